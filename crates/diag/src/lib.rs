@@ -1,0 +1,18 @@
+//! What we tell people: one [`Diagnostic`], whoever shows it.
+//!
+//! A terminal, Terraform, an Event and a condition all render the same value, so a message is written once and says
+//! the same everywhere: what is wrong, where, why, and what to do about it. `STYLE.md` says how to word one.
+//!
+//! ```text
+//! manifest, ownership, cluster, …  ──▶  Diagnostic  ──▶  terminal::Renderer
+//!                                                   ──▶  Terraform, Event, condition (next to their users)
+//! ```
+
+mod code;
+mod diagnostic;
+mod source;
+pub mod terminal;
+
+pub use code::Code;
+pub use diagnostic::{Diagnostic, Severity};
+pub use source::{Location, Position, Source, Span};

@@ -1,0 +1,3 @@
+//! Development tasks that need nothing installed.
+
+fn main() {}
