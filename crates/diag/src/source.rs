@@ -78,9 +78,10 @@ impl Position {
     pub fn of(text: &str, offset: usize) -> Self {
         let before = &text.as_bytes()[..offset.min(text.len())];
         let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
-        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        let line = before.split(|byte| *byte == b'\n').count();
         // Continuation bytes of UTF-8 (0b10xx_xxxx) belong to the character before them.
-        let column = before[line_start..].iter().filter(|byte| **byte & 0b1100_0000 != 0b1000_0000).count() + 1;
+        let column =
+            before[line_start..].iter().filter(|byte| **byte & 0b1100_0000 != 0b1000_0000).count() + 1;
         Self { line, column }
     }
 }
