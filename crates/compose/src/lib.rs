@@ -1,0 +1,9 @@
+//! A pipeline of functions: desired state, results, conditions, targets, claims.
+//!
+//! Everything here decides and nothing here does: objects come in as JSON values, time and identity as arguments, and
+//! what is to be written, deleted or said comes out as values. The operator and `plimsoll render` share these decisions.
+
+pub mod run;
+pub mod runner;
+
+pub use runner::{FunctionRunner, RunError, RunErrorClass, RunFuture};

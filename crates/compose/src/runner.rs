@@ -1,0 +1,81 @@
+//! Who runs a function: the boundary between deciding what to compose and calling out.
+
+use std::fmt;
+use std::pin::Pin;
+
+use crate::run::{RunRequest, RunResponse};
+
+/// Runs functions by name: over gRPC, in this process, or from a recording.
+///
+/// One call is one conversation with the function, requirements included: the answer is the one after which nothing
+/// more is asked for, or the first one with a fatal result.
+pub trait FunctionRunner: Send + Sync {
+    /// Calls `function` with `request`.
+    fn run<'a>(&'a self, function: &'a str, request: &'a RunRequest) -> RunFuture<'a>;
+}
+
+/// A call under way.
+pub type RunFuture<'a> = Pin<Box<dyn Future<Output = Result<RunResponse, RunError>> + Send + 'a>>;
+
+/// Why a function gave no answer. The text is for the operator of the composition, never for the user of a claim.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct RunError {
+    /// The class, which decides how the failure is told apart from another and what becomes of it.
+    pub class: RunErrorClass,
+    /// What happened, without the function's name: `rpc error: code = Unavailable desc = …`.
+    pub message: String,
+}
+
+impl RunError {
+    /// A failure of `class` that reads `message`.
+    pub fn new(class: RunErrorClass, message: impl Into<String>) -> Self {
+        Self { class, message: message.into() }
+    }
+}
+
+/// The classes of failed calls.
+///
+/// They go into the correlation id of a failure, which has to stay the same while the failure does, although the text
+/// may carry a port or an address that changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RunErrorClass {
+    /// No function of that name is known, or it has no endpoint.
+    FunctionNotFound,
+    /// It cannot be reached: refused, reset, TLS failed.
+    Unavailable,
+    /// It did not answer in time.
+    TimedOut,
+    /// The request or the answer is larger than allowed.
+    TooLarge,
+    /// It answered with bytes that are no answer.
+    BadAnswer,
+    /// It kept asking for other things than it was given.
+    Unsettled,
+    /// Something it requires could not be read.
+    Requirement,
+    /// It answered with an error of its own.
+    Failed,
+}
+
+impl RunErrorClass {
+    /// A stable name, usable as an event or condition reason.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::FunctionNotFound => "FunctionNotFound",
+            Self::Unavailable => "FunctionUnavailable",
+            Self::TimedOut => "FunctionTimedOut",
+            Self::TooLarge => "FunctionMessageTooLarge",
+            Self::BadAnswer => "FunctionBadAnswer",
+            Self::Unsettled => "RequirementsUnsettled",
+            Self::Requirement => "RequirementUnreadable",
+            Self::Failed => "FunctionFailed",
+        }
+    }
+}
+
+impl fmt::Display for RunErrorClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
