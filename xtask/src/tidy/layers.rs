@@ -1,0 +1,117 @@
+//! The direction of dependencies: pure crates know nothing of the world, the world nothing of the products.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+/// Which of our crates each crate may use, outside its tests. A crate that is not listed here fails the check, so a
+/// new one has to find its place in the architecture first (`ARCHITECTURE.md`, code map).
+const MAY_USE: &[(&str, &[&str])] = &[
+    // pure
+    ("diag", &[]),
+    ("manifest", &["diag"]),
+    ("fields", &["diag", "manifest"]),
+    ("ownership", &["diag", "manifest", "fields"]),
+    ("wait", &["diag", "manifest", "fields"]),
+    ("progress", &["diag"]),
+    ("compose", &["diag", "manifest", "fields"]),
+    // world
+    ("cluster", &["diag", "manifest", "fields", "ownership", "wait"]),
+    ("tfplugin", &["diag"]),
+    ("functions", &["diag", "manifest", "fields", "compose"]),
+    ("oci", &["diag", "progress"]),
+    ("oci-server", &["diag", "oci"]),
+    ("sandbox", &["diag"]),
+    // products
+    ("provider", &["diag", "manifest", "fields", "ownership", "wait", "cluster", "tfplugin"]),
+    (
+        "operator",
+        &[
+            "diag",
+            "manifest",
+            "fields",
+            "ownership",
+            "wait",
+            "progress",
+            "compose",
+            "cluster",
+            "functions",
+            "oci",
+        ],
+    ),
+    (
+        "cli",
+        &[
+            "diag",
+            "manifest",
+            "fields",
+            "ownership",
+            "wait",
+            "progress",
+            "compose",
+            "cluster",
+            "functions",
+            "oci",
+            "oci-server",
+            "sandbox",
+            "provider",
+            "operator",
+        ],
+    ),
+    // development
+    ("testkit", &["diag", "manifest", "fields", "cluster", "sandbox"]),
+    ("bench", &["diag", "manifest", "fields", "ownership", "wait", "cluster", "sandbox", "testkit"]),
+    ("xtask", &[]),
+];
+
+/// Outside dependencies that no pure crate may have, not even through another: they do I/O, or know the time.
+const IMPURE: &[&str] = &["tokio", "kube", "k8s-openapi", "tonic", "hyper", "rustls", "rustix", "tempfile"];
+const PURE: &[&str] = &["diag", "manifest", "fields", "ownership", "wait", "progress", "compose"];
+
+pub(super) fn check(root: &Path) -> Result<Vec<String>> {
+    let uses = direct_uses(root)?;
+    let ours: BTreeSet<&str> = uses.keys().map(String::as_str).collect();
+    let mut findings = Vec::new();
+    for (name, dependencies) in &uses {
+        let Some((_, allowed)) = MAY_USE.iter().find(|(listed, _)| listed == name) else {
+            findings.push(format!(
+                "crate {name} has no place in the architecture: list it in xtask/src/tidy/layers.rs"
+            ));
+            continue;
+        };
+        for dependency in dependencies {
+            if ours.contains(dependency.as_str()) && !allowed.contains(&dependency.as_str()) {
+                findings.push(format!("crate {name} uses {dependency}, which lies above it or beside it"));
+            }
+            if PURE.contains(&name.as_str()) && IMPURE.contains(&dependency.as_str()) {
+                findings.push(format!("crate {name} is pure and uses {dependency}: pass values in instead"));
+            }
+        }
+    }
+    Ok(findings)
+}
+
+/// What every crate of the workspace names as a dependency of its library or program; tests may use more.
+fn direct_uses(root: &Path) -> Result<BTreeMap<String, BTreeSet<String>>> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version=1", "--no-deps", "--offline"])
+        .current_dir(root)
+        .output()
+        .context("starting cargo metadata")?;
+    ensure!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).context("reading cargo metadata")?;
+    let packages = metadata["packages"].as_array().context("cargo metadata has no packages")?;
+    packages
+        .iter()
+        .map(|package| {
+            let name = package["name"].as_str().context("a package without a name")?;
+            let dependencies =
+                package["dependencies"].as_array().context("a package without dependencies")?;
+            let normal = dependencies.iter().filter(|dependency| dependency["kind"].is_null());
+            Ok((name.to_owned(), normal.filter_map(|it| it["name"].as_str()).map(str::to_owned).collect()))
+        })
+        .collect()
+}
