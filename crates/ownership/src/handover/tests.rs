@@ -1,0 +1,82 @@
+//! Patches of managedFields, as the API server would receive them.
+
+use fields::FieldPath;
+use serde_json::{Value, json};
+
+use super::*;
+
+fn entry(manager: &str, operation: &str, fields: &Value) -> Value {
+    json!({ "manager": manager, "operation": operation, "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": fields })
+}
+
+fn object(entries: Value) -> Value {
+    json!({ "metadata": { "resourceVersion": "41", "managedFields": entries } })
+}
+
+fn paths(fields: &[&str]) -> FieldSet {
+    fields.iter().map(|path| FieldPath::of_fields(path.split('.'))).collect()
+}
+
+/// The entries after the patch, or nothing when there is no patch; the first operation guards the version.
+fn after(patch: Option<Value>) -> Option<Value> {
+    let patch = patch?;
+    assert_eq!(patch[0], json!({ "op": "test", "path": "/metadata/resourceVersion", "value": "41" }));
+    assert_eq!((&patch[1]["op"], &patch[1]["path"]), (&json!("replace"), &json!("/metadata/managedFields")));
+    Some(patch[1]["value"].clone())
+}
+
+#[test]
+fn a_release_takes_out_what_nobody_else_holds() {
+    let us = FieldManager::new("k8sconnect");
+    let check = |entries: Value, released: &[&str], expected: Option<Value>| {
+        let patch = release(&object(entries), &us, &paths(released)).unwrap();
+        assert_eq!(after(patch), expected, "{released:?}");
+    };
+    let ours = entry("k8sconnect", "Apply", &json!({ "f:data": { "f:a": {}, "f:b": {} } }));
+    let other = entry("kubectl", "Update", &json!({ "f:data": { "f:b": {} } }));
+
+    check(
+        json!([ours, other]),
+        &["data.a"],
+        Some(json!([entry("k8sconnect", "Apply", &json!({ "f:data": { "f:b": {} } })), other])),
+    );
+    // Shared: applying without it leaves the value to the other holder, no patch is needed.
+    check(json!([ours, other]), &["data.b"], None);
+    check(json!([ours, other]), &["data.c"], None);
+    // A parent releases what is below it, and an entry that holds nothing more disappears.
+    check(json!([ours]), &["data"], Some(json!([{}])));
+}
+
+#[test]
+fn releasing_everything_removes_our_entries_and_no_others() {
+    let ours = |operation| entry("k8sconnect-patch-0a1b", operation, &json!({ "f:data": { "f:a": {} } }));
+    let other = entry("kubectl", "Update", &json!({ "f:data": { "f:b": {} } }));
+    let us = FieldManager::new("k8sconnect-patch-0a1b");
+    let patch = release_all(&object(json!([ours("Apply"), other, ours("Update")])), &us).unwrap();
+    assert_eq!(after(patch), Some(json!([other])));
+    assert_eq!(release_all(&object(json!([other])), &us).unwrap(), None);
+}
+
+#[test]
+fn a_hand_over_merges_the_former_managers_into_ours() {
+    let us = FieldManager::new("k8sconnect");
+    let from = [FieldManager::new("Terraform"), FieldManager::new("kubectl-client-side-apply")];
+    let former = entry("Terraform", "Apply", &json!({ "f:data": { "f:a": {} } }));
+    let older = entry("kubectl-client-side-apply", "Update", &json!({ "f:data": { ".": {}, "f:b": {} } }));
+    let mut status = entry("Terraform", "Update", &json!({ "f:status": { "f:phase": {} } }));
+    status["subresource"] = json!("status");
+    let stranger = entry("helm", "Update", &json!({ "f:data": { "f:c": {} } }));
+
+    let merged = entry("k8sconnect", "Apply", &json!({ "f:data": { ".": {}, "f:a": {}, "f:b": {} } }));
+    let patch = hand_over(&object(json!([former, older, status, stranger])), &from, &us).unwrap();
+    assert_eq!(after(patch), Some(json!([status, stranger, merged])));
+
+    let ours = entry("k8sconnect", "Apply", &json!({ "f:data": { "f:b": {} } }));
+    let patch = hand_over(&object(json!([ours, former])), &from, &us).unwrap();
+    assert_eq!(
+        after(patch),
+        Some(json!([entry("k8sconnect", "Apply", &json!({ "f:data": { "f:a": {}, "f:b": {} } }))]))
+    );
+
+    assert_eq!(hand_over(&object(json!([ours, stranger])), &from, &us).unwrap(), None);
+}

@@ -1,0 +1,15 @@
+//! Who holds a field and how that changes.
+//!
+//! The API server records in managedFields who holds which field. Compared with what it recorded at our last apply and
+//! with what it predicts for the next one, every field falls into one of sixteen rows ([`Row`]); three of them mean
+//! that somebody else is at work on a field we are about to set, and become warnings before anything is applied.
+
+mod handover;
+mod managed;
+mod manager;
+mod row;
+
+pub use handover::{hand_over, release, release_all};
+pub use managed::{Entry, ManagedFields, ManagedFieldsError};
+pub use manager::{FieldManager, Operation};
+pub use row::{Level, Row, Transition, classify};

@@ -1,0 +1,87 @@
+//! Who holds what, read from entries as the API server writes them.
+
+use fields::PathElement;
+use serde_json::json;
+
+use super::*;
+
+fn object() -> Value {
+    json!({ "metadata": { "managedFields": [
+        {
+            "manager": "k8sconnect", "operation": "Apply", "apiVersion": "apps/v1", "time": "2026-11-15T10:00:00Z",
+            "fieldsType": "FieldsV1",
+            "fieldsV1": { "f:metadata": { "f:labels": { "f:app.kubernetes.io/name": {} } },
+                          "f:spec": { "f:replicas": {}, "f:selector": {} } },
+        },
+        {
+            "manager": "kubectl-edit", "operation": "Update", "apiVersion": "apps/v1",
+            "fieldsType": "FieldsV1",
+            "fieldsV1": { "f:metadata": { "f:labels": { ".": {}, "f:team": {} } }, "f:spec": { "f:replicas": {} } },
+        },
+        {
+            "manager": "kube-controller-manager", "operation": "Update", "subresource": "status",
+            "apiVersion": "apps/v1", "fieldsType": "FieldsV1",
+            "fieldsV1": { "f:status": { "f:conditions": { ".": {}, "k:{\"type\":\"Available\"}": { ".": {}, "f:status": {} } } } },
+        },
+    ] } })
+}
+
+#[test]
+fn holders_are_those_who_decide_the_value() {
+    let managed = ManagedFields::of(&object()).unwrap();
+    let check = |path: &[&str], expected: &[&str]| {
+        let path = FieldPath::of_fields(path.iter().copied());
+        let holders: Vec<_> = managed.holders(&path).into_iter().map(FieldManager::as_str).collect();
+        assert_eq!(holders, expected, "{path}");
+    };
+    check(&["spec", "replicas"], &["k8sconnect", "kubectl-edit"]);
+    check(&["metadata", "labels", "app.kubernetes.io/name"], &["k8sconnect"]);
+    check(&["metadata", "labels", "team"], &["kubectl-edit"]);
+    // kubectl created the map, which says nothing about a key it never wrote.
+    check(&["metadata", "labels", "tier"], &[]);
+    // An indivisible field is held with everything in it.
+    check(&["spec", "selector", "matchLabels", "app"], &["k8sconnect"]);
+    check(&["spec"], &["k8sconnect", "kubectl-edit"]);
+    check(&["spec", "paused"], &[]);
+}
+
+#[test]
+fn list_elements_are_found_by_their_key() {
+    let managed = ManagedFields::of(&object()).unwrap();
+    let condition = |kind: &str| -> FieldPath {
+        [
+            PathElement::field("status"),
+            PathElement::field("conditions"),
+            PathElement::key([("type", json!(kind))]),
+            PathElement::field("status"),
+        ]
+        .into_iter()
+        .collect()
+    };
+    assert_eq!(managed.holders(&condition("Available")).len(), 1);
+    assert_eq!(managed.holders(&condition("Progressing")).len(), 0);
+}
+
+#[test]
+fn entries_survive_being_written_again() {
+    let object = object();
+    let managed = ManagedFields::of(&object).unwrap();
+    assert_eq!(
+        &ManagedFields::to_value(managed.entries()),
+        object.pointer("/metadata/managedFields").unwrap()
+    );
+}
+
+#[test]
+fn a_malformed_entry_is_named() {
+    let check = |entry: Value, expected: &str| {
+        let object = json!({ "metadata": { "managedFields": [entry] } });
+        assert_eq!(ManagedFields::of(&object).unwrap_err().to_string(), expected);
+    };
+    check(json!({ "manager": "x" }), "entry 0 of metadata.managedFields is malformed");
+    check(
+        json!({ "manager": "x", "operation": "Apply", "fieldsType": "FieldsV1", "fieldsV1": "f:a" }),
+        "the fields that x holds cannot be read",
+    );
+    assert!(ManagedFields::of(&json!({ "kind": "Pod" })).unwrap().entries().is_empty());
+}

@@ -1,0 +1,37 @@
+//! Who applies fields: a name and how it writes.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The name under which somebody applies fields, as it stands in managedFields.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct FieldManager(String);
+
+impl FieldManager {
+    /// The manager called `name`.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self(name.into())
+    }
+
+    /// Its name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for FieldManager {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// How a manager wrote: by server-side apply, which replaces what it holds, or by any other request, which adds to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Operation {
+    /// Server-side apply.
+    Apply,
+    /// Create, update or patch.
+    Update,
+}
