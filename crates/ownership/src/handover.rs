@@ -62,7 +62,7 @@ pub fn hand_over(
     match kept.iter_mut().find(applied) {
         Some(ours) => ours.fields = ours.fields.union(&fields),
         None => {
-            kept.push(Entry { manager: to.clone(), operation: Operation::Apply, fields, ..first.clone() })
+            kept.push(Entry { manager: to.clone(), operation: Operation::Apply, fields, ..first.clone() });
         }
     }
     Ok(patch(object, &managed, kept))

@@ -4,6 +4,7 @@ use std::fmt;
 
 /// The four questions, asked of one field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(clippy::struct_excessive_bools, reason = "four independent questions are the model of seed 001")]
 pub struct Transition {
     /// Our manager held the field at the last apply, and it was not ignored then.
     pub prev_owned: bool,

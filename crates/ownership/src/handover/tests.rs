@@ -9,7 +9,7 @@ fn entry(manager: &str, operation: &str, fields: &Value) -> Value {
     json!({ "manager": manager, "operation": operation, "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": fields })
 }
 
-fn object(entries: Value) -> Value {
+fn object(entries: &Value) -> Value {
     json!({ "metadata": { "resourceVersion": "41", "managedFields": entries } })
 }
 
@@ -29,7 +29,7 @@ fn after(patch: Option<Value>) -> Option<Value> {
 fn a_release_takes_out_what_nobody_else_holds() {
     let us = FieldManager::new("k8sconnect");
     let check = |entries: Value, released: &[&str], expected: Option<Value>| {
-        let patch = release(&object(entries), &us, &paths(released)).unwrap();
+        let patch = release(&object(&entries), &us, &paths(released)).unwrap();
         assert_eq!(after(patch), expected, "{released:?}");
     };
     let ours = entry("k8sconnect", "Apply", &json!({ "f:data": { "f:a": {}, "f:b": {} } }));
@@ -52,9 +52,9 @@ fn releasing_everything_removes_our_entries_and_no_others() {
     let ours = |operation| entry("k8sconnect-patch-0a1b", operation, &json!({ "f:data": { "f:a": {} } }));
     let other = entry("kubectl", "Update", &json!({ "f:data": { "f:b": {} } }));
     let us = FieldManager::new("k8sconnect-patch-0a1b");
-    let patch = release_all(&object(json!([ours("Apply"), other, ours("Update")])), &us).unwrap();
+    let patch = release_all(&object(&json!([ours("Apply"), other, ours("Update")])), &us).unwrap();
     assert_eq!(after(patch), Some(json!([other])));
-    assert_eq!(release_all(&object(json!([other])), &us).unwrap(), None);
+    assert_eq!(release_all(&object(&json!([other])), &us).unwrap(), None);
 }
 
 #[test]
@@ -68,15 +68,15 @@ fn a_hand_over_merges_the_former_managers_into_ours() {
     let stranger = entry("helm", "Update", &json!({ "f:data": { "f:c": {} } }));
 
     let merged = entry("k8sconnect", "Apply", &json!({ "f:data": { ".": {}, "f:a": {}, "f:b": {} } }));
-    let patch = hand_over(&object(json!([former, older, status, stranger])), &from, &us).unwrap();
+    let patch = hand_over(&object(&json!([former, older, status, stranger])), &from, &us).unwrap();
     assert_eq!(after(patch), Some(json!([status, stranger, merged])));
 
     let ours = entry("k8sconnect", "Apply", &json!({ "f:data": { "f:b": {} } }));
-    let patch = hand_over(&object(json!([ours, former])), &from, &us).unwrap();
+    let patch = hand_over(&object(&json!([ours, former])), &from, &us).unwrap();
     assert_eq!(
         after(patch),
         Some(json!([entry("k8sconnect", "Apply", &json!({ "f:data": { "f:a": {}, "f:b": {} } }))]))
     );
 
-    assert_eq!(hand_over(&object(json!([ours, stranger])), &from, &us).unwrap(), None);
+    assert_eq!(hand_over(&object(&json!([ours, stranger])), &from, &us).unwrap(), None);
 }
