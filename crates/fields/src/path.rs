@@ -1,0 +1,262 @@
+//! Where a field is: the way from the object's root to it, in the elements the API server uses.
+//!
+//! A list element is named by its merge key or, in a set, by its value, because its position changes when somebody else
+//! adds one. A position is an element only of lists that have no better name for what they hold.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::order;
+
+mod wire;
+
+pub use wire::ElementError;
+pub(crate) use wire::write_quoted;
+
+/// The way to a field, from the object's root. Cloning is cheap; the order is that of structured-merge-diff.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FieldPath(Arc<[PathElement]>);
+
+impl FieldPath {
+    /// The object itself.
+    pub fn root() -> Self {
+        Self(Arc::new([]))
+    }
+
+    /// A path through nested fields; dots in a name are part of it.
+    pub fn of_fields<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+        names.into_iter().map(PathElement::field).collect()
+    }
+
+    /// Its elements, from the root.
+    pub fn elements(&self) -> &[PathElement] {
+        &self.0
+    }
+
+    /// Whether it is the object itself.
+    pub fn is_root(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The path to `element` below this one.
+    #[must_use]
+    pub fn child(&self, element: PathElement) -> Self {
+        self.0.iter().cloned().chain([element]).collect()
+    }
+
+    /// The path one element shorter; nothing above the root.
+    pub fn parent(&self) -> Option<Self> {
+        self.0.split_last().map(|(_, above)| above.into())
+    }
+
+    /// Whether this is `prefix` or a path below it.
+    pub fn starts_with(&self, prefix: &Self) -> bool {
+        self.0.starts_with(&prefix.0)
+    }
+}
+
+impl FromIterator<PathElement> for FieldPath {
+    fn from_iter<I: IntoIterator<Item = PathElement>>(elements: I) -> Self {
+        Self(elements.into_iter().collect())
+    }
+}
+
+impl From<&[PathElement]> for FieldPath {
+    fn from(elements: &[PathElement]) -> Self {
+        Self(elements.into())
+    }
+}
+
+/// One step of a path.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PathElement {
+    /// A field of an object or a key of a map (`f:`).
+    Field(Arc<str>),
+    /// The element of a keyed list whose merge-key fields have these values (`k:`).
+    Key(ListKey),
+    /// The element of a set list that equals this value (`v:`).
+    Value(SetValue),
+    /// The element at this position of any other list (`i:`).
+    Index(usize),
+}
+
+impl PathElement {
+    /// The field called `name`.
+    pub fn field(name: &str) -> Self {
+        Self::Field(name.into())
+    }
+
+    /// The keyed-list element with these merge-key fields.
+    pub fn key<N: Into<Arc<str>>>(fields: impl IntoIterator<Item = (N, Value)>) -> Self {
+        Self::Key(ListKey::new(fields))
+    }
+
+    /// The set element that equals `value`.
+    pub fn value(value: Value) -> Self {
+        Self::Value(SetValue::new(value))
+    }
+
+    /// The name, if this is a field.
+    pub fn as_field(&self) -> Option<&str> {
+        if let Self::Field(name) = self { Some(name) } else { None }
+    }
+}
+
+/// The merge-key fields that name an element of a keyed list, sorted by name.
+#[derive(Clone, Debug)]
+pub struct ListKey(Arc<[(Arc<str>, Value)]>);
+
+impl ListKey {
+    /// A key of these fields.
+    pub fn new<N: Into<Arc<str>>>(fields: impl IntoIterator<Item = (N, Value)>) -> Self {
+        let mut fields: Vec<_> =
+            fields.into_iter().map(|(name, value)| (name.into(), narrow(value))).collect();
+        fields.sort_by(|(left, _): &(Arc<str>, Value), (right, _)| left.cmp(right));
+        Self(fields.into())
+    }
+
+    /// The fields with their values, sorted by name.
+    pub fn fields(&self) -> impl ExactSizeIterator<Item = (&str, &Value)> {
+        self.0.iter().map(|(name, value)| (&**name, value))
+    }
+
+    /// The value of the merge-key field `name`.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.fields().find(|(field, _)| *field == name).map(|(_, value)| value)
+    }
+}
+
+/// The value that names an element of a set list.
+#[derive(Clone, Debug)]
+pub struct SetValue(Arc<Value>);
+
+impl SetValue {
+    /// The element that equals `value`.
+    pub fn new(value: Value) -> Self {
+        Self(Arc::new(narrow(value)))
+    }
+
+    /// The value itself.
+    pub fn get(&self) -> &Value {
+        &self.0
+    }
+}
+
+/// Integers that a float cannot hold become the float Go would read, so that equal elements also print alike.
+fn narrow(value: Value) -> Value {
+    const EXACT: u64 = 1 << f64::MANTISSA_DIGITS;
+    match &value {
+        Value::Number(number) if number.as_i64().is_none_or(|integer| integer.unsigned_abs() > EXACT) => {
+            number.as_f64().map_or(value, Value::from)
+        }
+        _ => value,
+    }
+}
+
+impl Ord for ListKey {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let pairs = self.0.iter().zip(&*other.0);
+        let first_difference = pairs
+            .map(|((name, value), (other_name, against))| {
+                name.cmp(other_name).then_with(|| order::compare(value, against))
+            })
+            .find(|order| order.is_ne());
+        first_difference.unwrap_or_else(|| self.0.len().cmp(&other.0.len()))
+    }
+}
+
+impl PartialOrd for ListKey {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for ListKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for ListKey {}
+
+impl Hash for ListKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        for (name, value) in &*self.0 {
+            name.hash(state);
+            order::hash(value, state);
+        }
+    }
+}
+
+impl Ord for SetValue {
+    fn cmp(&self, other: &Self) -> Ordering {
+        order::compare(&self.0, &other.0)
+    }
+}
+
+impl PartialOrd for SetValue {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for SetValue {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for SetValue {}
+
+impl Hash for SetValue {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        order::hash(&self.0, state);
+    }
+}
+
+/// The keyed form people read when there is no written body to count positions in:
+/// `spec.template.spec.containers[name=web].image`, `metadata.finalizers[=kubernetes]`.
+impl fmt::Display for FieldPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (position, element) in self.0.iter().enumerate() {
+            if position > 0 && matches!(element, PathElement::Field(_)) {
+                f.write_str(".")?;
+            }
+            element.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+/// A field's bare name; `[name=web]`, `[=value]` or `[0]` for a list element.
+impl fmt::Display for PathElement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Field(name) => f.write_str(name),
+            Self::Key(key) => {
+                for (position, (name, value)) in key.fields().enumerate() {
+                    write!(f, "{}{name}={}", if position == 0 { "[" } else { "," }, Plain(value))?;
+                }
+                f.write_str("]")
+            }
+            Self::Value(value) => write!(f, "[={}]", Plain(value.get())),
+            Self::Index(index) => write!(f, "[{index}]"),
+        }
+    }
+}
+
+/// Strings without quotes, everything else as JSON.
+struct Plain<'a>(&'a Value);
+
+impl fmt::Display for Plain<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Value::String(text) => f.write_str(text),
+            other => other.fmt(f),
+        }
+    }
+}

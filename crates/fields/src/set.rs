@@ -1,0 +1,176 @@
+//! Sets of fields, as managedFields stores them: who holds what is a question about these.
+//!
+//! A set is a tree of path elements, each of which may itself be a member. Holding a field says nothing about the ones
+//! above or below it; the object as a whole is never a member. All operations agree with structured-merge-diff.
+
+use std::fmt;
+
+use crate::{FieldPath, PathElement};
+
+mod algebra;
+mod decode;
+mod encode;
+#[cfg(test)]
+mod tests;
+
+pub use decode::DecodeError;
+
+/// A set of field paths, ordered.
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
+pub struct FieldSet {
+    /// Strictly ascending by element; each is a member, or has something below, or both.
+    nodes: Vec<Node>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Node {
+    element: PathElement,
+    member: bool,
+    below: FieldSet,
+}
+
+impl FieldSet {
+    /// The set without fields.
+    pub const fn new() -> Self {
+        Self { nodes: Vec::new() }
+    }
+
+    /// Whether there is no field in it.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// How many fields are in it.
+    pub fn len(&self) -> usize {
+        self.nodes.iter().map(|node| usize::from(node.member) + node.below.len()).sum()
+    }
+
+    /// Adds `path`, but none of the paths above it. The object itself cannot be held, so the root changes nothing.
+    pub fn insert(&mut self, path: &FieldPath) {
+        let Some((last, above)) = path.elements().split_last() else { return };
+        let mut set = self;
+        for element in above {
+            set = &mut set.node_mut(element).below;
+        }
+        set.node_mut(last).member = true;
+    }
+
+    /// Whether `path` is in the set.
+    pub fn contains(&self, path: &FieldPath) -> bool {
+        let Some((last, above)) = path.elements().split_last() else { return false };
+        self.descend(above).and_then(|set| set.node(last)).is_some_and(|node| node.member)
+    }
+
+    /// Whether `path` or something above it is in the set, so that holding it means holding `path`'s value.
+    pub fn covers(&self, path: &FieldPath) -> bool {
+        let mut set = self;
+        for element in path.elements() {
+            match set.node(element) {
+                Some(node) if node.member => return true,
+                Some(node) => set = &node.below,
+                None => return false,
+            }
+        }
+        false
+    }
+
+    /// Whether something at `path` or below it is in the set.
+    pub fn touches(&self, path: &FieldPath) -> bool {
+        let Some((last, above)) = path.elements().split_last() else { return !self.is_empty() };
+        self.descend(above).and_then(|set| set.node(last)).is_some()
+    }
+
+    /// What is in the set below `path`, as paths that begin there.
+    pub fn below(&self, path: &FieldPath) -> Option<&Self> {
+        self.descend(path.elements()).filter(|set| !set.is_empty())
+    }
+
+    /// Calls `visit` with every path, in order.
+    pub fn for_each(&self, mut visit: impl FnMut(&[PathElement])) {
+        self.walk(&mut Vec::new(), &mut visit);
+    }
+
+    /// Every path, in order.
+    pub fn paths(&self) -> Vec<FieldPath> {
+        let mut paths = Vec::new();
+        self.for_each(|elements| paths.push(elements.into()));
+        paths
+    }
+
+    /// The elements at this level, in order: whether each is a member, and what is below it.
+    pub fn entries(&self) -> impl ExactSizeIterator<Item = Entry<'_>> {
+        self.nodes.iter().map(Entry::from)
+    }
+
+    /// What the set says about `element` at this level.
+    pub fn entry(&self, element: &PathElement) -> Option<Entry<'_>> {
+        self.node(element).map(Entry::from)
+    }
+
+    fn walk(&self, above: &mut Vec<PathElement>, visit: &mut impl FnMut(&[PathElement])) {
+        for node in &self.nodes {
+            above.push(node.element.clone());
+            if node.member {
+                visit(above);
+            }
+            node.below.walk(above, visit);
+            above.pop();
+        }
+    }
+
+    fn descend(&self, elements: &[PathElement]) -> Option<&Self> {
+        elements.iter().try_fold(self, |set, element| set.node(element).map(|node| &node.below))
+    }
+
+    fn node(&self, element: &PathElement) -> Option<&Node> {
+        self.search(element).ok().map(|position| &self.nodes[position])
+    }
+
+    /// The node of `element`, made when missing; the caller makes it a member or puts something below it.
+    fn node_mut(&mut self, element: &PathElement) -> &mut Node {
+        let position = self.search(element).unwrap_or_else(|position| {
+            let node = Node { element: element.clone(), member: false, below: Self::new() };
+            self.nodes.insert(position, node);
+            position
+        });
+        &mut self.nodes[position]
+    }
+
+    fn search(&self, element: &PathElement) -> Result<usize, usize> {
+        self.nodes.binary_search_by(|node| node.element.cmp(element))
+    }
+}
+
+/// What a set says about one element of a level.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry<'a> {
+    /// The element.
+    pub element: &'a PathElement,
+    /// Whether the element itself is in the set.
+    pub member: bool,
+    /// What is in the set below it.
+    pub below: &'a FieldSet,
+}
+
+impl<'a> From<&'a Node> for Entry<'a> {
+    fn from(node: &'a Node) -> Self {
+        Self { element: &node.element, member: node.member, below: &node.below }
+    }
+}
+
+impl FromIterator<FieldPath> for FieldSet {
+    fn from_iter<I: IntoIterator<Item = FieldPath>>(paths: I) -> Self {
+        let mut set = Self::new();
+        for path in paths {
+            set.insert(&path);
+        }
+        set
+    }
+}
+
+/// The paths in their keyed form.
+impl fmt::Debug for FieldSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.paths().iter().map(ToString::to_string)).finish()
+    }
+}

@@ -1,0 +1,85 @@
+//! Union, intersection and the two differences, each in one pass over both trees.
+
+use std::cmp::Ordering;
+
+use super::{FieldSet, Node};
+
+impl FieldSet {
+    /// What is in either.
+    #[must_use]
+    pub fn union(&self, other: &Self) -> Self {
+        self.merge(other, |left, right| match (left, right) {
+            (Some(left), Some(right)) => Some(Node {
+                element: left.element.clone(),
+                member: left.member || right.member,
+                below: left.below.union(&right.below),
+            }),
+            (one, another) => one.or(another).cloned(),
+        })
+    }
+
+    /// What is in both.
+    #[must_use]
+    pub fn intersection(&self, other: &Self) -> Self {
+        self.merge(other, |left, right| {
+            let (left, right) = left.zip(right)?;
+            left.remaining(left.member && right.member, left.below.intersection(&right.below))
+        })
+    }
+
+    /// What is in this set and not in `other`. Holding a field neither adds nor removes those below it.
+    #[must_use]
+    pub fn difference(&self, other: &Self) -> Self {
+        self.merge(other, |left, right| match (left?, right) {
+            (left, None) => Some(left.clone()),
+            (left, Some(right)) => {
+                left.remaining(left.member && !right.member, left.below.difference(&right.below))
+            }
+        })
+    }
+
+    /// What is in this set and neither in `other` nor below a member of `other`.
+    #[must_use]
+    pub fn recursive_difference(&self, other: &Self) -> Self {
+        self.merge(other, |left, right| match (left?, right) {
+            (left, None) => Some(left.clone()),
+            (_, Some(right)) if right.member => None,
+            (left, Some(right)) => left.remaining(left.member, left.below.recursive_difference(&right.below)),
+        })
+    }
+
+    /// The members with nothing below them.
+    #[must_use]
+    pub fn leaves(&self) -> Self {
+        let nodes = self.nodes.iter().map(|node| Node {
+            element: node.element.clone(),
+            member: node.member && node.below.is_empty(),
+            below: node.below.leaves(),
+        });
+        Self { nodes: nodes.collect() }
+    }
+
+    /// The nodes that `choose` makes of those in one or both of the sets, level by level.
+    fn merge(&self, other: &Self, choose: impl Fn(Option<&Node>, Option<&Node>) -> Option<Node>) -> Self {
+        let (mut left, mut right) = (self.nodes.iter().peekable(), other.nodes.iter().peekable());
+        let mut nodes = Vec::with_capacity(self.nodes.len());
+        loop {
+            let order = match (left.peek(), right.peek()) {
+                (None, None) => return Self { nodes },
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (Some(left), Some(right)) => left.element.cmp(&right.element),
+            };
+            let one = if order.is_le() { left.next() } else { None };
+            let another = if order.is_ge() { right.next() } else { None };
+            nodes.extend(choose(one, another));
+        }
+    }
+}
+
+impl Node {
+    /// This node with what is left of it, or nothing when nothing is.
+    fn remaining(&self, member: bool, below: FieldSet) -> Option<Self> {
+        (member || !below.is_empty()).then(|| Self { element: self.element.clone(), member, below })
+    }
+}
