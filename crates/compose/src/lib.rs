@@ -3,7 +3,19 @@
 //! Everything here decides and nothing here does: objects come in as JSON values, time and identity as arguments, and
 //! what is to be written, deleted or said comes out as values. The operator and `plimsoll render` share these decisions.
 
+pub mod composite;
+pub mod condition;
+pub mod desired;
+pub mod event;
+pub mod garbage;
+pub mod health;
+pub mod naming;
+pub mod object;
+pub mod observed;
+pub mod pipeline;
+pub mod readiness;
 pub mod run;
 pub mod runner;
+pub mod status;
 
 pub use runner::{FunctionRunner, RunError, RunErrorClass, RunFuture};

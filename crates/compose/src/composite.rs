@@ -1,0 +1,203 @@
+//! An XR and where it keeps what belongs to the engine: directly under `spec`, or under `spec.crossplane`.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::object::{self, ObjectRef, TypeRef};
+use crate::run::Object;
+
+/// Where an XR keeps the engine's fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// Scope `LegacyCluster`: directly under `spec`, with claims and connection secrets.
+    Legacy,
+    /// Scopes `Namespaced` and `Cluster`: under `spec.crossplane`.
+    Modern,
+}
+
+impl Layout {
+    /// The path of the object that holds the engine's fields.
+    pub const fn path(self) -> &'static [&'static str] {
+        match self {
+            Self::Legacy => &["spec"],
+            Self::Modern => &["spec", "crossplane"],
+        }
+    }
+}
+
+/// Whether an XR follows its Composition's newest revision.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UpdatePolicy {
+    /// It does.
+    #[default]
+    Automatic,
+    /// It stays with the revision it names.
+    Manual,
+}
+
+/// An XR as the engine reads it.
+#[derive(Clone, Copy, Debug)]
+pub struct Composite<'a> {
+    /// The object itself.
+    pub object: &'a Object,
+    /// Where it keeps the engine's fields.
+    pub layout: Layout,
+}
+
+impl<'a> Composite<'a> {
+    /// `object`, read with `layout`.
+    pub fn new(object: &'a Object, layout: Layout) -> Self {
+        Self { object, layout }
+    }
+
+    /// The name of the Composition it uses.
+    pub fn composition_ref(self) -> Option<&'a str> {
+        self.name_in("compositionRef")
+    }
+
+    /// The name of the CompositionRevision it uses.
+    pub fn revision_ref(self) -> Option<&'a str> {
+        self.name_in("compositionRevisionRef")
+    }
+
+    /// The labels its Composition has to carry; `None` if it has no selector.
+    pub fn composition_selector(self) -> Option<BTreeMap<String, String>> {
+        self.labels_in("compositionSelector")
+    }
+
+    /// The labels its CompositionRevision has to carry; `None` if it has no selector.
+    pub fn revision_selector(self) -> Option<BTreeMap<String, String>> {
+        self.labels_in("compositionRevisionSelector")
+    }
+
+    /// Its update policy; `None` if it has none, which some rules tell apart from automatic.
+    pub fn update_policy(self) -> Option<UpdatePolicy> {
+        match self.field("compositionUpdatePolicy")?.as_str()? {
+            "Manual" => Some(UpdatePolicy::Manual),
+            _ => Some(UpdatePolicy::Automatic),
+        }
+    }
+
+    /// What it is composed of. Entries without a name refer to nothing and are left out.
+    ///
+    /// A namespaced XR composes in its own namespace only, whatever a reference says.
+    pub fn resource_refs(self) -> Vec<ObjectRef> {
+        let own = object::namespace(self.object);
+        let read = |entry: &Value| {
+            let part = |key: &str| entry.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+            Some(ObjectRef {
+                kind: TypeRef::new(part("apiVersion").unwrap_or_default(), part("kind").unwrap_or_default()),
+                namespace: own.or(part("namespace")).map(str::to_owned),
+                name: part("name")?.to_owned(),
+            })
+        };
+        let refs = self.field("resourceRefs").and_then(Value::as_array);
+        refs.into_iter().flatten().filter_map(read).collect()
+    }
+
+    /// The claim it serves; only legacy XRs have one.
+    pub fn claim_ref(self) -> Option<ObjectRef> {
+        if self.layout == Layout::Modern {
+            return None;
+        }
+        let claim = self.field("claimRef")?;
+        let part = |key: &str| claim.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        Some(ObjectRef {
+            kind: TypeRef::new(part("apiVersion"), part("kind")),
+            namespace: Some(part("namespace")),
+            name: part("name"),
+        })
+    }
+
+    /// Namespace and name of the Secret for its connection details; only legacy XRs have one.
+    pub fn connection_secret(self) -> Option<(&'a str, &'a str)> {
+        if self.layout == Layout::Modern {
+            return None;
+        }
+        let reference = self.field("writeConnectionSecretToRef")?;
+        let part = |key: &str| reference.get(key).and_then(Value::as_str);
+        Some((part("namespace")?, part("name")?))
+    }
+
+    /// The condition types its claim shows; only legacy XRs have them.
+    pub fn claim_condition_types(self) -> Vec<String> {
+        if self.layout == Layout::Modern {
+            return Vec::new();
+        }
+        let types = object::nested(self.object, &["status", "claimConditionTypes"]).and_then(Value::as_array);
+        types.into_iter().flatten().filter_map(|kind| kind.as_str().map(str::to_owned)).collect()
+    }
+
+    /// Whether a person has asked to leave it alone.
+    pub fn is_paused(self) -> bool {
+        object::annotation(self.object, "crossplane.io/paused") == Some("true")
+    }
+
+    /// The token of a request to reconcile that has not been handled.
+    pub fn reconcile_request(self) -> Option<&'a str> {
+        let handled = object::nested(self.object, &["status", "crossplane", "lastHandledReconcileAt"]);
+        object::annotation(self.object, "crossplane.io/reconcile-requested-at")
+            .filter(|token| handled.and_then(Value::as_str) != Some(*token))
+    }
+
+    /// The engine's field called `key`.
+    pub fn field(self, key: &str) -> Option<&'a Value> {
+        object::nested(self.object, self.layout.path())?.get(key)
+    }
+
+    fn name_in(self, key: &str) -> Option<&'a str> {
+        self.field(key)?.get("name")?.as_str().filter(|name| !name.is_empty())
+    }
+
+    fn labels_in(self, key: &str) -> Option<BTreeMap<String, String>> {
+        let labels = self.field(key)?.get("matchLabels").and_then(Value::as_object);
+        let pair = |(key, value): (&String, &Value)| Some((key.clone(), value.as_str()?.to_owned()));
+        Some(labels.into_iter().flatten().filter_map(pair).collect())
+    }
+}
+
+/// The object with just enough to say which XR is meant: the start of every apply.
+pub fn identity(xr: &Object) -> Object {
+    let kind = TypeRef::of(xr);
+    let mut metadata = Object::new();
+    for key in ["name", "namespace"] {
+        if let Some(value) = object::nested(xr, &["metadata", key]) {
+            metadata.insert(key.to_owned(), value.clone());
+        }
+    }
+    let mut identity = Object::new();
+    identity.insert("apiVersion".to_owned(), kind.api_version.into());
+    identity.insert("kind".to_owned(), kind.kind.into());
+    identity.insert("metadata".to_owned(), metadata.into());
+    identity
+}
+
+/// The apply that makes an XR reference exactly `composed`. It comes before anything is created, so that no child is
+/// ever without a reference, and after garbage is deleted, so that none is forgotten.
+pub fn refs_intent<'a>(xr: Composite<'_>, composed: impl IntoIterator<Item = &'a Object>) -> Object {
+    let namespaced = object::namespace(xr.object).is_some();
+    let mut refs: Vec<ObjectRef> = composed.into_iter().map(ObjectRef::of).collect();
+    let order = |reference: &ObjectRef| {
+        let namespace = if namespaced { "" } else { reference.namespace.as_deref().unwrap_or_default() };
+        format!("{}{}{}{namespace}", reference.kind.api_version, reference.kind.kind, reference.name)
+    };
+    refs.sort_by_key(order);
+    let entry = |reference: ObjectRef| {
+        let mut entry = json!({
+            "apiVersion": reference.kind.api_version, "kind": reference.kind.kind, "name": reference.name,
+        });
+        // The schema of a namespaced XR has no such field.
+        if let (false, Some(namespace)) = (namespaced, reference.namespace) {
+            entry["namespace"] = namespace.into();
+        }
+        entry
+    };
+    let refs: Value = refs.into_iter().map(entry).collect();
+    let mut intent = identity(xr.object);
+    object::nested_mut(&mut intent, xr.layout.path()).insert("resourceRefs".to_owned(), refs);
+    intent
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,158 @@
+//! What people read about a pass: events for the XR and, where the author of the composition wants it, for the claim.
+
+use std::collections::BTreeSet;
+
+use crate::pipeline::{Drop, Failure, Outcome, Said};
+use crate::run::{FunctionResult, Severity, Target};
+
+/// The reason of events whose function gives none, and of what goes wrong while composing.
+pub const COMPOSE_RESOURCES: &str = "ComposeResources";
+
+/// An event to be recorded.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Event {
+    /// The object it is recorded on.
+    pub on: Recipient,
+    /// Whether something is wrong.
+    pub kind: EventType,
+    /// Machine-readable reason in PascalCase.
+    pub reason: String,
+    /// What to say.
+    pub message: String,
+}
+
+/// The object an event is recorded on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Recipient {
+    /// The XR.
+    Composite,
+    /// The claim.
+    Claim,
+}
+
+/// The type of an event, as Kubernetes knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EventType {
+    /// `Normal`
+    Normal,
+    /// `Warning`
+    Warning,
+}
+
+impl EventType {
+    /// `Normal` or `Warning`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Normal => "Normal",
+            Self::Warning => "Warning",
+        }
+    }
+}
+
+impl Event {
+    /// A Warning event on the XR.
+    pub fn warning(reason: &str, message: impl Into<String>) -> Self {
+        let (on, kind) = (Recipient::Composite, EventType::Warning);
+        Self { on, kind, reason: reason.to_owned(), message: message.into() }
+    }
+
+    /// A Normal event on the XR.
+    pub fn normal(reason: &str, message: impl Into<String>) -> Self {
+        Self { kind: EventType::Normal, ..Self::warning(reason, message) }
+    }
+
+    fn for_claim(self) -> Self {
+        Self { on: Recipient::Claim, ..self }
+    }
+}
+
+/// The event on the XR for a pass that failed with `error`, with the id under which the claim's user reports it.
+pub fn of_failure(error: &str, id: &str) -> Event {
+    Event::warning(COMPOSE_RESOURCES, format!("cannot compose resources: {error} (error id {id})"))
+}
+
+/// The events for what the functions said, in the order in which they said it.
+///
+/// A fatal result is no function event on the XR, where [`of_failure`] tells of it; but when its author meant the claim
+/// to know, it reaches the claim in the author's words (the shipped reference lost this on the way from the draft).
+pub fn of_results(outcome: &Outcome) -> Vec<Event> {
+    let mut events: Vec<Event> = outcome.results.iter().flat_map(of_result).collect();
+    if let Some(Failure::Fatal { result, .. }) = &outcome.failure
+        && result.target == Target::CompositeAndClaim
+    {
+        events.push(Event::warning(reason(result), result.message.clone()).for_claim());
+    }
+    events
+}
+
+/// Warnings on the XR about what could not be taken as it was returned; the caller sends them once per revision.
+pub fn of_drops(outcome: &Outcome) -> Vec<Event> {
+    let warning = |said: &Said<Drop>| Event::warning("InvalidFunctionOutput", drop_message(said));
+    outcome.dropped.iter().map(warning).collect()
+}
+
+/// The events of a pass that the pass before did not have, in order and each once.
+///
+/// Events are for changes: a function that says the same at every pass is heard once, and what it says now is kept in
+/// the XR's status for whoever comes later.
+pub fn changed(before: &BTreeSet<Event>, now: &[Event]) -> Vec<Event> {
+    let mut sent = BTreeSet::new();
+    now.iter().filter(|event| !before.contains(*event) && sent.insert(*event)).cloned().collect()
+}
+
+fn of_result(said: &Said<FunctionResult>) -> Vec<Event> {
+    let Said { step, what: result } = said;
+    let kind = match result.severity {
+        Severity::Normal => EventType::Normal,
+        Severity::Warning => EventType::Warning,
+        // A fatal result never gets here; were it to, nobody should miss it.
+        Severity::Unspecified | Severity::Fatal => {
+            let text = format!(
+                "Pipeline step {step:?} returned a result of unknown severity (assuming warning): {}",
+                result.message
+            );
+            return vec![Event::warning(reason(result), text)];
+        }
+    };
+    let plain = Event { kind, ..Event::warning(reason(result), result.message.clone()) };
+    let prefixed = Event { message: format!("Pipeline step {step:?}: {}", result.message), ..plain.clone() };
+    match result.target {
+        Target::Composite => vec![prefixed],
+        Target::CompositeAndClaim => vec![prefixed, plain.for_claim()],
+    }
+}
+
+fn reason(result: &FunctionResult) -> &str {
+    result.reason.as_deref().filter(|reason| !reason.is_empty()).unwrap_or(COMPOSE_RESOURCES)
+}
+
+fn drop_message(said: &Said<Drop>) -> String {
+    let step = &said.step;
+    match &said.what {
+        Drop::ReservedConditionType(kind) => format!(
+            "Pipeline step {step:?} set the condition {kind:?}, which only the engine sets: dropped. \
+             Use another type, such as {:?}",
+            format!("App{kind}")
+        ),
+        Drop::EmptyConditionType => {
+            format!("Pipeline step {step:?} set a condition without a type: dropped")
+        }
+        Drop::EmptyConditionReason(kind) => format!(
+            "Pipeline step {step:?} set the condition {kind:?} without a reason: it reads \"Unspecified\""
+        ),
+        Drop::UnknownSeverity => format!(
+            "Pipeline step {step:?} returned a result of unknown severity: it counts as a warning for the XR only"
+        ),
+        Drop::ClaimTarget => format!(
+            "Pipeline step {step:?} addressed a claim, but only XRs of scope LegacyCluster have one: \
+             only the XR shows it"
+        ),
+        Drop::ForeignTag => format!(
+            "Pipeline step {step:?} answered with the tag of another request: the answer was taken, \
+             but its function should copy the tag"
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,95 @@
+use super::*;
+use crate::pipeline::{Audience, StepAnswer, fold};
+use crate::run::{FunctionCondition, RunResponse};
+
+fn outcome(results: Vec<FunctionResult>, conditions: Vec<FunctionCondition>) -> Outcome {
+    let answer = Ok(RunResponse { results, conditions, ..RunResponse::default() });
+    let step = StepAnswer { step: "run-cool-function".to_owned(), function: "f".to_owned(), answer };
+    fold([step], Audience::CompositeAndClaim)
+}
+
+fn result(severity: Severity, message: &str, reason: Option<&str>, target: Target) -> FunctionResult {
+    FunctionResult { severity, message: message.to_owned(), reason: reason.map(str::to_owned), target }
+}
+
+fn lines(events: &[Event]) -> String {
+    let line = |event: &Event| {
+        let on = if event.on == Recipient::Claim { "CM" } else { "XR" };
+        format!("{on} {} {} {}", event.kind.as_str(), event.reason, event.message)
+    };
+    events.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// The table of `composition.md` 3.1 and the four events of row B.
+#[test]
+fn severities_become_events() {
+    let outcome = outcome(
+        vec![
+            result(Severity::Normal, "N", None, Target::Composite),
+            result(Severity::Warning, "W", Some(""), Target::Composite),
+            result(Severity::Unspecified, "U", None, Target::CompositeAndClaim),
+            result(Severity::Normal, "R", Some("SomeReason"), Target::CompositeAndClaim),
+            result(Severity::Warning, "V", Some("Broken"), Target::CompositeAndClaim),
+        ],
+        vec![],
+    );
+    insta::assert_snapshot!(lines(&of_results(&outcome)), @r#"
+    XR Normal ComposeResources Pipeline step "run-cool-function": N
+    XR Warning ComposeResources Pipeline step "run-cool-function": W
+    XR Warning ComposeResources Pipeline step "run-cool-function" returned a result of unknown severity (assuming warning): U
+    XR Normal SomeReason Pipeline step "run-cool-function": R
+    CM Normal SomeReason R
+    XR Warning Broken Pipeline step "run-cool-function": V
+    CM Warning Broken V
+    "#);
+}
+
+/// Row A's events, and what the draft wanted: a fatal result that means the claim reaches it.
+#[test]
+fn a_fatal_result_reaches_the_claim_when_its_author_wants_it() {
+    let check = |fatal: FunctionResult| {
+        let before = result(Severity::Normal, "A1", None, Target::Composite);
+        let outcome = outcome(vec![before, fatal], vec![]);
+        let failure = outcome.failure.as_ref().unwrap().to_string();
+        let mut events = vec![of_failure(&failure, "0123abcd")];
+        events.extend(of_results(&outcome));
+        lines(&events)
+    };
+    // The reference shows this for every fatal result, whatever its target and reason.
+    insta::assert_snapshot!(check(result(Severity::Fatal, "oh no", Some("Ignored"), Target::Composite)), @r#"
+    XR Warning ComposeResources cannot compose resources: pipeline step "run-cool-function" returned a fatal result: oh no (error id 0123abcd)
+    XR Normal ComposeResources Pipeline step "run-cool-function": A1
+    "#);
+    insta::assert_snapshot!(check(result(Severity::Fatal, "oh no", Some("NotFound"), Target::CompositeAndClaim)), @r#"
+    XR Warning ComposeResources cannot compose resources: pipeline step "run-cool-function" returned a fatal result: oh no (error id 0123abcd)
+    XR Normal ComposeResources Pipeline step "run-cool-function": A1
+    CM Warning NotFound oh no
+    "#);
+}
+
+#[test]
+fn drops_name_the_step_and_what_to_do() {
+    let condition = |kind: &str, reason: &str| FunctionCondition {
+        kind: kind.to_owned(),
+        reason: reason.to_owned(),
+        ..FunctionCondition::default()
+    };
+    let unknown = result(Severity::Unspecified, "?", None, Target::Composite);
+    let outcome =
+        outcome(vec![unknown], vec![condition("Ready", "R"), condition("", "R"), condition("A", "")]);
+    insta::assert_snapshot!(lines(&of_drops(&outcome)), @r#"
+    XR Warning InvalidFunctionOutput Pipeline step "run-cool-function" set the condition "Ready", which only the engine sets: dropped. Use another type, such as "AppReady"
+    XR Warning InvalidFunctionOutput Pipeline step "run-cool-function" set a condition without a type: dropped
+    XR Warning InvalidFunctionOutput Pipeline step "run-cool-function" set the condition "A" without a reason: it reads "Unspecified"
+    XR Warning InvalidFunctionOutput Pipeline step "run-cool-function" returned a result of unknown severity: it counts as a warning for the XR only
+    "#);
+}
+
+#[test]
+fn events_are_sent_on_change_and_once() {
+    let a = Event::normal("A", "a");
+    let b = Event::warning("B", "b");
+    let before = BTreeSet::from([a.clone()]);
+    assert_eq!(changed(&before, &[a.clone(), b.clone(), b.clone()]), [b]);
+    assert_eq!(changed(&before, std::slice::from_ref(&a)), []);
+}

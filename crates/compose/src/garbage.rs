@@ -1,0 +1,82 @@
+//! What a composition no longer wants: found by identity, and deleted only if it is provably ours.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::desired::Composed;
+use crate::naming::{LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE, LABEL_COMPOSITE};
+use crate::object::{self, ObjectRef};
+use crate::run::Object;
+
+/// An object to be deleted, in the foreground and only while it has this uid.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Deletion {
+    /// The key under which it was composed.
+    pub key: String,
+    /// The object.
+    pub object: ObjectRef,
+    /// Its uid, the delete's precondition.
+    pub uid: Option<String>,
+    /// The object without the labels that tie it to the XR, written before the delete so that people can tell garbage
+    /// from what fell with its XR; `None` when it carries none.
+    pub unlabelled: Option<Object>,
+}
+
+/// Deleting would take what another controls.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("refusing to delete composed resource {key:?} that is controlled by {kind} {name:?}")]
+pub struct ControlledByOther {
+    /// The key under which it was composed.
+    pub key: String,
+    /// The controller's kind.
+    pub kind: String,
+    /// The controller's name.
+    pub name: String,
+}
+
+/// What of `observed` is to be deleted, because no `desired` resource is the same object.
+///
+/// Identity decides, not the key: a key whose kind changed leaves the old object behind as garbage, and an object that
+/// moved to another key is kept. Without a controller reference nothing proves that we made the object, so it stays
+/// (GHSA-77cv-mrm6-fr3c: whoever may edit `resourceRefs` must not be able to delete through us).
+pub fn garbage(
+    xr_uid: &str,
+    observed: &BTreeMap<String, Object>,
+    desired: &BTreeMap<String, Composed>,
+) -> Result<Vec<Deletion>, ControlledByOther> {
+    let wanted: Vec<ObjectRef> = desired.values().map(|composed| ObjectRef::of(&composed.intent)).collect();
+    let mut deletions = Vec::new();
+    for (key, object) in observed {
+        let reference = ObjectRef::of(object);
+        if wanted.iter().any(|wanted| wanted.same_object(&reference)) {
+            continue;
+        }
+        match object::controller(object) {
+            None => {}
+            Some(controller) if controller.uid != xr_uid => {
+                let (kind, name) = (controller.kind, controller.name);
+                return Err(ControlledByOther { key: key.clone(), kind, name });
+            }
+            Some(_) => deletions.push(Deletion {
+                key: key.clone(),
+                object: reference,
+                uid: object::uid(object).map(str::to_owned),
+                unlabelled: without_labels(object),
+            }),
+        }
+    }
+    Ok(deletions)
+}
+
+fn without_labels(object: &Object) -> Option<Object> {
+    let ours = [LABEL_COMPOSITE, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE];
+    let mut object = object.clone();
+    let labels = object.get_mut("metadata")?.get_mut("labels").and_then(Value::as_object_mut)?;
+    let before = labels.len();
+    labels.retain(|key, _| !ours.contains(&key.as_str()));
+    (labels.len() < before).then_some(object)
+}
+
+#[cfg(test)]
+mod tests;

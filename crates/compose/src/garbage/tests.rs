@@ -1,0 +1,89 @@
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::object::object;
+
+fn child(kind: &str, name: &str, controller: Option<&str>) -> Object {
+    let mut value = json!({"apiVersion": "v1", "kind": kind, "metadata": {
+        "name": name, "uid": format!("uid-{name}"),
+        "labels": {LABEL_COMPOSITE: "x", LABEL_CLAIM_NAME: "c", LABEL_CLAIM_NAMESPACE: "n", "mine": "1"},
+    }});
+    if let Some(uid) = controller {
+        value["metadata"]["ownerReferences"] =
+            json!([{"kind": "XR", "name": "o", "uid": uid, "controller": true}]);
+    }
+    object(value)
+}
+
+fn observed(children: &[(&str, Object)]) -> BTreeMap<String, Object> {
+    children.iter().map(|(key, object)| ((*key).to_owned(), object.clone())).collect()
+}
+
+fn desired(children: &[(&str, Object)]) -> BTreeMap<String, Composed> {
+    let composed = |object: &Object| Composed { intent: object.clone(), ready: false };
+    children.iter().map(|(key, object)| ((*key).to_owned(), composed(object))).collect()
+}
+
+/// The garbage cases of row R, and what identity instead of keys changes.
+#[test]
+fn garbage_is_found_by_identity_and_taken_only_from_ourselves() {
+    let check = |name: &str, seen: &[(&str, Object)], wanted: &[(&str, Object)], expected: &[&str]| {
+        let deletions = garbage("xr", &observed(seen), &desired(wanted)).unwrap();
+        let keys: Vec<_> = deletions.iter().map(|deletion| deletion.key.as_str()).collect();
+        assert_eq!(keys, expected, "{name}");
+    };
+    let mine = || child("ConfigMap", "a", Some("xr"));
+    check("no longer desired", &[("k", mine())], &[], &["k"]);
+    check("still desired", &[("k", mine())], &[("k", mine())], &[]);
+    check("orphan", &[("k", child("ConfigMap", "a", None))], &[], &[]);
+    // The reference compares keys only: it forgets the first of these and deletes the second, then makes it again.
+    check("kind changed under its key", &[("k", mine())], &[("k", child("Secret", "a", Some("xr")))], &["k"]);
+    check("moved to another key", &[("k", mine())], &[("l", mine())], &[]);
+}
+
+#[test]
+fn what_another_controls_is_refused() {
+    let error = garbage("xr", &observed(&[("k", child("ConfigMap", "a", Some("other")))]), &BTreeMap::new());
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "refusing to delete composed resource \"k\" that is controlled by XR \"o\""
+    );
+}
+
+#[test]
+fn the_ownership_labels_go_first() {
+    let deletions =
+        garbage("xr", &observed(&[("k", child("ConfigMap", "a", Some("xr")))]), &BTreeMap::new()).unwrap();
+    assert_eq!(deletions[0].uid.as_deref(), Some("uid-a"));
+    let labels = &deletions[0].unlabelled.as_ref().unwrap()["metadata"]["labels"];
+    assert_eq!(labels, &json!({"mine": "1"}));
+
+    let bare =
+        object(json!({"metadata": {"name": "a", "ownerReferences": [{"uid": "xr", "controller": true}]}}));
+    let deletions = garbage("xr", &observed(&[("k", bare)]), &BTreeMap::new()).unwrap();
+    assert_eq!(deletions[0].unlabelled, None);
+}
+
+proptest! {
+    #[test]
+    fn garbage_never_removes_what_another_owns_or_what_is_desired(
+        seen in prop::collection::btree_map("[a-d]", ("[a-c]", prop::option::of("xr|other")), 0..4),
+        wanted in prop::collection::btree_map("[a-d]", "[a-c]", 0..4),
+    ) {
+        let observed: BTreeMap<_, _> = seen
+            .iter()
+            .map(|(key, (name, controller))| (key.clone(), child("ConfigMap", name, controller.as_deref())))
+            .collect();
+        let desired: BTreeMap<_, _> = wanted
+            .iter()
+            .map(|(key, name)| (key.clone(), Composed { intent: child("ConfigMap", name, Some("xr")), ready: true }))
+            .collect();
+        let Ok(deletions) = garbage("xr", &observed, &desired) else { return Ok(()) };
+        for deletion in deletions {
+            let (name, controller) = &seen[&deletion.key];
+            prop_assert_eq!(controller.as_deref(), Some("xr"));
+            prop_assert!(!wanted.values().any(|wanted| wanted == name));
+        }
+    }
+}

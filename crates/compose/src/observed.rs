@@ -1,0 +1,93 @@
+//! What of an XR's references really is its: the observed state a pass starts from.
+
+use std::collections::BTreeMap;
+
+use crate::naming::ANNOTATION_RESOURCE_NAME;
+use crate::object::{self, ObjectRef};
+use crate::run::Object;
+
+/// The composed resources as they are.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Observed {
+    /// Those that exist and are not another's, by their stable name in the composition.
+    pub resources: BTreeMap<String, Object>,
+    /// References to objects that do not exist.
+    pub gone: Vec<ObjectRef>,
+}
+
+/// Why a pass cannot start.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "encountered composed resource without required \"{ANNOTATION_RESOURCE_NAME}\" annotation: {0}. \
+     Add the annotation, or take the object out of the XR's resourceRefs"
+)]
+pub struct AnonymousResource(
+    /// The object without it.
+    pub ObjectRef,
+);
+
+/// Sorts what was read for each reference of the XR with uid `xr_uid`.
+///
+/// What another controls is left out as if it did not exist: composing it later fails at its controller reference.
+pub fn observe(
+    xr_uid: &str,
+    read: impl IntoIterator<Item = (ObjectRef, Option<Object>)>,
+) -> Result<Observed, AnonymousResource> {
+    let mut observed = Observed::default();
+    for (reference, object) in read {
+        let Some(object) = object else {
+            observed.gone.push(reference);
+            continue;
+        };
+        if object::controller(&object).is_some_and(|controller| controller.uid != xr_uid) {
+            continue;
+        }
+        let Some(key) = object::annotation(&object, ANNOTATION_RESOURCE_NAME) else {
+            return Err(AnonymousResource(reference));
+        };
+        observed.resources.insert(key.to_owned(), object);
+    }
+    Ok(observed)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::object::object;
+
+    fn child(name: &str, key: Option<&str>, controller: Option<&str>) -> (ObjectRef, Option<Object>) {
+        let mut value = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}});
+        if let Some(key) = key {
+            value["metadata"]["annotations"] = json!({ANNOTATION_RESOURCE_NAME: key});
+        }
+        if let Some(uid) = controller {
+            value["metadata"]["ownerReferences"] = json!([{"uid": "else"}, {"uid": uid, "controller": true}]);
+        }
+        let object = object(value);
+        (ObjectRef::of(&object), Some(object))
+    }
+
+    /// The observer cases of row R; an unnamed reference never gets here, see `Composite::resource_refs`.
+    #[test]
+    fn only_what_exists_and_is_not_anothers_is_observed() {
+        let (missing, _) = child("missing", None, None);
+        let read = [
+            child("mine", Some("mine"), Some("xr")),
+            child("orphan", Some("orphan"), None),
+            child("anothers", Some("anothers"), Some("other")),
+            child("anothers-anonymous", None, Some("other")),
+            (missing.clone(), None),
+        ];
+        let observed = observe("xr", read).unwrap();
+        assert_eq!(observed.resources.keys().collect::<Vec<_>>(), ["mine", "orphan"]);
+        assert_eq!(observed.gone, [missing]);
+    }
+
+    #[test]
+    fn an_anonymous_resource_is_an_error_that_names_it() {
+        let error = observe("xr", [child("nameless", None, Some("xr"))]).unwrap_err();
+        insta::assert_snapshot!(error, @r#"encountered composed resource without required "crossplane.io/composition-resource-name" annotation: ConfigMap nameless. Add the annotation, or take the object out of the XR's resourceRefs"#);
+    }
+}

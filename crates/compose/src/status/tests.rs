@@ -1,0 +1,415 @@
+use ConditionStatus::{False, True};
+use Target::{Composite as Xr, CompositeAndClaim as Both};
+
+use super::*;
+use crate::object::object;
+use crate::pipeline::{Audience, StepAnswer, fold};
+use crate::run::{FunctionResult, Ready, Resource, RunResponse, Severity, State};
+
+const OLD: &str = "2026-01-01T00:00:00Z";
+
+fn now() -> Timestamp {
+    "2026-06-01T12:00:00.7Z".parse().unwrap()
+}
+
+fn condition(kind: &str, status: ConditionStatus, reason: &str, target: Target) -> FunctionCondition {
+    FunctionCondition { kind: kind.to_owned(), status, reason: reason.to_owned(), message: None, target }
+}
+
+fn normal(reason: &str, target: Target) -> FunctionResult {
+    let message = format!("{reason}!");
+    FunctionResult { severity: Severity::Normal, message, reason: Some(reason.to_owned()), target }
+}
+
+fn respond(conditions: Vec<FunctionCondition>, results: Vec<FunctionResult>) -> Outcome {
+    let answer = Ok(RunResponse { results, conditions, ..RunResponse::default() });
+    let step = StepAnswer { step: "some-function".to_owned(), function: "f".to_owned(), answer };
+    fold([step], Audience::CompositeAndClaim)
+}
+
+fn xr(status: &Value) -> Object {
+    object(json!({
+        "apiVersion": "example.org/v1", "kind": "XR",
+        "metadata": {"name": "x", "uid": "u", "generation": 3, "labels": {"a": "b"}},
+        "spec": {"claimRef": {"apiVersion": "example.org/v1", "kind": "C", "namespace": "n", "name": "c"}},
+        "status": status,
+    }))
+}
+
+fn was(kind: &str, status: &str, reason: &str) -> Value {
+    json!({"type": kind, "status": status, "reason": reason, "lastTransitionTime": OLD})
+}
+
+struct Case<'a> {
+    xr: Object,
+    revision: &'a str,
+    outcome: Outcome,
+    failure: Option<PassFailure>,
+    children: Vec<Child>,
+}
+
+impl Case<'_> {
+    fn new(status: &Value, outcome: Outcome) -> Self {
+        let failure = outcome.failure.as_ref().map(PassFailure::of);
+        Self { xr: xr(status), revision: "rev-1", outcome, failure, children: Vec::new() }
+    }
+
+    fn settle(&self) -> Settled {
+        settle(&Pass {
+            xr: Composite::new(&self.xr, Layout::Legacy),
+            revision: self.revision,
+            outcome: &self.outcome,
+            failure: self.failure.as_ref(),
+            children: &self.children,
+            gone: &[],
+            responsive: Condition::new("Responsive", True, "WatchCircuitClosed", now()),
+            published: None,
+            now: now(),
+        })
+    }
+
+    /// The XR after the status has been applied and read back.
+    fn applied(&self) -> Object {
+        let mut xr = self.xr.clone();
+        xr.insert("status".to_owned(), self.settle().intent["status"].clone());
+        xr
+    }
+}
+
+/// The conditions, the types the claim shows and the events, one a line; an old transition time is marked.
+fn shown(settled: &Settled) -> String {
+    let id = settled.trouble.as_ref().map_or("no id", |trouble| &trouble.id);
+    let mut lines: Vec<String> = Conditions::of(&settled.intent)
+        .iter()
+        .map(|c| {
+            let age = if c.last_transition_time.to_string() == OLD { " (old)" } else { "" };
+            let said = format!("{} {} {} {}", c.kind, c.status.as_str(), c.reason, c.message);
+            format!("{}{age}", said.trim_end())
+        })
+        .collect();
+    lines.push(format!(
+        "claim: {}",
+        settled.intent["status"].get("claimConditionTypes").unwrap_or(&json!([]))
+    ));
+    lines.extend(settled.events.iter().map(|event| {
+        format!("EV {:?} {} {} {}", event.on, event.kind.as_str(), event.reason, event.message)
+    }));
+    lines.join("\n").replace(id, "ID")
+}
+
+/// Row C: CustomEventsAndConditions. New is Healthy; SelectComposition is recorded where the selection is made.
+#[test]
+fn custom_events_and_conditions() {
+    let outcome = respond(
+        vec![
+            condition("DatabaseReady", True, "Available", Both),
+            condition("InternalSync", True, "SyncSuccess", Xr),
+        ],
+        vec![normal("DatabaseAvailable", Both), normal("SyncSuccess", Xr)],
+    );
+    insta::assert_snapshot!(shown(&Case::new(&json!({}), outcome).settle()), @r#"
+    Responsive True WatchCircuitClosed
+    DatabaseReady True Available
+    InternalSync True SyncSuccess
+    Synced True ReconcileSuccess
+    Ready True Available
+    Healthy True Healthy
+    claim: ["DatabaseReady"]
+    EV Composite Normal DatabaseAvailable Pipeline step "some-function": DatabaseAvailable!
+    EV Claim Normal DatabaseAvailable DatabaseAvailable!
+    EV Composite Normal SyncSuccess Pipeline step "some-function": SyncSuccess!
+    "#);
+}
+
+/// Row D: CustomEventsAndConditionFatal.
+///
+/// The reference: no Healthy, no Ready, the event without an id, and DatabaseReady keeps its old transition time.
+#[test]
+fn custom_events_and_conditions_of_a_failed_pass() {
+    let status = json!({
+        "conditions": [was("DatabaseReady", "True", "Available"), was("SomeoneElses", "True", "Theirs")],
+        "claimConditionTypes": ["DatabaseReady"],
+    });
+    let outcome = respond(
+        vec![
+            condition("InternalSync", True, "SyncSuccess", Xr),
+            condition("BucketReady", True, "Available", Both),
+        ],
+        vec![normal("DatabaseAvailable", Both), normal("SyncSuccess", Xr)],
+    );
+    let boom = PassFailure::engine(Stage::Compose, "Boom", "boom");
+    let case = Case { failure: Some(boom), ..Case::new(&status, outcome) };
+    insta::assert_snapshot!(shown(&case.settle()), @r#"
+    DatabaseReady Unknown FatalError A fatal error occurred before the status of this condition could be determined.
+    Responsive True WatchCircuitClosed
+    Synced False ReconcileError cannot compose resources: boom
+    InternalSync True SyncSuccess
+    BucketReady True Available
+    Ready False Creating
+    Healthy False ReconcileError cannot compose resources: boom (error id ID)
+    claim: ["DatabaseReady","BucketReady"]
+    EV Composite Warning ComposeResources cannot compose resources: boom (error id ID)
+    EV Composite Normal DatabaseAvailable Pipeline step "some-function": DatabaseAvailable!
+    EV Claim Normal DatabaseAvailable DatabaseAvailable!
+    EV Composite Normal SyncSuccess Pipeline step "some-function": SyncSuccess!
+    "#);
+}
+
+/// Row E: CustomConditionUpdate.
+#[test]
+fn conditions_not_returned_stay_while_their_revision_is_in_use() {
+    let status = json!({
+        "conditions": [was("DatabaseReady", "True", "Available"), was("BucketReady", "False", "Creating")],
+        "claimConditionTypes": ["DatabaseReady", "BucketReady"],
+    });
+    let outcome = respond(
+        vec![
+            condition("InternalSync", True, "SyncSuccess", Xr),
+            condition("BucketReady", True, "Available", Both),
+        ],
+        vec![],
+    );
+    insta::assert_snapshot!(shown(&Case::new(&status, outcome).settle()), @r#"
+    DatabaseReady True Available (old)
+    BucketReady True Available
+    Responsive True WatchCircuitClosed
+    InternalSync True SyncSuccess
+    Synced True ReconcileSuccess
+    Ready True Available
+    Healthy True Healthy
+    claim: ["DatabaseReady","BucketReady"]
+    "#);
+}
+
+/// Row F: SystemConditionUpdate, and row H: CompositionWarnings.
+#[test]
+fn readiness_follows_the_functions_and_warnings_do_not_unsync() {
+    let mut unready = respond(vec![], vec![]);
+    unready.desired.composite.ready = Ready::False;
+    let settled = Case::new(&json!({}), unready).settle();
+    let conditions = Conditions::of(&settled.intent);
+    assert_eq!(conditions.get("Ready").unwrap().reason, "Creating");
+    assert_eq!(conditions.get("Ready").unwrap().message, "");
+    assert!(conditions.get("Synced").unwrap().is_true());
+
+    let warning = FunctionResult { severity: Severity::Warning, ..normal("Careful", Xr) };
+    let settled = Case::new(&json!({}), respond(vec![], vec![warning])).settle();
+    let conditions = Conditions::of(&settled.intent);
+    assert!(conditions.get("Synced").unwrap().is_true() && conditions.get("Ready").unwrap().is_true());
+    assert_eq!(settled.ttl, None);
+}
+
+/// Row N: claimConditionTypes.
+#[test]
+fn types_for_the_claim_are_listed_once() {
+    let check = |before: &Value, returned: &[(&str, Target)], expected: &Value| {
+        let conditions = returned.iter().map(|(kind, target)| condition(kind, True, "R", *target)).collect();
+        let status = json!({"claimConditionTypes": before});
+        let settled = Case::new(&status, respond(conditions, vec![])).settle();
+        assert_eq!(settled.intent["status"].get("claimConditionTypes").unwrap_or(&json!([])), expected);
+    };
+    check(&json!([]), &[("A", Both)], &json!(["A"]));
+    check(&json!([]), &[("A", Both), ("B", Both)], &json!(["A", "B"]));
+    check(&json!(["A"]), &[("A", Both), ("B", Both), ("B", Both)], &json!(["A", "B"]));
+    // In the reference the setter refuses the whole call; here a function never gets as far as a system type.
+    check(&json!(["A"]), &[("Ready", Both), ("B", Both)], &json!(["A", "B"]));
+    check(&json!("not a list"), &[("A", Both)], &json!(["A"]));
+    // A type that is narrowed to the composite leaves at once; the reference keeps showing it.
+    check(&json!(["A", "B"]), &[("A", Xr)], &json!(["B"]));
+    let odd = Case {
+        xr: object(json!({"status": "not an object"})),
+        ..Case::new(&json!({}), respond(vec![], vec![]))
+    };
+    assert_eq!(odd.settle().intent["status"].get("claimConditionTypes"), None);
+}
+
+#[test]
+fn a_new_revision_leaves_behind_what_it_does_not_set() {
+    let first = Case::new(
+        &json!({}),
+        respond(vec![condition("A", True, "R", Both), condition("B", True, "R", Both)], vec![]),
+    );
+    let xr = first.applied();
+    // A failed pass of the new revision removes nothing.
+    let next = respond(vec![condition("B", True, "R", Both)], vec![]);
+    let mut second = Case { xr, revision: "rev-2", ..Case::new(&json!({}), next) };
+    second.failure = Some(PassFailure::engine(Stage::Compose, "Boom", "boom"));
+    let failed = second.settle();
+    assert!(Conditions::of(&failed.intent).get("A").is_some());
+    // The first complete one does, and tells the claim to let go.
+    second.failure = None;
+    let settled = second.settle();
+    assert!(Conditions::of(&settled.intent).get("A").is_none());
+    assert_eq!(settled.intent["status"]["claimConditionTypes"], json!(["B"]));
+    assert_eq!(settled.intent["status"]["crossplane"]["retiredConditionTypes"], json!(["A"]));
+    assert_eq!(
+        settled.intent["status"]["crossplane"]["conditionTypes"],
+        json!([{"type": "B", "revision": "rev-2"}])
+    );
+    // A type that comes back is no longer retired.
+    let back = respond(vec![condition("A", True, "R", Both)], vec![]);
+    let third = Case { xr: second.applied(), revision: "rev-2", ..Case::new(&json!({}), back) };
+    assert_eq!(third.settle().intent["status"]["crossplane"].get("retiredConditionTypes"), None);
+}
+
+#[test]
+fn a_failure_outside_composing_touches_no_custom_condition() {
+    let first =
+        Case::new(&json!({}), respond(vec![condition("A", True, "R", Both)], vec![normal("Said", Xr)]));
+    let no_composition =
+        PassFailure::engine(Stage::SelectComposition, "NoMatch", "no compatible Compositions found");
+    let mut second = Case { xr: first.applied(), ..Case::new(&json!({}), Outcome::default()) };
+    second.failure = Some(no_composition);
+    let settled = second.settle();
+    insta::assert_snapshot!(shown(&settled), @r#"
+    Responsive True WatchCircuitClosed
+    A True R
+    Synced False ReconcileError cannot select Composition: no compatible Compositions found
+    Ready True Available
+    Healthy False ReconcileError cannot select Composition: no compatible Compositions found (error id ID)
+    claim: ["A"]
+    EV Composite Warning SelectComposition cannot select Composition: no compatible Compositions found (error id ID)
+    "#);
+    assert_eq!(settled.intent["status"]["crossplane"]["pipeline"][0]["reason"], "Said");
+}
+
+#[test]
+fn a_complete_pass_applies_what_is_desired_and_a_failed_one_keeps_it() {
+    let answer = Ok(RunResponse {
+        desired: State {
+            composite: Resource::of(json!({
+                "apiVersion": "ignored", "spec": {"ignored": true},
+                "status": {"widgets": 42, "claimConditionTypes": ["Injected"], "crossplane": {"injected": true},
+                    "conditions": [{"type": "OldWay", "status": "True", "reason": "R"}, {"type": "Ready", "status": "True"}]},
+            })),
+            ..State::default()
+        },
+        ..RunResponse::default()
+    });
+    let step = StepAnswer { step: "s".to_owned(), function: "f".to_owned(), answer };
+    let first = Case::new(&json!({}), fold([step], Audience::CompositeAndClaim));
+    let intent = first.settle().intent;
+    assert_eq!(intent.keys().collect::<Vec<_>>(), ["apiVersion", "kind", "metadata", "status"]);
+    assert_eq!(intent["metadata"], json!({"name": "x"}));
+    assert_eq!(intent["status"]["widgets"], 42);
+    assert_eq!(intent["status"].get("claimConditionTypes"), None);
+    assert_eq!(
+        intent["status"]["crossplane"],
+        json!({"conditionTypes": [{"type": "OldWay", "revision": "rev-1"}]})
+    );
+    // In the reference a condition set this way is written once and then never again.
+    assert_eq!(Conditions::of(&intent).get("OldWay").unwrap().reason, "R");
+
+    let mut second = Case { xr: first.applied(), ..Case::new(&json!({}), Outcome::default()) };
+    second.failure = Some(PassFailure::engine(Stage::Compose, "Boom", "boom"));
+    assert_eq!(second.settle().intent["status"]["widgets"], 42);
+}
+
+#[test]
+fn a_second_pass_that_finds_the_same_writes_the_same() {
+    let outcome = || {
+        respond(
+            vec![condition("A", True, "R", Both), condition("B", False, "Creating", Xr)],
+            vec![normal("DatabaseAvailable", Both)],
+        )
+    };
+    let refused = Child {
+        key: "db".to_owned(),
+        ready: false,
+        state: readiness::ChildState::Refused("spec: FieldValueInvalid".to_owned()),
+        trouble: None,
+    };
+    let fatal = FunctionResult { severity: Severity::Fatal, ..normal("Broken", Both) };
+    let cases = [
+        Case::new(&json!({}), outcome()),
+        Case { children: vec![refused], ..Case::new(&json!({}), outcome()) },
+        Case::new(&json!({}), respond(vec![condition("A", False, "R", Both)], vec![fatal])),
+    ];
+    for case in cases {
+        let first = case.settle();
+        let second = Case { xr: case.applied(), ..case };
+        assert_eq!(second.settle().intent, first.intent);
+        let before = first.events.iter().cloned().collect();
+        assert_eq!(event::changed(&before, &second.settle().events), []);
+    }
+}
+
+/// The three scenarios of the seed; the first with and without a fatal result.
+#[test]
+fn the_scenarios_of_the_seed() {
+    let message = "The image provided does not exist or you are not authorized to use it.";
+    let not_found = FunctionCondition {
+        message: Some(message.to_owned()),
+        ..condition("ImageReady", False, "NotFound", Both)
+    };
+    let creating = FunctionCondition {
+        message: Some("Waiting for the deployment to be available.".to_owned()),
+        ..condition("AppReady", False, "Creating", Both)
+    };
+    let available = |kind: &str| condition(kind, True, "Available", Both);
+    let fatal = FunctionResult {
+        severity: Severity::Fatal,
+        message: message.to_owned(),
+        reason: Some("NotFound".to_owned()),
+        target: Both,
+    };
+    let check = |conditions: Vec<FunctionCondition>, results: Vec<FunctionResult>| {
+        let settled = Case::new(&json!({}), respond(conditions, results)).settle();
+        let custom: Vec<String> = Conditions::of(&settled.intent)
+            .iter()
+            .filter(|c| !is_system(&c.kind))
+            .map(|c| {
+                format!("{}={} {} {}", c.kind, c.status.as_str(), c.reason, c.message).trim_end().to_owned()
+            })
+            .collect();
+        let heard = settled.events.iter().filter(|event| event.on == event::Recipient::Claim);
+        let heard: Vec<String> = heard.map(|event| format!("{} {}", event.reason, event.message)).collect();
+        [custom, heard].concat().join("\n")
+    };
+    let image = || vec![available("DatabaseReady"), not_found.clone()];
+    insta::assert_snapshot!(check(image(), vec![]), @r"
+    DatabaseReady=True Available
+    ImageReady=False NotFound The image provided does not exist or you are not authorized to use it.
+    ");
+    insta::assert_snapshot!(check(image(), vec![fatal]), @r"
+    DatabaseReady=True Available
+    ImageReady=False NotFound The image provided does not exist or you are not authorized to use it.
+    NotFound The image provided does not exist or you are not authorized to use it.
+    ");
+    insta::assert_snapshot!(check(vec![available("DatabaseReady"), available("ImageReady"), creating], vec![]), @r"
+    DatabaseReady=True Available
+    ImageReady=True Available
+    AppReady=False Creating Waiting for the deployment to be available.
+    ");
+    insta::assert_snapshot!(check(vec![available("DatabaseReady"), available("ImageReady"), available("AppReady")], vec![]), @r"
+    DatabaseReady=True Available
+    ImageReady=True Available
+    AppReady=True Available
+    ");
+}
+
+#[test]
+fn kept_results_are_few_short_and_the_serious_ones() {
+    let many: Vec<FunctionResult> = (0..30)
+        .map(|i| FunctionResult {
+            severity: if i == 3 { Severity::Warning } else { Severity::Normal },
+            message: format!("{i}"),
+            ..FunctionResult::default()
+        })
+        .collect();
+    let kept = results::entries(&respond(vec![], many));
+    assert_eq!(kept.len(), 20);
+    assert_eq!(
+        kept[0],
+        json!({"step": "some-function", "severity": "Warning", "target": "Composite", "message": "3"})
+    );
+    assert_eq!(kept[1]["message"], "11");
+    assert_eq!(kept[19]["message"], "29");
+
+    for message in ["é".repeat(2000), "\"\n".repeat(2000)] {
+        let long = FunctionResult { severity: Severity::Normal, message, ..FunctionResult::default() };
+        let kept = results::entries(&respond(vec![], vec![long]));
+        assert!(kept[0].to_string().len() <= 1024);
+        assert!(kept[0]["message"].as_str().unwrap().ends_with('…'));
+    }
+}
