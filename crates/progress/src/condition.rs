@@ -1,0 +1,213 @@
+//! Conditions: one entry a type, replaced in place, with a transition time that means what it says.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// Whether a condition holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum ConditionStatus {
+    /// It holds.
+    True,
+    /// It does not hold.
+    False,
+    /// Nobody can tell.
+    Unknown,
+}
+
+/// The conditions at `.status.conditions`, where `kubectl wait` looks for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum ConditionType {
+    /// The resource can be used as the spec asks.
+    Ready,
+    /// Something is under way or will be tried again soon.
+    Progressing,
+    /// It will not get better soon by itself.
+    Stalled,
+}
+
+/// An entry of `.status.conditions`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Condition {
+    /// Which condition.
+    #[serde(rename = "type")]
+    pub kind: ConditionType,
+    /// Whether it holds.
+    pub status: ConditionStatus,
+    /// The generation the statement is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+    /// When the status, and nothing else, last changed.
+    pub last_transition_time: Timestamp,
+    /// Why, in one word.
+    pub reason: String,
+    /// Why, in a sentence.
+    #[serde(default)]
+    pub message: String,
+}
+
+/// Puts `new` in the place of the entry of its type; the transition time stays unless the status changed.
+pub(crate) fn set(conditions: &mut Vec<Condition>, new: Condition) {
+    match conditions.iter_mut().find(|old| old.kind == new.kind) {
+        Some(old) => {
+            let since =
+                if old.status == new.status { old.last_transition_time } else { new.last_transition_time };
+            *old = Condition { last_transition_time: since, ..new };
+        }
+        None => conditions.push(new),
+    }
+}
+
+/// OSOK's condition types, at `.status.status.conditions`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum SharedConditionType {
+    /// Being made.
+    Provisioning,
+    /// Usable.
+    Active,
+    /// Not as asked; published with status `False`, as it has always been.
+    Failed,
+    /// Being removed.
+    Terminating,
+    /// Being changed.
+    Updating,
+}
+
+impl SharedConditionType {
+    /// The word used in status.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Provisioning => "Provisioning",
+            Self::Active => "Active",
+            Self::Failed => "Failed",
+            Self::Terminating => "Terminating",
+            Self::Updating => "Updating",
+        }
+    }
+
+    /// The one status this type is ever published with.
+    pub const fn status(self) -> ConditionStatus {
+        match self {
+            Self::Failed => ConditionStatus::False,
+            Self::Provisioning | Self::Active | Self::Terminating | Self::Updating => ConditionStatus::True,
+        }
+    }
+}
+
+/// An entry of `.status.status.conditions`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SharedCondition {
+    /// Which condition.
+    #[serde(rename = "type")]
+    pub kind: SharedConditionType,
+    /// Whether it holds.
+    pub status: ConditionStatus,
+    /// When it last became the current one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_transition_time: Option<Timestamp>,
+    /// What it says to people.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub message: String,
+    /// Always empty; older clients expect the field to be allowed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+}
+
+/// Makes `kind` the current condition: the last entry, which the printed `Status` column shows. One entry a type
+/// stays, also where an older operator left several.
+pub(crate) fn make_current(
+    conditions: &mut Vec<SharedCondition>,
+    kind: SharedConditionType,
+    message: &str,
+    now: Timestamp,
+) {
+    let since = conditions
+        .last()
+        .filter(|last| last.kind == kind && last.status == kind.status())
+        .map_or(Some(now), |last| last.last_transition_time);
+    conditions.push(SharedCondition {
+        kind,
+        status: kind.status(),
+        last_transition_time: since,
+        message: message.to_owned(),
+        reason: String::new(),
+    });
+    let mut kept: Vec<SharedCondition> = Vec::with_capacity(conditions.len());
+    for condition in conditions.drain(..).rev() {
+        if !kept.iter().any(|newer| newer.kind == condition.kind) {
+            kept.push(condition);
+        }
+    }
+    kept.reverse();
+    *conditions = kept;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn ready(status: ConditionStatus, second: i64) -> Condition {
+        Condition {
+            kind: ConditionType::Ready,
+            status,
+            observed_generation: Some(second),
+            last_transition_time: at(second),
+            reason: format!("At{second}"),
+            message: String::new(),
+        }
+    }
+
+    #[test]
+    fn a_transition_time_moves_only_with_the_status() {
+        let mut conditions = Vec::new();
+        set(&mut conditions, ready(ConditionStatus::False, 1));
+        set(&mut conditions, ready(ConditionStatus::False, 2));
+        assert_eq!(conditions[0].last_transition_time, at(1));
+        assert_eq!((conditions[0].reason.as_str(), conditions[0].observed_generation), ("At2", Some(2)));
+        set(&mut conditions, ready(ConditionStatus::True, 3));
+        assert_eq!(conditions[0].last_transition_time, at(3));
+        assert_eq!(conditions.len(), 1);
+    }
+
+    #[test]
+    fn the_current_shared_condition_is_last_and_the_only_one_of_its_type() {
+        use SharedConditionType::{Active, Provisioning, Updating};
+        let mut conditions = Vec::new();
+        for (second, kind, message) in [
+            (1, Provisioning, "0 %"),
+            (2, Provisioning, "50 %"),
+            (3, Active, "ok"),
+            (4, Updating, "again"),
+            (5, Active, "ok"),
+        ] {
+            make_current(&mut conditions, kind, message, at(second));
+        }
+        let seen: Vec<_> = conditions
+            .iter()
+            .map(|c| (c.kind, c.message.as_str(), c.last_transition_time.unwrap().as_second()))
+            .collect();
+        assert_eq!(seen, [(Provisioning, "50 %", 1), (Updating, "again", 4), (Active, "ok", 5)]);
+    }
+
+    #[test]
+    fn entries_an_older_operator_piled_up_are_folded() {
+        use SharedConditionType::{Active, Provisioning};
+        let old = |kind: SharedConditionType, message: &str| SharedCondition {
+            kind,
+            status: kind.status(),
+            last_transition_time: None,
+            message: message.to_owned(),
+            reason: String::new(),
+        };
+        let mut conditions =
+            vec![old(Provisioning, "1"), old(Provisioning, "2"), old(Active, "a"), old(Provisioning, "3")];
+        make_current(&mut conditions, Active, "now", at(9));
+        let seen: Vec<_> = conditions.iter().map(|c| (c.kind, c.message.as_str())).collect();
+        assert_eq!(seen, [(Provisioning, "3"), (Active, "now")]);
+    }
+}

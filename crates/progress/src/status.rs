@@ -1,0 +1,138 @@
+//! The status that every kind embeds: the shared contract below `.status.status`, and beside it what Kubernetes
+//! tools look for.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::condition::{Condition, SharedCondition};
+use crate::operation::{LastOperation, Operation};
+
+/// What this crate keeps in an object's `.status`; a kind flattens it next to the fields it observes.
+///
+/// Everything that must survive a restart is in here.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Status {
+    /// The newest generation that was looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+    /// `Ready`, `Progressing` and `Stalled`, one entry each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<Condition>,
+    /// The shared contract.
+    #[serde(default)]
+    pub status: SharedStatus,
+}
+
+/// The shared contract, at `.status.status`, under the names it has had since OSOK.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SharedStatus {
+    /// OSOK's condition types, at most one entry each, the current one last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<SharedCondition>,
+    /// The operation in flight and the one before it.
+    #[serde(default, rename = "async")]
+    pub tracker: Tracker,
+    /// The request id to quote to the provider's support: of the last mutation or surfaced error, never of a read
+    /// that went well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opc_request_id: Option<String>,
+    /// The provider's identifier of the resource.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ocid: Option<String>,
+    /// The message of the current condition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// The type of the current condition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// When the object was first looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requested_at: Option<Timestamp>,
+    /// When the identifier became known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<Timestamp>,
+    /// When another field of the shared status last changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub updated_at: Option<Timestamp>,
+    /// When the resource was found to be gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deleted_at: Option<Timestamp>,
+}
+
+/// `.status.status.async`: at most one operation in flight, and how the one before it ended.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Tracker {
+    /// The operation in flight.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub current: Option<Operation>,
+    /// The outcome of the previous operation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_operation: Option<LastOperation>,
+}
+
+impl Status {
+    /// The operation in flight.
+    pub const fn current(&self) -> Option<&Operation> {
+        self.status.tracker.current.as_ref()
+    }
+
+    /// The outcome of the previous operation.
+    pub const fn last_operation(&self) -> Option<&LastOperation> {
+        self.status.tracker.last_operation.as_ref()
+    }
+
+    /// The provider's identifier of the resource.
+    pub fn ocid(&self) -> Option<&str> {
+        self.status.ocid.as_deref()
+    }
+
+    /// The condition named `kind`.
+    pub fn condition(&self, kind: crate::ConditionType) -> Option<&Condition> {
+        self.conditions.iter().find(|condition| condition.kind == kind)
+    }
+
+    /// Takes over a request id that a mutation or a surfaced error carried; one that is missing or blank leaves the
+    /// last one standing.
+    pub(crate) fn correlate(&mut self, request_id: Option<&str>) {
+        if let Some(id) = request_id.map(str::trim).filter(|id| !id.is_empty()) {
+            self.status.opc_request_id = Some(id.to_owned());
+        }
+    }
+
+    /// Binds the object to a resource; the time is that of the first binding.
+    pub(crate) fn bind(&mut self, ocid: &str, now: Timestamp) {
+        if self.ocid() != Some(ocid) {
+            self.status.ocid = Some(ocid.to_owned());
+            self.status.created_at = Some(now);
+        }
+    }
+
+    /// Lets go of a resource that is proven to be gone.
+    pub(crate) fn unbind(&mut self) {
+        self.status.ocid = None;
+        self.status.created_at = None;
+    }
+
+    /// Moves `updatedAt`, of the operation and of the whole, only if another field moved since `before`; this is
+    /// what makes a pass that learned nothing new a pass that writes nothing.
+    pub(crate) fn stamp(&mut self, before: &Self, now: Timestamp) {
+        if let Some(current) = &mut self.status.tracker.current {
+            if let Some(old) = before.current() {
+                current.updated_at = old.updated_at;
+            }
+            if before.current() != Some(current) {
+                current.updated_at = now;
+            }
+        }
+        self.status.updated_at = before.status.updated_at;
+        if self.status != before.status {
+            self.status.updated_at = Some(now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,183 @@
+//! A work request: the provider's own record of an operation, read with care.
+
+use serde_json::Value;
+
+use crate::operation::{Class, Percent, Phase};
+
+/// What a work request says, in our words and in the provider's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorkRequest {
+    /// Its id.
+    pub id: String,
+    /// How it stands.
+    pub class: Class,
+    /// Which mutation it is by its own account; nothing when its operation type is none of ours.
+    pub phase: Option<Phase>,
+    /// The provider's word for how it stands.
+    pub raw_status: Option<String>,
+    /// The provider's word for what it does.
+    pub raw_operation_type: Option<String>,
+    /// How much of it is done.
+    pub percent: Option<Percent>,
+    /// The resource it is about, once it names one.
+    pub resource_id: Option<String>,
+}
+
+/// The words of a kind in its work requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WorkRequestWords {
+    /// The `entityType` of the kind, compared without regard to case.
+    pub entity: &'static str,
+    /// The operation types that create, update and delete.
+    pub operations: &'static [(&'static str, Phase)],
+}
+
+/// The words of a Queue.
+pub const QUEUE_WORK_REQUESTS: WorkRequestWords = WorkRequestWords {
+    entity: "queue",
+    operations: &[
+        ("CREATE_QUEUE", Phase::Create),
+        ("UPDATE_QUEUE", Phase::Update),
+        ("MOVE_QUEUE", Phase::Update),
+        ("PURGE_QUEUE", Phase::Update),
+        ("DELETE_QUEUE", Phase::Delete),
+    ],
+};
+
+impl WorkRequest {
+    /// Reads a work request. Nothing in it is required: what is missing or unknown makes the class `unknown`, which
+    /// is looked at again, and never an error that would end the operation.
+    pub fn read(body: &Value, asked_for: &str, words: &WorkRequestWords) -> Self {
+        let raw_status = text(body, "status");
+        let raw_operation_type = text(body, "operationType");
+        let phase = raw_operation_type.as_deref().and_then(|raw| {
+            words.operations.iter().find(|(word, _)| word.eq_ignore_ascii_case(raw)).map(|(_, phase)| *phase)
+        });
+        Self {
+            id: text(body, "id").unwrap_or_else(|| asked_for.to_owned()),
+            class: raw_status.as_deref().map_or(Class::Unknown, class),
+            phase,
+            raw_status,
+            raw_operation_type,
+            percent: body.get("percentComplete").and_then(Value::as_f64).and_then(Percent::reported),
+            resource_id: resource_id(body, phase, words.entity),
+        }
+    }
+
+    /// Whether the provider says that it is over, one way or another.
+    pub const fn has_ended(&self) -> bool {
+        matches!(self.class, Class::Succeeded | Class::Failed | Class::Canceled)
+    }
+}
+
+fn class(raw: &str) -> Class {
+    match raw.to_ascii_uppercase().as_str() {
+        "ACCEPTED" | "IN_PROGRESS" | "WAITING" | "CANCELING" => Class::Pending,
+        "SUCCEEDED" => Class::Succeeded,
+        "FAILED" => Class::Failed,
+        "CANCELED" => Class::Canceled,
+        "NEEDS_ATTENTION" => Class::Attention,
+        _ => Class::Unknown,
+    }
+}
+
+/// The resource of our kind that the work request names. What was done to it only ranks the candidates: a resource
+/// stays `IN_PROGRESS` until its work is over, and related ones are named beside it.
+fn resource_id(body: &Value, phase: Option<Phase>, entity: &str) -> Option<String> {
+    let done = match phase {
+        Some(Phase::Create) => "CREATED",
+        Some(Phase::Update) => "UPDATED",
+        Some(Phase::Delete) => "DELETED",
+        None => "",
+    };
+    let rank = |resource: &Value| match text(resource, "actionType") {
+        Some(action) if action.eq_ignore_ascii_case(done) => 0,
+        Some(action) if action.eq_ignore_ascii_case("IN_PROGRESS") => 1,
+        Some(action) if action.eq_ignore_ascii_case("RELATED") => 3,
+        _ => 2,
+    };
+    body.get("resources")
+        .and_then(Value::as_array)?
+        .iter()
+        .filter(|resource| text(resource, "entityType").is_some_and(|kind| kind.eq_ignore_ascii_case(entity)))
+        .filter_map(|resource| Some((rank(resource), text(resource, "identifier")?)))
+        .min_by_key(|(rank, _)| *rank)
+        .map(|(_, id)| id)
+}
+
+fn text(body: &Value, name: &str) -> Option<String> {
+    let text = body.get(name)?.as_str()?.trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(body: &Value) -> WorkRequest {
+        WorkRequest::read(body, "wr-1", &QUEUE_WORK_REQUESTS)
+    }
+
+    #[test]
+    fn every_documented_status_has_its_class() {
+        let check = |raw: &str, class: Class| assert_eq!(read(&json!({"status": raw})).class, class, "{raw}");
+        check("ACCEPTED", Class::Pending);
+        check("IN_PROGRESS", Class::Pending);
+        check("WAITING", Class::Pending);
+        check("CANCELING", Class::Pending);
+        check("SUCCEEDED", Class::Succeeded);
+        check("FAILED", Class::Failed);
+        check("CANCELED", Class::Canceled);
+        check("NEEDS_ATTENTION", Class::Attention);
+        check("in_progress ", Class::Pending);
+        check("PAUSED", Class::Unknown);
+        check("", Class::Unknown);
+    }
+
+    #[test]
+    fn every_documented_operation_type_has_its_phase() {
+        let check = |raw: &str, phase: Option<Phase>| {
+            assert_eq!(read(&json!({"operationType": raw})).phase, phase, "{raw}");
+        };
+        check("CREATE_QUEUE", Some(Phase::Create));
+        check("UPDATE_QUEUE", Some(Phase::Update));
+        check("MOVE_QUEUE", Some(Phase::Update));
+        check("PURGE_QUEUE", Some(Phase::Update));
+        check("DELETE_QUEUE", Some(Phase::Delete));
+        check("CREATE_CONSUMER_GROUP", None);
+        check("SOMETHING_NEW", None);
+    }
+
+    #[test]
+    fn actions_only_locate_the_resource() {
+        let check = |resources: Value, expected: Option<&str>| {
+            let body = json!({"operationType": "CREATE_QUEUE", "resources": resources});
+            assert_eq!(read(&body).resource_id.as_deref(), expected, "{body}");
+        };
+        let one = |entity: &str, action: &str, id: &str| json!({"entityType": entity, "actionType": action, "identifier": id});
+        check(json!([]), None);
+        check(json!([one("queue", "IN_PROGRESS", "q1")]), Some("q1"));
+        check(json!([one("QUEUE", "CREATED", "q1")]), Some("q1"));
+        check(json!([one("vault", "CREATED", "v"), one("queue", "RELATED", "q2")]), Some("q2"));
+        check(json!([one("queue", "RELATED", "q2"), one("queue", "IN_PROGRESS", "q1")]), Some("q1"));
+        check(json!([one("queue", "IN_PROGRESS", "q1"), one("queue", "CREATED", "q3")]), Some("q3"));
+        check(json!([one("queue", "NEW_WORD", "q4")]), Some("q4"));
+        check(json!([{"entityType": "queue"}]), None);
+        check(json!("nonsense"), None);
+    }
+
+    #[test]
+    fn a_body_that_makes_no_sense_is_an_unknown_class_and_keeps_the_id() {
+        for body in [json!(null), json!([]), json!("<html>"), json!({"status": 7, "percentComplete": "x"})] {
+            let read = read(&body);
+            assert_eq!(
+                (read.id.as_str(), read.class, read.percent),
+                ("wr-1", Class::Unknown, None),
+                "{body}"
+            );
+            assert!(!read.has_ended());
+        }
+        assert_eq!(read(&json!({"percentComplete": 140})).percent.map(Percent::get), Some(100.0));
+    }
+}
