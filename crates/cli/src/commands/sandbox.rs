@@ -1,0 +1,133 @@
+//! `plimsoll sandbox`: a real control plane to start, look at, use and stop.
+
+mod exec;
+mod logs;
+mod progress;
+mod up;
+mod view;
+
+use std::fs;
+use std::io;
+
+use diag::Diagnostic;
+use sandbox::{Down, Environment, Error, Layout, Name, Standing, Status};
+use serde_json::json;
+
+use crate::args::Format;
+use crate::args::sandbox::{Command, Which};
+use crate::exit::{ENVIRONMENT, Exit, Failure, Outcome};
+use crate::printer::{GOOD, Printer};
+
+/// Does what was typed after `plimsoll sandbox`.
+pub(super) fn run(command: Command, printer: &mut Printer) -> Outcome {
+    let environment = Environment::from_process()?;
+    match command {
+        Command::Up(args) => up::run(&environment, &args, printer),
+        Command::Down(which) => down(&environment, &which.name, printer),
+        Command::Status(which) => status(&environment, &which.name, printer),
+        Command::List => list(&environment, printer),
+        Command::Env(which) => env(&environment, &which, printer),
+        Command::Kubeconfig(which) => kubeconfig(&environment, &which, printer),
+        Command::Exec(args) => exec::run(&environment, &args),
+        Command::Logs(args) => logs::run(&environment, &args, printer),
+        Command::Purge => purge(&environment, printer),
+        Command::Supervise { folder } => {
+            runtime()?.block_on(sandbox::supervise(&folder))?;
+            Ok(Exit::Success)
+        }
+    }
+}
+
+fn down(environment: &Environment, name: &Name, printer: &mut Printer) -> Outcome {
+    let found = progress::follow(printer, |on_event| sandbox::down(environment, name, on_event))?;
+    let stopped = found == Down::Stopped;
+    if printer.format() == Format::Json {
+        printer.json(&json!({ "name": name, "stopped": stopped }))?;
+    } else if stopped {
+        printer.message(format_args!("{GOOD}stopped{GOOD:#} sandbox {name}"));
+    } else {
+        printer.message(format_args!("there is no sandbox {name}, nothing to stop"));
+    }
+    Ok(Exit::Success)
+}
+
+fn status(environment: &Environment, name: &Name, printer: &mut Printer) -> Outcome {
+    let Some(status) = sandbox::inspect(environment, name)? else {
+        return Err(Error::NotRunning { name: name.clone(), standing: None }.into());
+    };
+    match printer.format() {
+        Format::Json => printer.json(&status)?,
+        Format::Text => view::status(printer, &status)?,
+    }
+    Ok(if status.state == Standing::Ready { Exit::Success } else { Exit::Failure })
+}
+
+fn list(environment: &Environment, printer: &mut Printer) -> Outcome {
+    let all = sandbox::list(environment)?;
+    match printer.format() {
+        Format::Json => printer.json(&all)?,
+        Format::Text if all.is_empty() => printer.message("there are no sandboxes"),
+        Format::Text => view::list(printer, &all)?,
+    }
+    Ok(Exit::Success)
+}
+
+fn env(environment: &Environment, which: &Which, printer: &mut Printer) -> Outcome {
+    let path = ready(environment, &which.name)?.kubeconfig;
+    match printer.format() {
+        Format::Json => printer.json(&json!({ "KUBECONFIG": path }))?,
+        Format::Text => {
+            printer
+                .data(format_args!("export KUBECONFIG={}", view::shell_quoted(&path.to_string_lossy())))?;
+        }
+    }
+    Ok(Exit::Success)
+}
+
+fn kubeconfig(environment: &Environment, which: &Which, printer: &mut Printer) -> Outcome {
+    let path = ready(environment, &which.name)?.kubeconfig;
+    let content = fs::read(&path).map_err(|source| Error::Files { action: "read", path, source })?;
+    printer.raw(&content)?;
+    Ok(Exit::Success)
+}
+
+fn purge(environment: &Environment, printer: &mut Printer) -> Outcome {
+    let freed = sandbox::purge(environment)?;
+    match printer.format() {
+        Format::Json => printer.json(&json!({ "freedBytes": freed }))?,
+        Format::Text if freed == 0 => printer.message("there is nothing to remove"),
+        Format::Text => {
+            printer.message(format_args!("{GOOD}removed{GOOD:#} {} MB of built programs", freed / 1_000_000));
+        }
+    }
+    Ok(Exit::Success)
+}
+
+/// The sandbox, which must be ready.
+fn ready(environment: &Environment, name: &Name) -> Result<Status, Failure> {
+    let status = sandbox::inspect(environment, name)?;
+    match status {
+        Some(status) if status.state == Standing::Ready => Ok(status),
+        other => {
+            Err(Error::NotRunning { name: name.clone(), standing: other.map(|status| status.state) }.into())
+        }
+    }
+}
+
+/// The folder of the sandbox, which must be there but need not run.
+fn folder(environment: &Environment, name: &Name) -> Result<Layout, Failure> {
+    let layout = Layout::new(environment, name);
+    if layout.root().is_dir() {
+        Ok(layout)
+    } else {
+        Err(Error::NotRunning { name: name.clone(), standing: None }.into())
+    }
+}
+
+/// A runtime on this thread: one process is watched at a time.
+fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    let describe = |error: io::Error| {
+        Diagnostic::error(ENVIRONMENT, format!("cannot start the asynchronous runtime: {error}")).into()
+    };
+    tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(describe)
+}

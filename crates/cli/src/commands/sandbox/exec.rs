@@ -1,0 +1,52 @@
+//! `plimsoll sandbox exec`
+
+use std::env;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, ExitStatus};
+
+use diag::{Code, Diagnostic};
+use sandbox::{Environment, Layout, Lease};
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::{ready, runtime};
+use crate::args::sandbox::Exec;
+use crate::exit::{ENVIRONMENT, Exit, Failure, Outcome};
+
+/// The command after `--` cannot be run.
+const NO_COMMAND: Code = Code::new("exec-no-command", "The command given to `sandbox exec` cannot be run.");
+
+/// Runs the command with the sandbox's kubeconfig, and passes its exit status on.
+pub(super) fn run(environment: &Environment, args: &Exec) -> Outcome {
+    let status = ready(environment, &args.which.name)?;
+    // It may take its time; a sandbox that lingers waits for it.
+    let _lease = Lease::hold(environment, &args.which.name)?;
+    // Last, so that a kubectl of the user's own comes first.
+    let bin = Layout::new(environment, &args.which.name).bin();
+    let path = env::join_paths(env::split_paths(&environment.path).chain([bin]))
+        .map_err(|error| Diagnostic::error(ENVIRONMENT, format!("PATH cannot be extended: {error}")))?;
+    let (program, arguments) = args.command.split_first().expect("clap asks for a command");
+    let mut command = Command::new(program);
+    command.args(arguments).env("KUBECONFIG", &status.kubeconfig).env("PATH", path);
+    let program = program.to_string_lossy();
+    wait(command).map(passed).map_err(|error| {
+        Diagnostic::error(NO_COMMAND, format!("cannot run {program}: {error}"))
+            .hint("the command comes after `--`, for instance `plimsoll sandbox exec -- kubectl get pods`")
+            .into()
+    })
+}
+
+/// Runs `command` to its end. Ctrl-C reaches the command itself, through the terminal; here it must not end the wait.
+fn wait(command: Command) -> std::io::Result<ExitStatus> {
+    let runtime = runtime().map_err(|_: Failure| std::io::Error::other("there is no runtime"))?;
+    runtime.block_on(async {
+        let _interrupt = signal(SignalKind::interrupt())?;
+        let _quit = signal(SignalKind::quit())?;
+        tokio::process::Command::from(command).status().await
+    })
+}
+
+fn passed(status: ExitStatus) -> Exit {
+    // A program that a signal ended has no status of its own; shells use 128 and the signal's number.
+    let code = status.code().or_else(|| Some(128 + status.signal()?)).unwrap_or(1);
+    Exit::Passed(u8::try_from(code).unwrap_or(u8::MAX))
+}

@@ -1,0 +1,85 @@
+//! What happens while a sandbox starts, as lines for a person.
+
+use std::time::Duration;
+
+use indicatif::ProgressBar;
+use sandbox::{Event, Step, gobuild};
+
+use crate::printer::{DIM, GOOD, Printer};
+
+/// How often a moving line moves.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Does `work` and shows what it tells.
+pub(super) fn follow<T>(printer: &mut Printer, work: impl FnOnce(&mut dyn FnMut(Event)) -> T) -> T {
+    let spinner = printer.spinner();
+    spinner.enable_steady_tick(TICK);
+    let mut build = Build::default();
+    let outcome = work(&mut |event| show(printer, &spinner, &mut build, event));
+    spinner.finish_and_clear();
+    outcome
+}
+
+/// How far a build is, for those who see lines and no moving picture.
+#[derive(Default)]
+struct Build {
+    told_percent: usize,
+}
+
+fn show(printer: &mut Printer, spinner: &ProgressBar, build: &mut Build, event: Event) {
+    match event {
+        Event::Waiting { name } => {
+            say(
+                printer,
+                spinner,
+                &format!("another process is starting or stopping sandbox {name}, waiting for it"),
+            );
+        }
+        Event::Cleaning { name, standing } => {
+            say(printer, spinner, &format!("cleaning up sandbox {name}, which is {}", standing.word()));
+        }
+        Event::Step(step) => spinner.set_message(match step {
+            Step::Credentials => "making keys and certificates",
+            Step::Etcd => "waiting for etcd",
+            Step::ApiServer => "waiting for the API server",
+            Step::Node => "waiting for the node to be ready",
+        }),
+        Event::Build(event) => show_build(printer, spinner, build, event),
+    }
+}
+
+fn show_build(printer: &mut Printer, spinner: &ProgressBar, build: &mut Build, event: gobuild::Event) {
+    match event {
+        gobuild::Event::Waiting { module } => {
+            say(printer, spinner, &format!("another process is building {module}, waiting for it"));
+        }
+        gobuild::Event::Started { module, estimate } => {
+            let minutes = (estimate.as_secs() + 30) / 60;
+            say(
+                printer,
+                spinner,
+                &format!("building {module} with Go; the first time takes about {minutes} minutes"),
+            );
+        }
+        gobuild::Event::Downloading { dependency } => {
+            spinner.set_message(format!("downloading {dependency}"));
+        }
+        gobuild::Event::Compiled { done, total } => {
+            let percent = done * 100 / total.max(1);
+            spinner.set_message(format!("compiling, {done} of at most {total} packages"));
+            if spinner.is_hidden() && percent >= build.told_percent + 10 {
+                build.told_percent = percent;
+                say(printer, spinner, &format!("compiled {done} of at most {total} packages"));
+            }
+        }
+        gobuild::Event::Finished { module, elapsed } => {
+            let text = format!("{GOOD}built{GOOD:#} {module} {DIM}in {} s{DIM:#}", elapsed.as_secs());
+            say(printer, spinner, &text);
+        }
+    }
+}
+
+/// A line that stays, above the one that moves.
+fn say(printer: &mut Printer, spinner: &ProgressBar, line: &str) {
+    spinner.suspend(|| printer.message(line));
+}

@@ -1,0 +1,97 @@
+//! `plimsoll sandbox up`
+
+use std::time::Duration;
+
+use diag::Diagnostic;
+use sandbox::{Environment, Lease, Name, Standing, Status, UpRequest};
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::{progress, runtime, view};
+use crate::args::Format;
+use crate::args::sandbox::Up;
+use crate::exit::{ENVIRONMENT, Exit, Failure, Outcome};
+use crate::printer::{GOOD, LITERAL, Printer};
+
+/// How often the foreground looks whether its sandbox is still there.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// Starts the sandbox; without `--detach` stays until Ctrl-C and stops it.
+pub(super) fn run(environment: &Environment, args: &Up, printer: &mut Printer) -> Outcome {
+    let executable = std::env::current_exe()
+        .map_err(|error| Diagnostic::error(ENVIRONMENT, format!("cannot find my own executable: {error}")))?;
+    let request = UpRequest {
+        port: args.port,
+        audit: args.audit,
+        // In the foreground the sandbox ends with this process, whatever ends that.
+        linger: if args.detach { args.linger } else { Some(Duration::ZERO) },
+        apiserver_args: args.apiserver_arg.clone(),
+        timeout: args.timeout,
+        ..UpRequest::new(args.which.name.clone(), executable)
+    };
+    let up = progress::follow(printer, |on_event| sandbox::up(environment, &request, on_event))?;
+    match printer.format() {
+        Format::Json => printer.json(&up.status)?,
+        Format::Text => announce(printer, &up.status, up.started),
+    }
+    if !args.detach && up.started {
+        stay(environment, &request.name, up.lease, printer)?;
+    }
+    Ok(Exit::Success)
+}
+
+fn announce(printer: &mut Printer, status: &Status, started: bool) {
+    let name = &status.name;
+    if started {
+        let seconds =
+            status.ready_after_ms.map_or_else(String::new, |ms| format!(" after {}", view::seconds(ms)));
+        printer.message(format_args!("{GOOD}ready{GOOD:#} sandbox {name}{seconds}, {}", status.server));
+    } else {
+        printer.message(format_args!("{GOOD}ready{GOOD:#} sandbox {name} runs already, {}", status.server));
+    }
+    let flag = view::name_flag(name);
+    printer
+        .message(format_args!("  use it with    {LITERAL}eval \"$(plimsoll sandbox env{flag})\"{LITERAL:#}"));
+    printer.message(format_args!(
+        "  or             {LITERAL}plimsoll sandbox exec{flag} -- kubectl get nodes{LITERAL:#}"
+    ));
+    printer.message(format_args!("  stop it with   {LITERAL}plimsoll sandbox down{flag}{LITERAL:#}"));
+}
+
+/// Stays until Ctrl-C, or until somebody else stops the sandbox.
+fn stay(environment: &Environment, name: &Name, lease: Lease, printer: &mut Printer) -> Result<(), Failure> {
+    printer.message("  or             Ctrl-C");
+    let ended = runtime()?.block_on(async {
+        let listen = |kind| {
+            let describe =
+                |error| Diagnostic::error(ENVIRONMENT, format!("cannot watch for signals: {error}"));
+            signal(kind).map_err(|error| Failure::from(describe(error)))
+        };
+        let (mut interrupt, mut terminate) =
+            (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
+        loop {
+            tokio::select! {
+                _ = interrupt.recv() => return Ok::<_, Failure>(None),
+                _ = terminate.recv() => return Ok(None),
+                () = tokio::time::sleep(LOOK) => match sandbox::inspect(environment, name)? {
+                    Some(status) if status.state == Standing::Ready => {}
+                    other => return Ok(Some(other)),
+                },
+            }
+        }
+    })?;
+    match ended {
+        None => {
+            progress::follow(printer, |on_event| sandbox::down(environment, name, on_event))?;
+            drop(lease);
+            printer.message(format_args!("{GOOD}stopped{GOOD:#} sandbox {name}"));
+            Ok(())
+        }
+        Some(Some(Status { failure: Some(failure), name, logs, .. })) => {
+            Err(sandbox::Error::Failed { name, failure, logs }.into())
+        }
+        Some(_) => {
+            printer.message(format_args!("sandbox {name} was stopped"));
+            Ok(())
+        }
+    }
+}

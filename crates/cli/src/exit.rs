@@ -1,0 +1,69 @@
+//! How a command ends: the exit status, or the diagnostics that say why it could not do its work.
+
+use std::io;
+use std::process::ExitCode;
+
+use diag::{Code, Diagnostic};
+
+/// The exit status of a command that did its work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// 0: done, and the answer is yes where there is a question.
+    Success,
+    /// 1: the answer is no, or the work was not done.
+    Failure,
+    /// The status of a program that was run on the user's behalf.
+    Passed(u8),
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        match exit {
+            Exit::Success => Self::SUCCESS,
+            Exit::Failure => Self::FAILURE,
+            Exit::Passed(status) => Self::from(status),
+        }
+    }
+}
+
+/// Why a command could not do its work.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Something a person can act on.
+    Diagnostic(Box<Diagnostic>),
+    /// Standard output is gone, for instance because `head` has seen enough: not worth a word.
+    Output(io::Error),
+}
+
+/// What every command returns.
+pub(crate) type Outcome = Result<Exit, Failure>;
+
+/// A command that does not fit the machine it runs on.
+pub(crate) const ENVIRONMENT: Code = Code::new(
+    "environment",
+    "The environment of the process lacks something plimsoll needs, such as a home folder or its own executable.",
+);
+
+impl From<Diagnostic> for Failure {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Self::Diagnostic(Box::new(diagnostic))
+    }
+}
+
+impl From<sandbox::Error> for Failure {
+    fn from(error: sandbox::Error) -> Self {
+        error.diagnostic().into()
+    }
+}
+
+impl From<sandbox::NoHome> for Failure {
+    fn from(error: sandbox::NoHome) -> Self {
+        Diagnostic::error(ENVIRONMENT, error.to_string()).hint("set HOME to a folder you can write to").into()
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Output(error)
+    }
+}

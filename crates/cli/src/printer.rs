@@ -1,0 +1,139 @@
+//! The only writer to standard output and standard error.
+//!
+//! Data goes to standard output, everything else to standard error, so that a pipe carries nothing but data. Colour is
+//! always written and taken out again by anstream where it is not wanted.
+
+use std::fmt::{self, Write as _};
+use std::io::{self, IsTerminal, Write};
+
+use anstream::{AutoStream, ColorChoice};
+use anstyle::{AnsiColor, Style};
+use diag::Diagnostic;
+use diag::terminal::Renderer;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde::Serialize;
+
+use crate::args::{Colour, Format, Global};
+use crate::exit::{Exit, Failure};
+
+/// What went well.
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
+/// What went wrong.
+pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
+/// What is on its way.
+pub(crate) const PENDING: Style = AnsiColor::Yellow.on_default();
+/// Paths, commands and other things to be typed.
+pub(crate) const LITERAL: Style = AnsiColor::Cyan.on_default();
+/// What may be skipped.
+pub(crate) const DIM: Style = Style::new().dimmed();
+
+/// The width that is assumed where there is no terminal.
+const DEFAULT_WIDTH: u16 = 100;
+
+/// Writes what a command has to say.
+pub(crate) struct Printer {
+    stdout: AutoStream<io::Stdout>,
+    stderr: AutoStream<io::Stderr>,
+    format: Format,
+    quiet: bool,
+}
+
+impl Printer {
+    pub(crate) fn new(global: &Global) -> Self {
+        let choice = match global.color {
+            Colour::Auto => ColorChoice::Auto,
+            Colour::Always => ColorChoice::Always,
+            Colour::Never => ColorChoice::Never,
+        };
+        Self {
+            stdout: AutoStream::new(io::stdout(), choice),
+            stderr: AutoStream::new(io::stderr(), choice),
+            format: global.output,
+            quiet: global.quiet,
+        }
+    }
+
+    /// How data is wanted.
+    pub(crate) fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Data, for a person or a program.
+    pub(crate) fn data(&mut self, text: impl fmt::Display) -> io::Result<()> {
+        writeln!(self.stdout, "{text}")
+    }
+
+    /// Data that is passed on as it is.
+    pub(crate) fn raw(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.stdout.write_all(bytes)?;
+        self.stdout.flush()
+    }
+
+    /// Data as JSON.
+    pub(crate) fn json(&mut self, value: &impl Serialize) -> io::Result<()> {
+        let text = serde_json::to_string_pretty(value).map_err(io::Error::from)?;
+        self.data(text)
+    }
+
+    /// A table: the first row is its head, columns are as wide as they need to be.
+    pub(crate) fn table(&mut self, rows: &[Vec<String>]) -> io::Result<()> {
+        let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
+        let width = |column: usize| {
+            rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max()
+        };
+        let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or_default()).collect();
+        for row in rows {
+            let mut line = String::new();
+            for (cell, width) in row.iter().zip(&widths) {
+                write!(line, "{cell:width$}   ").map_err(io::Error::other)?;
+            }
+            self.data(line.trim_end())?;
+        }
+        Ok(())
+    }
+
+    /// A line for a person, beside the data.
+    pub(crate) fn message(&mut self, text: impl fmt::Display) {
+        if !self.quiet {
+            // There is nobody to tell that standard error is gone.
+            let _ = writeln!(self.stderr, "{text}");
+        }
+    }
+
+    /// A diagnostic.
+    pub(crate) fn diagnostic(&mut self, diagnostic: &Diagnostic) {
+        let text = Renderer::styled(usize::from(width())).render(diagnostic);
+        let _ = write!(self.stderr, "{text}");
+    }
+
+    /// Shows why a command failed and says how to exit.
+    pub(crate) fn failure(&mut self, failure: &Failure) -> Exit {
+        match failure {
+            Failure::Diagnostic(diagnostic) => self.diagnostic(diagnostic),
+            Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+            Failure::Output(error) => {
+                let _ = writeln!(self.stderr, "{BAD}error{BAD:#}: cannot write the output: {error}");
+            }
+        }
+        Exit::Failure
+    }
+
+    /// A line that changes while something goes on; nothing of it stays. Hidden where nobody watches.
+    pub(crate) fn spinner(&self) -> ProgressBar {
+        if self.quiet || !io::stderr().is_terminal() {
+            return ProgressBar::hidden();
+        }
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        let style =
+            ProgressStyle::with_template("{spinner:.cyan} {wide_msg}").expect("the template is a constant");
+        bar.with_style(style)
+    }
+}
+
+/// How many columns the terminal has.
+fn width() -> u16 {
+    rustix::termios::tcgetwinsize(io::stderr()).map_or(DEFAULT_WIDTH, |size| match size.ws_col {
+        0 => DEFAULT_WIDTH,
+        columns => columns,
+    })
+}

@@ -1,0 +1,43 @@
+//! Kubeconfig files that need no other file: credentials are inside.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::json;
+
+use super::credentials::Credentials;
+use super::layout::Name;
+
+/// The contexts of a sandbox's kubeconfig: with the client certificate, which is the current one, and with the token.
+pub fn contexts(name: &Name) -> [String; 2] {
+    [format!("plimsoll-{name}"), format!("plimsoll-{name}-token")]
+}
+
+/// The text of the kubeconfig for the API server at `server`.
+pub(crate) fn render(name: &Name, server: &str, credentials: &Credentials) -> String {
+    let [with_certificate, with_token] = contexts(name);
+    let cluster = &with_certificate;
+    let encode = |pem: &str| STANDARD.encode(pem);
+    let context = |name: &str| json!({ "name": name, "context": { "cluster": cluster, "user": name } });
+    let config = json!({
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": with_certificate,
+        "clusters": [{
+            "name": cluster,
+            "cluster": { "server": server, "certificate-authority-data": encode(&credentials.authority) },
+        }],
+        "contexts": [context(&with_certificate), context(&with_token)],
+        "users": [
+            {
+                "name": with_certificate,
+                "user": {
+                    "client-certificate-data": encode(&credentials.client.certificate),
+                    "client-key-data": encode(&credentials.client.key),
+                },
+            },
+            { "name": with_token, "user": { "token": credentials.token } },
+        ],
+    });
+    // JSON is YAML, and every client reads it.
+    format!("{config:#}\n")
+}

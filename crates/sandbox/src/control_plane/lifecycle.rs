@@ -1,0 +1,183 @@
+//! Starts, stops and looks at sandboxes from the outside.
+
+mod cleaning;
+mod starting;
+
+use std::fs::{self, File};
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::error::Error;
+use super::event::Event;
+use super::layout::{self, Layout, Name, make_private_folder, open_private};
+use super::lease::Lease;
+use super::programs::{self, MODULE, Origin};
+use super::state::{Options, ReadError, Standing, State, Status};
+use crate::{Environment, gobuild};
+
+/// The variable that every process of a sandbox carries, with the sandbox's folder as its value.
+pub(super) const MARK: &str = "PLIMSOLL_SANDBOX_FOLDER";
+
+/// How a sandbox is to be.
+#[derive(Clone, Debug)]
+pub struct UpRequest {
+    /// Its name.
+    pub name: Name,
+    /// The API server's port; a free one if absent.
+    pub port: Option<u16>,
+    /// Whether the API server writes an audit log.
+    pub audit: bool,
+    /// How long it outlives the last [`Lease`]; it stays until [`down`] if absent.
+    pub linger: Option<Duration>,
+    /// Further flags for the API server, without the dashes.
+    pub apiserver_args: Vec<(String, String)>,
+    /// How long the start may take, without the build.
+    pub timeout: Duration,
+    /// The executable that has the command `sandbox supervise FOLDER`, which calls [`super::supervise`].
+    pub executable: PathBuf,
+}
+
+impl UpRequest {
+    /// A sandbox called `name` as it usually is, supervised by `executable`.
+    pub fn new(name: Name, executable: PathBuf) -> Self {
+        Self {
+            name,
+            port: None,
+            audit: false,
+            linger: None,
+            apiserver_args: Vec::new(),
+            timeout: Duration::from_secs(120),
+            executable,
+        }
+    }
+}
+
+/// A sandbox that is ready.
+#[derive(Debug)]
+pub struct Up {
+    /// How it is.
+    pub status: Status,
+    /// Keeps it, if it was started with a linger time.
+    pub lease: Lease,
+    /// Whether it was started by this call; otherwise it was there already, and may differ from what was asked for.
+    pub started: bool,
+}
+
+/// Makes sure that the sandbox runs and is ready; starts it if it does not.
+pub fn up(
+    environment: &Environment,
+    request: &UpRequest,
+    on_event: &mut dyn FnMut(Event),
+) -> Result<Up, Error> {
+    let layout = Layout::new(environment, &request.name);
+    let _lock = lock(environment, &layout, &request.name, on_event)?;
+    let found = inspect(environment, &request.name)?;
+    match found.as_ref().map(|status| status.state) {
+        Some(Standing::Ready) => {
+            let lease = Lease::hold(environment, &request.name)?;
+            return Ok(Up { status: found.expect("its state was just looked at"), lease, started: false });
+        }
+        // Whoever started it was killed while it waited.
+        Some(Standing::Starting) => {
+            let lease = Lease::begin(&layout)?;
+            let status = starting::join(&layout, &request.name, on_event)?;
+            return Ok(Up { status, lease, started: false });
+        }
+        left => {
+            if let Some(standing) = left {
+                on_event(Event::Cleaning { name: request.name.clone(), standing });
+            }
+            cleaning::clean(&layout, &request.name)?;
+        }
+    }
+    starting::check_port(request.port)?;
+    let options = Options {
+        name: request.name.clone(),
+        programs: programs::find(environment, &mut |event| on_event(Event::Build(event)))?,
+        port: request.port,
+        audit: request.audit,
+        linger: request.linger,
+        apiserver_args: request.apiserver_args.clone(),
+        timeout: request.timeout,
+    };
+    make_private_folder(&layout.logs()).map_err(Error::files("write to", layout.root()))?;
+    let lease = Lease::begin(&layout)?;
+    let status = starting::start(&layout, &options, &request.executable, on_event)?;
+    Ok(Up { status, lease, started: true })
+}
+
+/// What [`down`] found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Down {
+    /// There was something to stop or to clean.
+    Stopped,
+    /// There was nothing.
+    NotThere,
+}
+
+/// Stops the sandbox and removes everything of it.
+pub fn down(environment: &Environment, name: &Name, on_event: &mut dyn FnMut(Event)) -> Result<Down, Error> {
+    let layout = Layout::new(environment, name);
+    if !layout.root().exists() {
+        return Ok(Down::NotThere);
+    }
+    let _lock = lock(environment, &layout, name, on_event)?;
+    cleaning::clean(&layout, name)?;
+    Ok(Down::Stopped)
+}
+
+/// How the sandbox stands; nothing if there is none.
+pub fn inspect(environment: &Environment, name: &Name) -> Result<Option<Status>, Error> {
+    let layout = Layout::new(environment, name);
+    match State::read(&layout) {
+        Ok(state) => Ok(Some(Status::new(&layout, state))),
+        Err(ReadError::Missing) => Ok(None),
+        Err(ReadError::Io(error)) => Err(Error::files("read", &layout.state())(error)),
+        Err(ReadError::Damaged(_)) => Ok(Some(Status::damaged(&layout, name))),
+    }
+}
+
+/// Every sandbox there is, by name.
+pub fn list(environment: &Environment) -> Result<Vec<Status>, Error> {
+    let folder = layout::all(environment);
+    let entries = match fs::read_dir(&folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(Error::files("read", &folder))?,
+    };
+    let mut names: Vec<Name> =
+        entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
+    names.sort();
+    names.iter().filter_map(|name| inspect(environment, name).transpose()).collect()
+}
+
+/// Removes the built programs; returns how many bytes that gave back.
+pub fn purge(environment: &Environment) -> Result<u64, Error> {
+    let in_use = |status: &Status| {
+        status.supervisor.is_some()
+            && status.programs.iter().any(|program| program.found.origin != Origin::Assets)
+    };
+    let names: Vec<Name> = list(environment)?.into_iter().filter(in_use).map(|status| status.name).collect();
+    if !names.is_empty() {
+        return Err(Error::CacheInUse { names });
+    }
+    gobuild::remove(&environment.cache, MODULE.name).map_err(Error::Build)
+}
+
+/// Waits until no other client changes the sandbox; the lock lasts as long as the file is open.
+fn lock(
+    environment: &Environment,
+    layout: &Layout,
+    name: &Name,
+    on_event: &mut dyn FnMut(Event),
+) -> Result<File, Error> {
+    let folder = layout::all(environment);
+    make_private_folder(&folder).map_err(Error::files("write to", &folder))?;
+    let path = layout.lock();
+    let file = open_private(&path).map_err(Error::files("open", &path))?;
+    if file.try_lock().is_err() {
+        on_event(Event::Waiting { name: name.clone() });
+        file.lock().map_err(Error::files("lock", &path))?;
+    }
+    Ok(file)
+}

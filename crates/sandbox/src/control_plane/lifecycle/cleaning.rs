@@ -1,0 +1,56 @@
+//! Ends what is left of a sandbox and removes its folder.
+
+use std::fs;
+use std::io;
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use super::MARK;
+use crate::control_plane::error::Error;
+use crate::control_plane::layout::{Layout, Name};
+use crate::control_plane::process::{Identity, with_variable};
+use crate::control_plane::state::State;
+
+/// How long a supervisor may take to end its children when asked.
+const POLITE: Duration = Duration::from_secs(10);
+/// How long the kernel may take to end a process that was killed.
+const FORCED: Duration = Duration::from_secs(10);
+
+/// Ends every process of the sandbox, whether its supervisor still lives or not, and removes its folder.
+pub(super) fn clean(layout: &Layout, name: &Name) -> Result<(), Error> {
+    let state = State::read(layout).ok();
+    if let Some(process) = state.as_ref().and_then(|state| state.supervisor.open()) {
+        process.signal(Signal::TERM).map_err(Error::files("stop the supervisor of", layout.root()))?;
+        // One that does not end in time is killed below, with its children.
+        process.wait(POLITE).map_err(Error::files("stop the supervisor of", layout.root()))?;
+    }
+    let recorded = state.map_or_else(Vec::new, |state| {
+        let children = state.processes.into_iter().map(|running| running.process);
+        std::iter::once(state.supervisor).chain(children).collect()
+    });
+    kill(layout, name, &recorded)?;
+    // A killed supervisor may have started a child after we looked; now there is nobody left to start one.
+    kill(layout, name, &[])?;
+    match fs::remove_dir_all(layout.root()) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(Error::files("remove", layout.root())(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn kill(layout: &Layout, name: &Name, recorded: &[Identity]) -> Result<(), Error> {
+    let marked = with_variable(MARK, layout.root());
+    let held: Vec<_> =
+        recorded.iter().chain(&marked).filter_map(|process| Some((process.pid, process.open()?))).collect();
+    for (_, process) in &held {
+        process.signal(Signal::KILL).map_err(Error::files("end the processes of", layout.root()))?;
+    }
+    for (pid, process) in held {
+        if !process.wait(FORCED).map_err(Error::files("end the processes of", layout.root()))? {
+            return Err(Error::NotStopped { name: name.clone(), pid });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! What the process environment says, read once at the edge, so that tests can point every folder elsewhere.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// The folders and search paths the sandbox works with.
+#[derive(Clone, Debug)]
+pub struct Environment {
+    /// Where things are kept that can be made again (`$XDG_CACHE_HOME/plimsoll`).
+    pub cache: PathBuf,
+    /// Where running things are kept (`$XDG_STATE_HOME/plimsoll`).
+    pub state: PathBuf,
+    /// Where programs are searched (`PATH`).
+    pub path: OsString,
+    /// A folder with control plane programs, in envtest's convention (`KUBEBUILDER_ASSETS`).
+    pub assets: Option<PathBuf>,
+}
+
+/// Neither the XDG variables nor `HOME` say where files may go.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("cannot tell where to keep files: HOME is not set, nor are XDG_CACHE_HOME and XDG_STATE_HOME")]
+pub struct NoHome;
+
+impl Environment {
+    /// Reads the environment of this process.
+    pub fn from_process() -> Result<Self, NoHome> {
+        Self::from_variables(|name| env::var_os(name))
+    }
+
+    /// Reads the variables through `get`.
+    pub fn from_variables(get: impl Fn(&str) -> Option<OsString>) -> Result<Self, NoHome> {
+        // The XDG base directory specification: a relative path is invalid and to be ignored.
+        let absolute = |name| get(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let folder = |xdg, fallback| {
+            absolute(xdg).or_else(|| absolute("HOME").map(|home| home.join(fallback))).ok_or(NoHome)
+        };
+        Ok(Self {
+            cache: folder("XDG_CACHE_HOME", ".cache")?.join("plimsoll"),
+            state: folder("XDG_STATE_HOME", ".local/state")?.join("plimsoll"),
+            path: get("PATH").unwrap_or_default(),
+            assets: get("KUBEBUILDER_ASSETS").filter(|value| !value.is_empty()).map(PathBuf::from),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(variables: &[(&str, &str)]) -> Result<Environment, NoHome> {
+        Environment::from_variables(|name| {
+            variables.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into())
+        })
+    }
+
+    #[test]
+    fn folders_follow_xdg_and_fall_back_to_home() {
+        let check = |variables: &[(&str, &str)], cache: &str, state: &str| {
+            let environment = read(variables).unwrap();
+            assert_eq!(environment.cache, PathBuf::from(cache));
+            assert_eq!(environment.state, PathBuf::from(state));
+        };
+        check(&[("HOME", "/h")], "/h/.cache/plimsoll", "/h/.local/state/plimsoll");
+        check(&[("XDG_CACHE_HOME", "/c"), ("XDG_STATE_HOME", "/s")], "/c/plimsoll", "/s/plimsoll");
+        check(&[("HOME", "/h"), ("XDG_CACHE_HOME", "c")], "/h/.cache/plimsoll", "/h/.local/state/plimsoll");
+    }
+
+    #[test]
+    fn an_environment_without_a_home_is_an_error() {
+        assert!(read(&[("PATH", "/bin")]).is_err());
+    }
+
+    #[test]
+    fn an_empty_assets_variable_counts_as_absent() {
+        assert_eq!(read(&[("HOME", "/h"), ("KUBEBUILDER_ASSETS", "")]).unwrap().assets, None);
+    }
+}

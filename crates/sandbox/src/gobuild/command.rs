@@ -1,0 +1,100 @@
+//! Runs `go` and reads what it says.
+
+use std::collections::VecDeque;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::{Error, Event, Module, at};
+
+/// How many lines of a failed command are worth showing.
+const SHOWN_LINES: usize = 20;
+
+/// Builds the programs of `module`, whose files are in `sources`, into the folder `built`.
+pub(super) fn build(
+    module: &Module<'_>,
+    go: &Path,
+    sources: &Path,
+    built: &Path,
+    on_event: &mut dyn FnMut(Event),
+) -> Result<(), Error> {
+    let total = count_packages(module, go, sources, on_event)?;
+    let mut done = 0;
+    let ldflags = format!("-s -w {}", module.ldflags);
+    for program in module.programs {
+        let mut command = go_command(go, sources);
+        command.args(["build", "-v", "-trimpath", "-ldflags", ldflags.trim_end(), "-o"]);
+        command.arg(built.join(program.file)).arg(program.package).stdout(Stdio::null());
+        run(module, command, &mut |line| {
+            // `go build -v` names each package as it is compiled, on a line of its own.
+            if line.starts_with('#') || line.contains([' ', '\t']) {
+                return false;
+            }
+            done += 1;
+            on_event(Event::Compiled { done, total });
+            true
+        })?;
+    }
+    Ok(())
+}
+
+/// Counts the packages there are to compile; this is also what fetches the modules.
+fn count_packages(
+    module: &Module<'_>,
+    go: &Path,
+    sources: &Path,
+    on_event: &mut dyn FnMut(Event),
+) -> Result<usize, Error> {
+    let list = sources.join(".packages");
+    let mut command = go_command(go, sources);
+    command.args(["list", "-deps"]).args(module.programs.iter().map(|program| program.package));
+    command.stdout(File::create(&list).map_err(at(&list))?);
+    run(module, command, &mut |line| {
+        let Some(dependency) = line.strip_prefix("go: downloading ") else { return false };
+        on_event(Event::Downloading { dependency: dependency.to_owned() });
+        true
+    })?;
+    Ok(fs::read_to_string(&list).map_err(at(&list))?.lines().count())
+}
+
+fn go_command(go: &Path, sources: &Path) -> Command {
+    let mut command = Command::new(go);
+    command.current_dir(sources).stdin(Stdio::null());
+    // Settings of the user's own Go work must not change what is built.
+    command.env("CGO_ENABLED", "0").env("GOFLAGS", "-mod=readonly").env("GOWORK", "off");
+    command.env_remove("GOOS").env_remove("GOARCH").env_remove("GO111MODULE");
+    command
+}
+
+/// Runs `command`; `is_progress` takes the lines of standard error that are not worth showing when it fails.
+fn run(
+    module: &Module<'_>,
+    mut command: Command,
+    is_progress: &mut dyn FnMut(&str) -> bool,
+) -> Result<(), Error> {
+    let cannot_run = |source, command: &Command| Error::Run { go: command.get_program().into(), source };
+    let mut child = command.stderr(Stdio::piped()).spawn().map_err(|error| cannot_run(error, &command))?;
+    let stderr = child.stderr.take().expect("standard error was asked to be a pipe");
+    let mut output = VecDeque::new();
+    for line in BufReader::new(stderr).lines() {
+        let line = line.map_err(|error| cannot_run(error, &command))?;
+        if !is_progress(&line) {
+            output.push_back(line);
+            if output.len() > SHOWN_LINES {
+                output.pop_front();
+            }
+        }
+    }
+    let status = child.wait().map_err(|error| cannot_run(error, &command))?;
+    if status.success() {
+        return Ok(());
+    }
+    let words = std::iter::once("go".into()).chain(command.get_args().map(|word| word.to_string_lossy()));
+    Err(Error::Failed {
+        module: module.name.to_owned(),
+        command: words.collect::<Vec<_>>().join(" "),
+        status: status.to_string(),
+        output: output.into(),
+    })
+}

@@ -1,0 +1,188 @@
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+
+use super::*;
+
+const MODULE: Module<'static> = Module {
+    name: "greeting",
+    files: &[("go.mod", "module greeting\n"), ("cmd/main.go", "package main\n")],
+    programs: &[Program { package: "./cmd", file: "greet", links: &["hello", "hi"] }],
+    ldflags: "-X main.who=you",
+    cold_build: Duration::from_secs(60),
+};
+
+/// A folder with a script called `go`: it notes how it is called and runs `build`, with the output file as `$out`.
+fn fake_go(folder: &Path, build: &str) -> PathBuf {
+    let bin = folder.join("bin");
+    fs::create_dir_all(&bin).unwrap();
+    let script = format!(
+        "#!/bin/sh\necho \"$@\" >> {calls}\ncase $1 in\nlist) echo fmt; echo os; echo 'go: downloading example.com/x v1' >&2;;\n\
+         build) shift 6; out=$1; {build};;\nesac\n",
+        calls = folder.join("calls").display(),
+    );
+    let go = bin.join("go");
+    // A child writes it: if this process had it open, a test that forks at that moment would have it open too, and the
+    // kernel executes no file that somebody may write to.
+    let mut writer = Command::new("sh")
+        .args(["-c", "cat > \"$0\" && chmod +x \"$0\""])
+        .arg(&go)
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    writer.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
+    assert!(writer.wait().unwrap().success());
+    bin
+}
+
+const GOOD_BUILD: &str = "echo fmt >&2; echo os >&2; echo '#!/bin/sh' > $out; chmod +x $out";
+
+fn calls(folder: &Path) -> Vec<String> {
+    fs::read_to_string(folder.join("calls")).unwrap_or_default().lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn a_module_is_built_once_and_found_afterwards() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = folder.path().join("cache");
+    let path = search_path(fake_go(folder.path(), GOOD_BUILD));
+    let mut events = Vec::new();
+    let built = MODULE.ensure(&cache, &path, &mut |event| events.push(event)).unwrap();
+
+    assert_eq!(built, MODULE.folder(&cache));
+    assert!(is_executable(&built.join("greet")) && is_executable(&built.join("hello")));
+    assert_eq!(fs::read_link(built.join("hi")).unwrap(), Path::new("greet"));
+    assert!(calls(folder.path())[1].starts_with("build -v -trimpath -ldflags -s -w -X main.who=you -o "));
+    assert_eq!(
+        events[..4],
+        [
+            Event::Started { module: "greeting".to_owned(), estimate: Duration::from_secs(60) },
+            Event::Downloading { dependency: "example.com/x v1".to_owned() },
+            Event::Compiled { done: 1, total: 2 },
+            Event::Compiled { done: 2, total: 2 },
+        ]
+    );
+    assert!(matches!(&events[4..], [Event::Finished { .. }]));
+
+    MODULE.ensure(&cache, &path, &mut |event| panic!("{event:?}")).unwrap();
+    assert_eq!(calls(folder.path()).len(), 2);
+    let left: Vec<_> =
+        fs::read_dir(cache.join("greeting")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 2, "the build and its lock, nothing else: {left:?}");
+}
+
+#[test]
+fn builds_at_the_same_time_build_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = folder.path().join("cache");
+    let (begun, wait_for_begin) = mpsc::channel();
+    let gate = folder.path().join("gate");
+    // The first build goes on until the second is seen to wait.
+    let build = format!("while [ ! -e {} ]; do sleep 0.01; done; {GOOD_BUILD}", gate.display());
+    let path = search_path(fake_go(folder.path(), &build));
+    thread::scope(|scope| {
+        let first = scope.spawn(|| {
+            MODULE.ensure(&cache, &path, &mut |event| {
+                if matches!(event, Event::Started { .. }) {
+                    begun.send(()).unwrap();
+                }
+            })
+        });
+        wait_for_begin.recv().unwrap();
+        let mut events = Vec::new();
+        let second = MODULE.ensure(&cache, &path, &mut |event| {
+            fs::write(&gate, "").unwrap();
+            events.push(event);
+        });
+        assert_eq!(first.join().unwrap().unwrap(), second.unwrap());
+        assert_eq!(events, [Event::Waiting { module: "greeting".to_owned() }]);
+    });
+    assert_eq!(calls(folder.path()).len(), 2);
+}
+
+#[test]
+fn a_build_that_was_cut_short_is_not_taken_for_a_whole_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = folder.path().join("cache");
+    let path = search_path(fake_go(folder.path(), GOOD_BUILD));
+    // What a killed build leaves, and a folder somebody has taken a file out of.
+    let leftover = cache.join("greeting").join(format!("{}.build-1", MODULE.hash()));
+    fs::create_dir_all(leftover.join("bin")).unwrap();
+    let built = MODULE.folder(&cache);
+    fs::create_dir_all(&built).unwrap();
+    fs::write(built.join("greet"), "half").unwrap();
+
+    assert_eq!(MODULE.cached(&cache), None);
+    assert_eq!(MODULE.ensure(&cache, &path, &mut |_| ()).unwrap(), built);
+    assert_eq!(MODULE.cached(&cache), Some(built));
+    assert!(!leftover.exists());
+}
+
+#[test]
+fn a_failed_build_shows_what_go_said_and_leaves_no_build() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = folder.path().join("cache");
+    let path =
+        search_path(fake_go(folder.path(), "echo fmt >&2; echo 'main.go:3: no such thing' >&2; exit 1"));
+    let error = MODULE.ensure(&cache, &path, &mut |_| ()).unwrap_err();
+    let Error::Failed { output, status, command, .. } = error else { panic!("{error:?}") };
+    assert_eq!(output, ["main.go:3: no such thing"]);
+    assert_eq!(status, "exit status: 1");
+    assert!(command.starts_with("go build "), "{command}");
+    assert_eq!(MODULE.cached(&cache), None);
+}
+
+#[test]
+fn without_go_there_is_no_build() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = MODULE.ensure(folder.path(), OsStr::new("/nonexistent"), &mut |_| ()).unwrap_err();
+    assert!(matches!(error, Error::NoGo { .. }), "{error:?}");
+}
+
+#[test]
+fn a_cache_that_cannot_be_written_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = search_path(fake_go(folder.path(), GOOD_BUILD));
+    // A file where the folder should be: even root, who ignores permissions, cannot write there.
+    let cache = folder.path().join("cache");
+    fs::write(&cache, "").unwrap();
+    let error = MODULE.ensure(&cache, &path, &mut |_| ()).unwrap_err();
+    assert!(matches!(&error, Error::Cache { path, .. } if path.starts_with(&cache)), "{error:?}");
+}
+
+#[test]
+fn the_folder_depends_on_every_source_and_flag() {
+    let other_source =
+        Module { files: &[("go.mod", "module greeting\n"), ("cmd/main.go", "package other\n")], ..MODULE };
+    let other_name =
+        Module { files: &[("go.mod", "module greeting\n"), ("main.go", "package main\n")], ..MODULE };
+    let other_flags = Module { ldflags: "", ..MODULE };
+    let folders =
+        [MODULE, other_source, other_name, other_flags].map(|module| module.folder(Path::new("/c")));
+    for (index, folder) in folders.iter().enumerate() {
+        assert!(!folders[index + 1..].contains(folder), "{}", folder.display());
+    }
+}
+
+#[test]
+fn removing_gives_the_space_back_but_waits_for_no_build() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = folder.path();
+    assert_eq!(remove(cache, "greeting").unwrap(), 0);
+    let built = MODULE.folder(cache);
+    fs::create_dir_all(&built).unwrap();
+    fs::write(built.join("greet"), [0; 100]).unwrap();
+    {
+        let _building = MODULE.lock(&cache.join("greeting"), &mut |_| ()).unwrap();
+        assert!(matches!(remove(cache, "greeting"), Err(Error::Busy { .. })));
+    }
+    assert_eq!(remove(cache, "greeting").unwrap(), 100);
+    assert!(!cache.join("greeting").exists());
+}
+
+fn search_path(bin: PathBuf) -> std::ffi::OsString {
+    std::env::join_paths([bin, "/usr/bin".into(), "/bin".into()]).unwrap()
+}
