@@ -1,0 +1,53 @@
+//! What people wrote: YAML and JSON documents, with the place of every part, read as Kubernetes' Go tools read them.
+//!
+//! ```text
+//! bytes ─ decode ─▶ Source ─ split ─▶ part ─ tree ─▶ nodes with spans ─ compose ─▶ Document (value + spans)
+//!                                                     (granit-parser)      (scalar)
+//! ```
+//!
+//! A document is a [`serde_json::Value`] plus a table of spans, so that every later finding can point at the line
+//! it is about. What is wrong with a text is said as [`diag::Diagnostic`]s, per document: a broken one does not hide
+//! the others.
+//!
+//! ```
+//! use diag::Source;
+//! use manifest::{Limits, Step};
+//!
+//! let source = Source::new("web.yaml", "kind: Deployment\nspec:\n  replicas: 0x10\n");
+//! let document = manifest::read(&source, &Limits::default()).single().unwrap();
+//! assert_eq!(document.value()["spec"]["replicas"], 16);
+//! let span = document.value_span(&[Step::Key("spec"), Step::Key("replicas")]).unwrap();
+//! assert_eq!(&source.text()[span.start..span.end], "0x10");
+//! ```
+
+pub mod codes;
+mod compose;
+mod decode;
+mod document;
+mod json;
+mod limits;
+mod number;
+mod object;
+mod problem;
+mod reference;
+mod scalar;
+mod scope;
+pub mod secret;
+mod spans;
+mod split;
+mod stream;
+mod tree;
+mod yaml;
+
+pub use codes::CODES;
+pub use decode::decode;
+pub use document::Document;
+pub use json::{to_json, to_json_pretty};
+pub use limits::Limits;
+pub use number::{display_float, display_number, json_float, json_number};
+pub use object::{Name, Object, objects};
+pub use reference::{ApiVersion, ApiVersionError, GroupVersionKind, KindError, Namespace, ObjectRef};
+pub use scope::is_known_cluster_scoped;
+pub use spans::Step;
+pub use stream::{Broken, Stream, read};
+pub use yaml::to_yaml;

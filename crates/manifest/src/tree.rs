@@ -1,0 +1,280 @@
+//! The nodes of one document in the order they were written, kept flat: what values are made of and where each stands.
+
+use std::collections::HashMap;
+
+use diag::{Diagnostic, Source, Span};
+use granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, ScanError, options};
+
+use crate::scalar::{Tag, Written};
+use crate::{Limits, problem};
+
+/// Where a node stands in [`Tree::nodes`].
+pub(crate) type NodeId = u32;
+
+/// One node; its children follow it directly, keys and values of a mapping taking turns.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Node {
+    start: u32,
+    end: u32,
+    /// How many nodes the subtree has, this one included, so that the next sibling is `size` further on.
+    size: u32,
+    pub(crate) kind: Kind,
+}
+
+impl Node {
+    pub(crate) fn span(&self) -> Span {
+        Span::new(self.start as usize, self.end as usize)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The index in the list of scalars.
+    Scalar(u32),
+    Sequence,
+    Mapping,
+    /// The anchored node, always an earlier one; it contains the alias if that stands in its own anchor.
+    Alias(NodeId),
+}
+
+/// The nodes of a document.
+#[derive(Debug, Default)]
+pub(crate) struct Tree {
+    nodes: Vec<Node>,
+}
+
+/// A document as far as it could be read.
+#[derive(Debug, Default)]
+pub(crate) struct Read<'t> {
+    pub(crate) tree: Tree,
+    pub(crate) scalars: Vec<Written<'t>>,
+    /// Whether any node stands for another, so that scalars may be needed twice.
+    pub(crate) has_aliases: bool,
+    /// What is wrong, if anything; the tree must not be used then.
+    pub(crate) problems: Vec<Diagnostic>,
+    /// The bytes of the document, markers included.
+    pub(crate) span: Span,
+}
+
+impl Tree {
+    pub(crate) fn node(&self, id: NodeId) -> Node {
+        self.nodes[id as usize]
+    }
+
+    /// The node that `id` stands for: the anchored one if it is an alias.
+    pub(crate) fn target(&self, id: NodeId) -> NodeId {
+        match self.node(id).kind {
+            Kind::Alias(target) => target,
+            _ => id,
+        }
+    }
+
+    pub(crate) fn size(&self, id: NodeId) -> usize {
+        self.node(id).size as usize
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// The children of a collection; none for a scalar or an alias.
+    pub(crate) fn children(&self, id: NodeId) -> Children<'_> {
+        Children { tree: self, next: id + 1, end: id + self.node(id).size }
+    }
+
+    /// The keys and values of a mapping.
+    pub(crate) fn pairs(&self, id: NodeId) -> impl Iterator<Item = (NodeId, NodeId)> {
+        let mut children = self.children(id);
+        std::iter::from_fn(move || Some((children.next()?, children.next()?)))
+    }
+}
+
+/// The children of one node.
+pub(crate) struct Children<'a> {
+    tree: &'a Tree,
+    next: NodeId,
+    end: NodeId,
+}
+
+impl Iterator for Children<'_> {
+    type Item = NodeId;
+
+    fn next(&mut self) -> Option<NodeId> {
+        if self.next >= self.end {
+            return None;
+        }
+        let id = self.next;
+        self.next += self.tree.node(id).size;
+        Some(id)
+    }
+}
+
+/// Reads the documents in `part` of a source; they are several only if `...` divides them.
+pub(crate) fn read<'t>(source: &'t Source, part: Span, limits: &Limits) -> Vec<Read<'t>> {
+    let text = &source.text()[part.start..part.end];
+    let mut documents = Vec::new();
+    let mut builder = Builder::new(source, part.start, limits);
+    for event in Parser::new_from_str_with_options(text, parser_options(limits)) {
+        let outcome = match event {
+            Ok((Event::StreamStart | Event::StreamEnd, _)) => Ok(()),
+            Ok((Event::DocumentStart(..), span)) => {
+                builder = Builder::new(source, part.start, limits);
+                builder.read.span = builder.place(span);
+                Ok(())
+            }
+            Ok((Event::DocumentEnd, span)) => {
+                builder.read.span.end = builder.place(span).end;
+                documents.push(std::mem::take(&mut builder.read));
+                Ok(())
+            }
+            Ok((event, span)) => builder.take(event, span),
+            Err(error) => Err(Box::new(builder.syntax_problem(&error, part))),
+        };
+        if let Err(problem) = outcome {
+            builder.read.problems.push(*problem);
+            builder.read.span.end = part.end;
+            documents.push(builder.read);
+            break;
+        }
+    }
+    documents
+}
+
+fn parser_options(limits: &Limits) -> Options {
+    let mut options = options! {
+        emit_unresolved_aliases: true,
+        flow_nesting_limit: limits.depth,
+        block_nesting_limit: limits.depth,
+    };
+    options.set_emit_comments(false);
+    options
+}
+
+struct Builder<'t, 'l> {
+    read: Read<'t>,
+    source: &'t Source,
+    /// Where the parser's text begins in the source.
+    base: usize,
+    limits: &'l Limits,
+    /// The collections that are not closed yet, outermost first.
+    open: Vec<NodeId>,
+    /// The anchored nodes by the parser's number for the anchor.
+    anchors: HashMap<usize, NodeId>,
+    /// Where the last node ended.
+    last_end: usize,
+}
+
+impl<'t, 'l> Builder<'t, 'l> {
+    fn new(source: &'t Source, base: usize, limits: &'l Limits) -> Self {
+        Self {
+            read: Read::default(),
+            source,
+            base,
+            limits,
+            open: Vec::new(),
+            anchors: HashMap::new(),
+            last_end: base,
+        }
+    }
+
+    fn syntax_problem(&self, error: &ScanError, part: Span) -> Diagnostic {
+        if *error.kind() == ErrorKind::RecursionLimitExceeded {
+            return problem::too_deep(self.source, problem::place(self.source, part, error), self.limits);
+        }
+        problem::syntax(self.source, part, error, self.last_end)
+    }
+
+    fn place(&self, span: granit_parser::Span) -> Span {
+        let at = |marker: granit_parser::Marker| self.base + marker.byte_offset().unwrap_or_default();
+        Span::new(at(span.start), at(span.end).max(at(span.start)))
+    }
+
+    fn take(&mut self, event: Event<'t>, span: granit_parser::Span) -> Result<(), Box<Diagnostic>> {
+        let place = self.place(span);
+        match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                let plain = style == ScalarStyle::Plain;
+                // The parser writes `~` for a value that is not there; the rules speak of the empty text.
+                let text = if plain && place.start == place.end { "".into() } else { text };
+                let tag = tag.map_or(Tag::Absent, |tag| Tag::of(tag.handle(), tag.suffix()));
+                self.push_scalar(self.trimmed(place, style), Written { text, plain, tag }, anchor)
+            }
+            Event::SequenceStart(_, anchor, _) => self.open(place, Kind::Sequence, anchor),
+            Event::MappingStart(_, anchor, _) => self.open(place, Kind::Mapping, anchor),
+            Event::SequenceEnd | Event::MappingEnd => {
+                self.close(place);
+                Ok(())
+            }
+            Event::Alias(anchor) => {
+                self.read.has_aliases = true;
+                let target =
+                    *self.anchors.get(&anchor).expect("an alias names an anchor the parser has announced");
+                self.push(place, Kind::Alias(target), 0).map(drop)
+            }
+            Event::UnresolvedAlias(name) => {
+                self.read.problems.push(problem::unknown_anchor(self.source, place, &name));
+                self.push_scalar(place, Written { text: "".into(), plain: true, tag: Tag::Absent }, 0)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A block scalar reaches up to the next node; the line breaks at its end are nothing to point at.
+    fn trimmed(&self, place: Span, style: ScalarStyle) -> Span {
+        if !matches!(style, ScalarStyle::Literal | ScalarStyle::Folded) {
+            return place;
+        }
+        let text = &self.source.text()[place.start..place.end];
+        Span::new(place.start, place.start + text.trim_end_matches(['\n', '\r', ' ']).len())
+    }
+
+    fn open(&mut self, place: Span, kind: Kind, anchor: usize) -> Result<(), Box<Diagnostic>> {
+        if self.open.len() >= self.limits.depth {
+            return Err(Box::new(problem::too_deep(self.source, place, self.limits)));
+        }
+        let id = self.push(place, kind, anchor)?;
+        self.open.push(id);
+        Ok(())
+    }
+
+    fn close(&mut self, place: Span) {
+        let id = self.open.pop().expect("the parser closes only what it opened");
+        let size = to_u32(self.read.tree.len()) - id;
+        // A bracket closes a flow collection; a block collection ends with its last node, not where the next begins.
+        if place.start < place.end {
+            self.last_end = place.end;
+        }
+        let node = &mut self.read.tree.nodes[id as usize];
+        node.size = size;
+        node.end = to_u32(self.last_end).max(node.start);
+    }
+
+    fn push_scalar(
+        &mut self,
+        place: Span,
+        written: Written<'t>,
+        anchor: usize,
+    ) -> Result<(), Box<Diagnostic>> {
+        let index = to_u32(self.read.scalars.len());
+        self.read.scalars.push(written);
+        self.push(place, Kind::Scalar(index), anchor).map(drop)
+    }
+
+    fn push(&mut self, place: Span, kind: Kind, anchor: usize) -> Result<NodeId, Box<Diagnostic>> {
+        if self.read.tree.len() >= self.limits.nodes {
+            return Err(Box::new(problem::too_many_nodes(self.source, place, self.limits)));
+        }
+        let id = to_u32(self.read.tree.len());
+        self.read.tree.nodes.push(Node { start: to_u32(place.start), end: to_u32(place.end), size: 1, kind });
+        self.last_end = place.end;
+        if anchor != 0 {
+            self.anchors.insert(anchor, id);
+        }
+        Ok(id)
+    }
+}
+
+/// [`Limits::effective`] keeps both bytes and nodes within 32 bits.
+fn to_u32(number: usize) -> u32 {
+    u32::try_from(number).expect("the limits keep offsets and nodes within 32 bits")
+}

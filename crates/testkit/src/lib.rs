@@ -1,0 +1,6 @@
+//! What tests share: the sandbox, a namespace each, other field managers, the Go oracle.
+//!
+//! Each part is a feature, so that a pure crate's tests stay light.
+
+#[cfg(feature = "oracle")]
+pub mod oracle;
