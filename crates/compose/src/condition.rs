@@ -163,6 +163,13 @@ impl Conditions {
         *existing = Condition { last_transition_time: since, ..condition };
     }
 
+    /// Says since when a condition has been as it is.
+    pub(crate) fn date(&mut self, kind: &str, since: Timestamp) {
+        if let Some(condition) = self.0.iter_mut().find(|condition| condition.kind == kind) {
+            condition.last_transition_time = since;
+        }
+    }
+
     /// Takes a condition away.
     pub fn remove(&mut self, kind: &str) {
         self.0.retain(|condition| condition.kind != kind);

@@ -3,6 +3,7 @@
 //! Everything here decides and nothing here does: objects come in as JSON values, time and identity as arguments, and
 //! what is to be written, deleted or said comes out as values. The operator and `plimsoll render` share these decisions.
 
+pub mod claim;
 pub mod composite;
 pub mod condition;
 pub mod desired;

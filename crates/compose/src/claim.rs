@@ -1,0 +1,267 @@
+//! A claim and its XR: which fields travel which way, and what the user of the claim gets to see.
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::composite::{Composite, Layout, UpdatePolicy};
+use crate::condition::{Condition, Conditions, READY, is_system};
+use crate::health;
+use crate::naming::{ANNOTATION_EXTERNAL_NAME, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE};
+use crate::object::{self, ObjectRef, TypeRef};
+use crate::readiness::{UNREADY, reconcile_success};
+use crate::run::{ConditionStatus, Object};
+use crate::status::{ENGINE_FIELDS, retired};
+
+/// Fields of a claim's spec that stay with the claim: its own and those only the engine may write on an XR.
+///
+/// A claim whose schema preserves unknown fields could otherwise write `resourceRefs` through us and have us delete or
+/// adopt anything. `compositionRevisionRef` and `compositionRef` have rules of their own.
+const NOT_PROPAGATED: [&str; 5] =
+    ["compositeDeletePolicy", "resourceRef", "writeConnectionSecretToRef", "resourceRefs", "claimRef"];
+
+/// Why a claim cannot be synced with its XR.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ClaimError {
+    /// The spec is missing or no object.
+    #[error("claim spec was not an object")]
+    Spec,
+    /// The XR's status is no object.
+    #[error("composite resource status was not an object")]
+    Status,
+    /// The XR serves another claim, and somebody has to decide whose it is.
+    #[error(
+        "refusing to operate on composite resource {composite:?} that is not bound to this claim: bound to claim \
+         {claim:?}"
+    )]
+    BoundElsewhere {
+        /// The XR's name.
+        composite: String,
+        /// The name of the claim it serves.
+        claim: String,
+    },
+}
+
+/// What makes a claim and its XR agree: first the claim is updated, then the XR applied.
+///
+/// The claim comes first and only if it is not stale, so that its reference stands before there is an XR to leak.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sync {
+    /// The whole claim as it is to be.
+    pub claim: Object,
+    /// Whether that differs from the claim as it is; no write otherwise.
+    pub claim_changed: bool,
+    /// The apply of the XR.
+    pub composite: Object,
+}
+
+/// The name of the XR the claim is bound to, if it has one.
+pub fn composite_name(claim: &Object) -> Option<&str> {
+    object::nested(claim, &["spec", "resourceRef", "name"])?.as_str().filter(|name| !name.is_empty())
+}
+
+/// Refuses to go on with an XR that serves another claim. One that serves none may be bound.
+pub fn check_binding(claim: &Object, xr: &Object) -> Result<(), ClaimError> {
+    match Composite::new(xr, Layout::Legacy).claim_ref() {
+        Some(bound) if bound != ObjectRef::of(claim) => Err(ClaimError::BoundElsewhere {
+            composite: object::name(xr).unwrap_or_default().to_owned(),
+            claim: bound.name,
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Decides both directions of the spec. `xr` is the XR as it is, if it exists; `name` is what it is or will be called;
+/// `enforced` says that the XRD leaves the claim no choice of Composition.
+pub fn sync(
+    claim: &Object,
+    xr: Option<&Object>,
+    xr_type: &TypeRef,
+    name: &str,
+    enforced: bool,
+) -> Result<Sync, ClaimError> {
+    if let Some(xr) = xr {
+        check_binding(claim, xr)?;
+    }
+    let composite = composite_intent(claim, xr, xr_type, name, enforced)?;
+    let synced = bound_claim(claim, xr, xr_type, name, enforced);
+    Ok(Sync { claim_changed: synced != *claim, claim: synced, composite })
+}
+
+fn composite_intent(
+    claim: &Object,
+    xr: Option<&Object>,
+    xr_type: &TypeRef,
+    name: &str,
+    enforced: bool,
+) -> Result<Object, ClaimError> {
+    let mut spec = claim.get("spec").and_then(Value::as_object).ok_or(ClaimError::Spec)?.clone();
+    let manual = policy(xr) == Some(UpdatePolicy::Manual);
+    spec.retain(|key, _| match key.as_str() {
+        // The claim decides on the revision when updates are manual, else the XR does.
+        "compositionRevisionRef" => manual,
+        "compositionRef" => !enforced,
+        key => !NOT_PROPAGATED.contains(&key),
+    });
+    let reference = ObjectRef::of(claim);
+    spec.insert(
+        "claimRef".to_owned(),
+        json!({
+            "apiVersion": reference.kind.api_version, "kind": reference.kind.kind,
+            "namespace": reference.namespace.unwrap_or_default(), "name": reference.name,
+        }),
+    );
+
+    let mut labels = propagated(claim, "labels");
+    labels.insert(LABEL_CLAIM_NAME.to_owned(), object::name(claim).unwrap_or_default().into());
+    labels.insert(LABEL_CLAIM_NAMESPACE.to_owned(), object::namespace(claim).unwrap_or_default().into());
+    let mut annotations = propagated(claim, "annotations");
+    if let Some(external_name) = xr.and_then(external_name) {
+        annotations.insert(ANNOTATION_EXTERNAL_NAME.to_owned(), external_name.into());
+    }
+    let mut metadata = json!({"name": name, "labels": labels});
+    if !annotations.is_empty() {
+        metadata["annotations"] = annotations.into();
+    }
+    let composite = json!({
+        "apiVersion": xr_type.api_version, "kind": xr_type.kind, "metadata": metadata, "spec": spec,
+    });
+    match composite {
+        Value::Object(composite) => Ok(composite),
+        _ => unreachable!("the literal is an object"),
+    }
+}
+
+/// The claim, bound to its XR and with what the XR has decided for it.
+fn bound_claim(claim: &Object, xr: Option<&Object>, xr_type: &TypeRef, name: &str, enforced: bool) -> Object {
+    let mut bound = claim.clone();
+    let spec = object::nested_mut(&mut bound, &["spec"]);
+    let reference = json!({"apiVersion": xr_type.api_version, "kind": xr_type.kind, "name": name});
+    spec.insert("resourceRef".to_owned(), reference);
+    let Some(xr) = xr else { return bound };
+    let composite = Composite::new(xr, Layout::Legacy);
+    let mut take = |key: &str| {
+        if let Some(value) = composite.field(key) {
+            spec.insert(key.to_owned(), value.clone());
+        }
+    };
+    let has = |key: &str| object::nested(claim, &["spec", key]).is_some_and(|value| !value.is_null());
+    if composite.composition_ref().is_some() && (enforced || !has("compositionRef")) {
+        take("compositionRef");
+    }
+    if !has("compositionRevisionSelector") {
+        take("compositionRevisionSelector");
+    }
+    if policy(Some(xr)) == Some(UpdatePolicy::Automatic) && composite.revision_ref().is_some() {
+        take("compositionRevisionRef");
+    }
+    if let Some(external_name) = external_name(xr) {
+        let annotations = object::nested_mut(&mut bound, &["metadata", "annotations"]);
+        annotations.insert(ANNOTATION_EXTERNAL_NAME.to_owned(), external_name.into());
+    }
+    bound
+}
+
+/// What the user of a claim sees: the status of the claim after it was synced with `xr`.
+///
+/// `error_text` is what the Composition or XRD asks to be said after an internal error. Conditions of others stay; the
+/// connection details' time is the caller's.
+pub fn status(
+    claim: &Object,
+    xr: &Object,
+    error_text: Option<&str>,
+    now: Timestamp,
+) -> Result<Object, ClaimError> {
+    let mut status = match xr.get("status") {
+        None => claim.get("status").and_then(Value::as_object).cloned().unwrap_or_default(),
+        Some(Value::Object(status)) => status.clone(),
+        Some(_) => return Err(ClaimError::Status),
+    };
+    status.retain(|key, _| !ENGINE_FIELDS.contains(&key.as_str()));
+    if let Some(published) = object::nested(claim, &["status", "connectionDetails"]) {
+        status.insert("connectionDetails".to_owned(), published.clone());
+    }
+    status.insert("conditions".to_owned(), conditions(claim, xr, error_text, now).to_value());
+    Ok(status)
+}
+
+fn conditions(claim: &Object, xr: &Object, error_text: Option<&str>, now: Timestamp) -> Conditions {
+    let mut conditions = Conditions::of(claim);
+    let theirs = Conditions::of(xr);
+    let generation = object::generation(claim);
+    let mark =
+        |conditions: &mut Conditions, condition: Condition| conditions.set(condition.generation(generation));
+    mark(&mut conditions, reconcile_success(now));
+
+    let shown = Composite::new(xr, Layout::Legacy).claim_condition_types();
+    for kind in retired(xr).iter().filter(|kind| !is_system(kind) && !shown.contains(kind)) {
+        conditions.remove(kind);
+    }
+    for condition in shown.iter().filter(|kind| !is_system(kind)).filter_map(|kind| theirs.get(kind)) {
+        mark(&mut conditions, condition.clone());
+        // Since when it holds is for the XR to say, also if the claim has heard of it late.
+        conditions.date(&condition.kind, condition.last_transition_time);
+    }
+    mark(&mut conditions, ready(theirs.get(READY), now));
+    if let Some(healthy) = health::claim_condition(xr, error_text, now) {
+        mark(&mut conditions, healthy);
+    }
+    conditions
+}
+
+/// `Ready` on the claim: the reason stays `Waiting`, and the message lists what is waited for without saying why.
+fn ready(xr: Option<&Condition>, now: Timestamp) -> Condition {
+    if xr.is_some_and(Condition::is_true) {
+        return Condition::new(READY, ConditionStatus::True, "Available", now);
+    }
+    let waiting = "Claim is waiting for composite resource to become Ready";
+    let unready = xr.and_then(|ready| ready.message.strip_prefix(UNREADY));
+    let message = unready.map_or_else(|| waiting.to_owned(), |unready| format!("{waiting}: {unready}"));
+    Condition::new(READY, ConditionStatus::False, "Waiting", now).message(message)
+}
+
+/// What is to be done for a claim that is being deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deletion {
+    /// Delete the XR, then let the claim go.
+    DeleteThenRelease,
+    /// Delete the XR in the foreground and look again.
+    DeleteInForeground,
+    /// The XR is being deleted: look again.
+    Wait,
+    /// There is no XR: let the claim go.
+    Release,
+}
+
+/// Decides how the deletion of `claim` goes on, given its XR if it exists.
+pub fn deletion(claim: &Object, xr: Option<&Object>) -> Deletion {
+    let policy = object::nested(claim, &["spec", "compositeDeletePolicy"]).and_then(Value::as_str);
+    match (xr, policy) {
+        (None, _) => Deletion::Release,
+        (Some(xr), Some("Foreground")) if object::is_being_deleted(xr) => Deletion::Wait,
+        (Some(_), Some("Foreground")) => Deletion::DeleteInForeground,
+        (Some(_), _) => Deletion::DeleteThenRelease,
+    }
+}
+
+/// Labels or annotations that travel with the claim: all but those that belong to Kubernetes, such as kubectl's
+/// `last-applied-configuration`.
+fn propagated(claim: &Object, which: &str) -> Object {
+    let reserved = |key: &str| {
+        let domain = key.split_once('/').map_or(key, |(domain, _)| domain);
+        domain.ends_with("kubernetes.io") || domain.ends_with("k8s.io")
+    };
+    let entries = object::nested(claim, &["metadata", which]).and_then(Value::as_object);
+    let kept = entries.into_iter().flatten().filter(|(key, _)| !reserved(key));
+    kept.map(|(key, value)| (key.clone(), value.clone())).collect()
+}
+
+fn policy(xr: Option<&Object>) -> Option<UpdatePolicy> {
+    Composite::new(xr?, Layout::Legacy).update_policy()
+}
+
+fn external_name(xr: &Object) -> Option<&str> {
+    object::annotation(xr, ANNOTATION_EXTERNAL_NAME)
+}
+
+#[cfg(test)]
+mod tests;
