@@ -3,6 +3,7 @@
 //! Everything here is a function of values: no cluster, no files, no clock. A field is named the way the API server
 //! names it (list elements by merge key or value), and turned into text only for people.
 
+pub mod jsonpath;
 mod order;
 mod path;
 mod schema;
