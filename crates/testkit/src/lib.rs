@@ -2,5 +2,10 @@
 //!
 //! Each part is a feature, so that a pure crate's tests stay light.
 
+#[cfg(feature = "cluster")]
+mod cluster;
 #[cfg(feature = "oracle")]
 pub mod oracle;
+
+#[cfg(feature = "cluster")]
+pub use cluster::{Namespace, Sandbox, plimsoll};
