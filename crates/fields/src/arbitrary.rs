@@ -53,3 +53,105 @@ pub(crate) fn value() -> impl Strategy<Value = Value> {
         ]
     })
 }
+
+/// A Deployment as somebody might write it: keyed lists with and without their defaults, sets, quantities, atomic
+/// lists and maps, and keys with dots.
+pub(crate) fn deployment() -> impl Strategy<Value = Value> {
+    let labels = || {
+        prop::collection::btree_map(
+            prop_oneof!["[ab]", Just("app.kubernetes.io/name".to_owned())],
+            "[xy]",
+            0..3,
+        )
+    };
+    let metadata = (labels(), labels(), prop::collection::btree_set("[abc]", 0..3)).prop_map(
+        |(labels, annotations, finalizers)| {
+            json!({"name": "web", "labels": labels, "annotations": annotations, "finalizers": finalizers})
+        },
+    );
+    let spec = (
+        prop::option::of(0_i64..3),
+        labels(),
+        prop::collection::vec(container(), 0..3),
+        prop::option::of(labels()),
+    )
+        .prop_map(|(replicas, selector, containers, node_selector)| {
+            json!({
+                "replicas": replicas,
+                "selector": {"matchLabels": selector},
+                "template": {"spec": {
+                    "containers": unique(containers, |container| container["name"].clone()),
+                    "nodeSelector": node_selector,
+                    "tolerations": [{"key": "a"}, {"key": "a"}],
+                    "volumes": [{"name": "cache", "emptyDir": {}}],
+                }},
+            })
+        });
+    (metadata, spec).prop_map(|(metadata, spec)| {
+        without_nulls(
+            json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}),
+        )
+    })
+}
+
+fn container() -> impl Strategy<Value = Value> {
+    let port = (1_u16..4, prop::option::of(prop_oneof![Just("TCP"), Just("UDP")]), prop::option::of("[a-c]"))
+        .prop_map(
+            |(port, protocol, name)| json!({"containerPort": port, "protocol": protocol, "name": name}),
+        );
+    let variable = ("[AB]", "[xy]").prop_map(|(name, value)| json!({"name": name, "value": value}));
+    let quantity = prop_oneof![
+        Just(json!("1")),
+        Just(json!("1000m")),
+        Just(json!(1)),
+        Just(json!("2")),
+        Just(json!("1Ki"))
+    ];
+    (
+        "[abc]",
+        prop::option::of("[xy]"),
+        prop::collection::vec(port, 0..4),
+        prop::collection::vec(variable, 0..3),
+        prop::collection::btree_map(prop_oneof![Just("cpu"), Just("example.com/gpu")], quantity, 0..3),
+        prop::collection::vec("[xy]", 0..3),
+    )
+        .prop_map(|(name, image, ports, env, limits, args)| {
+            let port_name =
+                |port: &Value| json!([port["containerPort"], port["protocol"].as_str().unwrap_or("TCP")]);
+            json!({
+                "name": name, "image": image, "args": args,
+                "ports": unique(ports, port_name),
+                "env": unique(env, |variable| variable["name"].clone()),
+                "resources": {"limits": limits},
+            })
+        })
+}
+
+/// The items whose names differ; a list with two of one name is tested by itself.
+fn unique(items: Vec<Value>, name: impl Fn(&Value) -> Value) -> Vec<Value> {
+    let mut unique: Vec<Value> = Vec::new();
+    for item in items {
+        if unique.iter().all(|known| name(known) != name(&item)) {
+            unique.push(item);
+        }
+    }
+    unique
+}
+
+fn without_nulls(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => fields
+            .into_iter()
+            .filter(|(_, field)| !field.is_null())
+            .map(|(name, field)| (name, without_nulls(field)))
+            .collect(),
+        Value::Array(items) => items.into_iter().map(without_nulls).collect(),
+        scalar => scalar,
+    }
+}
+
+/// Some of the fields of `set`: those whose turn in `choice` is a one.
+pub(crate) fn some_of(set: &FieldSet, choice: u64) -> FieldSet {
+    let chosen = set.paths().into_iter().enumerate().filter(|(turn, _)| choice >> (turn % 64) & 1 == 1);
+    chosen.map(|(_, path)| path).collect()
+}

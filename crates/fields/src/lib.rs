@@ -3,15 +3,32 @@
 //! Everything here is a function of values: no cluster, no files, no clock. A field is named the way the API server
 //! names it (list elements by merge key or value), and turned into text only for people.
 
+pub mod codes;
+mod diff;
+mod ignore;
+mod items;
 pub mod jsonpath;
+mod lookup;
 mod order;
 mod path;
+mod positions;
+mod projection;
+mod quantity;
 mod schema;
 mod set;
+mod written;
 
 #[cfg(test)]
 mod arbitrary;
 
+pub use codes::CODES;
+pub use diff::{Change, diff, equal};
+pub use ignore::{INTERNAL_ANNOTATIONS, IgnoreFields, Ignored};
+pub use lookup::value_at;
 pub use path::{ElementError, FieldPath, ListKey, PathElement, SetValue};
+pub use positions::Positions;
+pub use projection::{leaf_values, project};
+pub use quantity::Quantity;
 pub use schema::{KeyField, ListKind, Schema, Shape};
 pub use set::{DecodeError, Entry, FieldSet};
+pub use written::{identity, written};

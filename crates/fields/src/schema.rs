@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::{FieldSet, PathElement};
+use crate::{FieldSet, ListKey, PathElement};
 use table::Definition;
 
 mod table;
@@ -73,6 +73,17 @@ pub struct KeyField {
     pub name: Arc<str>,
     /// The value an element has that does not say.
     pub default: Option<Value>,
+}
+
+impl KeyField {
+    /// Adds the fields of `key` that `fields` lacks.
+    pub(crate) fn note(fields: &mut Vec<Self>, key: &ListKey) {
+        for (name, _) in key.fields() {
+            if fields.iter().all(|known| *known.name != *name) {
+                fields.push(Self { name: name.into(), default: None });
+            }
+        }
+    }
 }
 
 impl<'s> Shape<'s> {
@@ -169,11 +180,7 @@ impl Learned {
             let place = match entry.element {
                 PathElement::Field(name) => self.fields.entry(Arc::clone(name)).or_default(),
                 PathElement::Key(key) => {
-                    for (name, _) in key.fields() {
-                        if self.keys.iter().all(|known| *known.name != *name) {
-                            self.keys.push(KeyField { name: name.into(), default: None });
-                        }
-                    }
+                    KeyField::note(&mut self.keys, key);
                     self.element.get_or_insert_default()
                 }
                 PathElement::Value(_) => {

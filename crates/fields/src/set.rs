@@ -107,6 +107,23 @@ impl FieldSet {
         self.node(element).map(Entry::from)
     }
 
+    /// Adds what is known about `element` of this level. Of an element that comes twice, the later one says what is below.
+    pub(crate) fn add(&mut self, element: PathElement, member: bool, below: Self) {
+        if !member && below.is_empty() {
+            return;
+        }
+        // Mostly they come in order, as the API server writes them.
+        if self.nodes.last().is_none_or(|last| last.element < element) {
+            self.nodes.push(Node { element, member, below });
+            return;
+        }
+        let node = self.node_mut(&element);
+        node.member |= member;
+        if !below.is_empty() {
+            node.below = below;
+        }
+    }
+
     fn walk(&self, above: &mut Vec<PathElement>, visit: &mut impl FnMut(&[PathElement])) {
         for node in &self.nodes {
             above.push(node.element.clone());

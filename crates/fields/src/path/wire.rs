@@ -114,7 +114,7 @@ pub(crate) fn write_quoted(text: &mut String, content: &str) {
 }
 
 fn write_value(text: &mut String, value: &Value) {
-    text.push_str(&value.to_string());
+    text.push_str(&manifest::to_json(value));
 }
 
 /// Go reads one JSON value and leaves what follows it alone.

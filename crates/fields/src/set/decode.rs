@@ -6,7 +6,7 @@ use serde::Deserializer;
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 
-use super::{FieldSet, Node};
+use super::FieldSet;
 use crate::PathElement;
 use crate::path::ElementError;
 
@@ -70,28 +70,14 @@ impl<'de> Visitor<'de> for LevelSeed {
                 Key::Unknown => {
                     map.next_value::<IgnoredAny>()?;
                 }
-                Key::Element(element) => below.add(element, map.next_value_seed(LevelSeed)?),
+                Key::Element(element) => {
+                    let level = map.next_value_seed(LevelSeed)?;
+                    // Nothing below means membership, like a dot.
+                    below.add(element, level.dot || level.below.is_empty(), level.below);
+                }
             }
         }
         Ok(Level { dot, below })
-    }
-}
-
-impl FieldSet {
-    /// Adds what was read for `element`. Nothing below means membership, like a dot. Of an element that comes twice,
-    /// the later one says what is below.
-    fn add(&mut self, element: PathElement, level: Level) {
-        let member = level.dot || level.below.is_empty();
-        // The API server writes elements in order, so almost always this is the next one.
-        if self.nodes.last().is_none_or(|last| last.element < element) {
-            self.nodes.push(Node { element, member, below: level.below });
-            return;
-        }
-        let node = self.node_mut(&element);
-        node.member |= member;
-        if !level.below.is_empty() {
-            node.below = level.below;
-        }
     }
 }
 

@@ -12,7 +12,7 @@ const WIRE: &[&str] = &[
     "{}",
     r#"{"f:metadata":{"f:annotations":{".":{},"f:deployment.kubernetes.io/revision":{}},"f:finalizers":{".":{},"v:\"kubernetes\"":{}}}}"#,
     r#"{"f:spec":{"f:ports":{"k:{\"port\":53,\"protocol\":\"TCP\"}":{".":{},"f:port":{}},"k:{\"port\":53,\"protocol\":\"UDP\"}":{".":{},"f:port":{}}}}}"#,
-    r#"{"f:spec":{"f:x":{"k:{\"name\":\" \\\" 💻\"}":{},"v:1":{},"v:2.5":{},"v:true":{},"v:null":{},"i:3":{}}}}"#,
+    r#"{"f:spec":{"f:x":{"k:{\"name\":\"\\u003ca\\u003e \\\" 💻\"}":{},"v:1":{},"v:2.5":{},"v:true":{},"v:null":{},"i:3":{}}}}"#,
 ];
 
 #[test]
@@ -90,6 +90,7 @@ fn numbers_name_the_same_element_however_they_are_written() {
         let (left, right) = (PathElement::value(left), PathElement::value(right));
         assert_eq!(left, right);
         assert_eq!(hash(&left), hash(&right));
+        assert_eq!(left.to_wire(), right.to_wire());
     };
     check(json!(1), json!(1.0));
     check(json!(9_007_199_254_740_993_i64), json!(9_007_199_254_740_992.0));

@@ -1,0 +1,85 @@
+//! Paths as people read them in a manifest: `spec.template.spec.containers[0].image`.
+//!
+//! A position says nothing about an object that others change too, so it is only a way to print: code names list items
+//! by key, and a [`Positions`] knows where these stand in the body that was written.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use crate::{FieldPath, ListKind, PathElement, Schema, Shape, items};
+
+#[cfg(test)]
+mod tests;
+
+/// Where the list items of one body stand.
+#[derive(Debug, Default)]
+pub struct Positions {
+    places: BTreeMap<PathElement, Place>,
+    /// Whether some names leave merge-key fields out whose defaults nobody knows.
+    has_partial_names: bool,
+}
+
+#[derive(Debug)]
+struct Place {
+    index: Option<usize>,
+    below: Positions,
+}
+
+impl Positions {
+    /// The positions in `body`.
+    pub fn of(body: &Value, schema: &Schema) -> Self {
+        Self::below(body, schema.root())
+    }
+
+    /// `path` with the position of each list item that the body has; others keep their key, as in
+    /// `spec.containers[name=sidecar].image`. Dots in names are not escaped.
+    pub fn print(&self, path: &FieldPath) -> String {
+        let mut text = String::new();
+        let mut here = Some(self);
+        for element in path.elements() {
+            let place = here.and_then(|positions| positions.place(element));
+            let separator = if text.is_empty() || element.as_field().is_none() { "" } else { "." };
+            match place.and_then(|place| place.index) {
+                Some(index) => write!(text, "[{index}]"),
+                None => write!(text, "{separator}{element}"),
+            }
+            .expect("a String takes everything");
+            here = place.map(|place| &place.below);
+        }
+        text
+    }
+
+    fn below(value: &Value, shape: Shape<'_>) -> Self {
+        let mut places = BTreeMap::new();
+        let mut has_partial_names = false;
+        match value {
+            Value::Object(fields) => {
+                for (name, child) in fields {
+                    let below = Self::below(child, shape.field(name));
+                    if !below.places.is_empty() {
+                        places.insert(PathElement::field(name), Place { index: None, below });
+                    }
+                }
+            }
+            Value::Array(list) => {
+                let kind = shape.list_kind();
+                for (index, item) in list.iter().enumerate().filter(|_| kind != ListKind::Atomic) {
+                    let place = || Place { index: Some(index), below: Self::below(item, shape.element()) };
+                    let name = items::name(item, index, kind);
+                    has_partial_names |= items::is_partial(&name, kind);
+                    places.entry(name).or_insert_with(place);
+                }
+            }
+            _ => {}
+        }
+        Self { places, has_partial_names }
+    }
+
+    fn place(&self, element: &PathElement) -> Option<&Place> {
+        let guess =
+            || self.places.iter().find(|(name, _)| items::may_name(name, element)).map(|(_, place)| place);
+        self.places.get(element).or_else(|| if self.has_partial_names { guess() } else { None })
+    }
+}
