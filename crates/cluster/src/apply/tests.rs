@@ -1,0 +1,228 @@
+use std::time::Duration;
+
+use http::header::CONTENT_TYPE;
+use serde_json::json;
+
+use super::*;
+use crate::error::Class;
+use crate::testing::{Answer, Seen, config_map, ok, reply, session, status};
+
+fn target(gvk: &str, namespace: &str, name: &str) -> ObjectRef {
+    ObjectRef::new(gvk.parse().unwrap(), manifest::Namespace::new(namespace), name)
+}
+
+fn map() -> ObjectRef {
+    target("v1/ConfigMap", "shop", "a")
+}
+
+#[tokio::test]
+async fn an_apply_says_exactly_what_is_meant() {
+    let check = async |write: Write<'_>, expected: &str| {
+        let (session, journal) = session(|seen| reply(201, &seen.body));
+        let answer = session.apply(&map(), &config_map("a"), write).await.unwrap();
+        assert!(answer.created());
+        let seen = journal.all().pop().unwrap();
+        assert_eq!(seen.line(), "PATCH /api/v1/namespaces/shop/configmaps/a");
+        assert_eq!(seen.query, expected);
+        assert_eq!(seen.headers[CONTENT_TYPE], "application/apply-patch+yaml");
+        assert_eq!(seen.body, config_map("a"));
+    };
+    check(Write::by("k8sconnect"), "fieldManager=k8sconnect&fieldValidation=Strict").await;
+    check(
+        Write::by("a b&c").force().dry_run(),
+        "fieldManager=a%20b%26c&fieldValidation=Strict&dryRun=All&force=true",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn scope_comes_from_discovery() {
+    let check = async |target: ObjectRef, body: Value, path: &str, sent: Value| {
+        let (session, journal) = session(|seen| ok(&seen.body));
+        session.apply(&target, &body, Write::by("m")).await.unwrap();
+        let seen = journal.all().pop().unwrap();
+        assert_eq!((seen.path.as_str(), seen.body), (path, sent));
+    };
+    let unnamed = json!({ "metadata": { "name": "a" } });
+    check(
+        target("v1/ConfigMap", "", "a"),
+        unnamed.clone(),
+        "/api/v1/namespaces/default/configmaps/a",
+        unnamed.clone(),
+    )
+    .await;
+    let misplaced = json!({ "metadata": { "name": "a", "namespace": "shop" } });
+    check(target("v1/Namespace", "shop", "a"), misplaced, "/api/v1/namespaces/a", unnamed.clone()).await;
+    check(
+        target("apps/v1/Deployment", "shop", "x/../y"),
+        unnamed.clone(),
+        "/apis/apps/v1/namespaces/shop/deployments/x%2F..%2Fy",
+        unnamed,
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn warnings_belong_to_the_call_that_caused_them() {
+    let (session, _) = session(|seen| {
+        let mut answer = ok(&seen.body);
+        if seen.path.ends_with("/a") {
+            answer.headers_mut().append("warning", "299 - \"a is deprecated\"".parse().unwrap());
+        }
+        answer
+    });
+    let other = target("v1/ConfigMap", "shop", "b");
+    let (a_body, b_body) = (config_map("a"), config_map("b"));
+    let (here, there) = (map(), other);
+    let (a, b) = tokio::join!(
+        session.apply(&here, &a_body, Write::by("m")),
+        session.apply(&there, &b_body, Write::by("m"))
+    );
+    assert_eq!(a.unwrap().warnings, ["a is deprecated"]);
+    assert_eq!(b.unwrap().warnings, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_create_is_one_read_and_one_patch() {
+    let (session, journal) = session(|seen| match seen.method.as_str() {
+        "GET" => status(
+            404,
+            "NotFound",
+            "configmaps \"a\" not found",
+            &json!({ "name": "a", "kind": "configmaps" }),
+        ),
+        _ => reply(201, &seen.body),
+    });
+    assert!(session.read(&map()).await.unwrap().is_none());
+    session.apply_when_possible(&map(), &config_map("a"), Write::by("m")).await.unwrap();
+    let path = "/api/v1/namespaces/shop/configmaps/a";
+    assert_eq!(journal.work(), [format!("GET {path}"), format!("PATCH {path}")]);
+}
+
+/// A server that answers `times` requests with `trouble`, and then as it should.
+fn troubled(
+    times: usize,
+    trouble: impl Fn() -> Answer + Send + 'static,
+) -> impl FnMut(&Seen) -> Answer + Send {
+    let mut left = times;
+    move |seen| {
+        if left == 0 {
+            return ok(&seen.body);
+        }
+        left -= 1;
+        trouble()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn passing_trouble_is_waited_out_and_noted() {
+    let busy = || status(429, "TooManyRequests", "slow down", &json!({ "retryAfterSeconds": 2 }));
+    let (session, _) = session(troubled(3, busy));
+    let began = tokio::time::Instant::now();
+    let reply = session.apply(&map(), &config_map("a"), Write::by("m")).await.unwrap();
+    let notes: Vec<(&str, Duration)> =
+        reply.retries.iter().map(|retry| (retry.why.as_str(), retry.waited)).collect();
+    assert_eq!(notes, [("the server says: slow down", Duration::from_secs(2)); 3]);
+    assert_eq!(began.elapsed(), Duration::from_secs(6));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_storm_of_429_ends_in_bounded_time() {
+    for retry_after in [0, 1, 20, 3600] {
+        let busy = move || {
+            let details = json!({ "retryAfterSeconds": retry_after });
+            status(429, "TooManyRequests", "slow down", &details)
+        };
+        let (session, journal) = session(troubled(usize::MAX, busy));
+        let began = tokio::time::Instant::now();
+        let error = session.apply(&map(), &config_map("a"), Write::by("m")).await.unwrap_err();
+        assert!(error.is_server_trouble());
+        assert!(began.elapsed() <= Duration::from_secs(30), "{retry_after}: {:?}", began.elapsed());
+        assert!(journal.work().len() <= 6);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_json_patch_is_repeated_only_when_nothing_can_have_happened() {
+    let check = async |code: u16, dialect: Dialect, expected: usize| {
+        let (session, journal) = session(troubled(1, move || status(code, "", "trouble", &json!({}))));
+        let _ = session.patch(&map(), dialect, &json!([]), Write::by("m")).await;
+        assert_eq!(journal.work().len(), expected, "{code} {dialect:?}");
+    };
+    check(503, Dialect::Json, 2).await;
+    check(504, Dialect::Json, 1).await;
+    check(504, Dialect::Merge, 2).await;
+    check(500, Dialect::Merge, 1).await;
+}
+
+#[tokio::test]
+async fn patches_name_their_dialect_and_manager() {
+    let (session, journal) = session(|seen| ok(&seen.body));
+    for (dialect, media) in [
+        (Dialect::Json, "application/json-patch+json"),
+        (Dialect::Merge, "application/merge-patch+json"),
+        (Dialect::Strategic, "application/strategic-merge-patch+json"),
+    ] {
+        session.patch(&map(), dialect, &json!({ "data": {} }), Write::by("p").dry_run()).await.unwrap();
+        let seen = journal.all().pop().unwrap();
+        assert_eq!(seen.headers[CONTENT_TYPE], media);
+        assert_eq!(seen.query, "fieldManager=p&fieldValidation=Strict&dryRun=All");
+    }
+}
+
+#[tokio::test]
+async fn a_missing_namespace_is_recognised_by_what_the_server_names() {
+    let (session, _) = session(|_| {
+        let details = json!({ "name": "shop", "kind": "namespaces" });
+        status(404, "NotFound", "namespaces \"shop\" not found", &details)
+    });
+    let error = session.apply(&map(), &config_map("a"), Write::by("m")).await.unwrap_err();
+    assert_eq!(error.class(), Class::NamespaceMissing);
+    assert!(error.diagnostic("Create").detail.starts_with("Namespace \"shop\" not found"));
+}
+
+#[tokio::test]
+async fn writing_a_crd_makes_kinds_be_asked_for_again() {
+    let (session, journal) = session(|seen| ok(&seen.body));
+    let crd = target("apiextensions.k8s.io/v1/CustomResourceDefinition", "", "widgets.example.com");
+    session.apply(&crd, &json!({}), Write::by("m").dry_run()).await.unwrap();
+    session.apply(&map(), &config_map("a"), Write::by("m")).await.unwrap();
+    assert_eq!(journal.count("GET /apis"), 1);
+    session.apply(&crd, &json!({}), Write::by("m")).await.unwrap();
+    session.apply(&map(), &config_map("a"), Write::by("m")).await.unwrap();
+    assert_eq!(journal.count("GET /apis"), 2);
+}
+
+#[tokio::test]
+async fn managed_fields_are_edited_against_the_version_that_was_seen() {
+    let mut version = 0;
+    let (session, journal) = session(move |seen| {
+        if seen.method == "GET" {
+            version += 1;
+            return ok(&json!({ "metadata": { "name": "a", "resourceVersion": version.to_string() } }));
+        }
+        match version {
+            1 => status(422, "Invalid", "testing value /metadata/resourceVersion failed", &json!({})),
+            2 => status(409, "Conflict", "the object has been modified", &json!({})),
+            _ => ok(&json!({ "done": true })),
+        }
+    });
+    let edited = session
+        .edit_managed_fields(&map(), Write::by("m"), |_| Some(vec![json!({ "op": "remove", "path": "/x" })]))
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(edited.object, json!({ "done": true }));
+    let last = journal.all().pop().unwrap();
+    assert_eq!(
+        last.body,
+        json!([
+            { "op": "test", "path": "/metadata/resourceVersion", "value": "3" },
+            { "op": "remove", "path": "/x" },
+        ])
+    );
+    // Nothing to do costs one read.
+    let before = journal.work().len();
+    assert!(session.edit_managed_fields(&map(), Write::by("m"), |_| None).await.unwrap().is_none());
+    assert_eq!(journal.work().len(), before + 1);
+}

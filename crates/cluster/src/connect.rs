@@ -1,0 +1,37 @@
+//! From a [`Connection`](crate::Connection) to a client: files and variables are read, certificates checked, and an
+//! HTTP stack built that adds credentials to every request.
+//!
+//! ```text
+//! Connection ──resolve──▶ Endpoint ──▶ Transport (proxy, TLS, credentials, one repeat after a 401) ──▶ kube::Client
+//! ```
+
+mod credentials;
+mod endpoint;
+mod environment;
+mod error;
+mod exec;
+mod kubeconfig;
+mod pem;
+mod proxy;
+mod transport;
+
+pub use environment::Environment;
+pub use error::ConnectError;
+pub use exec::ExecError;
+
+pub(crate) use transport::TransportError;
+
+use crate::Connection;
+
+/// A client for `connection`; nothing is sent yet, so an unreachable server shows at the first request.
+///
+/// Must be called inside a tokio runtime, on which the client then depends.
+pub(crate) fn client(
+    connection: &Connection,
+    environment: &Environment,
+    user_agent: &str,
+) -> Result<kube::Client, ConnectError> {
+    let endpoint = endpoint::resolve(connection, environment)?;
+    let namespace = endpoint.namespace.clone();
+    Ok(kube::Client::new(transport::Transport::new(endpoint, user_agent)?, namespace))
+}

@@ -1,0 +1,270 @@
+//! Everything a client needs to know about one cluster, resolved from settings, files and variables.
+
+use std::path::{Path, PathBuf};
+
+use http::Uri;
+use kube::config::{AuthInfo, Cluster};
+use secrecy::{ExposeSecret as _, SecretString};
+
+use super::credentials::Credentials;
+use super::exec::{ClusterInfo, Plugin};
+use super::pem::{Identity, certificates, pem};
+use super::proxy::{self, Proxy};
+use super::{ConnectError, Environment, kubeconfig};
+use crate::{Connection, Impersonate, Secret};
+
+/// One cluster and who we are to it.
+#[derive(Debug)]
+pub(crate) struct Endpoint {
+    pub(crate) server: Uri,
+    /// The namespace of the context, or `default`.
+    pub(crate) namespace: String,
+    /// The certificates that vouch for the server; none: those of the system.
+    pub(crate) roots: Option<Vec<Vec<u8>>>,
+    /// The same in a file that may change while we run.
+    pub(crate) roots_file: Option<PathBuf>,
+    pub(crate) insecure: bool,
+    pub(crate) server_name: Option<String>,
+    pub(crate) proxy: Option<Proxy>,
+    pub(crate) identity: Option<Identity>,
+    pub(crate) credentials: Credentials,
+    pub(crate) impersonate: Impersonate,
+}
+
+/// Reads whatever `connection` refers to.
+pub(crate) fn resolve(connection: &Connection, environment: &Environment) -> Result<Endpoint, ConnectError> {
+    connection.validate().map_err(ConnectError::Settings)?;
+    let context = connection.context.as_deref();
+    let mut endpoint = if let Some(content) = &connection.kubeconfig {
+        // The reference never looks at current-context here: state must mean the same whoever edits the file.
+        let chosen = kubeconfig::choose(kubeconfig::parse(content.expose())?, context, false)?;
+        of_kubeconfig(&chosen, connection, environment)?
+    } else if !connection.config_paths.is_empty() {
+        let config = kubeconfig::read(&connection.config_paths, false)?.ok_or(ConnectError::NoContexts)?;
+        of_kubeconfig(&kubeconfig::choose(config, context, true)?, connection, environment)?
+    } else if connection.from_environment {
+        let paths = environment.kubeconfig_paths();
+        match kubeconfig::read(&paths, true)? {
+            Some(config) => {
+                of_kubeconfig(&kubeconfig::choose(config, context, true)?, connection, environment)?
+            }
+            None if environment.service_host.is_some() => of_pod(environment)?,
+            None => return Err(ConnectError::NothingConfigured { looked_at: paths }),
+        }
+    } else if connection.in_cluster {
+        of_pod(environment)?
+    } else {
+        inline(connection, environment)?
+    };
+    override_with(connection, &mut endpoint)?;
+    Ok(endpoint)
+}
+
+fn inline(connection: &Connection, environment: &Environment) -> Result<Endpoint, ConnectError> {
+    let server = server_url(connection.host.as_deref().unwrap_or_default(), "host")?;
+    let proxy = proxy::choose(&server, connection.proxy_url.as_ref(), environment)?;
+    Ok(Endpoint { proxy, ..anonymous(server) })
+}
+
+fn of_kubeconfig(
+    chosen: &kubeconfig::Chosen,
+    connection: &Connection,
+    environment: &Environment,
+) -> Result<Endpoint, ConnectError> {
+    let (cluster, user) = (&chosen.cluster, &chosen.user);
+    let server = server_url(cluster.server.as_deref().unwrap_or_default(), "server of the kubeconfig")?;
+    let its_proxy = cluster.proxy_url.as_deref().filter(|url| !url.is_empty()).map(Secret::from);
+    let proxy = proxy::choose(&server, connection.proxy_url.as_ref().or(its_proxy.as_ref()), environment)?;
+    let roots_pem = data_or_file(
+        cluster.certificate_authority_data.as_deref(),
+        cluster.certificate_authority.as_deref(),
+        "certificate-authority",
+    )?;
+    let roots = roots_pem.as_ref().map(|pem| certificates(pem, "certificate-authority")).transpose()?;
+    Ok(Endpoint {
+        namespace: chosen.namespace.clone().unwrap_or_else(|| "default".to_owned()),
+        roots,
+        insecure: cluster.insecure_skip_tls_verify.unwrap_or(false),
+        server_name: cluster.tls_server_name.clone().filter(|name| !name.is_empty()),
+        proxy,
+        identity: identity_of(user)?,
+        credentials: credentials_of(user, cluster, roots_pem.as_ref())?,
+        impersonate: impersonation_of(user),
+        ..anonymous(server)
+    })
+}
+
+fn of_pod(environment: &Environment) -> Result<Endpoint, ConnectError> {
+    let (Some(host), Some(port)) = (&environment.service_host, &environment.service_port) else {
+        return Err(ConnectError::NotInCluster);
+    };
+    // An IPv6 address stands in brackets in a URL.
+    let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
+    let server = server_url(&format!("https://{host}:{port}"), "KUBERNETES_SERVICE_HOST")?;
+    let file = |name: &str| environment.service_account.join(name);
+    let roots = read_file(&file("ca.crt"), "the certificates of the service account")?;
+    let namespace = std::fs::read_to_string(file("namespace")).unwrap_or_default();
+    let token = file("token");
+    read_file(&token, "the token of the service account")?;
+    Ok(Endpoint {
+        namespace: if namespace.trim().is_empty() {
+            "default".to_owned()
+        } else {
+            namespace.trim().to_owned()
+        },
+        roots: Some(certificates(&roots, "ca.crt of the service account")?),
+        roots_file: Some(file("ca.crt")),
+        credentials: Credentials::TokenFile { path: token, fallback: None },
+        ..anonymous(server)
+    })
+}
+
+fn anonymous(server: Uri) -> Endpoint {
+    Endpoint {
+        server,
+        namespace: "default".to_owned(),
+        roots: None,
+        roots_file: None,
+        insecure: false,
+        server_name: None,
+        proxy: None,
+        identity: None,
+        credentials: Credentials::Anonymous,
+        impersonate: Impersonate::default(),
+    }
+}
+
+/// What was set beside a kubeconfig wins over it, as kubectl's flags do; for an inline connection it is all there is.
+fn override_with(connection: &Connection, endpoint: &mut Endpoint) -> Result<(), ConnectError> {
+    let ca = connection.cluster_ca_certificate.as_ref();
+    if let Some(text) = ca {
+        let name = "cluster_ca_certificate";
+        endpoint.roots = Some(certificates(&pem(text.expose(), name)?, name)?);
+    }
+    endpoint.insecure |= connection.insecure;
+    if let Some(name) = &connection.tls_server_name {
+        endpoint.server_name = Some(name.clone());
+    }
+    if let Some(impersonate) = &connection.impersonate {
+        endpoint.impersonate = impersonate.clone();
+    }
+    if let (Some(certificate), Some(key)) = (&connection.client_certificate, &connection.client_key) {
+        let names = ["client_certificate", "client_key"];
+        let (certificate, key) = (pem(certificate.expose(), names[0])?, pem(key.expose(), names[1])?);
+        endpoint.identity = Some(Identity::new(certificate, key, names)?);
+    }
+    if let Some(token) = &connection.token {
+        endpoint.credentials = Credentials::Token(token.clone());
+    } else if let Some(exec) = &connection.exec {
+        endpoint.credentials = Credentials::Exec(Box::new(Plugin::inline(exec)?));
+    }
+    Ok(())
+}
+
+fn credentials_of(
+    user: &AuthInfo,
+    cluster: &Cluster,
+    roots: Option<&Secret>,
+) -> Result<Credentials, ConnectError> {
+    let token = filled(user.token.as_ref());
+    if let Some(file) = user.token_file.as_deref().filter(|path| !path.is_empty()) {
+        let path = PathBuf::from(file);
+        if token.is_none() {
+            read_file(&path, "the token file")?;
+        }
+        return Ok(Credentials::TokenFile { path, fallback: token });
+    }
+    if let Some(token) = token {
+        return Ok(Credentials::Token(token));
+    }
+    if let (Some(user), Some(password)) = (&user.username, filled(user.password.as_ref())) {
+        return Ok(Credentials::Basic { user: user.clone(), password });
+    }
+    if let Some(exec) = &user.exec {
+        let cluster = exec.provide_cluster_info.then(|| ClusterInfo::new(cluster, roots.map(Secret::expose)));
+        return Ok(Credentials::Exec(Box::new(Plugin::of_kubeconfig(exec, cluster)?)));
+    }
+    match &user.auth_provider {
+        None => Ok(Credentials::Anonymous),
+        // The one in-tree provider that is left; its token is used as it stands, as refreshing it writes to the file.
+        Some(provider) if provider.name == "oidc" => match provider.config.get("id-token") {
+            Some(token) => Ok(Credentials::Token(Secret::from(token.as_str()))),
+            None => Err(ConnectError::AuthProvider("oidc (without id-token)".to_owned())),
+        },
+        Some(provider) => Err(ConnectError::AuthProvider(provider.name.clone())),
+    }
+}
+
+fn identity_of(user: &AuthInfo) -> Result<Option<Identity>, ConnectError> {
+    let names = ["client-certificate", "client-key"];
+    let certificate =
+        data_or_file(user.client_certificate_data.as_deref(), user.client_certificate.as_deref(), names[0])?;
+    let key = data_or_file(
+        user.client_key_data.as_ref().map(SecretString::expose_secret),
+        user.client_key.as_deref(),
+        names[1],
+    )?;
+    match (certificate, key) {
+        (None, None) => Ok(None),
+        (Some(certificate), Some(key)) => Identity::new(certificate, key, names).map(Some),
+        (Some(_), None) => Err(ConnectError::Pem {
+            what: names[1].to_owned(),
+            problem: "is missing beside client-certificate",
+        }),
+        (None, Some(_)) => {
+            Err(ConnectError::Pem { what: names[0].to_owned(), problem: "is missing beside client-key" })
+        }
+    }
+}
+
+fn impersonation_of(user: &AuthInfo) -> Impersonate {
+    Impersonate {
+        user: user.impersonate.clone().filter(|name| !name.is_empty()),
+        uid: user.impersonate_uid.clone().filter(|uid| !uid.is_empty()),
+        groups: user.impersonate_groups.clone().unwrap_or_default(),
+        extra: user.impersonate_user_extra.clone().unwrap_or_default().into_iter().collect(),
+    }
+}
+
+/// The PEM that a kubeconfig holds as base64 data or names as a file; data wins.
+fn data_or_file(
+    data: Option<&str>,
+    file: Option<&str>,
+    name: &'static str,
+) -> Result<Option<Secret>, ConnectError> {
+    if let Some(data) = data.filter(|data| !data.is_empty()) {
+        return pem(data, &format!("{name}-data")).map(Some);
+    }
+    let Some(path) = file.filter(|path| !path.is_empty()) else { return Ok(None) };
+    read_file(Path::new(path), name).map(Some)
+}
+
+fn read_file(path: &Path, what: &'static str) -> Result<Secret, ConnectError> {
+    std::fs::read_to_string(path).map(Secret::from).map_err(|source| ConnectError::ReadFile {
+        what,
+        path: path.to_owned(),
+        source,
+    })
+}
+
+fn filled(secret: Option<&SecretString>) -> Option<Secret> {
+    secret.filter(|text| !text.expose_secret().is_empty()).cloned().map(Secret::from)
+}
+
+fn server_url(text: &str, what: &'static str) -> Result<Uri, ConnectError> {
+    let invalid = || ConnectError::InvalidUrl { what, example: "https://kubernetes.example.com:6443" };
+    let uri: Uri = text.trim().parse().map_err(|_| invalid())?;
+    if !matches!(uri.scheme_str(), Some("http" | "https")) || uri.host().is_none_or(str::is_empty) {
+        return Err(invalid());
+    }
+    // The parser lets a port pass that no server can have.
+    let authority = uri.authority().map_or("", |authority| authority.as_str());
+    let after_host = authority.rsplit_once(']').map_or(authority, |(_, after)| after);
+    if after_host.contains(':') && uri.port_u16().is_none() {
+        return Err(ConnectError::InvalidPort { what });
+    }
+    Ok(uri)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,132 @@
+//! Kubeconfigs: read, merged and narrowed to one context, with kubectl's rules.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use kube::config::{AuthInfo, Cluster, Context, Kubeconfig, KubeconfigError};
+
+use super::ConnectError;
+
+/// One context with all it refers to.
+pub(super) struct Chosen {
+    pub(super) cluster: Cluster,
+    pub(super) user: AuthInfo,
+    pub(super) namespace: Option<String>,
+}
+
+/// Reads the content of a kubeconfig, as the `kubeconfig` attribute holds it.
+pub(super) fn parse(content: &str) -> Result<Kubeconfig, ConnectError> {
+    let content = content.trim_start_matches('\u{feff}');
+    if content.trim().is_empty() {
+        return Err(ConnectError::KubeconfigEmpty);
+    }
+    if looks_like_path(content) {
+        return Err(ConnectError::KubeconfigIsPath);
+    }
+    let parsed =
+        Kubeconfig::from_yaml(content).map_err(|error| unreadable(error, Path::new("kubeconfig")))?;
+    a_kubeconfig(parsed, "kubeconfig")
+}
+
+/// Reads and merges the files of a list. With `may_be_missing`, files that do not exist are passed over, as kubectl
+/// does for `KUBECONFIG`; `None` means that not one existed.
+pub(super) fn read(paths: &[PathBuf], may_be_missing: bool) -> Result<Option<Kubeconfig>, ConnectError> {
+    let mut merged: Option<Kubeconfig> = None;
+    for path in paths {
+        let next = match Kubeconfig::read_from(path) {
+            Err(KubeconfigError::ReadConfig(error, _))
+                if may_be_missing && error.kind() == ErrorKind::NotFound =>
+            {
+                continue;
+            }
+            Err(error) => return Err(unreadable(error, path)),
+            Ok(next) => next,
+        };
+        merged = Some(match merged {
+            None => next,
+            Some(first) => first.merge(next).map_err(|error| unreadable(error, path))?,
+        });
+    }
+    Ok(merged)
+}
+
+/// The context to use: `wanted`; or the only one; or, where that is how the user works with kubectl, the current one.
+pub(super) fn choose(
+    config: Kubeconfig,
+    wanted: Option<&str>,
+    heed_current: bool,
+) -> Result<Chosen, ConnectError> {
+    let available: Vec<String> = config.contexts.iter().map(|context| context.name.clone()).collect();
+    let current = config.current_context.as_deref().filter(|name| heed_current && !name.is_empty());
+    let name = match (wanted.or(current), available.as_slice()) {
+        (_, []) => return Err(ConnectError::NoContexts),
+        (Some(name), _) => name.to_owned(),
+        (None, [only]) => only.clone(),
+        (None, _) => return Err(ConnectError::ContextNotChosen { available }),
+    };
+    let Some(context) =
+        config.contexts.into_iter().find(|context| context.name == name).and_then(|named| named.context)
+    else {
+        return Err(ConnectError::ContextNotFound { name, available });
+    };
+    let Context { cluster: cluster_name, user: user_name, namespace, .. } = context;
+    let cluster = config
+        .clusters
+        .into_iter()
+        .find(|cluster| cluster.name == cluster_name)
+        .and_then(|named| named.cluster)
+        .ok_or_else(|| ConnectError::DanglingContext {
+            what: "cluster",
+            name: cluster_name.clone(),
+            context: name.clone(),
+        })?;
+    if cluster.server.as_deref().unwrap_or_default().is_empty() {
+        return Err(ConnectError::NoServer(cluster_name));
+    }
+    let user = match user_name.filter(|name| !name.is_empty()) {
+        // A context without a user is an anonymous one.
+        None => AuthInfo::default(),
+        Some(user_name) => {
+            let user = config.auth_infos.into_iter().find(|user| user.name == user_name);
+            let user =
+                user.ok_or(ConnectError::DanglingContext { what: "user", name: user_name, context: name })?;
+            user.auth_info.unwrap_or_default()
+        }
+    };
+    Ok(Chosen { cluster, user, namespace: namespace.filter(|namespace| !namespace.is_empty()) })
+}
+
+fn a_kubeconfig(config: Kubeconfig, from: &str) -> Result<Kubeconfig, ConnectError> {
+    if config.api_version.is_none() && config.clusters.is_empty() {
+        return Err(ConnectError::NotAKubeconfig { from: from.to_owned() });
+    }
+    Ok(config)
+}
+
+/// What kube says about a kubeconfig may quote it; only the place is passed on.
+fn unreadable(error: KubeconfigError, path: &Path) -> ConnectError {
+    match error {
+        KubeconfigError::Parse(error) => ConnectError::KubeconfigSyntax {
+            from: path.display().to_string(),
+            place: error.location().map(|place| (place.line(), place.column())),
+        },
+        KubeconfigError::ReadConfig(source, path) => {
+            ConnectError::ReadFile { what: "the kubeconfig", path, source }
+        }
+        _ => ConnectError::Unmergeable,
+    }
+}
+
+fn looks_like_path(content: &str) -> bool {
+    let content = content.trim();
+    let drive = || {
+        let mut chars = content.chars();
+        chars.next().is_some_and(|letter| letter.is_ascii_alphabetic())
+            && chars.next() == Some(':')
+            && chars.next() == Some('\\')
+    };
+    ["/", "~/", "./"].iter().any(|start| content.starts_with(start)) || drive()
+}
+
+#[cfg(test)]
+mod tests;

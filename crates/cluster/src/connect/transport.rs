@@ -1,0 +1,281 @@
+//! The HTTP stack below `kube::Client`: proxy, TLS, base URL, credentials, and one repeat after a 401.
+//!
+//! TLS itself is kube's (its `Config` becomes a connector); what is ours is the way to the server and who we are to it.
+//! There is no retry here and no timeout on answers: callers see every answer and set their own limits.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use bytes::Bytes;
+use futures::future::BoxFuture;
+use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
+use http::uri::PathAndQuery;
+use http::{Request, Response, StatusCode, Uri};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper_util::client::legacy;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::connect::proxy::{SocksV5, Tunnel};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use kube::client::{Body, ConfigExt as _};
+use tower::util::BoxCloneSyncService;
+use tower::{Service, ServiceExt as _};
+
+use super::ConnectError;
+use super::credentials::{CredentialError, CredentialSource};
+use super::endpoint::Endpoint;
+use super::pem::Identity;
+use super::proxy::Proxy;
+use crate::Impersonate;
+
+/// How long a TCP connection may take to come about. A host that does not exist is not worth longer.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// After this much silence the other side is asked whether it is still there, so that a watch notices a dead server.
+const KEEPALIVE: Duration = Duration::from_secs(30);
+
+type HttpService = BoxCloneSyncService<Request<Full<Bytes>>, Response<Incoming>, legacy::Error>;
+
+/// Sends requests to one server.
+#[derive(Clone)]
+pub(crate) struct Transport(Arc<Inner>);
+
+struct Inner {
+    endpoint: TlsSettings,
+    server: Uri,
+    headers: HeaderMap,
+    credentials: CredentialSource,
+    http: Mutex<HttpClient>,
+}
+
+/// The connection pool, and the certificate it shows; another certificate needs another pool.
+struct HttpClient {
+    identity: Option<Identity>,
+    service: HttpService,
+}
+
+/// Why a request got no answer.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum TransportError {
+    #[error(transparent)]
+    Credentials(#[from] CredentialError),
+    #[error("the certificate printed by the exec plugin cannot be used")]
+    Identity(#[source] ConnectError),
+    #[error("no answer from the server")]
+    Http(#[source] legacy::Error),
+}
+
+impl Transport {
+    pub(crate) fn new(endpoint: Endpoint, user_agent: &str) -> Result<Self, ConnectError> {
+        let mut headers = impersonation(&endpoint.impersonate)?;
+        let agent = HeaderValue::try_from(user_agent).map_err(|_| ConnectError::Header("the user agent"))?;
+        headers.insert(USER_AGENT, agent);
+        let tls = TlsSettings {
+            server: endpoint.server.clone(),
+            roots: endpoint.roots,
+            roots_file: endpoint.roots_file,
+            insecure: endpoint.insecure,
+            server_name: endpoint.server_name,
+            proxy: endpoint.proxy,
+            identity: endpoint.identity,
+        };
+        let http = HttpClient { identity: None, service: tls.connect(None)? };
+        Ok(Self(Arc::new(Inner {
+            endpoint: tls,
+            server: endpoint.server,
+            headers,
+            credentials: CredentialSource::new(endpoint.credentials),
+            http: Mutex::new(http),
+        })))
+    }
+
+    async fn send(self, request: Request<Body>) -> Result<Response<Incoming>, TransportError> {
+        let inner = &*self.0;
+        let (mut parts, body) = request.into_parts();
+        // Requests to Kubernetes are made of bytes at hand; collecting them again costs no copy.
+        let body = body.collect_bytes().await.unwrap_or_default();
+        parts.uri = join(&inner.server, &parts.uri);
+        for (name, value) in &inner.headers {
+            parts.headers.append(name, value.clone());
+        }
+        let credential = inner.credentials.current().await?;
+        let attempt = |credential: &super::credentials::Credential| {
+            let mut request = Request::new(Full::new(body.clone()));
+            *request.method_mut() = parts.method.clone();
+            *request.uri_mut() = parts.uri.clone();
+            request.headers_mut().clone_from(&parts.headers);
+            if let Some(value) = &credential.authorization {
+                request.headers_mut().insert(AUTHORIZATION, value.clone());
+            }
+            request
+        };
+        let service = inner.service(credential.identity.as_ref())?;
+        let answer = service.oneshot(attempt(&credential)).await.map_err(TransportError::Http)?;
+        if answer.status() != StatusCode::UNAUTHORIZED {
+            return Ok(answer);
+        }
+        // Refused before anything happened, so that sending the same once more is safe. If there are no other
+        // credentials to be had, the refusal is the answer.
+        match inner.credentials.instead_of(&credential).await {
+            Ok(Some(renewed)) => {
+                tracing::debug!("the server refused our credentials; trying once with new ones");
+                let service = inner.service(renewed.identity.as_ref())?;
+                service.oneshot(attempt(&renewed)).await.map_err(TransportError::Http)
+            }
+            Ok(None) => Ok(answer),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl Service<Request<Body>> for Transport {
+    type Response = Response<Incoming>;
+    type Error = TransportError;
+    type Future = BoxFuture<'static, Result<Self::Response, Self::Error>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        Box::pin(self.clone().send(request))
+    }
+}
+
+impl Inner {
+    /// The connection pool for `identity`, which is the connection's own when `None`.
+    fn service(&self, identity: Option<&Identity>) -> Result<HttpService, TransportError> {
+        let mut http = self.http.lock().unwrap_or_else(PoisonError::into_inner);
+        if http.identity.as_ref() != identity {
+            let service = self.endpoint.connect(identity).map_err(TransportError::Identity)?;
+            *http = HttpClient { identity: identity.cloned(), service };
+        }
+        Ok(http.service.clone())
+    }
+}
+
+/// What is needed to open connections.
+struct TlsSettings {
+    server: Uri,
+    roots: Option<Vec<Vec<u8>>>,
+    roots_file: Option<std::path::PathBuf>,
+    insecure: bool,
+    server_name: Option<String>,
+    proxy: Option<Proxy>,
+    identity: Option<Identity>,
+}
+
+impl TlsSettings {
+    fn connect(&self, identity: Option<&Identity>) -> Result<HttpService, ConnectError> {
+        // The only failure is that a provider is installed already.
+        let _: Result<(), _> = rustls::crypto::aws_lc_rs::default_provider().install_default();
+        let mut tcp = HttpConnector::new();
+        tcp.enforce_http(false);
+        tcp.set_nodelay(true);
+        tcp.set_connect_timeout(Some(CONNECT_TIMEOUT));
+        tcp.set_keepalive(Some(KEEPALIVE));
+        tcp.set_keepalive_interval(Some(KEEPALIVE));
+        let config = self.config(identity.or(self.identity.as_ref()));
+        match &self.proxy {
+            None => Ok(pool(config.rustls_https_connector_with_connector(tcp).map_err(unusable)?)),
+            Some(Proxy::Socks(proxy)) => {
+                let mut socks = SocksV5::new(proxy.uri().clone(), tcp);
+                if let Some((user, password)) = proxy.raw_auth() {
+                    socks = socks.with_auth(user.to_owned(), password.to_owned());
+                }
+                Ok(pool(config.rustls_https_connector_with_connector(socks).map_err(unusable)?))
+            }
+            Some(Proxy::Http(proxy)) => {
+                // A proxy that speaks TLS is checked against the system's certificates, not the cluster's.
+                let to_proxy = kube::Config::new(proxy.uri().clone())
+                    .rustls_https_connector_with_connector(tcp)
+                    .map_err(unusable)?;
+                let mut tunnel = Tunnel::new(proxy.uri().clone(), to_proxy);
+                if let Some(authorization) = proxy.basic_auth() {
+                    tunnel = tunnel.with_auth(authorization.clone());
+                }
+                Ok(pool(config.rustls_https_connector_with_connector(tunnel).map_err(unusable)?))
+            }
+        }
+    }
+
+    fn config(&self, identity: Option<&Identity>) -> kube::Config {
+        let mut config = kube::Config::new(self.server.clone());
+        config.root_cert.clone_from(&self.roots);
+        config.root_cert_file.clone_from(&self.roots_file);
+        config.accept_invalid_certs = self.insecure;
+        config.tls_server_name.clone_from(&self.server_name);
+        if let Some(identity) = identity {
+            let encode = |pem: &crate::Secret| BASE64_STANDARD.encode(pem.expose());
+            config.auth_info.client_certificate_data = Some(encode(&identity.certificate));
+            config.auth_info.client_key_data = Some(encode(&identity.key).into());
+        }
+        config
+    }
+}
+
+fn unusable(error: kube::Error) -> ConnectError {
+    ConnectError::Tls(error.into())
+}
+
+fn pool<C>(connector: C) -> HttpService
+where
+    C: legacy::connect::Connect + Clone + Send + Sync + 'static,
+{
+    let client = legacy::Client::builder(TokioExecutor::new())
+        .pool_timer(TokioTimer::new())
+        .pool_idle_timeout(Duration::from_secs(90))
+        .build::<_, Full<Bytes>>(connector);
+    BoxCloneSyncService::new(client)
+}
+
+/// Puts the server's scheme, host and path before a request's path.
+fn join(server: &Uri, path: &Uri) -> Uri {
+    let base = server.path().trim_end_matches('/');
+    let rest = path.path_and_query().map_or("/", PathAndQuery::as_str);
+    let mut parts = server.clone().into_parts();
+    parts.path_and_query = Some(
+        format!("{base}{rest}").parse().expect("two valid paths, the second with its slash, join to one"),
+    );
+    Uri::from_parts(parts).expect("scheme and authority are those of a valid URL")
+}
+
+fn impersonation(whom: &Impersonate) -> Result<HeaderMap, ConnectError> {
+    let value = |text: &str| HeaderValue::try_from(text).map_err(|_| ConnectError::Header("impersonate"));
+    let mut headers = HeaderMap::new();
+    if let Some(user) = &whom.user {
+        headers.append(HeaderName::from_static("impersonate-user"), value(user)?);
+    }
+    if let Some(uid) = &whom.uid {
+        headers.append(HeaderName::from_static("impersonate-uid"), value(uid)?);
+    }
+    for group in &whom.groups {
+        headers.append(HeaderName::from_static("impersonate-group"), value(group)?);
+    }
+    for (key, values) in &whom.extra {
+        let name = HeaderName::try_from(format!("impersonate-extra-{}", escape(key)))
+            .map_err(|_| ConnectError::Header("impersonate"))?;
+        for extra in values {
+            headers.append(name.clone(), value(extra)?);
+        }
+    }
+    Ok(headers)
+}
+
+/// Percent-escapes what a header name cannot carry, and the percent sign; client-go's rule for extra keys.
+fn escape(key: &str) -> String {
+    key.bytes()
+        .map(|byte| {
+            if byte.is_ascii_alphanumeric() || b"!#$&'*+-.^_`|~".contains(&byte) {
+                char::from(byte).to_string()
+            } else {
+                format!("%{byte:02X}")
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

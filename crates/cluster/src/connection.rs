@@ -1,0 +1,188 @@
+//! What a user can say about how to reach a cluster, and whether it makes sense.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use diag::Diagnostic;
+
+use crate::Secret;
+use crate::codes;
+
+/// How to reach a cluster, as it was written; [`Connection::validate`] says whether it makes sense.
+///
+/// Exactly one of these says where the cluster is: `host` (inline), `kubeconfig`, `config_paths`, `in_cluster` or
+/// `from_environment`. The remaining fields go with `host`, or override what a kubeconfig says, as kubectl's flags
+/// of the same names do.
+///
+/// Two connections are equal when all their fields are, so a connection is its own cache key.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Connection {
+    /// The URL of the API server.
+    pub host: Option<String>,
+    /// The certificates that vouch for the server: PEM, or PEM in base64.
+    pub cluster_ca_certificate: Option<Secret>,
+    /// The content (not the path) of a kubeconfig.
+    pub kubeconfig: Option<Secret>,
+    /// Paths of kubeconfig files, merged as kubectl merges them: what comes first wins.
+    pub config_paths: Vec<PathBuf>,
+    /// The service account of the pod we run in.
+    pub in_cluster: bool,
+    /// What kubectl would use: `KUBECONFIG`, `~/.kube/config`, else the pod's service account.
+    pub from_environment: bool,
+    /// The context of the kubeconfig.
+    pub context: Option<String>,
+    /// A bearer token.
+    pub token: Option<Secret>,
+    /// A client certificate: PEM, or PEM in base64.
+    pub client_certificate: Option<Secret>,
+    /// The key of the client certificate: PEM, or PEM in base64.
+    pub client_key: Option<Secret>,
+    /// Accept any server certificate.
+    pub insecure: bool,
+    /// A proxy (`http`, `https` or `socks5`); its URL may carry a password.
+    pub proxy_url: Option<Secret>,
+    /// The name to expect in the server's certificate instead of the host.
+    pub tls_server_name: Option<String>,
+    /// A program that prints credentials.
+    pub exec: Option<Exec>,
+    /// Whom to act as.
+    pub impersonate: Option<Impersonate>,
+}
+
+/// A credential plugin: a program that prints an `ExecCredential`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Exec {
+    /// `client.authentication.k8s.io/v1` or `client.authentication.k8s.io/v1beta1`.
+    pub api_version: String,
+    /// The program, by name or path.
+    pub command: String,
+    /// Its arguments.
+    pub args: Vec<Secret>,
+    /// Variables it gets beside ours.
+    pub env: BTreeMap<String, Secret>,
+}
+
+/// Whom to act as; the server decides whether we may.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Impersonate {
+    /// The user.
+    pub user: Option<String>,
+    /// The user's uid.
+    pub uid: Option<String>,
+    /// The groups.
+    pub groups: Vec<String>,
+    /// Further attributes of the user.
+    pub extra: BTreeMap<String, Vec<String>>,
+}
+
+impl Connection {
+    /// What kubectl would use, with `context` in place of the current one.
+    pub fn from_environment(context: Option<String>) -> Self {
+        Self { from_environment: true, context, ..Self::default() }
+    }
+
+    /// A kubeconfig's content.
+    pub fn from_kubeconfig(content: impl Into<Secret>, context: Option<String>) -> Self {
+        Self { kubeconfig: Some(content.into()), context, ..Self::default() }
+    }
+
+    /// Whether what is said belongs together, without looking at files, certificates or the network.
+    pub fn validate(&self) -> Result<(), Box<Diagnostic>> {
+        // The first words of each text are matched by users' tests (terraform-provider.md, 7.2).
+        let inline = self.host.is_some() || self.cluster_ca_certificate.is_some();
+        let modes: Vec<&str> = [
+            (inline, "host or cluster_ca_certificate (inline)"),
+            (self.kubeconfig.is_some(), "kubeconfig"),
+            (!self.config_paths.is_empty(), "config_paths"),
+            (self.in_cluster, "in_cluster"),
+            (self.from_environment, "the environment"),
+        ]
+        .into_iter()
+        .filter_map(|(set, name)| set.then_some(name))
+        .collect();
+        match modes.len() {
+            0 => return Err(missing()),
+            1 => {}
+            _ => {
+                return Err(invalid(format!(
+                    "multiple connection modes specified: {}.\n\nThey contradict each other; keep exactly one.",
+                    modes.join(", ")
+                )));
+            }
+        }
+        if self.client_certificate.is_some() != self.client_key.is_some() {
+            let (set, missing) = if self.client_key.is_none() {
+                ("client_certificate", "client_key")
+            } else {
+                ("client_key", "client_certificate")
+            };
+            return Err(invalid(format!(
+                "client certificate configuration incomplete: {set} is set and {missing} is not.\n\nA client certificate needs its key, and a key its certificate."
+            )));
+        }
+        if inline {
+            self.validate_inline()?;
+        }
+        match &self.exec {
+            Some(exec) if exec.command.is_empty() || exec.api_version.is_empty() => {
+                Err(exec_incomplete(exec))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn validate_inline(&self) -> Result<(), Box<Diagnostic>> {
+        if self.host.is_none() {
+            return Err(invalid(
+                "inline connection incomplete: host is not set.\n\ncluster_ca_certificate alone does not say where the cluster is.",
+            ));
+        }
+        if self.cluster_ca_certificate.is_none() && !self.insecure {
+            // Users' tests expect a line that says "connections" before `cluster_ca_certificate`, and Terraform wraps
+            // at about 78 columns: keep that line short.
+            return Err(invalid(
+                "inline connection incomplete: neither cluster_ca_certificate nor insecure is set.\n\n\
+                 Secure connections need cluster_ca_certificate.\n\
+                 For a development cluster, insecure = true skips the check of the server's certificate.",
+            ));
+        }
+        if self.token.is_none() && self.client_certificate.is_none() && self.exec.is_none() {
+            return Err(invalid(
+                "inline connection missing authentication: set token, client_certificate with client_key, or exec.",
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn missing() -> Box<Diagnostic> {
+    Box::new(
+        Diagnostic::error(codes::CONNECTION_MISSING, "Missing Cluster Connection Configuration")
+            .detail("no connection mode specified: nothing says where the cluster is.")
+            .field("cluster")
+            .hint("Set host with cluster_ca_certificate and credentials, or kubeconfig with the content of a kubeconfig file."),
+    )
+}
+
+fn invalid(detail: impl Into<String>) -> Box<Diagnostic> {
+    Box::new(
+        Diagnostic::error(codes::CONNECTION_INVALID, "Invalid Cluster Connection Configuration")
+            .detail(detail)
+            .field("cluster"),
+    )
+}
+
+fn exec_incomplete(exec: &Exec) -> Box<Diagnostic> {
+    let missing = if exec.command.is_empty() { "command" } else { "api_version" };
+    Box::new(
+        Diagnostic::error(codes::CONNECTION_EXEC_INVALID, "Invalid Exec Authentication Configuration")
+            .detail(format!("exec authentication incomplete: {missing} is not set."))
+            .field("cluster.exec")
+            .hint(
+                "Set api_version (client.authentication.k8s.io/v1) and the command that prints credentials.",
+            ),
+    )
+}
+
+#[cfg(test)]
+mod tests;

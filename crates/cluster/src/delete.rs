@@ -1,0 +1,256 @@
+//! Deleting an object and seeing it go, or finding out what holds it.
+
+mod remains;
+mod stuck;
+
+pub use stuck::Stuck;
+
+use std::time::Duration;
+
+use http::Method;
+use manifest::ObjectRef;
+use serde_json::{Value, json};
+
+use crate::apply::{Dialect, Write, defines_kinds};
+use crate::error::{Error, ErrorKind, Subject, Verb};
+use crate::read::is_absent;
+use crate::request::{Call, Reply};
+use crate::session::Session;
+use crate::until::{Verdict, Waited};
+
+/// How to delete.
+#[derive(Clone, Debug)]
+pub struct Delete {
+    /// What becomes of the objects it owns.
+    pub propagation: Propagation,
+    /// Only the object with this uid, not one that took its name since.
+    pub uid: Option<String>,
+    /// How long to wait until it is gone; zero: not at all.
+    pub timeout: Duration,
+    /// When time is over, take its finalizers away. What they were there for will not be done.
+    pub force: bool,
+}
+
+/// What becomes of the objects that an object owns. Never left to the server, whose default leaves a Job's pods behind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Propagation {
+    /// The object goes at once, and what it owns after it.
+    #[default]
+    Background,
+    /// What it owns goes first.
+    Foreground,
+    /// What it owns stays.
+    Orphan,
+}
+
+/// How a deletion ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Deletion {
+    /// It is gone: the server said so of this very object, or its kind does not exist any more.
+    Gone {
+        /// The finalizers that were taken away by force.
+        forced: Vec<String>,
+    },
+    /// Another object has its name; it was left alone.
+    Taken,
+    /// It was asked to go, and not waited for.
+    Asked,
+    /// It is still there, and this is what is known about why.
+    Stuck(Box<Stuck>),
+}
+
+/// How long an object is waited for once its finalizers are gone.
+const AFTER_FORCE: Duration = Duration::from_secs(60);
+/// In whose name finalizers are taken away.
+const FORCE_MANAGER: &str = "k8sconnect-force-destroy";
+
+impl Session {
+    /// Deletes an object, and waits until it is gone.
+    pub async fn delete(&self, target: &ObjectRef, how: &Delete) -> Result<Deletion, Error> {
+        let uid = match self.ask_to_go(target, how).await? {
+            Asked::Gone => return Ok(Deletion::Gone { forced: Vec::new() }),
+            Asked::Taken => return Ok(Deletion::Taken),
+            Asked::Going { uid } => uid,
+        };
+        if how.timeout.is_zero() {
+            return Ok(Deletion::Asked);
+        }
+        let (ending, forced) = match self.wait_gone(target, uid.as_deref(), how.timeout).await? {
+            Ending::Gone => return Ok(Deletion::Gone { forced: Vec::new() }),
+            Ending::Taken => return Ok(Deletion::Taken),
+            Ending::There(_) if how.force => {
+                let forced = self.take_finalizers(target, how, uid.as_deref()).await?;
+                (self.wait_gone(target, uid.as_deref(), AFTER_FORCE).await?, forced)
+            }
+            ending @ Ending::There(_) => (ending, Vec::new()),
+        };
+        match ending {
+            Ending::Gone => Ok(Deletion::Gone { forced }),
+            Ending::Taken => Ok(Deletion::Taken),
+            Ending::There(live) => {
+                let remains = remains::of(self, target).await;
+                let stuck = Stuck { target: target.clone(), live: *live, waited: how.timeout, remains };
+                Ok(Deletion::Stuck(Box::new(stuck)))
+            }
+        }
+    }
+
+    async fn ask_to_go(&self, target: &ObjectRef, how: &Delete) -> Result<Asked, Error> {
+        let path = match self.locate(Verb::Delete, target).await {
+            Ok((_, path)) => path,
+            // Without its kind, an object cannot exist; the discovery behind this was fresh and complete.
+            Err(error) if matches!(error.kind(), ErrorKind::KindMissing(_)) => return Ok(Asked::Gone),
+            Err(error) => return Err(error),
+        };
+        let mut options = json!({
+            "apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": how.propagation.name(),
+        });
+        if let Some(uid) = &how.uid {
+            options["preconditions"] = json!({ "uid": uid });
+        }
+        let subject = Subject::Object(target.clone());
+        let call = Call::write(Verb::Delete, subject, Method::DELETE, path, "application/json", &options);
+        match self.send(&call).await {
+            Ok(reply) => {
+                if defines_kinds(target) {
+                    self.forget_kinds();
+                }
+                Ok(Asked::by(&reply))
+            }
+            Err(error) if is_absent(&error, &target.name) => Ok(Asked::Gone),
+            // The only precondition is the uid.
+            Err(error) if how.uid.is_some() && error.status().is_some_and(|status| status.code == 409) => {
+                Ok(Asked::Taken)
+            }
+            Err(error) => match self.settle_404(error, &target.gvk).await {
+                error if matches!(error.kind(), ErrorKind::KindMissing(_)) => Ok(Asked::Gone),
+                error => Err(error),
+            },
+        }
+    }
+
+    async fn wait_gone(
+        &self,
+        target: &ObjectRef,
+        uid: Option<&str>,
+        timeout: Duration,
+    ) -> Result<Ending, Error> {
+        let check = |object: Option<&Value>| match object {
+            None => Verdict::Met(Ending::Gone),
+            Some(object) if uid.is_some_and(|uid| object["metadata"]["uid"] != uid) => {
+                Verdict::Met(Ending::Taken)
+            }
+            Some(_) => Verdict::NotYet("it is still there".to_owned()),
+        };
+        match self.wait_until(target, timeout, check).await {
+            Ok(Waited::Met { value, .. }) => Ok(value),
+            Ok(Waited::Never { object, .. } | Waited::TimedOut { object, .. }) => {
+                Ok(Ending::There(Box::new(object)))
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::KindMissing(_)) => Ok(Ending::Gone),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Takes all finalizers of the object away and returns their names.
+    async fn take_finalizers(
+        &self,
+        target: &ObjectRef,
+        how: &Delete,
+        uid: Option<&str>,
+    ) -> Result<Vec<String>, Error> {
+        const ATTEMPTS: usize = 5;
+        let mut attempt = 0;
+        loop {
+            attempt += 1;
+            let Some(live) = self.read(target).await? else { return Ok(Vec::new()) };
+            let metadata = &live.object["metadata"];
+            if uid.is_some_and(|uid| metadata["uid"] != uid) {
+                return Ok(Vec::new());
+            }
+            if metadata["deletionTimestamp"].is_null() {
+                // Somebody has undone the deletion, or it never began.
+                self.ask_to_go(target, how).await?;
+            }
+            let mut names = strings(&metadata["finalizers"]);
+            let outcome = if names.is_empty() {
+                Ok(())
+            } else {
+                // The version makes sure that a finalizer added meanwhile is not taken unseen.
+                let patch = json!({ "metadata": {
+                    "finalizers": null, "resourceVersion": metadata["resourceVersion"],
+                } });
+                let patched = self.patch(target, Dialect::Merge, &patch, Write::by(FORCE_MANAGER)).await;
+                patched.map(drop)
+            };
+            let outcome = match outcome {
+                Ok(()) if target.group().is_empty() && target.kind() == "Namespace" => {
+                    names.extend(strings(&live.object["spec"]["finalizers"]));
+                    self.finalize(target).await
+                }
+                outcome => outcome,
+            };
+            match outcome {
+                Ok(()) => return Ok(names),
+                Err(error) if is_absent(&error, &target.name) => return Ok(names),
+                Err(error)
+                    if attempt < ATTEMPTS && error.status().is_some_and(|status| status.code == 409) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Takes the finalizers in a namespace's spec away, which only its `finalize` subresource can.
+    async fn finalize(&self, target: &ObjectRef) -> Result<(), Error> {
+        let Some(live) = self.read(target).await? else { return Ok(()) };
+        let mut namespace = live.object;
+        namespace["spec"]["finalizers"] = json!([]);
+        let (_, path) = self.locate(Verb::Delete, target).await?;
+        let subject = Subject::Object(target.clone());
+        let path = format!("{path}/finalize");
+        let call = Call::write(Verb::Delete, subject, Method::PUT, path, "application/json", &namespace);
+        self.send(&call).await.map(drop)
+    }
+}
+
+/// What the server made of the request.
+enum Asked {
+    Gone,
+    Taken,
+    Going { uid: Option<String> },
+}
+
+impl Asked {
+    /// A status says that the object is gone. Anything else is the object, which may still have to wait for something;
+    /// a look will tell.
+    fn by(reply: &Reply) -> Self {
+        if reply.object["kind"] == "Status" {
+            return Self::Gone;
+        }
+        Self::Going { uid: reply.object["metadata"]["uid"].as_str().map(str::to_owned) }
+    }
+}
+
+/// How the wait for an object to go ended.
+enum Ending {
+    Gone,
+    Taken,
+    There(Box<Option<Value>>),
+}
+
+impl Propagation {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Background => "Background",
+            Self::Foreground => "Foreground",
+            Self::Orphan => "Orphan",
+        }
+    }
+}
+
+fn strings(list: &Value) -> Vec<String> {
+    list.as_array().into_iter().flatten().filter_map(|item| item.as_str().map(str::to_owned)).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,72 @@
+//! What is left in a namespace that does not go.
+
+use futures::StreamExt as _;
+use manifest::{Namespace, ObjectRef};
+use serde_json::Value;
+
+use super::strings;
+use crate::discovery::Resource;
+use crate::error::{Subject, Verb};
+use crate::request::{Call, with_query};
+use crate::session::Session;
+
+/// What is left in a namespace.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Remains {
+    /// How many objects of each kind, most first.
+    pub(super) counts: Vec<(String, usize)>,
+    /// Objects with finalizers, as `Kind name`, each with its finalizers.
+    pub(super) held: Vec<(String, Vec<String>)>,
+    /// Kinds that could not be looked at.
+    pub(super) unseen: Vec<String>,
+}
+
+/// How many kinds are looked at at a time.
+const AT_ONCE: usize = 8;
+
+/// Looks at every kind of object in the namespace `target`; `None` if it is not a namespace.
+pub(super) async fn of(session: &Session, target: &ObjectRef) -> Option<Remains> {
+    if !(target.group().is_empty() && target.kind() == "Namespace") {
+        return None;
+    }
+    let namespace = Namespace::new(target.name.clone())?;
+    let mut resources = session.resources().await.ok()?;
+    resources.retain(|resource| resource.namespaced && resource.can("list"));
+    // One version of each kind is enough, and Events come and go by themselves.
+    resources.sort_by(|a, b| a.gvk.cmp(&b.gvk));
+    resources.dedup_by(|a, b| a.gvk.group() == b.gvk.group() && a.gvk.kind() == b.gvk.kind());
+    resources.retain(|resource| resource.gvk.kind() != "Event");
+    let looks = resources.into_iter().map(|resource| look(session, &namespace, resource));
+    let looks: Vec<_> = futures::stream::iter(looks).buffer_unordered(AT_ONCE).collect().await;
+    let mut remains = Remains::default();
+    for (kind, found) in looks {
+        match found {
+            None => remains.unseen.push(kind),
+            Some(found) if found.is_empty() => {}
+            Some(found) => {
+                for object in &found {
+                    let finalizers = strings(&object["metadata"]["finalizers"]);
+                    if !finalizers.is_empty() {
+                        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+                        remains.held.push((format!("{kind} {name}"), finalizers));
+                    }
+                }
+                remains.counts.push((kind, found.len()));
+            }
+        }
+    }
+    remains.counts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    remains.held.sort();
+    remains.unseen.sort();
+    Some(remains)
+}
+
+/// The objects of one kind, metadata only; `None` if they cannot be read.
+async fn look(session: &Session, namespace: &Namespace, resource: Resource) -> (String, Option<Vec<Value>>) {
+    const METADATA: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+    let path = with_query(resource.collection(Some(namespace)), &[("limit", "500")]);
+    let call = Call::get(Verb::List, Subject::Kind(resource.gvk.clone()), path).accept(METADATA);
+    let found = session.send(&call).await.ok();
+    let items = found.map(|mut reply| reply.object["items"].take().as_array().cloned().unwrap_or_default());
+    (resource.gvk.kind().to_owned(), items)
+}

@@ -1,0 +1,176 @@
+//! An object that does not go: what holds it, in words.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use diag::Diagnostic;
+use manifest::ObjectRef;
+use serde_json::Value;
+
+use super::remains::Remains;
+use super::strings;
+use crate::codes;
+
+/// An object that was still there when time was over.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stuck {
+    /// The object.
+    pub target: ObjectRef,
+    /// How it was last seen; none if it could not be read.
+    pub live: Option<Value>,
+    /// How long it was waited for.
+    pub waited: Duration,
+    /// For a namespace: what is still in it.
+    pub(super) remains: Option<Remains>,
+}
+
+/// The finalizers people meet most, and what they wait for.
+const KNOWN: &[(&str, &str, &str)] = &[
+    (
+        "kubernetes.io/pvc-protection",
+        "the claim is still used by a Pod",
+        "https://kubernetes.io/docs/concepts/storage/persistent-volumes/#storage-object-in-use-protection",
+    ),
+    (
+        "kubernetes.io/pv-protection",
+        "the volume is still bound to a claim",
+        "https://kubernetes.io/docs/concepts/storage/persistent-volumes/#storage-object-in-use-protection",
+    ),
+    (
+        "kubernetes",
+        "the namespace still has content",
+        "https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces/",
+    ),
+    (
+        "foregroundDeletion",
+        "objects that it owns must go first",
+        "https://kubernetes.io/docs/concepts/architecture/garbage-collection/#foreground-deletion",
+    ),
+    (
+        "orphan",
+        "objects that it owns are being separated from it",
+        "https://kubernetes.io/docs/concepts/architecture/garbage-collection/#orphaned-dependents",
+    ),
+];
+
+impl Stuck {
+    /// The finalizers that hold it.
+    pub fn finalizers(&self) -> Vec<String> {
+        let Some(live) = &self.live else { return Vec::new() };
+        let mut names = strings(&live["metadata"]["finalizers"]);
+        // A namespace keeps its own in its spec.
+        names.extend(strings(&live["spec"]["finalizers"]));
+        names
+    }
+
+    /// The same for people. The titles are the reference's (terraform-provider.md, 3.6).
+    pub fn diagnostic(&self) -> Diagnostic {
+        let going = self.live.as_ref().map(|live| !live["metadata"]["deletionTimestamp"].is_null());
+        let finalizers = self.finalizers();
+        let waited = humane(self.waited);
+        let is_namespace = self.target.group().is_empty() && self.target.kind() == "Namespace";
+        // The finalizer in a namespace's spec is always there; what counts then is what is in the namespace.
+        let holds = |names: &[String]| !names.is_empty() && (!is_namespace || names != ["kubernetes"]);
+        let (code, title, mut detail) = match going {
+            Some(true) if holds(&finalizers) => (
+                codes::DELETION_BLOCKED,
+                "Deletion Blocked by Finalizers",
+                format!(
+                    "{} is marked for deletion, but finalizers hold it:\n{}",
+                    self.target,
+                    explain(&finalizers)
+                ),
+            ),
+            Some(true) if is_namespace => (
+                codes::DELETION_TIMEOUT,
+                "Namespace Deletion Timeout",
+                format!("{} is being emptied and was not gone after {waited}.", self.target),
+            ),
+            Some(false) => (
+                codes::DELETION_TIMEOUT,
+                "Deletion Not Initiated",
+                format!(
+                    "{} was asked to go {waited} ago and is not marked for deletion; something may have created it anew.",
+                    self.target
+                ),
+            ),
+            Some(true) | None => (
+                codes::DELETION_TIMEOUT,
+                "Deletion Timeout",
+                format!(
+                    "timed out waiting for resource to be deleted: {} was not gone after {waited}.",
+                    self.target
+                ),
+            ),
+        };
+        if let Some(remains) = &self.remains {
+            detail.push_str(&remains.describe());
+        }
+        Diagnostic::error(code, title)
+            .detail(detail)
+            .object(self.target.to_string())
+            .hint("Give it more time (delete_timeout), let whoever set the finalizers do their work, or set force_destroy to take them away.")
+            .help(self.describe_command())
+    }
+
+    fn describe_command(&self) -> String {
+        let kind = self.target.kind().to_lowercase();
+        match &self.target.namespace {
+            Some(namespace) => format!("kubectl describe {kind} {} -n {namespace}", self.target.name),
+            None => format!("kubectl describe {kind} {}", self.target.name),
+        }
+    }
+}
+
+impl Remains {
+    /// What is left, at most five kinds and five objects by name.
+    fn describe(&self) -> String {
+        const SHOWN: usize = 5;
+        let mut text = String::new();
+        if !self.counts.is_empty() {
+            let _ = write!(text, "\n\nStill in it:");
+            for (kind, count) in self.counts.iter().take(SHOWN) {
+                let _ = write!(text, "\n  - {count} {kind}");
+            }
+            let rest: usize = self.counts.iter().skip(SHOWN).map(|(_, count)| count).sum();
+            if rest > 0 {
+                let _ = write!(text, "\n  - {rest} objects of other kinds");
+            }
+        }
+        if !self.held.is_empty() {
+            let _ = write!(text, "\n\nHeld by finalizers:");
+            for (object, finalizers) in self.held.iter().take(SHOWN) {
+                let _ = write!(text, "\n  - {object}: {}", finalizers.join(", "));
+            }
+            if self.held.len() > SHOWN {
+                let _ = write!(text, "\n  - and {} more", self.held.len() - SHOWN);
+            }
+        }
+        if !self.unseen.is_empty() {
+            let _ = write!(text, "\n\nCould not be looked at: {}", self.unseen.join(", "));
+        }
+        text
+    }
+}
+
+fn explain(finalizers: &[String]) -> String {
+    let mut text = String::new();
+    for finalizer in finalizers {
+        let known = KNOWN.iter().find(|(name, ..)| name == finalizer);
+        let _ = match known {
+            Some((_, why, link)) => write!(text, "\n  - {finalizer}: {why} ({link})"),
+            None => write!(text, "\n  - {finalizer}: custom finalizer; its controller has work to do first"),
+        };
+    }
+    text
+}
+
+/// A duration as people write it: `5m`, `1m30s`, `0.5s`.
+fn humane(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    match (seconds / 60, seconds % 60) {
+        (0, _) => format!("{}s", duration.as_secs_f64()),
+        (minutes, 0) => format!("{minutes}m"),
+        (minutes, rest) => format!("{minutes}m{rest}s"),
+    }
+}

@@ -1,0 +1,213 @@
+//! Applying what needs something that is only just coming: a kind whose CRD, or a namespace that, is created at the
+//! same time.
+//!
+//! The schedule is an upper bound. While it runs, the CRDs or the namespace are watched, and the apply goes on the
+//! moment what it needs is there. Kinds and namespaces that exist cost nothing extra.
+
+use std::time::Duration;
+
+use manifest::{GroupVersionKind, ObjectRef};
+use serde_json::Value;
+use tokio::time::Instant;
+
+use crate::apply::Write;
+use crate::discovery::MissingKind;
+use crate::error::{Error, ErrorKind};
+use crate::read::Selection;
+use crate::request::Reply;
+use crate::session::Session;
+use crate::watch::{Event, Watch};
+
+/// How long to wait before each further attempt, at most.
+const SCHEDULE: [Duration; 7] = [
+    Duration::from_millis(100),
+    Duration::from_millis(500),
+    Duration::from_secs(1),
+    Duration::from_secs(2),
+    Duration::from_secs(5),
+    Duration::from_secs(10),
+    Duration::from_secs(10),
+];
+/// How long to wait between attempts when what is needed was seen to be there, and the servers are about to notice.
+const SOON: Duration = Duration::from_millis(25);
+/// After this long they should have noticed, and the schedule goes on.
+const NOTICED: Duration = Duration::from_secs(2);
+
+impl Session {
+    /// Applies `object`, and waits for its kind or its namespace if they are not there yet: for half a minute at most,
+    /// and no longer than it takes them to come. Any other error is returned at once.
+    ///
+    /// Dropping the future ends the wait at once.
+    pub async fn apply_when_possible(
+        &self,
+        target: &ObjectRef,
+        object: &Value,
+        write: Write<'_>,
+    ) -> Result<Reply, Error> {
+        let began = Instant::now();
+        let mut lookout: Option<Lookout> = None;
+        let mut schedule = SCHEDULE.into_iter();
+        let mut tick = began;
+        loop {
+            let error = match self.apply(target, object, write).await {
+                Ok(reply) => return Ok(reply),
+                Err(error) => error,
+            };
+            let need = match (Need::of(&error), &lookout) {
+                (Some(need), _) => need,
+                // Discovery knows the new kind already, and its paths are not there yet.
+                (None, Some(lookout)) if lookout.is_due() && is_no_path(&error) => lookout.need.clone(),
+                (None, _) => return Err(error),
+            };
+            // What was missing first may have come, and now something else is missing.
+            if lookout.as_ref().is_none_or(|lookout| lookout.need != need) {
+                lookout = Some(Lookout::begin(self, need.clone()).await);
+            }
+            let Some(lookout) = lookout.as_mut() else { return Err(error) };
+            if !lookout.is_due() {
+                let now = Instant::now();
+                if now >= tick {
+                    let Some(wait) = schedule.next() else { return Err(give_up(error, began.elapsed())) };
+                    tick = now + wait;
+                }
+            }
+            tracing::debug!(object = %target, needs = %need, at_most = ?tick.saturating_duration_since(Instant::now()), "waiting");
+            lookout.wait(tick).await;
+        }
+    }
+}
+
+/// What an apply cannot do without.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Need {
+    Kind(GroupVersionKind),
+    Namespace(String),
+}
+
+impl Need {
+    fn of(error: &Error) -> Option<Self> {
+        match error.kind() {
+            ErrorKind::KindMissing(missing) => Some(Self::Kind(missing.gvk.clone())),
+            ErrorKind::NamespaceMissing { namespace, .. } => Some(Self::Namespace(namespace.clone())),
+            _ => None,
+        }
+    }
+
+    /// What to watch in order to see it come.
+    fn source(&self) -> (GroupVersionKind, Selection) {
+        let kind = |text: &str| text.parse().expect("a fixed kind");
+        match self {
+            // A CRD's name begins with the plural, which is not known yet; so all of them are watched.
+            Self::Kind(_) => (kind("apiextensions.k8s.io/v1/CustomResourceDefinition"), Selection::default()),
+            Self::Namespace(name) => {
+                let fields = Some(format!("metadata.name={name}"));
+                (kind("v1/Namespace"), Selection { fields, ..Selection::default() })
+            }
+        }
+    }
+
+    /// Whether `object` is what is needed, ready for use.
+    fn is_met_by(&self, object: &Value) -> bool {
+        match self {
+            Self::Namespace(_) => object.pointer("/status/phase").is_none_or(|phase| phase == "Active"),
+            Self::Kind(gvk) => {
+                let spec = &object["spec"];
+                let serves = |version: &Value| version["name"] == gvk.version() && version["served"] == true;
+                let established =
+                    |condition: &Value| condition["type"] == "Established" && condition["status"] == "True";
+                let any = |list: &Value, test: &dyn Fn(&Value) -> bool| {
+                    list.as_array().is_some_and(|list| list.iter().any(test))
+                };
+                spec["group"] == gvk.group()
+                    && spec["names"]["kind"] == gvk.kind()
+                    && any(&spec["versions"], &serves)
+                    && any(&object["status"]["conditions"], &established)
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for Need {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Kind(gvk) => write!(f, "kind {gvk}"),
+            Self::Namespace(name) => write!(f, "namespace {name}"),
+        }
+    }
+}
+
+/// Somebody who sees what is needed come.
+struct Lookout {
+    need: Need,
+    /// None without the right to watch: the schedule alone decides then.
+    watch: Option<Watch>,
+    /// When it was seen.
+    seen: Option<Instant>,
+}
+
+impl Lookout {
+    /// Begins to look from now on. What came before now is found by the next attempt, which is 0.1 s away.
+    async fn begin(session: &Session, need: Need) -> Self {
+        let (gvk, selection) = need.source();
+        let one = Selection { limit: Some(1), ..selection.clone() };
+        let watch = match session.list(&gvk, &one).await {
+            Ok(listing) => session.watch(&gvk, selection, Some(listing.resource_version)).await.ok(),
+            Err(error) => {
+                tracing::debug!(error = %crate::error::chain(&error), "cannot watch for what is missing");
+                None
+            }
+        };
+        Self { need, watch, seen: None }
+    }
+
+    /// Whether it was seen just now, so that every attempt may be the one that succeeds.
+    fn is_due(&self) -> bool {
+        self.seen.is_some_and(|seen| seen.elapsed() < NOTICED)
+    }
+
+    /// Waits until `tick`, or until what is needed is there.
+    async fn wait(&mut self, tick: Instant) {
+        if self.is_due() {
+            return tokio::time::sleep(SOON).await;
+        }
+        let Some(watch) = &mut self.watch else { return tokio::time::sleep_until(tick).await };
+        loop {
+            match tokio::time::timeout_at(tick, watch.next()).await {
+                Err(_) => return,
+                Ok(Ok(Event::Set(object))) if self.need.is_met_by(&object) => {
+                    self.seen = Some(Instant::now());
+                    return;
+                }
+                Ok(Ok(_)) => {}
+                Ok(Err(_)) => {
+                    self.watch = None;
+                    return tokio::time::sleep_until(tick).await;
+                }
+            }
+        }
+    }
+}
+
+/// Whether the server does not know the path of what was written.
+fn is_no_path(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Foreign { code: 404, .. })
+}
+
+/// The same error, with how long was waited.
+fn give_up(error: Error, after: Duration) -> Error {
+    let (verb, subject) = (error.verb(), error.subject().clone());
+    let (kind, retries) = error.into_kind();
+    let kind = match kind {
+        ErrorKind::KindMissing(missing) => {
+            ErrorKind::KindMissing(Box::new(MissingKind { waited: after, ..*missing }))
+        }
+        ErrorKind::NamespaceMissing { namespace, .. } => {
+            ErrorKind::NamespaceMissing { namespace, waited: after }
+        }
+        other => other,
+    };
+    Error::new(verb, subject, kind, retries)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,158 @@
+//! The kinds of a cluster, as its aggregated discovery lists them.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use serde::Deserialize;
+
+use manifest::{GroupVersionKind, Namespace};
+
+/// How a kind is served.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resource {
+    /// Group, version and kind.
+    pub gvk: GroupVersionKind,
+    /// The name in URLs: `deployments`.
+    pub plural: String,
+    /// Whether its objects live in namespaces.
+    pub namespaced: bool,
+    /// What can be done with it: `get`, `list`, `watch`, `patch` …
+    pub verbs: Vec<String>,
+}
+
+impl Resource {
+    /// The path of all its objects, in one namespace or everywhere.
+    pub(crate) fn collection(&self, namespace: Option<&Namespace>) -> String {
+        let root = if self.gvk.group().is_empty() { "/api" } else { "/apis" };
+        let root = format!("{root}/{}", self.gvk.api_version());
+        match namespace.filter(|_| self.namespaced) {
+            Some(namespace) => format!("{root}/namespaces/{}/{}", segment(namespace.as_str()), self.plural),
+            None => format!("{root}/{}", self.plural),
+        }
+    }
+
+    /// The path of one object; a namespaced kind without a namespace is in `default`.
+    pub(crate) fn path(&self, namespace: Option<&Namespace>, name: &str) -> String {
+        let default = Namespace::new("default");
+        format!("{}/{}", self.collection(namespace.or(default.as_ref())), segment(name))
+    }
+
+    /// Whether `verb` can be used on it.
+    pub fn can(&self, verb: &str) -> bool {
+        self.verbs.iter().any(|able| able == verb)
+    }
+}
+
+/// A name as one segment of a path: RBAC names hold colons, and a slash must not lead elsewhere.
+pub(crate) fn segment(name: &str) -> String {
+    name.bytes()
+        .map(|byte| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b':' => {
+                char::from(byte).to_string()
+            }
+            _ => format!("%{byte:02X}"),
+        })
+        .collect()
+}
+
+/// All kinds at one moment.
+#[derive(Debug, Default)]
+pub(crate) struct Catalog {
+    resources: HashMap<GroupVersionKind, Resource>,
+    groups: BTreeMap<String, BTreeSet<String>>,
+    /// Groups whose own server did not answer the API server: what they lack may well exist.
+    stale: BTreeSet<String>,
+}
+
+impl Catalog {
+    pub(crate) fn get(&self, gvk: &GroupVersionKind) -> Option<&Resource> {
+        self.resources.get(gvk)
+    }
+
+    pub(crate) fn resources(&self) -> impl Iterator<Item = &Resource> {
+        self.resources.values()
+    }
+
+    pub(crate) fn versions(&self, group: &str) -> Option<&BTreeSet<String>> {
+        self.groups.get(group)
+    }
+
+    pub(crate) fn is_stale(&self, group: &str) -> bool {
+        self.stale.contains(group)
+    }
+
+    /// Adds what one answer (of `/api` or `/apis`) lists.
+    pub(crate) fn add(&mut self, list: GroupList) {
+        for group in list.items {
+            let name = group.metadata.name;
+            for version in group.versions {
+                self.groups.entry(name.clone()).or_default().insert(version.name.clone());
+                if version.freshness == "Stale" {
+                    self.stale.insert(name.clone());
+                }
+                for resource in version.resources {
+                    // Resources that are no objects (such as TokenReviews' answers) have no kind of their own.
+                    let Some(kind) = resource.response_kind.map(|kind| kind.kind) else { continue };
+                    let slash = if name.is_empty() { "" } else { "/" };
+                    let Ok(gvk) = format!("{name}{slash}{}/{kind}", version.name).parse::<GroupVersionKind>()
+                    else {
+                        continue;
+                    };
+                    let found = Resource {
+                        gvk: gvk.clone(),
+                        plural: resource.resource,
+                        namespaced: resource.scope == "Namespaced",
+                        verbs: resource.verbs,
+                    };
+                    // The first resource of a kind is its own; further ones are views of it.
+                    self.resources.entry(gvk).or_insert(found);
+                }
+            }
+        }
+    }
+}
+
+/// `APIGroupDiscoveryList`, in `apidiscovery.k8s.io/v2` and `/v2beta1` alike.
+#[derive(Debug, Deserialize)]
+pub(crate) struct GroupList {
+    #[serde(default)]
+    items: Vec<Group>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Group {
+    #[serde(default)]
+    metadata: Metadata,
+    #[serde(default)]
+    versions: Vec<Version>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Metadata {
+    #[serde(default)]
+    name: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Version {
+    #[serde(rename = "version")]
+    name: String,
+    #[serde(default)]
+    resources: Vec<Listed>,
+    #[serde(default)]
+    freshness: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Listed {
+    resource: String,
+    response_kind: Option<ResponseKind>,
+    scope: String,
+    #[serde(default)]
+    verbs: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct ResponseKind {
+    kind: String,
+}

@@ -1,0 +1,166 @@
+//! A kind that is not there: what is there instead, and what was probably meant.
+
+use std::fmt;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use super::Catalog;
+use manifest::GroupVersionKind;
+
+/// A kind that a fresh discovery lacks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MissingKind {
+    /// The kind looked for.
+    pub gvk: GroupVersionKind,
+    /// The versions of its group; empty when there is no such group.
+    pub versions: Vec<String>,
+    /// What was probably meant, likeliest first.
+    pub did_you_mean: Vec<GroupVersionKind>,
+    /// How long it was waited for.
+    pub waited: Duration,
+}
+
+/// The kinds Kubernetes comes with, and where they are (terraform-provider.md, 8.1 and 8.2).
+const BUILTIN: &[(&str, &[&str])] = &[
+    (
+        "v1",
+        &[
+            "ConfigMap",
+            "Secret",
+            "Service",
+            "Pod",
+            "Namespace",
+            "ServiceAccount",
+            "PersistentVolume",
+            "PersistentVolumeClaim",
+            "Node",
+            "Endpoints",
+            "Event",
+            "LimitRange",
+            "ResourceQuota",
+        ],
+    ),
+    ("apps/v1", &["Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"]),
+    ("batch/v1", &["Job", "CronJob"]),
+    ("networking.k8s.io/v1", &["Ingress", "NetworkPolicy", "IngressClass"]),
+    ("rbac.authorization.k8s.io/v1", &["Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"]),
+    ("storage.k8s.io/v1", &["StorageClass", "VolumeAttachment"]),
+    ("policy/v1", &["PodDisruptionBudget"]),
+    ("autoscaling/v2", &["HorizontalPodAutoscaler"]),
+];
+
+impl MissingKind {
+    pub(crate) fn new(gvk: &GroupVersionKind, catalog: &Catalog) -> Self {
+        let versions = catalog.versions(gvk.group()).into_iter().flatten().cloned().collect();
+        Self { gvk: gvk.clone(), versions, did_you_mean: suggest(gvk, catalog), waited: Duration::ZERO }
+    }
+
+    /// Where the kind is, if it is one of Kubernetes' own in a group that is not its own.
+    pub fn home_of_builtin(&self) -> Option<&'static str> {
+        let (home, _) = BUILTIN.iter().find(|(_, kinds)| kinds.contains(&self.gvk.kind()))?;
+        let group = home.rsplit_once('/').map_or("", |(group, _)| group);
+        (group != self.gvk.group()).then_some(home)
+    }
+
+    /// Why, in sentences. The first words are matched by users' tests (terraform-provider.md, 4.3).
+    pub(crate) fn explain(&self, name: Option<&str>) -> String {
+        let (group, version, kind) = (self.gvk.group(), self.gvk.version(), self.gvk.kind());
+        let api_version = self.gvk.api_version();
+        if let Some(home) = self.home_of_builtin() {
+            return format!("There is no {kind} in {api_version}: {kind} is in {home}.");
+        }
+        let object = name.map_or(kind.to_owned(), |name| format!("{kind}/{name}"));
+        let mut text = if self.waited.is_zero() {
+            format!("CRD for {object} not found: no matches for kind \"{kind}\" in \"{api_version}\".")
+        } else {
+            format!(
+                "CRD for {object} not found after {}s: no matches for kind \"{kind}\" in \"{api_version}\".",
+                // Rounded as users know it: the whole schedule is the "30s" of the reference's text.
+                self.waited.as_secs().div_ceil(10) * 10,
+            )
+        };
+        let group_name =
+            if group.is_empty() { "the core group".to_owned() } else { format!("the group {group}") };
+        let _ = match self.versions.as_slice() {
+            [] => write!(text, "\n\nThe cluster does not have {group_name} at all."),
+            versions if versions.iter().any(|known| known == version) => {
+                write!(text, "\n\nThe cluster has {group_name} in version {version}, but without this kind.")
+            }
+            versions => {
+                write!(text, "\n\nThe cluster has {group_name}, but in version {} only.", versions.join(", "))
+            }
+        };
+        if !self.did_you_mean.is_empty() {
+            let names: Vec<String> =
+                self.did_you_mean.iter().map(|gvk| format!("{} {}", gvk.api_version(), gvk.kind())).collect();
+            let _ = write!(text, "\n\nDid you mean {}?", names.join(" or "));
+        }
+        text
+    }
+
+    /// What to do about it.
+    pub(crate) fn advise(&self) -> String {
+        match (self.home_of_builtin(), self.did_you_mean.first()) {
+            (Some(home), _) => format!("Write apiVersion: {home}."),
+            (None, Some(close)) => format!(
+                "Correct apiVersion and kind (apiVersion: {}, kind: {}), or install the CRD.",
+                close.api_version(),
+                close.kind()
+            ),
+            (None, None) => {
+                "Install the CRD, for instance in the same apply, or correct apiVersion and kind.".to_owned()
+            }
+        }
+    }
+}
+
+impl fmt::Display for MissingKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no matches for kind \"{}\" in \"{}\"", self.gvk.kind(), self.gvk.api_version())
+    }
+}
+
+/// At most three kinds that look like the one looked for: the same kind elsewhere first, then close spellings.
+fn suggest(wanted: &GroupVersionKind, catalog: &Catalog) -> Vec<GroupVersionKind> {
+    let mut close: Vec<(usize, &GroupVersionKind)> = catalog
+        .resources()
+        .map(|resource| &resource.gvk)
+        .filter_map(|gvk| {
+            let kind = distance(&wanted.kind().to_lowercase(), &gvk.kind().to_lowercase());
+            let group = distance(wanted.group(), gvk.group());
+            // A third of the letters may be wrong; the same kind counts wherever it is.
+            let kind_is_close = kind * 3 <= wanted.kind().len();
+            let group_is_close = group * 3 <= wanted.group().len();
+            let score = match (kind_is_close, group_is_close) {
+                (true, true) => kind + group + usize::from(gvk.version() != wanted.version()),
+                (true, false) if kind == 0 => 10 + group.min(50),
+                _ => return None,
+            };
+            Some((score, gvk))
+        })
+        .collect();
+    close.sort();
+    close.into_iter().map(|(_, gvk)| gvk.clone()).take(3).collect()
+}
+
+/// How many letters must be added, removed, changed or swapped to make `a` from `b`.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let changed = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut best = changed.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(rows[i - 2][j - 2] + 1);
+            }
+            row.push(best);
+        }
+        rows.push(row);
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests;

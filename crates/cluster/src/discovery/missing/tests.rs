@@ -1,0 +1,77 @@
+use super::*;
+use crate::testing::kinds;
+
+fn missing(gvk: &str) -> MissingKind {
+    let mut catalog = Catalog::default();
+    let document = kinds(&[
+        ("", "v1", &[("configmaps", "ConfigMap", true), ("pods", "Pod", true)]),
+        ("apps", "v1", &[("deployments", "Deployment", true), ("statefulsets", "StatefulSet", true)]),
+        ("example.com", "v1beta1", &[("widgets", "Widget", true)]),
+        ("example.org", "v1", &[("widgets", "Widget", true)]),
+    ]);
+    catalog.add(serde_json::from_value(document).unwrap());
+    MissingKind::new(&gvk.parse().unwrap(), &catalog)
+}
+
+#[test]
+fn close_names_are_suggested_and_far_ones_are_not() {
+    let check = |gvk: &str, expected: &[&str]| {
+        let found: Vec<String> = missing(gvk).did_you_mean.iter().map(ToString::to_string).collect();
+        assert_eq!(found, expected, "{gvk}");
+    };
+    check("apps/v1/Deploymnet", &["apps/v1/Deployment"]);
+    check("v1/Configmap", &["v1/ConfigMap"]);
+    check("app/v1/Deployment", &["apps/v1/Deployment"]);
+    check("example.com/v1/Widget", &["example.com/v1beta1/Widget", "example.org/v1/Widget"]);
+    check("example.net/v1/Widget", &["example.org/v1/Widget", "example.com/v1beta1/Widget"]);
+    check("cert-manager.io/v1/Certificate", &[]);
+}
+
+#[test]
+fn distances_count_single_changes() {
+    let check = |a: &str, b: &str, expected: usize| {
+        assert_eq!(distance(a, b), expected, "{a} {b}");
+        assert_eq!(distance(b, a), expected, "{b} {a}");
+    };
+    check("", "", 0);
+    check("", "abc", 3);
+    check("pod", "pods", 1);
+    check("deployment", "deploymnet", 1);
+    check("kitten", "sitting", 3);
+}
+
+#[test]
+fn a_missing_kind_is_explained() {
+    let explain = |gvk: &str, waited: u64| {
+        let missing = MissingKind { waited: Duration::from_millis(waited), ..missing(gvk) };
+        format!("{}\n\n{}", missing.explain(Some("x")), missing.advise())
+    };
+    insta::assert_snapshot!(explain("cert-manager.io/v1/Certificate", 28_600), @r#"
+    CRD for Certificate/x not found after 30s: no matches for kind "Certificate" in "cert-manager.io/v1".
+
+    The cluster does not have the group cert-manager.io at all.
+
+    Install the CRD, for instance in the same apply, or correct apiVersion and kind.
+    "#);
+    insta::assert_snapshot!(explain("example.com/v1/Widget", 0), @r#"
+    CRD for Widget/x not found: no matches for kind "Widget" in "example.com/v1".
+
+    The cluster has the group example.com, but in version v1beta1 only.
+
+    Did you mean example.com/v1beta1 Widget or example.org/v1 Widget?
+
+    Correct apiVersion and kind (apiVersion: example.com/v1beta1, kind: Widget), or install the CRD.
+    "#);
+    insta::assert_snapshot!(explain("example.com/v1beta1/Sprocket", 0), @r#"
+    CRD for Sprocket/x not found: no matches for kind "Sprocket" in "example.com/v1beta1".
+
+    The cluster has the group example.com in version v1beta1, but without this kind.
+
+    Install the CRD, for instance in the same apply, or correct apiVersion and kind.
+    "#);
+    insta::assert_snapshot!(explain("extensions/v1beta1/Deployment", 0), @r"
+    There is no Deployment in extensions/v1beta1: Deployment is in apps/v1.
+
+    Write apiVersion: apps/v1.
+    ");
+}

@@ -1,0 +1,257 @@
+//! Errors for people: what, on which object, why, and what to do.
+
+use std::fmt::Write as _;
+
+use diag::{Code, Diagnostic, Severity};
+
+use super::{Class, Error, ErrorKind, Subject, chain};
+use crate::codes;
+use crate::status::StatusCause;
+
+/// A field that another manager holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldConflict {
+    /// The field, as `spec.replicas`.
+    pub field: String,
+    /// Who holds it.
+    pub manager: String,
+}
+
+impl Error {
+    /// The error as people read it. `operation` is what the user asked for (`Plan`, `Create` …) and begins the title.
+    pub fn diagnostic(&self, operation: &str) -> Diagnostic {
+        let class = self.class();
+        // An object that vanished before a read is news; before a write it means that the work did not happen.
+        let severity = match class {
+            Class::NotFound if operation.starts_with("Read") => Severity::Warning,
+            _ => Severity::Error,
+        };
+        let title = format!("{operation}: {}", class.title());
+        let mut diagnostic = Diagnostic::new(severity, code(class), title).detail(self.detail(class));
+        if let Subject::Object(object) = self.subject() {
+            diagnostic = diagnostic.object(object.to_string());
+        }
+        if let Some(field) = self.only_field() {
+            diagnostic = diagnostic.field(field);
+        }
+        match self.hint(class) {
+            Some(hint) => diagnostic.hint(hint),
+            None => diagnostic,
+        }
+    }
+
+    /// Which fields other managers hold, for a conflict.
+    pub fn field_conflicts(&self) -> Vec<FieldConflict> {
+        let causes = self.status().map_or(&[][..], |status| &status.details.causes);
+        causes
+            .iter()
+            .filter(|cause| cause.reason == "FieldManagerConflict")
+            .map(|cause| FieldConflict {
+                field: cause.field.trim_start_matches('.').to_owned(),
+                // conflict with "kubectl-edit" using apps/v1
+                manager: cause.message.split('"').nth(1).unwrap_or("another manager").to_owned(),
+            })
+            .collect()
+    }
+
+    fn detail(&self, class: Class) -> String {
+        let mut detail = match (class, self.kind()) {
+            (Class::FieldManagerConflict, _) => self.conflict_detail(),
+            (_, ErrorKind::KindMissing(missing)) => missing.explain(self.object_name()),
+            (_, ErrorKind::NamespaceMissing { namespace, waited }) => {
+                let mut text = format!("Namespace \"{namespace}\" not found");
+                if !waited.is_zero() {
+                    let _ = write!(text, " after {} s", waited.as_secs());
+                }
+                format!("{text}.\n\n{} needs it to exist.", self.subject())
+            }
+            (Class::FieldValidation | Class::Cel | Class::Invalid | Class::Immutable, _) => self.findings(),
+            (_, ErrorKind::Status(status)) => {
+                format!("Could not {} {}. The server says: {}", self.verb(), self.subject(), status.message)
+            }
+            (_, kind) => format!("Could not {} {}: {}", self.verb(), self.subject(), chain(kind)),
+        };
+        if let Some(last) = self.retries().last() {
+            let _ = write!(
+                detail,
+                "\n\nTried {} times; before the last: {}.",
+                self.retries().len() + 1,
+                last.why
+            );
+        }
+        detail
+    }
+
+    fn conflict_detail(&self) -> String {
+        let mut text = format!("Other managers hold fields of {} that would be set:\n", self.subject());
+        for conflict in self.field_conflicts() {
+            let _ = write!(text, "\n  - {} (managed by {})", conflict.field, conflict.manager);
+        }
+        text
+    }
+
+    /// The server's findings, one paragraph each, or its whole text when it gave none.
+    fn findings(&self) -> String {
+        let Some(status) = self.status() else { return chain(self.kind()) };
+        let causes = &status.details.causes;
+        let found: Vec<(String, String)> = if causes.is_empty() {
+            unknown_fields(&status.message)
+        } else {
+            causes.iter().map(|cause| (cause.field.clone(), finding(cause))).collect()
+        };
+        if found.is_empty() {
+            return format!("The server refuses {}: {}", self.subject(), status.message);
+        }
+        let mut text = format!("The server refuses {}", self.subject());
+        let _ = match found.len() {
+            1 => write!(text, ":"),
+            count => write!(text, " for {count} reasons:"),
+        };
+        for (field, message) in &found {
+            let _ = write!(text, "\n\n  Field: {field}\n  Error: {message}");
+        }
+        text
+    }
+
+    /// The field, if the error is about a single one.
+    fn only_field(&self) -> Option<String> {
+        let status = self.status()?;
+        let mut fields: Vec<String> = if status.details.causes.is_empty() {
+            unknown_fields(&status.message).into_iter().map(|(field, _)| field).collect()
+        } else {
+            status.details.causes.iter().map(|cause| cause.field.trim_start_matches('.').to_owned()).collect()
+        };
+        fields.dedup();
+        match fields.as_slice() {
+            [field] if !field.is_empty() => Some(field.clone()),
+            _ => None,
+        }
+    }
+
+    fn object_name(&self) -> Option<&str> {
+        match self.subject() {
+            Subject::Object(object) => Some(&object.name),
+            _ => None,
+        }
+    }
+
+    fn hint(&self, class: Class) -> Option<String> {
+        let text = match class {
+            Class::AuthenticationFailed => match self.kind() {
+                ErrorKind::Credentials(_) => {
+                    "Run the credential plugin by hand to see what it needs, or log in with it first."
+                }
+                _ => {
+                    "The credentials may have expired, or may be those of another cluster. Renew the token or certificate, or log in again."
+                }
+            },
+            Class::InsufficientPermissions => {
+                "Ask an administrator of the cluster for a Role or ClusterRole with the verb and resource named above; `kubectl auth can-i` shows what is granted."
+            }
+            Class::ConnectionFailed => match self.kind() {
+                ErrorKind::Tls(_) => {
+                    "Check cluster_ca_certificate (or certificate-authority of the kubeconfig): it must be the authority that signed this server's certificate. If the server is known by another name, set tls_server_name."
+                }
+                _ => {
+                    "Check the host and port, that the cluster runs, and that no firewall or proxy is in between."
+                }
+            },
+            Class::NotFound => "It may have been deleted outside; check its name and namespace.",
+            Class::NamespaceMissing => {
+                "Create the namespace in the same apply, check its spelling, or make this object depend on whatever creates it."
+            }
+            Class::FieldManagerConflict => {
+                let fields: Vec<String> =
+                    self.field_conflicts().iter().map(|conflict| format!("{:?}", conflict.field)).collect();
+                return Some(format!(
+                    "To leave them to their managers: ignore_fields = [{}]",
+                    fields.join(", ")
+                ));
+            }
+            Class::Outdated => "Somebody changed the object at the same time. Try again.",
+            Class::Timeout => {
+                "The server may be overloaded or hard to reach. Try again, and check its health."
+            }
+            Class::FieldValidation => match self.status().map(|status| &status.message) {
+                Some(message) if message.contains("quantities must match") => {
+                    "Write quantities as 500m, 0.5, 128Mi or 1Gi."
+                }
+                _ => {
+                    "Check the spelling and the place of the fields named above; `kubectl explain` shows what there is."
+                }
+            },
+            Class::Immutable => {
+                "Revert the change, or let the object be replaced (terraform apply -replace, or destroy and create it)."
+            }
+            Class::Cel => "The rules are those of the CRD's author; its documentation says more.",
+            Class::Invalid => "Correct the object as the server asks.",
+            Class::AlreadyExists => "Import the existing object, or choose another name.",
+            Class::InvalidGroup | Class::KindMissing | Class::Other => return self.hint_about_kind(),
+        };
+        Some(text.to_owned())
+    }
+
+    fn hint_about_kind(&self) -> Option<String> {
+        match self.kind() {
+            ErrorKind::KindMissing(missing) => Some(missing.advise()),
+            ErrorKind::Foreign { code: 404, .. } => {
+                Some("The host may be no Kubernetes API server, or the path before its API may be wrong.".to_owned())
+            }
+            ErrorKind::Broken(_) => Some(
+                "The server or a proxy broke off while answering. What was asked may have happened all the same: look before trying again."
+                    .to_owned(),
+            ),
+            _ => None,
+        }
+    }
+}
+
+const fn code(class: Class) -> Code {
+    match class {
+        Class::AuthenticationFailed => codes::AUTHENTICATION_FAILED,
+        Class::InsufficientPermissions => codes::PERMISSION_DENIED,
+        Class::ConnectionFailed => codes::CONNECTION_FAILED,
+        Class::NotFound => codes::NOT_FOUND,
+        Class::NamespaceMissing => codes::NAMESPACE_MISSING,
+        Class::FieldManagerConflict => codes::FIELD_CONFLICT,
+        Class::Outdated => codes::OUTDATED,
+        Class::Timeout => codes::TIMEOUT,
+        Class::FieldValidation => codes::FIELD_INVALID,
+        Class::Immutable => codes::FIELD_IMMUTABLE,
+        Class::Cel => codes::RULE_BROKEN,
+        Class::Invalid => codes::OBJECT_INVALID,
+        Class::AlreadyExists => codes::ALREADY_EXISTS,
+        Class::InvalidGroup => codes::GROUP_WRONG,
+        Class::KindMissing => codes::KIND_MISSING,
+        Class::Other => codes::API_ERROR,
+    }
+}
+
+/// A cause in words, with its rule in a line of its own.
+fn finding(cause: &StatusCause) -> String {
+    match cause.message.split_once("failed rule:") {
+        Some((message, rule)) => format!("{}\n  Rule: {}", message.trim_end_matches([' ', ':']), rule.trim()),
+        None => cause.message.clone(),
+    }
+}
+
+/// The fields that a refusal without causes names in its text, each with what is wrong.
+///
+/// `strict decoding error: unknown field "spec.replicaz", unknown field "x"` and
+/// `failed to create typed patch object (…): .spec.replicaz: field not declared in schema`.
+fn unknown_fields(message: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for problem in ["unknown field", "duplicate field"] {
+        let mut rest = message;
+        while let Some((_, after)) = rest.split_once(&format!("{problem} \"")) {
+            let Some((field, after)) = after.split_once('"') else { break };
+            found.push((field.to_owned(), problem.to_owned()));
+            rest = after;
+        }
+    }
+    if let Some((before, _)) = message.split_once(": field not declared in schema") {
+        let field = before.rsplit(' ').next().unwrap_or_default().trim_start_matches('.');
+        found.push((field.to_owned(), "field not declared in schema".to_owned()));
+    }
+    found
+}

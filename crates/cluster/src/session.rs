@@ -1,0 +1,179 @@
+//! One cluster: a client and what is known about the cluster's kinds.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::time::Instant;
+
+use crate::Connection;
+use crate::connect::{self, ConnectError, Environment};
+use crate::discovery::{Catalog, Discovery, MissingKind, Resource};
+use crate::error::{Error, ErrorKind, Subject, Verb};
+use crate::request::{Call, Reply, send};
+use manifest::{GroupVersionKind, ObjectRef};
+
+/// A cluster to talk to. Cloning is cheap, and clones share connections and discovery.
+#[derive(Clone)]
+pub struct Session(Arc<Inner>);
+
+struct Inner {
+    client: kube::Client,
+    discovery: Discovery,
+}
+
+impl Session {
+    /// A session on a client of one's own: a test's, or one that speaks through something special.
+    ///
+    /// kube's own retries must be off in it, or trouble stays hidden for minutes.
+    pub fn new(client: kube::Client) -> Self {
+        Self(Arc::new(Inner { client, discovery: Discovery::default() }))
+    }
+
+    /// A session for `connection`. Nothing is sent yet.
+    ///
+    /// Must be called inside a tokio runtime, on which the session then depends.
+    pub fn connect(
+        connection: &Connection,
+        environment: &Environment,
+        user_agent: &str,
+    ) -> Result<Self, ConnectError> {
+        connect::client(connection, environment, user_agent).map(Self::new)
+    }
+
+    /// The client below, for controllers that bring their own machinery.
+    pub fn client(&self) -> &kube::Client {
+        &self.0.client
+    }
+
+    /// How `gvk` is served. A kind that is not known is asked for once more before it counts as missing.
+    pub async fn resource(&self, gvk: &GroupVersionKind) -> Result<Resource, Error> {
+        let catalog = self.catalog().await?;
+        if let Some(resource) = catalog.get(gvk) {
+            return Ok(resource.clone());
+        }
+        let fresh = self.fresh_catalog(Instant::now()).await?;
+        fresh
+            .get(gvk)
+            .cloned()
+            .ok_or_else(|| missing(Verb::Discover, Subject::Kind(gvk.clone()), gvk, &fresh))
+    }
+
+    /// All kinds, for instance to look into a namespace.
+    pub async fn resources(&self) -> Result<Vec<Resource>, Error> {
+        Ok(self.catalog().await?.resources().cloned().collect())
+    }
+
+    /// Forgets which kinds there are, because they have changed. What is looked for and missing is asked for anyway.
+    pub fn forget_kinds(&self) {
+        self.0.discovery.forget();
+    }
+
+    /// The path of `object`, and how its kind is served.
+    pub(crate) async fn locate(&self, verb: Verb, object: &ObjectRef) -> Result<(Resource, String), Error> {
+        let resource = self.resource(&object.gvk).await.map_err(|error| about(error, verb, object))?;
+        let path = resource.path(object.namespace.as_ref(), &object.name);
+        Ok((resource, path))
+    }
+
+    pub(crate) async fn send(&self, call: &Call) -> Result<Reply, Error> {
+        send(&self.0.client, call).await
+    }
+
+    /// Tells a 404 that only says "no such path" from one that names the object: the former means that the kind has
+    /// gone, if a fresh discovery agrees, and otherwise that something else than the API server answers.
+    pub(crate) async fn settle_404(&self, error: Error, gvk: &GroupVersionKind) -> Error {
+        let unclear = match error.kind() {
+            ErrorKind::Foreign { code: 404, .. } => true,
+            ErrorKind::Status(status) => status.code == 404 && status.details.name.is_empty(),
+            _ => false,
+        };
+        if !unclear {
+            return error;
+        }
+        match self.fresh_catalog(Instant::now()).await {
+            Ok(fresh) if fresh.get(gvk).is_none() => {
+                let (verb, subject) = (error.verb(), error.subject().clone());
+                missing(verb, subject, gvk, &fresh)
+            }
+            _ => error,
+        }
+    }
+
+    async fn catalog(&self) -> Result<Arc<Catalog>, Error> {
+        self.0.discovery.any(|| self.discover()).await
+    }
+
+    /// A catalog that was asked for at `moment` or later.
+    pub(crate) async fn fresh_catalog(&self, moment: Instant) -> Result<Arc<Catalog>, Error> {
+        self.0.discovery.since(moment, || self.discover()).await
+    }
+
+    async fn discover(&self) -> Result<Catalog, Error> {
+        const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
+                                  application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
+        let ask =
+            |path: &str| Call::get(Verb::Discover, Subject::Cluster, path.to_owned()).accept(AGGREGATED);
+        let (core, groups) = (ask("/api"), ask("/apis"));
+        let (core_list, group_list) = tokio::try_join!(self.send(&core), self.send(&groups))?;
+        let mut catalog = Catalog::default();
+        for (call, reply) in [(core, core_list), (groups, group_list)] {
+            let list = serde_json::from_value(reply.object)
+                .map_err(|error| call.error(ErrorKind::Broken(error.into()), reply.retries))?;
+            catalog.add(list);
+        }
+        tracing::debug!(kinds = catalog.resources().count(), "discovered the cluster's kinds");
+        Ok(catalog)
+    }
+}
+
+/// The error for a kind that `fresh` lacks; a group whose server is down is no evidence.
+fn missing(verb: Verb, subject: Subject, gvk: &GroupVersionKind, fresh: &Catalog) -> Error {
+    let kind = if fresh.is_stale(gvk.group()) {
+        ErrorKind::Foreign {
+            code: 503,
+            excerpt: format!("the server of the API group {} does not answer the API server", gvk.group()),
+        }
+    } else {
+        ErrorKind::KindMissing(Box::new(MissingKind::new(gvk, fresh)))
+    };
+    Error::new(verb, subject, kind, Vec::new())
+}
+
+/// The same error, said of the object that was wanted.
+fn about(error: Error, verb: Verb, object: &ObjectRef) -> Error {
+    match error.into_kind() {
+        (kind @ ErrorKind::KindMissing(_), retries) => {
+            Error::new(verb, Subject::Object(object.clone()), kind, retries)
+        }
+        (kind, retries) => Error::new(Verb::Discover, Subject::Cluster, kind, retries),
+    }
+}
+
+/// One session for each distinct connection, for the life of a process.
+pub struct Sessions {
+    environment: Environment,
+    user_agent: String,
+    open: Mutex<HashMap<Connection, Session>>,
+}
+
+impl Sessions {
+    /// No sessions yet. `user_agent` is how the server's audit log knows us.
+    pub fn new(environment: Environment, user_agent: impl Into<String>) -> Self {
+        Self { environment, user_agent: user_agent.into(), open: Mutex::new(HashMap::new()) }
+    }
+
+    /// The session for `connection`, which is made if there is none. Sends nothing, so it does not keep others waiting
+    /// for long.
+    pub fn get(&self, connection: &Connection) -> Result<Session, ConnectError> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(session) = open.get(connection) {
+            return Ok(session.clone());
+        }
+        let session = Session::connect(connection, &self.environment, &self.user_agent)?;
+        open.insert(connection.clone(), session.clone());
+        Ok(session)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,148 @@
+//! Waiting until an object is as it should be: watched, not polled, with one deadline for everything.
+
+use std::time::Duration;
+
+use manifest::ObjectRef;
+use serde_json::Value;
+
+use crate::error::{Error, chain};
+use crate::read::Selection;
+use crate::session::Session;
+use crate::watch::Event;
+
+/// What a check thinks of an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict<T> {
+    /// It is as it should be.
+    Met(T),
+    /// It is not yet; says why.
+    NotYet(String),
+    /// It is not and never will be; says why.
+    Never(String),
+}
+
+/// How a wait ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Waited<T> {
+    /// The check was met, by this object (none if it was met by absence).
+    Met {
+        /// What the check found.
+        value: T,
+        /// The object it found it in.
+        object: Option<Value>,
+    },
+    /// The check can never be met.
+    Never {
+        /// Why.
+        why: String,
+        /// The object as last seen.
+        object: Option<Value>,
+    },
+    /// Time is over.
+    TimedOut {
+        /// What was missing last.
+        why: String,
+        /// The object as last seen; none if it is not there.
+        object: Option<Value>,
+    },
+}
+
+/// Between two looks, where watching is not allowed or the server is in trouble.
+const POLL: Duration = Duration::from_secs(2);
+
+impl Session {
+    /// Waits until `check` is met or can never be, for `timeout` at most, however often the connection breaks.
+    ///
+    /// The check sees the object as it is now, or `None` while there is none. Without the right to watch, the object
+    /// is read every two seconds. Dropping the future ends the wait at once.
+    pub async fn wait_until<T>(
+        &self,
+        target: &ObjectRef,
+        timeout: Duration,
+        check: impl FnMut(Option<&Value>) -> Verdict<T>,
+    ) -> Result<Waited<T>, Error> {
+        let mut wait = Wait { check, object: None, why: "it was not looked at yet".to_owned() };
+        match tokio::time::timeout(timeout, wait.run(self, target)).await {
+            Ok(outcome) => outcome,
+            Err(_) => Ok(Waited::TimedOut { why: wait.why, object: wait.object }),
+        }
+    }
+}
+
+/// A wait and what it knows so far.
+struct Wait<C> {
+    check: C,
+    object: Option<Value>,
+    why: String,
+}
+
+impl<T, C: FnMut(Option<&Value>) -> Verdict<T>> Wait<C> {
+    async fn run(&mut self, session: &Session, target: &ObjectRef) -> Result<Waited<T>, Error> {
+        loop {
+            let live = match session.read(target).await {
+                Ok(live) => live.map(|reply| reply.object),
+                Err(error) if error.is_server_trouble() => {
+                    self.why = chain(&error);
+                    tokio::time::sleep(POLL).await;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            let from = live.as_ref().and_then(|object| object.pointer("/metadata/resourceVersion"));
+            let from = from.and_then(Value::as_str).map(str::to_owned);
+            if let Some(end) = self.judge(live) {
+                return Ok(end);
+            }
+            match self.follow(session, target, from).await {
+                Ok(Some(end)) => return Ok(end),
+                Ok(None) => {}
+                // Reading is allowed and watching is not.
+                Err(error) if error.status().is_some_and(|status| status.code == 403) => {
+                    tokio::time::sleep(POLL).await;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Judges every change from `from` on, until the end or until the object must be read anew.
+    async fn follow(
+        &mut self,
+        session: &Session,
+        target: &ObjectRef,
+        from: Option<String>,
+    ) -> Result<Option<Waited<T>>, Error> {
+        let selection = Selection {
+            namespace: target.namespace.clone().or_else(|| manifest::Namespace::new("default")),
+            fields: Some(format!("metadata.name={}", target.name)),
+            ..Selection::default()
+        };
+        let mut watch = session.watch(&target.gvk, selection, from).await?;
+        loop {
+            let now = match watch.next().await? {
+                Event::Set(object) => Some(object),
+                Event::Deleted(_) => None,
+                Event::Expired => return Ok(None),
+            };
+            if let Some(end) = self.judge(now) {
+                return Ok(Some(end));
+            }
+        }
+    }
+
+    fn judge(&mut self, object: Option<Value>) -> Option<Waited<T>> {
+        let verdict = (self.check)(object.as_ref());
+        self.object = object;
+        match verdict {
+            Verdict::Met(value) => Some(Waited::Met { value, object: self.object.take() }),
+            Verdict::Never(why) => Some(Waited::Never { why, object: self.object.take() }),
+            Verdict::NotYet(why) => {
+                self.why = why;
+                None
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
