@@ -1,0 +1,290 @@
+//! Why a wait did not come to its end, told from what the cluster showed last.
+//!
+//! Title and key phrases are those users and their tests match on: `Wait Operation Failed`, `Wait Timeout`,
+//! `did not appear`, and the word timeout.
+
+mod pods;
+mod target;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use std::fmt;
+
+use diag::Diagnostic;
+use manifest::ObjectRef;
+use serde_json::Value;
+
+use crate::check::{Mode, Path, Wait};
+use crate::codes;
+use crate::ended::because;
+use crate::object::Object;
+
+use self::target::{InNamespace, Slashed, events, in_namespace, kubectl};
+use self::text::Text;
+
+pub use self::pods::pod_selector;
+
+/// How a wait ended without being met.
+#[derive(Clone, Copy, Debug)]
+pub enum Cause<'a> {
+    /// The object did not exist within the timeout.
+    DidNotAppear,
+    /// The timeout passed. Look at the object once more before saying so: it may have become ready in the end.
+    TimedOut {
+        /// The object as it is now.
+        object: &'a Value,
+        /// Its pods, as far as [`pod_selector`] finds any; ten are plenty.
+        pods: &'a [Value],
+    },
+    /// Waiting longer is of no use.
+    Never {
+        /// Why, as [`Check::Never`](crate::Check::Never) says.
+        why: &'a str,
+        /// The object as it is now.
+        object: &'a Value,
+        /// Its pods, as far as [`pod_selector`] finds any; ten are plenty.
+        pods: &'a [Value],
+    },
+}
+
+impl Wait {
+    /// Tells why the wait did not come to its end. An error; whoever must not fail lowers its severity.
+    pub fn diagnose(&self, target: &ObjectRef, cause: Cause<'_>) -> Diagnostic {
+        let (code, detail) = match cause {
+            Cause::DidNotAppear => (codes::DID_NOT_APPEAR, self.did_not_appear(target)),
+            Cause::TimedOut { object, pods } => {
+                (codes::TIMED_OUT, self.timed_out(target, Object(object), pods))
+            }
+            Cause::Never { why, object, pods } => {
+                (codes::NEVER, self.never(target, why, Object(object), pods))
+            }
+        };
+        Diagnostic::error(code, "Wait Operation Failed").detail(detail).object(target.to_string())
+    }
+
+    fn did_not_appear(&self, target: &ObjectRef) -> String {
+        let mut text = Text::default();
+        let namespace =
+            target.namespace.as_ref().map(|name| format!(" (namespace: \"{name}\")")).unwrap_or_default();
+        let timeout = self.timeout;
+        text.line(format_args!(
+            "{} {:?}{namespace} did not appear within {timeout}",
+            target.kind(),
+            target.name
+        ));
+        text.list(
+            "Common causes:",
+            [
+                "- It is not created yet, or under another name or in another namespace",
+                "- Whatever creates it is not running, or failed to",
+                "- A quota or an admission webhook refused it",
+            ],
+        );
+        text.list("Look for it:", [kubectl(target, "get"), events(target)]);
+        self.longer_timeout(&mut text);
+        text.finish()
+    }
+
+    fn timed_out(&self, target: &ObjectRef, object: Object<'_>, pods: &[Value]) -> String {
+        let mut text = Text::default();
+        let (kind, timeout) = (target.kind(), self.timeout);
+        text.line(format_args!("Wait Timeout: {}", Slashed(target)));
+        text.blank();
+        match &self.mode {
+            Mode::Condition(wanted) if object.conditions().next().is_none() => {
+                text.line(format_args!(
+                    "{kind} did not reach condition {wanted:?}=True within {timeout}: no conditions found"
+                ));
+                no_conditions(&mut text, target, object, pods);
+            }
+            Mode::Condition(wanted) => {
+                text.line(format_args!("{kind} did not reach condition {wanted:?}=True within {timeout}"));
+                current_status(&mut text, object, pods);
+                text.blank();
+                text.line(Found { wanted, object });
+            }
+            Mode::Rollout => {
+                text.line(format_args!("{kind} did not complete rollout within {timeout}"));
+                if let Err(why) = crate::rollout::check(object) {
+                    text.blank();
+                    text.line(format_args!("Still to come: {why}"));
+                }
+                current_status(&mut text, object, pods);
+            }
+            Mode::Field(path) => {
+                let name = InNamespace(target);
+                text.line(format_args!(
+                    "{kind} {name} field {:?} was not populated within {timeout}",
+                    path.text()
+                ));
+                if let Err(why) = path.select(object.0) {
+                    text.blank();
+                    text.line(format_args!("At the last look, {why}"));
+                }
+                field_causes(&mut text, path);
+            }
+            Mode::FieldValue(expected) => {
+                let name = InNamespace(target);
+                text.line(format_args!(
+                    "{kind} {name} did not reach the expected field values within {timeout}"
+                ));
+                values(&mut text, expected, object);
+            }
+        }
+        investigate(&mut text, target, object);
+        self.longer_timeout(&mut text);
+        text.finish()
+    }
+
+    fn never(&self, target: &ObjectRef, why: &str, object: Object<'_>, pods: &[Value]) -> String {
+        let mut text = Text::default();
+        let kind = target.kind();
+        text.line(format_args!("Wait Timeout Cut Short: {}", Slashed(target)));
+        text.blank();
+        let missed = match &self.mode {
+            Mode::Condition(wanted) => format!("{kind} did not reach condition {wanted:?}=True"),
+            Mode::Rollout => format!("{kind} did not complete rollout"),
+            Mode::Field(path) => {
+                format!("{kind} {} did not populate field {:?}", InNamespace(target), path.text())
+            }
+            Mode::FieldValue(_) => {
+                format!("{kind} {} did not reach the expected field values", InNamespace(target))
+            }
+        };
+        text.line(format_args!("{missed}, and never will: {why}"));
+        text.line(format_args!("Waiting for the rest of the timeout of {} would not help.", self.timeout));
+        current_status(&mut text, object, pods);
+        investigate(&mut text, target, object);
+        text.finish()
+    }
+
+    fn longer_timeout(&self, text: &mut Text) {
+        text.blank();
+        text.line(format_args!("If it only needs more time, set a longer timeout than {}.", self.timeout));
+    }
+}
+
+/// Replicas, conditions and what is wrong with pods, as far as there is any of it.
+fn current_status(text: &mut Text, object: Object<'_>, pods: &[Value]) {
+    let replicas = replicas(object);
+    let conditions: Vec<String> = object
+        .conditions()
+        .map(|condition| {
+            format!("{}={}{}", condition.kind, condition.status, because(condition.reason, condition.message))
+        })
+        .collect();
+    let issues = pods::issues(pods);
+    if replicas.is_none() && conditions.is_empty() && issues.is_empty() {
+        return;
+    }
+    text.blank();
+    text.line("Current status:");
+    if let Some(replicas) = replicas {
+        text.line(format_args!("  {replicas}"));
+    }
+    text.sublist("Conditions:", &conditions);
+    text.sublist("Pod issues:", &issues);
+}
+
+/// What to know when an object that should have a condition has none at all.
+fn no_conditions(text: &mut Text, target: &ObjectRef, object: Object<'_>, pods: &[Value]) {
+    let kind = target.kind();
+    text.blank();
+    if is_workload(object) {
+        text.line(format_args!(
+            "The controller of this {kind} has not reported anything yet; is it running?"
+        ));
+        current_status(text, object, pods);
+        return;
+    }
+    text.line(format_args!(
+        "Not every kind reports conditions. If {kind} does not, wait for a field or for its value instead:"
+    ));
+    text.line("  wait_for = { field = \"status.someField\" }");
+    text.line("  wait_for = { field_value = { \"status.phase\" = \"Active\" } }");
+}
+
+fn field_causes(text: &mut Text, path: &Path) {
+    text.list(
+        "Common causes:",
+        [
+            "- The controller that fills it in is not running, or has not come to it yet".to_owned(),
+            "- It waits for something outside the cluster, such as a load balancer or a volume".to_owned(),
+            format!("- The path is not the one this kind has: {}", path.text()),
+        ],
+    );
+}
+
+/// What was expected, and what is there; never with the content of a Secret.
+fn values(text: &mut Text, expected: &[(Path, String)], object: Object<'_>) {
+    let hidden = object.is_secret();
+    let wanted = expected.iter().map(|(path, value)| {
+        let value = if hidden { "(sensitive)".to_owned() } else { format!("{value:?}") };
+        format!("{}: {value}", path.text())
+    });
+    text.list("Expected values:", wanted);
+    let current = expected.iter().map(|(path, value)| match path.first_text(object.0) {
+        Ok(current) if current == *value => format!("{}: as expected", path.text()),
+        Ok(_) if hidden => format!("{}: (sensitive, differs)", path.text()),
+        Ok(current) => format!("{}: {current:?}", path.text()),
+        Err(_) => format!("{}: (not there)", path.text()),
+    });
+    text.list("Current values:", current);
+}
+
+fn investigate(text: &mut Text, target: &ObjectRef, object: Object<'_>) {
+    let mut commands = vec![kubectl(target, "describe"), format!("{} -o yaml", kubectl(target, "get"))];
+    if let Some(selector) = pod_selector(object.0) {
+        commands.push(format!("kubectl get pods -l '{selector}'{}", in_namespace(target)));
+    }
+    commands.push(events(target));
+    text.list("To investigate:", commands);
+}
+
+/// How many replicas are how far, for kinds that have any.
+fn replicas(object: Object<'_>) -> Option<String> {
+    if !is_workload(object) {
+        return None;
+    }
+    if object.group_kind() == ("apps", "DaemonSet") {
+        let wanted = object.count("/status/desiredNumberScheduled");
+        let (ready, updated) =
+            (object.count("/status/numberReady"), object.count("/status/updatedNumberScheduled"));
+        return Some(format!("Replicas: {ready}/{wanted} ready, {updated}/{wanted} updated"));
+    }
+    let (wanted, ready) = (object.replicas(), object.count("/status/readyReplicas"));
+    let available = object.count("/status/availableReplicas");
+    let unavailable = object.int("/status/unavailableReplicas").unwrap_or((wanted - available).max(0));
+    Some(format!("Replicas: {ready}/{wanted} ready, {available} available, {unavailable} unavailable"))
+}
+
+fn is_workload(object: Object<'_>) -> bool {
+    matches!(object.group_kind(), ("apps", "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet"))
+}
+
+/// What became of the condition that was waited for.
+struct Found<'a> {
+    wanted: &'a str,
+    object: Object<'a>,
+}
+
+impl fmt::Display for Found<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(condition) = self.object.condition(self.wanted) else {
+            return write!(
+                f,
+                "Condition {:?} never appeared; check its name against those above.",
+                self.wanted
+            );
+        };
+        write!(f, "Condition {:?} exists with status {}", self.wanted, condition.status)?;
+        if !condition.reason.is_empty() {
+            write!(f, ", reason {}", condition.reason)?;
+        }
+        if !condition.message.is_empty() {
+            write!(f, ", message: {}", condition.message)?;
+        }
+        Ok(())
+    }
+}

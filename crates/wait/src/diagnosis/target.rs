@@ -1,0 +1,48 @@
+//! How the object of a wait is named in texts and commands.
+
+use std::fmt;
+
+use manifest::ObjectRef;
+
+/// `kubectl <verb>` for the object.
+pub(super) fn kubectl(target: &ObjectRef, verb: &str) -> String {
+    let kind = target.kind().to_lowercase();
+    // Kinds of the groups that come with Kubernetes are known without their group.
+    let built_in = !target.group().contains('.') || target.group().ends_with(".k8s.io");
+    let group = if built_in { String::new() } else { format!(".{}", target.group()) };
+    format!("kubectl {verb} {kind}{group} {}{}", target.name, in_namespace(target))
+}
+
+pub(super) fn events(target: &ObjectRef) -> String {
+    format!("kubectl get events{} --field-selector involvedObject.name={}", in_namespace(target), target.name)
+}
+
+pub(super) fn in_namespace(target: &ObjectRef) -> String {
+    target.namespace.as_ref().map(|namespace| format!(" -n {namespace}")).unwrap_or_default()
+}
+
+/// `Deployment/shop/web`, or `Node/one`.
+pub(super) struct Slashed<'a>(pub(super) &'a ObjectRef);
+
+impl fmt::Display for Slashed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/", self.0.kind())?;
+        if let Some(namespace) = &self.0.namespace {
+            write!(f, "{namespace}/")?;
+        }
+        f.write_str(&self.0.name)
+    }
+}
+
+/// `"web" in namespace "shop"`, or `"one"`.
+pub(super) struct InNamespace<'a>(pub(super) &'a ObjectRef);
+
+impl fmt::Display for InNamespace<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.0.name)?;
+        match &self.0.namespace {
+            Some(namespace) => write!(f, " in namespace {:?}", namespace.as_str()),
+            None => Ok(()),
+        }
+    }
+}
