@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::object::{self, ObjectRef, TypeRef};
@@ -27,13 +28,23 @@ impl Layout {
 }
 
 /// Whether an XR follows its Composition's newest revision.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub enum UpdatePolicy {
     /// It does.
     #[default]
     Automatic,
     /// It stays with the revision it names.
     Manual,
+}
+
+impl UpdatePolicy {
+    /// The policy as it is written.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Automatic => "Automatic",
+            Self::Manual => "Manual",
+        }
+    }
 }
 
 /// An XR as the engine reads it.

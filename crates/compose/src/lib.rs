@@ -4,19 +4,28 @@
 //! what is to be written, deleted or said comes out as values. The operator and `plimsoll render` share these decisions.
 
 pub mod claim;
+mod codes;
 pub mod composite;
+pub mod composition;
 pub mod condition;
+pub mod crd;
+pub mod definition;
 pub mod desired;
 pub mod event;
+pub mod function;
 pub mod garbage;
 pub mod health;
 pub mod naming;
 pub mod object;
 pub mod observed;
 pub mod pipeline;
+mod read;
 pub mod readiness;
 pub mod run;
 pub mod runner;
+pub mod selection;
 pub mod status;
 
+pub use codes::CODES;
+pub use read::NameRef;
 pub use runner::{FunctionRunner, RunError, RunErrorClass, RunFuture};

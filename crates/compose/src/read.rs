@@ -1,0 +1,39 @@
+//! Reading an object people wrote into the types of this crate, with an error that says where it does not fit.
+
+use diag::Diagnostic;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::codes;
+use crate::object::{self, TypeRef};
+use crate::run::Object;
+
+/// Reads the `spec` of `object`, which has to be of `kind` in one of `api_versions`.
+pub(crate) fn spec<T: DeserializeOwned>(
+    object: &Object,
+    kind: &str,
+    api_versions: &[&str],
+) -> Result<T, Box<Diagnostic>> {
+    let found = TypeRef::of(object);
+    if found.kind != kind || !api_versions.contains(&found.api_version.as_str()) {
+        let summary = format!("expected a {kind}, found {:?} of {:?}", found.kind, found.api_version);
+        let hint = format!("Pass a {kind} of {}.", api_versions.join(" or "));
+        return Err(Box::new(Diagnostic::error(codes::WRONG_KIND, summary).hint(hint)));
+    }
+    let named = || format!("{kind} {}", object::name(object).unwrap_or("without a name"));
+    let spec = object.get("spec").unwrap_or(&Value::Null);
+    serde_path_to_error::deserialize(spec).map_err(|error| {
+        let path = error.path().to_string();
+        let field = if path == "." { "spec".to_owned() } else { format!("spec.{path}") };
+        let summary = format!("cannot read {field}: {}", error.into_inner());
+        Box::new(Diagnostic::error(codes::UNREADABLE, summary).object(named()).field(field))
+    })
+}
+
+/// A name, as references write it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct NameRef {
+    /// The name.
+    pub name: String,
+}
