@@ -20,8 +20,10 @@ pub(crate) const START_FAILED: Code = Code::new(
     "sandbox-start-failed",
     "A program of the control plane ended, or did not become ready in time; the last lines of its log say why.",
 );
-pub(crate) const PORT_TAKEN: Code =
-    Code::new("sandbox-port-taken", "The port asked for is in use by another process on 127.0.0.1.");
+pub(crate) const PORT: Code = Code::new(
+    "sandbox-port",
+    "The port asked for is in use by another process on 127.0.0.1, or only root may listen on it.",
+);
 pub(crate) const NOT_RUNNING: Code =
     Code::new("sandbox-not-running", "There is no sandbox of this name, or it does not run.");
 pub(crate) const NOT_STOPPED: Code = Code::new(
@@ -38,7 +40,7 @@ pub const CODES: &[Code] = &[
     BUILD_FAILED,
     FILES,
     START_FAILED,
-    PORT_TAKEN,
+    PORT,
     NOT_RUNNING,
     NOT_STOPPED,
     CACHE_IN_USE,

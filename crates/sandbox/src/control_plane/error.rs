@@ -36,14 +36,16 @@ pub enum Error {
         /// What the system said.
         source: io::Error,
     },
-    /// The port asked for is taken.
-    #[error("port {port} on 127.0.0.1 is taken")]
-    PortTaken {
+    /// The port asked for is taken, or not for us to use.
+    #[error("cannot listen on port {port} of 127.0.0.1")]
+    Port {
         /// The port.
         port: u16,
+        /// What the system said.
+        source: io::Error,
     },
     /// The sandbox did not start, or ended by itself.
-    #[error("sandbox {name} did not start: {}", describe(failure))]
+    #[error("sandbox {name} {}", describe(failure))]
     Failed {
         /// The sandbox.
         name: Name,
@@ -94,14 +96,13 @@ impl Error {
     /// The error as a person is to read it.
     pub fn diagnostic(&self) -> Diagnostic {
         match self {
-            Self::NoPrograms { missing, assets, cache } => {
-                no_programs(self, missing, assets.as_deref(), cache)
-            }
+            Self::NoPrograms { assets, cache, .. } => no_programs(self, assets.as_deref(), cache),
             Self::Build(error) => build(error),
             Self::Files { source, .. } => Diagnostic::error(codes::FILES, self.to_string())
                 .detail(capitalised(source))
                 .hint("set XDG_STATE_HOME to a folder you can write to"),
-            Self::PortTaken { .. } => Diagnostic::error(codes::PORT_TAKEN, self.to_string())
+            Self::Port { source, .. } => Diagnostic::error(codes::PORT, self.to_string())
+                .detail(capitalised(source))
                 .hint("leave out --port to get a free one, or end what listens there"),
             Self::Failed { failure, logs, .. } => Diagnostic::error(codes::START_FAILED, self.to_string())
                 .detail(last_lines(&failure.log))
@@ -120,22 +121,18 @@ impl Error {
     }
 }
 
-fn no_programs(error: &Error, missing: &[Program], assets: Option<&Path>, cache: &Path) -> Diagnostic {
+fn no_programs(error: &Error, assets: Option<&Path>, cache: &Path) -> Diagnostic {
     let assets = match assets {
-        Some(folder) => format!("KUBEBUILDER_ASSETS is {} and has no such file", folder.display()),
+        Some(folder) => format!("KUBEBUILDER_ASSETS is {} and does not have them", folder.display()),
         None => "KUBEBUILDER_ASSETS is not set".to_owned(),
     };
-    let names = list(missing);
-    Diagnostic::error(codes::PROGRAMS_MISSING, error.to_string())
-        .detail(format!(
-            "{assets}; {} is not there or not whole; no `go` is on PATH. There are three ways out:\n\
-             1. install Go 1.26 or later (https://go.dev/dl) and run this again: it builds once, in about four minutes\n\
-             2. set KUBEBUILDER_ASSETS to a folder with {names}\n\
-             3. copy {} from a machine that has built it",
-            cache.display(),
-            cache.display(),
-        ))
-        .hint("any one of the three is enough")
+    Diagnostic::error(codes::PROGRAMS_MISSING, error.to_string()).detail(format!(
+        "{assets}, {} is not a whole build, and no `go` is on PATH. There are three ways out:\n\
+         1. install Go 1.26 or later, https://go.dev/dl: the next run builds them, in about four minutes\n\
+         2. set KUBEBUILDER_ASSETS to a folder that has them\n\
+         3. copy that build from the cache of a machine that has it",
+        cache.display(),
+    ))
 }
 
 fn build(error: &gobuild::Error) -> Diagnostic {
@@ -156,14 +153,15 @@ fn build(error: &gobuild::Error) -> Diagnostic {
 }
 
 fn describe(failure: &Failure) -> String {
+    let what = if failure.was_ready { "ended by itself" } else { "did not start" };
     match failure.program {
-        Some(program) => format!("{program} {}", failure.reason),
-        None => failure.reason.clone(),
+        Some(program) => format!("{what}: {program} {}", failure.reason),
+        None => format!("{what}: {}", failure.reason),
     }
 }
 
 fn last_lines(lines: &[String]) -> String {
-    if lines.is_empty() { "It wrote nothing to its log.".to_owned() } else { lines.join("\n") }
+    if lines.is_empty() { "There is nothing in its log.".to_owned() } else { lines.join("\n") }
 }
 
 /// Turns what the system said into a sentence.

@@ -7,26 +7,19 @@ use super::layout::Layout;
 use super::programs::Program;
 use super::state::Options;
 
-/// The ports of a sandbox, all on 127.0.0.1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Ports {
-    pub(crate) apiserver: u16,
-    pub(crate) etcd_client: u16,
-    pub(crate) etcd_peer: u16,
-}
-
-impl Ports {
-    /// The address of the API server.
-    pub(crate) fn server(self) -> String {
-        format!("https://127.0.0.1:{}", self.apiserver)
-    }
-}
+/// The socket etcd listens on, in the sandbox's folder.
+///
+/// etcd knows no passwords, so on a port every user of the machine could read every Secret; the folder is ours alone.
+/// The name is relative to that folder, where the programs run, because a socket's path may have only 107 bytes.
+pub(crate) const ETCD_SOCKET: &str = "etcd.sock";
+/// The socket for other members of the etcd cluster, of which there are none.
+const ETCD_PEER_SOCKET: &str = "etcd-peer.sock";
 
 /// The arguments `program` is started with.
-pub(crate) fn arguments(program: Program, layout: &Layout, options: &Options, ports: Ports) -> Vec<String> {
+pub(crate) fn arguments(program: Program, layout: &Layout, options: &Options, port: u16) -> Vec<String> {
     match program {
-        Program::Etcd => etcd(layout, ports),
-        Program::KubeApiserver => apiserver(layout, options, ports),
+        Program::Etcd => etcd(layout),
+        Program::KubeApiserver => apiserver(layout, options, port),
         Program::KubeControllerManager => controller_manager(layout),
         Program::KubeScheduler => client(layout),
         Program::Kwok => kwok(layout),
@@ -34,30 +27,26 @@ pub(crate) fn arguments(program: Program, layout: &Layout, options: &Options, po
     }
 }
 
-fn etcd(layout: &Layout, ports: Ports) -> Vec<String> {
-    let client = format!("http://127.0.0.1:{}", ports.etcd_client);
-    let peer = format!("http://127.0.0.1:{}", ports.etcd_peer);
+fn etcd(layout: &Layout) -> Vec<String> {
     vec![
-        flag("name", "sandbox"),
         flag("data-dir", layout.etcd()),
         // Nothing here is to survive a power cut.
         flag("unsafe-no-fsync", "true"),
-        flag("listen-client-urls", &client),
-        flag("advertise-client-urls", &client),
-        flag("listen-peer-urls", &peer),
-        flag("initial-advertise-peer-urls", &peer),
-        flag("initial-cluster", format!("sandbox={peer}")),
+        flag("listen-client-urls", format!("unix://{ETCD_SOCKET}")),
+        flag("listen-peer-urls", format!("unix://{ETCD_PEER_SOCKET}")),
+        // etcd wants to advertise a host and a port, even if nobody is to hear of it.
+        flag("advertise-client-urls", "http://127.0.0.1:0"),
         flag("log-level", "error"),
     ]
 }
 
-fn apiserver(layout: &Layout, options: &Options, ports: Ports) -> Vec<String> {
+fn apiserver(layout: &Layout, options: &Options, port: u16) -> Vec<String> {
     let files = Files::new(layout);
     let mut flags = vec![
-        flag("etcd-servers", format!("http://127.0.0.1:{}", ports.etcd_client)),
+        flag("etcd-servers", format!("unix://{ETCD_SOCKET}")),
         flag("bind-address", "127.0.0.1"),
         flag("advertise-address", "127.0.0.1"),
-        flag("secure-port", ports.apiserver.to_string()),
+        flag("secure-port", port.to_string()),
         // A loopback address is refused as an endpoint otherwise.
         flag("endpoint-reconciler-type", "none"),
         flag("tls-cert-file", &files.serving_certificate),

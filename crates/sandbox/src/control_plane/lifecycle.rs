@@ -74,10 +74,12 @@ pub fn up(
     let _lock = lock(environment, &layout, &request.name, on_event)?;
     let found = inspect(environment, &request.name)?;
     match found.as_ref().map(|status| status.state) {
-        Some(Standing::Ready) => {
-            let lease = Lease::hold(environment, &request.name)?;
-            return Ok(Up { status: found.expect("its state was just looked at"), lease, started: false });
-        }
+        Some(Standing::Ready) => match (Lease::hold(environment, &request.name), found) {
+            (Ok(lease), Some(status)) => return Ok(Up { status, lease, started: false }),
+            // It decided to end at this very moment.
+            (Err(Error::NotRunning { .. }), _) | (_, None) => cleaning::clean(&layout, &request.name)?,
+            (Err(error), _) => return Err(error),
+        },
         // Whoever started it was killed while it waited.
         Some(Standing::Starting) => {
             let lease = Lease::begin(&layout)?;
@@ -122,6 +124,8 @@ pub fn down(environment: &Environment, name: &Name, on_event: &mut dyn FnMut(Eve
     if !layout.root().exists() {
         return Ok(Down::NotThere);
     }
+    // Before the lock, which belongs to whoever waits for a start: this ends the wait.
+    cleaning::ask_to_end(&layout)?;
     let _lock = lock(environment, &layout, name, on_event)?;
     cleaning::clean(&layout, name)?;
     Ok(Down::Stopped)

@@ -6,6 +6,8 @@ use std::path::Path;
 
 /// How much of a log is worth showing with an error.
 const SHOWN_LINES: usize = 15;
+/// How much of a line; some programs write objects to their logs.
+const SHOWN_LETTERS: usize = 400;
 /// How far back to look for these lines.
 const SHOWN_BYTES: u64 = 16 * 1024;
 
@@ -22,7 +24,14 @@ pub(crate) fn last_lines(path: &Path) -> Vec<String> {
     let tail = tail().unwrap_or_default();
     let text = String::from_utf8_lossy(&tail);
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    lines[lines.len().saturating_sub(SHOWN_LINES)..].iter().map(|line| (*line).to_owned()).collect()
+    lines[lines.len().saturating_sub(SHOWN_LINES)..].iter().map(|line| shortened(line)).collect()
+}
+
+fn shortened(line: &str) -> String {
+    match line.char_indices().nth(SHOWN_LETTERS) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -39,6 +48,13 @@ mod tests {
         assert_eq!(lines.len(), SHOWN_LINES);
         assert_eq!(lines[0], "line 9985");
         assert_eq!(lines[14], "line 9999");
+    }
+
+    #[test]
+    fn a_line_that_goes_on_and_on_is_cut() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "ä".repeat(SHOWN_LETTERS + 1) + "\nshort\n").unwrap();
+        assert_eq!(last_lines(file.path()), ["ä".repeat(SHOWN_LETTERS) + "…", "short".to_owned()]);
     }
 
     #[test]

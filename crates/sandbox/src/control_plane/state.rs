@@ -56,9 +56,7 @@ pub(crate) enum Phase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Step {
-    /// Keys and certificates are made.
-    Credentials,
-    /// etcd is to accept connections.
+    /// etcd is to accept connections; meanwhile keys and certificates are made.
     Etcd,
     /// The API server is to say it is ready.
     ApiServer,
@@ -77,6 +75,15 @@ pub struct Failure {
     pub reason: String,
     /// The last lines of its log.
     pub log: Vec<String>,
+    /// Whether the sandbox had been ready before.
+    pub was_ready: bool,
+}
+
+impl Failure {
+    /// A failure that no program is to blame for.
+    pub(crate) fn because(reason: impl Into<String>) -> Self {
+        Self { program: None, reason: reason.into(), log: Vec::new(), was_ready: false }
+    }
 }
 
 /// What the supervisor is asked to run.

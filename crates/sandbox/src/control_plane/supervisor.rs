@@ -5,12 +5,12 @@
 
 mod children;
 mod furniture;
-mod ports;
 mod readiness;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
+use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -19,15 +19,16 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::credentials::Credentials;
 use super::error::Error;
-use super::flags::{Ports, arguments};
+use super::flags::{ETCD_SOCKET, arguments};
 use super::layout::{Layout, make_private_folder, open_private, write_private};
+use super::logs::last_lines;
 use super::process::Identity;
 use super::programs::Program;
 use super::state::{Failure, Options, Phase, Running, State, Step};
 use super::{kubeconfig, lease};
 use children::Children;
 
-/// How often a start is repeated with other ports, when somebody else was faster to take one that was free.
+/// How often a start is repeated with another port, when somebody else was faster to take one that was free.
 const ATTEMPTS: usize = 3;
 
 /// How long a start goes on when nobody waits for it any more.
@@ -69,7 +70,7 @@ impl Supervisor {
     fn new(layout: Layout, options: Options) -> io::Result<Self> {
         let state = State {
             name: options.name.clone(),
-            phase: Phase::Starting { step: Step::Credentials },
+            phase: Phase::Starting { step: Step::Etcd },
             supervisor: Identity::of_self()?,
             started: Timestamp::now(),
             options,
@@ -98,9 +99,9 @@ impl Supervisor {
             };
             match outcome {
                 Ok(()) => break,
-                Err(failure) if attempt < ATTEMPTS && self.may_choose_other_ports(&failure) => {
+                Err(failure) if attempt < ATTEMPTS && self.may_choose_another_port(&failure) => {
                     if let Err(error) = self.start_over().await {
-                        return End::Failed(Failure::io("cannot remove what etcd wrote", &error));
+                        return End::Failed(Failure::io("cannot start over with another port", &error));
                     }
                 }
                 Err(failure) => return End::Failed(failure),
@@ -115,10 +116,12 @@ impl Supervisor {
 
     /// Starts every program and waits until the sandbox can be used.
     async fn start(&mut self) -> Result<(), Failure> {
-        let ports =
-            ports::pick(self.state.options.port).map_err(|error| Failure::io("cannot get a port", &error))?;
-        self.state.server = ports.server();
-        self.launch(Program::Etcd, ports)?;
+        let port = match self.state.options.port {
+            Some(port) => port,
+            None => free_port().map_err(|error| Failure::io("cannot get a port", &error))?,
+        };
+        self.state.server = format!("https://127.0.0.1:{port}");
+        self.launch(Program::Etcd, port)?;
         // Keys take as long as etcd does to start.
         let credentials = tokio::task::spawn_blocking(Credentials::generate)
             .await
@@ -130,16 +133,18 @@ impl Supervisor {
             .map_err(|error| Failure::io("cannot write to the sandbox's folder", &error))?;
         let client = readiness::client(&config).await?;
 
-        self.step(Step::Etcd)?;
-        self.children.unless_one_ends(readiness::accepts_connections(ports.etcd_client)).await?;
-        self.launch(Program::KubeApiserver, ports)?;
+        self.children.unless_one_ends(readiness::exists(&self.layout.root().join(ETCD_SOCKET))).await?;
+        self.launch(Program::KubeApiserver, port)?;
         self.step(Step::ApiServer)?;
-        self.children.unless_one_ends(readiness::api_is_ready(&client)).await?;
-        for program in [Program::KubeControllerManager, Program::Kwok, Program::KubeScheduler] {
-            self.launch(program, ports)?;
-        }
-        self.step(Step::Node)?;
+        self.children.unless_one_ends(readiness::api_answers(&client)).await?;
+        // The API server now spends a second mostly waiting, which is enough for these to start.
+        self.launch(Program::Kwok, port)?;
+        self.launch(Program::KubeScheduler, port)?;
         self.children.unless_one_ends(furniture::place(&client)).await??;
+        self.children.unless_one_ends(readiness::api_is_ready(&client)).await?;
+        // It asks once a second whether the server is ready, so the first answer had better be yes.
+        self.launch(Program::KubeControllerManager, port)?;
+        self.step(Step::Node)?;
         self.children.unless_one_ends(readiness::node_is_ready(&client)).await?;
         self.state.versions =
             self.children.unless_one_ends(readiness::versions(&client, &self.state.options)).await?;
@@ -154,7 +159,7 @@ impl Supervisor {
             }
         };
         tokio::select! {
-            failure = self.children.first_end() => End::Failed(failure),
+            failure = self.children.first_end() => End::Failed(Failure { was_ready: true, ..failure }),
             _ = stop.recv() => End::Wanted { _lock: None },
             lock = unneeded => Self::unneeded(lock),
         }
@@ -184,8 +189,8 @@ impl Supervisor {
         }
     }
 
-    fn launch(&mut self, program: Program, ports: Ports) -> Result<(), Failure> {
-        let arguments = arguments(program, &self.layout, &self.state.options, ports);
+    fn launch(&mut self, program: Program, port: u16) -> Result<(), Failure> {
+        let arguments = arguments(program, &self.layout, &self.state.options, port);
         let process = self.children.start(program, self.state.options.path_of(program), &arguments)?;
         self.state.processes.push(Running { program, process });
         self.state.write(&self.layout).map_err(|error| Failure::io("cannot write the state file", &error))
@@ -212,7 +217,7 @@ impl Supervisor {
         }
     }
 
-    fn may_choose_other_ports(&self, failure: &Failure) -> bool {
+    fn may_choose_another_port(&self, failure: &Failure) -> bool {
         self.state.options.port.is_none()
             && failure.log.iter().any(|line| line.contains("address already in use"))
     }
@@ -220,30 +225,34 @@ impl Supervisor {
     async fn start_over(&mut self) -> io::Result<()> {
         self.children.end().await?;
         self.state.processes.clear();
-        for program in Program::ALL {
-            let log = self.layout.log(program);
-            if log.exists() {
-                fs::remove_file(log)?;
-            }
+        fs::remove_file(self.layout.root().join(ETCD_SOCKET))?;
+        fs::remove_dir_all(self.layout.logs())?;
+        make_private_folder(&self.layout.logs())?;
+        match fs::remove_dir_all(self.layout.etcd()) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
         }
-        fs::remove_dir_all(self.layout.etcd())
     }
 
     fn too_late(&self) -> Failure {
         let Phase::Starting { step } = self.state.phase else { unreachable!("only a start has a deadline") };
         let (program, reason) = match step {
-            Step::Credentials => (None, "keys and certificates were not made in time"),
-            Step::Etcd => (Some(Program::Etcd), "did not accept connections in time"),
-            Step::ApiServer => (Some(Program::KubeApiserver), "was not ready in time"),
-            Step::Node => (Some(Program::Kwok), "did not make the node ready in time"),
+            Step::Etcd => (Program::Etcd, "did not accept connections in time"),
+            Step::ApiServer => (Program::KubeApiserver, "was not ready in time"),
+            Step::Node => (Program::Kwok, "did not make the node ready in time"),
         };
-        let log = program.map(|program| super::logs::last_lines(&self.layout.log(program)));
-        Failure { program, reason: reason.to_owned(), log: log.unwrap_or_default() }
+        let log = last_lines(&self.layout.log(program));
+        Failure { program: Some(program), log, ..Failure::because(reason) }
     }
+}
+
+/// A port that is free now.
+fn free_port() -> io::Result<u16> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }
 
 impl Failure {
     fn io(what: &str, error: &dyn std::error::Error) -> Self {
-        Self { program: None, reason: format!("{what}: {error}"), log: Vec::new() }
+        Self::because(format!("{what}: {error}"))
     }
 }

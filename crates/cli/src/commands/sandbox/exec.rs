@@ -22,7 +22,9 @@ pub(super) fn run(environment: &Environment, args: &Exec) -> Outcome {
     let _lease = Lease::hold(environment, &args.which.name)?;
     // Last, so that a kubectl of the user's own comes first.
     let bin = Layout::new(environment, &args.which.name).bin();
-    let path = env::join_paths(env::split_paths(&environment.path).chain([bin]))
+    // An empty entry would mean the current folder.
+    let folders = env::split_paths(&environment.path).filter(|folder| !folder.as_os_str().is_empty());
+    let path = env::join_paths(folders.chain([bin]))
         .map_err(|error| Diagnostic::error(ENVIRONMENT, format!("PATH cannot be extended: {error}")))?;
     let (program, arguments) = args.command.split_first().expect("clap asks for a command");
     let mut command = Command::new(program);

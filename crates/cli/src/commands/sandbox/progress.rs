@@ -39,7 +39,6 @@ fn show(printer: &mut Printer, spinner: &ProgressBar, build: &mut Build, event: 
             say(printer, spinner, &format!("cleaning up sandbox {name}, which is {}", standing.word()));
         }
         Event::Step(step) => spinner.set_message(match step {
-            Step::Credentials => "making keys and certificates",
             Step::Etcd => "waiting for etcd",
             Step::ApiServer => "waiting for the API server",
             Step::Node => "waiting for the node to be ready",

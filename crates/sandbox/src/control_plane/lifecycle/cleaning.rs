@@ -19,12 +19,8 @@ const FORCED: Duration = Duration::from_secs(10);
 
 /// Ends every process of the sandbox, whether its supervisor still lives or not, and removes its folder.
 pub(super) fn clean(layout: &Layout, name: &Name) -> Result<(), Error> {
+    ask_to_end(layout)?;
     let state = State::read(layout).ok();
-    if let Some(process) = state.as_ref().and_then(|state| state.supervisor.open()) {
-        process.signal(Signal::TERM).map_err(Error::files("stop the supervisor of", layout.root()))?;
-        // One that does not end in time is killed below, with its children.
-        process.wait(POLITE).map_err(Error::files("stop the supervisor of", layout.root()))?;
-    }
     let recorded = state.map_or_else(Vec::new, |state| {
         let children = state.processes.into_iter().map(|running| running.process);
         std::iter::once(state.supervisor).chain(children).collect()
@@ -38,6 +34,18 @@ pub(super) fn clean(layout: &Layout, name: &Name) -> Result<(), Error> {
         }
         _ => Ok(()),
     }
+}
+
+/// Asks the supervisor to end and gives it time to; one that does not is left to [`clean`].
+pub(super) fn ask_to_end(layout: &Layout) -> Result<(), Error> {
+    let Some(process) = State::read(layout).ok().and_then(|state| state.supervisor.open()) else {
+        return Ok(());
+    };
+    process
+        .signal(Signal::TERM)
+        .and_then(|()| process.wait(POLITE))
+        .map(drop)
+        .map_err(Error::files("stop the supervisor of", layout.root()))
 }
 
 fn kill(layout: &Layout, name: &Name, recorded: &[Identity]) -> Result<(), Error> {

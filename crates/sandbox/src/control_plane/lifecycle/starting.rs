@@ -18,21 +18,10 @@ use crate::control_plane::state::{Failure, Options, Phase, State, Status};
 /// The pause between two looks at the state file.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Says at once that the port asked for is taken, instead of after a failed start.
+/// Says at once that the port asked for cannot be had, instead of after a failed start.
 pub(super) fn check_port(port: Option<u16>) -> Result<(), Error> {
     let Some(port) = port else { return Ok(()) };
-    TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map(drop).map_err(|error| match error.kind() {
-        io::ErrorKind::AddrInUse => Error::PortTaken { port },
-        _ => Error::Failed {
-            name: Name::default(),
-            failure: Failure {
-                program: None,
-                reason: format!("cannot use port {port}: {error}"),
-                log: Vec::new(),
-            },
-            logs: std::path::PathBuf::new(),
-        },
-    })
+    TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map(drop).map_err(|source| Error::Port { port, source })
 }
 
 /// Starts a supervisor for the sandbox in the folder of `layout`, in which nothing runs yet.
@@ -92,13 +81,12 @@ fn wait(
                 return Ok(Status::new(layout, state));
             }
             Ok(State { phase: Phase::Failed { failure }, .. }) => return Err(failed(failure)),
+            _ if !runs && !layout.root().exists() => {
+                return Err(failed(Failure::because("it was stopped meanwhile")));
+            }
             _ if !runs => {
                 let log = last_lines(&layout.supervisor_log());
-                return Err(failed(Failure {
-                    program: None,
-                    reason: "its supervisor ended".to_owned(),
-                    log,
-                }));
+                return Err(failed(Failure { log, ..Failure::because("its supervisor ended") }));
             }
             _ => {}
         }

@@ -39,7 +39,7 @@ fn ready() -> Phase {
 fn what_is_written_is_read_back_and_only_its_owner_can_read_it() {
     let folder = tempfile::tempdir().unwrap();
     let layout = Layout::at(folder.path());
-    let failure = Failure { program: None, reason: "x".to_owned(), log: vec!["y".to_owned()] };
+    let failure = Failure { log: vec!["y".to_owned()], ..Failure::because("x") };
     for phase in [Phase::Starting { step: Step::Etcd }, ready(), Phase::Stopping, Phase::Failed { failure }] {
         let state = state(gone(), phase);
         state.write(&layout).unwrap();
@@ -63,7 +63,7 @@ fn a_damaged_or_missing_file_is_told_apart() {
 fn a_sandbox_stands_as_its_phase_says_only_while_its_supervisor_lives() {
     let layout = Layout::at("/nonexistent");
     let me = Identity::of_self().unwrap();
-    let failed = Phase::Failed { failure: Failure { program: None, reason: String::new(), log: Vec::new() } };
+    let failed = Phase::Failed { failure: Failure::because("x") };
     for (supervisor, phase, standing) in [
         (me.clone(), Phase::Starting { step: Step::Node }, Standing::Starting),
         (me.clone(), ready(), Standing::Ready),

@@ -43,10 +43,9 @@ impl Children {
         path: &Path,
         arguments: &[String],
     ) -> Result<Identity, Failure> {
-        self.try_start(program, path, arguments).map_err(|error| Failure {
-            program: Some(program),
-            reason: format!("cannot be started from {}: {error}", path.display()),
-            log: Vec::new(),
+        self.try_start(program, path, arguments).map_err(|error| {
+            let reason = format!("cannot be started from {}: {error}", path.display());
+            Failure { program: Some(program), ..Failure::because(reason) }
         })
     }
 
@@ -81,7 +80,8 @@ impl Children {
             Ok(status) => format!("ended with {status}"),
             Err(error) => format!("cannot be waited for: {error}"),
         };
-        Failure { program: Some(program), reason, log: last_lines(&self.layout.log(program)) }
+        let log = last_lines(&self.layout.log(program));
+        Failure { program: Some(program), log, ..Failure::because(reason) }
     }
 
     /// The outcome of `work`, unless a child ends first.

@@ -1,14 +1,13 @@
 //! When a sandbox can be used: found out by asking, with short pauses, never by waiting a fixed time.
 
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
+use std::path::Path;
 use std::time::Duration;
 
 use http::Request;
 use k8s_openapi::api::core::v1::{Node, ServiceAccount};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config};
-use tokio::net::TcpStream;
 
 use super::furniture::NODE;
 use crate::control_plane::programs::{Origin, Program, required_version};
@@ -26,12 +25,19 @@ pub(super) async fn client(config: &str) -> Result<Client, Failure> {
         .map_err(|error| Failure::io("cannot read our kubeconfig", &error))?;
     // Questions are repeated here, and faster than kube would.
     config.default_retry = false;
+    // The server is on this machine, whatever HTTPS_PROXY says.
+    config.proxy_url = None;
     Client::try_from(config).map_err(|error| Failure::io("cannot make a client", &error))
 }
 
-/// Waits until something listens on `port`.
-pub(super) async fn accepts_connections(port: u16) {
-    until(async || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await.is_ok()).await;
+/// Waits until the socket at `path` is there.
+pub(super) async fn exists(path: &Path) {
+    until(async || path.exists()).await;
+}
+
+/// Waits until the API server answers at all.
+pub(super) async fn api_answers(client: &Client) {
+    until(async || get(client, "/livez/ping").await.is_some()).await;
 }
 
 /// Waits until the API server says it is ready.

@@ -1,0 +1,100 @@
+//! The programs in the cache: built once, used from then on, removed on request.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use sandbox::MODULE;
+
+use crate::harness::User;
+
+/// A stand-in for Go that builds stand-ins for the programs.
+const GO: &str = r#"#!/bin/sh
+case $1 in
+list) echo fmt; echo 'go: downloading k8s.io/kubernetes v1' >&2 ;;
+build)
+    echo fmt >&2
+    for output in "$@"; do case $output in */bin/*) break ;; esac; done
+    printf '#!/bin/sh\n: > etcd.sock; exec sleep 1000\n' > "$output"
+    chmod +x "$output"
+    ;;
+esac
+"#;
+
+fn user_with_go(script: &str) -> User {
+    let user = User::without_programs();
+    let bin = user.path("bin");
+    fs::create_dir(&bin).unwrap();
+    fs::write(bin.join("go"), script).unwrap();
+    fs::set_permissions(bin.join("go"), fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:/usr/bin:/bin", bin.display());
+    user.with("PATH", path)
+}
+
+fn build(user: &User) -> std::path::PathBuf {
+    MODULE.folder(&user.path("cache/plimsoll"))
+}
+
+#[test]
+fn the_first_start_builds_and_says_how_long_it_takes() {
+    let user = user_with_go(GO);
+    let said = user.run(&["up", "--detach", "--timeout", "10ms"]).failed();
+    assert!(said.contains("building control-plane with Go; the first time takes about 4 minutes"), "{said}");
+    assert!(said.contains("built control-plane in 0 s"), "{said}");
+    let origins = |user: &User| {
+        user.status("default")["programs"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|program| program["origin"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(origins(&user), ["built"; 6]);
+
+    let said = user.run(&["up", "--detach", "--timeout", "10ms"]).failed();
+    assert!(!said.contains("building"), "{said}");
+    assert_eq!(origins(&user), ["cache"; 6]);
+}
+
+#[test]
+fn a_half_built_cache_is_built_again() {
+    let user = user_with_go(GO);
+    fs::create_dir_all(build(&user)).unwrap();
+    fs::write(build(&user).join("control-plane"), "half").unwrap();
+    let said = user.run(&["up", "--detach", "--timeout", "10ms"]).failed();
+    assert!(said.contains("built control-plane"), "{said}");
+    assert!(build(&user).join("kwok").exists());
+}
+
+#[test]
+fn a_build_that_fails_shows_what_go_said() {
+    let user =
+        user_with_go("#!/bin/sh\necho 'go: go.mod requires go >= 1.26.0 (running go 1.21)' >&2\nexit 1\n");
+    insta::assert_snapshot!(user.run(&["up", "--detach"]).failed(), @r#"
+    building control-plane with Go; the first time takes about 4 minutes
+    error[sandbox-build-failed]: building control-plane failed: `go list -deps . ./kwok` ended with exit
+                                 status: 1
+
+      go: go.mod requires go >= 1.26.0 (running go 1.21)
+
+    hint: check that Go is 1.26 or later (`go version`) and that modules can be fetched (`go env
+          GOPROXY`)
+    "#);
+}
+
+#[test]
+fn purge_removes_the_programs_unless_a_sandbox_runs_them() {
+    let user = user_with_go(GO);
+    let mut up = user.begin(&["up", "--detach"]);
+    user.state_when("default", |state| state["processes"].as_array().is_some_and(|all| all.len() == 2));
+    let said = user.run(&["purge"]).failed();
+    assert!(said.contains("the cache is in use by sandbox default"), "{said}");
+    assert!(build(&user).exists());
+
+    user.run(&["down"]).succeeded();
+    assert_eq!(up.wait().unwrap().code(), Some(1), "a start that is stopped has failed");
+    assert!(fs::read_to_string(user.path("said")).unwrap().contains("it was stopped meanwhile"));
+    user.run(&["purge"]).succeeded();
+    assert!(!Path::new(&build(&user)).exists());
+    assert_eq!(user.run(&["purge", "-o", "json"]).succeeded(), "{\n  \"freedBytes\": 0\n}\n");
+}

@@ -1,0 +1,151 @@
+//! What people read when a sandbox cannot start.
+
+use std::fs;
+use std::net::{Ipv4Addr, TcpListener};
+
+use crate::harness::{User, eventually};
+
+#[test]
+fn without_go_and_without_programs_there_are_three_ways_out() {
+    let user = User::without_programs().with("PATH", "/nonexistent");
+    let said = user.run(&["up", "--detach"]).failed();
+    let cache = said.split("cache/plimsoll/control-plane/").nth(1).unwrap()[..16].to_owned();
+    insta::assert_snapshot!(said.replace(&cache, "HASH"), @r#"
+    error[sandbox-programs-missing]: cannot find etcd, kube-apiserver, kube-controller-manager,
+                                     kube-scheduler, kwok, kubectl, and there is no `go` to build with
+
+      KUBEBUILDER_ASSETS is not set, FOLDER/cache/plimsoll/control-plane/HASH is
+      not a whole build, and no `go` is on PATH. There are three ways out:
+      1. install Go 1.26 or later, https://go.dev/dl: the next run builds them, in about four minutes
+      2. set KUBEBUILDER_ASSETS to a folder that has them
+      3. copy that build from the cache of a machine that has it
+    "#);
+    assert!(!user.sandbox("default").exists());
+}
+
+#[test]
+fn a_cache_that_cannot_be_written_is_named() {
+    // A file where a folder should be stops even root.
+    let user = User::without_programs();
+    fs::write(user.path("cache"), "").unwrap();
+    let bin = user.path("bin");
+    fs::create_dir(&bin).unwrap();
+    std::os::unix::fs::symlink("/bin/true", bin.join("go")).unwrap();
+    let user = user.with("PATH", bin);
+    insta::assert_snapshot!(user.run(&["up", "--detach"]).failed(), @r#"
+    error[sandbox-files]: cannot write to the cache folder FOLDER/cache/plimsoll/control-plane
+
+      Not a directory (os error 20).
+
+    hint: set XDG_CACHE_HOME to a folder you can write to, with 300 MB free
+    "#);
+}
+
+#[test]
+fn a_state_folder_that_cannot_be_written_is_named() {
+    let user = User::with_stand_ins(&[]);
+    fs::write(user.path("state"), "").unwrap();
+    insta::assert_snapshot!(user.run(&["up", "--detach"]).failed(), @r#"
+    error[sandbox-files]: cannot write to FOLDER/state/plimsoll/sandbox
+
+      Not a directory (os error 20).
+
+    hint: set XDG_STATE_HOME to a folder you can write to
+    "#);
+}
+
+#[test]
+fn a_port_that_is_taken_is_named_before_anything_starts() {
+    let user = User::with_stand_ins(&[]);
+    let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let said = user.run(&["up", "--detach", "--port", &port]).failed();
+    insta::assert_snapshot!(said.replace(&port, "PORT"), @r#"
+    error[sandbox-port]: cannot listen on port PORT of 127.0.0.1
+
+      Address already in use (os error 98).
+
+    hint: leave out --port to get a free one, or end what listens there
+    "#);
+    assert!(!user.sandbox("default").exists());
+}
+
+#[test]
+fn a_port_that_somebody_else_was_faster_to_take_is_replaced() {
+    // The first API server finds its port taken; the second stays, and is given up on.
+    let server =
+        "if [ -e tried ]; then exec sleep 1000; fi; : > tried; echo bind: address already in use; exit 1";
+    let user = User::with_stand_ins(&[("kube-apiserver", server)]);
+    let said = user.run(&["up", "--detach", "--timeout", "3s"]).failed();
+    assert!(said.contains("kube-apiserver was not ready in time"), "{said}");
+}
+
+#[test]
+fn a_program_that_dies_at_start_shows_its_last_words() {
+    let user = User::with_stand_ins(&[(
+        "kube-apiserver",
+        "echo reading flags; echo 'Error: no such flag' >&2; exit 3",
+    )]);
+    insta::assert_snapshot!(user.run(&["up", "--detach"]).failed(), @r#"
+    error[sandbox-start-failed]: sandbox default did not start: kube-apiserver ended with exit status: 3
+
+      reading flags
+      Error: no such flag
+
+    help: the whole logs are in FOLDER/state/plimsoll/sandbox/default/logs
+    "#);
+
+    let status = user.status("default");
+    assert_eq!(status["state"], "failed");
+    assert_eq!(status["failure"]["program"], "kube-apiserver");
+    assert_eq!(status["failure"]["log"][1], "Error: no such flag");
+    let logs = user.run(&["logs", "kube-apiserver"]).succeeded();
+    assert_eq!(logs, "reading flags\nError: no such flag\n");
+    let said = user.run(&["env"]).failed();
+    assert!(said.contains("sandbox default is failed"), "{said}");
+}
+
+#[test]
+fn a_log_is_followed_until_the_sandbox_is_gone() {
+    let user = User::with_stand_ins(&[("etcd", ": > etcd.sock; while :; do echo tick; sleep 0.1; done")]);
+    let mut up = user.begin(&["up", "--detach"]);
+    user.state_when("default", |state| state["processes"].as_array().is_some_and(|all| all.len() == 2));
+    let followed = user.path("followed");
+    let mut command = user.command(&["sandbox", "logs", "etcd", "--follow"]);
+    let mut logs = command.stdout(fs::File::create(&followed).unwrap()).spawn().unwrap();
+    eventually("more is added", || {
+        (fs::read_to_string(&followed).unwrap().lines().count() > 3).then_some(())
+    });
+    user.run(&["down"]).succeeded();
+    assert!(logs.wait().unwrap().success());
+    assert!(!up.wait().unwrap().success());
+}
+
+#[test]
+fn a_program_that_cannot_be_run_is_named() {
+    let user = User::with_stand_ins(&[]);
+    fs::write(user.path("assets/etcd"), "\x7fELF but not really").unwrap();
+    let said = user.run(&["up", "--detach"]).failed();
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("etcd cannot be started from FOLDER/assets/etcd: Exec format error"), "{said}");
+}
+
+#[test]
+fn a_start_that_takes_too_long_says_what_it_waited_for() {
+    let user = User::with_stand_ins(&[("etcd", "echo still thinking; exec sleep 1000")]);
+    insta::assert_snapshot!(user.run(&["up", "--detach", "--timeout", "3s"]).failed(), @r#"
+    error[sandbox-start-failed]: sandbox default did not start: etcd did not accept connections in time
+
+      still thinking
+
+    help: the whole logs are in FOLDER/state/plimsoll/sandbox/default/logs
+    "#);
+}
+
+#[test]
+fn a_name_that_is_no_name_is_refused() {
+    let user = User::with_stand_ins(&[]);
+    let ran = user.run(&["up", "--name", "../x"]);
+    assert_eq!(ran.code(), Some(2));
+    assert!(ran.stderr().contains("`../x` is no name for a sandbox"), "{}", ran.stderr());
+}

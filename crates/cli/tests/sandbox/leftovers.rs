@@ -1,0 +1,107 @@
+//! Whatever was killed, and whenever: the next `up` or `down` finds what is left, and nobody else is touched.
+
+use std::fs;
+use std::process::{Child, Command};
+
+use serde_json::{Value, json};
+
+use crate::harness::{User, eventually, is_running, kill};
+
+/// Begins a start that never ends, and returns its state once etcd and the API server run.
+fn begin(user: &User) -> (Child, Value) {
+    let up = user.begin(&["up", "--detach"]);
+    let state =
+        user.state_when("default", |state| state["processes"].as_array().is_some_and(|all| all.len() == 2));
+    (up, state)
+}
+
+fn children(state: &Value) -> Vec<i64> {
+    let processes = state["processes"].as_array().unwrap().iter();
+    processes.map(|running| running["process"]["pid"].as_i64().unwrap()).collect()
+}
+
+fn supervisor(state: &Value) -> i64 {
+    state["supervisor"]["pid"].as_i64().unwrap()
+}
+
+fn all_end(pids: &[i64]) {
+    eventually("the processes end", || pids.iter().all(|pid| !is_running(*pid)).then_some(()));
+}
+
+#[test]
+fn programs_that_outlive_a_killed_supervisor_are_ended() {
+    // The stand-ins, like stock programs from KUBEBUILDER_ASSETS, do not look at their standard input.
+    let user = User::with_stand_ins(&[]);
+    let (mut up, state) = begin(&user);
+    kill(supervisor(&state));
+    assert_eq!(up.wait().unwrap().code(), Some(1));
+    let said = fs::read_to_string(user.path("said")).unwrap();
+    assert!(said.contains("its supervisor ended"), "{said}");
+    assert!(children(&state).iter().all(|pid| is_running(*pid)));
+    assert_eq!(user.status("default")["state"], "dead");
+
+    user.run(&["down"]).succeeded();
+    all_end(&children(&state));
+    assert!(!user.sandbox("default").exists());
+}
+
+#[test]
+fn programs_are_found_even_if_the_state_file_is_damaged() {
+    let user = User::with_stand_ins(&[]);
+    let (mut up, state) = begin(&user);
+    kill(supervisor(&state));
+    up.wait().unwrap();
+    fs::write(user.sandbox("default").join("state.json"), &state.to_string()[..40]).unwrap();
+    assert_eq!(user.status("default")["state"], "damaged");
+    let listed = user.run(&["list"]).succeeded();
+    assert!(listed.contains("default   damaged"), "{listed}");
+
+    let again = user.run(&["up", "--detach", "--timeout", "100ms"]);
+    assert!(again.stderr().contains("cleaning up sandbox default, which is damaged"), "{}", again.stderr());
+    all_end(&children(&state));
+}
+
+#[test]
+fn a_damaged_state_file_of_a_living_supervisor_is_cleaned_up_too() {
+    let user = User::with_stand_ins(&[]);
+    let (mut up, state) = begin(&user);
+    fs::write(user.sandbox("default").join("state.json"), "").unwrap();
+    // The client still waits and holds the lock; it must not be needed.
+    up.kill().unwrap();
+    up.wait().unwrap();
+    user.run(&["down"]).succeeded();
+    all_end(&[&children(&state)[..], &[supervisor(&state)]].concat());
+    assert!(!user.sandbox("default").exists());
+}
+
+#[test]
+fn a_start_that_nobody_waits_for_any_more_ends_by_itself() {
+    let user = User::with_stand_ins(&[]);
+    let (mut up, state) = begin(&user);
+    up.kill().unwrap();
+    up.wait().unwrap();
+    all_end(&[&children(&state)[..], &[supervisor(&state)]].concat());
+    eventually("its folder is removed", || (!user.sandbox("default").exists()).then_some(()));
+}
+
+#[test]
+fn a_stranger_who_has_the_pid_now_is_never_signalled() {
+    let user = User::with_stand_ins(&[]);
+    let (mut up, mut state) = begin(&user);
+    user.run(&["down"]);
+    up.wait().unwrap();
+
+    let mut stranger = Command::new("sleep").arg("1000").spawn().unwrap();
+    state["supervisor"]["pid"] = json!(stranger.id());
+    for running in state["processes"].as_array_mut().unwrap() {
+        running["process"]["pid"] = json!(stranger.id());
+    }
+    fs::create_dir_all(user.sandbox("default")).unwrap();
+    fs::write(user.sandbox("default").join("state.json"), state.to_string()).unwrap();
+    assert_eq!(user.status("default")["state"], "dead");
+    user.run(&["down"]).succeeded();
+    assert!(!user.sandbox("default").exists());
+    assert!(stranger.try_wait().unwrap().is_none(), "the stranger is alive");
+    stranger.kill().unwrap();
+    stranger.wait().unwrap();
+}
