@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/applyconfigurations"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/typed"
 )
 
 func init() {
@@ -69,6 +70,7 @@ func algebra(input json.RawMessage) (any, error) {
 	return answers, nil
 }
 
+// Duplicates are refused in a patch only; the server works on with objects that have them.
 var converter = applyconfigurations.NewTypeConverter(scheme.Scheme)
 
 func written(input json.RawMessage) (any, error) {
@@ -76,11 +78,11 @@ func written(input json.RawMessage) (any, error) {
 	if err := object.UnmarshalJSON(bytes.TrimSpace(input)); err != nil {
 		return nil, err
 	}
-	typed, err := converter.ObjectToTyped(object)
+	value, err := converter.ObjectToTyped(object, typed.AllowDuplicates)
 	if err != nil {
 		return nil, err
 	}
-	set, err := typed.ToFieldSet()
+	set, err := value.ToFieldSet()
 	if err != nil {
 		return nil, err
 	}

@@ -134,7 +134,8 @@ fn shape(types: &Types, schema: &Value) -> anyhow::Result<String> {
                 let atomic = if schema["x-kubernetes-map-type"] == "atomic" { "atomic " } else { "" };
                 Ok(format!("{atomic}map {}", shape(types, element)?))
             }
-            None => Ok("raw".to_owned()),
+            // Content without a schema is held as a whole.
+            None => Ok("atomic plain".to_owned()),
         },
         _ => Ok("plain".to_owned()),
     }
@@ -149,7 +150,7 @@ fn named_shape(types: &Types, name: &str) -> anyhow::Result<String> {
         _ if schema.get("properties").is_some() => name.to_owned(),
         // Text with a format, such as times.
         _ if schema["type"].is_string() && schema["type"] != "object" => "plain".to_owned(),
-        _ => "raw".to_owned(),
+        _ => "atomic plain".to_owned(),
     })
 }
 

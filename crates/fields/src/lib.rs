@@ -19,6 +19,8 @@ mod set;
 mod written;
 
 #[cfg(test)]
+mod against_go;
+#[cfg(test)]
 mod arbitrary;
 
 pub use codes::CODES;

@@ -12,10 +12,11 @@ use serde_json::Value;
 
 use crate::order;
 
+mod jsoniter;
 mod wire;
 
+pub(crate) use jsoniter::write_name;
 pub use wire::ElementError;
-pub(crate) use wire::write_quoted;
 
 /// The way to a field, from the object's root. Cloning is cheap; the order is that of structured-merge-diff.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -147,11 +148,15 @@ impl SetValue {
 }
 
 /// Integers that a float cannot hold become the float Go would read, so that equal elements also print alike.
-fn narrow(value: Value) -> Value {
+fn narrow(mut value: Value) -> Value {
     const EXACT: u64 = 1 << f64::MANTISSA_DIGITS;
-    match &value {
+    match &mut value {
         Value::Number(number) if number.as_i64().is_none_or(|integer| integer.unsigned_abs() > EXACT) => {
             number.as_f64().map_or(value, Value::from)
+        }
+        Value::Array(items) => items.drain(..).map(narrow).collect(),
+        Value::Object(fields) => {
+            std::mem::take(fields).into_iter().map(|(name, field)| (name, narrow(field))).collect()
         }
         _ => value,
     }

@@ -96,7 +96,6 @@ impl<'s> Shape<'s> {
             }
             Definition::Object { fields, .. } => fields.get(name).unwrap_or(&Definition::Plain),
             Definition::Map(element) => element,
-            Definition::Raw => &Definition::Raw,
             _ => &Definition::Plain,
         };
         Self { definition, learned: self.learned.and_then(|learned| learned.fields.get(name)) }
@@ -109,7 +108,6 @@ impl<'s> Shape<'s> {
             Definition::List(element) | Definition::Set(element) | Definition::Keyed { element, .. } => {
                 element
             }
-            Definition::Raw => &Definition::Raw,
             _ => &Definition::Plain,
         };
         Self { definition, learned: self.learned.and_then(|learned| learned.element.as_deref()) }
@@ -149,7 +147,7 @@ impl<'s> Shape<'s> {
             Definition::Atomic(inner) | Definition::Granular(inner) => {
                 Self { definition: inner, ..self }.is_map()
             }
-            Definition::Map(_) | Definition::Raw => true,
+            Definition::Map(_) => true,
             _ => false,
         }
     }

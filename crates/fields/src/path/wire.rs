@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::{ListKey, PathElement};
+use super::{ListKey, PathElement, jsoniter};
 
 /// Why a FieldsV1 key names no path element.
 #[derive(Debug, thiserror::Error)]
@@ -75,46 +75,19 @@ impl PathElement {
                     if position > 0 {
                         text.push(',');
                     }
-                    write_quoted(text, name);
+                    jsoniter::write_name(text, name);
                     text.push(':');
-                    write_value(text, value);
+                    jsoniter::write_value(text, value);
                 }
                 text.push('}');
             }
             Self::Value(value) => {
                 text.push_str("v:");
-                write_value(text, value.get());
+                jsoniter::write_value(text, value.get());
             }
             Self::Index(index) => write!(text, "i:{index}").expect("a String takes everything"),
         }
     }
-}
-
-/// Appends `content` as json-iterator writes the name of an object's field: no escapes but the necessary ones, and
-/// those of control characters in the long form.
-pub(crate) fn write_quoted(text: &mut String, content: &str) {
-    text.push('"');
-    let mut rest = content;
-    while let Some(position) = rest.bytes().position(|byte| byte < b' ' || byte == b'"' || byte == b'\\') {
-        text.push_str(&rest[..position]);
-        match rest.as_bytes()[position] {
-            b'\n' => text.push_str("\\n"),
-            b'\r' => text.push_str("\\r"),
-            b'\t' => text.push_str("\\t"),
-            byte @ (b'"' | b'\\') => {
-                text.push('\\');
-                text.push(char::from(byte));
-            }
-            byte => write!(text, "\\u{byte:04x}").expect("a String takes everything"),
-        }
-        rest = &rest[position + 1..];
-    }
-    text.push_str(rest);
-    text.push('"');
-}
-
-fn write_value(text: &mut String, value: &Value) {
-    text.push_str(&manifest::to_json(value));
 }
 
 /// Go reads one JSON value and leaves what follows it alone.
@@ -135,6 +108,11 @@ impl<'de> serde::Deserialize<'de> for KeyFields {
                 f.write_str("an object of merge-key fields")
             }
 
+            /// Null reads as an empty object.
+            fn visit_unit<E>(self) -> Result<KeyFields, E> {
+                Ok(KeyFields(Vec::new()))
+            }
+
             fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<KeyFields, A::Error> {
                 let mut fields = Vec::with_capacity(2);
                 while let Some(field) = map.next_entry()? {
@@ -143,6 +121,6 @@ impl<'de> serde::Deserialize<'de> for KeyFields {
                 Ok(KeyFields(fields))
             }
         }
-        deserializer.deserialize_map(Visitor)
+        deserializer.deserialize_any(Visitor)
     }
 }

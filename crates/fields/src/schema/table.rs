@@ -7,7 +7,7 @@
 //! type api.core.v1.SecretKeySelector atomic
 //! ```
 //!
-//! A shape is `plain`, `raw`, `quantity`, `int-or-string`, a type's name, `list S`, `set S`, `keyed K,K=default S` or
+//! A shape is `plain`, `quantity`, `int-or-string`, a type's name, `list S`, `set S`, `keyed K,K=default S` or
 //! `map S`; `atomic S` and `granular S` overrule what the type itself says.
 
 use std::collections::HashMap;
@@ -20,8 +20,6 @@ use super::KeyField;
 pub(super) enum Definition {
     /// Nothing beyond what a value shows: objects have fields, lists are held as a whole.
     Plain,
-    /// Content without a schema, where every object is a map.
-    Raw,
     Quantity,
     IntOrString,
     Object {
@@ -102,7 +100,6 @@ fn read(text: &'static str) -> Table {
 fn read_shape(words: &mut impl Iterator<Item = &'static str>) -> Definition {
     match words.next().expect("a shape is complete") {
         "plain" => Definition::Plain,
-        "raw" => Definition::Raw,
         "quantity" => Definition::Quantity,
         "int-or-string" => Definition::IntOrString,
         "list" => Definition::List(Box::new(read_shape(words))),

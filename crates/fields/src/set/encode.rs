@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::FieldSet;
-use crate::path::write_quoted;
+use crate::path::write_name;
 
 impl FieldSet {
     /// The set as FieldsV1 JSON text.
@@ -30,7 +30,7 @@ impl FieldSet {
             }
             element.clear();
             node.element.write_wire(element);
-            write_quoted(text, element);
+            write_name(text, element);
             text.push(':');
             node.below.write_level(node.member && !node.below.is_empty(), text, element);
         }
