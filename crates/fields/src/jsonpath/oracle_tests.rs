@@ -9,13 +9,18 @@ use testkit::oracle::Oracle;
 use super::*;
 
 /// Every way in which the outcome may differ from client-go's, `theirs` being its outcome and `ours` this crate's.
-fn is_known_difference(theirs: &str, ours: &str) -> bool {
+fn is_known_difference(template: &str, theirs: &str, ours: &str) -> bool {
     // An index or a `range` on no value at all dereferences a nil in Go; kubectl dies there, and we say what is wrong.
     let go_panics = theirs.starts_with("panic: ") && ours == "error: there is no value to select from";
     // Templates that grow without bounds are refused; client-go computes until it has an answer or no memory.
     let limit =
         ours == "error: path selects too many values" || ours == "parse error: path is nested too deeply";
-    go_panics || limit
+    // Marks, Roman numerals and the like begin a word or a number here and nothing in Go. Neither means anything, so
+    // only the text of the error differs.
+    let odd_character = template.chars().any(|character| "\u{b2}\u{2167}\u{345}".contains(character))
+        && theirs.starts_with("parse error: unrecognized character in action: ")
+        && ours.contains("error: ");
+    go_panics || limit || odd_character
 }
 
 fn outcome(template: &str, object: &Value, allow_missing_keys: bool) -> String {
@@ -34,7 +39,7 @@ fn outcome(template: &str, object: &Value, allow_missing_keys: bool) -> String {
 fn templates_print_and_fail_as_in_client_go() {
     let oracle = Oracle::shared();
     let mut runner =
-        TestRunner::new(ProptestConfig { cases: 3000, failure_persistence: None, ..Default::default() });
+        TestRunner::new(ProptestConfig { cases: 60_000, failure_persistence: None, ..Default::default() });
     let cases = (template(), object(), any::<bool>());
     let result = runner.run(&cases, |(template, object, allow_missing_keys)| {
         let ours = outcome(&template, &object, allow_missing_keys);
@@ -43,7 +48,7 @@ fn templates_print_and_fail_as_in_client_go() {
         });
         let theirs = oracle.ask("jsonpath.render", &question);
         let theirs = theirs.as_ref().ok().and_then(Value::as_str).unwrap_or("no answer");
-        if !is_known_difference(theirs, &ours) {
+        if !is_known_difference(&template, theirs, &ours) {
             prop_assert_eq!(theirs, ours, "left is client-go's, for {} of {}", template, object);
         }
         Ok(())
@@ -85,8 +90,11 @@ fn template() -> impl Strategy<Value = String> {
         2 => Just("{end}".to_owned()),
     ];
     let whole = prop::collection::vec(part, 1..5).prop_map(|parts| parts.concat());
-    let junk =
-        select(" .[]{}()?@$*,:'\"=<>!\\+-0159ab_\t\n\u{e9}\u{20ac}\u{a0}\u{0}".chars().collect::<Vec<_>>());
+    let junk = select(
+        " .[]{}()?@$*,:'\"=<>!\\+-0159ab_\t\n\u{e9}\u{20ac}\u{a0}\u{0}\u{b2}\u{2167}\u{345}"
+            .chars()
+            .collect::<Vec<_>>(),
+    );
     prop_oneof![
         3 => whole.clone(),
         1 => (whole, any::<prop::sample::Index>(), junk.clone()).prop_map(|(mut template, at, junk)| {
