@@ -23,6 +23,7 @@
 pub mod codes;
 mod compose;
 mod decode;
+mod display;
 mod document;
 mod json;
 mod limits;
@@ -41,6 +42,7 @@ mod yaml;
 
 pub use codes::CODES;
 pub use decode::decode;
+pub use display::display;
 pub use document::Document;
 pub use json::{to_json, to_json_pretty};
 pub use limits::Limits;

@@ -4,12 +4,22 @@
 //! with what it predicts for the next one, every field falls into one of sixteen rows ([`Row`]); three of them mean
 //! that somebody else is at work on a field we are about to set, and become warnings before anything is applied.
 
+mod analysis;
+mod baseline;
+mod codes;
+mod columns;
 mod handover;
 mod managed;
 mod manager;
+mod report;
 mod row;
+mod view;
 
+pub use analysis::{Analysis, Before, FieldTransition, Outlook};
+pub use baseline::{Baseline, BaselineError, FormerManagers};
+pub use codes::CODES;
 pub use handover::{hand_over, release, release_all};
 pub use managed::{Entry, ManagedFields, ManagedFieldsError};
 pub use manager::{FieldManager, Operation};
+pub use report::Verbosity;
 pub use row::{Level, Row, Transition, classify};

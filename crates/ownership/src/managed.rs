@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use fields::{FieldPath, FieldSet};
+use fields::{FieldPath, FieldSet, PathElement, Schema};
+use manifest::secret;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -60,11 +61,14 @@ impl ManagedFields {
         let Some(list) = object.pointer("/metadata/managedFields").and_then(Value::as_array) else {
             return Ok(Self::default());
         };
-        let entries = list
+        let mut entries = list
             .iter()
             .enumerate()
             .map(|(index, entry)| Entry::read(index, entry))
-            .collect::<Result<_, _>>()?;
+            .collect::<Result<Vec<_>, _>>()?;
+        if secret::is_secret(object) {
+            entries.iter_mut().for_each(Entry::fold_string_data);
+        }
         Ok(Self { entries })
     }
 
@@ -82,6 +86,11 @@ impl ManagedFields {
     /// Everybody who holds `path`, sorted by name.
     pub fn holders(&self, path: &FieldPath) -> BTreeSet<&FieldManager> {
         self.entries.iter().filter(|entry| holds(&entry.fields, path)).map(|entry| &entry.manager).collect()
+    }
+
+    /// What is known about `object`'s kind, with what its sets tell about how lists are keyed.
+    pub fn schema(&self, object: &Value) -> Schema {
+        self.entries.iter().fold(Schema::of(object), |schema, entry| schema.learning_from(&entry.fields))
     }
 
     /// The entries as the API server takes them, for a patch.
@@ -146,6 +155,16 @@ impl Entry {
             time: wire.time,
             fields,
         })
+    }
+
+    /// A Secret's `stringData` is stored in `data`, so whoever holds one holds the other (see `manifest::secret`).
+    fn fold_string_data(&mut self) {
+        let string_data = FieldPath::of_fields(["stringData"]);
+        let Some(keys) = self.fields.below(&string_data).cloned() else { return };
+        self.fields = self.fields.recursive_difference(&FieldSet::from_iter([string_data]));
+        for key in keys.paths() {
+            self.fields.insert(&[PathElement::field("data")].iter().chain(key.elements()).cloned().collect());
+        }
     }
 
     fn write(&self) -> Value {

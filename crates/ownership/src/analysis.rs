@@ -1,0 +1,218 @@
+//! What an apply would do to the ownership of every field it concerns, told before it happens.
+
+use std::iter::zip;
+
+use fields::{FieldPath, Positions, Schema, Shape};
+use serde_json::Value;
+
+use crate::baseline::{Baseline, BaselineField, Remembered, holders};
+use crate::columns::align;
+use crate::managed::{ManagedFields, ManagedFieldsError};
+use crate::manager::FieldManager;
+use crate::row::{Level, Row, Transition, classify};
+use crate::view::View;
+
+/// An apply that has not happened yet, and what is known about its object.
+#[derive(Clone, Copy, Debug)]
+pub struct Outlook<'a> {
+    /// Who applies.
+    pub manager: &'a FieldManager,
+    /// What was applied last.
+    pub before: Before<'a>,
+    /// What is to be applied.
+    pub written: &'a Value,
+    /// The object as it is.
+    pub live: &'a Value,
+    /// The object as the API server says it will be: the answer to a dry run.
+    pub planned: &'a Value,
+}
+
+/// What is known about the last apply.
+#[derive(Clone, Copy, Debug)]
+pub enum Before<'a> {
+    /// Nothing was kept; that our manager holds a field now is the only trace.
+    Untold,
+    /// The object was imported or moved here: we did not apply it, and all of it counts as newly written.
+    Imported,
+    /// We applied this body, and kept this record of the answer.
+    Applied {
+        /// The body.
+        written: &'a Value,
+        /// The record.
+        baseline: &'a Baseline,
+    },
+}
+
+/// What happens to every field that is written now or was written last time, in the order of their paths.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Analysis {
+    /// The fields.
+    pub fields: Vec<FieldTransition>,
+}
+
+/// What happens to one field. Values of Secrets are masked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FieldTransition {
+    /// The field.
+    pub path: FieldPath,
+    /// The field as people find it in what they wrote.
+    pub shown: String,
+    /// The row it falls into.
+    pub row: Row,
+    /// Who holds it now, apart from us.
+    pub others: Vec<FieldManager>,
+    /// Its value now.
+    pub live: Option<Value>,
+    /// Its value afterwards.
+    pub planned: Option<Value>,
+    /// Whether the apply leaves the value as it is.
+    pub settled: bool,
+    /// Whether the values are masks.
+    pub masked: bool,
+}
+
+impl FieldTransition {
+    /// What there is to say about it. A value that is already as planned is no reason to warn, whoever set it.
+    pub fn level(&self) -> Level {
+        match self.row.level() {
+            Level::Warning if self.settled => Level::Silent,
+            level => level,
+        }
+    }
+}
+
+impl Analysis {
+    /// Compares what was, what is and what will be; `ignored` are the fields left to others now.
+    pub fn of(
+        outlook: &Outlook<'_>,
+        ignored: impl Fn(&FieldPath) -> bool,
+    ) -> Result<Self, ManagedFieldsError> {
+        let live_managers = ManagedFields::of(outlook.live)?;
+        let planned_managers = ManagedFields::of(outlook.planned)?;
+        let schema = planned_managers.schema(outlook.planned);
+        let written = View::of(outlook.written);
+        let masked = manifest::secret::is_secret(outlook.written);
+
+        let mut universe = written.fields(&schema);
+        let mut remembered = None;
+        if let Before::Applied { baseline, .. } = outlook.before {
+            universe = universe.union(&baseline.paths());
+            remembered = Some(baseline.fields.clone());
+        }
+        let paths = universe.paths();
+        let values =
+            |object: &Value| align(&paths, fields::leaf_values(&View::of(object).object, &universe, &schema));
+        let former = match outlook.before {
+            Before::Applied { written, .. } => values(written),
+            Before::Untold | Before::Imported => vec![None; paths.len()],
+        };
+        let columns = zip(
+            zip(zip(values(outlook.written), former), align(&paths, remembered.unwrap_or_default())),
+            zip(
+                zip(values(outlook.live), values(outlook.planned)),
+                zip(holders(&live_managers, &universe), holders(&planned_managers, &universe)),
+            ),
+        );
+
+        let positions = Positions::of(&written.object, &schema);
+        let fields = zip(&paths, columns).map(
+            |(path, (((written, former), baseline), ((live, planned), holders)))| {
+                let field = Field {
+                    shape: shape_at(&schema, path),
+                    ignored: ignored(path),
+                    written,
+                    former,
+                    baseline,
+                    live,
+                    planned,
+                    live_holders: holders.0,
+                    planned_holders: holders.1,
+                };
+                let row = classify(field.transition(outlook));
+                let settled = field.same(field.live.as_ref(), field.planned.as_ref());
+                let mut others = field.live_holders;
+                others.retain(|holder| holder != outlook.manager);
+                let shown = positions.print(path);
+                FieldTransition {
+                    path: path.clone(),
+                    shown,
+                    row,
+                    others,
+                    live: field.live,
+                    planned: field.planned,
+                    settled,
+                    masked: masked
+                        && path.elements().first().and_then(|first| first.as_field()) == Some("data"),
+                }
+            },
+        );
+        Ok(Self { fields: fields.collect() })
+    }
+}
+
+/// Everything the four questions are answered from.
+struct Field<'a> {
+    shape: Shape<'a>,
+    ignored: bool,
+    written: Option<Value>,
+    former: Option<Value>,
+    baseline: Option<BaselineField>,
+    live: Option<Value>,
+    planned: Option<Value>,
+    live_holders: Vec<FieldManager>,
+    planned_holders: Vec<FieldManager>,
+}
+
+impl Field<'_> {
+    fn transition(&self, outlook: &Outlook<'_>) -> Transition {
+        let us = outlook.manager;
+        let held_now = self.live_holders.contains(us);
+        let (prev_owned, config_changed) = match outlook.before {
+            Before::Untold => (held_now, !held_now || !self.same(self.written.as_ref(), self.live.as_ref())),
+            Before::Imported => (false, true),
+            Before::Applied { .. } => {
+                let ignored_before = self.baseline.as_ref().is_some_and(|field| field.ignored);
+                let held_before = self.baseline.as_ref().is_some_and(|field| field.managers.contains(us));
+                let edited = !self.same(self.written.as_ref(), self.former.as_ref());
+                (held_before && !ignored_before, edited || ignored_before != self.ignored)
+            }
+        };
+        Transition {
+            prev_owned,
+            now_owned: self.planned_holders.contains(us) && !self.ignored,
+            config_changed,
+            external_changed: self.external_changed(us),
+        }
+    }
+
+    fn external_changed(&self, us: &FieldManager) -> bool {
+        match self.baseline.as_ref().map(|field| &field.value) {
+            Some(Remembered::Value(value)) => !self.same(Some(value), self.live.as_ref()),
+            Some(Remembered::Absent) => self.live.is_some(),
+            Some(Remembered::Text(text)) => {
+                self.live.as_ref().is_none_or(|live| manifest::display(live) != *text)
+            }
+            Some(Remembered::Unknown) => false,
+            None => {
+                let others = self.live_holders.iter().any(|holder| holder != us);
+                others && !self.same(self.live.as_ref(), self.written.as_ref())
+            }
+        }
+    }
+
+    /// Whether two values mean the same to Kubernetes; a field that is not there equals only another such.
+    fn same(&self, left: Option<&Value>, right: Option<&Value>) -> bool {
+        match (left, right) {
+            (Some(left), Some(right)) => fields::equal(left, right, self.shape),
+            (None, None) => true,
+            _ => false,
+        }
+    }
+}
+
+fn shape_at<'s>(schema: &'s Schema, path: &FieldPath) -> Shape<'s> {
+    path.elements().iter().fold(schema.root(), |shape, element| shape.step(element))
+}
+
+#[cfg(test)]
+mod tests;

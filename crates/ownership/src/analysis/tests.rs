@@ -1,0 +1,222 @@
+//! Situations as they arise in a cluster, each with the rows its fields fall into.
+
+use serde_json::{Value, json};
+
+use super::*;
+
+/// A Deployment with these replicas and label, and with managedFields that say who holds which of them.
+fn deployment(replicas: Option<u32>, label: Option<&str>, holders: &[(&str, &[&str])]) -> Value {
+    let entries: Vec<Value> = holders
+        .iter()
+        .map(|(manager, held)| {
+            let mut fields = json!({});
+            for path in *held {
+                match *path {
+                    "replicas" => fields["f:spec"]["f:replicas"] = json!({}),
+                    "label" => fields["f:metadata"]["f:labels"]["f:app.kubernetes.io/name"] = json!({}),
+                    other => unreachable!("{other}"),
+                }
+            }
+            json!({ "manager": manager, "operation": "Apply", "apiVersion": "apps/v1", "fieldsType": "FieldsV1", "fieldsV1": fields })
+        })
+        .collect();
+    let mut object = json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": { "name": "web", "namespace": "shop", "managedFields": entries },
+    });
+    if let Some(replicas) = replicas {
+        object["spec"]["replicas"] = replicas.into();
+    }
+    if let Some(label) = label {
+        object["metadata"]["labels"]["app.kubernetes.io/name"] = label.into();
+    }
+    object
+}
+
+fn written(replicas: Option<u32>, label: Option<&str>) -> Value {
+    let mut body = deployment(replicas, label, &[]);
+    body["metadata"].as_object_mut().unwrap().remove("managedFields");
+    body
+}
+
+const US: &str = "k8sconnect";
+const BOTH: &[&str] = &["replicas", "label"];
+const REPLICAS: &[&str] = &["replicas"];
+
+/// What we applied last: the body, and the record of the API server's answer to it.
+struct Last {
+    body: Value,
+    baseline: Baseline,
+}
+
+fn applied(replicas: u32, ignored: &str) -> Last {
+    let body = written(Some(replicas), None);
+    let holders: &[(&str, &[&str])] =
+        if ignored.is_empty() { &[(US, REPLICAS)] } else { &[("hpa", REPLICAS)] };
+    let answer = deployment(Some(replicas), None, holders);
+    let baseline = Baseline::record(&answer, &body, |path| path.to_string() == ignored).unwrap();
+    Last { body, baseline }
+}
+
+/// The row of spec.replicas and what is said about it.
+fn replicas(last: &Last, now: &Value, ignored: &str, live: &Value, planned: &Value) -> (u8, Level) {
+    let manager = FieldManager::new(US);
+    let before = Before::Applied { written: &last.body, baseline: &last.baseline };
+    let outlook = Outlook { manager: &manager, before, written: now, live, planned };
+    let analysis = Analysis::of(&outlook, |path| path.to_string() == ignored).unwrap();
+    let [field] = &analysis.fields[..] else { panic!("one field: {analysis:?}") };
+    assert_eq!(field.shown, "spec.replicas");
+    (field.row.number(), field.level())
+}
+
+#[test]
+fn every_row_is_reached_by_what_happens_in_a_cluster() {
+    let mine = |n| deployment(Some(n), None, &[(US, REPLICAS)]);
+    let theirs = |n| deployment(Some(n), None, &[("hpa", REPLICAS)]);
+    let nobodys = |n| deployment(Some(n), None, &[]);
+    let body = |n| written(Some(n), None);
+    let (ignored, held) = (applied(3, "spec.replicas"), applied(3, ""));
+    let ignore = "spec.replicas";
+    use Level::{NotKept, Note, Silent, Warning};
+
+    #[rustfmt::skip]
+    let cases = [
+        (&ignored, body(3), ignore, theirs(3),  theirs(3),  ( 0, Silent)),
+        (&ignored, body(3), ignore, theirs(8),  theirs(8),  ( 1, Silent)),
+        (&ignored, body(4), ignore, theirs(3),  theirs(3),  ( 2, Silent)),
+        (&ignored, body(4), ignore, theirs(8),  theirs(8),  ( 3, Silent)),
+        (&ignored, body(3), "",     theirs(3),  mine(3),    ( 6, Note)),
+        (&ignored, body(3), "",     theirs(8),  mine(3),    ( 7, Warning)),
+        (&held,    body(3), "",     mine(3),    nobodys(3), ( 8, NotKept)),
+        (&held,    body(3), "",     theirs(8),  theirs(8),  ( 9, NotKept)),
+        (&held,    body(3), ignore, mine(3),    mine(3),    (10, Note)),
+        (&held,    body(3), ignore, theirs(8),  theirs(8),  (11, Note)),
+        (&held,    body(3), "",     mine(3),    mine(3),    (12, Silent)),
+        (&held,    body(3), "",     theirs(8),  mine(3),    (13, Warning)),
+        (&held,    body(4), "",     mine(3),    mine(4),    (14, Silent)),
+        (&held,    body(4), "",     theirs(8),  mine(4),    (15, Warning)),
+        // Somebody else already set what we are about to set: classified, never a warning.
+        (&held,    body(8), "",     theirs(8),  mine(8),    (15, Silent)),
+        // A new co-holder of the same value is no change.
+        (&held,    body(3), "",     deployment(Some(3), None, &[(US, REPLICAS), ("hpa", REPLICAS)]), mine(3), (12, Silent)),
+        // Somebody removed the field.
+        (&held,    body(3), "",     deployment(None, None, &[]), mine(3), (13, Warning)),
+    ];
+    for (number, (last, now, ignored, live, planned, expected)) in cases.iter().enumerate() {
+        assert_eq!(replicas(last, now, ignored, live, planned), *expected, "case {number}");
+    }
+
+    // Rows 4 and 5: held although nothing was written about it then or now.
+    let unheld =
+        Last { baseline: Baseline::record(&nobodys(3), &body(3), |_| false).unwrap(), body: body(3) };
+    assert_eq!(replicas(&unheld, &body(3), "", &nobodys(3), &mine(3)), (4, NotKept));
+    assert_eq!(replicas(&unheld, &body(3), "", &theirs(8), &mine(3)), (5, NotKept));
+}
+
+fn rows(before: Before<'_>, now: &Value, live: &Value, planned: &Value) -> Vec<(String, u8)> {
+    let manager = FieldManager::new(US);
+    let outlook = Outlook { manager: &manager, before, written: now, live, planned };
+    let analysis = Analysis::of(&outlook, |_| false).unwrap();
+    analysis.fields.into_iter().map(|field| (field.shown, field.row.number())).collect()
+}
+
+#[test]
+fn a_field_whose_name_has_dots_is_one_field() {
+    let last = applied(3, "");
+    let before = Before::Applied { written: &last.body, baseline: &last.baseline };
+    let now = written(Some(3), Some("web"));
+    let live = deployment(Some(3), Some("shop"), &[(US, REPLICAS), ("kubectl", &["label"])]);
+    let planned = deployment(Some(3), Some("web"), &[(US, BOTH)]);
+    let found = rows(before, &now, &live, &planned);
+    assert_eq!(
+        found,
+        [("metadata.labels.app.kubernetes.io/name".to_owned(), 7), ("spec.replicas".to_owned(), 12)]
+    );
+}
+
+#[test]
+fn a_field_that_is_no_longer_written_is_released() {
+    let body = written(Some(3), Some("web"));
+    let answer = deployment(Some(3), Some("web"), &[(US, BOTH)]);
+    let baseline = Baseline::record(&answer, &body, |_| false).unwrap();
+    let before = Before::Applied { written: &body, baseline: &baseline };
+    let now = written(Some(3), None);
+    let planned = deployment(Some(3), None, &[(US, REPLICAS)]);
+    let found = rows(before, &now, &answer, &planned);
+    assert_eq!(
+        found,
+        [("metadata.labels.app.kubernetes.io/name".to_owned(), 10), ("spec.replicas".to_owned(), 12)]
+    );
+}
+
+#[test]
+fn without_a_record_the_live_object_is_the_only_witness() {
+    let now = written(Some(3), None);
+    let planned = deployment(Some(3), None, &[(US, REPLICAS)]);
+    let check = |before: Before<'_>, live: &Value, expected: u8| {
+        assert_eq!(rows(before, &now, live, &planned)[0].1, expected, "{before:?}");
+    };
+    check(Before::Untold, &deployment(Some(3), None, &[(US, REPLICAS)]), 12);
+    check(Before::Untold, &deployment(Some(5), None, &[(US, REPLICAS)]), 14);
+    check(Before::Untold, &deployment(Some(5), None, &[("kubectl", REPLICAS)]), 7);
+    check(Before::Untold, &deployment(None, None, &[]), 6);
+    check(Before::Imported, &deployment(Some(5), None, &[("kubectl", REPLICAS)]), 7);
+    check(Before::Imported, &deployment(Some(3), None, &[("kubectl", REPLICAS)]), 6);
+}
+
+#[test]
+fn quantities_and_list_order_are_compared_as_kubernetes_does() {
+    let pod = |cpu: &str, finalizers: &[&str]| {
+        json!({
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": { "name": "p", "finalizers": finalizers, "managedFields": [{
+                "manager": US, "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1",
+                "fieldsV1": {
+                    "f:metadata": { "f:finalizers": { "v:\"a\"": {}, "v:\"b\"": {} } },
+                    "f:spec": { "f:containers": { "k:{\"name\":\"web\"}": {
+                        ".": {}, "f:name": {}, "f:resources": { "f:limits": { "f:cpu": {} } } } } },
+                },
+            }] },
+            "spec": { "containers": [{ "name": "web", "resources": { "limits": { "cpu": cpu } } }] },
+        })
+    };
+    let body = pod("1000m", &["a", "b"]);
+    let answer = pod("1", &["b", "a"]);
+    let baseline = Baseline::record(&answer, &body, |_| false).unwrap();
+    let before = Before::Applied { written: &body, baseline: &baseline };
+    let now = pod("1", &["b", "a"]);
+    let found = rows(before, &now, &pod("1000m", &["a", "b"]), &answer);
+    let named: Vec<_> = found.iter().filter(|(path, _)| !path.contains("managedFields")).collect();
+    assert!(named.iter().all(|(_, row)| *row == 12), "{named:?}");
+    assert!(named.iter().any(|(path, _)| path == "spec.containers[0].resources.limits.cpu"), "{named:?}");
+}
+
+#[test]
+fn a_secret_is_compared_in_its_stored_form_and_shown_masked() {
+    let secret = |parts: Value, held: &Value| {
+        let mut object = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": {
+            "name": "db", "namespace": "shop", "managedFields": [
+                { "manager": US, "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": held }
+            ] } });
+        object.as_object_mut().unwrap().extend(parts.as_object().unwrap().clone());
+        object
+    };
+    let held_plain = json!({ "f:stringData": { "f:password": {} } });
+    let body = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "db", "namespace": "shop" },
+        "stringData": { "password": "hunter2" } });
+    let answer = secret(json!({ "data": { "password": "aHVudGVyMg==" } }), &held_plain);
+    let baseline = Baseline::record(&answer, &body, |_| false).unwrap();
+    let live = secret(json!({ "data": { "password": "c3RvbGVu" } }), &held_plain);
+    let manager = FieldManager::new(US);
+    let before = Before::Applied { written: &body, baseline: &baseline };
+    let outlook = Outlook { manager: &manager, before, written: &body, live: &live, planned: &answer };
+    let analysis = Analysis::of(&outlook, |_| false).unwrap();
+    let [field] = &analysis.fields[..] else { panic!("{analysis:?}") };
+    assert_eq!((field.shown.as_str(), field.row, field.masked), ("data.password", Row::RevertDrift, true));
+    for text in [format!("{analysis:?}"), format!("{baseline:?}"), baseline.to_value().to_string()] {
+        assert!(
+            !text.contains("hunter2") && !text.contains("aHVudGVyMg") && !text.contains("c3RvbGVu"),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,177 @@
+//! What was true right after our last apply: the point from which changes by others are told.
+//!
+//! Kept in Terraform's private state under `ownership_baseline_v2`. The Go provider's `ownership_baseline` (field as
+//! printed → first manager) is written too, so that one can swap back, and read where v2 is missing.
+
+use std::collections::BTreeMap;
+
+use fields::{FieldPath, FieldSet, PathElement, Positions, Schema};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::columns;
+use crate::managed::{ManagedFields, ManagedFieldsError};
+use crate::manager::FieldManager;
+use crate::view::View;
+
+/// Every field of the body as it was written then, with its holders and its value.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Baseline {
+    pub(crate) fields: BTreeMap<FieldPath, BaselineField>,
+}
+
+/// What is remembered of one field.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct BaselineField {
+    pub(crate) managers: Vec<FieldManager>,
+    pub(crate) value: Remembered,
+    pub(crate) ignored: bool,
+}
+
+/// A value as it is remembered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Remembered {
+    /// The value in the answer to the apply; of a Secret, its mask.
+    Value(Value),
+    /// The field was not in the answer.
+    Absent,
+    /// The text that a former version kept of the value.
+    Text(String),
+    /// A former version kept nothing of it, so nothing can be said about changes.
+    Unknown,
+}
+
+/// A baseline that cannot be read back.
+#[derive(Debug, thiserror::Error)]
+#[error("the stored ownership baseline is malformed")]
+pub struct BaselineError(#[source] Box<dyn std::error::Error + Send + Sync>);
+
+impl Baseline {
+    /// What the API server's `answer` to an apply of `written` says; `ignored` are the fields left to others.
+    pub fn record(
+        answer: &Value,
+        written: &Value,
+        ignored: impl Fn(&FieldPath) -> bool,
+    ) -> Result<Self, ManagedFieldsError> {
+        let managed = ManagedFields::of(answer)?;
+        let schema = managed.schema(answer);
+        let universe = View::of(written).fields(&schema);
+        let paths = universe.paths();
+        let values =
+            columns::align(&paths, fields::leaf_values(&View::of(answer).object, &universe, &schema));
+        let managers = holders(&managed, &universe);
+        let fields = paths.into_iter().zip(values).zip(managers).map(|((path, value), managers)| {
+            let value = value.map_or(Remembered::Absent, Remembered::Value);
+            let ignored = ignored(&path);
+            (path, BaselineField { managers, value, ignored })
+        });
+        Ok(Self { fields: fields.collect() })
+    }
+
+    /// The best that can be said from what the Go provider kept: the text of each field in its projection, and its
+    /// first manager (or, from one of its older versions, all of them).
+    pub fn from_former(
+        written: &Value,
+        projection: &BTreeMap<String, String>,
+        managers: &BTreeMap<String, FormerManagers>,
+        ignored: impl Fn(&FieldPath) -> bool,
+    ) -> Self {
+        let schema = Schema::of(written);
+        let view = View::of(written);
+        let positions = Positions::of(&view.object, &schema);
+        let fields = view.fields(&schema).paths().into_iter().map(|path| {
+            let printed = positions.print(&path);
+            let value =
+                projection.get(&printed).map_or(Remembered::Unknown, |text| Remembered::Text(text.clone()));
+            let managers = managers.get(&printed).map(FormerManagers::list).unwrap_or_default();
+            let ignored = ignored(&path);
+            (path, BaselineField { managers, value, ignored })
+        });
+        Self { fields: fields.collect() }
+    }
+
+    /// The stored form, for the key `ownership_baseline_v2`.
+    pub fn to_value(&self) -> Value {
+        let fields = self.fields.iter().map(|(path, field)| Stored {
+            path: path.elements().iter().map(PathElement::to_wire).collect(),
+            managers: field.managers.clone(),
+            value: field.value.clone(),
+            ignored: field.ignored,
+        });
+        serde_json::to_value(fields.collect::<Vec<_>>()).expect("a baseline has only string keys")
+    }
+
+    /// Reads the stored form.
+    pub fn from_value(value: &Value) -> Result<Self, BaselineError> {
+        let stored = Vec::<Stored>::deserialize(value).map_err(|error| BaselineError(error.into()))?;
+        let field = |stored: Stored| {
+            let elements = stored.path.iter().map(|element| PathElement::from_wire(element));
+            let path =
+                elements.collect::<Result<FieldPath, _>>().map_err(|error| BaselineError(error.into()))?;
+            let Stored { managers, value, ignored, .. } = stored;
+            Ok((path, BaselineField { managers, value, ignored }))
+        };
+        Ok(Self { fields: stored.into_iter().map(field).collect::<Result<_, _>>()? })
+    }
+
+    /// What the Go provider stores under `ownership_baseline`: its printed paths with their first manager, less the
+    /// ignored fields.
+    pub fn to_former(&self, written: &Value) -> BTreeMap<String, String> {
+        let positions = Positions::of(written, &Schema::of(written));
+        let kept = self.fields.iter().filter(|(_, field)| !field.ignored);
+        kept.filter_map(|(path, field)| {
+            Some((positions.print(path), field.managers.first()?.as_str().to_owned()))
+        })
+        .collect()
+    }
+
+    pub(crate) fn paths(&self) -> FieldSet {
+        self.fields.keys().cloned().collect()
+    }
+}
+
+/// The managers of a field as former versions stored them.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum FormerManagers {
+    /// The first manager.
+    First(FieldManager),
+    /// All of them.
+    All(Vec<FieldManager>),
+}
+
+impl FormerManagers {
+    fn list(&self) -> Vec<FieldManager> {
+        match self {
+            Self::First(manager) => vec![manager.clone()],
+            Self::All(managers) => managers.clone(),
+        }
+    }
+}
+
+/// For every path of `universe`, in order, who holds it, sorted by name.
+pub(crate) fn holders(managed: &ManagedFields, universe: &FieldSet) -> Vec<Vec<FieldManager>> {
+    let mut holders = vec![Vec::new(); universe.len()];
+    for entry in managed.entries() {
+        for (holders, held) in holders.iter_mut().zip(columns::held(universe, &entry.fields)) {
+            if held && !holders.contains(&entry.manager) {
+                holders.push(entry.manager.clone());
+            }
+        }
+    }
+    holders.iter_mut().for_each(|holders| holders.sort());
+    holders
+}
+
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    path: Vec<String>,
+    managers: Vec<FieldManager>,
+    value: Remembered,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    ignored: bool,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,78 @@
+//! What is kept of an apply, and what can be read from what others kept.
+
+use serde_json::json;
+
+use super::*;
+
+fn body() -> Value {
+    json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": "web", "labels": { "a.b/c": "x" } },
+        "spec": { "replicas": 3, "template": { "spec": { "containers": [{ "name": "web", "image": "web:1" }] } } },
+    })
+}
+
+fn answer() -> Value {
+    let mut answer = body();
+    answer["metadata"]["managedFields"] = json!([{
+        "manager": "k8sconnect", "operation": "Apply", "apiVersion": "apps/v1", "fieldsType": "FieldsV1",
+        "fieldsV1": {
+            "f:metadata": { "f:labels": { "f:a.b/c": {} } },
+            "f:spec": { "f:replicas": {}, "f:template": { "f:spec": { "f:containers": { "k:{\"name\":\"web\"}": {
+                ".": {}, "f:name": {}, "f:image": {} } } } } },
+        },
+    }, {
+        "manager": "argocd", "operation": "Apply", "apiVersion": "apps/v1", "fieldsType": "FieldsV1",
+        "fieldsV1": { "f:spec": { "f:replicas": {} } },
+    }]);
+    answer
+}
+
+fn baseline() -> Baseline {
+    Baseline::record(&answer(), &body(), |path| path.to_string() == "metadata.labels.a.b/c").unwrap()
+}
+
+#[test]
+fn every_written_field_is_kept_with_all_its_holders() {
+    insta::assert_snapshot!(baseline().to_value().to_string(), @r#"
+    [{"ignored":true,"managers":["k8sconnect"],"path":["f:metadata","f:labels","f:a.b/c"],"value":{"value":"x"}},{"managers":["argocd","k8sconnect"],"path":["f:spec","f:replicas"],"value":{"value":3}},{"managers":["k8sconnect"],"path":["f:spec","f:template","f:spec","f:containers","k:{\"name\":\"web\"}","f:image"],"value":{"value":"web:1"}},{"managers":["k8sconnect"],"path":["f:spec","f:template","f:spec","f:containers","k:{\"name\":\"web\"}","f:name"],"value":{"value":"web"}}]
+    "#);
+}
+
+#[test]
+fn what_is_stored_reads_back() {
+    assert_eq!(Baseline::from_value(&baseline().to_value()).unwrap(), baseline());
+    for broken in
+        [json!({}), json!([{ "path": ["x:y"], "managers": [], "value": "absent" }]), json!([{ "path": 1 }])]
+    {
+        let error = Baseline::from_value(&broken).unwrap_err();
+        assert_eq!(error.to_string(), "the stored ownership baseline is malformed");
+    }
+}
+
+#[test]
+fn the_go_provider_finds_its_own_format() {
+    let former = baseline().to_former(&body());
+    let expected = [
+        ("spec.replicas", "argocd"),
+        ("spec.template.spec.containers[0].image", "k8sconnect"),
+        ("spec.template.spec.containers[0].name", "k8sconnect"),
+    ];
+    assert_eq!(former.iter().map(|(path, manager)| (&**path, &**manager)).collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn a_state_of_the_go_provider_becomes_a_baseline() {
+    let projection = [("spec.replicas", "3"), ("spec.template.spec.containers[0].image", "web:1")];
+    let projection = projection.map(|(path, text)| (path.to_owned(), text.to_owned())).into();
+    let managers: BTreeMap<String, FormerManagers> = serde_json::from_value(json!({
+        "spec.replicas": ["k8sconnect", "hpa"], "spec.template.spec.containers[0].image": "k8sconnect",
+    }))
+    .unwrap();
+    let baseline = Baseline::from_former(&body(), &projection, &managers, |_| false);
+    let field = |path: &str| baseline.fields.iter().find(|(key, _)| key.to_string() == path).unwrap().1;
+    assert_eq!(field("spec.replicas").value, Remembered::Text("3".to_owned()));
+    assert_eq!(field("spec.replicas").managers.len(), 2);
+    assert_eq!(field("spec.template.spec.containers[name=web].image").managers.len(), 1);
+    // Its projection lost keys with dots; of those nothing is claimed.
+    assert_eq!(field("metadata.labels.a.b/c").value, Remembered::Unknown);
+}

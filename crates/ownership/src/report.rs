@@ -1,0 +1,210 @@
+//! An analysis in words: one warning a row and object, and notes for those who want to see more.
+
+use std::fmt::Write as _;
+
+use diag::{Code, Diagnostic};
+use serde_json::Value;
+
+use crate::analysis::{Analysis, FieldTransition};
+use crate::codes;
+use crate::manager::FieldManager;
+use crate::row::{Level, Row};
+
+/// How much is said about ownership (`managed_fields_verbosity`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Verbosity {
+    /// Every field, with its values and managers.
+    #[default]
+    Full,
+    /// One line an object.
+    Minimal,
+    /// Nothing.
+    None,
+}
+
+/// How many fields a message lists before it only counts them.
+const MOST_FIELDS: usize = 10;
+const GUIDE: &str = "https://plimsoll.dev/book/ownership.html";
+
+impl Analysis {
+    /// The warnings about the object called `identity` (`Kind ns/name`), in the order drift, taking, overwriting, lost.
+    pub fn warnings(&self, identity: &str, verbosity: Verbosity) -> Vec<Diagnostic> {
+        let kinds = [Kind::Drift, Kind::Taking, Kind::Overwriting, Kind::NotKept];
+        let found = kinds.map(|kind| (kind, self.fields_of(kind)));
+        match verbosity {
+            Verbosity::None => Vec::new(),
+            Verbosity::Full => {
+                let found = found.into_iter().filter(|(_, fields)| !fields.is_empty());
+                found.map(|(kind, fields)| kind.warning(identity, &fields)).collect()
+            }
+            Verbosity::Minimal => summary(identity, &found).into_iter().collect(),
+        }
+    }
+
+    /// What else changes hands: fields taken and released without anybody else at work on them.
+    pub fn notes(&self, identity: &str) -> Vec<Diagnostic> {
+        let noted = self.fields.iter().filter(|field| field.level() == Level::Note);
+        noted.map(|field| note(identity, field)).collect()
+    }
+
+    fn fields_of(&self, kind: Kind) -> Vec<&FieldTransition> {
+        let speaking =
+            self.fields.iter().filter(|field| matches!(field.level(), Level::Warning | Level::NotKept));
+        let mut fields: Vec<_> = speaking.filter(|field| kind.is_of(field.row)).collect();
+        fields.sort_by(|left, right| left.shown.cmp(&right.shown));
+        fields
+    }
+}
+
+/// The kinds of warning: the three of seed 001, and what cannot have been our doing.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Drift,
+    Taking,
+    Overwriting,
+    NotKept,
+}
+
+impl Kind {
+    fn is_of(self, row: Row) -> bool {
+        match self {
+            Self::Drift => row == Row::RevertDrift,
+            Self::Taking => row == Row::TakeFromActive,
+            Self::Overwriting => row == Row::OverwriteConcurrent,
+            Self::NotKept => row.level() == Level::NotKept,
+        }
+    }
+
+    fn code(self) -> Code {
+        match self {
+            Self::Drift => codes::DRIFT,
+            Self::Taking => codes::TAKING,
+            Self::Overwriting => codes::OVERWRITING,
+            Self::NotKept => codes::NOT_KEPT,
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Self::Drift => "Drift Detected - Reverting External Changes",
+            Self::Taking => "Ownership Conflict - Taking Field from Active Controller",
+            Self::Overwriting => "Ownership Conflict - Overwriting Concurrent External Changes",
+            Self::NotKept => "Field Not Kept by the API Server",
+        }
+    }
+
+    fn warning(self, identity: &str, fields: &[&FieldTransition]) -> Diagnostic {
+        let intro = match self {
+            Self::Drift => {
+                "These fields were changed outside of this configuration and will be set back to it:"
+            }
+            Self::Taking => "These fields will be taken from a manager that is changing them:",
+            Self::Overwriting => {
+                "These fields were edited here and changed by somebody else at the same time; this configuration wins:"
+            }
+            Self::NotKept => {
+                "Who holds these fields changes without a reason in this configuration. An admission webhook, a conversion or the API server itself drops or adds them:"
+            }
+        };
+        let mut detail = format!("{intro}\n");
+        for field in fields.iter().take(MOST_FIELDS) {
+            let _infallible = write!(detail, "\n  {}", self.line(field));
+        }
+        if let Some(more) = fields.len().checked_sub(MOST_FIELDS).filter(|more| *more > 0) {
+            let _infallible = write!(detail, "\n  … and {more} more");
+        }
+        match self {
+            Self::Drift | Self::Overwriting => detail.push_str(
+                "\n\nIf the other manager keeps changing them, every plan will show this again.",
+            ),
+            Self::Taking => detail.push_str(
+                "\n\nIf that manager stays active, both will go on setting them, and every plan will show a difference.",
+            ),
+            Self::NotKept => {}
+        }
+        let warning = Diagnostic::warning(self.code(), format!("{} ({identity})", self.title()))
+            .detail(detail)
+            .object(identity)
+            .help(GUIDE);
+        match self {
+            Self::NotKept => warning,
+            _ => warning.hint(ignore_hint(fields)),
+        }
+    }
+
+    fn line(self, field: &FieldTransition) -> String {
+        let FieldTransition { shown, live, planned, .. } = field;
+        match self {
+            Self::NotKept => format!("{shown} ({})", field.row),
+            _ if field.masked => format!("{shown}: the value differs ({})", modifiers(field)),
+            _ => format!(
+                "{shown}: {} → {} ({})",
+                value(live.as_ref()),
+                value(planned.as_ref()),
+                modifiers(field)
+            ),
+        }
+    }
+
+    /// What happens to a field, as one word.
+    fn verb(self) -> &'static str {
+        match self {
+            Self::Drift => "reverted",
+            Self::Taking => "taken",
+            Self::Overwriting => "overwritten",
+            Self::NotKept => "not kept",
+        }
+    }
+}
+
+fn modifiers(field: &FieldTransition) -> String {
+    if field.others.is_empty() {
+        // Whoever removed a field, or wrote it under our name, is not on record.
+        return "modified by: unknown".to_owned();
+    }
+    format!("modified by: {}", names(field))
+}
+
+fn names(field: &FieldTransition) -> String {
+    field.others.iter().map(FieldManager::as_str).collect::<Vec<_>>().join(", ")
+}
+
+fn ignore_hint(fields: &[&FieldTransition]) -> String {
+    let listed = fields.iter().take(MOST_FIELDS).map(|field| format!("{:?}", field.shown));
+    format!("to leave them to the other manager: ignore_fields = [{}]", listed.collect::<Vec<_>>().join(", "))
+}
+
+fn note(identity: &str, field: &FieldTransition) -> Diagnostic {
+    let shown = &field.shown;
+    let summary = match field.row {
+        Row::Take => format!("{shown} will be held from now on"),
+        _ if field.others.is_empty() => format!("{shown} will be released; nobody else holds it"),
+        _ => format!("{shown} will be released to {}", names(field)),
+    };
+    Diagnostic::note(codes::HANDED, summary).object(identity).field(shown)
+}
+
+/// All findings in one line.
+fn summary(identity: &str, found: &[(Kind, Vec<&FieldTransition>); 4]) -> Option<Diagnostic> {
+    let (kind, _) = found.iter().find(|(_, fields)| !fields.is_empty())?;
+    let counts = found.iter().filter(|(_, fields)| !fields.is_empty()).map(|(kind, fields)| {
+        let noun = if fields.len() == 1 { "field" } else { "fields" };
+        format!("{} {noun} {}", fields.len(), kind.verb())
+    });
+    let counts = counts.collect::<Vec<_>>().join(", ");
+    Some(
+        Diagnostic::warning(kind.code(), format!("{} ({identity}): {counts}", kind.title())).object(identity),
+    )
+}
+
+/// Strings quoted, a missing value as `(none)`, everything else as Go prints it.
+fn value(value: Option<&Value>) -> String {
+    match value {
+        None => "(none)".to_owned(),
+        Some(Value::String(text)) => format!("{text:?}"),
+        Some(other) => manifest::display(other),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,195 @@
+//! The texts people read, whole.
+
+use diag::terminal::Renderer;
+use fields::FieldPath;
+use serde_json::json;
+
+use super::*;
+
+fn field(
+    path: &str,
+    row: Row,
+    others: &[&str],
+    live: Option<Value>,
+    planned: Option<Value>,
+) -> FieldTransition {
+    FieldTransition {
+        path: FieldPath::of_fields(path.split('.')),
+        shown: path.to_owned(),
+        row,
+        others: others.iter().map(|name| FieldManager::new(*name)).collect(),
+        settled: live == planned,
+        live,
+        planned,
+        masked: false,
+    }
+}
+
+fn shown(fields: Vec<FieldTransition>, verbosity: Verbosity) -> String {
+    let warnings = Analysis { fields }.warnings("Deployment shop/web", verbosity);
+    warnings.iter().map(|warning| Renderer::plain(100).render(warning)).collect::<Vec<_>>().join("\n")
+}
+
+fn all_kinds() -> Vec<FieldTransition> {
+    vec![
+        field("spec.replicas", Row::RevertDrift, &["hpa", "kubectl"], Some(json!(5)), Some(json!(3))),
+        field("spec.paused", Row::RevertDrift, &[], None, Some(json!(true))),
+        field(
+            "metadata.labels.team",
+            Row::TakeFromActive,
+            &["kubectl-label"],
+            Some(json!("a")),
+            Some(json!("b")),
+        ),
+        field(
+            "spec.minReadySeconds",
+            Row::OverwriteConcurrent,
+            &["kubectl-edit"],
+            Some(json!(7)),
+            Some(json!(9)),
+        ),
+        field("spec.strategy.type", Row::LostUnasked, &[], Some(json!("Recreate")), None),
+        field("spec.revisionHistoryLimit", Row::Hold, &[], Some(json!(1)), Some(json!(1))),
+    ]
+}
+
+#[test]
+fn the_four_kinds_of_warning() {
+    insta::assert_snapshot!(shown(all_kinds(), Verbosity::Full), @r#"
+    warning[ownership-drift]: Drift Detected - Reverting External Changes (Deployment shop/web)
+      object: Deployment shop/web
+
+      These fields were changed outside of this configuration and will be set back to it:
+
+        spec.paused: (none) → true (modified by: unknown)
+        spec.replicas: 5 → 3 (modified by: hpa, kubectl)
+
+      If the other manager keeps changing them, every plan will show this again.
+
+    hint: to leave them to the other manager: ignore_fields = ["spec.paused", "spec.replicas"]
+
+    help: https://plimsoll.dev/book/ownership.html
+
+    warning[ownership-taking]: Ownership Conflict - Taking Field from Active Controller (Deployment
+                               shop/web)
+      object: Deployment shop/web
+
+      These fields will be taken from a manager that is changing them:
+
+        metadata.labels.team: "a" → "b" (modified by: kubectl-label)
+
+      If that manager stays active, both will go on setting them, and every plan will show a difference.
+
+    hint: to leave them to the other manager: ignore_fields = ["metadata.labels.team"]
+
+    help: https://plimsoll.dev/book/ownership.html
+
+    warning[ownership-overwriting]: Ownership Conflict - Overwriting Concurrent External Changes
+                                    (Deployment shop/web)
+      object: Deployment shop/web
+
+      These fields were edited here and changed by somebody else at the same time; this configuration
+      wins:
+
+        spec.minReadySeconds: 7 → 9 (modified by: kubectl-edit)
+
+      If the other manager keeps changing them, every plan will show this again.
+
+    hint: to leave them to the other manager: ignore_fields = ["spec.minReadySeconds"]
+
+    help: https://plimsoll.dev/book/ownership.html
+
+    warning[ownership-not-kept]: Field Not Kept by the API Server (Deployment shop/web)
+      object: Deployment shop/web
+
+      Who holds these fields changes without a reason in this configuration. An admission webhook, a
+      conversion or the API server itself drops or adds them:
+
+        spec.strategy.type (row 8, lost unasked)
+
+    help: https://plimsoll.dev/book/ownership.html
+    "#);
+}
+
+#[test]
+fn minimal_is_one_line_an_object_and_none_is_silent() {
+    insta::assert_snapshot!(shown(all_kinds(), Verbosity::Minimal), @r"
+    warning[ownership-drift]: Drift Detected - Reverting External Changes (Deployment shop/web): 2
+                              fields reverted, 1 field taken, 1 field overwritten, 1 field not kept
+      object: Deployment shop/web
+    ");
+    assert_eq!(shown(all_kinds(), Verbosity::None), "");
+}
+
+#[test]
+fn ten_fields_are_listed_sorted_and_the_rest_counted() {
+    let fields = (0..13).rev().map(|n| {
+        field(&format!("data.key{n:02}"), Row::RevertDrift, &["kubectl"], Some(json!("a")), Some(json!("b")))
+    });
+    insta::assert_snapshot!(shown(fields.collect(), Verbosity::Full), @r#"
+    warning[ownership-drift]: Drift Detected - Reverting External Changes (Deployment shop/web)
+      object: Deployment shop/web
+
+      These fields were changed outside of this configuration and will be set back to it:
+
+        data.key00: "a" → "b" (modified by: kubectl)
+        data.key01: "a" → "b" (modified by: kubectl)
+        data.key02: "a" → "b" (modified by: kubectl)
+        data.key03: "a" → "b" (modified by: kubectl)
+        data.key04: "a" → "b" (modified by: kubectl)
+        data.key05: "a" → "b" (modified by: kubectl)
+        data.key06: "a" → "b" (modified by: kubectl)
+        data.key07: "a" → "b" (modified by: kubectl)
+        data.key08: "a" → "b" (modified by: kubectl)
+        data.key09: "a" → "b" (modified by: kubectl)
+        … and 3 more
+
+      If the other manager keeps changing them, every plan will show this again.
+
+    hint: to leave them to the other manager: ignore_fields = ["data.key00", "data.key01", "data.key02",
+          "data.key03", "data.key04", "data.key05", "data.key06", "data.key07", "data.key08",
+          "data.key09"]
+
+    help: https://plimsoll.dev/book/ownership.html
+    "#);
+}
+
+#[test]
+fn a_masked_field_shows_that_it_differs_and_no_value() {
+    let mut secret =
+        field("data.password", Row::RevertDrift, &["kubectl"], Some(json!("(m1)")), Some(json!("(m2)")));
+    secret.masked = true;
+    insta::assert_snapshot!(shown(vec![secret], Verbosity::Full), @r#"
+    warning[ownership-drift]: Drift Detected - Reverting External Changes (Deployment shop/web)
+      object: Deployment shop/web
+
+      These fields were changed outside of this configuration and will be set back to it:
+
+        data.password: the value differs (modified by: kubectl)
+
+      If the other manager keeps changing them, every plan will show this again.
+
+    hint: to leave them to the other manager: ignore_fields = ["data.password"]
+
+    help: https://plimsoll.dev/book/ownership.html
+    "#);
+}
+
+#[test]
+fn notes_tell_what_changes_hands() {
+    let fields = vec![
+        field("spec.replicas", Row::Take, &[], None, Some(json!(3))),
+        field("spec.paused", Row::Release, &[], Some(json!(true)), Some(json!(true))),
+        field("spec.minReadySeconds", Row::ReleaseToOther, &["hpa"], Some(json!(5)), Some(json!(5))),
+    ];
+    let notes = Analysis { fields }.notes("Deployment shop/web");
+    let summaries: Vec<_> = notes.iter().map(|note| note.summary.as_str()).collect();
+    assert_eq!(
+        summaries,
+        [
+            "spec.replicas will be held from now on",
+            "spec.paused will be released; nobody else holds it",
+            "spec.minReadySeconds will be released to hpa",
+        ]
+    );
+}
