@@ -211,7 +211,7 @@ impl Field<'_> {
 }
 
 fn shape_at<'s>(schema: &'s Schema, path: &FieldPath) -> Shape<'s> {
-    path.elements().iter().fold(schema.root(), |shape, element| shape.step(element))
+    path.elements().iter().fold(schema.root(), Shape::step)
 }
 
 #[cfg(test)]

@@ -160,7 +160,9 @@ pub(crate) fn holders(managed: &ManagedFields, universe: &FieldSet) -> Vec<Vec<F
             }
         }
     }
-    holders.iter_mut().for_each(|holders| holders.sort());
+    for holders in &mut holders {
+        holders.sort();
+    }
     holders
 }
 

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::row::Level::{NotKept, Note, Silent, Warning};
 
 /// A Deployment with these replicas and label, and with managedFields that say who holds which of them.
 fn deployment(replicas: Option<u32>, label: Option<&str>, holders: &[(&str, &[&str])]) -> Value {
@@ -77,8 +78,6 @@ fn every_row_is_reached_by_what_happens_in_a_cluster() {
     let body = |n| written(Some(n), None);
     let (ignored, held) = (applied(3, "spec.replicas"), applied(3, ""));
     let ignore = "spec.replicas";
-    use Level::{NotKept, Note, Silent, Warning};
-
     #[rustfmt::skip]
     let cases = [
         (&ignored, body(3), ignore, theirs(3),  theirs(3),  ( 0, Silent)),
