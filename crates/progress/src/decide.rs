@@ -168,7 +168,10 @@ impl Decision<'_> {
         if let Some(last) = &mut self.status.status.tracker.last_operation {
             last.finished_at = last.finished_at.min(now);
         }
-        self.memory.last_seen = Some(self.memory.last_seen.unwrap_or(now).min(now));
+        let created = self.status.status.created_at.map(|created| created.min(now));
+        self.status.status.created_at = created;
+        // Another leader may have bound the object to a younger resource than the one remembered here.
+        self.memory.last_seen = Some(self.memory.last_seen.unwrap_or(now).min(now)).max(created);
     }
 
     fn conclude(mut self, next: Next) -> Step {

@@ -9,7 +9,7 @@ use super::{Decision, Evidence, Next};
 use crate::codes;
 use crate::mapping::Cause;
 use crate::operation::Phase;
-use crate::schedule::{after, elapsed};
+use crate::schedule::elapsed;
 use crate::service::{Call, Resource};
 use crate::state::Meaning;
 use crate::token::body_hash;
@@ -114,7 +114,7 @@ impl Decision<'_> {
     /// deadline nothing is concluded from their silence.
     fn wait_for_unread_work_request(&mut self) -> Option<Next> {
         let create = self.create_in_flight()?;
-        let id = create.work_request_id.clone()?;
+        let id = self.work_request_to_follow()?;
         if create.raw_status.as_deref() == Some("SUCCEEDED") || self.is_overdue() {
             return None;
         }
@@ -128,12 +128,7 @@ impl Decision<'_> {
         let token = operation.token.clone();
         self.track(operation);
         self.publish_in_flight(None);
-        Next::Call(Call::Create {
-            token,
-            body: self.desired.body.clone(),
-            not_after: after(self.now, self.settings.create_grace / 2),
-            replay: false,
-        })
+        self.send_create(token, false)
     }
 
     /// The time until the grace that began at `since` is over for certain, times being whole seconds.

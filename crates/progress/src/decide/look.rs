@@ -3,17 +3,18 @@
 use std::time::Duration;
 
 use super::{Decision, Evidence, Next};
-use crate::operation::{Phase, Source};
-use crate::schedule::{after, elapsed, poll};
+use crate::operation::{Operation, Phase, Source};
+use crate::schedule::{after, poll};
 use crate::service::{Call, Strategy};
 use crate::token::body_hash;
 use crate::wishes::DeletionPolicy;
 
-/// The provider remembers a retry token for 24 hours; half of that leaves room for clocks that disagree.
-const TOKEN_LIFE: Duration = Duration::from_secs(12 * 3600);
+/// A create is sent within this share of the grace or not at all: what is left of the grace must cover the lag of
+/// listings and the disagreement of clocks, before another leader may conclude that nothing was sent.
+const SENDING_SHARE: u32 = 4;
 
 impl Decision<'_> {
-    pub(super) fn look(&self) -> Next {
+    pub(super) fn look(&mut self) -> Next {
         let desired = self.desired;
         if desired.deleting && !desired.held {
             return Next::Release(Evidence::NotHeld);
@@ -41,7 +42,7 @@ impl Decision<'_> {
     }
 
     /// The work request that the tracker follows. A lifecycle kind may carry an id as a breadcrumb only.
-    fn work_request_to_follow(&self) -> Option<String> {
+    pub(super) fn work_request_to_follow(&self) -> Option<String> {
         let current = self.status.current()?;
         let followed = current.source == Source::WorkRequest
             && matches!(self.desired.kind.strategy, Strategy::WorkRequest(_));
@@ -50,21 +51,36 @@ impl Decision<'_> {
 
     /// Settles a create whose answer never came: the same request again where that is harmless, else a search for
     /// what it may have made. An object that is being deleted makes nothing.
-    fn settle(&self) -> Next {
-        let Some(intent) = self.create_in_flight() else { return self.find() };
-        let started = intent.started_at.unwrap_or(self.now);
-        let same_body = intent.body_hash.as_deref() == Some(body_hash(&self.desired.body).as_str());
-        match &intent.token {
-            Some(token) if same_body && !self.desired.deleting && elapsed(started, self.now) < TOKEN_LIFE => {
-                Next::Call(Call::Create {
-                    token: Some(token.clone()),
-                    body: self.desired.body.clone(),
-                    not_after: after(self.now, self.settings.create_grace / 2),
-                    replay: true,
-                })
+    ///
+    /// Sending again is written down first, too: the grace counts from the last sending, and the store is what
+    /// keeps a pass on an outdated object from sending at all.
+    fn settle(&mut self) -> Next {
+        let same_body = Some(body_hash(&self.desired.body));
+        let may_replay = !self.desired.deleting && !self.is_overdue();
+        let now = self.now;
+        match &mut self.status.status.tracker.current {
+            Some(Operation { token: Some(token), body_hash, started_at, .. })
+                if may_replay && *body_hash == same_body =>
+            {
+                if *started_at == Some(now) {
+                    return Next::Wait(Duration::from_secs(1));
+                }
+                *started_at = Some(now);
+                let token = Some(token.clone());
+                self.send_create(token, true)
             }
             _ => self.find(),
         }
+    }
+
+    /// The call that creates, bounded in time.
+    pub(super) fn send_create(&self, token: Option<String>, replay: bool) -> Next {
+        Next::Call(Call::Create {
+            token,
+            body: self.desired.body.clone(),
+            not_after: after(self.now, self.settings.create_grace / SENDING_SHARE),
+            replay,
+        })
     }
 
     fn look_without_id(&self) -> Next {

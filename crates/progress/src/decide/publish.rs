@@ -64,12 +64,18 @@ impl Decision<'_> {
 
     fn publish_stuck(&mut self, cause: Cause, message: &str) {
         let message = bounded(message);
+        let mut class = cause.class();
         if let Some(current) = &mut self.status.status.tracker.current {
-            current.normalized_class = cause.class();
+            // What is still tracked has not ended: only the provider's word for it ends an operation, and then it is
+            // recorded and no longer tracked.
+            if matches!(class, Class::Failed | Class::Canceled) {
+                class = Class::Unknown;
+            }
+            current.normalized_class = class;
             current.message = Some(message.clone());
         }
         let phase = self.status.current().map(|current| current.phase);
-        self.status.publish_shared(cause.class(), phase, Some(&message), self.now);
+        self.status.publish_shared(class, phase, Some(&message), self.now);
         self.status.publish(Situation::Stuck(cause), &message, self.desired.generation, self.now);
     }
 
