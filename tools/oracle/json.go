@@ -18,13 +18,7 @@ func init() {
 		return fmt.Sprintf("%v", value), nil
 	}))
 	// A text read as Kubernetes reads JSON (integers stay int64) and written again.
-	register("json.compact", withText(func(text string) (any, error) {
-		var value any
-		if err := utiljson.Unmarshal([]byte(text), &value); err != nil {
-			return nil, err
-		}
-		return asString(json.Marshal(value))
-	}))
+	register("json.compact", withText(compact))
 	register("json.indent", withText(func(text string) (any, error) {
 		var value any
 		if err := utiljson.Unmarshal([]byte(text), &value); err != nil {
@@ -32,6 +26,14 @@ func init() {
 		}
 		return asString(json.MarshalIndent(value, "", "  "))
 	}))
+}
+
+func compact(text string) (any, error) {
+	var value any
+	if err := utiljson.Unmarshal([]byte(text), &value); err != nil {
+		return nil, err
+	}
+	return asString(json.Marshal(value))
 }
 
 func withBits(run func(value float64) (any, error)) operation {

@@ -1,5 +1,8 @@
 //! Numbers as Go reads and writes them, since state files, messages and keys were written by Go programs.
 
+use std::fmt::LowerExp;
+use std::str::FromStr;
+
 use serde_json::Number;
 
 use crate::scalar::Scalar;
@@ -9,14 +12,12 @@ use crate::scalar::Scalar;
 /// JSON has no infinity and no NaN, and [`Number`] cannot hold them.
 pub fn json_float(float: f64) -> String {
     let magnitude = float.abs();
-    if magnitude != 0.0 && !(1e-6..1e21).contains(&magnitude) {
-        // The form ES6 has: no zero in front of the exponent.
-        let text = format!("{float:e}");
-        let (mantissa, exponent) = scientific(&text);
-        let sign = if exponent < 0 { '-' } else { '+' };
-        return format!("{mantissa}e{sign}{}", exponent.unsigned_abs());
+    let decimal = Decimal::shortest(float);
+    if magnitude == 0.0 || (1e-6..1e21).contains(&magnitude) {
+        return decimal.positional();
     }
-    format!("{float}")
+    // The form ES6 has: no zero in front of the exponent.
+    decimal.scientific(1)
 }
 
 /// A float64 as Go's `fmt` shows it with `%v`, which is `strconv.FormatFloat(f, 'g', -1, 64)`: `1e+06`, `0.1`, `+Inf`.
@@ -27,7 +28,7 @@ pub fn display_float(float: f64) -> String {
     if float.is_infinite() {
         return if float > 0.0 { "+Inf" } else { "-Inf" }.to_owned();
     }
-    shortest(&format!("{float:e}"), || format!("{float}"))
+    Decimal::shortest(float).general()
 }
 
 /// The text of a number in a message or a projection: integers in full, floats as [`display_float`] has them.
@@ -67,25 +68,68 @@ pub(crate) fn key_text(float: f64) -> String {
     if float.is_infinite() {
         return if float > 0.0 { ".inf" } else { "-.inf" }.to_owned();
     }
-    shortest(&format!("{float:e}"), || format!("{float}"))
+    Decimal::shortest(float).general()
 }
 
-/// Go's `'g'` with the fewest digits that identify the number.
-fn shortest(scientific_form: &str, decimal: impl FnOnce() -> String) -> String {
-    // strconv decides as if six digits had been asked for.
-    const WITHOUT_EXPONENT: std::ops::Range<i32> = -4..6;
-    let (mantissa, exponent) = scientific(scientific_form);
-    if WITHOUT_EXPONENT.contains(&exponent) {
-        return decimal();
+/// A finite number as the fewest decimal digits that identify it.
+struct Decimal {
+    negative: bool,
+    /// Without a point; at least one.
+    digits: String,
+    /// The power of ten of the first digit.
+    exponent: i32,
+}
+
+impl Decimal {
+    /// Of two equally short and equally close texts Go takes the one with the even digit, Rust the larger one.
+    fn shortest<F: Copy + PartialEq + FromStr + LowerExp>(float: F) -> Self {
+        let shortest = Self::parse(&format!("{float:e}"));
+        let precision = shortest.digits.len() - 1;
+        let text = format!("{float:.precision$e}");
+        if text.parse().is_ok_and(|read: F| read == float) { Self::parse(&text) } else { shortest }
     }
-    let sign = if exponent < 0 { '-' } else { '+' };
-    format!("{mantissa}e{sign}{:02}", exponent.unsigned_abs())
-}
 
-/// Splits Rust's `{:e}` form.
-fn scientific(text: &str) -> (&str, i32) {
-    let (mantissa, exponent) = text.split_once('e').expect("Rust writes an exponent with {:e}");
-    (mantissa, exponent.parse().expect("Rust writes the exponent as an integer"))
+    /// Parses Rust's `{:e}` form.
+    fn parse(text: &str) -> Self {
+        let (mantissa, exponent) = text.split_once('e').expect("Rust writes an exponent with {:e}");
+        let (negative, mantissa) = mantissa.strip_prefix('-').map_or((false, mantissa), |rest| (true, rest));
+        Self {
+            negative,
+            digits: mantissa.replace('.', ""),
+            exponent: exponent.parse().expect("Rust writes the exponent as an integer"),
+        }
+    }
+
+    /// Go's `'g'`, which decides as if six digits had been asked for.
+    fn general(&self) -> String {
+        if (-4..6).contains(&self.exponent) { self.positional() } else { self.scientific(2) }
+    }
+
+    /// With an exponent of at least `width` digits.
+    fn scientific(&self, width: usize) -> String {
+        let (first, rest) = self.digits.split_at(1);
+        let point = if rest.is_empty() { "" } else { "." };
+        let sign = if self.exponent < 0 { '-' } else { '+' };
+        format!("{}{first}{point}{rest}e{sign}{:0width$}", self.sign(), self.exponent.unsigned_abs())
+    }
+
+    /// Without an exponent.
+    fn positional(&self) -> String {
+        let Ok(exponent) = usize::try_from(self.exponent) else {
+            let zeros = "0".repeat(self.exponent.unsigned_abs() as usize - 1);
+            return format!("{}0.{zeros}{}", self.sign(), self.digits);
+        };
+        let whole = exponent + 1;
+        if self.digits.len() <= whole {
+            return format!("{}{}{}", self.sign(), self.digits, "0".repeat(whole - self.digits.len()));
+        }
+        let (whole, fraction) = self.digits.split_at(whole);
+        format!("{}{whole}.{fraction}", self.sign())
+    }
+
+    fn sign(&self) -> &'static str {
+        if self.negative { "-" } else { "" }
+    }
 }
 
 /// An integer as `strconv.ParseInt` and then `ParseUint` read it in base 0.

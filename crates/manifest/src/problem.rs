@@ -44,6 +44,16 @@ pub(crate) fn syntax(source: &Source, part: Span, error: &ScanError, last_end: u
     }
 }
 
+/// The value of a document is complete, but something that is neither a comment nor a new document follows.
+pub(crate) fn trailing_content(source: &Source, end: usize, part: Span) -> Diagnostic {
+    let rest = &source.text()[end..part.end];
+    let skipped = rest.find(|c: char| !c.is_whitespace()).unwrap_or_default();
+    Diagnostic::error(codes::SYNTAX, "the document goes on after its value")
+        .at(source, character_at(source, end + skipped), "this does not belong to anything before it")
+        .detail("A document is one mapping, one list or one scalar; a line that begins with `---` begins the next.")
+        .hint("Check the indentation and the colons of the lines before, or separate the documents by `---`.")
+}
+
 /// Where the parser stopped: one character, or nothing at the end of the text.
 pub(crate) fn place(source: &Source, part: Span, error: &ScanError) -> Span {
     let at = part.start + error.marker().byte_offset().unwrap_or_default();

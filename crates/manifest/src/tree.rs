@@ -1,5 +1,6 @@
 //! The nodes of one document in the order they were written, kept flat: what values are made of and where each stands.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use diag::{Diagnostic, Source, Span};
@@ -114,16 +115,20 @@ pub(crate) fn read<'t>(source: &'t Source, part: Span, limits: &Limits) -> Vec<R
     let text = &source.text()[part.start..part.end];
     let mut documents = Vec::new();
     let mut builder = Builder::new(source, part.start, limits);
+    // Where the document before the current one ended without a `...`.
+    let mut unmarked_end = None;
     for event in Parser::new_from_str_with_options(text, parser_options(limits)) {
         let outcome = match event {
             Ok((Event::StreamStart | Event::StreamEnd, _)) => Ok(()),
             Ok((Event::DocumentStart(..), span)) => {
                 builder = Builder::new(source, part.start, limits);
                 builder.read.span = builder.place(span);
-                Ok(())
+                unmarked_end.map_or(Ok(()), |end| Err(Box::new(problem::trailing_content(source, end, part))))
             }
             Ok((Event::DocumentEnd, span)) => {
-                builder.read.span.end = builder.place(span).end;
+                let place = builder.place(span);
+                builder.read.span.end = place.end;
+                unmarked_end = (place.start == place.end).then_some(builder.last_end);
                 documents.push(std::mem::take(&mut builder.read));
                 Ok(())
             }
@@ -196,6 +201,8 @@ impl<'t, 'l> Builder<'t, 'l> {
                 let plain = style == ScalarStyle::Plain;
                 // The parser writes `~` for a value that is not there; the rules speak of the empty text.
                 let text = if plain && place.start == place.end { "".into() } else { text };
+                let text =
+                    if self.ends_without_break(place, style, &text) { without_break(text) } else { text };
                 let tag = tag.map_or(Tag::Absent, |tag| Tag::of(tag.handle(), tag.suffix()));
                 self.push_scalar(self.trimmed(place, style), Written { text, plain, tag }, anchor)
             }
@@ -219,9 +226,27 @@ impl<'t, 'l> Builder<'t, 'l> {
         }
     }
 
+    /// Whether this is a block scalar whose last line break is not in the text, but made up at its end.
+    ///
+    /// The parser takes the end of the text for a line break, go-yaml does not: in a text that was trimmed, the last
+    /// value has no line break at its end, whatever its header says.
+    fn ends_without_break(&self, place: Span, style: ScalarStyle, value: &str) -> bool {
+        let text = self.source.text();
+        if !is_block(style) || place.end != text.len() || text.ends_with(['\n', '\r']) {
+            return false;
+        }
+        if value.bytes().all(|byte| byte == b'\n') {
+            // Without content the span begins at the header, whose own line break does not count.
+            return value.len() >= text[place.start..].matches('\n').count();
+        }
+        // The span begins where the indentation ends, and a last line of mere indentation is no part of the value.
+        let line_start = |at: usize| text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+        text.len() - line_start(text.len()) > place.start - line_start(place.start)
+    }
+
     /// A block scalar reaches up to the next node; the line breaks at its end are nothing to point at.
     fn trimmed(&self, place: Span, style: ScalarStyle) -> Span {
-        if !matches!(style, ScalarStyle::Literal | ScalarStyle::Folded) {
+        if !is_block(style) {
             return place;
         }
         let text = &self.source.text()[place.start..place.end];
@@ -271,6 +296,17 @@ impl<'t, 'l> Builder<'t, 'l> {
             self.anchors.insert(anchor, id);
         }
         Ok(id)
+    }
+}
+
+fn is_block(style: ScalarStyle) -> bool {
+    matches!(style, ScalarStyle::Literal | ScalarStyle::Folded)
+}
+
+fn without_break(text: Cow<'_, str>) -> Cow<'_, str> {
+    match text.strip_suffix('\n') {
+        Some(stripped) => stripped.to_owned().into(),
+        None => text,
     }
 }
 

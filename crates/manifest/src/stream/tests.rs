@@ -46,6 +46,20 @@ fn yaml_and_json_become_the_same_values() {
 }
 
 #[test]
+fn a_block_scalar_that_the_text_ends_in_has_no_line_break() {
+    let check = |text, expected: &str| assert_eq!(value(text), json!({"a": expected}), "{text:?}");
+    check("a: |\n  b", "b");
+    check("a: |+\n  b", "b");
+    check("a: >\n  b\n  c", "b c");
+    check("a: |\n  b\n", "b\n");
+    check("a: |\n  b\n  ", "b\n");
+    check("a: |-\n  b\n", "b");
+    check("a: |+\n  ", "");
+    check("a: |+\n\n  ", "\n");
+    check("a: |2\n   ", " ");
+}
+
+#[test]
 fn json_escapes_and_large_numbers_are_read() {
     assert_eq!(
         value(
