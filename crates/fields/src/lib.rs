@@ -5,6 +5,7 @@
 
 pub mod codes;
 mod diff;
+mod flat;
 mod ignore;
 mod items;
 pub mod jsonpath;
@@ -25,6 +26,7 @@ mod arbitrary;
 
 pub use codes::CODES;
 pub use diff::{Change, diff, equal};
+pub use flat::{flat_managers, flat_text, flat_values};
 pub use ignore::{INTERNAL_ANNOTATIONS, IgnoreFields, Ignored};
 pub use lookup::value_at;
 pub use path::{ElementError, FieldPath, ListKey, PathElement, SetValue};

@@ -17,7 +17,7 @@ pub(super) fn write_value(text: &mut String, value: &Value) {
             let number = manifest::json_number(number);
             match number.split_once("e-").filter(|(_, exponent)| exponent.len() == 1) {
                 Some((mantissa, exponent)) => {
-                    write!(text, "{mantissa}e-0{exponent}").expect("a String takes everything")
+                    write!(text, "{mantissa}e-0{exponent}").expect("a String takes everything");
                 }
                 None => text.push_str(&number),
             }
