@@ -1,0 +1,178 @@
+//! A circuit breaker on watch events: an XR that is told of changes all the time is told of some of them only.
+//!
+//! The numbers are the reference's. What is new is that nothing is lost for good: when the breaker closes after having
+//! held events back, the XR is owed one more pass.
+
+use std::collections::BTreeMap;
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::condition::{Condition, RESPONSIVE};
+use crate::run::ConditionStatus;
+
+/// How much is too much.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// Tokens at most; an update takes two, so half as many updates pass at once.
+    pub burst: f64,
+    /// Tokens that come back each second.
+    pub refill_per_second: f64,
+    /// How long the breaker stays open.
+    pub cooldown: Duration,
+    /// How often an event passes while it is open.
+    pub probe_every: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            burst: 100.0,
+            refill_per_second: 1.0,
+            cooldown: Duration::from_secs(300),
+            probe_every: Duration::from_secs(30),
+        }
+    }
+}
+
+/// What a watch tells of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// An object was created, or is seen for the first time.
+    Created,
+    /// An object changed.
+    Updated,
+    /// An object is being deleted or is gone: always passes, or a finalizer would wait for ever.
+    Deleted,
+}
+
+/// The breaker of one XR.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Breaker {
+    limits: Limits,
+    tokens: f64,
+    refilled: Timestamp,
+    /// The last sources, newest last.
+    recent: VecDeque<String>,
+    open: Option<Open>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Open {
+    since: Timestamp,
+    last_passed: Timestamp,
+    source: String,
+    held_back: bool,
+}
+
+const REMEMBERED_SOURCES: usize = 16;
+
+impl Breaker {
+    /// A breaker with all its tokens.
+    pub fn new(limits: Limits, now: Timestamp) -> Self {
+        Self { limits, tokens: limits.burst, refilled: now, recent: VecDeque::new(), open: None }
+    }
+
+    /// Whether an event from `source`, such as `ConfigMap shop/web`, passes.
+    pub fn passes(&mut self, source: &str, change: Change, now: Timestamp) -> bool {
+        let cost = match change {
+            Change::Deleted => return true,
+            Change::Created => 1,
+            // The reference's handler is called with the object as it was and as it is.
+            Change::Updated => 2,
+        };
+        self.refill(now);
+        for _ in 0..cost {
+            self.remember(source);
+        }
+        if let Some(open) = &mut self.open {
+            if now < after(open.since, self.limits.cooldown) {
+                let probe = now > after(open.last_passed, self.limits.probe_every);
+                if probe {
+                    open.last_passed = now;
+                } else {
+                    open.held_back = true;
+                }
+                return probe;
+            }
+            self.close();
+            self.remember(source);
+        }
+        for _ in 0..cost {
+            if self.tokens >= 1.0 {
+                self.tokens -= 1.0;
+            } else if self.open.is_none() {
+                let source = self.loudest();
+                self.open = Some(Open { since: now, last_passed: now, source, held_back: false });
+            }
+        }
+        // The event that opens the breaker still passes.
+        true
+    }
+
+    /// Closes the breaker if its time has come; whether it held something back, so that a pass is owed.
+    pub fn tick(&mut self, now: Timestamp) -> bool {
+        match &self.open {
+            Some(open) if now >= after(open.since, self.limits.cooldown) => {
+                let owed = open.held_back;
+                self.close();
+                owed
+            }
+            _ => false,
+        }
+    }
+
+    /// When [`tick`](Self::tick) has something to do.
+    pub fn closes_at(&self) -> Option<Timestamp> {
+        self.open.as_ref().map(|open| after(open.since, self.limits.cooldown))
+    }
+
+    /// The XR's `Responsive` condition.
+    pub fn condition(&self, now: Timestamp) -> Condition {
+        match &self.open {
+            None => Condition::new(RESPONSIVE, ConditionStatus::True, "WatchCircuitClosed", now),
+            Some(open) => Condition::new(RESPONSIVE, ConditionStatus::False, "WatchCircuitOpen", now)
+                .message(format!(
+                    "Too many watch events from {}. Allowing events periodically.",
+                    open.source
+                )),
+        }
+    }
+
+    fn refill(&mut self, now: Timestamp) {
+        let elapsed = now.duration_since(self.refilled).as_secs_f64().max(0.0);
+        self.tokens = (self.tokens + elapsed * self.limits.refill_per_second).min(self.limits.burst);
+        self.refilled = self.refilled.max(now);
+    }
+
+    fn close(&mut self) {
+        self.open = None;
+        self.recent.clear();
+    }
+
+    fn remember(&mut self, source: &str) {
+        if self.recent.len() == REMEMBERED_SOURCES {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(source.to_owned());
+    }
+
+    /// The source of most of the last events; of equals, the first by name.
+    fn loudest(&self) -> String {
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for source in &self.recent {
+            *counts.entry(source).or_default() += 1;
+        }
+        let loudest = counts.into_iter().rev().max_by_key(|(_, count)| *count);
+        loudest.map(|(source, _)| source.to_owned()).unwrap_or_default()
+    }
+}
+
+fn after(time: Timestamp, duration: Duration) -> Timestamp {
+    let duration = SignedDuration::try_from(duration).unwrap_or(SignedDuration::MAX);
+    time.checked_add(duration).unwrap_or(Timestamp::MAX)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,120 @@
+//! Connection details of legacy XRs: which are published, in which Secret, and how a claim gets its copy.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use crate::object;
+use crate::run::{Object, SecretData};
+
+/// The type of Secrets that hold connection details.
+pub const SECRET_TYPE: &str = "connection.crossplane.io/v1alpha1";
+
+/// Why a Secret is left alone.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConnectionError {
+    /// It was made by someone for something else.
+    #[error("refusing to modify uncontrolled secret of type {0:?}")]
+    Uncontrolled(
+        /// The type it has.
+        String,
+    ),
+    /// It belongs to someone else.
+    #[error("existing secret is not controlled by UID {0:?}")]
+    ControlledByOther(
+        /// Whose it would have to be.
+        String,
+    ),
+    /// The XR does not own the Secret it names, so its claim must not get to see it.
+    #[error("cannot establish control of existing connection secret")]
+    NotTheComposites,
+}
+
+/// The details an XRD lets out: those it lists, or all if it lists none.
+pub fn filter(details: &SecretData, keys: &[String]) -> SecretData {
+    let kept = details.iter().filter(|(key, _)| keys.is_empty() || keys.contains(key));
+    kept.map(|(key, value)| (key.clone(), value.clone())).collect()
+}
+
+/// The Secret to be written for `owner`, or none if `existing` has it all.
+///
+/// Details are added, never removed: a function that forgets one for a moment must not cut off who uses it.
+pub fn publish(
+    owner: &Object,
+    (namespace, name): (&str, &str),
+    details: &SecretData,
+    existing: Option<&Object>,
+) -> Result<Option<Object>, ConnectionError> {
+    let mut wanted = SecretData::default();
+    if let Some(existing) = existing {
+        check_control(existing, owner)?;
+        wanted = data(existing);
+    }
+    for (key, value) in details.iter() {
+        wanted.insert(key.clone(), value.clone());
+    }
+    let complete = existing.is_some_and(|existing| data(existing) == wanted);
+    Ok((!complete).then(|| secret(owner, namespace, name, &wanted)))
+}
+
+/// The claim's copy of its XR's Secret, or none if `existing` is one.
+pub fn propagate(
+    claim: &Object,
+    name: &str,
+    xr: &Object,
+    source: &Object,
+    existing: Option<&Object>,
+) -> Result<Option<Object>, ConnectionError> {
+    // Whoever may write an XR must not read any Secret through us.
+    if object::controller(source).map(|controller| controller.uid).as_deref() != object::uid(xr) {
+        return Err(ConnectionError::NotTheComposites);
+    }
+    if let Some(existing) = existing {
+        check_control(existing, claim)?;
+        if data(existing) == data(source) {
+            return Ok(None);
+        }
+    }
+    let namespace = object::namespace(claim).unwrap_or_default();
+    Ok(Some(secret(claim, namespace, name, &data(source))))
+}
+
+/// The data of a Secret object; a value that is no base64 is left out.
+pub fn data(secret: &Object) -> SecretData {
+    let entries = secret.get("data").and_then(Value::as_object);
+    let decode =
+        |(key, value): (&String, &Value)| Some((key.clone(), STANDARD.decode(value.as_str()?).ok()?));
+    entries.into_iter().flatten().filter_map(decode).collect()
+}
+
+fn check_control(existing: &Object, owner: &Object) -> Result<(), ConnectionError> {
+    let uid = object::uid(owner).unwrap_or_default();
+    match object::controller(existing) {
+        Some(controller) if controller.uid != uid => Err(ConnectionError::ControlledByOther(uid.to_owned())),
+        Some(_) => Ok(()),
+        None => match existing.get("type").and_then(Value::as_str).unwrap_or_default() {
+            SECRET_TYPE => Ok(()),
+            other => Err(ConnectionError::Uncontrolled(other.to_owned())),
+        },
+    }
+}
+
+fn secret(owner: &Object, namespace: &str, name: &str, data: &SecretData) -> Object {
+    let encoded: Object =
+        data.iter().map(|(key, value)| (key.clone(), STANDARD.encode(value).into())).collect();
+    let secret = json!({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {
+            "namespace": namespace,
+            "name": name,
+            "ownerReferences": [object::controller_reference(owner)],
+        },
+        "type": SECRET_TYPE,
+        "data": encoded,
+    });
+    secret.as_object().cloned().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

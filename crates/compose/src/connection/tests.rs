@@ -1,0 +1,81 @@
+use super::*;
+use crate::object::object;
+
+fn details(pairs: &[(&str, &str)]) -> SecretData {
+    pairs.iter().map(|(key, value)| ((*key).to_owned(), value.as_bytes().to_vec())).collect()
+}
+
+fn owner(kind: &str, uid: &str) -> Object {
+    object(
+        json!({"apiVersion": "example.org/v1", "kind": kind, "metadata": {"name": "o", "namespace": "ns", "uid": uid}}),
+    )
+}
+
+fn existing(controller: Option<&str>, kind: &str, pairs: &[(&str, &str)]) -> Object {
+    let data: Object =
+        pairs.iter().map(|(key, value)| ((*key).to_owned(), STANDARD.encode(value).into())).collect();
+    let owners: Vec<Value> = controller.iter().map(|uid| json!({"uid": uid, "controller": true})).collect();
+    object(json!({"type": kind, "data": data, "metadata": {"ownerReferences": owners}}))
+}
+
+#[test]
+fn an_xrd_says_which_details_get_out() {
+    let all = details(&[("user", "u"), ("password", "p")]);
+    assert_eq!(filter(&all, &[]), all);
+    assert_eq!(filter(&all, &["user".to_owned(), "missing".to_owned()]), details(&[("user", "u")]));
+}
+
+#[test]
+fn details_are_published_once_and_added_to() {
+    let xr = owner("XR", "xr");
+    let publish = |pairs: &[(&str, &str)], existing: Option<&Object>| {
+        publish(&xr, ("ns", "secret"), &details(pairs), existing)
+            .map(|secret| secret.map(|secret| data(&secret)))
+    };
+    let ours = existing(Some("xr"), SECRET_TYPE, &[("a", "1"), ("old", "kept")]);
+    assert_eq!(publish(&[("a", "1")], None), Ok(Some(details(&[("a", "1")]))));
+    // The reference writes here at every pass, because the two differ in `old`.
+    assert_eq!(publish(&[("a", "1")], Some(&ours)), Ok(None));
+    assert_eq!(publish(&[("a", "2")], Some(&ours)), Ok(Some(details(&[("a", "2"), ("old", "kept")]))));
+    let free = existing(None, SECRET_TYPE, &[]);
+    assert_eq!(publish(&[("a", "1")], Some(&free)), Ok(Some(details(&[("a", "1")]))));
+    assert_eq!(
+        publish(&[], Some(&existing(None, "Opaque", &[]))).unwrap_err().to_string(),
+        "refusing to modify uncontrolled secret of type \"Opaque\""
+    );
+    assert_eq!(
+        publish(&[], Some(&existing(Some("other"), SECRET_TYPE, &[]))).unwrap_err().to_string(),
+        "existing secret is not controlled by UID \"xr\""
+    );
+}
+
+#[test]
+fn the_secret_is_the_owners() {
+    let secret =
+        publish(&owner("XR", "xr"), ("n", "s"), &details(&[("a", "secret\n")]), None).unwrap().unwrap();
+    let expected = json!({
+        "apiVersion": "v1", "kind": "Secret", "type": "connection.crossplane.io/v1alpha1", "data": {"a": "c2VjcmV0Cg=="},
+        "metadata": {"namespace": "n", "name": "s", "ownerReferences": [{
+            "apiVersion": "example.org/v1", "kind": "XR", "name": "o", "uid": "xr",
+            "controller": true, "blockOwnerDeletion": true,
+        }]},
+    });
+    assert_eq!(Value::Object(secret), expected);
+}
+
+#[test]
+fn a_claim_gets_a_copy_of_what_its_xr_owns() {
+    let (claim, xr) = (owner("Claim", "claim"), owner("XR", "xr"));
+    let source = existing(Some("xr"), SECRET_TYPE, &[("a", "1")]);
+    let copy = propagate(&claim, "mine", &xr, &source, None).unwrap().unwrap();
+    assert_eq!((data(&copy), object::namespace(&copy)), (details(&[("a", "1")]), Some("ns")));
+    let current = existing(Some("claim"), SECRET_TYPE, &[("a", "1")]);
+    assert_eq!(propagate(&claim, "mine", &xr, &source, Some(&current)), Ok(None));
+    // What the XR no longer has leaves the copy.
+    let stale = existing(Some("claim"), SECRET_TYPE, &[("a", "1"), ("b", "2")]);
+    let copy = propagate(&claim, "mine", &xr, &source, Some(&stale)).unwrap().unwrap();
+    assert_eq!(data(&copy), details(&[("a", "1")]));
+    for foreign in [existing(None, SECRET_TYPE, &[]), existing(Some("other"), SECRET_TYPE, &[])] {
+        assert_eq!(propagate(&claim, "mine", &xr, &foreign, None), Err(ConnectionError::NotTheComposites));
+    }
+}

@@ -1,0 +1,130 @@
+//! No write without a change: whether an apply can be left out because it would change nothing.
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::run::Object;
+
+/// What is remembered of an apply: what was asked for and what came back, as hashes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Applied {
+    intent: Hash,
+    answer: Hash,
+}
+
+type Hash = [u8; 32];
+
+impl Applied {
+    /// Remembers that `intent` was applied and the API server answered with `answer`.
+    pub fn new(intent: &Object, answer: &Object) -> Self {
+        Self { intent: hash(&Value::Object(intent.clone())), answer: projected_hash(answer, intent) }
+    }
+
+    /// Whether applying `intent` again would change nothing: it asks for the same, and what it asks for stands in `live`
+    /// as it stood in the answer.
+    pub fn still_holds(&self, intent: &Object, live: &Object) -> bool {
+        self.intent == hash(&Value::Object(intent.clone())) && self.answer == projected_hash(live, intent)
+    }
+}
+
+/// Whether `intent` has to be applied, given what is remembered and what there is.
+pub fn is_apply_owed(intent: &Object, last: Option<&Applied>, live: Option<&Object>) -> bool {
+    match (last, live) {
+        (Some(last), Some(live)) => !last.still_holds(intent, live),
+        _ => true,
+    }
+}
+
+fn projected_hash(object: &Object, intent: &Object) -> Hash {
+    hash(&Value::Object(project(object, intent)))
+}
+
+/// The part of `object` that `intent` speaks about.
+///
+/// Lists others may add to are matched by their key; every other list counts as a whole, since without its schema nobody
+/// can say which of its elements are ours. A change by another in such a list costs one apply, not a loop.
+fn project(object: &Object, intent: &Object) -> Object {
+    let pick = |(key, wanted): (&String, &Value)| {
+        let found = object.get(key)?;
+        let picked = match (found, wanted) {
+            (Value::Object(found), Value::Object(wanted)) => project(found, wanted).into(),
+            (Value::Array(found), Value::Array(wanted)) => match merge_key(key) {
+                Some(merge_key) => project_list(found, wanted, merge_key),
+                None => found.clone().into(),
+            },
+            _ => found.clone(),
+        };
+        Some((key.clone(), picked))
+    };
+    intent.iter().filter_map(pick).collect()
+}
+
+/// The keys of lists in any object's metadata or status that more than one manager writes to.
+fn merge_key(list: &str) -> Option<&'static str> {
+    match list {
+        "conditions" | "conditionTypes" => Some("type"),
+        "ownerReferences" => Some("uid"),
+        _ => None,
+    }
+}
+
+fn project_list(found: &[Value], wanted: &[Value], key: &str) -> Value {
+    let pick = |wanted: &Value| {
+        let found = found.iter().find(|found| found.get(key) == wanted.get(key))?;
+        match (found, wanted) {
+            (Value::Object(found), Value::Object(wanted)) => Some(project(found, wanted).into()),
+            _ => Some(found.clone()),
+        }
+    };
+    wanted.iter().filter_map(pick).collect()
+}
+
+/// A hash of JSON that does not depend on the order of keys, nor on whether a whole number is written as a float.
+pub(crate) fn hash(value: &Value) -> Hash {
+    let mut sha = Sha256::new();
+    feed(&mut sha, value);
+    sha.finalize().into()
+}
+
+fn feed(sha: &mut Sha256, value: &Value) {
+    match value {
+        Value::Null => sha.update(b"n"),
+        Value::Bool(value) => sha.update(if *value { b"t" } else { b"f" }),
+        Value::Number(number) => {
+            // A number that went through a function was a double on the wire: 3.0 is 3, as far as doubles are exact.
+            let double = number.as_f64().filter(|double| double.abs() < 9_007_199_254_740_992.0);
+            match double {
+                Some(double) => {
+                    sha.update(b"d");
+                    sha.update(double.to_bits().to_le_bytes());
+                }
+                None => feed_text(sha, b"i", &number.to_string()),
+            }
+        }
+        Value::String(text) => feed_text(sha, b"s", text),
+        Value::Array(list) => {
+            sha.update(b"[");
+            for value in list {
+                feed(sha, value);
+            }
+            sha.update(b"]");
+        }
+        Value::Object(object) => {
+            sha.update(b"{");
+            for (key, value) in object {
+                feed_text(sha, b"k", key);
+                feed(sha, value);
+            }
+            sha.update(b"}");
+        }
+    }
+}
+
+fn feed_text(sha: &mut Sha256, tag: &[u8], text: &str) {
+    sha.update(tag);
+    sha.update((text.len() as u64).to_le_bytes());
+    sha.update(text.as_bytes());
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,106 @@
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::object::object;
+
+fn check(name: &str, live: Value, owed: bool) {
+    let intent = object(json!({
+        "metadata": {"name": "a", "ownerReferences": [{"uid": "xr", "controller": true}]},
+        "spec": {"replicas": 3, "ports": [{"port": 80}]},
+    }));
+    let answer = object(json!({
+        "metadata": {"name": "a", "resourceVersion": "1", "ownerReferences": [{"uid": "xr", "controller": true}]},
+        "spec": {"replicas": 3, "ports": [{"port": 80, "protocol": "TCP"}], "defaulted": true},
+        "status": {"ready": 0},
+    }));
+    let applied = Applied::new(&intent, &answer);
+    assert_eq!(is_apply_owed(&intent, Some(&applied), Some(&object(live))), owed, "{name}");
+}
+
+fn live(change: impl Fn(&mut Value)) -> Value {
+    let mut live = json!({
+        "metadata": {"name": "a", "resourceVersion": "9", "ownerReferences": [{"uid": "xr", "controller": true}]},
+        "spec": {"replicas": 3, "ports": [{"port": 80, "protocol": "TCP"}], "defaulted": false},
+        "status": {"ready": 3},
+    });
+    change(&mut live);
+    live
+}
+
+#[test]
+fn an_apply_is_left_out_when_it_would_change_nothing() {
+    check("nothing of ours changed", live(|_| {}), false);
+    check(
+        "another owner joined",
+        live(|live| live["metadata"]["ownerReferences"].as_array_mut().unwrap().push(json!({"uid": "u"}))),
+        false,
+    );
+    check("a whole number came back as a float", live(|live| live["spec"]["replicas"] = json!(3.0)), false);
+    check("a value changed", live(|live| live["spec"]["replicas"] = json!(1)), true);
+    check(
+        "a value vanished",
+        live(|live| drop(live["spec"].as_object_mut().unwrap().remove("replicas"))),
+        true,
+    );
+    check("a list changed", live(|live| live["spec"]["ports"][0]["protocol"] = json!("UDP")), true);
+    check("our owner reference vanished", live(|live| live["metadata"]["ownerReferences"] = json!([])), true);
+}
+
+#[test]
+fn without_memory_or_object_an_apply_is_owed() {
+    let intent = object(json!({"a": 1}));
+    let applied = Applied::new(&intent, &intent);
+    assert!(is_apply_owed(&intent, None, Some(&intent)));
+    assert!(is_apply_owed(&intent, Some(&applied), None));
+    assert!(is_apply_owed(&object(json!({"a": 2})), Some(&applied), Some(&intent)));
+    // A field we no longer ask for has to be released, though it stands as it stood.
+    assert!(is_apply_owed(&object(json!({})), Some(&applied), Some(&intent)));
+}
+
+#[test]
+fn conditions_of_others_are_no_reason_to_write() {
+    let condition = |kind: &str, status: &str| json!({"type": kind, "status": status});
+    let status = |conditions: Value| object(json!({"status": {"conditions": conditions}}));
+    let intent = status(json!([condition("Ready", "True")]));
+    let applied = Applied::new(&intent, &intent);
+    assert!(
+        applied
+            .still_holds(&intent, &status(json!([condition("Theirs", "False"), condition("Ready", "True")])))
+    );
+    assert!(!applied.still_holds(&intent, &status(json!([condition("Ready", "False")]))));
+}
+
+fn any_value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        (-5_i64..5).prop_map(Value::from),
+        "[a-c]{0,2}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(3, 24, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
+            prop::collection::btree_map("a|b|conditions|type", inner, 0..4)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
+        ]
+    })
+}
+
+fn any_object() -> impl Strategy<Value = Object> {
+    any_value().prop_map(|value| object(json!({"spec": value.clone(), "conditions": value})))
+}
+
+proptest! {
+    #[test]
+    fn a_second_pass_with_the_same_inputs_owes_no_write(intent in any_object(), answer in any_object()) {
+        let applied = Applied::new(&intent, &answer);
+        prop_assert!(!is_apply_owed(&intent, Some(&applied), Some(&answer)));
+    }
+
+    #[test]
+    fn another_intent_is_always_applied(a in any_object(), b in any_object()) {
+        let applied = Applied::new(&a, &a);
+        prop_assert_eq!(is_apply_owed(&b, Some(&applied), Some(&a)), a != b);
+    }
+}

@@ -1,0 +1,138 @@
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::object::object;
+
+fn fingerprint(n: u8) -> Fingerprint {
+    Fingerprint([n; 32])
+}
+
+#[test]
+fn only_content_counts_as_a_change() {
+    let base = json!({
+        "metadata": {"name": "x", "resourceVersion": "1", "generation": 1, "managedFields": [1]},
+        "spec": {"size": 1},
+        "status": {"conditions": [{"type": "Ready", "status": "False"}], "field": 1},
+    });
+    let child = object(json!({"metadata": {"name": "c", "resourceVersion": "1"}, "status": {
+        "conditions": [{"type": "Ready", "status": "False"}]}}));
+    let before = Fingerprint::of(&object(base.clone()), [&child]);
+    let check = |name: &str, changes: bool, change: &dyn Fn(&mut Value)| {
+        let mut value = base.clone();
+        change(&mut value);
+        assert_eq!(Fingerprint::of(&object(value), [&child]) != before, changes, "{name}");
+    };
+    check("versions", false, &|xr| xr["metadata"]["resourceVersion"] = json!("2"));
+    check("generation", false, &|xr| xr["metadata"]["generation"] = json!(2));
+    check("managed fields", false, &|xr| xr["metadata"]["managedFields"] = json!([2]));
+    check("engine conditions", false, &|xr| xr["status"]["conditions"][0]["status"] = json!("True"));
+    check("claim condition types", false, &|xr| xr["status"]["claimConditionTypes"] = json!(["A"]));
+    check("the engine's notes", false, &|xr| xr["status"]["crossplane"] = json!({"pipeline": []}));
+    check("spec", true, &|xr| xr["spec"]["size"] = json!(2));
+    check("labels", true, &|xr| xr["metadata"]["labels"] = json!({"a": "b"}));
+    check("status fields", true, &|xr| xr["status"]["field"] = json!(2));
+    check("conditions of others", true, &|xr| xr["status"]["conditions"][0]["type"] = json!("Custom"));
+
+    // A child that is itself an XR is ready when its engine says so.
+    let mut ready = child.clone();
+    ready["status"]["conditions"][0]["status"] = json!("True");
+    assert_ne!(Fingerprint::of(&object(base.clone()), [&ready]), before);
+    let mut touched = child.clone();
+    touched["metadata"]["resourceVersion"] = json!("2");
+    assert_eq!(Fingerprint::of(&object(base.clone()), [&touched]), before);
+    // An XR without status and one with only the engine's words in it are the same.
+    let bare = object(json!({"metadata": {"name": "x"}}));
+    let said = object(json!({"metadata": {"name": "x"}, "status": {"conditions": [{"type": "Synced"}]}}));
+    assert_eq!(Fingerprint::of(&bare, []), Fingerprint::of(&said, []));
+}
+
+#[test]
+fn an_echo_of_our_own_writes_passes_once_and_then_waits_longer_and_longer() {
+    let minute = Some(Duration::from_secs(60));
+    let seconds = |seconds| Owed::After(Duration::from_secs(seconds));
+    let mut passes = Passes::default();
+    assert_eq!(passes.owed(fingerprint(0), minute), Owed::Now);
+    let mut waits = Vec::new();
+    // A function that answers to each of its own answers.
+    for n in 0..10 {
+        passes.ran(fingerprint(n), fingerprint(n + 1));
+        assert_eq!(passes.owed(fingerprint(n), minute), Owed::No);
+        waits.push(passes.owed(fingerprint(n + 1), minute));
+    }
+    let mut expected = vec![Owed::Now];
+    expected.extend([1, 2, 4, 8, 16, 32, 60, 60, 60].map(seconds));
+    assert_eq!(waits, expected);
+    // Someone else's change is answered at once.
+    assert_eq!(passes.owed(fingerprint(99), minute), Owed::Now);
+    passes.ran(fingerprint(99), fingerprint(100));
+    assert_eq!(passes.owed(fingerprint(100), minute), Owed::Now);
+}
+
+#[test]
+fn a_function_that_agrees_with_itself_settles_after_the_first_echo() {
+    let mut passes = Passes::default();
+    passes.ran(fingerprint(0), fingerprint(1));
+    assert_eq!(passes.owed(fingerprint(1), None), Owed::Now);
+    passes.ran(fingerprint(1), fingerprint(1));
+    assert_eq!(passes.owed(fingerprint(1), None), Owed::No);
+}
+
+/// Row Q, the poll interval annotation; unlike in the reference it beats the TTL.
+#[test]
+fn the_next_pass_comes_by_annotation_then_by_ttl() {
+    let check = |annotation: Option<&str>, ttl: Option<u64>, expected: Option<u64>| {
+        let xr = object(json!({"metadata": {"annotations": {ANNOTATION_POLL_INTERVAL: annotation}}}));
+        let found = interval(&xr, ttl.map(Duration::from_secs), 0.5);
+        assert_eq!(found, expected.map(Duration::from_secs), "{annotation:?} {ttl:?}");
+    };
+    check(None, None, None);
+    check(None, Some(60), Some(60));
+    check(Some("10m"), Some(60), Some(600));
+    check(Some("1s"), None, Some(1));
+    check(Some("10ms"), Some(60), Some(1));
+    check(Some("soon"), Some(60), Some(60));
+    check(Some("-1m"), None, None);
+    check(None, Some(0), None);
+    let xr = Object::new();
+    let minute = Some(Duration::from_secs(60));
+    assert_eq!(interval(&xr, minute, 0.0), Some(Duration::from_secs(54)));
+    assert_eq!(interval(&xr, minute, 1.0), Some(Duration::from_secs(66)));
+}
+
+#[test]
+fn durations_are_read_as_go_reads_them() {
+    let check = |text: &str, expected: Option<f64>| {
+        let read = parse_duration(text).map(|duration| duration.as_secs_f64());
+        assert_eq!(read, expected, "{text}");
+    };
+    check("1h", Some(3600.0));
+    check("1h30m", Some(5400.0));
+    check("1.5s", Some(1.5));
+    check(".5s", Some(0.5));
+    check("+2m", Some(120.0));
+    check("100ms", Some(0.1));
+    check("1m1ms", Some(60.001));
+    for text in ["", "1", "1d", "s", "-1s", "0", "0s", "1h ", "1.2.3s", "99999999999h"] {
+        check(text, None);
+    }
+}
+
+#[test]
+fn failures_back_off_to_a_bound() {
+    let seconds: Vec<u64> = (1..8).map(|n| back_off(n, Duration::from_secs(30)).as_secs()).collect();
+    assert_eq!(seconds, [1, 2, 4, 8, 16, 30, 30]);
+    assert_eq!(back_off(u32::MAX, Duration::from_secs(60)).as_secs(), 60);
+}
+
+proptest! {
+    #[test]
+    fn a_pass_that_changes_nothing_is_not_repeated(seen: u8, echoes in prop::collection::vec(any::<u8>(), 0..6)) {
+        let mut passes = Passes::default();
+        for n in echoes {
+            passes.ran(fingerprint(n), fingerprint(n.wrapping_add(1)));
+        }
+        passes.ran(fingerprint(seen), fingerprint(seen));
+        prop_assert_eq!(passes.owed(fingerprint(seen), None), Owed::No);
+    }
+}
