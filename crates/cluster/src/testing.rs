@@ -146,3 +146,8 @@ pub(crate) fn kinds(groups: &[Kinds<'_>]) -> Value {
 pub(crate) fn config_map(name: &str) -> Value {
     json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name, "namespace": "shop" } })
 }
+
+/// An answer of lines, as a watch gives them, that ends after the last.
+pub(crate) fn stream(lines: &str) -> Answer {
+    Response::new(Full::from(lines.to_owned()))
+}

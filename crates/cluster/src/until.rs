@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::error::{Error, chain};
 use crate::read::Selection;
 use crate::session::Session;
-use crate::watch::Event;
+use crate::watch::{Event, Watch};
 
 /// What a check thinks of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,6 +78,12 @@ struct Wait<C> {
 
 impl<T, C: FnMut(Option<&Value>) -> Verdict<T>> Wait<C> {
     async fn run(&mut self, session: &Session, target: &ObjectRef) -> Result<Waited<T>, Error> {
+        let selection = Selection {
+            namespace: target.namespace.clone().or_else(|| manifest::Namespace::new("default")),
+            fields: Some(format!("metadata.name={}", target.name)),
+            ..Selection::default()
+        };
+        let mut watch: Option<Watch> = None;
         loop {
             let live = match session.read(target).await {
                 Ok(live) => live.map(|reply| reply.object),
@@ -88,12 +94,20 @@ impl<T, C: FnMut(Option<&Value>) -> Verdict<T>> Wait<C> {
                 }
                 Err(error) => return Err(error),
             };
+            // From here on, every change is seen: of what is there, or of whatever appears.
             let from = live.as_ref().and_then(|object| object.pointer("/metadata/resourceVersion"));
             let from = from.and_then(Value::as_str).map(str::to_owned);
             if let Some(end) = self.judge(live) {
                 return Ok(end);
             }
-            match self.follow(session, target, from).await {
+            let watch = match &mut watch {
+                Some(watch) => {
+                    watch.resume(from);
+                    watch
+                }
+                none => none.insert(session.watch(&target.gvk, selection.clone(), from).await?),
+            };
+            match self.follow(watch).await {
                 Ok(Some(end)) => return Ok(end),
                 Ok(None) => {}
                 // Reading is allowed and watching is not.
@@ -105,19 +119,8 @@ impl<T, C: FnMut(Option<&Value>) -> Verdict<T>> Wait<C> {
         }
     }
 
-    /// Judges every change from `from` on, until the end or until the object must be read anew.
-    async fn follow(
-        &mut self,
-        session: &Session,
-        target: &ObjectRef,
-        from: Option<String>,
-    ) -> Result<Option<Waited<T>>, Error> {
-        let selection = Selection {
-            namespace: target.namespace.clone().or_else(|| manifest::Namespace::new("default")),
-            fields: Some(format!("metadata.name={}", target.name)),
-            ..Selection::default()
-        };
-        let mut watch = session.watch(&target.gvk, selection, from).await?;
+    /// Judges every change, until the end or until the object must be read anew.
+    async fn follow(&mut self, watch: &mut Watch) -> Result<Option<Waited<T>>, Error> {
         loop {
             let now = match watch.next().await? {
                 Event::Set(object) => Some(object),

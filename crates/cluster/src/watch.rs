@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bytes::{Buf as _, BytesMut};
+use futures::future::BoxFuture;
 use http_body_util::BodyExt as _;
 use kube::client::Body;
 use manifest::GroupVersionKind;
@@ -21,7 +22,9 @@ use crate::status::ApiStatus;
 const LENGTH: &str = "240";
 /// Silence that means that the other side is gone without a word.
 const SILENCE: Duration = Duration::from_secs(300);
-/// The longest wait before the next attempt when answers break off at once.
+/// The wait before the next answer when the last one ended soon; doubled each time that nothing came of it.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
+/// The longest such wait, and how long an answer must have been open to be followed by the next one at once.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// What happened to an object.
@@ -44,9 +47,15 @@ pub struct Watch {
     selection: Selection,
     /// The last resource version seen; none to begin with all there is.
     from: Option<String>,
-    answer: Option<Answer>,
+    stage: Stage,
     /// How many answers in a row have ended before anything came.
     fruitless: u32,
+}
+
+enum Stage {
+    Idle { until: Instant },
+    Opening(BoxFuture<'static, Result<Body, Error>>),
+    Open(Answer),
 }
 
 struct Answer {
@@ -73,7 +82,8 @@ impl Session {
     ) -> Result<Watch, Error> {
         let resource = self.resource(gvk).await?;
         let session = self.clone();
-        Ok(Watch { session, gvk: gvk.clone(), resource, selection, from, answer: None, fruitless: 0 })
+        let stage = Stage::Idle { until: Instant::now() };
+        Ok(Watch { session, gvk: gvk.clone(), resource, selection, from, stage, fruitless: 0 })
     }
 }
 
@@ -88,10 +98,10 @@ impl Watch {
                         return Ok(event);
                     }
                 }
-                Ok(None) => self.answer = None,
+                Ok(None) => self.pause(),
                 Err(error) if error.is_server_trouble() => {
                     tracing::debug!(kind = %self.gvk, error = %crate::error::chain(&error), "the watch broke off");
-                    self.answer = None;
+                    self.pause();
                 }
                 Err(error) if error.status().is_some_and(|status| status.code == 410) => {
                     return Ok(self.expire());
@@ -101,77 +111,74 @@ impl Watch {
         }
     }
 
+    /// Goes on from another point than the last thing seen.
+    pub fn resume(&mut self, from: Option<String>) {
+        self.from = from;
+    }
+
     /// What a line says, if it is something for the watcher.
     fn take(&mut self, line: Line) -> Result<Option<Event>, Error> {
+        if line.kind == "ERROR" {
+            let status: ApiStatus = serde_json::from_value(line.object).unwrap_or_default();
+            return match status.code {
+                410 => Ok(Some(self.expire())),
+                500.. => {
+                    self.pause();
+                    Ok(None)
+                }
+                _ => Err(self.call().error(ErrorKind::Status(status), Vec::new())),
+            };
+        }
         self.fruitless = 0;
         if let Some(version) = line.object.pointer("/metadata/resourceVersion").and_then(Value::as_str) {
             self.from = Some(version.to_owned());
         }
-        match line.kind.as_str() {
-            "ADDED" | "MODIFIED" => Ok(Some(Event::Set(line.object))),
-            "DELETED" => Ok(Some(Event::Deleted(line.object))),
-            "ERROR" => {
-                let status: ApiStatus = serde_json::from_value(line.object).unwrap_or_default();
-                self.answer = None;
-                match status.code {
-                    410 => Ok(Some(self.expire())),
-                    500.. => Ok(None),
-                    _ => Err(self.call().error(ErrorKind::Status(status), Vec::new())),
-                }
-            }
+        Ok(match line.kind.as_str() {
+            "ADDED" | "MODIFIED" => Some(Event::Set(line.object)),
+            "DELETED" => Some(Event::Deleted(line.object)),
             // A bookmark, which has moved `from` already, or something newer than we are.
-            _ => Ok(None),
-        }
+            _ => None,
+        })
     }
 
     fn expire(&mut self) -> Event {
-        self.answer = None;
+        self.pause();
         self.from = None;
         Event::Expired
     }
 
     /// The next line of the answer at hand, or of a new one. `None` when an answer has ended.
     async fn line(&mut self) -> Result<Option<Line>, Error> {
-        if self.answer.is_none() {
-            self.pause().await;
-            self.fruitless += 1;
-            let body = open(self.session.client(), &self.call()).await?;
-            self.answer = Some(Answer { body, line: BytesMut::new(), opened: Instant::now() });
-        }
-        let call = self.call();
-        let Some(answer) = &mut self.answer else { return Ok(None) };
         loop {
-            if let Some(end) = answer.line.iter().position(|byte| *byte == b'\n') {
-                let line = answer.line.split_to(end);
-                answer.line.advance(1);
-                if line.trim_ascii().is_empty() {
-                    continue;
+            match &mut self.stage {
+                Stage::Idle { until } => {
+                    tokio::time::sleep_until(*until).await;
+                    let (client, call) = (self.session.client().clone(), self.call());
+                    self.stage = Stage::Opening(Box::pin(async move { open(&client, &call).await }));
                 }
-                return serde_json::from_slice(&line)
-                    .map(Some)
-                    .map_err(|error| call.error(ErrorKind::Broken(error.into()), Vec::new()));
-            }
-            match tokio::time::timeout(SILENCE, answer.body.frame()).await {
-                // Ended in good order; half a line at the end is the other side's last breath.
-                Err(_) | Ok(None) => {
-                    // An answer that stayed open for a while was a good one.
-                    if answer.opened.elapsed() > LONGEST_PAUSE {
-                        self.fruitless = 0;
-                    }
-                    return Ok(None);
+                Stage::Opening(opening) => {
+                    let body = opening.await.inspect_err(|_| self.pause())?;
+                    self.stage = Stage::Open(Answer { body, line: BytesMut::new(), opened: Instant::now() });
                 }
-                Ok(Some(Ok(frame))) => answer.line.extend(frame.into_data().ok()),
-                Ok(Some(Err(error))) => return Err(call.error(ErrorKind::Broken(error.into()), Vec::new())),
+                Stage::Open(answer) => {
+                    let next = answer.next().await;
+                    return next.map_err(|error| self.call().error(ErrorKind::Broken(error), Vec::new()));
+                }
             }
         }
     }
 
-    /// Keeps a server that ends every answer at once from being asked without end.
-    async fn pause(&self) {
-        if self.fruitless > 0 {
-            let pause = Duration::from_millis(100) * 2u32.saturating_pow(self.fruitless.min(10) - 1);
-            tokio::time::sleep(pause.min(LONGEST_PAUSE)).await;
-        }
+    /// Ends the answer at hand. The next one is asked for at once if this one was open for a while, and ever later
+    /// otherwise, so that a server which ends every answer at once is not asked without end.
+    fn pause(&mut self) {
+        let lasted = matches!(&self.stage, Stage::Open(answer) if answer.opened.elapsed() > LONGEST_PAUSE);
+        let pause = if lasted {
+            Duration::ZERO
+        } else {
+            SHORTEST_PAUSE * 2u32.saturating_pow(self.fruitless.min(10))
+        };
+        self.fruitless = if lasted { 0 } else { self.fruitless + 1 };
+        self.stage = Stage::Idle { until: Instant::now() + pause.min(LONGEST_PAUSE) };
     }
 
     fn call(&self) -> Call {
@@ -182,6 +189,26 @@ impl Watch {
         }
         let collection = self.resource.collection(self.selection.namespace.as_ref());
         Call::get(Verb::Watch, Subject::Kind(self.gvk.clone()), with_query(collection, &query))
+    }
+}
+
+impl Answer {
+    /// The next line; `None` at the end. Half a line at the end is the other side's last breath.
+    async fn next(&mut self) -> Result<Option<Line>, Box<dyn std::error::Error + Send + Sync>> {
+        loop {
+            if let Some(end) = self.line.iter().position(|byte| *byte == b'\n') {
+                let line = self.line.split_to(end);
+                self.line.advance(1);
+                if line.trim_ascii().is_empty() {
+                    continue;
+                }
+                return Ok(Some(serde_json::from_slice(&line)?));
+            }
+            match tokio::time::timeout(SILENCE, self.body.frame()).await {
+                Err(_) | Ok(None) => return Ok(None),
+                Ok(Some(frame)) => self.line.extend(frame?.into_data().ok()),
+            }
+        }
     }
 }
 

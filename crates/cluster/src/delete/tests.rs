@@ -1,1 +1,250 @@
+use std::sync::Arc;
+use std::sync::Mutex;
 
+use super::*;
+use crate::testing::{Answer, Journal, Seen, kinds, ok, plain, raw_session, reply, session, status, stream};
+
+fn target(gvk: &str, name: &str) -> ObjectRef {
+    let namespace = if gvk.ends_with("Namespace") { "" } else { "shop" };
+    ObjectRef::new(gvk.parse().unwrap(), manifest::Namespace::new(namespace), name)
+}
+
+fn map() -> ObjectRef {
+    target("v1/ConfigMap", "a")
+}
+
+fn patient() -> Delete {
+    Delete {
+        propagation: Propagation::Background,
+        uid: None,
+        timeout: Duration::from_secs(300),
+        force: false,
+    }
+}
+
+fn success() -> Answer {
+    ok(&json!({ "kind": "Status", "status": "Success" }))
+}
+
+fn absent(name: &str) -> Answer {
+    status(404, "NotFound", "not found", &json!({ "name": name, "kind": "x" }))
+}
+
+fn going(finalizers: &[&str]) -> Value {
+    json!({ "kind": "ConfigMap", "metadata": {
+        "name": "a", "uid": "u1", "resourceVersion": "5", "deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": finalizers,
+    } })
+}
+
+async fn deleted(
+    target: &ObjectRef,
+    how: &Delete,
+    answer: impl FnMut(&Seen) -> Answer + Send + 'static,
+) -> (Result<Deletion, Error>, Journal) {
+    let (session, journal) = session(answer);
+    (session.delete(target, how).await, journal)
+}
+
+#[tokio::test(start_paused = true)]
+async fn propagation_and_uid_are_always_said() {
+    let how = Delete { uid: Some("u1".to_owned()), propagation: Propagation::Foreground, ..patient() };
+    let (outcome, journal) = deleted(&map(), &how, |_| success()).await;
+    assert_eq!(outcome.unwrap(), Deletion::Gone { forced: vec![] });
+    let seen = journal.all().pop().unwrap();
+    assert_eq!(seen.line(), "DELETE /api/v1/namespaces/shop/configmaps/a");
+    assert_eq!(
+        seen.body,
+        json!({
+            "apiVersion": "v1", "kind": "DeleteOptions",
+            "propagationPolicy": "Foreground", "preconditions": { "uid": "u1" },
+        })
+    );
+    let (_, journal) = deleted(&map(), &patient(), |_| success()).await;
+    assert_eq!(journal.all().pop().unwrap().body["propagationPolicy"], "Background");
+}
+
+#[tokio::test(start_paused = true)]
+async fn gone_means_that_the_server_said_so() {
+    let (outcome, _) = deleted(&map(), &patient(), |_| absent("a")).await;
+    assert_eq!(outcome.unwrap(), Deletion::Gone { forced: vec![] });
+
+    // A page by somebody else, an expired token or an outage say nothing about the object.
+    for answer in
+        [plain(404, "404 page not found"), status(401, "Unauthorized", "", &json!({})), plain(502, "")]
+    {
+        let code = answer.status();
+        let (outcome, _) = deleted(&map(), &patient(), move |_| plain(code.as_u16(), "")).await;
+        assert!(outcome.is_err(), "{code}");
+    }
+    // Its kind does not exist any more, says a fresh discovery.
+    let (session, _) = raw_session(|_| ok(&kinds(&[])));
+    let outcome = session.delete(&target("example.com/v1/Widget", "w"), &patient()).await;
+    assert_eq!(outcome.unwrap(), Deletion::Gone { forced: vec![] });
+    // But not when that discovery failed.
+    let (session, _) = raw_session(|_| status(401, "Unauthorized", "", &json!({})));
+    assert!(session.delete(&target("example.com/v1/Widget", "w"), &patient()).await.is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_that_takes_its_time_is_watched_until_it_goes() {
+    let (outcome, journal) = deleted(&map(), &patient(), |seen| match seen.method.as_str() {
+        "GET" if seen.query.contains("watch=true") => {
+            stream(&(json!({ "type": "DELETED", "object": going(&[]) }).to_string() + "\n"))
+        }
+        _ => ok(&going(&["example.com/x"])),
+    })
+    .await;
+    assert_eq!(outcome.unwrap(), Deletion::Gone { forced: vec![] });
+    assert_eq!(journal.work().len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_object_of_the_name_is_left_alone() {
+    // Before: the precondition fails.
+    let how = Delete { uid: Some("u0".to_owned()), ..patient() };
+    let (outcome, _) =
+        deleted(&map(), &how, |_| status(409, "Conflict", "Precondition failed: UID", &json!({}))).await;
+    assert_eq!(outcome.unwrap(), Deletion::Taken);
+    // After: the next look finds another uid.
+    let (outcome, _) = deleted(&map(), &patient(), |seen| {
+        let mut object = going(&[]);
+        if seen.method == "GET" {
+            object["metadata"]["uid"] = json!("u2");
+        }
+        ok(&object)
+    })
+    .await;
+    assert_eq!(outcome.unwrap(), Deletion::Taken);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_time_means_no_waiting() {
+    let how = Delete { timeout: Duration::ZERO, ..patient() };
+    let (outcome, journal) = deleted(&map(), &how, |_| ok(&going(&["x"]))).await;
+    assert_eq!(outcome.unwrap(), Deletion::Asked);
+    assert_eq!(journal.work().len(), 1);
+}
+
+fn stuck_server(seen: &Seen) -> Answer {
+    if seen.query.contains("watch=true") {
+        stream("")
+    } else {
+        ok(&going(&["example.com/x", "kubernetes.io/pvc-protection"]))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_holds_an_object_is_named() {
+    let (outcome, _) = deleted(&map(), &patient(), stuck_server).await;
+    let Deletion::Stuck(stuck) = outcome.unwrap() else { panic!("it has gone") };
+    let diagnostic = stuck.diagnostic();
+    assert_eq!(diagnostic.summary, "Deletion Blocked by Finalizers");
+    insta::assert_snapshot!(diagnostic.detail, @r"
+    ConfigMap shop/a is marked for deletion, but finalizers hold it:
+
+      - example.com/x: custom finalizer; its controller has work to do first
+      - kubernetes.io/pvc-protection: the claim is still used by a Pod (https://kubernetes.io/docs/concepts/storage/persistent-volumes/#storage-object-in-use-protection)
+    ");
+    assert_eq!(diagnostic.help.as_deref(), Some("kubectl describe configmap a -n shop"));
+
+    let (outcome, _) = deleted(&map(), &patient(), |seen| {
+        if seen.query.contains("watch=true") { stream("") } else { ok(&going(&[])) }
+    })
+    .await;
+    let Deletion::Stuck(stuck) = outcome.unwrap() else { panic!("it has gone") };
+    let diagnostic = stuck.diagnostic();
+    assert_eq!(diagnostic.summary, "Deletion Timeout");
+    assert_eq!(
+        diagnostic.detail,
+        "timed out waiting for resource to be deleted: ConfigMap shop/a was not gone after 5m."
+    );
+
+    let untouched = Stuck { live: Some(json!({ "metadata": { "name": "a" } })), ..*stuck };
+    assert_eq!(untouched.diagnostic().summary, "Deletion Not Initiated");
+    assert_eq!(Stuck { live: None, ..untouched }.diagnostic().summary, "Deletion Timeout");
+}
+
+#[tokio::test(start_paused = true)]
+async fn force_takes_finalizers_away_for_the_version_that_was_seen() {
+    let held = Arc::new(Mutex::new(true));
+    let (state, mut conflicts) = (Arc::clone(&held), 1);
+    let how = Delete { force: true, ..patient() };
+    let (outcome, journal) = deleted(&map(), &how, move |seen| {
+        let mut held = state.lock().unwrap();
+        match seen.method.as_str() {
+            "PATCH" if conflicts > 0 => {
+                conflicts -= 1;
+                status(409, "Conflict", "the object has been modified", &json!({}))
+            }
+            "PATCH" => {
+                *held = false;
+                ok(&going(&[]))
+            }
+            _ if seen.query.contains("watch=true") => stream(""),
+            "GET" if !*held => absent("a"),
+            _ => ok(&going(&["example.com/x"])),
+        }
+    })
+    .await;
+    assert_eq!(outcome.unwrap(), Deletion::Gone { forced: vec!["example.com/x".to_owned()] });
+    let patches: Vec<Seen> = journal.all().into_iter().filter(|seen| seen.method == "PATCH").collect();
+    assert_eq!(patches.len(), 2);
+    assert_eq!(patches[1].body, json!({ "metadata": { "finalizers": null, "resourceVersion": "5" } }));
+    assert!(patches[1].query.starts_with("fieldManager=k8sconnect-force-destroy"), "{}", patches[1].query);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_force_that_is_refused_is_an_error() {
+    let how = Delete { force: true, ..patient() };
+    let (outcome, _) = deleted(&map(), &how, |seen| match seen.method.as_str() {
+        "PATCH" => status(403, "Forbidden", "no", &json!({})),
+        _ => stuck_server(seen),
+    })
+    .await;
+    assert!(outcome.is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_namespace_that_stays_says_what_is_in_it_and_force_finalizes_it() {
+    let server = |finalized: Arc<Mutex<bool>>| {
+        move |seen: &Seen| {
+            let mut finalized = finalized.lock().unwrap();
+            let namespace = json!({
+                "kind": "Namespace", "spec": { "finalizers": ["kubernetes"] },
+                "metadata": { "name": "shop", "uid": "u", "resourceVersion": "1", "deletionTimestamp": "2026-01-01T00:00:00Z" },
+            });
+            match (seen.method.as_str(), seen.path.as_str()) {
+                ("PUT", "/api/v1/namespaces/shop/finalize") => {
+                    assert_eq!(seen.body["spec"]["finalizers"], json!([]));
+                    *finalized = true;
+                    ok(&namespace)
+                }
+                ("GET", "/api/v1/namespaces/shop/configmaps") => ok(&json!({ "items": [
+                    { "metadata": { "name": "a", "finalizers": ["example.com/x"] } }, { "metadata": { "name": "b" } },
+                ] })),
+                ("GET", "/apis/apps/v1/namespaces/shop/deployments") => reply(403, &json!({})),
+                _ if seen.query.contains("watch=true") => stream(""),
+                ("GET", _) if *finalized => absent("shop"),
+                _ => ok(&namespace),
+            }
+        }
+    };
+    let namespace = target("v1/Namespace", "shop");
+    let (outcome, _) = deleted(&namespace, &patient(), server(Arc::default())).await;
+    let Deletion::Stuck(stuck) = outcome.unwrap() else { panic!("it has gone") };
+    assert_eq!(stuck.diagnostic().summary, "Namespace Deletion Timeout");
+    insta::assert_snapshot!(stuck.diagnostic().detail, @r"
+    Namespace shop is being emptied and was not gone after 5m.
+
+    Still in it:
+      - 2 ConfigMap
+
+    Held by finalizers:
+      - ConfigMap a: example.com/x
+
+    Could not be looked at: Deployment
+    ");
+    let how = Delete { force: true, ..patient() };
+    let (outcome, _) = deleted(&namespace, &how, server(Arc::default())).await;
+    assert_eq!(outcome.unwrap(), Deletion::Gone { forced: vec!["kubernetes".to_owned()] });
+}

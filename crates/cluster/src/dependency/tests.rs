@@ -1,1 +1,236 @@
+use std::sync::{Arc, Mutex};
 
+use serde_json::json;
+
+use super::*;
+use crate::error::Class;
+use crate::testing::{
+    Answer, Journal, Seen, config_map, kinds, ok, plain, raw_session, reply, session, status, stream,
+};
+
+fn widget() -> (ObjectRef, Value) {
+    let gvk = "example.com/v1/Widget".parse().unwrap();
+    let body = json!({ "apiVersion": "example.com/v1", "kind": "Widget", "metadata": { "name": "w" } });
+    (ObjectRef::new(gvk, None, "w"), body)
+}
+
+fn crd(established: bool) -> Value {
+    json!({
+        "metadata": { "name": "widgets.example.com", "resourceVersion": "2" },
+        "spec": {
+            "group": "example.com", "names": { "kind": "Widget", "plural": "widgets" },
+            "versions": [{ "name": "v1", "served": true }],
+        },
+        "status": { "conditions": [{ "type": "Established", "status": if established { "True" } else { "False" } }] },
+    })
+}
+
+fn discovery(with_widgets: bool) -> Value {
+    let crds: (&str, &str, &[(&str, &str, bool)]) =
+        ("apiextensions.k8s.io", "v1", &[("customresourcedefinitions", "CustomResourceDefinition", false)]);
+    if with_widgets {
+        kinds(&[crds, ("example.com", "v1", &[("widgets", "Widget", false)])])
+    } else {
+        kinds(&[crds])
+    }
+}
+
+/// How a server without Widgets behaves: when their CRD comes, and what may be watched.
+struct Server {
+    /// The CRD is established this long after the first request.
+    after: Option<Duration>,
+    may_watch: bool,
+    /// After that, its paths are there only at the second attempt.
+    slow_paths: bool,
+}
+
+impl Server {
+    fn session(self) -> (Session, Journal) {
+        let mut began = None;
+        let mut attempts = 0;
+        raw_session(move |seen: &Seen| {
+            let began = *began.get_or_insert(Instant::now());
+            let there = self.after.is_some_and(|after| began.elapsed() >= after);
+            match seen.path.as_str() {
+                "/api" => ok(&kinds(&[])),
+                "/apis" => ok(&discovery(there)),
+                "/apis/example.com/v1/widgets/w" if there => {
+                    attempts += 1;
+                    if self.slow_paths && attempts == 1 {
+                        plain(404, "404 page not found")
+                    } else {
+                        reply(201, &seen.body)
+                    }
+                }
+                "/apis/apiextensions.k8s.io/v1/customresourcedefinitions" if !self.may_watch => {
+                    status(403, "Forbidden", "no", &json!({}))
+                }
+                _ if seen.query.contains("watch=true") => {
+                    // The answer comes when there is something to say: an unrelated change, and then the one.
+                    let line =
+                        |object: &Value| json!({ "type": "MODIFIED", "object": object }).to_string() + "\n";
+                    let text = line(&crd(false)) + &if there { line(&crd(true)) } else { String::new() };
+                    stream(&text)
+                }
+                "/apis/apiextensions.k8s.io/v1/customresourcedefinitions" => {
+                    ok(&json!({ "metadata": { "resourceVersion": "1" }, "items": [] }))
+                }
+                _ => plain(404, "404 page not found"),
+            }
+        })
+    }
+}
+
+async fn applied(server: Server) -> (Result<Reply, Error>, Duration, Journal) {
+    let (session, journal) = server.session();
+    let (target, body) = widget();
+    let began = Instant::now();
+    let outcome = session.apply_when_possible(&target, &body, Write::by("m")).await;
+    (outcome, began.elapsed(), journal)
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_apply_goes_on_the_moment_its_kind_is_established() {
+    // The watch of this server ends at once each time and is opened anew with growing pauses, so that the moment is
+    // seen within one pause (5 s) and not at the next tick (10 s).
+    let (outcome, elapsed, _) =
+        applied(Server { after: Some(Duration::from_secs(9)), may_watch: true, slow_paths: false }).await;
+    assert!(outcome.unwrap().created());
+    assert!(elapsed < Duration::from_secs(15), "{elapsed:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn paths_that_lag_behind_discovery_are_waited_for() {
+    let (outcome, elapsed, _) =
+        applied(Server { after: Some(Duration::from_millis(700)), may_watch: true, slow_paths: true }).await;
+    assert!(outcome.unwrap().created());
+    assert!(elapsed < Duration::from_secs(3), "{elapsed:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_the_right_to_watch_the_schedule_decides() {
+    let (outcome, elapsed, _) =
+        applied(Server { after: Some(Duration::from_secs(4)), may_watch: false, slow_paths: false }).await;
+    assert!(outcome.unwrap().created());
+    // Attempts are at 0, 0.1, 0.6, 1.6, 3.6, 8.6, 18.6 and 28.6 s.
+    assert_eq!(elapsed, Duration::from_millis(8600));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_that_never_comes_is_given_up_after_the_schedule() {
+    for may_watch in [true, false] {
+        let (outcome, elapsed, journal) = applied(Server { after: None, may_watch, slow_paths: false }).await;
+        let error = outcome.unwrap_err();
+        assert_eq!(error.class(), Class::KindMissing);
+        assert!(elapsed >= Duration::from_millis(28_600) && elapsed < Duration::from_secs(30), "{elapsed:?}");
+        let diagnostic = error.diagnostic("Create");
+        assert_eq!(diagnostic.summary, "Create: Custom Resource Definition Not Found");
+        assert!(
+            diagnostic.detail.starts_with(
+                "CRD for Widget/w not found after 30s: no matches for kind \"Widget\" in \"example.com/v1\"."
+            ),
+            "{}",
+            diagnostic.detail
+        );
+        // Nothing was written to a path that does not exist.
+        assert!(journal.all().iter().all(|seen| seen.method == "GET"));
+    }
+}
+
+/// A server whose namespace `shop` comes after the first `missing` attempts.
+fn namespaced(missing: usize) -> impl FnMut(&Seen) -> Answer + Send {
+    let tries = Arc::new(Mutex::new(0));
+    move |seen| {
+        let mut tries = tries.lock().unwrap();
+        match seen.method.as_str() {
+            "PATCH" => {
+                *tries += 1;
+                if *tries > missing {
+                    return reply(201, &seen.body);
+                }
+                let details = json!({ "name": "shop", "kind": "namespaces" });
+                status(404, "NotFound", "namespaces \"shop\" not found", &details)
+            }
+            _ if seen.query.contains("watch=true") => {
+                let namespace = json!({ "metadata": { "name": "shop", "resourceVersion": "2" }, "status": { "phase": "Active" } });
+                stream(&(json!({ "type": "ADDED", "object": namespace }).to_string() + "\n"))
+            }
+            _ => ok(&json!({ "metadata": { "resourceVersion": "1" }, "items": [] })),
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_namespace_is_waited_for_in_the_same_way() {
+    let target = ObjectRef::new("v1/ConfigMap".parse().unwrap(), manifest::Namespace::new("shop"), "a");
+    let (session_, journal) = session(namespaced(1));
+    let began = Instant::now();
+    session_.apply_when_possible(&target, &config_map("a"), Write::by("m")).await.unwrap();
+    assert!(began.elapsed() < Duration::from_millis(100));
+    let watch = journal.all().into_iter().find(|seen| seen.query.contains("watch=true")).unwrap();
+    assert_eq!(watch.path, "/api/v1/namespaces");
+    assert!(watch.query.contains("fieldSelector=metadata.name%3Dshop"), "{}", watch.query);
+
+    let (session_, _) = session(namespaced(usize::MAX));
+    let error = session_.apply_when_possible(&target, &config_map("a"), Write::by("m")).await.unwrap_err();
+    assert!(error.diagnostic("Create").detail.starts_with("Namespace \"shop\" not found after "));
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_else_is_waited_for() {
+    let target = ObjectRef::new("v1/ConfigMap".parse().unwrap(), manifest::Namespace::new("shop"), "a");
+    for (code, reason, message, details) in [
+        (500, "", "failed to create typed patch object: .spec.x: field not declared in schema", json!({})),
+        (
+            403,
+            "Forbidden",
+            "unable to create new content in namespace shop because it is being terminated",
+            json!({}),
+        ),
+        (
+            404,
+            "NotFound",
+            "configmaps \"namespaces not found\" not found",
+            json!({ "name": "a", "kind": "configmaps" }),
+        ),
+        (409, "Conflict", "no matches for kind", json!({})),
+    ] {
+        let (session, journal) = session(move |_| status(code, reason, message, &details));
+        let began = Instant::now();
+        session.apply_when_possible(&target, &config_map("a"), Write::by("m")).await.unwrap_err();
+        assert_eq!(began.elapsed(), Duration::ZERO, "{message}");
+        assert_eq!(journal.work().len(), 1, "{message}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_ends_at_once_when_it_is_given_up() {
+    let (session, _) = Server { after: None, may_watch: true, slow_paths: false }.session();
+    let (target, body) = widget();
+    let began = Instant::now();
+    let stop = tokio::time::sleep(Duration::from_millis(1234));
+    tokio::select! {
+        outcome = session.apply_when_possible(&target, &body, Write::by("m")) => panic!("{outcome:?}"),
+        () = stop => {}
+    }
+    assert_eq!(began.elapsed(), Duration::from_millis(1234));
+}
+
+#[test]
+fn only_an_established_crd_that_serves_the_version_will_do() {
+    let check = |gvk: &str, change: fn(&mut Value), expected: bool| {
+        let mut object = crd(true);
+        change(&mut object);
+        assert_eq!(Need::Kind(gvk.parse().unwrap()).is_met_by(&object), expected, "{gvk} {object}");
+    };
+    check("example.com/v1/Widget", |_| {}, true);
+    check("example.com/v2/Widget", |_| {}, false);
+    check("example.org/v1/Widget", |_| {}, false);
+    check("example.com/v1/Gadget", |_| {}, false);
+    check("example.com/v1/Widget", |crd| crd["spec"]["versions"][0]["served"] = json!(false), false);
+    check("example.com/v1/Widget", |crd| crd["status"] = json!({}), false);
+    check("example.com/v1/Widget", |crd| crd["status"]["conditions"][0]["status"] = json!("False"), false);
+    let namespace =
+        |phase: &str| Need::Namespace("a".to_owned()).is_met_by(&json!({ "status": { "phase": phase } }));
+    assert!(namespace("Active") && !namespace("Terminating"));
+}

@@ -1,1 +1,124 @@
+use serde_json::json;
 
+use super::*;
+use crate::testing::{Answer, Seen, ok, session, status, stream};
+
+fn target() -> ObjectRef {
+    ObjectRef::new("v1/ConfigMap".parse().unwrap(), manifest::Namespace::new("shop"), "a")
+}
+
+fn at(state: &str, version: u32) -> Value {
+    json!({ "metadata": { "name": "a", "resourceVersion": version.to_string() }, "state": state })
+}
+
+fn absent() -> Answer {
+    status(404, "NotFound", "configmaps \"a\" not found", &json!({ "name": "a", "kind": "configmaps" }))
+}
+
+fn change(kind: &str, object: &Value) -> String {
+    json!({ "type": kind, "object": object }).to_string() + "\n"
+}
+
+/// Met by `ready`, never by `broken`.
+fn check(object: Option<&Value>) -> Verdict<String> {
+    match object.and_then(|object| object["state"].as_str()) {
+        Some("ready") => Verdict::Met("yes".to_owned()),
+        Some("broken") => Verdict::Never("it is broken".to_owned()),
+        Some(state) => Verdict::NotYet(format!("it is {state}")),
+        None => Verdict::NotYet("it is not there".to_owned()),
+    }
+}
+
+fn is_watch(seen: &Seen) -> bool {
+    seen.query.contains("watch=true")
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_met_already_costs_one_read() {
+    let (session, journal) = session(|_| ok(&at("ready", 1)));
+    let waited = session.wait_until(&target(), Duration::from_secs(9), check).await.unwrap();
+    assert_eq!(waited, Waited::Met { value: "yes".to_owned(), object: Some(at("ready", 1)) });
+    assert_eq!(journal.work().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn changes_are_judged_as_they_come() {
+    let (session, journal) = session(|seen| {
+        if is_watch(seen) {
+            assert!(seen.query.contains("fieldSelector=metadata.name%3Da"), "{}", seen.query);
+            assert!(seen.query.contains("resourceVersion=1"), "{}", seen.query);
+            return stream(&(change("MODIFIED", &at("warming", 2)) + &change("MODIFIED", &at("ready", 3))));
+        }
+        ok(&at("cold", 1))
+    });
+    let waited = session.wait_until(&target(), Duration::from_secs(9), check).await.unwrap();
+    assert!(matches!(waited, Waited::Met { .. }));
+    assert_eq!(
+        journal.work(),
+        ["GET /api/v1/namespaces/shop/configmaps/a", "GET /api/v1/namespaces/shop/configmaps"]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_may_appear_and_may_be_hopeless() {
+    let (session, _) =
+        session(|seen| if is_watch(seen) { stream(&change("ADDED", &at("broken", 2))) } else { absent() });
+    let waited = session.wait_until(&target(), Duration::from_secs(9), check).await.unwrap();
+    assert_eq!(waited, Waited::Never { why: "it is broken".to_owned(), object: Some(at("broken", 2)) });
+}
+
+#[tokio::test(start_paused = true)]
+async fn there_is_one_deadline_however_often_the_connection_breaks() {
+    let mut turn = 0;
+    let (session, journal) = session(move |seen| {
+        turn += 1;
+        match (is_watch(seen), turn % 4) {
+            (false, _) => ok(&at("cold", 1)),
+            (true, 0) => status(410, "Expired", "too old", &json!({})),
+            (true, 1) => status(503, "", "busy", &json!({})),
+            (true, _) => stream(""),
+        }
+    });
+    let began = tokio::time::Instant::now();
+    let waited = session.wait_until(&target(), Duration::from_secs(600), check).await.unwrap();
+    assert_eq!(waited, Waited::TimedOut { why: "it is cold".to_owned(), object: Some(at("cold", 1)) });
+    assert_eq!(began.elapsed(), Duration::from_secs(600));
+    assert!(journal.work().len() < 600, "{}", journal.work().len());
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_the_right_to_watch_the_object_is_read_every_two_seconds() {
+    let mut reads = 0;
+    let (session, _) = session(move |seen| {
+        if is_watch(seen) {
+            return status(403, "Forbidden", "no", &json!({}));
+        }
+        reads += 1;
+        ok(&at(if reads < 4 { "cold" } else { "ready" }, reads))
+    });
+    let began = tokio::time::Instant::now();
+    let waited = session.wait_until(&target(), Duration::from_secs(60), check).await.unwrap();
+    assert!(matches!(waited, Waited::Met { .. }));
+    assert_eq!(began.elapsed(), Duration::from_secs(6));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deleted_object_is_absent_and_a_refusal_is_an_error() {
+    let (session, _) =
+        session(
+            |seen| {
+                if is_watch(seen) { stream(&change("DELETED", &at("cold", 2))) } else { ok(&at("cold", 1)) }
+            },
+        );
+    let waited = session
+        .wait_until(&target(), Duration::from_secs(60), |object| match object {
+            None => Verdict::Met(()),
+            Some(_) => Verdict::NotYet("still there".to_owned()),
+        })
+        .await
+        .unwrap();
+    assert_eq!(waited, Waited::Met { value: (), object: None });
+
+    let (session, _) = crate::testing::session(|_| status(403, "Forbidden", "no", &json!({})));
+    assert!(session.wait_until(&target(), Duration::from_secs(60), check).await.is_err());
+}

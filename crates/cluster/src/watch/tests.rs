@@ -1,1 +1,132 @@
+use serde_json::json;
 
+use super::*;
+use crate::testing::{Answer, Journal, Seen, plain, session, status, stream};
+
+fn event(kind: &str, name: &str, version: &str) -> String {
+    json!({ "type": kind, "object": { "metadata": { "name": name, "resourceVersion": version } } })
+        .to_string()
+        + "\n"
+}
+
+fn expired() -> String {
+    json!({ "type": "ERROR", "object": { "kind": "Status", "code": 410, "reason": "Expired", "message": "too old" } })
+        .to_string()
+        + "\n"
+}
+
+/// Watches ConfigMaps from version 1 on a server that opens with `answers` in turn, and says what is seen until
+/// `count` events have come.
+async fn watched(answers: Vec<Box<dyn Fn() -> Answer + Send>>, count: usize) -> (Vec<String>, Journal) {
+    let mut answers = answers.into_iter();
+    let (session, journal) =
+        session(move |_: &Seen| answers.next().map_or_else(|| plain(403, "no more"), |answer| answer()));
+    let gvk = "v1/ConfigMap".parse().unwrap();
+    let mut watch = session.watch(&gvk, Selection::default(), Some("1".to_owned())).await.unwrap();
+    let mut seen = Vec::new();
+    for _ in 0..count {
+        seen.push(match watch.next().await {
+            Ok(Event::Set(object)) => format!("set {}", object["metadata"]["name"].as_str().unwrap()),
+            Ok(Event::Deleted(object)) => format!("deleted {}", object["metadata"]["name"].as_str().unwrap()),
+            Ok(Event::Expired) => "expired".to_owned(),
+            Err(error) => format!("{:?}", error.class()),
+        });
+    }
+    (seen, journal)
+}
+
+fn versions(journal: &Journal) -> Vec<String> {
+    let version = |seen: &Seen| {
+        let find = |query: &str| {
+            query.split('&').find_map(|part| part.strip_prefix("resourceVersion=")).map(str::to_owned)
+        };
+        find(&seen.query).unwrap_or("none".to_owned())
+    };
+    journal.all().iter().filter(|seen| seen.query.contains("watch=true")).map(version).collect()
+}
+
+fn lines(text: String) -> Box<dyn Fn() -> Answer + Send> {
+    Box::new(move || stream(&text))
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_answer_after_the_other_is_a_single_stream() {
+    let (seen, journal) = watched(
+        vec![
+            lines(event("ADDED", "a", "2") + &event("BOOKMARK", "", "7")),
+            lines(event("MODIFIED", "a", "8") + &event("DELETED", "a", "9") + "{\"type\":\"ADD"),
+            lines("\n".to_owned() + &event("ADDED", "b", "10")),
+        ],
+        4,
+    )
+    .await;
+    assert_eq!(seen, ["set a", "set a", "deleted a", "set b"]);
+    // Each goes on from the last thing seen, a bookmark included; half a line at the end counts for nothing.
+    assert_eq!(versions(&journal), ["1", "7", "9"]);
+    let query = &journal.all().pop().unwrap().query;
+    assert_eq!(query, "watch=true&allowWatchBookmarks=true&timeoutSeconds=240&resourceVersion=9");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_expired_version_is_told_and_the_watch_begins_anew() {
+    let gone = || status(410, "Expired", "too old resource version", &json!({}));
+    let (seen, journal) = watched(
+        vec![
+            lines(expired()),
+            lines(event("ADDED", "a", "20")),
+            Box::new(gone),
+            lines(event("ADDED", "b", "30")),
+        ],
+        4,
+    )
+    .await;
+    assert_eq!(seen, ["expired", "set a", "expired", "set b"]);
+    assert_eq!(versions(&journal), ["1", "none", "20", "none"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn trouble_is_waited_out_and_a_refusal_is_not() {
+    let busy = || status(503, "ServiceUnavailable", "etcd is down", &json!({}));
+    let denied = || status(403, "Forbidden", "you may not watch", &json!({}));
+    let (seen, journal) = watched(
+        vec![
+            Box::new(busy),
+            Box::new(|| plain(502, "bad gateway")),
+            lines("not json\n".to_owned()),
+            lines(String::new()),
+            lines(event("ADDED", "a", "2")),
+            Box::new(denied),
+        ],
+        2,
+    )
+    .await;
+    assert_eq!(seen, ["set a", "InsufficientPermissions"]);
+    assert_eq!(journal.work().len(), 6);
+}
+
+#[tokio::test(start_paused = true)]
+async fn answers_that_end_at_once_are_asked_for_ever_more_slowly() {
+    let began = Instant::now();
+    let empty = || lines(String::new());
+    let (_, journal) = watched((0..10).map(|_| empty()).collect(), 1).await;
+    assert_eq!(journal.work().len(), 11);
+    assert!(began.elapsed() > Duration::from_secs(20), "{:?}", began.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn giving_up_on_an_event_loses_none() {
+    let (session, journal) = session(move |_| stream(&event("ADDED", "a", "2")));
+    let gvk = "v1/ConfigMap".parse().unwrap();
+    let mut watch = session.watch(&gvk, Selection::default(), None).await.unwrap();
+    // Polled once and dropped, again and again, until the event is there.
+    let mut seen = None;
+    while seen.is_none() {
+        tokio::select! {
+            biased;
+            event = watch.next() => seen = Some(event.unwrap()),
+            () = tokio::task::yield_now() => {}
+        }
+    }
+    assert!(matches!(seen, Some(Event::Set(_))));
+    assert_eq!(journal.work().len(), 1, "what was begun is gone on with");
+}
