@@ -69,3 +69,17 @@ pub const CODES: &[Code] = &[
     COMPOSITION_CREDENTIALS,
     COMPOSITION_REQUIREMENT,
 ];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn codes_are_distinct_and_explained() {
+        let names: BTreeSet<_> = CODES.iter().map(|code| code.name()).collect();
+        assert_eq!(names.len(), CODES.len());
+        assert!(CODES.iter().all(|code| code.about().ends_with('.')));
+    }
+}

@@ -4,6 +4,7 @@
 //! what is to be written, deleted or said comes out as values. The operator and `plimsoll render` share these decisions.
 
 pub mod breaker;
+pub mod builtin;
 pub mod claim;
 mod codes;
 pub mod composite;

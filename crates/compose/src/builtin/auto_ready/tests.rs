@@ -1,0 +1,120 @@
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::*;
+use crate::object::object;
+use crate::run::{Resource, State};
+
+fn state(resources: &[(&str, Ready, Value)]) -> State {
+    let resource = |(key, ready, value): &(&str, Ready, Value)| {
+        ((*key).to_owned(), Resource { ready: *ready, ..Resource::of(value.clone()) })
+    };
+    State { resources: resources.iter().map(resource).collect(), ..State::default() }
+}
+
+#[test]
+fn what_exists_and_says_so_is_ready_and_what_was_decided_stands() {
+    let thing = |status: &str| json!({"apiVersion": "example.org/v1", "kind": "Thing", "status": {"conditions": [{"type": "Ready", "status": status}]}});
+    let none = Ready::Unspecified;
+    let desired = [
+        ("ready", none, json!({})),
+        ("unready", none, json!({})),
+        ("missing", none, json!({})),
+        ("decided", Ready::False, json!({})),
+    ];
+    let observed = [
+        ("ready", none, thing("True")),
+        ("unready", none, thing("False")),
+        ("decided", none, thing("True")),
+        ("undesired", none, thing("True")),
+    ];
+    let request = RunRequest {
+        observed: Arc::new(state(&observed)),
+        desired: state(&desired),
+        ..RunRequest::default()
+    };
+    let response = run(&request);
+    let ready: Vec<_> =
+        response.desired.resources.iter().map(|(key, resource)| (key.as_str(), resource.ready)).collect();
+    assert_eq!(
+        ready,
+        [("decided", Ready::False), ("missing", none), ("ready", Ready::True), ("unready", none)]
+    );
+    assert_eq!(response.meta.ttl.unwrap().as_secs(), 60);
+}
+
+#[test]
+fn kinds_have_their_own_rules() {
+    let check = |api_version: &str, kind: &str, rest: Value, expected: bool| {
+        let mut value = json!({"apiVersion": api_version, "kind": kind, "metadata": {"generation": 2}});
+        for (key, part) in rest.as_object().unwrap() {
+            value[key] = part.clone();
+        }
+        assert_eq!(is_ready(&object(value)), expected, "{kind} {rest}");
+    };
+    let condition = |kind: &str| json!({"status": {"conditions": [{"type": kind, "status": "True"}]}});
+    check("v1", "ConfigMap", json!({}), true);
+    check("rbac.authorization.k8s.io/v1", "RoleBinding", json!({}), true);
+    check("example.org/v1", "ConfigMap", json!({}), false);
+    check("v1", "Namespace", json!({"status": {"phase": "Active"}}), true);
+    check("v1", "Namespace", json!({"status": {"phase": "Terminating"}}), false);
+    check("v1", "PersistentVolumeClaim", json!({"status": {"phase": "Bound"}}), true);
+    check("v1", "PersistentVolumeClaim", json!({"status": {"phase": "Pending"}}), false);
+    check("v1", "Pod", condition("Ready"), true);
+    check("v1", "Pod", json!({"status": {"phase": "Succeeded"}}), true);
+    check("v1", "Pod", json!({"status": {"phase": "Running"}}), false);
+    check("v1", "Service", json!({"spec": {"type": "ClusterIP"}}), true);
+    check("v1", "Service", json!({"spec": {"type": "LoadBalancer"}}), false);
+    let address = json!({"loadBalancer": {"ingress": [{"ip": "1.2.3.4"}]}});
+    check("v1", "Service", json!({"spec": {"type": "LoadBalancer"}, "status": address}), true);
+    check("networking.k8s.io/v1", "Ingress", json!({"status": address}), true);
+    check("networking.k8s.io/v1", "Ingress", json!({}), false);
+
+    let deployment = |seen: i64, updated: i64, available: i64, replicas: i64| {
+        json!({"spec": {"replicas": 2}, "status": {"observedGeneration": seen, "updatedReplicas": updated,
+            "availableReplicas": available, "replicas": replicas}})
+    };
+    check("apps/v1", "Deployment", deployment(2, 2, 2, 2), true);
+    check("apps/v1", "Deployment", deployment(1, 2, 2, 2), false);
+    check("apps/v1", "Deployment", deployment(2, 1, 2, 2), false);
+    check("apps/v1", "Deployment", deployment(2, 2, 1, 2), false);
+    check("apps/v1", "Deployment", deployment(2, 2, 2, 3), false);
+    check(
+        "apps/v1",
+        "Deployment",
+        json!({"spec": {"replicas": 0}, "status": {"observedGeneration": 2}}),
+        true,
+    );
+    check("apps/v1", "Deployment", json!({}), false);
+
+    let set = |strategy: &str, current: &str| {
+        json!({"spec": {"replicas": 1, "updateStrategy": {"type": strategy}},
+            "status": {"observedGeneration": 2, "readyReplicas": 1, "currentRevision": current, "updateRevision": "b"}})
+    };
+    check("apps/v1", "StatefulSet", set("RollingUpdate", "b"), true);
+    check("apps/v1", "StatefulSet", set("RollingUpdate", "a"), false);
+    check("apps/v1", "StatefulSet", set("OnDelete", "a"), true);
+    check(
+        "apps/v1",
+        "ReplicaSet",
+        json!({"status": {"observedGeneration": 2, "availableReplicas": 1}}),
+        true,
+    );
+    let daemons = |updated: i64, available: i64| {
+        json!({"status": {"observedGeneration": 2, "desiredNumberScheduled": 3,
+            "updatedNumberScheduled": updated, "numberAvailable": available}})
+    };
+    check("apps/v1", "DaemonSet", daemons(3, 3), true);
+    check("apps/v1", "DaemonSet", daemons(2, 3), false);
+    check("apps/v1", "DaemonSet", daemons(3, 2), false);
+    check("batch/v1", "Job", condition("Complete"), true);
+    check("batch/v1", "Job", condition("Failed"), false);
+    check("batch/v1", "CronJob", json!({}), true);
+    check("autoscaling/v2", "HorizontalPodAutoscaler", condition("AbleToScale"), true);
+    check("autoscaling/v2", "HorizontalPodAutoscaler", json!({}), false);
+    check("apiextensions.k8s.io/v1", "CustomResourceDefinition", condition("Established"), true);
+    check("apiregistration.k8s.io/v1", "APIService", condition("Available"), true);
+    check("example.org/v1", "Thing", condition("Ready"), true);
+    check("example.org/v1", "Thing", condition("Synced"), false);
+}
