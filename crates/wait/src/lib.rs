@@ -39,5 +39,5 @@ pub use codes::CODES;
 pub use diagnosis::{Cause, pod_selector};
 pub use duration::{DurationError, GoDuration};
 pub use flag::ForError;
-pub use tracked::{Applied, During, Planned, Refreshed, Report, Tracked, planned};
+pub use tracked::{Applied, During, Planned, Refreshed, Report, Situation, Tracked};
 pub use written::{Parsed, Written, WrittenWait};

@@ -52,17 +52,28 @@ impl Tracked {
     }
 }
 
-/// What to plan for the value, when the object `changes` (created, or changed in place) or not, and a wait is `owed`
-/// because an earlier one did not finish, or not.
-///
-/// Unknown where nothing changes makes the plan an update in place, and that runs the wait again.
-pub fn planned(tracked: Tracked, changes: bool, owed: bool) -> Planned {
-    match tracked {
-        _ if owed => Planned::Unknown,
-        Tracked::Not => Planned::Null,
-        Tracked::Absent => Planned::Unknown,
-        Tracked::Present(_) if changes => Planned::Unknown,
-        Tracked::Present(value) => Planned::Value(value),
+/// All that decides what a plan says about a value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Situation {
+    /// The value as the state has it.
+    pub tracked: Tracked,
+    /// Whether something changes: the object is created or changed, or the wait is another one.
+    pub changes: bool,
+    /// Whether a wait is owed, because an earlier one did not finish.
+    pub owed: bool,
+}
+
+impl Situation {
+    /// What to plan for the value. Unknown where nothing changes makes the plan an update in place, and that runs the
+    /// wait again.
+    pub fn planned(self) -> Planned {
+        match self.tracked {
+            _ if self.owed => Planned::Unknown,
+            Tracked::Not => Planned::Null,
+            Tracked::Absent => Planned::Unknown,
+            Tracked::Present(_) if self.changes => Planned::Unknown,
+            Tracked::Present(value) => Planned::Value(value),
+        }
     }
 }
 

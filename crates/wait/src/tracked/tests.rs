@@ -17,16 +17,20 @@ fn rollout_wait() -> Wait {
 
 #[test]
 fn every_situation_has_one_planned_value() {
-    let present = || Tracked::Present(json!({"ip": "10.0.0.1"}));
+    let value = || json!({"ip": "10.0.0.1"});
+    let check = |tracked: Tracked, changes, owed, expected: Planned| {
+        let situation = Situation { tracked, changes, owed };
+        assert_eq!(situation.clone().planned(), expected, "{situation:?}");
+    };
     for changes in [false, true] {
-        assert_eq!(planned(Tracked::Not, changes, false), Planned::Null);
-        assert_eq!(planned(Tracked::Absent, changes, false), Planned::Unknown);
-        for tracked in [Tracked::Not, Tracked::Absent, present()] {
-            assert_eq!(planned(tracked, changes, true), Planned::Unknown, "a wait is owed");
+        check(Tracked::Not, changes, false, Planned::Null);
+        check(Tracked::Absent, changes, false, Planned::Unknown);
+        for tracked in [Tracked::Not, Tracked::Absent, Tracked::Present(value())] {
+            check(tracked, changes, true, Planned::Unknown);
         }
     }
-    assert_eq!(planned(present(), false, false), Planned::Value(json!({"ip": "10.0.0.1"})));
-    assert_eq!(planned(present(), true, false), Planned::Unknown);
+    check(Tracked::Present(value()), false, false, Planned::Value(value()));
+    check(Tracked::Present(value()), true, false, Planned::Unknown);
 }
 
 #[test]
