@@ -7,7 +7,8 @@
 use diag::Diagnostic;
 use serde_json::{Map, Value};
 
-use crate::{FieldPath, FieldSet, ListKind, PathElement, Schema, Shape, codes, items};
+use crate::items::{self, Name};
+use crate::{FieldPath, FieldSet, ListKind, PathElement, Schema, Shape, codes};
 use pattern::{Pattern, Step};
 
 mod pattern;
@@ -154,7 +155,7 @@ impl Ignored<'_> {
                     .iter()
                     .enumerate()
                     .filter_map(|(index, item)| {
-                        let element = items::name(item, index, kind);
+                        let element = Name::of(item, index, kind).to_element();
                         let kept = keep(&Step::item(&element, Some((index, item)), list.len()), item)?;
                         Some(with_key(kept, item, kind))
                     })

@@ -5,11 +5,13 @@
 
 pub mod codes;
 mod diff;
+mod equality;
 mod flat;
 mod ignore;
 mod items;
 pub mod jsonpath;
 mod lookup;
+mod merge;
 mod order;
 mod path;
 mod positions;
@@ -25,7 +27,8 @@ mod against_go;
 mod arbitrary;
 
 pub use codes::CODES;
-pub use diff::{Change, diff, equal};
+pub use diff::{Change, diff};
+pub use equality::equal;
 pub use flat::{flat_managers, flat_text, flat_values};
 pub use ignore::{INTERNAL_ANNOTATIONS, IgnoreFields, Ignored};
 pub use lookup::value_at;

@@ -38,7 +38,8 @@ pub(crate) fn hash<H: Hasher>(value: &Value, state: &mut H) {
     }
 }
 
-fn compare_all<T>(
+/// Lexically: the first difference decides, else the longer one comes later.
+pub(crate) fn compare_all<T>(
     left: impl IntoIterator<Item = T>,
     right: impl IntoIterator<Item = T>,
     by: impl Fn(T, T) -> Ordering,

@@ -73,7 +73,7 @@ impl From<&[PathElement]> for FieldPath {
 }
 
 /// One step of a path.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum PathElement {
     /// A field of an object or a key of a map (`f:`).
     Field(Arc<str>),
@@ -125,6 +125,13 @@ impl ListKey {
         self.0.iter().map(|(name, value)| (&**name, value))
     }
 
+    /// Whether `other` has all these fields and more.
+    pub(crate) fn is_part_of(&self, other: &Self) -> bool {
+        let has =
+            |(name, value)| other.get(name).is_some_and(|against| order::compare(value, against).is_eq());
+        self.0.len() < other.0.len() && self.fields().all(has)
+    }
+
     /// The value of the merge-key field `name`.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.fields().find(|(field, _)| *field == name).map(|(_, value)| value)
@@ -162,15 +169,40 @@ fn narrow(mut value: Value) -> Value {
     }
 }
 
+/// Paths of one walk share the elements above them, so most comparisons end at the pointer.
+impl Ord for PathElement {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let rank = |element: &Self| match element {
+            Self::Field(_) => 0,
+            Self::Key(_) => 1,
+            Self::Value(_) => 2,
+            Self::Index(_) => 3,
+        };
+        match (self, other) {
+            (Self::Field(left), Self::Field(right)) if Arc::ptr_eq(left, right) => Ordering::Equal,
+            (Self::Field(left), Self::Field(right)) => left.cmp(right),
+            (Self::Key(left), Self::Key(right)) => left.cmp(right),
+            (Self::Value(left), Self::Value(right)) => left.cmp(right),
+            (Self::Index(left), Self::Index(right)) => left.cmp(right),
+            _ => rank(self).cmp(&rank(other)),
+        }
+    }
+}
+
+impl PartialOrd for PathElement {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
 impl Ord for ListKey {
     fn cmp(&self, other: &Self) -> Ordering {
-        let pairs = self.0.iter().zip(&*other.0);
-        let first_difference = pairs
-            .map(|((name, value), (other_name, against))| {
-                name.cmp(other_name).then_with(|| order::compare(value, against))
-            })
-            .find(|order| order.is_ne());
-        first_difference.unwrap_or_else(|| self.0.len().cmp(&other.0.len()))
+        if Arc::ptr_eq(&self.0, &other.0) {
+            return Ordering::Equal;
+        }
+        order::compare_all(&*self.0, &*other.0, |(name, value), (other_name, against)| {
+            name.cmp(other_name).then_with(|| order::compare(value, against))
+        })
     }
 }
 
@@ -199,7 +231,7 @@ impl Hash for ListKey {
 
 impl Ord for SetValue {
     fn cmp(&self, other: &Self) -> Ordering {
-        order::compare(&self.0, &other.0)
+        if Arc::ptr_eq(&self.0, &other.0) { Ordering::Equal } else { order::compare(&self.0, &other.0) }
     }
 }
 

@@ -8,7 +8,8 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use crate::{FieldPath, ListKind, PathElement, Schema, Shape, items};
+use crate::items::Name;
+use crate::{FieldPath, ListKind, PathElement, Schema, Shape};
 
 #[cfg(test)]
 mod tests;
@@ -40,12 +41,16 @@ impl Positions {
         let mut here = Some(self);
         for element in path.elements() {
             let place = here.and_then(|positions| positions.place(element));
-            let separator = if text.is_empty() || element.as_field().is_none() { "" } else { "." };
-            match place.and_then(|place| place.index) {
-                Some(index) => write!(text, "[{index}]"),
-                None => write!(text, "{separator}{element}"),
+            match (element, place.and_then(|place| place.index)) {
+                (PathElement::Field(name), _) => {
+                    if !text.is_empty() {
+                        text.push('.');
+                    }
+                    text.push_str(name);
+                }
+                (_, Some(index)) => write!(text, "[{index}]").expect("a String takes everything"),
+                (element, None) => write!(text, "{element}").expect("a String takes everything"),
             }
-            .expect("a String takes everything");
             here = place.map(|place| &place.below);
         }
         text
@@ -67,9 +72,9 @@ impl Positions {
                 let kind = shape.list_kind();
                 for (index, item) in list.iter().enumerate().filter(|_| kind != ListKind::Atomic) {
                     let place = || Place { index: Some(index), below: Self::below(item, shape.element()) };
-                    let name = items::name(item, index, kind);
-                    has_partial_names |= items::is_partial(&name, kind);
-                    places.entry(name).or_insert_with(place);
+                    let name = Name::of(item, index, kind);
+                    has_partial_names |= name.is_partial();
+                    places.entry(name.to_element()).or_insert_with(place);
                 }
             }
             _ => {}
@@ -78,8 +83,12 @@ impl Positions {
     }
 
     fn place(&self, element: &PathElement) -> Option<&Place> {
-        let guess =
-            || self.places.iter().find(|(name, _)| items::may_name(name, element)).map(|(_, place)| place);
+        let guess = || {
+            let PathElement::Key(key) = element else { return None };
+            let is_it =
+                |name: &PathElement| matches!(name, PathElement::Key(partial) if partial.is_part_of(key));
+            self.places.iter().find(|(name, _)| is_it(name)).map(|(_, place)| place)
+        };
         self.places.get(element).or_else(|| if self.has_partial_names { guess() } else { None })
     }
 }

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use crate::items::Name;
 use crate::set::Entry;
-use crate::{FieldPath, FieldSet, KeyField, ListKind, PathElement, Schema, Shape, items};
+use crate::{FieldPath, FieldSet, KeyField, ListKind, PathElement, Schema, Shape};
 
 #[cfg(test)]
 mod tests;
@@ -124,35 +125,36 @@ fn item_matches<'s, 'v>(list: &'v [Value], set: &'s FieldSet, shape: Shape<'_>) 
         }
         known => known,
     };
-    let mut matches: BTreeMap<&PathElement, Match<'s, 'v>> = BTreeMap::new();
+    let mut found: Vec<Option<Found<'v>>> = set.entries().map(|_| None).collect();
     for (index, item) in list.iter().enumerate() {
-        let Some(entry) = entry_of(&items::name(item, index, kind), index, kind, set) else { continue };
-        let one = Match { entry, found: Found::One(index, item) };
-        matches.entry(entry.element).and_modify(|known| known.found.push(index, item)).or_insert(one);
+        let Some(position) = position_of(Name::of(item, index, kind), index, set) else { continue };
+        let found = &mut found[position];
+        *found = Some(match found.take() {
+            Some(earlier) => earlier.and(index, item),
+            None => Found::One(index, item),
+        });
     }
-    matches.into_values().collect()
+    let matches = set.entries().zip(found).filter_map(|(entry, found)| Some(Match { entry, found: found? }));
+    matches.collect()
 }
 
 impl<'v> Found<'v> {
-    fn push(&mut self, index: usize, item: &'v Value) {
-        match self {
-            Self::One(first, earlier) => *self = Self::Several(vec![(*first, earlier), (index, item)]),
-            Self::Several(items) => items.push((index, item)),
-        }
+    fn and(self, index: usize, item: &'v Value) -> Self {
+        let mut items = match self {
+            Self::One(first, earlier) => vec![(first, earlier)],
+            Self::Several(items) => items,
+        };
+        items.push((index, item));
+        Self::Several(items)
     }
 }
 
-/// The entry for the item called `name` at `index`. A set may name any item by its position.
-fn entry_of<'s>(
-    name: &PathElement,
-    index: usize,
-    kind: ListKind<'_>,
-    set: &'s FieldSet,
-) -> Option<Entry<'s>> {
-    let guess = || set.entries().find(|entry| items::may_name(name, entry.element));
-    set.entry(name)
-        .or_else(|| if items::is_partial(name, kind) { guess() } else { None })
-        .or_else(|| set.entry(&PathElement::Index(index)))
+/// Which entry of `set` the item called `name` at `index` belongs to. A set may name any item by its position.
+fn position_of(name: Name<'_>, index: usize, set: &FieldSet) -> Option<usize> {
+    let guess = || set.entries().position(|entry| name.may_be(entry.element));
+    set.position(|element| name.cmp_element(element).reverse())
+        .or_else(|| if name.is_partial() { guess() } else { None })
+        .or_else(|| set.position(|element| element.cmp(&PathElement::Index(index))))
 }
 
 /// The merge-key fields that the names in `set` are made of.

@@ -62,7 +62,7 @@ pub enum ListKind<'s> {
     Atomic,
     /// By their value, in any order.
     Set,
-    /// By some of their fields, in any order.
+    /// By some of their fields, sorted by name; the items are in any order.
     Keyed(&'s [KeyField]),
 }
 
@@ -79,8 +79,8 @@ impl KeyField {
     /// Adds the fields of `key` that `fields` lacks.
     pub(crate) fn note(fields: &mut Vec<Self>, key: &ListKey) {
         for (name, _) in key.fields() {
-            if fields.iter().all(|known| *known.name != *name) {
-                fields.push(Self { name: name.into(), default: None });
+            if let Err(position) = fields.binary_search_by(|known| (*known.name).cmp(name)) {
+                fields.insert(position, Self { name: name.into(), default: None });
             }
         }
     }

@@ -3,6 +3,7 @@
 //! A set is a tree of path elements, each of which may itself be a member. Holding a field says nothing about the ones
 //! above or below it; the object as a whole is never a member. All operations agree with structured-merge-diff.
 
+use std::cmp::Ordering;
 use std::fmt;
 
 use crate::{FieldPath, PathElement};
@@ -122,6 +123,11 @@ impl FieldSet {
         if !below.is_empty() {
             node.below = below;
         }
+    }
+
+    /// The position in [`entries`](Self::entries) of the element that `compare` looks for.
+    pub(crate) fn position(&self, compare: impl Fn(&PathElement) -> Ordering) -> Option<usize> {
+        self.nodes.binary_search_by(|node| compare(&node.element)).ok()
     }
 
     fn walk(&self, above: &mut Vec<PathElement>, visit: &mut impl FnMut(&[PathElement])) {

@@ -54,10 +54,10 @@ fn items_below(list: &[Value], shape: Shape<'_>) -> FieldSet {
     if kind == ListKind::Atomic {
         return set;
     }
-    for (name, same) in items::by_name(list, kind) {
+    for named in items::by_name(list, kind) {
         // Items of the same name cannot be told apart, so they are held together as a whole.
-        let below = if let [item] = *same { below(item, shape.element()) } else { FieldSet::new() };
-        set.add(name, true, below);
+        let below = if let [item] = *named.items { below(item, shape.element()) } else { FieldSet::new() };
+        set.add(named.name.to_element(), true, below);
     }
     set
 }

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::arbitrary;
+use crate::{arbitrary, equal};
 
 fn pod(spec: Value) -> Value {
     let mut pod = json!({"apiVersion": "v1", "kind": "Pod"});

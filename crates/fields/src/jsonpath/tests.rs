@@ -343,7 +343,12 @@ proptest! {
     #[test]
     fn any_template_gives_an_answer(template in r#"[{}\[\]().*?@$,:'"=<>!\\ 0-9a-c\n-]{0,40}"#, deep in any::<bool>()) {
         let object = if deep { nodes() } else { json!([[0, "a", {"a": [1, 2]}], {"b": null, "c": "b"}]) };
-        exercise(&template, &object);
+        fuzz(format!("{template}\0{object}").as_bytes());
+    }
+
+    #[test]
+    fn any_bytes_give_an_answer(data in prop::collection::vec(any::<u8>(), 0..60)) {
+        fuzz(&data);
     }
 
     #[test]

@@ -108,7 +108,9 @@ fn read_shape(words: &mut impl Iterator<Item = &'static str>) -> Definition {
         "atomic" => Definition::Atomic(Box::new(read_shape(words))),
         "granular" => Definition::Granular(Box::new(read_shape(words))),
         "keyed" => {
-            let keys = words.next().expect("a keyed list has keys").split(',').map(read_key).collect();
+            let keys = words.next().expect("a keyed list has keys").split(',').map(read_key);
+            let mut keys: Vec<KeyField> = keys.collect();
+            keys.sort_by(|left, right| left.name.cmp(&right.name));
             Definition::Keyed { keys, element: Box::new(read_shape(words)) }
         }
         name => Definition::Named(name),

@@ -1,8 +1,7 @@
 //! Union, intersection and the two differences, each in one pass over both trees.
 
-use std::cmp::Ordering;
-
 use super::{FieldSet, Node};
+use crate::merge::merge;
 
 impl FieldSet {
     /// What is in either.
@@ -61,19 +60,8 @@ impl FieldSet {
 
     /// The nodes that `choose` makes of those in one or both of the sets, level by level.
     fn merge(&self, other: &Self, choose: impl Fn(Option<&Node>, Option<&Node>) -> Option<Node>) -> Self {
-        let (mut left, mut right) = (self.nodes.iter().peekable(), other.nodes.iter().peekable());
-        let mut nodes = Vec::with_capacity(self.nodes.len());
-        loop {
-            let order = match (left.peek(), right.peek()) {
-                (None, None) => return Self { nodes },
-                (Some(_), None) => Ordering::Less,
-                (None, Some(_)) => Ordering::Greater,
-                (Some(left), Some(right)) => left.element.cmp(&right.element),
-            };
-            let one = if order.is_le() { left.next() } else { None };
-            let another = if order.is_ge() { right.next() } else { None };
-            nodes.extend(choose(one, another));
-        }
+        let pairs = merge(&self.nodes, &other.nodes, |left, right| left.element.cmp(&right.element));
+        Self { nodes: pairs.filter_map(|(left, right)| choose(left, right)).collect() }
     }
 }
 
