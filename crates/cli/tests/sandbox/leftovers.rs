@@ -1,7 +1,7 @@
 //! Whatever was killed, and whenever: the next `up` or `down` finds what is left, and nobody else is touched.
 
 use std::fs;
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -82,6 +82,41 @@ fn a_start_that_nobody_waits_for_any_more_ends_by_itself() {
     up.wait().unwrap();
     all_end(&[&children(&state)[..], &[supervisor(&state)]].concat());
     eventually("its folder is removed", || (!user.sandbox("default").exists()).then_some(()));
+}
+
+#[test]
+fn programs_are_found_even_if_the_folder_was_removed_by_hand() {
+    let user = User::with_stand_ins(&[]);
+    let (mut up, state) = begin(&user);
+    kill(supervisor(&state));
+    up.wait().unwrap();
+    fs::remove_dir_all(user.sandbox("default")).unwrap();
+    assert!(children(&state).iter().all(|pid| is_running(*pid)));
+    assert!(user.run(&["down"]).stderr().contains("stopped sandbox default"));
+    all_end(&children(&state));
+    assert!(user.run(&["down"]).stderr().contains("there is no sandbox default"));
+}
+
+#[test]
+fn a_pipe_that_was_passed_on_by_accident_is_not_kept_open() {
+    let user = User::with_stand_ins(&[]);
+    // As a test runner does that writes to descriptor 3, and waits until everybody has closed it.
+    let up = user.command(&["sandbox", "up", "--detach"]);
+    let script = "exec 3>&1 >/dev/null 2>&1; \"$0\" sandbox up --detach & wait $!";
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script]).arg(up.get_program());
+    shell.envs(up.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let mut shell = shell.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+    let state =
+        user.state_when("default", |state| state["processes"].as_array().is_some_and(|all| all.len() == 2));
+    for pid in children(&state).into_iter().chain([supervisor(&state)]) {
+        let open = fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
+        let pipe = fs::read_link(format!("/proc/{}/fd/3", shell.id())).unwrap();
+        let links: Vec<_> = open.filter_map(|entry| fs::read_link(entry.unwrap().path()).ok()).collect();
+        assert!(!links.contains(&pipe), "{pid} has {links:?}");
+    }
+    user.run(&["down"]).succeeded();
+    shell.wait().unwrap();
 }
 
 #[test]

@@ -36,6 +36,14 @@ pub enum Error {
         /// What the system said.
         source: io::Error,
     },
+    /// The supervisor could not be run.
+    #[error("cannot run {} to supervise the sandbox", path.display())]
+    Executable {
+        /// The executable.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
     /// The port asked for is taken, or not for us to use.
     #[error("cannot listen on port {port} of 127.0.0.1")]
     Port {
@@ -101,6 +109,9 @@ impl Error {
             Self::Files { source, .. } => Diagnostic::error(codes::FILES, self.to_string())
                 .detail(capitalised(source))
                 .hint("set XDG_STATE_HOME to a folder you can write to"),
+            Self::Executable { source, .. } => Diagnostic::error(codes::START_FAILED, self.to_string())
+                .detail(capitalised(source))
+                .hint("if plimsoll was replaced or moved while it ran, try again"),
             Self::Port { source, .. } => Diagnostic::error(codes::PORT, self.to_string())
                 .detail(capitalised(source))
                 .hint("leave out --port to get a free one, or end what listens there"),

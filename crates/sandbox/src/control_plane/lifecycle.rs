@@ -12,6 +12,7 @@ use super::error::Error;
 use super::event::Event;
 use super::layout::{self, Layout, Name, make_private_folder, open_private};
 use super::lease::Lease;
+use super::process::with_variable;
 use super::programs::{self, MODULE, Origin};
 use super::state::{Options, ReadError, Standing, State, Status};
 use crate::{Environment, gobuild};
@@ -121,7 +122,8 @@ pub enum Down {
 /// Stops the sandbox and removes everything of it.
 pub fn down(environment: &Environment, name: &Name, on_event: &mut dyn FnMut(Event)) -> Result<Down, Error> {
     let layout = Layout::new(environment, name);
-    if !layout.root().exists() {
+    // Without its folder there may still be processes, if somebody has removed it by hand.
+    if !layout.root().exists() && with_variable(MARK, layout.root()).is_empty() {
         return Ok(Down::NotThere);
     }
     // Before the lock, which belongs to whoever waits for a start: this ends the wait.

@@ -4,6 +4,7 @@
 //! children live as long as it does: they end when their standard input closes, which a SIGKILL does as well.
 
 mod children;
+mod descriptors;
 mod furniture;
 mod readiness;
 
@@ -40,6 +41,7 @@ const ABANDONED: Duration = Duration::from_secs(2);
 pub async fn supervise(folder: &Path) -> Result<(), Error> {
     // It fails only for a process that leads a group already, and then there is nothing to leave.
     let _ = rustix::process::setsid();
+    descriptors::close_inherited();
     let layout = Layout::at(folder);
     let text = fs::read(layout.options()).map_err(Error::files("read", &layout.options()))?;
     let options: Options = serde_json::from_slice(&text)
@@ -152,6 +154,7 @@ impl Supervisor {
     }
 
     async fn watch(&mut self, stop: &mut Signal) -> End {
+        let state_file = self.layout.state();
         let unneeded = async {
             match self.state.options.linger {
                 Some(linger) => lease::expired(&self.layout, linger).await,
@@ -162,6 +165,8 @@ impl Supervisor {
             failure = self.children.first_end() => End::Failed(Failure { was_ready: true, ..failure }),
             _ = stop.recv() => End::Wanted { _lock: None },
             lock = unneeded => Self::unneeded(lock),
+            // Somebody has removed the folder by hand.
+            () = readiness::vanishes(&state_file) => End::Wanted { _lock: None },
         }
     }
 
@@ -176,11 +181,15 @@ impl Supervisor {
     async fn finish(&mut self, end: End) -> io::Result<()> {
         if let End::Wanted { .. } = end {
             self.state.phase = Phase::Stopping;
-            self.state.write(&self.layout)?;
+            // If the folder is gone there is nobody to read it.
+            let _ = self.state.write(&self.layout);
         }
         self.children.end().await?;
         match end {
-            End::Wanted { .. } => fs::remove_dir_all(self.layout.root()),
+            End::Wanted { .. } => match fs::remove_dir_all(self.layout.root()) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            },
             End::Failed(failure) => {
                 self.state.phase = Phase::Failed { failure };
                 self.state.processes.clear();
@@ -236,13 +245,21 @@ impl Supervisor {
 
     fn too_late(&self) -> Failure {
         let Phase::Starting { step } = self.state.phase else { unreachable!("only a start has a deadline") };
-        let (program, reason) = match step {
-            Step::Etcd => (Program::Etcd, "did not accept connections in time"),
-            Step::ApiServer => (Program::KubeApiserver, "was not ready in time"),
-            Step::Node => (Program::Kwok, "did not make the node ready in time"),
+        let log = |program| last_lines(&self.layout.log(program));
+        let of = |program, reason| Failure {
+            program: Some(program),
+            log: log(program),
+            ..Failure::because(reason)
         };
-        let log = last_lines(&self.layout.log(program));
-        Failure { program: Some(program), log, ..Failure::because(reason) }
+        match step {
+            Step::Etcd => of(Program::Etcd, "did not accept connections in time"),
+            Step::ApiServer => of(Program::KubeApiserver, "was not ready in time"),
+            // The one makes the default ServiceAccount, the other keeps the node.
+            Step::Node => Failure {
+                log: [log(Program::KubeControllerManager), log(Program::Kwok)].concat(),
+                ..Failure::because("the node was not ready in time")
+            },
+        }
     }
 }
 

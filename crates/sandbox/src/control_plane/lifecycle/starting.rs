@@ -45,7 +45,7 @@ pub(super) fn start(
         .stdout(log.try_clone().map_err(in_folder("write to"))?)
         .stderr(log)
         .spawn()
-        .map_err(Error::files("run", executable))?;
+        .map_err(|source| Error::Executable { path: executable.to_owned(), source })?;
     let supervisor = i32::try_from(child.id()).map_err(io::Error::other).and_then(Identity::of);
     let supervisor = supervisor.map_err(in_folder("look at the supervisor of"))?;
     // Reaps it when it ends, should this process live that long.

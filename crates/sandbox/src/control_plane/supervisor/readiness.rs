@@ -16,6 +16,9 @@ use crate::control_plane::state::{Failure, Options};
 /// The pause between two questions; a local server answers in less than a millisecond.
 const PAUSE: Duration = Duration::from_millis(20);
 
+/// The pause between two looks at something that hardly ever changes.
+const PAUSE_BETWEEN_LOOKS: Duration = Duration::from_millis(500);
+
 /// A client for the API server of the kubeconfig `config`.
 pub(super) async fn client(config: &str) -> Result<Client, Failure> {
     let kubeconfig =
@@ -33,6 +36,13 @@ pub(super) async fn client(config: &str) -> Result<Client, Failure> {
 /// Waits until the socket at `path` is there.
 pub(super) async fn exists(path: &Path) {
     until(async || path.exists()).await;
+}
+
+/// Waits until the file at `path` is gone.
+pub(super) async fn vanishes(path: &Path) {
+    while path.exists() {
+        tokio::time::sleep(PAUSE_BETWEEN_LOOKS).await;
+    }
 }
 
 /// Waits until the API server answers at all.
