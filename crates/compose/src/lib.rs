@@ -26,6 +26,7 @@ pub mod pass;
 pub mod pipeline;
 mod read;
 pub mod readiness;
+pub mod revision;
 pub mod run;
 pub mod runner;
 pub mod selection;
