@@ -25,6 +25,8 @@ mod compose;
 mod decode;
 mod display;
 mod document;
+#[doc(hidden)]
+pub mod fuzz;
 mod json;
 mod limits;
 mod number;

@@ -60,8 +60,13 @@ fn is_blank_or_comment(line: &str) -> bool {
     content.is_empty() || content.starts_with('#')
 }
 
+/// Whether a document is written in JSON's notation, which YAML reads but for which JSON's rules are wider.
+pub(crate) fn is_json(document: &str) -> bool {
+    document.trim_start_matches(BYTE_ORDER_MARK).trim_start().starts_with(['{', '['])
+}
+
 /// The first character that YAML does not allow in a text: control characters other than tab and line breaks, and the
-/// two that are no characters in any encoding.
+/// two that are no characters in any encoding. JSON would allow some of them, Go's YAML tools do not.
 pub(crate) fn first_forbidden(text: &str, part: Span) -> Option<Span> {
     let bytes = &text.as_bytes()[part.start..part.end];
     let at = bytes.iter().enumerate().position(|(at, byte)| match *byte {

@@ -7,6 +7,7 @@ use diag::{Diagnostic, Source, Span};
 use granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, ScanError, options};
 
 use crate::scalar::{Tag, Written};
+use crate::split::is_json;
 use crate::{Limits, problem};
 
 /// Where a node stands in [`Tree::nodes`].
@@ -78,6 +79,10 @@ impl Tree {
         self.nodes.len()
     }
 
+    pub(crate) fn spans(&self) -> impl Iterator<Item = Span> {
+        self.nodes.iter().map(Node::span)
+    }
+
     /// The children of a collection; none for a scalar or an alias.
     pub(crate) fn children(&self, id: NodeId) -> Children<'_> {
         Children { tree: self, next: id + 1, end: id + self.node(id).size }
@@ -117,7 +122,7 @@ pub(crate) fn read<'t>(source: &'t Source, part: Span, limits: &Limits) -> Vec<R
     let mut builder = Builder::new(source, part.start, limits);
     // Where the document before the current one ended without a `...`.
     let mut unmarked_end = None;
-    for event in Parser::new_from_str_with_options(text, parser_options(limits)) {
+    for event in Parser::new_from_str_with_options(text, parser_options(text, limits)) {
         let outcome = match event {
             Ok((Event::StreamStart | Event::StreamEnd, _)) => Ok(()),
             Ok((Event::DocumentStart(..), span)) => {
@@ -145,9 +150,11 @@ pub(crate) fn read<'t>(source: &'t Source, part: Span, limits: &Limits) -> Vec<R
     documents
 }
 
-fn parser_options(limits: &Limits) -> Options {
+fn parser_options(text: &str, limits: &Limits) -> Options {
     let mut options = options! {
         emit_unresolved_aliases: true,
+        // YAML wants a key to end within 1024 characters, JSON does not.
+        simple_key_max_lookahead: if is_json(text) { limits.bytes } else { 1024 },
         flow_nesting_limit: limits.depth,
         block_nesting_limit: limits.depth,
     };

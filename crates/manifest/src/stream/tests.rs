@@ -70,6 +70,15 @@ fn json_escapes_and_large_numbers_are_read() {
 }
 
 #[test]
+fn keys_of_json_may_be_long() {
+    let key = "k".repeat(5000);
+    assert_eq!(
+        value(&format!("{{\"{key}\": [{{\"{key}\": 1}}]}}")),
+        json!({key.as_str(): [{key.as_str(): 1}]})
+    );
+}
+
+#[test]
 fn merge_keys_count_where_they_stand() {
     let check = |text, expected: Value| assert_eq!(value(text), expected, "{text}");
     check("b: &b {x: 1, z: 2}\nc:\n  <<: *b\n  z: 3", json!({"b": {"x": 1, "z": 2}, "c": {"x": 1, "z": 3}}));

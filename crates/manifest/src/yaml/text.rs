@@ -86,11 +86,9 @@ impl<'a> Text<'a> {
         writer.indention = false;
     }
 
-    /// Writes a plain or single-quoted text. A line break, which is only in the latter, is written twice, because
-    /// folding takes one away.
+    /// Writes a plain or single-quoted text, which has no line breaks.
     fn write_folded(&self, writer: &mut Writer, quoted: bool) {
         let mut after_space = false;
-        let mut after_break = false;
         let mut characters = self.value.char_indices().peekable();
         while let Some((at, character)) = characters.next() {
             let next = characters.peek().map(|(_, next)| *next);
@@ -102,26 +100,14 @@ impl<'a> Text<'a> {
                 } else {
                     writer.put(' ');
                 }
-                after_space = true;
-            } else if is_break(character) {
-                if !after_break && character == '\n' {
-                    writer.line_break();
-                }
-                write_break(writer, character);
-                writer.indention = true;
-                after_break = true;
             } else {
-                if after_break {
-                    writer.indent_line();
-                }
                 if quoted && character == '\'' {
                     writer.put('\'');
                 }
                 writer.put(character);
                 writer.indention = false;
-                after_space = false;
-                after_break = false;
             }
+            after_space = character == ' ';
         }
     }
 
@@ -160,34 +146,28 @@ impl<'a> Text<'a> {
 
     fn write_literal(&self, writer: &mut Writer) {
         writer.indicator("|", false);
-        if self.value.starts_with(|first| first == ' ' || is_break(first)) {
+        if self.value.starts_with([' ', '\n']) {
             writer.adjacent("2");
         }
-        let mut from_the_end = self.value.chars().rev();
-        match (from_the_end.next(), from_the_end.next()) {
-            (Some(last), before) if is_break(last) => {
-                if before.is_none_or(is_break) {
-                    writer.adjacent("+");
-                }
-            }
-            _ => writer.adjacent("-"),
+        if !self.value.ends_with('\n') {
+            writer.adjacent("-");
+        } else if self.value == "\n" || self.value.ends_with("\n\n") {
+            writer.adjacent("+");
         }
         writer.line_break();
-        writer.indention = true;
         writer.whitespace = true;
-        let mut after_break = true;
-        for character in self.value.chars() {
-            if is_break(character) {
-                write_break(writer, character);
+        for line in self.value.split_inclusive('\n') {
+            let content = line.trim_end_matches('\n');
+            if !content.is_empty() {
                 writer.indention = true;
-                after_break = true;
-            } else {
-                if after_break {
-                    writer.indent_line();
-                }
-                writer.put(character);
+                writer.indent_line();
+                writer.out.push_str(content);
+                writer.column += content.chars().count();
                 writer.indention = false;
-                after_break = false;
+            }
+            if line.ends_with('\n') {
+                writer.line_break();
+                writer.indention = true;
             }
         }
     }
@@ -202,26 +182,11 @@ struct Allowed {
 
 impl Allowed {
     fn of(text: &str) -> Self {
-        let (Some(first), Some(last)) = (text.chars().next(), text.chars().next_back()) else {
-            return Self { plain: true, single_quoted: true, block: false };
-        };
-        let adjacent = |before: fn(char) -> bool, after: fn(char) -> bool| {
-            text.chars().zip(text.chars().skip(1)).any(|(a, b)| before(a) && after(b))
-        };
-        let is_space = |character| character == ' ';
-        let unprintable = !text.chars().all(is_printable);
-        let break_space = adjacent(is_break, is_space);
-        let space_break = adjacent(is_space, is_break);
-        let at_an_end = [first, last].into_iter().any(|end| is_space(end) || is_break(end));
+        let printable = text.chars().all(is_printable);
         Self {
-            plain: !(at_an_end
-                || break_space
-                || space_break
-                || unprintable
-                || text.contains(is_break)
-                || has_indicators(text)),
-            single_quoted: !(break_space || space_break || unprintable),
-            block: !(is_space(last) || space_break || unprintable),
+            plain: printable && !text.starts_with(' ') && !text.ends_with(' ') && !has_indicators(text),
+            single_quoted: printable,
+            block: printable && !text.ends_with(' ') && !text.contains(" \n"),
         }
     }
 }
@@ -234,14 +199,14 @@ fn has_indicators(text: &str) -> bool {
     let mut characters = text.chars().peekable();
     let mut before = None;
     while let Some(character) = characters.next() {
-        let before_blank = characters.peek().is_none_or(|next| matches!(next, ' ' | '\t'));
+        let before_space = characters.peek().is_none_or(|next| *next == ' ');
         let found = match character {
-            ':' => before_blank,
-            '#' => before.is_none_or(|before| matches!(before, ' ' | '\t' | '\0') || is_break(before)),
+            ':' => before_space,
+            '#' => before.is_none_or(|before| before == ' '),
             ',' | '[' | ']' | '{' | '}' | '&' | '*' | '!' | '|' | '>' | '\'' | '"' | '%' | '@' | '`' => {
                 before.is_none()
             }
-            '?' | '-' => before.is_none() && before_blank,
+            '?' | '-' => before.is_none() && before_space,
             _ => false,
         };
         if found {
@@ -252,23 +217,17 @@ fn has_indicators(text: &str) -> bool {
     false
 }
 
-/// YAML 1.1 has two more line breaks than Unicode's usual ones in texts, and keeps them.
+/// The line breaks of YAML 1.1.
 fn is_break(character: char) -> bool {
     matches!(character, '\r' | '\n' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
 /// Characters above U+FFFF are escaped, too: go-yaml's table ends there.
+///
+/// U+2028 and U+2029 are not: go-yaml would write them as line breaks, with an indentation after them that parsers of
+/// YAML 1.2, such as ours, take for a part of the text.
 fn is_printable(character: char) -> bool {
-    matches!(character, '\n' | ' '..='~' | '\u{a0}'..='\u{fffd}') && character != '\u{feff}'
-}
-
-fn write_break(writer: &mut Writer, character: char) {
-    if character == '\n' {
-        writer.line_break();
-    } else {
-        writer.out.push(character);
-        writer.column = 0;
-    }
+    matches!(character, '\n' | ' '..='~' | '\u{a0}'..='\u{2027}' | '\u{202a}'..='\u{fefe}' | '\u{ff00}'..='\u{fffd}')
 }
 
 fn write_escape(writer: &mut Writer, character: char) {

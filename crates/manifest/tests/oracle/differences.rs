@@ -35,6 +35,10 @@ const READING: &[Difference] = &[
         applies: |case| root(case.text).starts_with("..."),
     },
     Difference {
+        why: "keys that are different in YAML and the same text in JSON, such as `1` and `1.0`: Go keeps one by chance",
+        applies: |case| refused_with(case, "is given twice"),
+    },
+    Difference {
         why: "in YAML 1.2 a question mark inside a flow collection is an indicator only before a space; Go takes \
               `[?x]` for a mapping and refuses `{a: http://x/?y}`",
         applies: |case| case.text.contains('?') && case.text.contains(['[', '{']),
@@ -103,9 +107,12 @@ pub(crate) fn in_writing(value: &Value, ours: &str, go: &Result<String, String>)
         Err(error) if error.contains("control characters are not allowed") => Some(
             "the library reads the JSON of a value as YAML, which does not allow every character JSON does",
         ),
-        Ok(_) if value.to_string().contains('\u{85}') => {
-            Some("the library reads U+0085 in the JSON of a value as a line break and makes a space of it")
-        }
+        Ok(_) if value.to_string().contains(['\u{2028}', '\u{2029}']) => Some(
+            "Go writes U+2028 and U+2029 as line breaks, which YAML 1.2 would read as more than is meant; we escape them",
+        ),
+        _ if value.to_string().contains('\u{85}') => Some(
+            "the library reads U+0085 in the JSON of a value as a line break: it makes a space of it, or fails",
+        ),
         Ok(go)
             if same_lines(ours, go) && has_mapping(value, &|keys| keys.iter().any(|key| !key.is_ascii())) =>
         {
@@ -118,9 +125,11 @@ pub(crate) fn in_writing(value: &Value, ours: &str, go: &Result<String, String>)
     }
 }
 
+/// Whether only the order of the lines differs; the first field of an item stands behind the item's dash.
 fn same_lines(a: &str, b: &str) -> bool {
     let sorted = |text: &str| {
-        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        let bare = |line: &str| line.trim_start_matches([' ', '-', '?', ':']).to_owned();
+        let mut lines: Vec<String> = text.lines().map(bare).collect();
         lines.sort();
         lines
     };
