@@ -17,9 +17,11 @@ struct Target {
     out: &'static str,
     /// Whether clients are only for the crate's own tests.
     clients: Clients,
+    /// Methods that a server leaves out answer `UNIMPLEMENTED`.
+    default_stubs: bool,
     /// Maps as `BTreeMap`, for messages whose encoding has to be deterministic.
     ordered_maps: bool,
-    /// Comments of the protocol files are kept, except where they are no valid Markdown.
+    /// Fields whose comments are left out: an indented paragraph in one would be compiled as an example.
     without_comments: &'static [&'static str],
 }
 
@@ -36,16 +38,21 @@ const TARGETS: &[Target] = &[
         include: "proto/tfplugin6",
         out: "crates/tfplugin/src/gen/tfplugin6",
         clients: Clients::Tests,
+        default_stubs: true,
         ordered_maps: true,
-        without_comments: &["."],
+        without_comments: &[
+            ".tfplugin6.PlanResourceChange.Response.legacy_type_system",
+            ".tfplugin6.ApplyResourceChange.Response.legacy_type_system",
+        ],
     },
     Target {
         protos: &["grpc_broker.proto", "grpc_controller.proto", "grpc_stdio.proto"],
         include: "proto/go-plugin",
         out: "crates/tfplugin/src/gen/plugin",
         clients: Clients::Tests,
+        default_stubs: true,
         ordered_maps: true,
-        without_comments: &["."],
+        without_comments: &[],
     },
 ];
 
@@ -74,14 +81,18 @@ fn generate(root: &Path, target: &Target) -> Result<Files> {
     let mut builder = tonic_prost_build::configure()
         .out_dir(out.path())
         .build_transport(false)
-        .disable_comments(target.without_comments);
+        .generate_default_stubs(target.default_stubs);
     if target.clients == Clients::Tests {
         builder = builder.client_mod_attribute(".", "#[cfg(test)]");
     }
     if target.ordered_maps {
         builder = builder.btree_map(".");
     }
-    builder.compile_fds(descriptors).with_context(|| format!("generate {}", target.out))?;
+    let mut messages = tonic_prost_build::Config::new();
+    messages.disable_comments(target.without_comments);
+    builder
+        .compile_fds_with_config(descriptors, messages)
+        .with_context(|| format!("generate {}", target.out))?;
     read(out.path())
 }
 

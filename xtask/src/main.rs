@@ -1,5 +1,6 @@
 //! Development tasks that need nothing installed: `cargo xtask --help` lists them.
 
+mod codegen;
 mod tidy;
 
 use std::path::PathBuf;
@@ -15,12 +16,19 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
+    /// Generate Rust code from the protocol files in `proto/`
+    Codegen {
+        /// Only tell whether the committed code is what would be generated
+        #[arg(long)]
+        check: bool,
+    },
     /// Check what no compiler checks: layers, file sizes, module docs, reasons for dependencies
     Tidy,
 }
 
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().task {
+        Task::Codegen { check } => codegen::run(&root(), check),
         Task::Tidy => tidy::run(),
     }
 }

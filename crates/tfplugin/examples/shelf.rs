@@ -1,0 +1,272 @@
+//! A small provider that keeps notes as files on a shelf (a folder), and shows everything a resource can do.
+//!
+//! The tests in `tests/terraform.rs` drive it through a real `terraform`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::{Arc, OnceLock};
+
+use diag::{Code, Diagnostic};
+use tfplugin::diagnostics::Diagnostics;
+use tfplugin::path::Path;
+use tfplugin::private::Private;
+use tfplugin::provider::{
+    ApplyRequest, ApplyResponse, BoxFuture, Change, ConfigureRequest, DataSource, IdentityAttribute,
+    IdentitySchema, ImportRequest, ImportResponse, ImportTarget, Imported, MoveRequest, MoveResponse,
+    PlanRequest, PlanResponse, Provider, ReadDataRequest, ReadDataResponse, ReadRequest, ReadResponse,
+    Resource, UpgradeRequest, UpgradeResponse,
+};
+use tfplugin::schema::{Attribute, Nested, Schema};
+use tfplugin::types::Type;
+use tfplugin::value::{Object, Refinement, Value};
+
+fn main() -> ExitCode {
+    tfplugin::serve("registry.terraform.io/acme/shelf", || Arc::new(Shelf::default()))
+}
+
+const LOUD: Code = Code::new("loud-note", "Notes are read more gladly in lower case.");
+const DAMAGED: Code = Code::new("damaged-note", "The file of a note is not what the provider wrote.");
+
+/// The provider. What its resources need of its configuration, they share with it.
+#[derive(Default)]
+struct Shelf(Arc<OnceLock<PathBuf>>);
+
+impl Provider for Shelf {
+    fn schema(&self) -> Schema {
+        let folder = Attribute::required("folder", Type::String).description("Where the notes are.");
+        Schema::new().description("Notes on a shelf.").attribute(folder)
+    }
+
+    fn configure(&self, request: ConfigureRequest) -> BoxFuture<'_, Diagnostics> {
+        Box::pin(async move {
+            if let Some(folder) = request.config.text("folder") {
+                // Terraform configures a process once.
+                let _ = self.0.set(folder.into());
+            }
+            Diagnostics::new()
+        })
+    }
+
+    fn resources(&self) -> Vec<Arc<dyn Resource>> {
+        vec![Arc::new(Note(self.0.clone())), Arc::new(Scrap)]
+    }
+
+    fn data_sources(&self) -> Vec<Arc<dyn DataSource>> {
+        vec![Arc::new(Notes(self.0.clone()))]
+    }
+}
+
+/// A note: a file called like it.
+struct Note(Arc<OnceLock<PathBuf>>);
+
+impl Note {
+    fn file(&self, note: &Object) -> PathBuf {
+        self.0.get().expect("Terraform configures before it asks").join(note.text("name").expect("required"))
+    }
+
+    /// What a stored note looks like in the state.
+    fn state(planned: &Object) -> Object {
+        let text = planned.text("text").unwrap_or_default();
+        let mut state = planned.clone();
+        state.set("id", format!("note-{}", planned.text("name").unwrap_or_default()));
+        state.set("length", i64::try_from(text.chars().count()).unwrap_or(i64::MAX));
+        let words: Vec<Value> = text.split_whitespace().map(Value::from).collect();
+        state.set("words", Value::dynamic(words.into()));
+        if let Some(cover) = planned.get("cover").as_object() {
+            state.set(
+                "cover",
+                cover.clone().with("seal", format!("sealed by {}", cover.text("colour").unwrap_or("?"))),
+            );
+        }
+        state
+    }
+}
+
+impl Resource for Note {
+    fn type_name(&self) -> &'static str {
+        "shelf_note"
+    }
+
+    fn schema(&self) -> Schema {
+        let cover = Nested::single([
+            Attribute::optional("colour", Type::String).default_value("blue"),
+            Attribute::computed("seal", Type::String),
+        ]);
+        Schema::new()
+            .version(1)
+            .description("A note on the shelf.")
+            .attribute(Attribute::computed("id", Type::String).use_state_for_unknown())
+            .attribute(Attribute::required("name", Type::String).requires_replace().validate(not_empty))
+            .attribute(Attribute::required("text", Type::String).description("What it says."))
+            .attribute(Attribute::optional("password", Type::String).write_only())
+            .attribute(Attribute::optional("tags", Type::map(Type::String)))
+            .attribute(Attribute::optional("cover", cover))
+            .attribute(Attribute::computed("length", Type::Number))
+            .attribute(Attribute::computed("words", Type::Dynamic))
+    }
+
+    fn identity(&self) -> Option<IdentitySchema> {
+        let name = IdentityAttribute {
+            name: "name".to_owned(),
+            ty: Type::String,
+            required_for_import: true,
+            description: "The name of the note.".to_owned(),
+        };
+        Some(IdentitySchema { version: 0, attributes: vec![name] })
+    }
+
+    fn plan(&self, request: PlanRequest) -> BoxFuture<'_, PlanResponse> {
+        Box::pin(async move {
+            let mut response = request.accept();
+            let Some(planned) = &mut response.planned else { return response };
+            if planned.get("id").is_unknown() {
+                planned.set("id", Value::unknown_with(Refinement::prefix("note-")));
+            }
+            if let Some(text) = planned.text("text")
+                && text.chars().any(char::is_alphabetic)
+                && text == text.to_uppercase()
+            {
+                let warning = Diagnostic::warning(LOUD, "The note is loud")
+                    .detail("Every letter of it is a capital one.")
+                    .hint("Write it in lower case.");
+                response.diagnostics.add_at(Path::of("text"), warning);
+            }
+            response
+        })
+    }
+
+    fn apply(&self, request: ApplyRequest) -> BoxFuture<'_, ApplyResponse> {
+        Box::pin(async move {
+            let mut private = request.private;
+            let planned = match &request.change {
+                Change::Delete { prior } => {
+                    std::fs::remove_file(self.file(prior)).expect("the note was there");
+                    return ApplyResponse::default();
+                }
+                Change::Create { planned } | Change::Update { planned, .. } => planned,
+            };
+            assert_ne!(planned.text("text"), Some("the end of the world"), "nobody can write this down");
+            std::fs::write(self.file(planned), planned.text("text").unwrap_or_default())
+                .expect("the shelf is there");
+            let edition = private.get_as::<i64>("edition").unwrap_or(0) + 1;
+            private.set("edition", &edition);
+            tracing::info!(edition, "wrote a note");
+            ApplyResponse {
+                state: Some(Self::state(planned)),
+                identity: Some(Object::from([("name", planned.get("name").clone())])),
+                private,
+                diagnostics: Diagnostics::new(),
+            }
+        })
+    }
+
+    fn read(&self, request: ReadRequest) -> BoxFuture<'_, ReadResponse> {
+        Box::pin(async move {
+            let mut response = request.unchanged();
+            let state = response.state.take().expect("there is something to refresh");
+            match std::fs::read(self.file(&state)).map(String::from_utf8) {
+                Ok(Ok(text)) => {
+                    response.identity = Some(Object::from([("name", state.get("name").clone())]));
+                    response.state = Some(Self::state(&state.with("text", text)));
+                }
+                Ok(Err(_)) => {
+                    response.diagnostics.add(Diagnostic::error(DAMAGED, "The note is not text"));
+                    response.state = Some(state);
+                }
+                Err(_) => {}
+            }
+            response
+        })
+    }
+
+    fn import(&self, request: ImportRequest) -> BoxFuture<'_, ImportResponse> {
+        Box::pin(async move {
+            let name = match request.target {
+                ImportTarget::Id(id) => id,
+                ImportTarget::Identity(identity) => identity.text("name").unwrap_or_default().to_owned(),
+            };
+            let identity = Some(Object::from([("name", name.as_str())]));
+            let state = Object::from([("name", name)]);
+            let imported = Some(Imported { state, private: Private::default(), identity });
+            ImportResponse { imported, diagnostics: Diagnostics::new() }
+        })
+    }
+
+    /// In version 0, the text was called `content`.
+    fn upgrade(&self, request: UpgradeRequest) -> BoxFuture<'_, UpgradeResponse> {
+        Box::pin(async move {
+            let old = Type::object([("name", Type::String), ("content", Type::String)]);
+            let decoded = request.state.decode(&old).expect("a state of version 0");
+            let state = Object::from([
+                ("name", decoded.get("name").clone()),
+                ("text", decoded.get("content").clone()),
+            ]);
+            UpgradeResponse { state: Some(Self::state(&state)), diagnostics: Diagnostics::new() }
+        })
+    }
+
+    fn take_over(&self, request: MoveRequest) -> BoxFuture<'_, Option<MoveResponse>> {
+        Box::pin(async move {
+            if request.source_type != "shelf_scrap" {
+                return None;
+            }
+            let scrap = request.source_state.decode(&Scrap.schema().ty()).expect("the state of a scrap");
+            let state = Object::from([("name", scrap.get("title").clone()), ("text", Value::from(""))]);
+            Some(MoveResponse { state: Some(state), ..MoveResponse::default() })
+        })
+    }
+}
+
+fn not_empty(value: &Value, _path: &Path) -> Diagnostics {
+    match value.as_str() {
+        Some("") => Diagnostic::error(DAMAGED, "A note needs a name").into(),
+        _ => Diagnostics::new(),
+    }
+}
+
+/// A title and nothing else; it grows into a note with a `moved` block.
+struct Scrap;
+
+impl Resource for Scrap {
+    fn type_name(&self) -> &'static str {
+        "shelf_scrap"
+    }
+
+    fn schema(&self) -> Schema {
+        Schema::new().attribute(Attribute::required("title", Type::String))
+    }
+
+    fn apply(&self, request: ApplyRequest) -> BoxFuture<'_, ApplyResponse> {
+        Box::pin(async { ApplyResponse { state: request.change.into_planned(), ..ApplyResponse::default() } })
+    }
+
+    fn read(&self, request: ReadRequest) -> BoxFuture<'_, ReadResponse> {
+        Box::pin(async { request.unchanged() })
+    }
+}
+
+/// Which notes there are.
+struct Notes(Arc<OnceLock<PathBuf>>);
+
+impl DataSource for Notes {
+    fn type_name(&self) -> &'static str {
+        "shelf_notes"
+    }
+
+    fn schema(&self) -> Schema {
+        Schema::new().attribute(Attribute::computed("names", Type::set(Type::String)))
+    }
+
+    fn read(&self, _: ReadDataRequest) -> BoxFuture<'_, ReadDataResponse> {
+        Box::pin(async {
+            let folder = self.0.get().expect("Terraform configures before it asks");
+            let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+            let names: Vec<Value> =
+                files.map(|file| file.file_name().to_string_lossy().into_owned().into()).collect();
+            ReadDataResponse {
+                state: Some(Object::from([("names", Value::set(names))])),
+                ..ReadDataResponse::default()
+            }
+        })
+    }
+}

@@ -1,0 +1,189 @@
+//! Diagnostics as Terraform shows them: a title, a text, and the attribute they are about.
+
+use std::fmt::Write;
+
+use diag::{Diagnostic, Severity};
+
+use crate::r#gen::tfplugin6 as proto;
+use crate::path::Path;
+
+/// What a provider has to tell, each with the attribute it is about.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Diagnostics(Vec<(Option<Path>, Diagnostic)>);
+
+impl Diagnostics {
+    /// Nothing to tell.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds something about the whole resource, or about where `others` already point to.
+    pub fn add(&mut self, others: impl Into<Self>) {
+        self.0.extend(others.into().0);
+    }
+
+    /// Adds something about an attribute.
+    pub fn add_at(&mut self, path: Path, diagnostic: Diagnostic) {
+        self.0.push((Some(path), diagnostic));
+    }
+
+    /// The same, pointing to `path` wherever it pointed to nothing.
+    #[must_use]
+    pub fn or_at(self, path: &Path) -> Self {
+        let located = self.0.into_iter();
+        Self(located.map(|(own, diagnostic)| (own.or_else(|| Some(path.clone())), diagnostic)).collect())
+    }
+
+    /// Whether something went wrong.
+    pub fn has_errors(&self) -> bool {
+        self.0.iter().any(|(_, diagnostic)| diagnostic.is_error())
+    }
+
+    /// Whether there is nothing to tell.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What there is to tell, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (Option<&Path>, &Diagnostic)> {
+        self.0.iter().map(|(path, diagnostic)| (path.as_ref(), diagnostic))
+    }
+
+    pub(crate) fn into_proto(self) -> Vec<proto::Diagnostic> {
+        self.0.into_iter().filter_map(|(path, diagnostic)| to_proto(path.as_ref(), diagnostic)).collect()
+    }
+}
+
+impl From<Diagnostic> for Diagnostics {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Self(vec![(None, diagnostic)])
+    }
+}
+
+impl From<Vec<Diagnostic>> for Diagnostics {
+    fn from(diagnostics: Vec<Diagnostic>) -> Self {
+        diagnostics.into_iter().collect()
+    }
+}
+
+impl FromIterator<Diagnostic> for Diagnostics {
+    fn from_iter<I: IntoIterator<Item = Diagnostic>>(diagnostics: I) -> Self {
+        Self(diagnostics.into_iter().map(|diagnostic| (None, diagnostic)).collect())
+    }
+}
+
+impl IntoIterator for Diagnostics {
+    type Item = (Option<Path>, Diagnostic);
+    type IntoIter = std::vec::IntoIter<Self::Item>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+/// Terraform has no notes, so they are for other audiences.
+fn to_proto(path: Option<&Path>, diagnostic: Diagnostic) -> Option<proto::Diagnostic> {
+    use proto::diagnostic::Severity as Wire;
+    let severity = match diagnostic.severity {
+        Severity::Error => Wire::Error,
+        Severity::Warning => Wire::Warning,
+        Severity::Note => return None,
+    };
+    Some(proto::Diagnostic {
+        severity: severity.into(),
+        detail: detail(&diagnostic),
+        summary: diagnostic.summary,
+        attribute: path.filter(|path| !path.is_root()).map(Path::to_proto),
+    })
+}
+
+/// Terraform has one text below the title; everything else a diagnostic knows follows there, in paragraphs:
+/// why, then where, then what to do, then where to read on.
+fn detail(diagnostic: &Diagnostic) -> String {
+    let mut place = String::new();
+    let mut line = |what: &str, value: &str| {
+        writeln!(place, "{what}: {value}").expect("writing to a string does not fail");
+    };
+    if let Some(object) = &diagnostic.object {
+        line("Object", object);
+    }
+    if let Some(field) = &diagnostic.field {
+        line("Field", field);
+    }
+    for location in diagnostic.location.iter().chain(&diagnostic.related) {
+        let at = format!("line {}, column {} of {}", location.position().line, location.position().column, {
+            location.source.name()
+        });
+        // The text pointed to may be a secret; where it stands and what is said about it are not.
+        line("At", &if location.label.is_empty() { at } else { format!("{at}: {}", location.label) });
+    }
+    let help = diagnostic.help.as_ref().map(|help| format!("See {help}"));
+    let paragraphs = [
+        diagnostic.detail.trim_end(),
+        place.trim_end(),
+        diagnostic.hint.as_deref().unwrap_or_default(),
+        help.as_deref().unwrap_or_default(),
+    ];
+    paragraphs.into_iter().filter(|paragraph| !paragraph.is_empty()).collect::<Vec<_>>().join("\n\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use diag::{Code, Source, Span};
+
+    use super::*;
+
+    const CODE: Code = Code::new("test", "For tests.");
+
+    #[test]
+    fn everything_known_is_folded_into_the_text_below_the_title() {
+        let source = Source::new("yaml_body", "kind: Pod\ntoken: hunter2\n");
+        let diagnostic = Diagnostic::error(CODE, "Invalid YAML")
+            .detail("The body is not what it should be.\n")
+            .object("Pod shop/web")
+            .field("token")
+            .at(&source, Span::new(10, 15), "not a field of a Pod")
+            .related(&source, Span::new(0, 4), "")
+            .hint("Remove the field.")
+            .help("https://example.com/docs");
+        let mut diagnostics = Diagnostics::new();
+        diagnostics.add_at(Path::of("yaml_body"), diagnostic);
+        let wire = diagnostics.into_proto();
+        insta::assert_snapshot!(wire[0].detail, @r"
+        The body is not what it should be.
+
+        Object: Pod shop/web
+        Field: token
+        At: line 2, column 1 of yaml_body: not a field of a Pod
+        At: line 1, column 1 of yaml_body
+
+        Remove the field.
+
+        See https://example.com/docs
+        ");
+        assert_eq!(wire[0].summary, "Invalid YAML");
+        assert_eq!(wire[0].severity, i32::from(proto::diagnostic::Severity::Error));
+        assert_eq!(wire[0].attribute, Some(Path::of("yaml_body").to_proto()));
+    }
+
+    #[test]
+    fn notes_are_not_for_terraform_and_the_whole_resource_needs_no_path() {
+        let mut diagnostics =
+            Diagnostics::from(vec![Diagnostic::note(CODE, "a"), Diagnostic::warning(CODE, "b")]);
+        assert!(!diagnostics.has_errors());
+        diagnostics.add_at(Path::root(), Diagnostic::error(CODE, "c"));
+        assert!(diagnostics.has_errors());
+        let wire = diagnostics.into_proto();
+        let shown: Vec<_> = wire.iter().map(|d| (d.summary.as_str(), d.attribute.is_some())).collect();
+        assert_eq!(shown, [("b", false), ("c", false)]);
+    }
+
+    #[test]
+    fn a_default_place_does_not_move_what_has_one() {
+        let mut diagnostics = Diagnostics::from(Diagnostic::error(CODE, "a"));
+        diagnostics.add_at(Path::of("own"), Diagnostic::error(CODE, "b"));
+        let located = diagnostics.or_at(&Path::of("default"));
+        let paths: Vec<_> = located.iter().map(|(path, _)| path.unwrap().to_string()).collect();
+        assert_eq!(paths, ["default", "own"]);
+    }
+}

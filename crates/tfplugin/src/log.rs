@@ -1,0 +1,163 @@
+//! Log lines that Terraform takes for its own: hclog's JSON on standard error.
+
+mod level;
+
+use std::fmt;
+use std::io::Write;
+use std::sync::Mutex;
+
+use serde_json::{Map, Value as Json};
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Level, Subscriber};
+use tracing_subscriber::layer::{Context, SubscriberExt};
+use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{Layer, Registry};
+
+/// Terraform reads lines of at most 64 KiB; the rest of a longer one would appear as a line without a level.
+const MAX_LINE: usize = 60 * 1024;
+
+/// A single text is cut here when a line is too long.
+const MAX_TEXT: usize = 8 * 1024;
+
+/// Starts logging for the provider called `address`, as loud as the environment asks for.
+pub(crate) fn init(address: &str, environment: impl Fn(&str) -> Option<String>) {
+    let filter = level::filter(address, environment);
+    let layer = Hclog(Mutex::new(std::io::stderr())).with_filter(filter);
+    // A second provider in one process, as in tests, shares the first one's log.
+    let _ = Registry::default().with(layer).try_init();
+}
+
+/// Writes every event as one line of JSON.
+struct Hclog<W>(Mutex<W>);
+
+/// The fields of a span, which every event in it has as well.
+struct SpanFields(Map<String, Json>);
+
+impl<S, W> Layer<S> for Hclog<W>
+where
+    S: Subscriber + for<'s> LookupSpan<'s>,
+    W: Write + Send + 'static,
+{
+    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
+        let mut fields = Fields::default();
+        attributes.record(&mut fields);
+        if let Some(span) = context.span(id) {
+            span.extensions_mut().insert(SpanFields(fields.0));
+        }
+    }
+
+    fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
+        let Some(span) = context.span(id) else { return };
+        if let Some(SpanFields(known)) = span.extensions_mut().get_mut() {
+            let mut fields = Fields::default();
+            values.record(&mut fields);
+            known.extend(fields.0);
+        }
+    }
+
+    fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
+        let mut line = Map::new();
+        for span in
+            context.event_scope(event).into_iter().flat_map(tracing_subscriber::registry::Scope::from_root)
+        {
+            if let Some(SpanFields(fields)) = span.extensions().get() {
+                line.extend(fields.clone());
+            }
+        }
+        let mut fields = Fields::default();
+        event.record(&mut fields);
+        let message = fields.0.remove("message").unwrap_or_else(|| "".into());
+        line.extend(fields.0);
+        line.insert("@level".to_owned(), word(*event.metadata().level()).into());
+        line.insert("@message".to_owned(), message);
+        line.insert("@module".to_owned(), event.metadata().target().into());
+        line.insert("@timestamp".to_owned(), format!("{:.6}", jiff::Timestamp::now()).into());
+        let mut text = render(line);
+        text.push('\n');
+        if let Ok(mut out) = self.0.lock() {
+            // There is nowhere left to complain about a log that cannot be written.
+            let _ = out.write_all(text.as_bytes());
+        }
+    }
+}
+
+/// The line as JSON, cut where it is too long: first every long text, then every field but hclog's own.
+fn render(mut line: Map<String, Json>) -> String {
+    let text = Json::Object(line.clone()).to_string();
+    if text.len() <= MAX_LINE {
+        return text;
+    }
+    for value in line.values_mut() {
+        if let Json::String(text) = value {
+            shorten(text);
+        }
+    }
+    let text = Json::Object(line.clone()).to_string();
+    if text.len() <= MAX_LINE {
+        return text;
+    }
+    line.retain(|name, _| name.starts_with('@'));
+    Json::Object(line).to_string()
+}
+
+fn shorten(text: &mut String) {
+    if text.len() <= MAX_TEXT {
+        return;
+    }
+    let cut = text.len() - MAX_TEXT;
+    let mut end = MAX_TEXT;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    *text = format!("{}… ({cut} bytes more)", &text[..end]);
+}
+
+fn word(level: Level) -> &'static str {
+    match level {
+        Level::ERROR => "error",
+        Level::WARN => "warn",
+        Level::INFO => "info",
+        Level::DEBUG => "debug",
+        Level::TRACE => "trace",
+    }
+}
+
+#[derive(Default)]
+struct Fields(Map<String, Json>);
+
+impl Fields {
+    fn set(&mut self, field: &Field, value: impl Into<Json>) {
+        self.0.insert(field.name().to_owned(), value.into());
+    }
+}
+
+impl Visit for Fields {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.set(field, format!("{value:?}"));
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.set(field, value);
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.set(field, value);
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.set(field, value);
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.set(field, value);
+    }
+
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.set(field, value);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,184 @@
+//! From values to bytes.
+
+use rmp::encode::{self as write, ByteBuf, ValueWriteError};
+
+use super::{MAX_REFINEMENT, MsgpackError, REFINED_UNKNOWN, refinement_key};
+use crate::types::Type;
+use crate::value::{Bound, ConformError, Number, Object, Refinement, Value, Wire};
+
+/// The bytes of `value` as one of `ty`. What the type needs and the value leaves out is filled in, see
+/// [`Value::conform`].
+pub fn encode(value: Value, ty: &Type) -> Result<Vec<u8>, MsgpackError> {
+    let value = value.conform(ty)?;
+    let mut writer = Writer(ByteBuf::new());
+    writer.value(&value, ty);
+    Ok(writer.0.into_vec())
+}
+
+/// Writes values that conform to their types; memory takes whatever is written.
+struct Writer(ByteBuf);
+
+impl Writer {
+    fn value(&mut self, value: &Value, ty: &Type) {
+        match (value, ty) {
+            (Value::Null, _) => {
+                done(write::write_nil(&mut self.0).map_err(ValueWriteError::InvalidMarkerWrite));
+            }
+            (Value::Unknown(refinement), _) => self.unknown(refinement, ty),
+            (Value::Bool(value), _) => self.bool(*value),
+            (Value::Number(number), _) => self.number(number),
+            (Value::String(text), _) => self.text(text),
+            (Value::List(values), Type::Tuple(types)) => {
+                self.array(values.len());
+                for (value, ty) in values.iter().zip(types) {
+                    self.value(value, ty);
+                }
+            }
+            (Value::List(values), Type::List(element)) => self.elements(values, element),
+            (Value::Set(values), Type::Set(element)) => self.elements(values, element),
+            (Value::Object(object), Type::Map(element)) => self.entries(object, |_| element),
+            (Value::Object(object), Type::Object(attributes)) => {
+                self.entries(object, |name| &attributes[name]);
+            }
+            (Value::Dynamic(dynamic), _) => {
+                self.array(2);
+                done(write::write_bin(&mut self.0, &dynamic.ty.to_json_bytes()));
+                self.value(&dynamic.value, &dynamic.ty);
+            }
+            (Value::List(_) | Value::Set(_) | Value::Object(_), _) => {
+                unreachable!("the value conforms to its type")
+            }
+        }
+    }
+
+    fn elements(&mut self, values: &[Value], element: &Type) {
+        self.array(values.len());
+        for value in values {
+            self.value(value, element);
+        }
+    }
+
+    fn entries<'t>(&mut self, object: &Object, ty: impl Fn(&str) -> &'t Type) {
+        done(write::write_map_len(&mut self.0, length(object.len())));
+        for (name, value) in object.iter() {
+            self.text(name);
+            self.value(value, ty(name));
+        }
+    }
+
+    fn unknown(&mut self, refinement: &Refinement, ty: &Type) {
+        let mut map = Self(ByteBuf::new());
+        let keys = map.refinement(refinement, ty);
+        if keys == 0 || map.0.as_slice().len() >= MAX_REFINEMENT {
+            // An extension of one byte is the shortest.
+            done(write::write_ext_meta(&mut self.0, 1, 0).map(drop));
+            self.0.as_mut_vec().push(0);
+            return;
+        }
+        let mut head = ByteBuf::new();
+        done(write::write_map_len(&mut head, keys));
+        let (head, body) = (head.into_vec(), map.0.into_vec());
+        done(write::write_ext_meta(&mut self.0, length(head.len() + body.len()), REFINED_UNKNOWN).map(drop));
+        self.0.as_mut_vec().extend(head);
+        self.0.as_mut_vec().extend(body);
+    }
+
+    /// Writes what a refinement can say about a value of `ty`, and returns how many keys that took.
+    fn refinement(&mut self, refinement: &Refinement, ty: &Type) -> u32 {
+        if *ty == Type::Dynamic {
+            return 0;
+        }
+        let mut keys = 0;
+        let mut key = |writer: &mut Self, key| {
+            keys += 1;
+            writer.int(key);
+        };
+        if refinement.not_null {
+            key(self, refinement_key::NULLNESS);
+            self.bool(false);
+        }
+        match ty {
+            Type::String if !refinement.prefix.is_empty() => {
+                key(self, refinement_key::PREFIX);
+                self.text(short_prefix(&refinement.prefix));
+            }
+            Type::Number => {
+                if let Some(bound) = &refinement.min {
+                    key(self, refinement_key::MIN);
+                    self.bound(bound);
+                }
+                if let Some(bound) = &refinement.max {
+                    key(self, refinement_key::MAX);
+                    self.bound(bound);
+                }
+            }
+            Type::List(_) | Type::Set(_) | Type::Map(_) => {
+                if let Some(length) = refinement.min_length {
+                    key(self, refinement_key::MIN_LENGTH);
+                    self.int(i64::try_from(length).unwrap_or(i64::MAX));
+                }
+                if let Some(length) = refinement.max_length {
+                    key(self, refinement_key::MAX_LENGTH);
+                    self.int(i64::try_from(length).unwrap_or(i64::MAX));
+                }
+            }
+            _ => {}
+        }
+        keys
+    }
+
+    fn bound(&mut self, bound: &Bound) {
+        self.array(2);
+        self.number(&bound.number);
+        self.bool(bound.inclusive);
+    }
+
+    fn number(&mut self, number: &Number) {
+        match number.wire() {
+            Wire::Int(int) => self.int(int),
+            Wire::Float(float) => done(write::write_f64(&mut self.0, float)),
+            Wire::Text(text) => self.text(&text),
+        }
+    }
+
+    fn int(&mut self, int: i64) {
+        done(write::write_sint(&mut self.0, int).map(drop));
+    }
+
+    fn bool(&mut self, value: bool) {
+        done(write::write_bool(&mut self.0, value).map_err(ValueWriteError::InvalidMarkerWrite));
+    }
+
+    fn text(&mut self, text: &str) {
+        done(write::write_str(&mut self.0, text));
+    }
+
+    fn array(&mut self, elements: usize) {
+        done(write::write_array_len(&mut self.0, length(elements)).map(drop));
+    }
+}
+
+/// Terraform keeps at most 256 bytes of a prefix; what is cut must end at a character.
+fn short_prefix(prefix: &str) -> &str {
+    let mut end = prefix.len().min(255);
+    while !prefix.is_char_boundary(end) {
+        end -= 1;
+    }
+    &prefix[..end]
+}
+
+fn length(elements: usize) -> u32 {
+    u32::try_from(elements)
+        .expect("a value with more than four thousand million elements does not fit the memory")
+}
+
+fn done<E: write::RmpWriteErr>(written: Result<impl Sized, ValueWriteError<E>>) {
+    written.expect("writing to memory does not fail");
+}
+
+impl From<ConformError> for MsgpackError {
+    fn from(error: ConformError) -> Self {
+        let ConformError { path, expected, found } = error;
+        Self { path, problem: format!("expected {expected}, found {found}") }
+    }
+}

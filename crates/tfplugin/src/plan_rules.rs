@@ -1,0 +1,100 @@
+//! The rules by which Terraform judges what a provider answers; breaking one is shown to users as a bug in the provider,
+//! so tests and debug builds check them first.
+//!
+//! Written from the rules' description and from what the real binary accepts, see `book/`.
+
+mod compatible;
+mod plan;
+
+use std::fmt;
+
+use crate::path::Path;
+use crate::proposal::without_write_only;
+use crate::schema::Schema;
+use crate::value::{Object, Value};
+
+pub use compatible::check_second_plan;
+pub use plan::check_plan;
+
+/// A rule that an answer breaks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// The attribute that breaks it.
+    pub path: Path,
+    /// The rule, and how it is broken; never with a value.
+    pub rule: String,
+}
+
+/// A plan, as far as the rules are concerned.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan<'p> {
+    /// The planned state; none for a destroy.
+    pub planned: Option<&'p Object>,
+    /// The attributes whose change means another resource.
+    pub requires_replace: &'p [Path],
+}
+
+/// Checks a state after an apply against the plan. Not for an apply with errors: then Terraform saves whatever is there.
+pub fn check_apply(schema: &Schema, planned: Option<&Object>, state: Option<&Object>) -> Vec<Violation> {
+    match (planned, state) {
+        (None, None) => Vec::new(),
+        (None, Some(_)) => vec![Violation::new(&Path::root(), "a destroyed resource has no state")],
+        (Some(_), None) => vec![Violation::new(&Path::root(), "a created or updated resource has a state")],
+        (Some(planned), Some(state)) => {
+            let mut violations = check_read(schema, state);
+            compatible::check_object(planned, state, &mut Path::root(), &mut violations);
+            violations
+        }
+    }
+}
+
+/// Checks a state that was read, imported, upgraded or moved.
+pub fn check_read(schema: &Schema, state: &Object) -> Vec<Violation> {
+    let mut violations = check_type(schema, state);
+    unknowns(&Value::Object(state.clone()), &mut Path::root(), &mut violations);
+    if violations.is_empty() && without_write_only(schema, state.clone()) != *state {
+        violations.push(Violation::new(&Path::root(), "write-only attributes are null in a state"));
+    }
+    violations
+}
+
+fn check_type(schema: &Schema, object: &Object) -> Vec<Violation> {
+    let error = object.clone().conform(&schema.ty()).err();
+    let violation = |error: crate::value::ConformError| Violation {
+        rule: format!(
+            "a value has the type of its schema: expected {}, found {}",
+            error.expected, error.found
+        ),
+        path: error.path,
+    };
+    error.map(violation).into_iter().collect()
+}
+
+fn unknowns(value: &Value, path: &mut Path, violations: &mut Vec<Violation>) {
+    match value {
+        Value::Unknown(_) => violations.push(Violation::new(path, "nothing is unknown in a state")),
+        Value::List(_) | Value::Object(_) => {
+            for (step, value) in value.children() {
+                path.within(step, |path| unknowns(value, path, violations));
+            }
+        }
+        Value::Set(elements) => elements.iter().for_each(|element| unknowns(element, path, violations)),
+        Value::Dynamic(dynamic) => unknowns(&dynamic.value, path, violations),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+impl Violation {
+    fn new(path: &Path, rule: impl Into<String>) -> Self {
+        Self { path: path.clone(), rule: rule.into() }
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path.or_root(), self.rule)
+    }
+}
+
+#[cfg(test)]
+mod tests;

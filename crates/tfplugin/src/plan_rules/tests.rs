@@ -1,0 +1,294 @@
+//! Terraform's rules, each with what keeps and what breaks it.
+
+use super::*;
+use crate::schema::{Attribute, Nested};
+use crate::types::Type;
+use crate::value::Refinement;
+
+fn schema() -> Schema {
+    let port = || [Attribute::required("port", Type::Number), Attribute::computed("node", Type::Number)];
+    Schema::new()
+        .attribute(Attribute::computed("id", Type::String))
+        .attribute(Attribute::required("body", Type::String))
+        .attribute(Attribute::optional("label", Type::String))
+        .attribute(Attribute::optional_computed("zone", Type::String))
+        .attribute(Attribute::optional("secret", Type::String).write_only())
+        .attribute(Attribute::optional("args", Type::list(Type::String)))
+        .attribute(Attribute::optional("tags", Type::set(Type::String)))
+        .attribute(Attribute::optional("one", Nested::single(port())))
+        .attribute(Attribute::optional("list", Nested::list(port())))
+        .attribute(Attribute::optional("map", Nested::map(port())))
+        .attribute(Attribute::optional("set", Nested::set(port())))
+        .attribute(Attribute::computed("any", Type::Dynamic))
+}
+
+type Entries<'e> = &'e [(&'e str, Value)];
+
+fn object(entries: Entries<'_>) -> Object {
+    entries
+        .iter()
+        .map(|(name, value)| (*name, value.clone()))
+        .collect::<Object>()
+        .conform(&schema().ty())
+        .unwrap()
+}
+
+fn port(port: i64, node: impl Into<Value>) -> Value {
+    Object::from([("port", Value::from(port)), ("node", node.into())]).into()
+}
+
+fn shown(violations: &[Violation]) -> Vec<String> {
+    violations.iter().map(Violation::to_string).collect()
+}
+
+#[test]
+fn a_plan_says_what_is_configured_or_what_was() {
+    let check = |prior: Option<Entries<'_>>, config: Entries<'_>, planned: Entries<'_>, expected: &[&str]| {
+        let (prior, config, planned) = (prior.map(object), object(config), object(planned));
+        let plan = Plan { planned: Some(&planned), requires_replace: &[] };
+        assert_eq!(shown(&check_plan(&schema(), prior.as_ref(), Some(&config), plan)), expected);
+    };
+    let x = || ("body", Value::from("x"));
+    let null = Value::Null;
+
+    // As configured, or computed and left open.
+    check(None, &[x()], &[x()], &[]);
+    check(
+        None,
+        &[x()],
+        &[x(), ("id", Value::unknown()), ("zone", "z".into()), ("any", Value::unknown())],
+        &[],
+    );
+    check(None, &[("body", Value::unknown())], &[("body", Value::unknown_with(Refinement::not_null()))], &[]);
+    check(None, &[("body", "e\u{301}".into())], &[("body", "é".into())], &[]);
+    check(None, &[x(), ("tags", Value::set(["a".into()]))], &[x(), ("tags", Value::set(["a".into()]))], &[]);
+
+    // As it was: a change of formatting that is none.
+    check(Some(&[("body", " x".into())]), &[x()], &[("body", " x".into())], &[]);
+    check(
+        Some(&[]),
+        &[x()],
+        &[("body", null.clone())],
+        &["body: a configured attribute is planned as configured, or as it was"],
+    );
+
+    // Neither.
+    let as_configured = "a configured attribute is planned as configured, or as it was";
+    check(None, &[x()], &[("body", "y".into())], &[&format!("body: {as_configured}")]);
+    check(None, &[x()], &[("body", Value::unknown())], &[&format!("body: {as_configured}")]);
+    check(None, &[("body", Value::unknown())], &[x()], &[&format!("body: {as_configured}")]);
+    check(
+        None,
+        &[x()],
+        &[x(), ("label", "l".into())],
+        &["label: an attribute that is neither configured nor computed is null in a plan"],
+    );
+    check(
+        None,
+        &[x(), ("zone", "a".into())],
+        &[x(), ("zone", "b".into())],
+        &[&format!("zone: {as_configured}")],
+    );
+    check(
+        None,
+        &[x(), ("secret", "s".into())],
+        &[x(), ("secret", "s".into())],
+        &["secret: a write-only attribute is null in a plan"],
+    );
+    check(None, &[x(), ("secret", "s".into())], &[x()], &[]);
+
+    // Nested attributes are checked one by one.
+    let (open, unknown) = (|| port(1, Value::Null), || port(1, Value::unknown()));
+    check(None, &[x(), ("one", open())], &[x(), ("one", unknown())], &[]);
+    check(
+        None,
+        &[x(), ("one", open())],
+        &[x(), ("one", Value::unknown())],
+        &["one: a configured nested attribute is not unknown as a whole"],
+    );
+    check(
+        None,
+        &[x(), ("one", open())],
+        &[x(), ("one", port(2, 3))],
+        &[&format!("one.port: {as_configured}")],
+    );
+    check(
+        None,
+        &[x(), ("list", vec![open()].into())],
+        &[x(), ("list", vec![unknown(), unknown()].into())],
+        &["list: as many elements are planned as are configured"],
+    );
+    check(
+        None,
+        &[x(), ("list", vec![open(), open()].into())],
+        &[x(), ("list", vec![port(1, 7), port(2, 7)].into())],
+        &[&format!("list[1].port: {as_configured}")],
+    );
+    check(
+        None,
+        &[x(), ("map", Object::from([("a", open())]).into())],
+        &[x(), ("map", Object::from([("b", open())]).into())],
+        &["map: the same keys are planned as are configured"],
+    );
+    check(
+        None,
+        &[x(), ("map", Object::from([("a", open())]).into())],
+        &[x(), ("map", Object::from([("a", port(2, 1))]).into())],
+        &[&format!("map[\"a\"].port: {as_configured}")],
+    );
+    check(None, &[x(), ("set", Value::set([open()]))], &[x(), ("set", Value::set([unknown()]))], &[]);
+    check(
+        None,
+        &[x(), ("set", Value::set([open()]))],
+        &[x(), ("set", Value::set([port(2, null)]))],
+        &["set: every planned element of a set is like a configured one"],
+    );
+}
+
+#[test]
+fn what_is_configured_is_planned_and_what_is_not_is_not() {
+    let some = object(&[("body", "x".into())]);
+    let check = |config, planned, paths: &[Path], expected: &[&str]| {
+        let plan = Plan { planned, requires_replace: paths };
+        assert_eq!(shown(&check_plan(&schema(), Some(&some), config, plan)), expected);
+    };
+    check(None, None, &[], &[]);
+    check(None, Some(&some), &[], &["the resource: a destroy plans no state"]);
+    check(Some(&some), None, &[], &["the resource: what is configured is planned"]);
+    check(Some(&some), Some(&some), &[Path::of("one").attribute("port")], &[]);
+    check(
+        Some(&some),
+        Some(&some),
+        &[Path::of("bodi")],
+        &["bodi: only an attribute of the schema can require a replacement"],
+    );
+    let misshapen = Object::from([("body", 1)]);
+    check(
+        Some(&some),
+        Some(&misshapen),
+        &[],
+        &["body: a value has the type of its schema: expected a string, found a number"],
+    );
+}
+
+#[test]
+fn the_second_plan_keeps_what_the_first_one_knew() {
+    let check = |prior: Option<Entries<'_>>,
+                 first: (Entries<'_>, &str),
+                 second: (Entries<'_>, &str),
+                 expected: &str| {
+        let (prior, one, two) = (prior.map(object), object(first.0), object(second.0));
+        let paths = |text: &str| text.split_whitespace().map(Path::of).collect::<Vec<_>>();
+        let (one_replaces, two_replaces) = (paths(first.1), paths(second.1));
+        let violations = check_second_plan(
+            prior.as_ref(),
+            Plan { planned: Some(&one), requires_replace: &one_replaces },
+            Plan { planned: Some(&two), requires_replace: &two_replaces },
+        );
+        assert_eq!(shown(&violations).join("; "), expected);
+    };
+    let body = |text: &str| ("body", Value::from(text));
+    let id = |value: Value| ("id", value);
+    check(None, (&[id(Value::unknown())], ""), (&[id("1".into())], ""), "");
+    check(None, (&[id(Value::unknown())], ""), (&[id(Value::unknown())], ""), "");
+    check(
+        None,
+        (&[id("1".into())], ""),
+        (&[id("2".into())], ""),
+        "id: a known planned value does not change",
+    );
+    check(
+        None,
+        (&[id("1".into())], ""),
+        (&[id(Value::unknown())], ""),
+        "id: a known planned value stays known",
+    );
+    let promised = Value::unknown_with(Refinement::prefix("a-"));
+    check(
+        None,
+        (&[id(promised)], ""),
+        (&[id("b".into())], ""),
+        "id: an unknown value becomes one that its refinement allows",
+    );
+    let prior: Entries<'_> = &[body("x"), id("1".into())];
+    check(Some(prior), (&[body("x"), id(Value::unknown())], ""), (prior, ""), "");
+    check(
+        Some(prior),
+        (&[body("y")], "body"),
+        (&[body("y")], ""),
+        "the resource: the approved action stays: replace became update",
+    );
+    // A path counts only where something changes.
+    check(Some(prior), (&[body("y")], "id"), (&[body("y")], "id"), "");
+    check(Some(prior), (&[body("x"), id("2".into())], "body"), (&[body("x"), id("2".into())], ""), "");
+    check(
+        Some(prior),
+        (prior, ""),
+        (&[body("y")], ""),
+        "the resource: the approved action stays: no change became update",
+    );
+}
+
+#[test]
+fn an_apply_does_what_was_planned() {
+    let check = |planned: Option<Entries<'_>>, state: Option<Entries<'_>>, expected: &str| {
+        let (planned, state) = (planned.map(object), state.map(object));
+        let violations = check_apply(&schema(), planned.as_ref(), state.as_ref());
+        assert_eq!(shown(&violations).join("; "), expected);
+    };
+    let one = |name: &'static str, value: Value| vec![(name, value)];
+    check(None, None, "");
+    check(None, Some(&[]), "the resource: a destroyed resource has no state");
+    check(Some(&[]), None, "the resource: a created or updated resource has a state");
+    check(Some(&one("id", Value::unknown())), Some(&one("id", "1".into())), "");
+    check(Some(&one("id", Value::unknown())), Some(&[]), "");
+    check(
+        Some(&one("id", Value::unknown())),
+        Some(&one("id", Value::unknown())),
+        "id: nothing is unknown in a state",
+    );
+    check(Some(&one("body", "e\u{301}".into())), Some(&one("body", "é".into())), "");
+    check(
+        Some(&one("body", "x".into())),
+        Some(&one("body", "y".into())),
+        "body: a known planned value does not change",
+    );
+    let args = |texts: &[&str]| one("args", texts.to_vec().into());
+    check(Some(&args(&["a"])), Some(&args(&["a", "b"])), "args: no element appears or vanishes");
+    check(
+        Some(&args(&["a", "b"])),
+        Some(&args(&["a", "c"])),
+        "args[1]: a known planned value does not change",
+    );
+    check(Some(&one("args", Value::unknown())), Some(&args(&["a", "b"])), "");
+    let tags = |values: Vec<Value>| one("tags", Value::set(values));
+    check(
+        Some(&tags(vec![Value::unknown(), Value::unknown(), "a".into()])),
+        Some(&tags(vec!["a".into(), "b".into()])),
+        "",
+    );
+    check(
+        Some(&tags(vec!["a".into()])),
+        Some(&tags(vec!["b".into()])),
+        "tags: no element of a set appears or vanishes",
+    );
+    check(
+        Some(&tags(vec!["a".into()])),
+        Some(&tags(vec!["a".into(), "b".into()])),
+        "tags: no element of a set appears or vanishes",
+    );
+    let any = |value: Value| one("any", Value::dynamic(value));
+    check(Some(&any(1.into())), Some(&any(1.into())), "");
+    check(Some(&any(1.into())), Some(&any("1".into())), "any: a known planned value does not change");
+    check(Some(&one("any", Value::unknown())), Some(&any("1".into())), "");
+}
+
+#[test]
+fn a_state_is_wholly_known_and_without_write_only_values() {
+    let check = |state: Entries<'_>, expected: &str| {
+        assert_eq!(shown(&check_read(&schema(), &object(state))).join("; "), expected);
+    };
+    check(&[("body", "x".into())], "");
+    check(&[("list", vec![port(1, Value::unknown())].into())], "list[0].node: nothing is unknown in a state");
+    check(&[("secret", "s".into())], "the resource: write-only attributes are null in a state");
+}

@@ -1,0 +1,143 @@
+//! Fitting a value to a type: what a provider may leave out is filled in, what does not fit is named with its path.
+
+use super::{Dynamic, Object, Set, Value};
+use crate::path::{Path, Step};
+use crate::types::Type;
+
+/// A value is not of the type it should have.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}: expected {expected}, found {found}", path.or_root())]
+pub struct ConformError {
+    /// Where.
+    pub path: Path,
+    /// What the type asks for.
+    pub expected: String,
+    /// What stands there instead; never its text.
+    pub found: &'static str,
+}
+
+impl Value {
+    /// The value as one of `ty`: absent attributes become null, a row of values becomes a set where the type is one,
+    /// and a value in a dynamic place gets the type it implies.
+    pub fn conform(self, ty: &Type) -> Result<Self, ConformError> {
+        conform(self, ty, &mut Path::root())
+    }
+}
+
+impl Object {
+    /// The object as one of `ty`, see [`Value::conform`].
+    pub(crate) fn conform(self, ty: &Type) -> Result<Self, ConformError> {
+        match Value::Object(self).conform(ty)? {
+            Value::Object(object) => Ok(object),
+            other => unreachable!("an object conforms to an object, not to {other:?}"),
+        }
+    }
+}
+
+fn conform(value: Value, ty: &Type, path: &mut Path) -> Result<Value, ConformError> {
+    let refuse = |value: &Value, path: &Path| {
+        Err(ConformError { path: path.clone(), expected: describe(ty), found: kind(value) })
+    };
+    match (ty, value) {
+        (Type::Dynamic, value) => conform_dynamic(value, path),
+        (_, Value::Null) => Ok(Value::Null),
+        (_, Value::Unknown(refinement)) => Ok(Value::Unknown(refinement)),
+        (Type::Bool, value @ Value::Bool(_))
+        | (Type::Number, value @ Value::Number(_))
+        | (Type::String, value @ Value::String(_)) => Ok(value),
+        (Type::List(element), Value::List(values)) => {
+            conform_row(values, std::iter::repeat(&**element), path).map(Value::List)
+        }
+        (Type::Tuple(elements), Value::List(values)) if elements.len() == values.len() => {
+            conform_row(values, elements.iter(), path).map(Value::List)
+        }
+        (Type::Set(element), Value::List(values)) => conform_set(values, element, path),
+        (Type::Set(element), Value::Set(values)) => conform_set(values.into_iter().collect(), element, path),
+        (Type::Map(element), Value::Object(object)) => {
+            let mut entries = Object::new();
+            for (key, value) in object {
+                let value = path.within(Step::Key(key.clone()), |path| conform(value, element, path))?;
+                entries.set(key, value);
+            }
+            Ok(Value::Object(entries))
+        }
+        (Type::Object(attributes), Value::Object(object)) => conform_object(object, attributes, path),
+        (_, value) => refuse(&value, path),
+    }
+}
+
+fn conform_dynamic(value: Value, path: &mut Path) -> Result<Value, ConformError> {
+    match Value::dynamic(value) {
+        Value::Dynamic(dynamic) => {
+            let Dynamic { ty, value } = *dynamic;
+            let value = conform(value, &ty, path)?;
+            Ok(Value::dynamic_of(ty, value))
+        }
+        null_or_unknown => Ok(null_or_unknown),
+    }
+}
+
+fn conform_row<'t>(
+    values: Vec<Value>,
+    types: impl Iterator<Item = &'t Type>,
+    path: &mut Path,
+) -> Result<Vec<Value>, ConformError> {
+    let typed = values.into_iter().zip(types).enumerate();
+    typed
+        .map(|(index, (value, ty))| path.within(Step::Index(index), |path| conform(value, ty, path)))
+        .collect()
+}
+
+fn conform_set(values: Vec<Value>, element: &Type, path: &mut Path) -> Result<Value, ConformError> {
+    // Elements of a set have no address, so the path is that of the set.
+    values.into_iter().map(|value| conform(value, element, path)).collect::<Result<Set, _>>().map(Value::Set)
+}
+
+fn conform_object(
+    mut object: Object,
+    attributes: &std::collections::BTreeMap<String, Type>,
+    path: &mut Path,
+) -> Result<Value, ConformError> {
+    let mut complete = Object::new();
+    for (name, ty) in attributes {
+        let value = object.remove(name).unwrap_or_default();
+        let value = path.within(Step::Attribute(name.clone()), |path| conform(value, ty, path))?;
+        complete.set(name, value);
+    }
+    match object.into_iter().next() {
+        None => Ok(Value::Object(complete)),
+        Some((name, _)) => Err(ConformError {
+            path: path.clone().attribute(name),
+            expected: "no such attribute".to_owned(),
+            found: "one",
+        }),
+    }
+}
+
+fn describe(ty: &Type) -> String {
+    match ty {
+        Type::Bool => "a bool".to_owned(),
+        Type::Number => "a number".to_owned(),
+        Type::String => "a string".to_owned(),
+        Type::Dynamic => "any value".to_owned(),
+        Type::List(_) => "a list".to_owned(),
+        Type::Set(_) => "a set".to_owned(),
+        Type::Map(_) => "a map".to_owned(),
+        Type::Tuple(elements) => format!("a tuple of {}", elements.len()),
+        Type::Object(_) => "an object".to_owned(),
+    }
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Unknown(_) => "an unknown value",
+        Value::Bool(_) => "a bool",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::List(_) => "a list",
+        Value::Set(_) => "a set",
+        Value::Object(_) => "named values",
+        Value::Dynamic(_) => "a value with a type of its own",
+    }
+}

@@ -1,0 +1,114 @@
+//! Named values: the attributes of an object or the entries of a map.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::Value;
+use crate::path::{Path, Step};
+
+/// Named values; a name that is absent reads as null.
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Object(BTreeMap<String, Value>);
+
+static NULL: Value = Value::Null;
+
+impl Object {
+    /// No names at all.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The value called `name`, null if there is none.
+    pub fn get(&self, name: &str) -> &Value {
+        self.0.get(name).unwrap_or(&NULL)
+    }
+
+    /// The value called `name`, if there is one, even if it is null.
+    pub fn find(&self, name: &str) -> Option<&Value> {
+        self.0.get(name)
+    }
+
+    /// The text called `name`, if it is known text.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.get(name).as_str()
+    }
+
+    /// Sets the value called `name`.
+    pub fn set(&mut self, name: impl Into<String>, value: impl Into<Value>) {
+        self.0.insert(name.into(), value.into());
+    }
+
+    /// The same with the value called `name` set.
+    #[must_use]
+    pub fn with(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.set(name, value);
+        self
+    }
+
+    /// Replaces the value called `name` by what `change` makes of it; an absent one is left absent.
+    pub(crate) fn change(&mut self, name: &str, change: impl FnOnce(Value) -> Value) {
+        if let Some(value) = self.0.get_mut(name) {
+            *value = change(std::mem::take(value));
+        }
+    }
+
+    /// Takes the value called `name` out.
+    pub fn remove(&mut self, name: &str) -> Option<Value> {
+        self.0.remove(name)
+    }
+
+    /// What stands at `path`; `None` if the way there is null, unknown or leads nowhere.
+    pub fn at(&self, path: &Path) -> Option<&Value> {
+        let (first, rest) = path.steps().split_first()?;
+        let (Step::Attribute(name) | Step::Key(name)) = first else { return None };
+        rest.iter().try_fold(self.find(name)?, |value, step| value.step(step))
+    }
+
+    /// How many names there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are no names.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Names and values, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// Whether nothing in the object is unknown.
+    pub fn is_wholly_known(&self) -> bool {
+        self.0.values().all(Value::is_wholly_known)
+    }
+}
+
+/// Shows names and shapes, no text.
+impl fmt::Debug for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(&self.0).finish()
+    }
+}
+
+impl<N: Into<String>, V: Into<Value>> FromIterator<(N, V)> for Object {
+    fn from_iter<I: IntoIterator<Item = (N, V)>>(entries: I) -> Self {
+        Self(entries.into_iter().map(|(name, value)| (name.into(), value.into())).collect())
+    }
+}
+
+impl<N: Into<String>, V: Into<Value>, const SIZE: usize> From<[(N, V); SIZE]> for Object {
+    fn from(entries: [(N, V); SIZE]) -> Self {
+        entries.into_iter().collect()
+    }
+}
+
+impl IntoIterator for Object {
+    type Item = (String, Value);
+    type IntoIter = std::collections::btree_map::IntoIter<String, Value>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}

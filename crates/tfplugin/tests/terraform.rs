@@ -1,0 +1,293 @@
+//! The example provider through the real `terraform`, where one is installed.
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "clippy does not see that all of this is a test"
+)]
+
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use tempfile::TempDir;
+
+/// A working folder with a configuration, a shelf, and a `terraform` that finds the example provider.
+struct Bench {
+    folder: TempDir,
+    reattach: Option<String>,
+}
+
+impl Bench {
+    /// `None`, with a line that says so, where there is no `terraform`.
+    fn new() -> Option<Self> {
+        let works =
+            Command::new("terraform").arg("version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+        if !works.is_ok_and(|status| status.success()) {
+            println!("skipped: there is no terraform on this machine");
+            return None;
+        }
+        let bench = Self { folder: tempfile::tempdir().unwrap(), reattach: None };
+        std::fs::create_dir(bench.shelf()).unwrap();
+        let plugins = bench.path("plugins");
+        std::fs::create_dir(&plugins).unwrap();
+        std::os::unix::fs::symlink(provider(), plugins.join("terraform-provider-shelf")).unwrap();
+        let overrides = format!(
+            "provider_installation {{\n  dev_overrides {{ \"acme/shelf\" = \"{}\" }}\n  direct {{}}\n}}\n",
+            plugins.display()
+        );
+        std::fs::write(bench.path("cli.tfrc"), overrides).unwrap();
+        Some(bench)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn shelf(&self) -> PathBuf {
+        self.path("shelf")
+    }
+
+    fn note(&self, name: &str) -> Option<String> {
+        std::fs::read_to_string(self.shelf().join(name)).ok()
+    }
+
+    fn write(&self, resources: &str) {
+        let mut main =
+            "terraform {\n  required_providers {\n    shelf = { source = \"acme/shelf\" }\n  }\n}\n"
+                .to_owned();
+        writeln!(main, "provider \"shelf\" {{\n  folder = \"{}\"\n}}\n{resources}", self.shelf().display())
+            .unwrap();
+        std::fs::write(self.path("main.tf"), main).unwrap();
+    }
+
+    fn run(&self, arguments: &str) -> Outcome {
+        let mut command = Command::new("terraform");
+        command
+            .args(arguments.split_whitespace())
+            .current_dir(self.folder.path())
+            .env("TF_CLI_CONFIG_FILE", self.path("cli.tfrc"))
+            .env("TF_IN_AUTOMATION", "1")
+            .env("CHECKPOINT_DISABLE", "1")
+            .env("NO_COLOR", "1")
+            .env_remove("TF_LOG")
+            .env_remove("TF_LOG_PROVIDER");
+        if let Some(reattach) = &self.reattach {
+            command.env("TF_REATTACH_PROVIDERS", reattach);
+        }
+        let output = command.output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        // Terraform wraps and frames messages; what they say is what matters.
+        let words = text.split_whitespace().filter(|word| !matches!(*word, "│" | "╷" | "╵"));
+        Outcome { code: output.status.code().unwrap(), text: words.collect::<Vec<_>>().join(" ") }
+    }
+
+    fn apply(&self, resources: &str) -> Outcome {
+        self.write(resources);
+        self.run("apply -auto-approve -no-color")
+    }
+
+    /// A plan that must be empty.
+    fn expect_no_changes(&self) {
+        self.run("plan -no-color -detailed-exitcode").expect(0, &["No changes."]);
+    }
+
+    fn state(&self) -> serde_json::Value {
+        serde_json::from_str(&std::fs::read_to_string(self.path("terraform.tfstate")).unwrap()).unwrap()
+    }
+}
+
+struct Outcome {
+    code: i32,
+    text: String,
+}
+
+impl Outcome {
+    #[track_caller]
+    fn expect(self, code: i32, texts: &[&str]) {
+        assert_eq!(self.code, code, "{}", self.text);
+        for text in texts {
+            assert!(self.text.contains(text), "{text:?} is not in: {}", self.text);
+        }
+    }
+}
+
+/// The example, which cargo builds along with the tests.
+fn provider() -> PathBuf {
+    let deps = std::env::current_exe().unwrap();
+    let provider = deps.parent().and_then(Path::parent).unwrap().join("examples/shelf");
+    assert!(provider.exists(), "build the examples too: `cargo test -p tfplugin`");
+    provider
+}
+
+const NOTE: &str = r#"
+resource "shelf_note" "a" {
+  name     = "first"
+  text     = "hello wide world"
+  password = "hunter2"
+  tags     = { "é" = "ü" }
+  cover    = {}
+}
+output "starts"  { value = startswith(shelf_note.a.id, "note-") }
+output "words"   { value = shelf_note.a.words[2] }
+output "seal"    { value = shelf_note.a.cover.seal }
+"#;
+
+fn lifecycle(bench: &Bench) {
+    // The refinement of the unknown id decides the output before there is an id.
+    bench.write(NOTE);
+    bench.run("plan -no-color").expect(0, &["1 to add", "+ starts = true", "+ words = (known after apply)"]);
+    bench
+        .run("apply -auto-approve -no-color")
+        .expect(0, &["1 added, 0 changed, 0 destroyed", "words = \"world\"", "seal = \"sealed by blue\""]);
+    assert_eq!(bench.note("first").as_deref(), Some("hello wide world"));
+    bench.expect_no_changes();
+    let state = bench.state();
+    let instance = &state["resources"][0]["instances"][0];
+    assert_eq!(instance["schema_version"], 1);
+    assert_eq!(instance["attributes"]["password"], serde_json::Value::Null);
+    // {"edition":"MQ=="}, in Terraform's own base64.
+    assert_eq!(instance["private"], "eyJlZGl0aW9uIjoiTVE9PSJ9");
+
+    // A change outside Terraform shows, and is corrected in place.
+    std::fs::write(bench.shelf().join("first"), "scribbled over").unwrap();
+    bench
+        .run("plan -no-color -detailed-exitcode")
+        .expect(2, &["0 to add, 1 to change, 0 to destroy", "scribbled over"]);
+    bench.apply(NOTE).expect(0, &["0 added, 1 changed, 0 destroyed"]);
+    assert_eq!(bench.note("first").as_deref(), Some("hello wide world"));
+
+    // Another text is an update that keeps the id, another name is another note.
+    let updated = NOTE.replace("hello wide world", "goodbye old world");
+    bench.apply(&updated).expect(0, &["0 added, 1 changed, 0 destroyed", "words = \"world\""]);
+    bench
+        .apply(&updated.replace("\"first\"", "\"second\""))
+        .expect(0, &["# forces replacement", "1 added, 0 changed, 1 destroyed"]);
+    assert_eq!((bench.note("first"), bench.note("second").as_deref()), (None, Some("goodbye old world")));
+
+    // A note that vanished is written again.
+    std::fs::remove_file(bench.shelf().join("second")).unwrap();
+    bench.run("apply -auto-approve -no-color").expect(0, &["1 added, 0 changed, 0 destroyed"]);
+
+    bench.run("destroy -auto-approve -no-color").expect(0, &["1 destroyed"]);
+    assert_eq!(std::fs::read_dir(bench.shelf()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_resource_lives_from_plan_to_destroy_over_mutual_tls() {
+    let Some(bench) = Bench::new() else { return };
+    lifecycle(&bench);
+}
+
+#[test]
+fn a_resource_lives_from_plan_to_destroy_when_attached_by_hand() {
+    let Some(mut bench) = Bench::new() else { return };
+    let attached = Attached::start();
+    bench.reattach = Some(attached.reattach.clone());
+    lifecycle(&bench);
+}
+
+/// A provider started with `-debug`, interrupted in the end.
+struct Attached {
+    process: Child,
+    reattach: String,
+}
+
+impl Attached {
+    fn start() -> Self {
+        let mut process = Command::new(provider()).arg("-debug").stdout(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(process.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let reattach = lines.filter_map(|line| {
+            let value = line.trim().strip_prefix("TF_REATTACH_PROVIDERS='")?.strip_suffix('\'')?;
+            Some(value.to_owned())
+        });
+        let reattach = { reattach }.next().unwrap();
+        Self { process, reattach }
+    }
+}
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+}
+
+#[test]
+fn a_plan_warns_with_the_attribute_and_a_panic_is_an_error_of_one_resource() {
+    let Some(bench) = Bench::new() else { return };
+    let loud = "resource \"shelf_note\" \"a\" {\n  name = \"a\"\n  text = \"LOUD\"\n}\n";
+    bench.apply(loud).expect(0, &[
+        "Warning: The note is loud with shelf_note.a, on main.tf line 11, in resource \"shelf_note\" \"a\": 11: text = \"LOUD\"",
+        "Every letter of it is a capital one. Write it in lower case.",
+    ]);
+    let doomed = loud.replace("LOUD", "the end of the world");
+    let other = "resource \"shelf_note\" \"b\" {\n  name = \"b\"\n  text = \"fine\"\n}\n";
+    bench.apply(&(doomed + other)).expect(
+        1,
+        &[
+            "Error: The provider met an unexpected error with shelf_note.a",
+            "ApplyResourceChange panicked at crates/tfplugin/examples/shelf.rs:",
+            "nobody can write this down",
+        ],
+    );
+    // The failed update lost no state, and the other note is there.
+    assert_eq!((bench.note("a").as_deref(), bench.note("b").as_deref()), (Some("LOUD"), Some("fine")));
+    let state = bench.state();
+    assert_eq!(state["resources"][0]["instances"][0]["attributes"]["text"], "LOUD");
+    bench.write("resource \"shelf_note\" \"a\" {\n  name = \"\"\n  text = \"\"\n}\n");
+    bench.run("validate -no-color").expect(1, &["A note needs a name", "on main.tf line 10"]);
+}
+
+#[test]
+fn states_are_imported_upgraded_and_moved() {
+    let Some(bench) = Bench::new() else { return };
+    std::fs::write(bench.shelf().join("found"), "an old note").unwrap();
+    let note = "resource \"shelf_note\" \"a\" {\n  name = \"found\"\n  text = \"an old note\"\n}\n";
+    bench.write(note);
+    bench.run("import -no-color shelf_note.a found").expect(0, &["Import successful!"]);
+    bench.expect_no_changes();
+
+    // The same state as version 0 wrote it.
+    let mut state = bench.state();
+    let instance = &mut state["resources"][0]["instances"][0];
+    instance["schema_version"] = 0.into();
+    instance["attributes"] = serde_json::json!({ "name": "found", "content": "an old note", "pages": 3 });
+    std::fs::write(bench.path("terraform.tfstate"), state.to_string()).unwrap();
+    bench.expect_no_changes();
+
+    let scrap = "resource \"shelf_scrap\" \"s\" {\n  title = \"grown\"\n}\n";
+    std::fs::write(bench.shelf().join("grown"), "grown up").unwrap();
+    bench.apply(&format!("{note}{scrap}")).expect(0, &["1 added"]);
+    let grown = "resource \"shelf_note\" \"s\" {\n  name = \"grown\"\n  text = \"grown up\"\n}\n";
+    let moved = "moved {\n  from = shelf_scrap.s\n  to   = shelf_note.s\n}\n";
+    bench.apply(&format!("{note}{grown}{moved}")).expect(0, &["0 added, 0 changed, 0 destroyed"]);
+    bench
+        .apply(&format!("{note}{scrap}{}", "moved {\n  from = shelf_note.s\n  to   = shelf_scrap.s\n}\n"))
+        .expect(1, &["Unable to Move Resource State", "Source Resource Type: shelf_note"]);
+}
+
+#[test]
+fn data_is_read_and_lines_are_logged() {
+    let Some(bench) = Bench::new() else { return };
+    let data = "data \"shelf_notes\" \"all\" {\n  depends_on = [shelf_note.a]\n}\noutput \"names\" {\n  value = join(\"+\", data.shelf_notes.all.names)\n}\n";
+    let note = "resource \"shelf_note\" \"a\" {\n  name = \"b\"\n  text = \"x\"\n}\n";
+    std::fs::write(bench.shelf().join("a"), "").unwrap();
+    bench.apply(&format!("{note}{data}")).expect(0, &["names = \"a+b\""]);
+
+    bench.write(&note.replace("\"x\"", "\"y\""));
+    let log = bench.path("log");
+    let status = Command::new("terraform")
+        .args(["apply", "-auto-approve", "-no-color"])
+        .current_dir(bench.folder.path())
+        .env("TF_CLI_CONFIG_FILE", bench.path("cli.tfrc"))
+        .env("TF_LOG_PROVIDER", "INFO")
+        .env("TF_LOG_PATH", &log)
+        .stdout(Stdio::null())
+        .status();
+    assert!(status.unwrap().success());
+    let log = std::fs::read_to_string(log).unwrap();
+    let line = log.lines().find(|line| line.contains("wrote a note")).unwrap();
+    assert!(line.contains("[INFO]  provider.terraform-provider-shelf: wrote a note:"), "{line}");
+    assert!(line.contains("@module=shelf edition=2"), "{line}");
+}
