@@ -110,9 +110,13 @@ impl Error {
     }
 }
 
-/// Unknown and duplicate fields come as a 400 (strict decoding), or as a 500 from the apply's own schema check.
+/// How the apply's own schema check begins what it says; the same words stand before one problem and before several.
+pub(super) const SCHEMA_CHECK: &str = "failed to create typed patch object";
+
+/// Unknown and duplicate fields come as a 400 (strict decoding), or, with wrong types, as a 500 from the apply's own
+/// schema check.
 fn is_field_validation(message: &str) -> bool {
-    ["unknown field", "duplicate field", "strict decoding error", "field not declared in schema"]
+    ["unknown field", "duplicate field", "strict decoding error", SCHEMA_CHECK]
         .iter()
         .any(|words| message.contains(words))
 }

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use diag::{Code, Diagnostic, Severity};
 
+use super::class::SCHEMA_CHECK;
 use super::{Class, Error, ErrorKind, Subject, chain};
 use crate::codes;
 use crate::status::StatusCause;
@@ -95,7 +96,7 @@ impl Error {
         let Some(status) = self.status() else { return chain(self.kind()) };
         let causes = &status.details.causes;
         let found: Vec<(String, String)> = if causes.is_empty() {
-            unknown_fields(&status.message)
+            named_fields(&status.message)
         } else {
             causes.iter().map(|cause| (cause.field.clone(), finding(cause))).collect()
         };
@@ -117,7 +118,7 @@ impl Error {
     fn only_field(&self) -> Option<String> {
         let status = self.status()?;
         let mut fields: Vec<String> = if status.details.causes.is_empty() {
-            unknown_fields(&status.message).into_iter().map(|(field, _)| field).collect()
+            named_fields(&status.message).into_iter().map(|(field, _)| field).collect()
         } else {
             status.details.causes.iter().map(|cause| cause.field.trim_start_matches('.').to_owned()).collect()
         };
@@ -237,9 +238,10 @@ fn finding(cause: &StatusCause) -> String {
 
 /// The fields that a refusal without causes names in its text, each with what is wrong.
 ///
-/// `strict decoding error: unknown field "spec.replicaz", unknown field "x"` and
-/// `failed to create typed patch object (…): .spec.replicaz: field not declared in schema`.
-fn unknown_fields(message: &str) -> Vec<(String, String)> {
+/// `strict decoding error: unknown field "spec.replicaz", unknown field "x"`, and
+/// `failed to create typed patch object (shop/web; apps/v1, Kind=Deployment): .spec.replicaz: field not declared in schema`,
+/// where several problems stand in lines of their own after `errors:`.
+fn named_fields(message: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for problem in ["unknown field", "duplicate field"] {
         let mut rest = message;
@@ -249,9 +251,11 @@ fn unknown_fields(message: &str) -> Vec<(String, String)> {
             rest = after;
         }
     }
-    if let Some((before, _)) = message.split_once(": field not declared in schema") {
-        let field = before.rsplit(' ').next().unwrap_or_default().trim_start_matches('.');
-        found.push((field.to_owned(), "field not declared in schema".to_owned()));
+    let checked = message.strip_prefix(SCHEMA_CHECK).and_then(|rest| rest.split_once("): "));
+    for line in checked.map_or("", |(_, problems)| problems).lines() {
+        if let Some((field, problem)) = line.trim().strip_prefix('.').and_then(|line| line.split_once(": ")) {
+            found.push((field.to_owned(), problem.to_owned()));
+        }
     }
     found
 }

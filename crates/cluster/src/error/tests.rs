@@ -244,6 +244,22 @@ fn people_read_what_where_why_and_what_to_do() {
       Error: field not declared in schema
     -> Check the spelling and the place of the fields named above; `kubectl explain` shows what there is.
     ");
+    let several = refused(
+        DEPLOYMENT,
+        500,
+        "",
+        "failed to create typed patch object (shop/web; apps/v1, Kind=Deployment): errors:\n  .spec.template.spec.containers[name=\"a\"].nope: field not declared in schema\n  .spec.replicas: expected numeric (int or float), got string",
+        &[],
+    );
+    insta::assert_snapshot!(several.diagnostic("Plan").detail, @r#"
+    The server refuses Deployment shop/web for 2 reasons:
+
+      Field: spec.template.spec.containers[name="a"].nope
+      Error: field not declared in schema
+
+      Field: spec.replicas
+      Error: expected numeric (int or float), got string
+    "#);
     let rule = refused(
         WIDGET,
         422,
@@ -311,7 +327,11 @@ fn trouble_of_the_server_is_told_from_faults_of_the_request() {
     check(500, "oops", true);
     check(503, "", true);
     check(504, "", true);
-    check(500, "failed to create typed patch object: .spec.x: field not declared in schema", false);
+    check(
+        500,
+        "failed to create typed patch object (a; v1, Kind=X): .spec.x: field not declared in schema",
+        false,
+    );
     check(401, "", false);
     check(403, "", false);
     check(422, "", false);

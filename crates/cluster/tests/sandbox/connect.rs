@@ -1,0 +1,51 @@
+use cluster::{Class, Impersonate, Secret};
+use serde_json::json;
+
+use super::*;
+
+/// The kubeconfig's content with its current context, which content alone does not say.
+fn content() -> Connection {
+    let content = std::fs::read_to_string(Sandbox::shared().kubeconfig()).unwrap();
+    let context = Sandbox::shared().kubectl(&["config", "current-context"]).stdout;
+    Connection::from_kubeconfig(content, Some(String::from_utf8(context).unwrap().trim().to_owned()))
+}
+
+#[tokio::test]
+async fn a_kubeconfig_may_come_as_content_and_as_a_path() {
+    let namespace =
+        reference(&json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "kube-system" } }));
+    let by_content = Session::connect(&content(), &Environment::default(), "test").unwrap();
+    let (a, b) = (by_content.read(&namespace).await.unwrap(), session().read(&namespace).await.unwrap());
+    assert_eq!(a.unwrap().object["metadata"]["uid"], b.unwrap().object["metadata"]["uid"]);
+}
+
+#[tokio::test]
+async fn a_wrong_token_is_not_believed() {
+    let mut connection = content();
+    connection.context.as_mut().unwrap().push_str("-token");
+    connection.token = Some(Secret::from("expired"));
+    let session = Session::connect(&connection, &Environment::default(), "test").unwrap();
+    let map = reference(&json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" } }));
+    let error = session.read(&map).await.unwrap_err();
+    assert_eq!(error.class(), Class::AuthenticationFailed);
+    assert!(error.retries().is_empty());
+}
+
+#[tokio::test]
+async fn another_user_is_acted_as() {
+    let namespace = Sandbox::shared().namespace("impersonate").await;
+    let impersonate = Impersonate {
+        user: Some("jane".to_owned()),
+        groups: vec!["system:authenticated".to_owned()],
+        ..Impersonate::default()
+    };
+    let connection = Connection {
+        config_paths: vec![Sandbox::shared().kubeconfig()],
+        impersonate: Some(impersonate),
+        ..Connection::default()
+    };
+    let session = Session::connect(&connection, &Environment::default(), "test").unwrap();
+    let error = session.read(&reference(&config_map(&namespace, "a", json!({})))).await.unwrap_err();
+    assert_eq!(error.class(), Class::InsufficientPermissions);
+    assert!(error.status().unwrap().message.contains("User \"jane\""));
+}
