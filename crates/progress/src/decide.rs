@@ -170,8 +170,10 @@ impl Decision<'_> {
         }
         let created = self.status.status.created_at.map(|created| created.min(now));
         self.status.status.created_at = created;
-        // Another leader may have bound the object to a younger resource than the one remembered here.
-        self.memory.last_seen = Some(self.memory.last_seen.unwrap_or(now).min(now)).max(created);
+        // What another leader wrote down is news of the resource, too: when it was bound, and when its operation last
+        // moved. A resource need not be visible before its operation is over.
+        let moved = self.status.current().map(|current| current.updated_at.min(now));
+        self.memory.last_seen = Some(self.memory.last_seen.unwrap_or(now).min(now)).max(created).max(moved);
     }
 
     fn conclude(mut self, next: Next) -> Step {

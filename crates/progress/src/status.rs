@@ -121,7 +121,8 @@ impl Status {
     pub(crate) fn stamp(&mut self, before: &Self, now: Timestamp) {
         if let Some(current) = &mut self.status.tracker.current {
             if let Some(old) = before.current() {
-                current.updated_at = old.updated_at;
+                // A clock that was set back is the one exception: what lies in the future is of no use to anybody.
+                current.updated_at = old.updated_at.min(now);
             }
             if before.current() != Some(current) {
                 current.updated_at = now;

@@ -79,30 +79,24 @@ impl Decision<'_> {
         self.show(&polled);
         match (polled.class, phase) {
             (Class::Succeeded, Phase::Delete) if self.proves_delete(&polled) => self.deleted_by_us(),
-            (Class::Succeeded, _) => {
-                self.publish_in_flight(Some(format!(
-                    "{}; waiting to become readable",
-                    says(name, phase, &polled)
-                )));
-                self.get_or_find()
-            }
+            // What the resource says is what gets published: it may not be readable yet.
+            (Class::Succeeded, _) => self.get_or_find(),
             (Class::Attention, _) => self.stuck(Cause::Attention, &says(name, phase, &polled)),
             (Class::Pending, _) => self.in_flight(Some(says(name, phase, &polled)), retry_after),
             _ => self.stuck(Cause::Unknown, &says(name, phase, &polled)),
         }
     }
 
-    /// Copies what the provider says into the tracker. A create or update that succeeded is still pending here:
-    /// it is over when the resource can be read.
+    /// Copies what the provider says into the tracker. A create or update that succeeded is over when the resource
+    /// can be read, and not before.
     fn show(&mut self, polled: &WorkRequest) {
         let Some(current) = &mut self.status.status.tracker.current else { return };
         current.raw_status.clone_from(&polled.raw_status);
         current.raw_operation_type.clone_from(&polled.raw_operation_type);
         current.percent_complete = polled.percent;
-        current.normalized_class = match polled.class {
-            Class::Succeeded if current.phase != Phase::Delete => Class::Pending,
-            class => class,
-        };
+        if polled.class != Class::Succeeded || current.phase == Phase::Delete {
+            current.normalized_class = polled.class;
+        }
     }
 
     /// Whether a work request that succeeded is the evidence that our resource is gone: it says itself that it

@@ -66,7 +66,7 @@ impl Decision<'_> {
         let recheck = self.end_of_grace(seen);
         match self.status.current().map(|current| current.phase) {
             Some(Phase::Create | Phase::Update) if !self.desired.deleting => {
-                self.publish_in_flight(Some(format!("{} is waiting to become readable", self.name())));
+                self.publish_in_flight(Some(self.not_readable_yet()));
                 let Next::Wait(poll) = self.wait_poll(None) else { return Next::Wait(recheck) };
                 Next::Wait(poll.min(recheck))
             }
@@ -135,6 +135,10 @@ impl Decision<'_> {
     fn end_of_grace(&self, since: Timestamp) -> Duration {
         let left = self.settings.create_grace.saturating_sub(elapsed(since, self.now));
         self.jitter.later(left + Duration::from_secs(1))
+    }
+
+    pub(super) fn not_readable_yet(&self) -> String {
+        format!("{} is waiting to become readable", self.name())
     }
 
     const fn name(&self) -> &'static str {

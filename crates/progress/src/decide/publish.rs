@@ -25,6 +25,10 @@ impl Decision<'_> {
         let message = message.map(|text| bounded(&text));
         let overdue = self.is_overdue();
         let Some(current) = &mut self.status.status.tracker.current else { return };
+        // A delete that succeeded is in flight until its absence is confirmed; anything else in flight is pending.
+        if (current.normalized_class, current.phase) != (Class::Succeeded, Phase::Delete) {
+            current.normalized_class = Class::Pending;
+        }
         let (class, phase) = (current.normalized_class, current.phase);
         current.message.clone_from(&message);
         let message = message.unwrap_or_else(|| project(class, Some(phase)).message);

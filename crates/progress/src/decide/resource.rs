@@ -140,15 +140,14 @@ impl Decision<'_> {
         }
         let operation = self.new_operation(Phase::Update);
         self.track(operation);
+        self.publish_in_flight(None);
         self.send_update(resource, body)
     }
 
     fn send_update(&mut self, resource: &Resource, body: &Value) -> Next {
         if let Some(current) = &mut self.status.status.tracker.current {
-            current.normalized_class = Class::Pending;
             current.body_hash = Some(body_hash(body));
         }
-        self.publish_in_flight(None);
         let (id, if_match) = (resource.id.clone(), resource.etag.clone());
         Next::Call(Call::Update { id, body: body.clone(), if_match })
     }
@@ -165,11 +164,8 @@ impl Decision<'_> {
             }
             let operation = self.new_operation(Phase::Delete);
             self.track(operation);
+            self.publish_in_flight(None);
         }
-        if let Some(current) = &mut self.status.status.tracker.current {
-            current.normalized_class = Class::Pending;
-        }
-        self.publish_in_flight(None);
         let (id, if_match) = (resource.id.clone(), resource.etag.clone());
         Next::Call(Call::Delete { id, if_match })
     }

@@ -2,7 +2,7 @@
 
 use super::{Decision, Next};
 use crate::mapping::Cause;
-use crate::operation::Class;
+use crate::operation::{Class, Phase};
 use crate::service::Call;
 use crate::trouble::{Trouble, Verdict};
 
@@ -17,6 +17,10 @@ impl Decision<'_> {
             (Call::GetWorkRequest { .. }, Verdict::Unclear) => self.get_or_find(),
             (Call::Get { listed: false, .. }, Verdict::Unclear) if self.status.ocid().is_some() => {
                 self.find()
+            }
+            // Listed and not yet readable: the create or update is not over.
+            (Call::Get { listed: true, .. }, Verdict::Unclear) if self.is_becoming() => {
+                self.in_flight(Some(self.not_readable_yet()), trouble.retry_after)
             }
             // A listing can say more than a 404 to a mutation. And an earlier sending of a create may have had its
             // effect, whatever this one met.
@@ -36,6 +40,11 @@ impl Decision<'_> {
             }
             (_, Verdict::Rejected) => self.stuck_by(Cause::Rejected, &format!("{what}: {trouble}"), trouble),
         }
+    }
+
+    /// Whether something is being made or changed, and is to stay.
+    fn is_becoming(&self) -> bool {
+        !self.desired.deleting && self.status.current().is_some_and(|current| current.phase != Phase::Delete)
     }
 
     /// The provider refused a mutation for good: it had no effect, and the same request will not fare better soon.

@@ -29,6 +29,8 @@ pub(crate) struct Manners {
     pub(crate) takes: i64,
     /// How long a new resource stays invisible.
     pub(crate) lag: i64,
+    /// Whether it stays invisible until its work request is over, and then some.
+    pub(crate) hides: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -63,6 +65,8 @@ pub(crate) struct Cloud {
     pub(crate) works: BTreeMap<String, Work>,
     tokens: BTreeMap<String, (String, String)>,
     pub(crate) journal: Vec<String>,
+    /// How many creates had an effect.
+    pub(crate) created: usize,
     numbers: u64,
 }
 
@@ -80,6 +84,7 @@ impl Cloud {
             works: BTreeMap::new(),
             tokens: BTreeMap::new(),
             journal: Vec::new(),
+            created: 0,
             numbers: 0,
         };
         // Somebody else's, of the same name; nobody may ever touch it.
@@ -143,6 +148,15 @@ impl Cloud {
             if let Outcome::Hangs(_) = work.outcome {
                 work.outcome = Outcome::Succeeds;
             }
+        }
+    }
+
+    /// What is in flight and will end well calls itself an update, whatever it is. (A create that fails under that
+    /// name leaves something that looks like somebody's data, which a person then has to remove.)
+    pub(crate) fn contradict(&mut self) {
+        let lies = |work: &&mut Work| work.phase != Phase::Delete && work.outcome == Outcome::Succeeds;
+        for work in self.works.values_mut().filter(|work| !has_ended(work.status)).filter(lies) {
+            work.operation_type = "UPDATE_THING";
         }
     }
 
@@ -266,10 +280,11 @@ impl Cloud {
             size,
             owner: body["tags"][OWNER_TAG].as_str().map(str::to_owned),
             etag: 1,
-            visible_at: self.now + self.manners.lag,
+            visible_at: self.now + self.manners.lag + if self.manners.hides { self.manners.takes } else { 0 },
             deleted_at: None,
         };
         self.things.insert(id.clone(), thing);
+        self.created += 1;
         let work = self.begin(&id, Phase::Create, size, "CREATING");
         if let Some(token) = token {
             self.tokens.insert(token.to_owned(), (hash, work.clone()));

@@ -10,11 +10,11 @@ use crate::operator::{Fault, UID, World};
 const READY: (ConditionStatus, &str) = (ConditionStatus::True, "Available");
 
 fn queue() -> World {
-    World::new(Manners { work_requests: true, breadcrumbs: false, takes: 40, lag: 0 })
+    World::new(Manners { work_requests: true, breadcrumbs: false, takes: 40, lag: 0, hides: false })
 }
 
 fn stream() -> World {
-    World::new(Manners { work_requests: false, breadcrumbs: false, takes: 40, lag: 0 })
+    World::new(Manners { work_requests: false, breadcrumbs: false, takes: 40, lag: 0, hides: false })
 }
 
 fn ready(mut world: World) -> World {

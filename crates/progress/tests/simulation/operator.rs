@@ -76,6 +76,8 @@ pub(crate) struct World {
     pub(crate) object: Option<Object>,
     pub(crate) settings: Settings,
     memory: Memory,
+    /// What goes wrong at the n-th step from the beginning, once.
+    pub(crate) accident: Option<(usize, Fault)>,
     old: Option<Object>,
     paused: Option<Box<Paused>>,
     /// How far the operator's clock is off.
@@ -106,6 +108,7 @@ impl World {
             }),
             settings: Settings::default(),
             memory: Memory::default(),
+            accident: None,
             old: None,
             paused: None,
             skew: 0,
@@ -204,12 +207,20 @@ impl World {
         freeze_at: Option<usize>,
     ) -> Flow {
         let mut faults = faults.iter().copied();
-        let mut excused = false;
+        // What a frozen leader learned before it froze may have been a fault.
+        let mut excused = observation != Observation::woke();
+        let mut polled: Option<String> = None;
         for calls in 0.. {
             assert!(calls < 10, "a pass does not end: {:#?}", self.cloud().journal);
             let step = self.decide(&snapshot, &memory, observation);
             self.check(&snapshot, &step, excused);
-            let fault = faults.next().unwrap_or(Fault::None);
+            if let Some(id) = &polled {
+                self.check_observed_phase(id, &step);
+            }
+            let mut fault = faults.next().unwrap_or(Fault::None);
+            if let Some((_, planned)) = self.accident.take_if(|(at, _)| *at < self.steps) {
+                fault = planned;
+            }
             excused |= fault != Fault::None;
             if fault == Fault::DiesBeforeStore {
                 self.restart();
@@ -271,6 +282,10 @@ impl World {
                 self.restart();
                 return Flow::Done;
             }
+            polled = match &call {
+                Call::GetWorkRequest { id } if result.is_ok() => Some(id.clone()),
+                _ => None,
+            };
             observation = self.observe(snapshot.spec, call, result);
         }
         Flow::Done
@@ -368,13 +383,14 @@ impl World {
         }
         let reason = status.status.reason.as_deref();
         assert_eq!(reason, shared.last().map(|last| last.kind.as_str()), "the current one is last");
-        // I5: nothing but `updatedAt` never makes a write.
+        // I5: nothing but `updatedAt` never makes a write, unless the clock was set back.
+        let ahead = before.status.current().is_some_and(|current| current.updated_at > self.clock());
         let mut untouched = status.clone();
         untouched.status.updated_at = before.status.status.updated_at;
         if let (Some(now), Some(was)) = (&mut untouched.status.tracker.current, before.status.current()) {
             now.updated_at = was.updated_at;
         }
-        assert!(untouched != before.status || *status == before.status);
+        assert!(ahead || untouched != before.status || *status == before.status);
         if let Some(current) = status.current() {
             let lifecycle_kind = matches!(self.kind_strategy(), Strategy::Lifecycle);
             assert!(!lifecycle_kind || current.source == Source::Lifecycle, "{current:#?}");
@@ -402,6 +418,15 @@ impl World {
             before.status.current(),
             after.current()
         );
+    }
+
+    /// I6: what the work request says it does beats what was written down.
+    fn check_observed_phase(&self, id: &str, step: &Step) {
+        let Some(current) = step.status.current() else { return };
+        if current.work_request_id.as_deref() == Some(id) && current.source == Source::WorkRequest {
+            let says = self.cloud().works[id].operation_type;
+            assert_eq!(says.to_lowercase(), format!("{}_thing", current.phase.as_str()));
+        }
     }
 
     fn kind_strategy(&self) -> Strategy {
