@@ -7,6 +7,10 @@ pub(crate) const PROGRAMS_MISSING: Code = Code::new(
     "A program of the control plane is neither in KUBEBUILDER_ASSETS nor in the cache, and there is no Go toolchain to \
      build it with.",
 );
+pub(crate) const ETCD_TOO_OLD: Code = Code::new(
+    "sandbox-etcd-too-old",
+    "The etcd in KUBEBUILDER_ASSETS is older than 3.6, which the API server's watches need.",
+);
 pub(crate) const BUILD_FAILED: Code = Code::new(
     "sandbox-build-failed",
     "Building the control plane with Go failed; the last lines of Go's output say why. It needs Go 1.26 or later and, \
@@ -37,6 +41,7 @@ pub(crate) const NO_LOG: Code = Code::new("sandbox-no-log", "The sandbox has no 
 /// Every code of this crate.
 pub const CODES: &[Code] = &[
     PROGRAMS_MISSING,
+    ETCD_TOO_OLD,
     BUILD_FAILED,
     FILES,
     START_FAILED,

@@ -43,7 +43,7 @@ impl User {
         ];
         for (name, script) in defaults.iter().chain(programs) {
             let path = assets.join(name);
-            fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+            fs::write(&path, format!("#!/bin/sh\n[ \"$1\" != --version ] || exit 0\n{script}\n")).unwrap();
             fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
         }
         user.with("KUBEBUILDER_ASSETS", assets)

@@ -23,6 +23,14 @@ pub enum Error {
         /// The folder in the cache they would be in.
         cache: PathBuf,
     },
+    /// The etcd in `KUBEBUILDER_ASSETS` is too old.
+    #[error("etcd {version} in {} is too old", path.display())]
+    OldEtcd {
+        /// The executable.
+        path: PathBuf,
+        /// Its version.
+        version: String,
+    },
     /// The build failed.
     #[error("cannot build the control plane")]
     Build(#[source] gobuild::Error),
@@ -105,6 +113,9 @@ impl Error {
     pub fn diagnostic(&self) -> Diagnostic {
         match self {
             Self::NoPrograms { assets, cache, .. } => no_programs(self, assets.as_deref(), cache),
+            Self::OldEtcd { .. } => Diagnostic::error(codes::ETCD_TOO_OLD, self.to_string())
+                .detail("Before 3.6 etcd does not answer watches the way this API server asks, so informers never sync.")
+                .hint("use newer assets, or unset KUBEBUILDER_ASSETS to let plimsoll build its own"),
             Self::Build(error) => build(error),
             Self::Files { source, .. } => Diagnostic::error(codes::FILES, self.to_string())
                 .detail(capitalised(source))

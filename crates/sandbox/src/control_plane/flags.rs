@@ -112,3 +112,70 @@ fn kwok(layout: &Layout) -> Vec<String> {
 fn flag(name: &str, value: impl AsRef<Path>) -> String {
     format!("--{name}={}", value.as_ref().display())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::control_plane::layout::Name;
+
+    fn options(audit: bool, apiserver_args: &[(&str, &str)]) -> Options {
+        Options {
+            name: Name::default(),
+            programs: Vec::new(),
+            port: None,
+            audit,
+            linger: None,
+            apiserver_args: apiserver_args
+                .iter()
+                .map(|(name, value)| ((*name).into(), (*value).into()))
+                .collect(),
+            timeout: Duration::ZERO,
+        }
+    }
+
+    fn flags(program: Program, options: &Options) -> Vec<String> {
+        arguments(program, &Layout::at("/s"), options, 6443)
+    }
+
+    #[test]
+    fn nothing_but_the_api_server_gets_a_port_and_that_is_on_loopback() {
+        let plain = options(false, &[]);
+        for program in Program::ALL {
+            let flags = flags(program, &plain);
+            let has = |flag: &str| flags.iter().any(|other| other == flag);
+            match program {
+                Program::Etcd => {
+                    assert!(has("--listen-client-urls=unix://etcd.sock"));
+                    assert!(has("--listen-peer-urls=unix://etcd-peer.sock"));
+                }
+                Program::KubeApiserver => {
+                    assert!(has("--bind-address=127.0.0.1") && has("--secure-port=6443"));
+                }
+                Program::KubeControllerManager | Program::KubeScheduler => assert!(has("--secure-port=0")),
+                Program::Kwok => assert!(has("--node-port=0")),
+                Program::Kubectl => assert!(flags.is_empty()),
+            }
+        }
+    }
+
+    #[test]
+    fn extra_flags_come_last_so_that_they_count() {
+        let flags = flags(
+            Program::KubeApiserver,
+            &options(true, &[("authorization-mode", "AlwaysAllow"), ("v", "4")]),
+        );
+        assert_eq!(flags[flags.len() - 2..], ["--authorization-mode=AlwaysAllow", "--v=4"]);
+    }
+
+    #[test]
+    fn requests_are_written_down_only_if_that_is_asked_for() {
+        let audits = |audit| {
+            let flags = flags(Program::KubeApiserver, &options(audit, &[]));
+            flags.into_iter().filter(|flag| flag.starts_with("--audit-log-path")).collect::<Vec<_>>()
+        };
+        assert_eq!(audits(true), ["--audit-log-path=/s/logs/audit.jsonl"]);
+        assert!(audits(false).is_empty());
+    }
+}

@@ -41,3 +41,29 @@ pub(crate) fn render(name: &Name, server: &str, credentials: &Credentials) -> St
     // JSON is YAML, and every client reads it.
     format!("{config:#}\n")
 }
+
+#[cfg(test)]
+mod tests {
+    use kube::config::Kubeconfig;
+
+    use super::*;
+
+    #[test]
+    fn either_context_reaches_the_same_server_with_a_credential_of_its_own() {
+        let credentials = Credentials::generate().unwrap();
+        let text = render(&"x".parse().unwrap(), "https://127.0.0.1:6443", &credentials);
+        let config = Kubeconfig::from_yaml(&text).unwrap();
+        assert_eq!(config.current_context.as_deref(), Some("plimsoll-x"));
+        let contexts: Vec<_> = config.contexts.iter().map(|context| context.name.as_str()).collect();
+        assert_eq!(contexts, ["plimsoll-x", "plimsoll-x-token"]);
+        for context in &config.contexts {
+            let context = context.context.as_ref().unwrap();
+            let cluster = config.clusters.iter().find(|cluster| cluster.name == context.cluster).unwrap();
+            assert_eq!(cluster.cluster.as_ref().unwrap().server.as_deref(), Some("https://127.0.0.1:6443"));
+            let user =
+                config.auth_infos.iter().find(|user| Some(&user.name) == context.user.as_ref()).unwrap();
+            let user = user.auth_info.as_ref().unwrap();
+            assert!(user.token.is_some() != user.client_certificate_data.is_some());
+        }
+    }
+}

@@ -56,7 +56,7 @@ fn is_at(file: &File, path: &Path) -> bool {
 /// Returns once nobody has held a lease for `linger`, with the lock that keeps new holders out.
 pub(crate) async fn expired(layout: &Layout, linger: Duration) -> io::Result<File> {
     let file = open_private(&layout.lease())?;
-    let interval = (linger / 4).clamp(Duration::from_millis(20), Duration::from_millis(500));
+    let interval = (linger / 4).clamp(Duration::from_millis(100), Duration::from_millis(500));
     let mut last_held = Instant::now();
     loop {
         match file.try_lock() {

@@ -1,7 +1,8 @@
 //! The programs a control plane consists of, and where each is found.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -133,7 +134,35 @@ pub(crate) fn find(environment: &Environment, on_event: &mut dyn FnMut(Event)) -
         }));
     }
     found.sort_by_key(|entry| entry.program);
+    if let Some(etcd) =
+        found.iter().find(|entry| entry.program == Program::Etcd && entry.origin == Origin::Assets)
+    {
+        check_etcd(&etcd.path)?;
+    }
     Ok(found)
+}
+
+/// The oldest etcd that answers watches with `sendInitialEvents` as the API server expects.
+const OLDEST_ETCD: (u32, u32) = (3, 6);
+
+/// Refuses an etcd that says it is too old; one that does not say is given the benefit of the doubt.
+fn check_etcd(path: &Path) -> Result<(), Error> {
+    let output = Command::new(path).arg("--version").stdin(Stdio::null()).output();
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    match etcd_version(&text) {
+        Some((version, numbers)) if numbers < OLDEST_ETCD => {
+            Err(Error::OldEtcd { path: path.to_owned(), version: version.to_owned() })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The version in what `etcd --version` prints, as text and as major and minor number.
+fn etcd_version(text: &str) -> Option<(&str, (u32, u32))> {
+    let version = text.lines().find_map(|line| line.strip_prefix("etcd Version: "))?.trim();
+    let mut numbers = version.split('.');
+    let numbers = (numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?);
+    Some((version, numbers))
 }
 
 fn in_assets(environment: &Environment, program: Program) -> Option<Found> {

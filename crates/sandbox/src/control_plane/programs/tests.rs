@@ -50,6 +50,30 @@ fn each_program_is_found_on_its_own_and_assets_come_first() {
 }
 
 #[test]
+fn an_etcd_that_says_it_is_too_old_is_refused() {
+    assert_eq!(etcd_version("etcd Version: 3.5.21\nGit SHA: x\n"), Some(("3.5.21", (3, 5))));
+    assert_eq!(etcd_version("etcd Version: 3.10.0-rc.1\n").unwrap().1, (3, 10));
+    assert_eq!(etcd_version("something else"), None);
+
+    let folder = tempfile::tempdir().unwrap();
+    let environment = environment(folder.path());
+    fill_cache(&environment);
+    let etcd = folder.path().join("assets/etcd");
+    for (version, accepted) in [("3.5.21", false), ("3.6.0", true)] {
+        executable(&etcd);
+        run_by_child(&format!("echo '#!/bin/sh\necho etcd Version: {version}' > {}", etcd.display()));
+        let found = find(&environment, &mut |_| ());
+        assert_eq!(found.is_ok(), accepted, "{version}: {found:?}");
+    }
+}
+
+/// A child writes what is executed next: if this process had it open, so would another test that forks meanwhile, and
+/// the kernel executes no file that somebody may write to.
+fn run_by_child(script: &str) {
+    assert!(Command::new("sh").args(["-c", script]).status().unwrap().success());
+}
+
+#[test]
 fn without_go_the_missing_programs_and_three_ways_out_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let environment = environment(folder.path());

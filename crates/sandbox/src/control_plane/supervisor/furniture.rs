@@ -64,3 +64,15 @@ fn storage_class(name: &str, binding: &str, default: bool) -> Value {
         "volumeBindingMode": binding,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kwok_makes_volumes_for_the_classes_there_are() {
+        let stages = include_str!("../stages.yaml");
+        assert!(stages.contains(&format!("== '{PROVISIONER}'")));
+        assert!(stages.contains(&format!("provisioned-by: {PROVISIONER}\n")));
+    }
+}
