@@ -1,5 +1,6 @@
 //! What can be typed. Types only: what it does is in `commands`.
 
+pub(crate) mod demo;
 pub(crate) mod sandbox;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -58,6 +59,8 @@ pub(crate) enum Colour {
 /// The families of commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// A small application on a real Kubernetes, told step by step; needs no cluster
+    Demo(demo::Demo),
     /// A real Kubernetes control plane on this machine, without containers
     #[command(subcommand)]
     Sandbox(sandbox::Command),

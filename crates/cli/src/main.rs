@@ -6,6 +6,7 @@ mod args;
 mod commands;
 mod exit;
 mod printer;
+mod process;
 
 use std::process::ExitCode;
 

@@ -2,21 +2,20 @@
 
 mod exec;
 mod logs;
-mod progress;
+pub(super) mod progress;
 mod up;
 mod view;
 
 use std::fs;
-use std::io;
 
-use diag::Diagnostic;
 use sandbox::{Down, Environment, Error, Layout, Name, Standing, Status};
 use serde_json::json;
 
 use crate::args::Format;
 use crate::args::sandbox::{Command, Which};
-use crate::exit::{ENVIRONMENT, Exit, Failure, Outcome};
+use crate::exit::{Exit, Failure, Outcome};
 use crate::printer::{GOOD, Printer};
+use crate::process::runtime;
 
 /// Does what was typed after `plimsoll sandbox`.
 pub(super) fn run(command: Command, printer: &mut Printer) -> Outcome {
@@ -122,12 +121,4 @@ fn folder(environment: &Environment, name: &Name) -> Result<Layout, Failure> {
     } else {
         Err(Error::NotRunning { name: name.clone(), standing: None }.into())
     }
-}
-
-/// A runtime on this thread: one process is watched at a time.
-fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    let describe = |error: io::Error| {
-        Diagnostic::error(ENVIRONMENT, format!("cannot start the asynchronous runtime: {error}")).into()
-    };
-    tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(describe)
 }

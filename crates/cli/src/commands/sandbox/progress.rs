@@ -11,7 +11,10 @@ use crate::printer::{DIM, GOOD, Printer};
 const TICK: Duration = Duration::from_millis(100);
 
 /// Does `work` and shows what it tells.
-pub(super) fn follow<T>(printer: &mut Printer, work: impl FnOnce(&mut dyn FnMut(Event)) -> T) -> T {
+pub(in crate::commands) fn follow<T>(
+    printer: &mut Printer,
+    work: impl FnOnce(&mut dyn FnMut(Event)) -> T,
+) -> T {
     let spinner = printer.spinner();
     spinner.enable_steady_tick(TICK);
     let mut build = Build::default();

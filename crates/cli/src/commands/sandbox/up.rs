@@ -6,19 +6,18 @@ use diag::Diagnostic;
 use sandbox::{Environment, Lease, Name, Standing, Status, UpRequest};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::{progress, runtime, view};
+use super::{progress, view};
 use crate::args::Format;
 use crate::args::sandbox::Up;
 use crate::exit::{ENVIRONMENT, Exit, Failure, Outcome};
 use crate::printer::{GOOD, LITERAL, Printer};
+use crate::process::{own_executable, runtime};
 
 /// How often the foreground looks whether its sandbox is still there.
 const LOOK: Duration = Duration::from_millis(250);
 
 /// Starts the sandbox; without `--detach` stays until Ctrl-C and stops it.
 pub(super) fn run(environment: &Environment, args: &Up, printer: &mut Printer) -> Outcome {
-    let executable = std::env::current_exe()
-        .map_err(|error| Diagnostic::error(ENVIRONMENT, format!("cannot find my own executable: {error}")))?;
     let request = UpRequest {
         port: args.port,
         audit: args.audit,
@@ -26,7 +25,7 @@ pub(super) fn run(environment: &Environment, args: &Up, printer: &mut Printer) -
         linger: if args.detach { args.linger } else { Some(Duration::ZERO) },
         apiserver_args: args.apiserver_arg.clone(),
         timeout: args.timeout,
-        ..UpRequest::new(args.which.name.clone(), executable)
+        ..UpRequest::new(args.which.name.clone(), own_executable()?)
     };
     let up = progress::follow(printer, |on_event| sandbox::up(environment, &request, on_event))?;
     match printer.format() {

@@ -1,0 +1,25 @@
+//! What commands need of the process they run in.
+
+use std::env;
+use std::io;
+use std::path::PathBuf;
+
+use diag::Diagnostic;
+use tokio::runtime::{Builder, Runtime};
+
+use crate::exit::{ENVIRONMENT, Failure};
+
+/// The path of this program, which supervises sandboxes as well.
+pub(crate) fn own_executable() -> Result<PathBuf, Failure> {
+    let describe =
+        |error: io::Error| Diagnostic::error(ENVIRONMENT, format!("cannot find my own executable: {error}"));
+    Ok(env::current_exe().map_err(describe)?)
+}
+
+/// A runtime for commands that wait for bytes.
+pub(crate) fn runtime() -> Result<Runtime, Failure> {
+    let describe = |error: io::Error| {
+        Diagnostic::error(ENVIRONMENT, format!("cannot start the asynchronous runtime: {error}"))
+    };
+    Ok(Builder::new_current_thread().enable_all().build().map_err(describe)?)
+}
