@@ -184,6 +184,17 @@ pub fn status(
     Ok(status)
 }
 
+/// The status of a claim with `conditions` set and all else as it is: when it is paused, deleted or cannot be synced.
+pub fn marked(claim: &Object, conditions: impl IntoIterator<Item = Condition>) -> Object {
+    let mut all = Conditions::of(claim);
+    for condition in conditions {
+        all.set(condition.generation(object::generation(claim)));
+    }
+    let mut status = claim.get("status").and_then(Value::as_object).cloned().unwrap_or_default();
+    status.insert("conditions".to_owned(), all.to_value());
+    status
+}
+
 fn conditions(claim: &Object, xr: &Object, error_text: Option<&str>, now: Timestamp) -> Conditions {
     let mut conditions = Conditions::of(claim);
     let theirs = Conditions::of(xr);

@@ -1,14 +1,15 @@
 //! CompositeResourceDefinitions: which kinds of XRs and claims there are.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod check;
+
+use std::collections::BTreeMap;
 
 use diag::Diagnostic;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::codes;
 use crate::composite::{Layout, UpdatePolicy};
-use crate::object::{self, TypeRef};
+use crate::object::TypeRef;
 use crate::read::{self, NameRef};
 use crate::run::Object;
 
@@ -207,140 +208,6 @@ impl Definition {
         let version = self.spec.versions.iter().find(|version| version.referenceable);
         let version = version.map_or("", |version| version.name.as_str());
         TypeRef::new(format!("{}/{version}", self.spec.group), &names.kind)
-    }
-
-    fn check(&self) -> Vec<Diagnostic> {
-        let mut found = Vec::new();
-        self.check_names(&mut found);
-        self.check_scope(&mut found);
-        self.check_versions(&mut found);
-        self.check_conversion(&mut found);
-        let name = format!("CompositeResourceDefinition {}", object::name(&self.object).unwrap_or_default());
-        found.into_iter().map(|diagnostic| diagnostic.object(&name)).collect()
-    }
-
-    fn check_names(&self, found: &mut Vec<Diagnostic>) {
-        let spec = &self.spec;
-        let expected = format!("{}.{}", spec.names.plural, spec.group);
-        if object::name(&self.object) != Some(expected.as_str()) {
-            let name = object::name(&self.object).unwrap_or_default();
-            found.push(
-                Diagnostic::error(codes::DEFINITION_NAME, format!("the name {name:?} is not {expected:?}"))
-                    .field("metadata.name")
-                    .hint(format!("Name it {expected:?}, after its plural and group.")),
-            );
-        }
-        let all = [("spec.names", Some(&spec.names)), ("spec.claimNames", spec.claim_names.as_ref())];
-        for (path, names) in all.into_iter().filter_map(|(path, names)| Some((path, names?))) {
-            for (key, name) in [("plural", Some(&names.plural)), ("singular", names.singular.as_ref())] {
-                if let Some(name) = name.filter(|name| name.bytes().any(|byte| byte.is_ascii_uppercase())) {
-                    found.push(
-                        Diagnostic::error(
-                            codes::DEFINITION_NAMES,
-                            format!("the {key} name {name:?} is not lower case"),
-                        )
-                        .field(format!("{path}.{key}"))
-                        .hint(format!("Write {:?}.", name.to_ascii_lowercase())),
-                    );
-                }
-            }
-        }
-        if let Some((key, name)) = self.claim_name_conflict() {
-            found.push(
-                Diagnostic::error(codes::DEFINITION_NAMES, format!("{name:?} is the name of the XR already"))
-                    .field(format!("spec.claimNames.{key}"))
-                    .hint("Give claim and XR different names, for instance Database and XDatabase."),
-            );
-        }
-    }
-
-    /// The first name that claim and XR have in common.
-    pub(crate) fn claim_name_conflict(&self) -> Option<(&'static str, &str)> {
-        let (xr, claim) = (&self.spec.names, self.spec.claim_names.as_ref()?);
-        let pairs = [
-            ("kind", Some(&claim.kind), Some(&xr.kind)),
-            ("plural", Some(&claim.plural), Some(&xr.plural)),
-            ("singular", claim.singular.as_ref(), xr.singular.as_ref()),
-            ("listKind", claim.list_kind.as_ref(), xr.list_kind.as_ref()),
-        ];
-        let same = |(key, claim, xr): (&'static str, Option<&'_ String>, Option<&String>)| {
-            claim.filter(|claim| !claim.is_empty() && Some(*claim) == xr).map(|_| key)
-        };
-        let key = pairs.into_iter().find_map(same)?;
-        let name = match key {
-            "kind" => &claim.kind,
-            "plural" => &claim.plural,
-            "singular" => claim.singular.as_ref()?,
-            _ => claim.list_kind.as_ref()?,
-        };
-        Some((key, name))
-    }
-
-    fn check_scope(&self, found: &mut Vec<Diagnostic>) {
-        if self.scope == Scope::LegacyCluster {
-            return;
-        }
-        let mut refuse = |field: &str, what: &str| {
-            let summary = format!("{what} exist only with scope LegacyCluster, not {:?}", self.scope);
-            let hint = "Remove the field, or use apiVersion apiextensions.crossplane.io/v1 with scope: LegacyCluster.";
-            found.push(Diagnostic::error(codes::DEFINITION_SCOPE, summary).field(field).hint(hint));
-        };
-        if self.spec.claim_names.is_some() {
-            refuse("spec.claimNames", "claims");
-        }
-        if !self.spec.connection_secret_keys.is_empty() {
-            refuse("spec.connectionSecretKeys", "connection secrets");
-        }
-    }
-
-    fn check_versions(&self, found: &mut Vec<Diagnostic>) {
-        let versions = &self.spec.versions;
-        let mut names = BTreeSet::new();
-        for (at, version) in versions.iter().enumerate() {
-            let field = format!("spec.versions[{at}]");
-            if !names.insert(&version.name) {
-                let summary = format!("there is another version {:?}", version.name);
-                found.push(
-                    Diagnostic::error(codes::DEFINITION_VERSIONS, summary).field(format!("{field}.name")),
-                );
-            }
-            if version.deprecation_warning.as_ref().is_some_and(|warning| warning.chars().count() > 256) {
-                let summary = "the deprecation warning is longer than 256 characters";
-                let field = format!("{field}.deprecationWarning");
-                found.push(Diagnostic::error(codes::DEFINITION_VERSIONS, summary).field(field));
-            }
-            match &version.schema {
-                Some(schema) => crate::crd::dropped_keywords(&schema.open_api_v3, &field, found),
-                None => found.push(
-                    Diagnostic::error(
-                        codes::DEFINITION_SCHEMA,
-                        format!("version {:?} has no schema", version.name),
-                    )
-                    .field(format!("{field}.schema"))
-                    .hint("Say what spec and status look like, under schema.openAPIV3Schema."),
-                ),
-            }
-        }
-        let referenceable = versions.iter().filter(|version| version.referenceable).count();
-        if referenceable != 1 {
-            let summary = format!("{referenceable} versions are referenceable instead of one");
-            let hint = "Set referenceable: true on the version Compositions are written for, and false on the others.";
-            found.push(
-                Diagnostic::error(codes::DEFINITION_VERSIONS, summary).field("spec.versions").hint(hint),
-            );
-        }
-    }
-
-    fn check_conversion(&self, found: &mut Vec<Diagnostic>) {
-        let Some(conversion) = &self.spec.conversion else { return };
-        let strategy = conversion.get("strategy").and_then(Value::as_str);
-        if strategy != Some("Webhook") || conversion.get("webhook").is_none() {
-            let summary = "a conversion needs strategy Webhook and a webhook";
-            let hint = "Remove spec.conversion if all versions have the same fields.";
-            found.push(
-                Diagnostic::error(codes::DEFINITION_CONVERSION, summary).field("spec.conversion").hint(hint),
-            );
-        }
     }
 }
 

@@ -91,6 +91,11 @@ pub fn of_drops(outcome: &Outcome) -> Vec<Event> {
     outcome.dropped.iter().map(warning).collect()
 }
 
+/// The events that have somebody to be recorded on: those for a claim that cannot be read are left out.
+pub fn recordable(events: Vec<Event>, has_claim: bool) -> Vec<Event> {
+    events.into_iter().filter(|event| has_claim || event.on == Recipient::Composite).collect()
+}
+
 /// The events of a pass that the pass before did not have, in order and each once.
 ///
 /// Events are for changes: a function that says the same at every pass is heard once, and what it says now is kept in

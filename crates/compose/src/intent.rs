@@ -17,13 +17,13 @@ type Hash = [u8; 32];
 impl Applied {
     /// Remembers that `intent` was applied and the API server answered with `answer`.
     pub fn new(intent: &Object, answer: &Object) -> Self {
-        Self { intent: hash(&Value::Object(intent.clone())), answer: projected_hash(answer, intent) }
+        Self { intent: hash(intent), answer: projected_hash(answer, intent) }
     }
 
     /// Whether applying `intent` again would change nothing: it asks for the same, and what it asks for stands in `live`
     /// as it stood in the answer.
     pub fn still_holds(&self, intent: &Object, live: &Object) -> bool {
-        self.intent == hash(&Value::Object(intent.clone())) && self.answer == projected_hash(live, intent)
+        self.intent == hash(intent) && self.answer == projected_hash(live, intent)
     }
 }
 
@@ -36,7 +36,7 @@ pub fn is_apply_owed(intent: &Object, last: Option<&Applied>, live: Option<&Obje
 }
 
 fn projected_hash(object: &Object, intent: &Object) -> Hash {
-    hash(&Value::Object(project(object, intent)))
+    hash(&project(object, intent))
 }
 
 /// The part of `object` that `intent` speaks about.
@@ -80,10 +80,19 @@ fn project_list(found: &[Value], wanted: &[Value], key: &str) -> Value {
 }
 
 /// A hash of JSON that does not depend on the order of keys, nor on whether a whole number is written as a float.
-pub(crate) fn hash(value: &Value) -> Hash {
+pub(crate) fn hash(object: &Object) -> Hash {
     let mut sha = Sha256::new();
-    feed(&mut sha, value);
+    feed_object(&mut sha, object);
     sha.finalize().into()
+}
+
+fn feed_object(sha: &mut Sha256, object: &Object) {
+    sha.update(b"{");
+    for (key, value) in object {
+        feed_text(sha, b"k", key);
+        feed(sha, value);
+    }
+    sha.update(b"}");
 }
 
 fn feed(sha: &mut Sha256, value: &Value) {
@@ -109,14 +118,7 @@ fn feed(sha: &mut Sha256, value: &Value) {
             }
             sha.update(b"]");
         }
-        Value::Object(object) => {
-            sha.update(b"{");
-            for (key, value) in object {
-                feed_text(sha, b"k", key);
-                feed(sha, value);
-            }
-            sha.update(b"}");
-        }
+        Value::Object(object) => feed_object(sha, object),
     }
 }
 

@@ -2,6 +2,18 @@
 //!
 //! Everything here decides and nothing here does: objects come in as JSON values, time and identity as arguments, and
 //! what is to be written, deleted or said comes out as values. The operator and `plimsoll render` share these decisions.
+//!
+//! One pass over an XR, from left to right; what is between the arrows is done by whoever calls:
+//!
+//! ```text
+//! selection ──▶ observed ──▶ pipeline ──▶ desired ──▶ garbage ──▶ composite::refs_intent ──▶ status
+//!  which         what is      what the     what is     what is     what the XR               what people
+//!  revision      there        functions    applied     deleted     refers to                 read
+//!                             want                                                           (health, event)
+//! ```
+//!
+//! Around it: [`definition`] and [`crd`] make kinds, [`revision`] numbers Compositions, [`claim`] ties a claim to its XR,
+//! [`intent`] and [`pass`] leave out writes and passes that change nothing, [`breaker`] holds back what comes too often.
 
 pub mod breaker;
 pub mod builtin;
@@ -31,6 +43,7 @@ pub mod run;
 pub mod runner;
 pub mod selection;
 pub mod status;
+pub mod takeover;
 
 pub use codes::CODES;
 pub use read::NameRef;

@@ -1,5 +1,6 @@
 //! Names that are the same at every pass: of composed resources, of the field managers, of what belongs together.
 
+use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
 use crate::object::TypeRef;
@@ -62,6 +63,18 @@ pub fn generated_name(prefix: &str, random: u64) -> String {
         rest /= base;
     }
     name
+}
+
+/// The uid of an XR that exists in a file only: the same for the same XR, so that its children are named the same each
+/// time it is rendered. It is a UUID of version 5 in the nil namespace.
+pub fn rendered_uid(kind: &TypeRef, namespace: &str, name: &str) -> String {
+    let (group, version) = kind.api_version.rsplit_once('/').unwrap_or(("", &kind.api_version));
+    let text = format!("{group}/{version}, Kind={}\0{namespace}\0{name}", kind.kind);
+    let mut digest = Sha1::new().chain_update([0; 16]).chain_update(text).finalize();
+    digest[6] = digest[6] & 0x0f | 0x50;
+    digest[8] = digest[8] & 0x3f | 0x80;
+    let digits = hex(&digest[..16]);
+    [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]].join("-")
 }
 
 /// The field manager of the composed resources of one XR.

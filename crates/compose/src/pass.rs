@@ -28,9 +28,9 @@ impl Fingerprint {
     /// does not depend on chance.
     pub fn of<'a>(xr: &Object, others: impl IntoIterator<Item = &'a Object>) -> Self {
         let mut sha = Sha256::new();
-        sha.update(hash(&Value::Object(content_of_composite(xr))));
+        sha.update(hash(&content_of_composite(xr)));
         for other in others {
-            sha.update(hash(&Value::Object(content(other))));
+            sha.update(hash(&content(other)));
         }
         Self(sha.finalize().into())
     }

@@ -1,6 +1,5 @@
 //! The status of an XR after a pass: one apply that holds what the functions want and what the engine has to say.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -15,7 +14,11 @@ use crate::pipeline::{Outcome, Said};
 use crate::readiness::{self, Child};
 use crate::run::{ConditionStatus, FunctionCondition, Object, Target};
 
-pub mod results;
+mod record;
+mod results;
+
+use self::record::Record;
+pub(crate) use self::record::retired;
 
 /// What a pass over an XR came to.
 #[derive(Clone, Debug)]
@@ -99,6 +102,21 @@ pub fn settle(pass: &Pass<'_>) -> Settled {
     let id = trouble.as_ref().map_or("", |trouble| trouble.id.as_str());
     let intent = status_intent(pass, &conditions, &record, trouble.as_ref());
     Settled { intent, events: events(pass, id), ttl: pass.outcome.ttl, trouble }
+}
+
+/// The apply that sets `conditions` and leaves everything else as it is: for an XR that is paused or being deleted.
+pub fn marked(xr: Composite<'_>, conditions: impl IntoIterator<Item = Condition>) -> Object {
+    let mut record = Record::of(xr);
+    record.adopt("");
+    let mut all = record.ours(&Conditions::of(xr.object));
+    for condition in conditions {
+        all.set(condition.generation(object::generation(xr.object)));
+    }
+    let mut status = xr.object.get("status").and_then(Value::as_object).cloned().unwrap_or_default();
+    status.insert("conditions".to_owned(), all.to_value());
+    let mut intent = identity(xr.object);
+    intent.insert("status".to_owned(), status.into());
+    intent
 }
 
 /// On failure the error comes first, then what the functions said; else what they said, then what is not ready.
@@ -210,108 +228,6 @@ fn pipeline_results(pass: &Pass<'_>) -> Option<Value> {
     }
     let results = results::entries(pass.outcome);
     (!results.is_empty()).then(|| results.into())
-}
-
-/// Whose the conditions of an XR are, and which of them its claim shows.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Record {
-    /// The types functions have set, with the revision that set them last.
-    owned: BTreeMap<String, String>,
-    /// The types of this pass.
-    seen: Vec<String>,
-    /// The types the claim shows.
-    on_claim: Vec<String>,
-    /// The types the claim used to show and has to let go of.
-    retired: Vec<String>,
-}
-
-impl Record {
-    fn of(xr: Composite<'_>) -> Self {
-        let list = |key| object::nested(xr.object, &["status", "crossplane", key]).and_then(Value::as_array);
-        let text = |value: &Value, key: &str| Some(value.get(key)?.as_str()?.to_owned());
-        let entry = |entry: &Value| Some((text(entry, "type")?, text(entry, "revision")?));
-        Self {
-            owned: list("conditionTypes").into_iter().flatten().filter_map(entry).collect(),
-            seen: Vec::new(),
-            on_claim: xr.claim_condition_types(),
-            retired: retired(xr.object),
-        }
-    }
-
-    /// What the claim shows without being on record was set by the reference engine before we took over.
-    fn adopt(&mut self, revision: &str) {
-        for kind in &self.on_claim {
-            self.owned.entry(kind.clone()).or_insert_with(|| revision.to_owned());
-        }
-    }
-
-    /// The conditions that are ours to write: the engine's and the functions'. Others' are left to them.
-    fn ours(&self, conditions: &Conditions) -> Conditions {
-        let ours =
-            |condition: &&Condition| is_system(&condition.kind) || self.owned.contains_key(&condition.kind);
-        conditions.iter().filter(ours).cloned().collect()
-    }
-
-    fn returned(&mut self, condition: &FunctionCondition, revision: &str) {
-        let kind = &condition.kind;
-        self.owned.insert(kind.clone(), revision.to_owned());
-        self.seen.push(kind.clone());
-        match condition.target {
-            Target::CompositeAndClaim => self.show_on_claim(kind),
-            Target::Composite => self.hide_from_claim(kind),
-        }
-    }
-
-    /// Types a failed pass has not heard of.
-    fn unseen(&self) -> Vec<String> {
-        self.owned.keys().filter(|kind| !self.seen.contains(kind)).cloned().collect()
-    }
-
-    /// Forgets the types another revision has set and this one, in a complete pass, has not.
-    fn leave_behind(&mut self, revision: &str) -> Vec<String> {
-        let stale = |kind: &String, by: &String| by != revision && !self.seen.contains(kind);
-        let left: Vec<String> =
-            self.owned.iter().filter(|(kind, by)| stale(kind, by)).map(|(kind, _)| kind.clone()).collect();
-        for kind in &left {
-            self.owned.remove(kind);
-            self.hide_from_claim(kind);
-        }
-        left
-    }
-
-    fn show_on_claim(&mut self, kind: &str) {
-        if !self.on_claim.iter().any(|shown| shown == kind) {
-            self.on_claim.push(kind.to_owned());
-        }
-        self.retired.retain(|retired| retired != kind);
-    }
-
-    fn hide_from_claim(&mut self, kind: &str) {
-        let before = self.on_claim.len();
-        self.on_claim.retain(|shown| shown != kind);
-        if self.on_claim.len() < before && !self.retired.iter().any(|retired| retired == kind) {
-            self.retired.push(kind.to_owned());
-        }
-    }
-
-    fn to_value(&self) -> Object {
-        let mut value = Object::new();
-        if !self.owned.is_empty() {
-            let entry = |(kind, revision)| json!({"type": kind, "revision": revision});
-            value.insert("conditionTypes".to_owned(), self.owned.iter().map(entry).collect());
-        }
-        if !self.retired.is_empty() {
-            value.insert("retiredConditionTypes".to_owned(), json!(self.retired));
-        }
-        value
-    }
-}
-
-/// The condition types the claim of `xr` used to show and has to let go of.
-pub(crate) fn retired(xr: &Object) -> Vec<String> {
-    let types =
-        object::nested(xr, &["status", "crossplane", "retiredConditionTypes"]).and_then(Value::as_array);
-    types.into_iter().flatten().filter_map(|kind| kind.as_str().map(str::to_owned)).collect()
 }
 
 #[cfg(test)]

@@ -305,3 +305,27 @@ fn deletion_goes_by_policy() {
     check(Some("Foreground"), None, Deletion::Release);
     check(None, None, Deletion::Release);
 }
+
+/// Row L: ReconciliationPaused, ReconciliationUnpaused, SuccessfulDelete and the errors that stop a sync.
+#[test]
+fn a_claim_that_is_not_synced_keeps_what_it_shows() {
+    let before = json!({"conditions": [was("Synced", "True", "ReconcileSuccess"), was("Custom", "True", "R")], "field": 1});
+    let paused = marked(&claim(&json!({}), &json!({}), &before), [crate::readiness::reconcile_paused(now())]);
+    insta::assert_snapshot!(shown(&paused), @r"
+    Synced False ReconcilePaused Reconciliation (including deletion) is paused via the pause annotation
+    Custom True R
+    ");
+    assert_eq!(paused["field"], 1);
+    let again = claim(&json!({}), &json!({}), &Value::Object(paused));
+    let xr = xr(&json!({}), &json!({}), &json!({}));
+    insta::assert_snapshot!(shown(&status(&again, &xr, None, now()).unwrap()), @r"
+    Synced True ReconcileSuccess
+    Custom True R
+    Ready False Waiting Claim is waiting for composite resource to become Ready
+    ");
+    let error = crate::readiness::reconcile_error("cannot get bound composite resource: boom", now());
+    insta::assert_snapshot!(shown(&marked(&again, [error])), @r"
+    Synced False ReconcileError cannot get bound composite resource: boom
+    Custom True R
+    ");
+}

@@ -93,3 +93,12 @@ fn events_are_sent_on_change_and_once() {
     assert_eq!(changed(&before, &[a.clone(), b.clone(), b.clone()]), [b]);
     assert_eq!(changed(&before, std::slice::from_ref(&a)), []);
 }
+
+/// Row G: CustomEventsFailToGetClaim.
+#[test]
+fn a_claim_that_cannot_be_read_costs_only_its_own_events() {
+    let both = result(Severity::Normal, "hello", Some("Hello"), Target::CompositeAndClaim);
+    let events = of_results(&outcome(vec![both], vec![]));
+    assert_eq!(recordable(events.clone(), true), events);
+    insta::assert_snapshot!(lines(&recordable(events, false)), @r#"XR Normal Hello Pipeline step "run-cool-function": hello"#);
+}

@@ -28,6 +28,13 @@ fn the_composed_manager_matches_the_reference() {
     assert_eq!(manager.len(), 101);
 }
 
+/// The vector of `composition.md` 5.
+#[test]
+fn a_rendered_xr_has_the_same_uid_each_time() {
+    let uid = rendered_uid(&TypeRef::new("example.org/v1alpha1", "XExample"), "", "my-example");
+    assert_eq!(uid, "556f7c85-9365-57c0-be6d-b7d9d4c1c1c3");
+}
+
 #[test]
 fn a_generated_name_looks_like_the_api_servers() {
     assert_eq!(generated_name("my-claim-", 0), "my-claim-bbbbb");

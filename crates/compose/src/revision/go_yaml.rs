@@ -3,6 +3,7 @@
 //! Covers what a Composition can hold: block style, two spaces, lists not indented below their key, keys in natural
 //! order, and a string plain, quoted or literal by the rules of go-yaml v2.
 
+mod resolve;
 mod scalar;
 
 use std::cmp::Ordering;

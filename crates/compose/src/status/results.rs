@@ -12,7 +12,7 @@ const MAX_BYTES: usize = 1024;
 ///
 /// They hold no time and no counter, so a pass that says the same writes the same. When there are too many, the least
 /// serious go first, and among those the earliest.
-pub fn entries(outcome: &Outcome) -> Vec<Value> {
+pub(super) fn entries(outcome: &Outcome) -> Vec<Value> {
     let fatal = match &outcome.failure {
         Some(Failure::Fatal { step, result }) => Some(Said { step: step.clone(), what: result.clone() }),
         _ => None,

@@ -413,3 +413,38 @@ fn kept_results_are_few_short_and_the_serious_ones() {
         assert!(kept[0]["message"].as_str().unwrap().ends_with('…'));
     }
 }
+
+/// Row Q: pause, resume and SuccessfulDelete; row L has the same for claims.
+#[test]
+fn a_paused_or_deleted_xr_keeps_everything_but_the_marked_conditions() {
+    let first =
+        Case::new(&json!({}), respond(vec![condition("A", True, "R", Both)], vec![normal("Said", Xr)]));
+    let xr = first.applied();
+    let before = Conditions::of(&xr);
+    let paused = marked(Composite::new(&xr, Layout::Legacy), [readiness::reconcile_paused(now())]);
+    let after = Conditions::of(&paused);
+    assert_eq!(after.get("Synced").unwrap().reason, "ReconcilePaused");
+    assert_eq!(after.get("A"), before.get("A"));
+    assert_eq!(paused["status"]["claimConditionTypes"], json!(["A"]));
+    assert_eq!(paused["status"]["crossplane"], xr["status"]["crossplane"]);
+
+    let mut xr = xr;
+    xr.insert("status".to_owned(), paused["status"].clone());
+    let resumed = Case { xr: xr.clone(), ..first }.settle();
+    assert_eq!(Conditions::of(&resumed.intent).get("Synced").unwrap().reason, "ReconcileSuccess");
+
+    let gone = [readiness::deleting(now()), readiness::reconcile_success(now())];
+    let deleted = Conditions::of(&marked(Composite::new(&xr, Layout::Legacy), gone));
+    assert_eq!(deleted.get("Ready").unwrap().reason, "Deleting");
+    assert!(deleted.get("Synced").unwrap().is_true());
+}
+
+#[test]
+fn conditions_of_others_are_not_taken_over() {
+    let status = json!({"conditions": [was("Theirs", "True", "R"), was("Ready", "True", "Available")]});
+    let xr = xr(&status);
+    let paused = marked(Composite::new(&xr, Layout::Legacy), [readiness::reconcile_paused(now())]);
+    assert!(Conditions::of(&paused).get("Theirs").is_none());
+    let settled = Case::new(&status, respond(vec![], vec![])).settle();
+    assert!(Conditions::of(&settled.intent).get("Theirs").is_none());
+}

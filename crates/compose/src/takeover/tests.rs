@@ -1,0 +1,58 @@
+use super::*;
+use crate::naming::COMPOSITE_MANAGER;
+use crate::object::object;
+
+fn entry(manager: &str, operation: &str, subresource: &str, fields: &Value) -> Value {
+    json!({"manager": manager, "operation": operation, "subresource": subresource, "apiVersion": "e/v1",
+        "fieldsType": "FieldsV1", "fieldsV1": fields})
+}
+
+fn xr(entries: &[Value]) -> Object {
+    object(json!({"metadata": {"name": "x", "resourceVersion": "7", "managedFields": entries}}))
+}
+
+#[test]
+fn what_updates_hold_is_folded_into_what_applies_hold() {
+    let theirs = entry(
+        "crossplane",
+        "Update",
+        "status",
+        &json!({"f:status": {"f:conditions": {"k:{\"type\":\"A\"}": {".": {}, "f:status": {}}}}}),
+    );
+    let ours = entry(
+        COMPOSITE_MANAGER,
+        "Apply",
+        "status",
+        &json!({"f:status": {"f:field": {}, "f:conditions": {".": {}}}}),
+    );
+    let spec = entry("crossplane", "Update", "", &json!({"f:spec": {}}));
+    let patch = fold_updates(&xr(&[theirs, ours, spec.clone()]), COMPOSITE_MANAGER, "status").unwrap();
+    let both = json!({"f:status": {"f:field": {},
+        "f:conditions": {".": {}, "k:{\"type\":\"A\"}": {".": {}, "f:status": {}}}}});
+    let expected = json!([
+        {"op": "test", "path": "/metadata/resourceVersion", "value": "7"},
+        {"op": "replace", "path": "/metadata/managedFields",
+         "value": [spec, entry(COMPOSITE_MANAGER, "Apply", "status", &both)]},
+    ]);
+    assert_eq!(patch, expected);
+}
+
+#[test]
+fn without_an_entry_of_ours_theirs_becomes_it() {
+    let fields = json!({"f:status": {"f:field": {}}});
+    let patch =
+        fold_updates(&xr(&[entry("crossplane", "Update", "status", &fields)]), COMPOSITE_MANAGER, "status");
+    assert_eq!(patch.unwrap()[1]["value"], json!([entry(COMPOSITE_MANAGER, "Apply", "status", &fields)]));
+}
+
+#[test]
+fn without_updates_there_is_nothing_to_do() {
+    let fields = json!({"f:status": {}});
+    let others = [
+        entry("kubectl", "Update", "status", &fields),
+        entry("crossplane", "Apply", "status", &fields),
+        entry("crossplane", "Update", "", &fields),
+    ];
+    assert_eq!(fold_updates(&xr(&others), COMPOSITE_MANAGER, "status"), None);
+    assert_eq!(fold_updates(&Object::new(), COMPOSITE_MANAGER, "status"), None);
+}
