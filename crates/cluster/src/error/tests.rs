@@ -211,6 +211,10 @@ fn people_read_what_where_why_and_what_to_do() {
       - metadata.labels.a (managed by kubectl-edit)
     -> To leave them to their managers: ignore_fields = ["spec.replicas", "metadata.labels.a"]
     "#);
+}
+
+#[test]
+fn every_finding_is_shown_with_its_field() {
     let typo = refused(
         DEPLOYMENT,
         400,
@@ -276,6 +280,10 @@ fn people_read_what_where_why_and_what_to_do() {
       Rule: self.a < self.b
     -> The rules are those of the CRD's author; its documentation says more.
     "#);
+}
+
+#[test]
+fn the_server_s_words_and_repetitions_are_passed_on() {
     let denied = refused(
         DEPLOYMENT,
         403,

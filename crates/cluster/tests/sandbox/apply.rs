@@ -8,7 +8,7 @@ const US: &str = "k8sconnect";
 #[tokio::test]
 async fn a_dry_run_says_whether_the_object_would_be_new_and_changes_nothing() {
     let (session, namespace) = (session(), Sandbox::shared().namespace("apply").await);
-    let object = config_map(&namespace, "a", json!({ "k": "v" }));
+    let object = config_map(&namespace, "a", &json!({ "k": "v" }));
     let target = reference(&object);
     let planned = session.apply(&target, &object, Write::by(US).dry_run()).await.unwrap();
     assert!(planned.created());
@@ -36,7 +36,7 @@ async fn a_field_that_does_not_exist_is_refused_in_built_in_and_custom_kinds() {
     // Without the query parameter, the server would drop it without a word.
     let group = group_of(&namespace);
     let spec = json!({ "type": "object", "properties": { "size": { "type": "integer" } } });
-    let definition = crd(&group, "Widget", spec);
+    let definition = crd(&group, "Widget", &spec);
     session.apply(&reference(&definition), &definition, Write::by(US)).await.unwrap();
     let widget = json!({
         "apiVersion": format!("{group}/v1"), "kind": "Widget",
@@ -70,7 +70,7 @@ async fn warnings_of_the_server_come_with_the_answer() {
     let deprecated = json!({ "apiVersion": "v1", "kind": "Endpoints", "metadata": metadata });
     let reply = session.apply(&reference(&deprecated), &deprecated, Write::by(US)).await.unwrap();
     assert!(reply.warnings.iter().any(|warning| warning.contains("deprecated")), "{:?}", reply.warnings);
-    let object = config_map(&namespace, "a", json!({}));
+    let object = config_map(&namespace, "a", &json!({}));
     let reply = session.apply(&reference(&object), &object, Write::by(US)).await.unwrap();
     assert_eq!(reply.warnings, Vec::<String>::new());
 }
@@ -78,7 +78,7 @@ async fn warnings_of_the_server_come_with_the_answer() {
 #[tokio::test]
 async fn patches_of_all_dialects_are_previewed_and_made() {
     let (session, namespace) = (session(), Sandbox::shared().namespace("patch").await);
-    let object = config_map(&namespace, "a", json!({ "k": "0" }));
+    let object = config_map(&namespace, "a", &json!({ "k": "0" }));
     let target = reference(&object);
     namespace.apply_as("argocd", &object).await;
     for (dialect, patch, value) in [
@@ -122,7 +122,7 @@ async fn giving_up_a_field_in_managed_fields_keeps_its_value() {
 #[tokio::test]
 async fn an_edit_of_managed_fields_that_comes_too_late_is_made_anew() {
     let (session, namespace) = (session(), Sandbox::shared().namespace("race").await);
-    let object = config_map(&namespace, "a", json!({ "k": "v" }));
+    let object = config_map(&namespace, "a", &json!({ "k": "v" }));
     let target = reference(&object);
     session.apply(&target, &object, Write::by(US)).await.unwrap();
     let mut looks = 0;
@@ -146,7 +146,7 @@ async fn an_edit_of_managed_fields_that_comes_too_late_is_made_anew() {
 async fn lists_come_in_pages_and_are_selected() {
     let (session, namespace) = (session(), Sandbox::shared().namespace("list").await);
     for number in 0..3 {
-        let mut object = config_map(&namespace, &format!("m{number}"), json!({}));
+        let mut object = config_map(&namespace, &format!("m{number}"), &json!({}));
         object["metadata"]["labels"] = json!({ "even": (number % 2 == 0).to_string() });
         session.apply(&reference(&object), &object, Write::by(US)).await.unwrap();
     }

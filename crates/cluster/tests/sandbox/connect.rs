@@ -45,7 +45,7 @@ async fn another_user_is_acted_as() {
         ..Connection::default()
     };
     let session = Session::connect(&connection, &Environment::default(), "test").unwrap();
-    let error = session.read(&reference(&config_map(&namespace, "a", json!({})))).await.unwrap_err();
+    let error = session.read(&reference(&config_map(&namespace, "a", &json!({})))).await.unwrap_err();
     assert_eq!(error.class(), Class::InsufficientPermissions);
     assert!(error.status().unwrap().message.contains("User \"jane\""));
 }

@@ -21,7 +21,7 @@ fn gone() -> Deletion {
 #[tokio::test]
 async fn what_is_deleted_is_gone_and_what_is_gone_is_deleted() {
     let (session, namespace) = (session(), Sandbox::shared().namespace("delete").await);
-    for object in [config_map(&namespace, "a", json!({})), deployment(&namespace, "web", 2)] {
+    for object in [config_map(&namespace, "a", &json!({})), deployment(&namespace, "web", 2)] {
         let target = reference(&object);
         session.apply(&target, &object, Write::by("us")).await.unwrap();
         assert_eq!(session.delete(&target, &within(60)).await.unwrap(), gone());
@@ -33,7 +33,7 @@ async fn what_is_deleted_is_gone_and_what_is_gone_is_deleted() {
 #[tokio::test]
 async fn an_object_of_another_uid_is_left_alone() {
     let (session, namespace) = (session(), Sandbox::shared().namespace("uid").await);
-    let object = config_map(&namespace, "a", json!({}));
+    let object = config_map(&namespace, "a", &json!({}));
     let target = reference(&object);
     session.apply(&target, &object, Write::by("us")).await.unwrap();
     let how = Delete { uid: Some("00000000-0000-0000-0000-000000000000".to_owned()), ..within(60) };
@@ -44,7 +44,7 @@ async fn an_object_of_another_uid_is_left_alone() {
 #[tokio::test]
 async fn finalizers_hold_an_object_until_they_are_taken_by_force() {
     let (session, namespace) = (session(), Sandbox::shared().namespace("finalizer").await);
-    let mut object = config_map(&namespace, "a", json!({}));
+    let mut object = config_map(&namespace, "a", &json!({}));
     object["metadata"]["finalizers"] = json!(["example.com/keep"]);
     let target = reference(&object);
     session.apply(&target, &object, Write::by("us")).await.unwrap();
@@ -81,7 +81,7 @@ async fn a_job_s_pods_go_with_it() {
 #[tokio::test]
 async fn a_namespace_that_does_not_go_says_what_holds_it() {
     let (session, scratch) = (session(), Sandbox::shared().namespace("held").await);
-    let mut held = config_map(&scratch, "a", json!({}));
+    let mut held = config_map(&scratch, "a", &json!({}));
     held["metadata"]["finalizers"] = json!(["example.com/keep"]);
     session.apply(&reference(&held), &held, Write::by("us")).await.unwrap();
     let namespace = reference(
@@ -103,7 +103,7 @@ async fn a_namespace_that_does_not_go_says_what_holds_it() {
 async fn an_object_goes_with_its_kind() {
     let (session, namespace) = (session(), Sandbox::shared().namespace("kind-gone").await);
     let group = group_of(&namespace);
-    let definition = crd(&group, "Widget", json!({ "type": "object" }));
+    let definition = crd(&group, "Widget", &json!({ "type": "object" }));
     let widget = json!({
         "apiVersion": format!("{group}/v1"), "kind": "Widget", "metadata": { "name": "w", "namespace": namespace.name() },
     });

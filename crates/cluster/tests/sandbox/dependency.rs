@@ -10,7 +10,7 @@ async fn a_crd_and_its_object_go_in_together() {
     let (session, namespace) = (session(), Sandbox::shared().namespace("together").await);
     let group = group_of(&namespace);
     let definition =
-        crd(&group, "Widget", json!({ "type": "object", "properties": { "size": { "type": "integer" } } }));
+        crd(&group, "Widget", &json!({ "type": "object", "properties": { "size": { "type": "integer" } } }));
     let widget = json!({
         "apiVersion": format!("{group}/v1"), "kind": "Widget",
         "metadata": { "name": "w", "namespace": namespace.name() }, "spec": { "size": 3 },
@@ -31,7 +31,7 @@ async fn a_second_kind_of_a_group_that_exists_is_waited_for_too() {
     let (session, namespace) = (session(), Sandbox::shared().namespace("second").await);
     let group = group_of(&namespace);
     let schema = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
-    let (widgets, gadgets) = (crd(&group, "Widget", schema.clone()), crd(&group, "Gadget", schema));
+    let (widgets, gadgets) = (crd(&group, "Widget", &schema), crd(&group, "Gadget", &schema));
     session.apply(&reference(&widgets), &widgets, Write::by("us")).await.unwrap();
     let object = |kind: &str| {
         json!({

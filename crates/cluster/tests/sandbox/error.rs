@@ -121,7 +121,7 @@ async fn rules_and_schemas_of_a_crd_are_told_apart() {
     let definition = crd(
         &group,
         "Widget",
-        json!({
+        &json!({
             "type": "object",
             "properties": {
                 "min": { "type": "integer", "maximum": 10 },

@@ -1,5 +1,7 @@
 //! The client against a real control plane.
 
+#![expect(clippy::unwrap_used, reason = "a panic in a test's helper is a failed test")]
+
 mod apply;
 mod connect;
 mod delete;
@@ -26,7 +28,7 @@ fn reference(object: &Value) -> ObjectRef {
     ObjectRef::new(gvk, Namespace::new(text("/metadata/namespace")), text("/metadata/name"))
 }
 
-fn config_map(namespace: &testkit::Namespace, name: &str, data: Value) -> Value {
+fn config_map(namespace: &testkit::Namespace, name: &str, data: &Value) -> Value {
     let metadata = json!({ "name": name, "namespace": namespace.name() });
     json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data })
 }
@@ -47,7 +49,7 @@ fn deployment(namespace: &testkit::Namespace, name: &str, replicas: u32) -> Valu
 }
 
 /// A CRD of a group that is the test's own: CRDs have no namespaces.
-fn crd(group: &str, kind: &str, spec: Value) -> Value {
+fn crd(group: &str, kind: &str, spec: &Value) -> Value {
     let plural = format!("{}s", kind.to_lowercase());
     json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",

@@ -42,7 +42,7 @@ async fn a_value_that_comes_later_is_returned_and_an_object_may_come_later_too()
 #[tokio::test]
 async fn a_wait_that_ends_in_vain_is_diagnosed() {
     let (session, namespace) = (session(), Sandbox::shared().namespace("vain").await);
-    let object = config_map(&namespace, "a", json!({}));
+    let object = config_map(&namespace, "a", &json!({}));
     let condition = wait(|wait| wait.condition = Written::Known("Ready".to_owned()), "300ms");
     let Readiness::Unmet { diagnosis, object: None } =
         session.wait_for(&reference(&object), &condition).await.unwrap()
