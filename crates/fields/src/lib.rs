@@ -37,5 +37,5 @@ pub use positions::Positions;
 pub use projection::{leaf_values, project};
 pub use quantity::Quantity;
 pub use schema::{KeyField, ListKind, Schema, Shape};
-pub use set::{DecodeError, Entry, FieldSet};
+pub use set::{DecodeError, Entry, FieldSet, fuzz as fuzz_field_set};
 pub use written::{identity, written};

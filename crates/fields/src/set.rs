@@ -191,6 +191,19 @@ impl FromIterator<FieldPath> for FieldSet {
     }
 }
 
+/// Takes any bytes for FieldsV1: they are refused, or what is read survives writing and reading again.
+#[doc(hidden)]
+pub fn fuzz(data: &[u8]) {
+    let Ok(set) = FieldSet::from_json(&String::from_utf8_lossy(data)) else { return };
+    let text = set.to_json();
+    let again = FieldSet::from_json(&text).expect("what is written can be read");
+    assert_eq!(again, set);
+    assert_eq!(again.to_json(), text);
+    assert_eq!(FieldSet::from_value(&set.to_value()).expect("what is written can be read"), set);
+    assert_eq!(set.paths().into_iter().collect::<FieldSet>(), set);
+    assert!(set.difference(&set).is_empty() && set.union(&set) == set);
+}
+
 /// The paths in their keyed form.
 impl fmt::Debug for FieldSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -97,6 +97,28 @@ fn numbers_name_the_same_element_however_they_are_written() {
     check(json!(u64::MAX), json!(18_446_744_073_709_552_000.0));
 }
 
+/// What FieldsV1 is made of, for texts that are nearly right.
+const PIECES: &[&str] = &[
+    "{",
+    "}",
+    "{}",
+    ":",
+    ",",
+    "null",
+    "\".\":{}",
+    "\"f:a\":{}",
+    "\"f:b\":{",
+    "\"i:1\":{}",
+    "\"v:1e5\":{}",
+    "\"v:\\\"x\\\"\":{}",
+    "\"k:{\\\"name\\\":\\\"a\\\"}\":{",
+    "\"k:{}\":{}",
+    "\"x:\":{}",
+    "\"v:\":{}",
+    "[",
+    "1",
+];
+
 fn hash(value: &impl std::hash::Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
@@ -150,6 +172,16 @@ proptest! {
         prop_assert_eq!(hash(&read), hash(&set));
         prop_assert_eq!(FieldSet::from_value(&serde_json::from_str(&text).unwrap()).unwrap(), set.clone());
         prop_assert_eq!(FieldSet::from_value(&set.to_value()).unwrap(), set);
+    }
+
+    #[test]
+    fn any_bytes_come_to_an_answer(
+        text in prop::collection::vec(prop::sample::select(PIECES), 0..12).prop_map(|pieces| pieces.concat()),
+        noise in prop::collection::vec(any::<u8>(), 0..16),
+    ) {
+        fuzz(text.as_bytes());
+        fuzz(format!("{{{text}}}").as_bytes());
+        fuzz(&noise);
     }
 
     #[test]
