@@ -20,8 +20,9 @@ use diag::Diagnostic;
 use jiff::Timestamp;
 use serde_json::Value;
 
+use crate::observation::{Event, Observation};
 use crate::schedule::{self, Jitter, Settings};
-use crate::service::{Call, Event, Kind, Observation};
+use crate::service::{Call, Kind};
 use crate::status::Status;
 use crate::wishes::Wishes;
 

@@ -19,6 +19,7 @@ mod condition;
 mod decide;
 mod mapping;
 mod mirrors;
+mod observation;
 mod operation;
 mod schedule;
 mod service;
@@ -33,11 +34,10 @@ pub use condition::{Condition, ConditionStatus, ConditionType, SharedCondition, 
 pub use decide::{Desired, Evidence, Memory, Moment, Next, Step, decide};
 pub use mapping::{Cause, Projection, Situation, Statement, View, project, view};
 pub use mirrors::Mirrors;
+pub use observation::Observation;
 pub use operation::{Class, LastOperation, Operation, Percent, Phase, Source};
 pub use schedule::{Jitter, Settings};
-pub use service::{
-    Answer, Body, Call, Drift, ExternalService, Found, Kind, OWNER_TAG, Observation, Resource, Strategy,
-};
+pub use service::{Answer, Body, Call, Drift, ExternalService, Found, Kind, OWNER_TAG, Resource, Strategy};
 pub use state::{Meaning, QueueState, StreamState};
 pub use status::{SharedStatus, Status, Tracker};
 pub use token::{body_hash, retry_token};

@@ -111,8 +111,7 @@ impl Call {
 /// A provider's answer with every header that matters, so that none can be dropped on the way.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answer {
-    /// The body: a resource, a work request, for [`Call::Find`] a [`Found`] and for [`Call::ExplainFailure`] the
-    /// errors. `Null` where there is none.
+    /// The body.
     pub body: Body,
     /// `opc-request-id`.
     pub request_id: Option<String>,
@@ -130,11 +129,12 @@ pub enum Body {
     /// None.
     #[default]
     Empty,
-    /// The JSON of a resource or of a work request.
+    /// The JSON of a resource or of a work request; what [`Call::Get`], [`Call::GetWorkRequest`] and some mutations
+    /// answer with.
     Json(Value),
-    /// What a full listing showed.
+    /// What a full listing showed; the answer to [`Call::Find`].
     Found(Found),
-    /// Messages of errors, the first first.
+    /// Messages of errors, the first first; the answer to [`Call::ExplainFailure`].
     Errors(Vec<String>),
 }
 
@@ -205,104 +205,6 @@ pub trait ExternalService: Send + Sync {
         uid: &str,
         call: &Call,
     ) -> impl Future<Output = Result<Answer, Trouble>> + Send;
-}
-
-/// What was learned from a call.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Learned {
-    /// The provider took a mutation; it may have shown the resource.
-    Accepted(Option<Resource>),
-    /// The resource as it is.
-    Seen(Resource),
-    /// What a full listing showed.
-    Found { resources: Vec<Resource>, creating: usize },
-    /// How a work request stands.
-    Polled(WorkRequest),
-    /// Why a work request failed.
-    Explained(Vec<String>),
-}
-
-/// What happened since the last step.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Observation(pub(crate) Event);
-
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Event {
-    Woke,
-    Answered { call: Call, headers: Headers, learned: Learned },
-    Failed { call: Call, trouble: Trouble },
-}
-
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Headers {
-    pub(crate) request_id: Option<String>,
-    pub(crate) work_request_id: Option<String>,
-    pub(crate) retry_after: Option<Duration>,
-}
-
-impl Observation {
-    /// It is time to look: the object changed, the wake-up came, or the operator has just started.
-    pub const fn woke() -> Self {
-        Self(Event::Woke)
-    }
-
-    /// A call came back. A body that does not fit the call is trouble that passes, as an unreadable one is.
-    pub fn answered<S: ExternalService>(
-        spec: &S::Spec,
-        uid: &str,
-        call: Call,
-        result: Result<Answer, Trouble>,
-    ) -> Self {
-        let Answer { body, request_id, work_request_id, etag, retry_after } = match result {
-            Ok(answer) => answer,
-            Err(trouble) => return Self(Event::Failed { call, trouble }),
-        };
-        let headers = Headers {
-            request_id,
-            work_request_id: work_request_id.filter(|id| !id.trim().is_empty()),
-            retry_after,
-        };
-        let read = |body: &Value| S::read(spec, uid, body);
-        let learned = match (&call, body) {
-            (Call::Create { .. } | Call::Update { .. } | Call::Delete { .. }, Body::Json(body)) => {
-                Some(Learned::Accepted(read(&body)))
-            }
-            (Call::Create { .. } | Call::Update { .. } | Call::Delete { .. }, _) => {
-                Some(Learned::Accepted(None))
-            }
-            (Call::Get { .. }, Body::Json(body)) => read(&body).map(Learned::Seen),
-            // One entry that cannot be read may be ours, so a listing with such an entry is no evidence.
-            (Call::Find { .. }, Body::Found(Found { resources, creating })) => resources
-                .iter()
-                .map(read)
-                .collect::<Option<Vec<_>>>()
-                .map(|resources| Learned::Found { resources, creating: creating.len() }),
-            (Call::GetWorkRequest { id }, Body::Json(body)) => match S::KIND.strategy {
-                Strategy::WorkRequest(words) => Some(Learned::Polled(WorkRequest::read(&body, id, &words))),
-                Strategy::Lifecycle => None,
-            },
-            (Call::ExplainFailure { .. }, Body::Errors(errors)) => Some(Learned::Explained(errors)),
-            _ => None,
-        };
-        match learned {
-            Some(mut learned) => {
-                if let Learned::Seen(resource) | Learned::Accepted(Some(resource)) = &mut learned {
-                    resource.etag = etag;
-                }
-                Self(Event::Answered { call, headers, learned })
-            }
-            None => Self(Event::Failed {
-                trouble: Trouble {
-                    status: None,
-                    code: String::new(),
-                    message: format!("the answer to {} cannot be read", call.name()),
-                    request_id: headers.request_id,
-                    retry_after,
-                },
-                call,
-            }),
-        }
-    }
 }
 
 impl Strategy {

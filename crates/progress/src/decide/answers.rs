@@ -7,8 +7,9 @@ use diag::Diagnostic;
 use super::{Decision, Evidence, Next};
 use crate::codes;
 use crate::mapping::Cause;
+use crate::observation::{Headers, Learned};
 use crate::operation::{Class, Phase, Source};
-use crate::service::{Call, Headers, Learned, Resource};
+use crate::service::{Call, Resource};
 use crate::work_request::WorkRequest;
 
 /// How many of a failed work request's errors are shown.
@@ -26,10 +27,7 @@ impl Decision<'_> {
             Learned::Seen(resource) => self.seen(&resource, headers.retry_after),
             Learned::Found { resources, creating } => self.found(&resources, creating),
             Learned::Polled(work_request) => self.polled(work_request, headers.retry_after),
-            Learned::Explained(errors) => match call {
-                Call::ExplainFailure { work_request } => self.ended(work_request, &errors),
-                _ => self.wait_poll(None),
-            },
+            Learned::Explained(work_request, errors) => self.ended(&work_request, &errors),
         }
     }
 

@@ -9,7 +9,7 @@ use super::{Decision, Evidence, Next};
 use crate::codes;
 use crate::mapping::Cause;
 use crate::operation::Phase;
-use crate::schedule::elapsed;
+use crate::schedule::{elapsed, poll};
 use crate::service::{Call, Resource};
 use crate::state::Meaning;
 use crate::token::body_hash;
@@ -67,8 +67,7 @@ impl Decision<'_> {
         match self.status.current().map(|current| current.phase) {
             Some(Phase::Create | Phase::Update) if !self.desired.deleting => {
                 self.publish_in_flight(Some(self.not_readable_yet()));
-                let Next::Wait(poll) = self.wait_poll(None) else { return Next::Wait(recheck) };
-                Next::Wait(poll.min(recheck))
+                Next::Wait(poll(self.settings, None, self.jitter).min(recheck))
             }
             Some(Phase::Delete) if self.desired.deleting => {
                 self.publish_in_flight(Some(format!(
@@ -80,7 +79,7 @@ impl Decision<'_> {
             _ => {
                 let message =
                     format!("{} can neither be read nor is it listed; looking again to be sure", self.name());
-                let _ = self.stuck(Cause::AccessOrAbsenceUnclear, &message);
+                self.publish_stuck(Cause::AccessOrAbsenceUnclear, &message);
                 Next::Wait(recheck)
             }
         }

@@ -66,7 +66,7 @@ impl Decision<'_> {
         self.wait_until(gate)
     }
 
-    fn publish_stuck(&mut self, cause: Cause, message: &str) {
+    pub(super) fn publish_stuck(&mut self, cause: Cause, message: &str) {
         let message = bounded(message);
         let mut class = cause.class();
         if let Some(current) = &mut self.status.status.tracker.current {
