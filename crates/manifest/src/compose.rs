@@ -45,6 +45,12 @@ pub(crate) fn compose(source: &Source, read: &mut Read<'_>, limits: &Limits) -> 
 /// Going on would cost too much or say nothing new; the problems say why.
 struct Stop;
 
+/// Which keys a mapping itself has spelled out, known from when a key is met again, which is rare.
+struct OwnKeys {
+    mapping: NodeId,
+    met: Option<HashMap<String, NodeId>>,
+}
+
 struct Composer<'a, 't> {
     source: &'a Source,
     tree: &'a Tree,
@@ -58,37 +64,42 @@ struct Composer<'a, 't> {
 }
 
 impl<'t> Composer<'_, 't> {
+    /// Recursion goes through here once a level; the branches are functions of their own to keep its stack small.
     fn value(&mut self, id: NodeId, depth: usize) -> Result<Value, Stop> {
         self.visited += 1;
         match self.tree.node(id).kind {
-            Kind::Scalar(index) => {
-                match scalar::resolve(self.take(index)).and_then(scalar::Scalar::into_value) {
-                    Ok(value) => Ok(value),
-                    Err(error) => {
-                        self.report(problem::scalar(self.source, self.tree.node(id).span(), error))?;
-                        Ok(Value::Null)
-                    }
-                }
-            }
-            Kind::Sequence => {
-                self.check_depth(id, depth)?;
-                let items = self.tree.children(id).map(|item| self.value(item, depth + 1));
-                Ok(Value::Array(items.collect::<Result<_, Stop>>()?))
-            }
-            Kind::Mapping => {
-                self.check_depth(id, depth)?;
-                let mut fields = Map::new();
-                self.fill(&mut fields, id, depth)?;
-                Ok(Value::Object(fields))
-            }
-            Kind::Alias(target) => {
-                if self.expand(id, target)? {
-                    self.value(target, depth)
-                } else {
-                    Ok(Value::Null)
-                }
+            Kind::Scalar(index) => self.scalar(id, index),
+            Kind::Sequence => self.sequence(id, depth),
+            Kind::Mapping => self.mapping(id, depth),
+            Kind::Alias(target) if self.expand(id, target)? => self.value(target, depth),
+            Kind::Alias(_) => Ok(Value::Null),
+        }
+    }
+
+    fn scalar(&mut self, id: NodeId, index: u32) -> Result<Value, Stop> {
+        match scalar::resolve(self.take(index)).and_then(scalar::Scalar::into_value) {
+            Ok(value) => Ok(value),
+            Err(error) => {
+                self.report(problem::scalar(self.source, self.tree.node(id).span(), error))?;
+                Ok(Value::Null)
             }
         }
+    }
+
+    fn sequence(&mut self, id: NodeId, depth: usize) -> Result<Value, Stop> {
+        self.check_depth(id, depth)?;
+        let mut items = Vec::new();
+        for item in self.tree.children(id) {
+            items.push(self.value(item, depth + 1)?);
+        }
+        Ok(Value::Array(items))
+    }
+
+    fn mapping(&mut self, id: NodeId, depth: usize) -> Result<Value, Stop> {
+        self.check_depth(id, depth)?;
+        let mut fields = Map::new();
+        self.fill(&mut fields, id, depth)?;
+        Ok(Value::Object(fields))
     }
 
     /// Adds the fields of the mapping `id` to `fields`, in order.
@@ -96,39 +107,46 @@ impl<'t> Composer<'_, 't> {
     /// As in go-yaml v2, a merge key counts where it stands: it replaces what was given before it and is replaced by
     /// what is given after it. Only a key that one mapping spells out twice is a duplicate.
     fn fill(&mut self, fields: &mut Map<String, Value>, id: NodeId, depth: usize) -> Result<(), Stop> {
-        // Made when the first key is met again, which is rare: which keys this mapping itself has spelled out.
-        let mut own: Option<HashMap<String, NodeId>> = None;
+        let mut own = OwnKeys { mapping: id, met: None };
         for (key, value) in self.tree.pairs(id) {
             if self.is_merge(key) {
                 self.keys.remember_merge(key);
                 self.merge(fields, value, depth)?;
                 continue;
             }
-            let Some(text) = self.key(key)? else {
-                self.value(value, depth + 1)?;
-                continue;
-            };
+            let text = self.key(key)?;
             let value = self.value(value, depth + 1)?;
-            if let Some(own) = &mut own {
-                if let Some(first) = own.get(&text) {
-                    self.report_duplicate(&text, key, *first)?;
-                }
-                own.insert(text.clone(), key);
+            if let Some(text) = text {
+                self.insert(fields, &mut own, (key, text), value)?;
             }
-            match fields.entry(text) {
-                Entry::Vacant(entry) => {
-                    entry.insert(value);
+        }
+        Ok(())
+    }
+
+    fn insert(
+        &mut self,
+        fields: &mut Map<String, Value>,
+        own: &mut OwnKeys,
+        (key, text): (NodeId, String),
+        value: Value,
+    ) -> Result<(), Stop> {
+        if let Some(met) = &mut own.met
+            && let Some(first) = met.insert(text.clone(), key)
+        {
+            self.report_duplicate(&text, key, first)?;
+        }
+        match fields.entry(text) {
+            Entry::Vacant(entry) => {
+                entry.insert(value);
+            }
+            Entry::Occupied(mut entry) => {
+                if own.met.is_none() {
+                    let mut met = self.own_keys(own.mapping, key);
+                    let first = met.insert(entry.key().clone(), key);
+                    own.met = Some(met);
+                    first.map_or(Ok(()), |first| self.report_duplicate(entry.key(), key, first))?;
                 }
-                Entry::Occupied(mut entry) => {
-                    if own.is_none() {
-                        let mut spelled_out = self.own_keys(id, key);
-                        if let Some(first) = spelled_out.insert(entry.key().clone(), key) {
-                            self.report_duplicate(entry.key(), key, first)?;
-                        }
-                        own = Some(spelled_out);
-                    }
-                    entry.insert(value);
-                }
+                entry.insert(value);
             }
         }
         Ok(())

@@ -19,8 +19,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Values are read, compared and dropped recursively, so deeper ones would risk the stack.
-    pub const MAX_DEPTH: usize = 1024;
+    /// Values are read, written, compared and dropped recursively, so deeper ones would risk the stack of a thread.
+    pub const MAX_DEPTH: usize = 512;
 
     /// Spans are kept in 32 bits, and so is the number of nodes.
     pub const MAX_BYTES: usize = u32::MAX as usize;

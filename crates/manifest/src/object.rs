@@ -1,12 +1,14 @@
 //! The objects of a document: one, or the items of a `List`, each with what every Kubernetes object needs.
 
+use std::fmt;
+
 use diag::{Diagnostic, Span};
 use serde_json::Value;
 
 use crate::{ApiVersion, Document, GroupVersionKind, Namespace, ObjectRef, Step, codes};
 
 /// An object in a document whose identity is complete.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Object<'d> {
     document: &'d Document,
     path: Vec<Step<'static>>,
@@ -59,6 +61,13 @@ impl Object<'_> {
     }
 }
 
+/// Leaves the value out: it may be a Secret.
+impl fmt::Debug for Object<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Object({}, {:?}, {:?})", self.gvk, self.namespace, self.name)
+    }
+}
+
 struct Reader<'d> {
     document: &'d Document,
     objects: Vec<Object<'d>>,
@@ -78,14 +87,8 @@ impl<'d> Reader<'d> {
             );
             return;
         }
-        if let Some(items) = list_items(value) {
-            path.push(Step::Key("items"));
-            for (index, item) in items.iter().enumerate() {
-                path.push(Step::Index(index));
-                self.read(item, path);
-                path.pop();
-            }
-            path.pop();
+        if is_list(value) {
+            self.read_items(value, path);
             return;
         }
         let api_version = self.api_version(value, path);
@@ -121,6 +124,31 @@ impl<'d> Reader<'d> {
                     "kind is malformed",
                     &detail,
                     "Write the kind alone, for instance `Deployment`.",
+                );
+            }
+        }
+    }
+
+    fn read_items(&mut self, list: &'d Value, path: &mut Vec<Step<'static>>) {
+        match list.get("items") {
+            None | Some(Value::Null) => {}
+            Some(Value::Array(items)) => {
+                path.push(Step::Key("items"));
+                for (index, item) in items.iter().enumerate() {
+                    path.push(Step::Index(index));
+                    self.read(item, path);
+                    path.pop();
+                }
+                path.pop();
+            }
+            Some(other) => {
+                let found = format!("This is {}.", describe(other));
+                self.report(
+                    path,
+                    &["items"],
+                    "items is not a list",
+                    &found,
+                    "Write each object as an item (`- …`).",
                 );
             }
         }
@@ -230,10 +258,9 @@ impl<'d> Reader<'d> {
     }
 }
 
-/// The items of a `List` of `v1`, which stands for the objects in it.
-fn list_items(value: &Value) -> Option<&Vec<Value>> {
-    (value.get("kind")? == "List" && value.get("apiVersion")? == "v1")
-        .then(|| value.get("items")?.as_array())?
+/// Whether this is a `List` of `v1`, which stands for the objects in it.
+fn is_list(value: &Value) -> bool {
+    value["kind"] == "List" && value["apiVersion"] == "v1"
 }
 
 fn display_path(path: &[Step<'_>]) -> String {

@@ -54,7 +54,7 @@ impl Tag {
 }
 
 /// A scalar as it was written: its text after unescaping, whether it was plain, and its tag.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Written<'t> {
     pub(crate) text: Cow<'t, str>,
     pub(crate) plain: bool,

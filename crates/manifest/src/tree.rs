@@ -46,7 +46,7 @@ pub(crate) struct Tree {
 }
 
 /// A document as far as it could be read.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Read<'t> {
     pub(crate) tree: Tree,
     pub(crate) scalars: Vec<Written<'t>>,

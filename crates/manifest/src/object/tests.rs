@@ -54,6 +54,20 @@ fn a_list_stands_for_its_items() {
 }
 
 #[test]
+fn a_list_may_be_empty_but_not_anything_else() {
+    assert!(objects(&document("{apiVersion: v1, kind: List}")).unwrap().is_empty());
+    assert_snapshot!(problems("apiVersion: v1\nkind: List\nitems: {}\n"), @"test.yaml:3:1 items: items is not a list. This is a mapping. Write each object as an item (`- …`).");
+}
+
+#[test]
+fn debug_output_has_no_values() {
+    let document =
+        document("{apiVersion: v1, kind: Secret, metadata: {name: a}, data: {password: aHVudGVyMg==}}");
+    let shown = format!("{document:?} {:?}", objects(&document).unwrap());
+    assert_eq!(shown, "Document(1 of test.yaml, 83 bytes) [Object(v1/Secret, None, Given(\"a\"))]");
+}
+
+#[test]
 fn what_an_object_lacks_is_said_at_once() {
     assert_snapshot!(problems("kind: yes\nmetadata:\n  namespace: 7\nspec: {}\n"), @"
     test.yaml:1:1 apiVersion: apiVersion is missing. Every Kubernetes object has it. Write the API version of the kind, for instance `apiVersion: apps/v1`.

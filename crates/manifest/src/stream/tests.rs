@@ -267,6 +267,21 @@ fn nesting_is_limited() {
     assert!(problems(&format!("a0: &a0 x\n{levels}")).contains("nested more than 256 levels"));
 }
 
+/// Half of what a thread of a runtime or a test has.
+#[test]
+fn the_deepest_nesting_that_can_be_allowed_fits_a_small_stack() {
+    let check = || {
+        let limits = Limits { depth: usize::MAX, ..Limits::default() };
+        let reread = |text: &str| read(&Source::new("t", text), &limits).single().map(Document::into_value);
+        let levels = Limits::MAX_DEPTH / 2;
+        let value = reread(&format!("{}{}", "{a: [".repeat(levels), "]}".repeat(levels))).unwrap();
+        assert_eq!(reread(&crate::to_yaml(&value)).as_ref(), Ok(&value));
+        assert_eq!(reread(&crate::to_json(&value)), Ok(value));
+        assert!(reread(&"[".repeat(Limits::MAX_DEPTH + 1)).is_err());
+    };
+    std::thread::Builder::new().stack_size(1 << 20).spawn(check).unwrap().join().unwrap();
+}
+
 #[test]
 fn a_hundred_thousand_brackets_cost_no_more_than_the_limit() {
     let source = Source::new("test.yaml", "[".repeat(100_000));

@@ -9,11 +9,18 @@ mod runner;
 
 use diag::{Diagnostic, Source};
 use manifest::Limits;
+use proptest::strategy::Strategy;
 use serde_json::{Value, json};
 use testkit::oracle::Oracle;
 
 use differences::Reading;
-use runner::property;
+
+/// Checks `law` for generated cases; without an oracle there is nothing to check, and that is said once.
+#[track_caller]
+fn property<S: Strategy>(name: &str, cases: S, law: impl Fn(S::Value) -> Result<(), String>) {
+    Oracle::shared();
+    runner::property(name, cases, law);
+}
 
 /// What we make of a text of one document: the JSON of its value, or what is wrong with it.
 fn ours(text: &str) -> Result<String, String> {
