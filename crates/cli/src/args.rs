@@ -10,7 +10,6 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 #[command(
     name = "plimsoll",
     version,
-    about,
     max_term_width = 100,
     subcommand_required = true,
     arg_required_else_help = true
@@ -22,34 +21,34 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
+/// The heading of the options that every command understands.
+const GLOBAL: &str = "Global options";
+
 /// What every command understands.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Global {
     /// How data is written to standard output
-    #[arg(short, long, global = true, value_enum, default_value_t, value_name = "FORMAT")]
+    #[arg(short, long, global = true, help_heading = GLOBAL, value_enum, default_value_t, value_name = "FORMAT")]
     pub(crate) output: Format,
-    /// When to use colour
-    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    /// When to use colour; `auto` does on a terminal, unless NO_COLOR is set
+    #[arg(long, global = true, help_heading = GLOBAL, value_enum, default_value_t, value_name = "WHEN")]
     pub(crate) color: Colour,
     /// Say nothing but data and errors
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = GLOBAL)]
     pub(crate) quiet: bool,
 }
 
-/// How data is written.
+/// How data is written: for a person or for a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// For a person to read
     #[default]
     Text,
-    /// For a program to read
     Json,
 }
 
 /// When to use colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Colour {
-    /// On a terminal, unless NO_COLOR is set
     #[default]
     Auto,
     Always,

@@ -12,6 +12,9 @@
 //!
 //! Without the feature `control-plane` only the Go builder is left, which tests use for other programs.
 
+#[cfg(all(feature = "control-plane", not(target_os = "linux")))]
+compile_error!("a sandbox needs Linux: it holds its processes by pidfd and looks at them through /proc");
+
 mod environment;
 pub mod gobuild;
 
