@@ -204,6 +204,14 @@ impl Definition {
         self.spec.claim_names.as_ref().map(|names| self.type_of(names))
     }
 
+    /// Whether XRs of type `kind` are its own, in any version it serves.
+    pub fn defines(&self, kind: &TypeRef) -> bool {
+        let version = kind.api_version.strip_prefix(&self.spec.group).and_then(|rest| rest.strip_prefix('/'));
+        let is_served =
+            |version: &str| self.spec.versions.iter().any(|known| known.served && known.name == version);
+        kind.kind == self.spec.names.kind && version.is_some_and(is_served)
+    }
+
     fn type_of(&self, names: &Names) -> TypeRef {
         let version = self.spec.versions.iter().find(|version| version.referenceable);
         let version = version.map_or("", |version| version.name.as_str());

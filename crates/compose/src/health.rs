@@ -168,7 +168,8 @@ pub fn diagnose(
     failure: Option<&PassFailure>,
     children: &[Child],
 ) -> Option<Trouble> {
-    let reported = outcome.spoke_to_claim();
+    // A pass that came to its end has said what its functions knew, not that a child was refused afterwards.
+    let reported = failure.is_some() && outcome.spoke_to_claim();
     let trouble = |reason, step: &str, class: &str, message| {
         let id = short_hash(&[xr_uid, step, class], 8);
         Trouble { reason, message, id, reported }

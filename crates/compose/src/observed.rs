@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::naming::ANNOTATION_RESOURCE_NAME;
 use crate::object::{self, ObjectRef};
-use crate::run::Object;
+use crate::run::{Object, Ready, Resource, SecretData, State};
 
 /// The composed resources as they are.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -50,6 +50,28 @@ pub fn observe(
     Ok(observed)
 }
 
+impl Observed {
+    /// What the functions are told is there: the XR, its resources, and the connection details of each, `details` being
+    /// those of resources by key.
+    pub fn state(
+        &self,
+        xr: &Object,
+        xr_details: SecretData,
+        mut details: BTreeMap<String, SecretData>,
+    ) -> State {
+        let resource = |object: &Object, connection_details| Resource {
+            object: object.clone(),
+            connection_details,
+            ready: Ready::Unspecified,
+        };
+        let mut resources = BTreeMap::new();
+        for (key, object) in &self.resources {
+            resources.insert(key.clone(), resource(object, details.remove(key).unwrap_or_default()));
+        }
+        State { composite: resource(xr, xr_details), resources }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -83,6 +105,21 @@ mod tests {
         let observed = observe("xr", read).unwrap();
         assert_eq!(observed.resources.keys().collect::<Vec<_>>(), ["mine", "orphan"]);
         assert_eq!(observed.gone, [missing]);
+    }
+
+    #[test]
+    fn functions_are_told_of_objects_and_their_connection_details() {
+        let observed =
+            observe("xr", [child("a", Some("a"), Some("xr")), child("b", Some("b"), Some("xr"))]).unwrap();
+        let secret =
+            |text: &str| [(text.to_owned(), text.as_bytes().to_vec())].into_iter().collect::<SecretData>();
+        let details = BTreeMap::from([("b".to_owned(), secret("b")), ("gone".to_owned(), secret("gone"))]);
+        let xr = object(json!({"kind": "X"}));
+        let state = observed.state(&xr, secret("xr"), details);
+        assert_eq!((state.composite.object, state.composite.connection_details), (xr, secret("xr")));
+        assert_eq!(state.resources.keys().collect::<Vec<_>>(), ["a", "b"]);
+        assert!(state.resources["a"].connection_details.is_empty());
+        assert_eq!(state.resources["b"].connection_details, secret("b"));
     }
 
     #[test]

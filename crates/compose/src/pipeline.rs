@@ -1,13 +1,21 @@
 //! Folding the answers of a pipeline's steps into one outcome: what is desired, what is said, and what went wrong.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
-use crate::run::{FunctionCondition, FunctionResult, Object, RunResponse, Severity, State, Target};
+use crate::composition::Step;
+use crate::run::{
+    Capability, FunctionCondition, FunctionResult, Object, RequestMeta, RunRequest, RunResponse, SecretData,
+    Severity, State, Target,
+};
 use crate::runner::RunError;
 
 /// What a whole pipeline came to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
+    /// The steps that answered, in order.
+    pub answered: Vec<String>,
     /// What the last step that answered desires. Nothing of it may be applied after a failure.
     pub desired: State,
     /// The shortest time any step says its answer holds.
@@ -109,14 +117,22 @@ impl Pipeline {
         Self { outcome: Outcome::default(), context: Some(Object::new()), audience }
     }
 
-    /// What the next step is given as desired.
-    pub fn desired(&self) -> &State {
-        &self.outcome.desired
-    }
-
-    /// What the next step is given as context.
-    pub fn context(&self) -> Option<&Object> {
-        self.context.as_ref()
+    /// What the next step is asked, but for what it requires and its tag.
+    pub fn request(
+        &self,
+        step: &Step,
+        observed: &Arc<State>,
+        credentials: BTreeMap<String, SecretData>,
+    ) -> RunRequest {
+        RunRequest {
+            meta: RequestMeta { tag: String::new(), capabilities: Capability::ALL.to_vec() },
+            observed: Arc::clone(observed),
+            desired: self.outcome.desired.clone(),
+            input: step.input.clone(),
+            context: self.context.clone(),
+            credentials,
+            ..RunRequest::default()
+        }
     }
 
     /// Whether there is a next step to run.
@@ -130,6 +146,7 @@ impl Pipeline {
             return;
         }
         let outcome = &mut self.outcome;
+        outcome.answered.push(step.to_owned());
         outcome.desired = answer.desired;
         self.context = answer.context;
         if let Some(ttl) = answer.meta.ttl.filter(|ttl| !ttl.is_zero()) {
@@ -143,6 +160,8 @@ impl Pipeline {
         }
         for result in answer.results {
             if result.severity == Severity::Fatal {
+                let target = self.reachable(step, result.target);
+                let result = FunctionResult { target, ..result };
                 self.outcome.failure = Some(Failure::Fatal { step: step.to_owned(), result });
                 return;
             }

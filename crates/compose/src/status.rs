@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::composite::{Composite, Layout, identity};
-use crate::condition::{Condition, Conditions, is_system};
+use crate::condition::{Condition, Conditions, READY, is_system};
 use crate::event::{self, Event};
 use crate::health::{self, PassFailure, Stage, Trouble};
 use crate::object;
@@ -61,7 +61,7 @@ pub fn settle(pass: &Pass<'_>) -> Settled {
     let uid = object::uid(pass.xr.object).unwrap_or_default();
     let trouble = health::diagnose(uid, pass.outcome, pass.failure, pass.children);
     let mut record = Record::of(pass.xr);
-    record.adopt(pass.revision);
+    record.adopt(pass.xr.revision_ref().unwrap_or(pass.revision));
     let mut conditions = record.ours(&Conditions::of(pass.xr.object));
     let generation = object::generation(pass.xr.object);
     let mark = |conditions: &mut Conditions, condition: Condition| {
@@ -83,8 +83,10 @@ pub fn settle(pass: &Pass<'_>) -> Settled {
             }
         }
         let before = Conditions::of(pass.xr.object);
-        let ready = readiness::ready_after_failure(before.get(crate::condition::READY), pass.gone, pass.now);
-        if before.get(crate::condition::READY) != Some(&ready) {
+        let absent = pass.children.iter().filter(|child| child.is_unsynced()).map(|child| child.key.clone());
+        let gone: Vec<String> = pass.gone.iter().cloned().chain(absent).collect();
+        let ready = readiness::ready_after_failure(before.get(READY), &gone, pass.now);
+        if before.get(READY) != Some(&ready) {
             mark(&mut conditions, ready);
         }
     } else {
@@ -107,7 +109,7 @@ pub fn settle(pass: &Pass<'_>) -> Settled {
 /// The apply that sets `conditions` and leaves everything else as it is: for an XR that is paused or being deleted.
 pub fn marked(xr: Composite<'_>, conditions: impl IntoIterator<Item = Condition>) -> Object {
     let mut record = Record::of(xr);
-    record.adopt("");
+    record.adopt(xr.revision_ref().unwrap_or_default());
     let mut all = record.ours(&Conditions::of(xr.object));
     for condition in conditions {
         all.set(condition.generation(object::generation(xr.object)));
@@ -221,12 +223,17 @@ fn status_intent(
     intent
 }
 
-/// What the pipeline said last: in this pass, or before if it did not run.
+/// What the steps said last: in this pass, or before it if the pass failed without hearing them.
 fn pipeline_results(pass: &Pass<'_>) -> Option<Value> {
-    if pass.failure.is_some_and(|failure| failure.stage != Stage::Compose) {
-        return object::nested(pass.xr.object, &["status", "crossplane", "pipeline"]).cloned();
-    }
-    let results = results::entries(pass.outcome);
+    let before =
+        object::nested(pass.xr.object, &["status", "crossplane", "pipeline"]).and_then(Value::as_array);
+    let unheard = before.into_iter().flatten().filter(|entry| {
+        let step = entry.get("step").and_then(Value::as_str).unwrap_or_default();
+        pass.failure.is_some() && !pass.outcome.answered.iter().any(|answered| answered == step)
+    });
+    let mut results = results::entries(pass.outcome);
+    results.extend(unheard.cloned());
+    results.truncate(results::MAX_ENTRIES);
     (!results.is_empty()).then(|| results.into())
 }
 

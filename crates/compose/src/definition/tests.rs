@@ -62,6 +62,11 @@ fn types_are_those_of_the_referenceable_version() {
     let (definition, _) = Definition::read(&object).unwrap();
     assert_eq!(definition.composite_type(), TypeRef::new("example.org/v1", "XDatabase"));
     assert_eq!(definition.claim_type(), Some(TypeRef::new("example.org/v1", "Database")));
+    assert!(definition.defines(&TypeRef::new("example.org/v1", "XDatabase")));
+    assert!(definition.defines(&TypeRef::new("example.org/v1alpha1", "XDatabase")));
+    assert!(!definition.defines(&TypeRef::new("example.org/v2", "XDatabase")));
+    assert!(!definition.defines(&TypeRef::new("example.org/v1", "Database")));
+    assert!(!definition.defines(&TypeRef::new("other.org/v1", "XDatabase")));
 }
 
 #[test]

@@ -141,7 +141,11 @@ fn a_pass_has_spoken_to_the_claim_when_any_of_its_words_mean_it() {
         target: Target::CompositeAndClaim,
         ..FunctionCondition::default()
     });
-    assert!(diagnose_outcome(&run(Ok(response))).reported);
+    assert!(diagnose_outcome(&run(Ok(response.clone()))).reported);
+    // What is refused after a pass came to its end is news to the functions.
+    response.results.clear();
+    let refused = child("db", ChildState::Refused("why".to_owned()), None);
+    assert!(!diagnose("uid", &run(Ok(response)), None, &[refused]).unwrap().reported);
 }
 
 #[test]

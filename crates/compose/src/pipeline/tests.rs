@@ -143,13 +143,31 @@ fn what_breaks_the_contract_is_dropped_and_named() {
     );
     let kept: Vec<_> = outcome.conditions.iter().map(|said| said.what.clone()).collect();
     assert_eq!(kept, [condition("Cache", ConditionStatus::True, "Unspecified", Target::Composite)]);
+    // A fatal result for a claim that cannot be does not count as having told anyone.
+    let fatal = FunctionResult { target: Target::CompositeAndClaim, ..result(Severity::Fatal, "no") };
+    let outcome = fold(
+        [answer("s", RunResponse { results: vec![fatal], ..RunResponse::default() })],
+        Audience::CompositeOnly,
+    );
+    assert!(!outcome.spoke_to_claim());
+    assert_eq!(outcome.dropped, [Said::by("s", Drop::ClaimTarget)]);
 }
 
 #[test]
 fn the_next_step_gets_what_the_last_one_returned() {
+    let step: Step = serde_json::from_value(json!({
+        "step": "one", "functionRef": {"name": "f"}, "input": {"kind": "Input"},
+    }))
+    .unwrap();
+    let observed = Arc::new(State { composite: Resource::of(json!({"kind": "X"})), ..State::default() });
+    let credentials = BTreeMap::from([("aws".to_owned(), SecretData::default())]);
     let mut pipeline = Pipeline::new(Audience::CompositeAndClaim);
-    assert_eq!(pipeline.context(), Some(&Object::new()));
-    assert_eq!(pipeline.desired(), &State::default());
+    let first = pipeline.request(&step, &observed, credentials.clone());
+    assert_eq!((first.context, first.desired), (Some(Object::new()), State::default()));
+    assert_eq!((first.observed, first.credentials), (Arc::clone(&observed), credentials));
+    assert_eq!(first.input.unwrap()["kind"], "Input");
+    assert_eq!(first.meta.capabilities, Capability::ALL);
+
     let context = object(json!({"apiextensions.crossplane.io/environment": {"a": 1}}));
     let mut desired = State::default();
     desired.resources.insert("a".to_owned(), Resource::default());
@@ -158,12 +176,16 @@ fn the_next_step_gets_what_the_last_one_returned() {
         "tag",
         RunResponse { context: Some(context.clone()), desired: desired.clone(), ..RunResponse::default() },
     );
-    assert_eq!((pipeline.context(), pipeline.desired()), (Some(&context), &desired));
+    let second = pipeline.request(&step, &observed, BTreeMap::new());
+    assert_eq!((second.context, second.desired), (Some(context), desired));
     pipeline.answered("two", "tag", RunResponse::default());
-    assert_eq!((pipeline.context(), pipeline.desired()), (None, &State::default()));
+    let third = pipeline.request(&step, &observed, BTreeMap::new());
+    assert_eq!((third.context, third.desired), (None, State::default()));
     let foreign = ResponseMeta { tag: "other".to_owned(), ttl: None };
     pipeline.answered("three", "tag", RunResponse { meta: foreign, ..RunResponse::default() });
-    assert_eq!(pipeline.finish().dropped, [Said::by("three", Drop::ForeignTag)]);
+    let outcome = pipeline.finish();
+    assert_eq!(outcome.dropped, [Said::by("three", Drop::ForeignTag)]);
+    assert_eq!(outcome.answered, ["one", "two", "three"]);
 }
 
 #[test]

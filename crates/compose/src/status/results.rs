@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use crate::pipeline::{Failure, Outcome, Said};
 use crate::run::{FunctionResult, Severity, Target};
 
-const MAX_ENTRIES: usize = 20;
+/// As many results as a status keeps.
+pub(super) const MAX_ENTRIES: usize = 20;
 const MAX_BYTES: usize = 1024;
 
 /// The entries of `status.crossplane.pipeline`: at most 20 of at most 1 KiB each, in the order in which they were said.

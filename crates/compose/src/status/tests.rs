@@ -1,6 +1,8 @@
 use ConditionStatus::{False, True};
 use Target::{Composite as Xr, CompositeAndClaim as Both};
 
+use proptest::prelude::*;
+
 use super::*;
 use crate::object::object;
 use crate::pipeline::{Audience, StepAnswer, fold};
@@ -331,6 +333,105 @@ fn a_second_pass_that_finds_the_same_writes_the_same() {
         assert_eq!(second.settle().intent, first.intent);
         let before = first.events.iter().cloned().collect();
         assert_eq!(event::changed(&before, &second.settle().events), []);
+    }
+}
+
+#[test]
+fn steps_that_were_not_heard_keep_their_last_results() {
+    let step = |name: &str, answer| StepAnswer { step: name.to_owned(), function: "f".to_owned(), answer };
+    let says = |reason: &str| Ok(RunResponse { results: vec![normal(reason, Xr)], ..RunResponse::default() });
+    let first = fold([step("one", says("A")), step("two", says("B"))], Audience::CompositeAndClaim);
+    let first = Case::new(&json!({}), first);
+    let down = Err(crate::runner::RunError::new(crate::runner::RunErrorClass::TimedOut, "too slow"));
+    let second = fold([step("one", says("C")), step("two", down)], Audience::CompositeAndClaim);
+    let second = Case { xr: first.applied(), ..Case::new(&json!({}), second) };
+    let reasons = |settled: &Settled| -> Vec<String> {
+        let kept = settled.intent["status"]["crossplane"]["pipeline"].as_array().unwrap();
+        kept.iter().map(|entry| entry["reason"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(reasons(&first.settle()), ["A", "B"]);
+    assert_eq!(reasons(&second.settle()), ["C", "B"]);
+    // A complete pass forgets steps that are no more.
+    let third = fold([step("one", says("D"))], Audience::CompositeAndClaim);
+    let third = Case { xr: second.applied(), ..Case::new(&json!({}), third) };
+    assert_eq!(reasons(&third.settle()), ["D"]);
+}
+
+#[test]
+fn a_child_that_cannot_be_applied_makes_a_ready_xr_unready() {
+    let first = Case::new(&json!({}), respond(vec![], vec![]));
+    let missing = Child {
+        key: "db".to_owned(),
+        ready: true,
+        state: readiness::ChildState::Missing("forbidden".to_owned()),
+        trouble: None,
+    };
+    let failure =
+        PassFailure::engine(Stage::Compose, "Forbidden", "cannot apply composed resource \"db\": forbidden");
+    let second = Case {
+        xr: first.applied(),
+        failure: Some(failure),
+        children: vec![missing],
+        ..Case::new(&json!({}), respond(vec![], vec![]))
+    };
+    let conditions = Conditions::of(&second.settle().intent);
+    assert!(Conditions::of(&first.applied()).get("Ready").unwrap().is_true());
+    assert_eq!(conditions.get("Ready").unwrap().message, "Unready resources: db");
+}
+
+#[test]
+fn types_shown_before_a_take_over_stay_until_their_revision_is_left() {
+    let status = json!({"conditions": [was("A", "True", "R")], "claimConditionTypes": ["A"]});
+    let mut case = Case::new(&status, respond(vec![], vec![]));
+    case.xr["spec"]["compositionRevisionRef"] = json!({"name": "rev-1"});
+    assert!(Conditions::of(&case.settle().intent).get("A").is_some());
+    case.revision = "rev-2";
+    assert!(Conditions::of(&case.settle().intent).get("A").is_none());
+    // Also when the first pass fails before a revision is chosen.
+    case.revision = "";
+    case.failure = Some(PassFailure::engine(Stage::SelectComposition, "NoMatch", "none"));
+    let record = &case.settle().intent["status"]["crossplane"]["conditionTypes"];
+    assert_eq!(record, &json!([{"type": "A", "revision": "rev-1"}]));
+}
+
+fn any_condition() -> impl Strategy<Value = FunctionCondition> {
+    let status = prop_oneof![Just(True), Just(False), Just(ConditionStatus::Unknown)];
+    let target = prop_oneof![Just(Xr), Just(Both)];
+    ("A|B|C|Ready|", status, "R|S|", target)
+        .prop_map(|(kind, status, reason, target)| condition(&kind, status, &reason, target))
+}
+
+fn any_outcome() -> impl Strategy<Value = Outcome> {
+    let severity = prop_oneof![Just(Severity::Normal), Just(Severity::Warning), Just(Severity::Fatal)];
+    let result =
+        (severity, "x|y").prop_map(|(severity, reason)| FunctionResult { severity, ..normal(&reason, Both) });
+    let conditions = prop::collection::vec(any_condition(), 0..4);
+    (conditions, prop::collection::vec(result, 0..4))
+        .prop_map(|(conditions, results)| respond(conditions, results))
+}
+
+proptest! {
+    #[test]
+    fn whatever_came_before_a_second_pass_with_the_same_inputs_owes_no_write(
+        before in any_outcome(), now in any_outcome(), revision in "rev-1|rev-2",
+    ) {
+        let first = Case::new(&json!({}), before);
+        let second = Case { revision: &revision, xr: first.applied(), ..Case::new(&json!({}), now.clone()) };
+        let settled = second.settle();
+        let third = Case { revision: &revision, xr: second.applied(), ..Case::new(&json!({}), now) };
+        prop_assert_eq!(third.settle().intent, settled.intent);
+    }
+
+    #[test]
+    fn a_claim_never_shows_what_was_last_meant_for_the_composite(before in any_outcome(), now in any_outcome()) {
+        let first = Case::new(&json!({}), before);
+        let second = Case { xr: first.applied(), ..Case::new(&json!({}), now.clone()) };
+        let shown = second.settle().intent["status"].get("claimConditionTypes").cloned().unwrap_or_default();
+        let shown: Vec<&str> = shown.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        for last in returned(&now) {
+            prop_assert_eq!(shown.contains(&last.kind.as_str()), last.target == Both);
+        }
+        prop_assert!(!shown.iter().any(|kind| is_system(kind)));
     }
 }
 
