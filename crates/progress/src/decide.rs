@@ -46,7 +46,7 @@ pub struct Desired {
 }
 
 /// What is worth remembering and may be forgotten at any time: a restart begins with an empty one and is only
-/// slower for it, never wrong.
+/// slower for it, never wrong. It belongs to one term of leadership; a leader that comes back begins anew.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
     /// When the resource was last seen; unknown counts as just now.

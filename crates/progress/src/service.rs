@@ -73,7 +73,8 @@ pub enum Call {
     Find {
         /// The identifier to look for beside the tag.
         id: Option<String>,
-        /// The oldest time at which a create of ours that is not settled may have been accepted.
+        /// The oldest time at which a create of ours that is not settled may have been accepted; nothing when there
+        /// is none, and work requests need not be read.
         since: Option<Timestamp>,
     },
     /// Read a work request.

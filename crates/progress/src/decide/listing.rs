@@ -32,7 +32,9 @@ impl Decision<'_> {
         // What works comes before what does not, so that an accident of the past does not hide the living one.
         owned.sort_by_key(|resource| (resource.meaning == Some(Meaning::Failed), resource.id.clone()));
         match owned.as_slice() {
-            [] if creating > 0 => {
+            // Without an intent on record nothing was sent, and what others are making is none of our business.
+            [] if creating > 0 && self.create_in_flight().is_some() => {
+                self.memory.last_seen = Some(self.now);
                 let message =
                     format!("{} create is being looked for in {creating} work requests", self.name());
                 self.in_flight(Some(message), None)
@@ -90,7 +92,8 @@ impl Decision<'_> {
         if let Some(next) = self.wait_for_unread_work_request() {
             return next;
         }
-        let intent = self.create_in_flight().map(|intent| intent.started_at.unwrap_or(self.now));
+        // The grace counts from the last sign of the create: its sending, or a work request that may have been it.
+        let intent = self.create_in_flight().and_then(|intent| intent.started_at.max(self.memory.last_seen));
         if let Some(started) = intent
             && elapsed(started, self.now) <= self.settings.create_grace
         {

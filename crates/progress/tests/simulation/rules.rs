@@ -224,6 +224,15 @@ fn a_create_that_some_work_request_may_still_be_making_is_waited_for() {
 }
 
 #[test]
+fn what_others_are_making_does_not_hold_up_a_first_create() {
+    let mut bench = Bench::queue();
+    let find = bench.wake();
+    let listing = progress::Found { resources: Vec::new(), creating: vec!["wr-9".to_owned()] };
+    let create = bench.answer(find, Ok(Answer { body: Body::Found(listing), ..Answer::default() }));
+    assert!(matches!(create, Next::Call(Call::Create { .. })), "{create:?}");
+}
+
+#[test]
 fn what_the_work_request_says_beats_what_was_written_down() {
     let mut bench = Bench::creating();
     let poll = bench.wake();
@@ -489,7 +498,8 @@ fn a_kind_without_tokens_is_not_created_again_before_the_grace_has_passed() {
         let next = bench.answer(find, found(&[]));
         assert!(matches!(next, Next::Wait(_)), "{next:?}");
     }
-    bench.now += 1;
+    // A restart counts as a sighting, so the grace began with the first look after it.
+    bench.now += 2;
     let find = bench.wake();
     let create = bench.answer(find, found(&[]));
     assert!(matches!(create, Next::Call(Call::Create { replay: false, .. })), "{create:?}");
