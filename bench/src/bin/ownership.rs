@@ -1,0 +1,77 @@
+//! What classifying a field costs in a very large object, compared with a hundred small ones of as many fields in all.
+
+use std::io;
+
+use ownership::{Analysis, Baseline, Before, FieldManager, Outlook};
+use serde_json::{Map, Value, json};
+
+const SMALL: usize = 1_000;
+const LARGE: usize = 100_000;
+
+fn main() -> io::Result<()> {
+    let (small, large) = (Case::new(SMALL), Case::new(LARGE));
+    bench::compare(
+        "classifying 100,000 fields of one object, against 100 objects of 1,000",
+        1.3,
+        || (0..LARGE / SMALL).map(|_| small.analyse()).collect::<Vec<_>>(),
+        || large.analyse(),
+    )
+}
+
+/// A ConfigMap in which somebody else changed every tenth key since our last apply.
+struct Case {
+    written: Value,
+    baseline: Baseline,
+    live: Value,
+    planned: Value,
+}
+
+impl Case {
+    fn new(fields: usize) -> Self {
+        let planned = config_map(fields, |_| "ours", &[("k8sconnect", 1)]);
+        let live = config_map(
+            fields,
+            |number| if number % 10 == 0 { "theirs" } else { "ours" },
+            &[("k8sconnect", 1), ("kubectl-edit", 10)],
+        );
+        let mut written = planned.clone();
+        written["metadata"].as_object_mut().expect("metadata is an object").remove("managedFields");
+        let baseline = Baseline::record(&planned, &written, |_| false).expect("we wrote the managedFields");
+        Self { written, baseline, live, planned }
+    }
+
+    fn analyse(&self) -> Analysis {
+        let manager = FieldManager::new("k8sconnect");
+        let before = Before::Applied { written: &self.written, baseline: &self.baseline };
+        let outlook = Outlook {
+            manager: &manager,
+            before,
+            written: &self.written,
+            live: &self.live,
+            planned: &self.planned,
+        };
+        Analysis::of(&outlook, |_| false).expect("we wrote the managedFields")
+    }
+}
+
+/// A ConfigMap with `fields` keys; each manager holds every n-th of them.
+fn config_map(fields: usize, value: impl Fn(usize) -> &'static str, managers: &[(&str, usize)]) -> Value {
+    let key = |number: usize| format!("key-{number:06}");
+    let data: Map<String, Value> = (0..fields).map(|number| (key(number), value(number).into())).collect();
+    let entries: Vec<Value> = managers
+        .iter()
+        .map(|(manager, every)| {
+            let held: Map<String, Value> =
+                (0..fields).step_by(*every).map(|number| (format!("f:{}", key(number)), json!({}))).collect();
+            json!({
+                "manager": manager, "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1",
+                "fieldsV1": { "f:data": held },
+            })
+        })
+        .collect();
+    json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": { "name": "large", "managedFields": entries },
+        "data": data,
+    })
+}
