@@ -174,11 +174,10 @@ impl Ignored<'_> {
         let mut next = Progress::new();
         for (index, position) in progress {
             let pattern = &self.patterns[*index];
-            for position in pattern.advance(*position, step) {
-                if position == pattern.len() {
-                    return Advance::Matched;
-                }
-                next.push((*index, position));
+            match pattern.advance(*position, step) {
+                Some(position) if position == pattern.len() => return Advance::Matched,
+                Some(position) => next.push((*index, position)),
+                None => {}
             }
         }
         Advance::Open(next)

@@ -2,6 +2,30 @@
 //!
 //! Everything here is a function of values: no cluster, no files, no clock. A field is named the way the API server
 //! names it (list elements by merge key or value), and turned into text only for people.
+//!
+//! ```text
+//! managedFields ──▶ FieldSet ─┐
+//! body ─ written ──▶ FieldSet ─┼─ leaf_values, project ──▶ values ─ flat_values ──▶ Terraform's text maps
+//! live object ────────────────┘                            diff, equal (as Kubernetes compares)
+//! apiVersion, kind ──▶ Schema: which lists are keyed, what is held whole, where quantities are
+//! ```
+//!
+//! ```
+//! use fields::{FieldSet, Positions, Schema, leaf_values};
+//! use serde_json::json;
+//!
+//! let live = json!({"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [
+//!     {"name": "sidecar"}, {"name": "web", "image": "nginx"},
+//! ]}});
+//! let held = FieldSet::from_json(r#"{"f:spec":{"f:containers":{"k:{\"name\":\"web\"}":{"f:image":{}}}}}"#)?;
+//! let schema = Schema::of(&live);
+//! let values = leaf_values(&live, &held, &schema);
+//! let (path, image) = values.first_key_value().unwrap();
+//! assert_eq!(path.to_string(), "spec.containers[name=web].image");
+//! assert_eq!(Positions::of(&live, &schema).print(path), "spec.containers[1].image");
+//! assert_eq!(*image, json!("nginx"));
+//! # Ok::<(), fields::DecodeError>(())
+//! ```
 
 pub mod codes;
 mod diff;

@@ -12,9 +12,14 @@ use serde_json::Value;
 use crate::{FieldSet, ListKey, PathElement};
 use table::Definition;
 
+#[cfg(test)]
+mod arbitrary;
 mod table;
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+pub(crate) use arbitrary::built_in_object;
 
 /// What is known about objects of one kind.
 #[derive(Debug)]

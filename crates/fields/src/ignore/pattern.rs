@@ -86,21 +86,19 @@ impl Pattern {
         self.segments().len()
     }
 
-    /// Where the pattern may stand after `step`, having stood at `position`.
-    pub(super) fn advance(&self, position: usize, step: &Step<'_>) -> Vec<usize> {
-        let ahead = self.segments().get(position..).unwrap_or_default();
-        let Some(segment) = ahead.first() else { return Vec::new() };
-        match (step.element, segment) {
-            (_, Segment::Any) => vec![position + 1],
-            (PathElement::Field(name), Segment::Quoted(quoted)) if **name == **quoted => vec![position + 1],
+    /// Where the pattern stands after `step`, having stood at `position`, if it goes that way.
+    pub(super) fn advance(&self, position: usize, step: &Step<'_>) -> Option<usize> {
+        let ahead = self.segments().get(position..)?;
+        match (step.element, ahead.first()?) {
+            (_, Segment::Any) => Some(position + 1),
+            (PathElement::Field(name), Segment::Quoted(quoted)) if **name == **quoted => Some(position + 1),
             (PathElement::Field(name), Segment::Name(_)) => {
-                names_that_spell(name, ahead).into_iter().map(|count| position + count).collect()
+                names_that_spell(name, ahead).map(|count| position + count)
             }
-            (PathElement::Field(_), _) => Vec::new(),
+            (PathElement::Field(_), _) => None,
             // A list without a choice means all its elements.
-            (_, Segment::Name(_) | Segment::Quoted(_)) => vec![position],
-            (_, choice) if choice.chooses(step) => vec![position + 1],
-            _ => Vec::new(),
+            (_, Segment::Name(_) | Segment::Quoted(_)) => Some(position),
+            (_, choice) => choice.chooses(step).then_some(position + 1),
         }
     }
 

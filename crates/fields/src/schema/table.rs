@@ -54,6 +54,17 @@ pub(super) fn definition_of(api_version: &str, kind: &str) -> &'static Definitio
     of_version.and_then(|kinds| kinds.get(kind)).map_or(&TABLE.custom, |name| &TABLE.types[name])
 }
 
+/// Every kind in the table, by API version.
+#[cfg(test)]
+pub(super) fn kinds() -> Vec<(&'static str, &'static str)> {
+    let of_version = |(version, kinds): (&&'static str, &HashMap<&'static str, _>)| {
+        kinds.keys().map(|kind| (*version, *kind)).collect::<Vec<_>>()
+    };
+    let mut kinds: Vec<_> = TABLE.kinds.iter().flat_map(of_version).collect();
+    kinds.sort_unstable();
+    kinds
+}
+
 struct Table {
     kinds: HashMap<&'static str, HashMap<&'static str, &'static str>>,
     types: HashMap<&'static str, Definition>,
