@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::pipeline::{Drop, Failure, Outcome, Said};
+use crate::health::PassFailure;
+use crate::pipeline::{Breach, Failure, Outcome, Said};
 use crate::run::{FunctionResult, Severity, Target};
 
 /// The reason of events whose function gives none, and of what goes wrong while composing.
@@ -66,9 +67,9 @@ impl Event {
     }
 }
 
-/// The event on the XR for a pass that failed with `error`, with the id under which the claim's user reports it.
-pub fn of_failure(error: &str, id: &str) -> Event {
-    Event::warning(COMPOSE_RESOURCES, format!("cannot compose resources: {error} (error id {id})"))
+/// The event on the XR for a pass that failed, with the id under which the claim's user reports it.
+pub fn of_failure(failure: &PassFailure, id: &str) -> Event {
+    Event::warning(failure.stage.event_reason(), format!("{} (error id {id})", failure.text()))
 }
 
 /// The events for what the functions said, in the order in which they said it.
@@ -86,9 +87,9 @@ pub fn of_results(outcome: &Outcome) -> Vec<Event> {
 }
 
 /// Warnings on the XR about what could not be taken as it was returned; the caller sends them once per revision.
-pub fn of_drops(outcome: &Outcome) -> Vec<Event> {
-    let warning = |said: &Said<Drop>| Event::warning("InvalidFunctionOutput", drop_message(said));
-    outcome.dropped.iter().map(warning).collect()
+pub fn of_breaches(outcome: &Outcome) -> Vec<Event> {
+    let warning = |said: &Said<Breach>| Event::warning("InvalidFunctionOutput", breach_message(said));
+    outcome.breaches.iter().map(warning).collect()
 }
 
 /// The events that have somebody to be recorded on: those for a claim that cannot be read are left out.
@@ -131,28 +132,28 @@ fn reason(result: &FunctionResult) -> &str {
     result.reason.as_deref().filter(|reason| !reason.is_empty()).unwrap_or(COMPOSE_RESOURCES)
 }
 
-fn drop_message(said: &Said<Drop>) -> String {
+fn breach_message(said: &Said<Breach>) -> String {
     let step = &said.step;
     match &said.what {
-        Drop::ReservedConditionType(kind) => format!(
+        Breach::ReservedConditionType(kind) => format!(
             "Pipeline step {step:?} set the condition {kind:?}, which only the engine sets: dropped. \
              Use another type, such as {:?}",
             format!("App{kind}")
         ),
-        Drop::EmptyConditionType => {
+        Breach::EmptyConditionType => {
             format!("Pipeline step {step:?} set a condition without a type: dropped")
         }
-        Drop::EmptyConditionReason(kind) => format!(
+        Breach::EmptyConditionReason(kind) => format!(
             "Pipeline step {step:?} set the condition {kind:?} without a reason: it reads \"Unspecified\""
         ),
-        Drop::UnknownSeverity => format!(
+        Breach::UnknownSeverity => format!(
             "Pipeline step {step:?} returned a result of unknown severity: it counts as a warning for the XR only"
         ),
-        Drop::ClaimTarget => format!(
+        Breach::ClaimTarget => format!(
             "Pipeline step {step:?} addressed a claim, but only XRs of scope LegacyCluster have one: \
              only the XR shows it"
         ),
-        Drop::ForeignTag => format!(
+        Breach::ForeignTag => format!(
             "Pipeline step {step:?} answered with the tag of another request: the answer was taken, \
              but its function should copy the tag"
         ),

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::condition::{Condition, Conditions, HEALTHY};
+use crate::event::COMPOSE_RESOURCES;
 use crate::naming::short_hash;
 use crate::object;
 use crate::pipeline::{Failure, Outcome};
@@ -49,7 +50,7 @@ impl Stage {
             Self::Delete => "DeleteCompositeResource",
             Self::SelectComposition | Self::SelectRevision => "SelectComposition",
             Self::FetchRevision | Self::ValidatePipeline | Self::Configure | Self::Compose => {
-                "ComposeResources"
+                COMPOSE_RESOURCES
             }
             Self::Watch => "WatchComposedResources",
             Self::Publish => "PublishConnectionSecret",

@@ -90,9 +90,27 @@ fn feed_object(sha: &mut Sha256, object: &Object) {
     sha.update(b"{");
     for (key, value) in object {
         feed_text(sha, b"k", key);
-        feed(sha, value);
+        match (value, merge_key(key)) {
+            (Value::Array(list), Some(merge_key)) => feed_keyed(sha, list, merge_key),
+            _ => feed(sha, value),
+        }
     }
     sha.update(b"}");
+}
+
+/// A list that is a map by key says the same in any order, and the API server may return it in another.
+fn feed_keyed(sha: &mut Sha256, list: &[Value], key: &str) {
+    let mut sorted: Vec<&Value> = list.iter().collect();
+    sorted.sort_by_key(|element| element.get(key).and_then(Value::as_str).unwrap_or_default());
+    feed_list(sha, sorted);
+}
+
+fn feed_list<'a>(sha: &mut Sha256, list: impl IntoIterator<Item = &'a Value>) {
+    sha.update(b"[");
+    for value in list {
+        feed(sha, value);
+    }
+    sha.update(b"]");
 }
 
 fn feed(sha: &mut Sha256, value: &Value) {
@@ -111,13 +129,7 @@ fn feed(sha: &mut Sha256, value: &Value) {
             }
         }
         Value::String(text) => feed_text(sha, b"s", text),
-        Value::Array(list) => {
-            sha.update(b"[");
-            for value in list {
-                feed(sha, value);
-            }
-            sha.update(b"]");
-        }
+        Value::Array(list) => feed_list(sha, list),
         Value::Object(object) => feed_object(sha, object),
     }
 }

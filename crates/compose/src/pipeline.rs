@@ -25,7 +25,7 @@ pub struct Outcome {
     /// Conditions of all steps, up to and including a failing one, in order: the last of a type wins.
     pub conditions: Vec<Said<FunctionCondition>>,
     /// What could not be taken as it was returned.
-    pub dropped: Vec<Said<Drop>>,
+    pub breaches: Vec<Said<Breach>>,
     /// Why the pipeline stopped early.
     pub failure: Option<Failure>,
 }
@@ -47,7 +47,7 @@ impl<T> Said<T> {
 
 /// Something a function returned that breaks its contract, and what became of it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Drop {
+pub enum Breach {
     /// The condition type belongs to the engine: dropped.
     ReservedConditionType(String),
     /// The condition has no type: dropped.
@@ -153,7 +153,7 @@ impl Pipeline {
             outcome.ttl = Some(outcome.ttl.map_or(ttl, |shortest| shortest.min(ttl)));
         }
         if !answer.meta.tag.is_empty() && !tag.is_empty() && answer.meta.tag != tag {
-            outcome.dropped.push(Said::by(step, Drop::ForeignTag));
+            outcome.breaches.push(Said::by(step, Breach::ForeignTag));
         }
         for condition in answer.conditions {
             self.take_condition(step, condition);
@@ -184,15 +184,15 @@ impl Pipeline {
 
     fn take_condition(&mut self, step: &str, mut condition: FunctionCondition) {
         if condition.kind.is_empty() {
-            self.note(step, Drop::EmptyConditionType);
+            self.note(step, Breach::EmptyConditionType);
             return;
         }
         if crate::condition::is_system(&condition.kind) {
-            self.note(step, Drop::ReservedConditionType(condition.kind));
+            self.note(step, Breach::ReservedConditionType(condition.kind));
             return;
         }
         if condition.reason.is_empty() {
-            self.note(step, Drop::EmptyConditionReason(condition.kind.clone()));
+            self.note(step, Breach::EmptyConditionReason(condition.kind.clone()));
             "Unspecified".clone_into(&mut condition.reason);
         }
         condition.target = self.reachable(step, condition.target);
@@ -201,7 +201,7 @@ impl Pipeline {
 
     fn take_result(&mut self, step: &str, mut result: FunctionResult) {
         if result.severity == Severity::Unspecified {
-            self.note(step, Drop::UnknownSeverity);
+            self.note(step, Breach::UnknownSeverity);
             // It tells of something unforeseen, which is no business of the claim's user.
             result.target = Target::Composite;
         }
@@ -211,16 +211,16 @@ impl Pipeline {
 
     fn reachable(&mut self, step: &str, target: Target) -> Target {
         if target == Target::CompositeAndClaim && self.audience == Audience::CompositeOnly {
-            self.note(step, Drop::ClaimTarget);
+            self.note(step, Breach::ClaimTarget);
             return Target::Composite;
         }
         target
     }
 
-    fn note(&mut self, step: &str, drop: Drop) {
-        let drop = Said::by(step, drop);
-        if !self.outcome.dropped.contains(&drop) {
-            self.outcome.dropped.push(drop);
+    fn note(&mut self, step: &str, breach: Breach) {
+        let breach = Said::by(step, breach);
+        if !self.outcome.breaches.contains(&breach) {
+            self.outcome.breaches.push(breach);
         }
     }
 }

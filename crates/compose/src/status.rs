@@ -124,12 +124,7 @@ pub fn marked(xr: Composite<'_>, conditions: impl IntoIterator<Item = Condition>
 /// On failure the error comes first, then what the functions said; else what they said, then what is not ready.
 fn events(pass: &Pass<'_>, id: &str) -> Vec<Event> {
     let mut events = Vec::new();
-    if let Some(failure) = pass.failure {
-        events.push(match failure.stage {
-            Stage::Compose => event::of_failure(&failure.message, id),
-            stage => Event::warning(stage.event_reason(), format!("{} (error id {id})", failure.text())),
-        });
-    }
+    events.extend(pass.failure.map(|failure| event::of_failure(failure, id)));
     events.extend(event::of_results(pass.outcome));
     events.extend(readiness::events(pass.children, id));
     events

@@ -50,7 +50,7 @@ fn a_fatal_result_reaches_the_claim_when_its_author_wants_it() {
     let check = |fatal: FunctionResult| {
         let before = result(Severity::Normal, "A1", None, Target::Composite);
         let outcome = outcome(vec![before, fatal], vec![]);
-        let failure = outcome.failure.as_ref().unwrap().to_string();
+        let failure = PassFailure::of(outcome.failure.as_ref().unwrap());
         let mut events = vec![of_failure(&failure, "0123abcd")];
         events.extend(of_results(&outcome));
         lines(&events)
@@ -77,7 +77,7 @@ fn drops_name_the_step_and_what_to_do() {
     let unknown = result(Severity::Unspecified, "?", None, Target::Composite);
     let outcome =
         outcome(vec![unknown], vec![condition("Ready", "R"), condition("", "R"), condition("A", "")]);
-    insta::assert_snapshot!(lines(&of_drops(&outcome)), @r#"
+    insta::assert_snapshot!(lines(&of_breaches(&outcome)), @r#"
     XR Warning InvalidFunctionOutput Pipeline step "run-cool-function" set the condition "Ready", which only the engine sets: dropped. Use another type, such as "AppReady"
     XR Warning InvalidFunctionOutput Pipeline step "run-cool-function" set a condition without a type: dropped
     XR Warning InvalidFunctionOutput Pipeline step "run-cool-function" set the condition "A" without a reason: it reads "Unspecified"

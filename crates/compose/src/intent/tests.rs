@@ -69,6 +69,10 @@ fn conditions_of_others_are_no_reason_to_write() {
             .still_holds(&intent, &status(json!([condition("Theirs", "False"), condition("Ready", "True")])))
     );
     assert!(!applied.still_holds(&intent, &status(json!([condition("Ready", "False")]))));
+    // Nor is the order in which they are listed.
+    let (a, b) = (condition("A", "True"), condition("B", "True"));
+    let (intent, reordered) = (status(json!([a, b])), status(json!([b, a])));
+    assert!(Applied::new(&intent, &reordered).still_holds(&reordered, &intent));
 }
 
 fn any_value() -> impl Strategy<Value = Value> {
@@ -101,6 +105,7 @@ proptest! {
     #[test]
     fn another_intent_is_always_applied(a in any_object(), b in any_object()) {
         let applied = Applied::new(&a, &a);
+        prop_assume!(!a["conditions"].is_array() || !b["conditions"].is_array());
         prop_assert_eq!(is_apply_owed(&b, Some(&applied), Some(&a)), a != b);
     }
 }

@@ -93,7 +93,7 @@ fn a_successful_pipeline_yields_desired_state_ttl_and_results() {
     assert_eq!(outcome.ttl, Some(Duration::from_secs(300)));
     assert_eq!(outcome.desired, desired);
     assert_eq!(outcome.results.len(), 4);
-    assert_eq!(outcome.dropped, [Said::by("run-cool-function", Drop::UnknownSeverity)]);
+    assert_eq!(outcome.breaches, [Said::by("run-cool-function", Breach::UnknownSeverity)]);
 }
 
 #[test]
@@ -130,15 +130,15 @@ fn what_breaks_the_contract_is_dropped_and_named() {
         ..RunResponse::default()
     };
     let outcome = fold([answer("s", response)], Audience::CompositeOnly);
-    let dropped: Vec<_> = outcome.dropped.iter().map(|said| said.what.clone()).collect();
+    let dropped: Vec<_> = outcome.breaches.iter().map(|said| said.what.clone()).collect();
     assert_eq!(
         dropped,
         [
-            Drop::ReservedConditionType("Ready".to_owned()),
-            Drop::EmptyConditionType,
-            Drop::EmptyConditionReason("Cache".to_owned()),
-            Drop::ClaimTarget,
-            Drop::ReservedConditionType("Healthy".to_owned()),
+            Breach::ReservedConditionType("Ready".to_owned()),
+            Breach::EmptyConditionType,
+            Breach::EmptyConditionReason("Cache".to_owned()),
+            Breach::ClaimTarget,
+            Breach::ReservedConditionType("Healthy".to_owned()),
         ]
     );
     let kept: Vec<_> = outcome.conditions.iter().map(|said| said.what.clone()).collect();
@@ -150,7 +150,7 @@ fn what_breaks_the_contract_is_dropped_and_named() {
         Audience::CompositeOnly,
     );
     assert!(!outcome.spoke_to_claim());
-    assert_eq!(outcome.dropped, [Said::by("s", Drop::ClaimTarget)]);
+    assert_eq!(outcome.breaches, [Said::by("s", Breach::ClaimTarget)]);
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn the_next_step_gets_what_the_last_one_returned() {
     let foreign = ResponseMeta { tag: "other".to_owned(), ttl: None };
     pipeline.answered("three", "tag", RunResponse { meta: foreign, ..RunResponse::default() });
     let outcome = pipeline.finish();
-    assert_eq!(outcome.dropped, [Said::by("three", Drop::ForeignTag)]);
+    assert_eq!(outcome.breaches, [Said::by("three", Breach::ForeignTag)]);
     assert_eq!(outcome.answered, ["one", "two", "three"]);
 }
 
