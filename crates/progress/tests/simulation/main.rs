@@ -1,5 +1,6 @@
 //! A small cloud, an operator that can be killed anywhere, and the laws that hold whatever happens to them.
 
+mod bench;
 mod cloud;
 mod findings;
 mod histories;
