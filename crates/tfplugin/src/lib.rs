@@ -71,6 +71,8 @@ mod r#gen;
 pub mod json;
 mod log;
 pub mod msgpack;
+#[cfg(test)]
+mod oracle;
 mod panics;
 pub mod path;
 pub mod plan_rules;

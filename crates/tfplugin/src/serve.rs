@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -78,11 +79,14 @@ enum ServeError {
 /// Serves the Terraform that started this process.
 fn serve_started(environment: impl Fn(&str) -> Option<String>, factory: Factory) -> Result<(), ServeError> {
     let terms = Terms::read(environment)?;
+    let runtime = runtime()?;
+    // Before Terraform knows us, so that no interrupt from the terminal can come in between.
+    ignore_interrupts(&runtime);
     let listener = Listener::bind(terms.socket_dir.as_deref(), &terms.ports).map_err(ServeError::Listen)?;
     let pinned = terms.client_certificate.as_deref().map(tls::pinned).transpose()?;
     let certificate = pinned.as_ref().map(|pinned| pinned.certificate.as_ref());
     print(&terms.answer(&listener.address, certificate)).map_err(ServeError::Handshake)?;
-    run(listener, pinned.map(|pinned| pinned.config), factory, End::WithTerraform)
+    run(runtime, serve_on(listener, pinned.map(|pinned| pinned.config), factory, End::WithTerraform))
 }
 
 /// Serves whatever Terraform is told about this process.
@@ -100,7 +104,7 @@ fn serve_attached(address: &str, factory: Factory) -> Result<(), ServeError> {
          following:\n\n\tTF_REATTACH_PROVIDERS='{reattach}'\n"
     );
     print(&hint).map_err(ServeError::Handshake)?;
-    run(listener, None, factory, End::OnInterrupt)
+    run(runtime()?, serve_on(listener, None, factory, End::OnInterrupt))
 }
 
 /// What ends the process.
@@ -113,18 +117,14 @@ enum End {
     OnInterrupt,
 }
 
-fn run(
-    listener: Listener,
-    tls: Option<Arc<rustls::ServerConfig>>,
-    factory: Factory,
-    end: End,
-) -> Result<(), ServeError> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .map_err(ServeError::Runtime)?;
-    let done = runtime.block_on(serve_on(listener, tls, factory, end));
+/// Terraform makes ten calls at a time, which mostly wait.
+fn runtime() -> Result<Runtime, ServeError> {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.worker_threads(2).enable_all().build().map_err(ServeError::Runtime)
+}
+
+fn run(runtime: Runtime, served: impl Future<Output = Result<(), ServeError>>) -> Result<(), ServeError> {
+    let done = runtime.block_on(served);
     // Work in progress has no one left to report to.
     runtime.shutdown_background();
     done
@@ -151,13 +151,10 @@ async fn serve_on(
         .serve_with_incoming_shutdown(incoming, shutdown.clone().cancelled_owned());
     let ended = async {
         match end {
-            End::WithTerraform => {
-                ignore_interrupts();
-                tokio::select! {
-                    () = connection::abandoned(present, FIRST_CLIENT, LOST_CLIENT) => {}
-                    () = shutdown.cancelled() => tokio::time::sleep(SHUTDOWN_GRACE).await,
-                }
-            }
+            End::WithTerraform => tokio::select! {
+                () = connection::abandoned(present, FIRST_CLIENT, LOST_CLIENT) => {}
+                () = shutdown.cancelled() => tokio::time::sleep(SHUTDOWN_GRACE).await,
+            },
             End::OnInterrupt => {
                 if tokio::signal::ctrl_c().await.is_err() {
                     std::future::pending::<()>().await;
@@ -172,7 +169,8 @@ async fn serve_on(
 }
 
 /// Once listened for, an interrupt no longer ends the process.
-fn ignore_interrupts() {
+fn ignore_interrupts(runtime: &Runtime) {
+    let _entered = runtime.enter();
     #[cfg(unix)]
     if let Err(error) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt()) {
         tracing::warn!(%error, "interrupts cannot be ignored");

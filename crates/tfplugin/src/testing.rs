@@ -108,6 +108,7 @@ fn any_number() -> impl Strategy<Value = Number> {
         any::<i64>().prop_map(Number::from),
         any::<u64>().prop_map(Number::from),
         (-1e6..1e6_f64).prop_map(|float| Number::from_f64(float).unwrap()),
+        (-1e6..1e6_f64).prop_map(|float| Number::from_exact_f64(float).unwrap()),
         "-?[1-9][0-9]{0,30}(\\.[0-9]{1,20})?".prop_map(|text| Number::parse(&text).unwrap()),
     ]
 }
@@ -122,7 +123,7 @@ fn any_unknown(ty: &Type) -> BoxedStrategy<Value> {
                 ..Refinement::not_null()
             })
             .boxed(),
-        Type::List(_) | Type::Set(_) | Type::Map(_) => (0..4_u64, 4..9_u64)
+        Type::List(_) | Type::Set(_) | Type::Map(_) => (1..4_u64, 4..9_u64)
             .prop_map(|(min, max)| Refinement {
                 min_length: Some(min),
                 max_length: Some(max),

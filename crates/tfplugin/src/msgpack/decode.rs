@@ -276,7 +276,7 @@ impl<'b> Reader<'b> {
     }
 
     fn float(&self, float: f64) -> Result<Number, MsgpackError> {
-        Number::from_f64(float).ok_or_else(|| self.error("NaN is not a number"))
+        Number::from_exact_f64(float).ok_or_else(|| self.error("NaN is not a number"))
     }
 
     fn text(&mut self) -> Result<String, MsgpackError> {

@@ -48,8 +48,14 @@ impl Number {
         Decimal::parse(text).map(Self::from_decimal).ok_or_else(not_a_number)
     }
 
-    /// The value of a float; `None` for NaN, which is no number.
+    /// The number that people read when they see the float: 0.1 is 0.1, not the binary fraction nearest to it. `None`
+    /// for NaN, which is no number.
     pub fn from_f64(float: f64) -> Option<Self> {
+        if float.is_finite() { Self::parse(&float.to_string()).ok() } else { Self::from_exact_f64(float) }
+    }
+
+    /// The exact value of a float; `None` for NaN.
+    pub(crate) fn from_exact_f64(float: f64) -> Option<Self> {
         if float.is_nan() {
             return None;
         }
@@ -80,12 +86,18 @@ impl Number {
         }
     }
 
-    /// How the number goes over the wire (go-cty's rule): integer, exact float or text.
+    /// How the number goes over the wire: an integer, a float or a text, whichever is exact.
+    ///
+    /// Terraform writes a float into the state with the fewest digits that identify it, and reads it back as the number
+    /// these digits say. Where that is another number, only the text lets it keep ours.
     pub(crate) fn wire(&self) -> Wire {
         match &self.0 {
             Repr::Int(int) => Wire::Int(*int),
-            Repr::Float(float) => Wire::Float(*float),
-            Repr::Decimal(_) => Wire::Text(self.to_string()),
+            Repr::Float(float) if float.is_infinite() => Wire::Float(*float),
+            Repr::Float(float) if Decimal::parse(&float.to_string()) == self.to_decimal() => {
+                Wire::Float(*float)
+            }
+            Repr::Float(_) | Repr::Decimal(_) => Wire::Text(self.to_string()),
         }
     }
 
@@ -321,13 +333,21 @@ mod tests {
     }
 
     #[test]
-    fn a_float_is_exactly_its_value() {
-        assert_eq!(Number::from_f64(0.5), Some(number("0.5")));
-        assert_eq!(Number::from_f64(-3.0), Some(Number::from(-3_i64)));
-        assert_eq!(Number::from_f64(1e20), Some(number("100000000000000000000")));
-        assert_ne!(Number::from_f64(0.1), Some(number("0.1")));
+    fn a_float_is_what_people_read_or_exactly_its_value() {
+        assert_eq!(Number::from_f64(0.1), Some(number("0.1")));
+        assert_eq!(Number::from_f64(1e300), Some(number("1e300")));
+        assert_eq!(Number::from_f64(f64::INFINITY), Some(number("Inf")));
         assert_eq!(Number::from_f64(f64::NAN), None);
-        assert_eq!(Number::from_f64(f64::MIN_POSITIVE).unwrap().wire(), Wire::Float(f64::MIN_POSITIVE));
+        assert_eq!(Number::from_exact_f64(0.5), Some(number("0.5")));
+        assert_eq!(Number::from_exact_f64(-3.0), Some(Number::from(-3_i64)));
+        assert_eq!(Number::from_exact_f64(1e20), Some(number("100000000000000000000")));
+        assert_eq!(Number::from_exact_f64(f64::NAN), None);
+        // In a state this float would become 0.1, so it goes as the text that says what it is.
+        let tenth = "0.1000000000000000055511151231257827021181583404541015625";
+        assert_eq!(Number::from_exact_f64(0.1), Some(number(tenth)));
+        assert_eq!(Number::from_exact_f64(0.1).unwrap().wire(), Wire::Text(tenth.to_owned()));
+        let tiny = Number::from_exact_f64(f64::MIN_POSITIVE).unwrap();
+        assert_eq!(tiny.to_f64().to_bits(), f64::MIN_POSITIVE.to_bits());
     }
 
     #[test]
