@@ -248,7 +248,12 @@ fn live_and_die(manners: Manners, at: usize, fault: Fault) -> bool {
     let settle = |world: &mut World| {
         for _ in 0..30 {
             world.sleep(&[]);
+            // A long pause is that of an object with nothing in flight.
+            if world.object.is_none() || world.wake - world.now() > 400 {
+                return;
+            }
         }
+        panic!("it does not settle: {:#?}", world.cloud().journal);
     };
     settle(&mut world);
     assert_eq!(world.object().condition(ConditionType::Ready), (ConditionStatus::True, "Available"));
@@ -278,7 +283,7 @@ fn an_accident_at_any_single_step_changes_nothing_but_the_time_it_takes() {
             Fault::Refused(503, ""),
         ] {
             let steps = (0..1000).take_while(|at| live_and_die(manners, *at, fault)).count();
-            assert!(steps > 60, "{fault:?} was tried at {steps} steps only");
+            assert!(steps > 12, "{fault:?} was tried at {steps} steps only");
         }
     }
 }
