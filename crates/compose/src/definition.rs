@@ -204,12 +204,9 @@ impl Definition {
         self.spec.claim_names.as_ref().map(|names| self.type_of(names))
     }
 
-    /// Whether XRs of type `kind` are its own, in any version it serves.
+    /// Whether XRs of type `kind` are its own, in whatever version they are written.
     pub fn defines(&self, kind: &TypeRef) -> bool {
-        let version = kind.api_version.strip_prefix(&self.spec.group).and_then(|rest| rest.strip_prefix('/'));
-        let is_served =
-            |version: &str| self.spec.versions.iter().any(|known| known.served && known.name == version);
-        kind.kind == self.spec.names.kind && version.is_some_and(is_served)
+        self.composite_type().same_kind(kind)
     }
 
     fn type_of(&self, names: &Names) -> TypeRef {

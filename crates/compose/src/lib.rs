@@ -38,6 +38,7 @@ pub mod pass;
 pub mod pipeline;
 mod read;
 pub mod readiness;
+pub mod render;
 pub mod revision;
 pub mod run;
 pub mod runner;

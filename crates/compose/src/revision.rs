@@ -65,6 +65,17 @@ pub fn unowned(revisions: &[Composition]) -> Vec<&str> {
     orphans.filter_map(|revision| object::name(&revision.object)).collect()
 }
 
+/// The first revision of a Composition that is only rendered, taken to be valid.
+pub(crate) fn rehearsed(composition: &Composition) -> Composition {
+    let mut object = new(&composition.object, 1);
+    let valid =
+        json!([{"type": crate::function::VALID_PIPELINE, "status": "True", "reason": "ValidPipeline"}]);
+    object.insert("status".to_owned(), json!({"conditions": valid}));
+    let mut spec = composition.spec.clone();
+    spec.revision = 1;
+    Composition { object, spec }
+}
+
 fn new(composition: &Object, number: i64) -> Object {
     let name = object::name(composition).unwrap_or_default();
     let hash = hash(composition);

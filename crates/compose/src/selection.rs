@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use crate::composite::{Composite, UpdatePolicy};
+use crate::composite::{Composite, Layout, UpdatePolicy};
 use crate::composition::Composition;
 use crate::definition::Definition;
 use crate::event::Event;
-use crate::naming::short_hash;
+use crate::naming::{LABEL_COMPOSITE, short_hash};
 use crate::object::{self, TypeRef};
 use crate::run::Object;
 
@@ -139,12 +139,46 @@ pub fn check_revision(xr: Composite<'_>, revision: &Composition) -> Result<(), S
             why: why.unwrap_or("pipeline status unknown").to_owned(),
         });
     }
-    if xr.layout == crate::composite::Layout::Legacy
-        && revision.spec.composite_type() != TypeRef::of(xr.object)
-    {
+    if xr.layout == Layout::Legacy && revision.spec.composite_type() != TypeRef::of(xr.object) {
         return Err(SelectionError::Incompatible);
     }
     Ok(())
+}
+
+/// The XR with everything set that follows from the choice of a revision, or nothing if it is so already: references to
+/// Composition and revision, the selector it is given by default, the label its children are named after, and on legacy
+/// XRs the Secret for connection details. It is one write, before anything is composed.
+pub fn configure(
+    xr: Composite<'_>,
+    composition: &str,
+    revision: &Composition,
+    selector: Option<Object>,
+) -> Option<Object> {
+    let mut configured = xr.object.clone();
+    let engine = object::nested_mut(&mut configured, xr.layout.path());
+    if xr.composition_ref() != Some(composition) {
+        engine.insert("compositionRef".to_owned(), json!({"name": composition}));
+    }
+    let revision_name = object::name(&revision.object).unwrap_or_default();
+    if xr.revision_ref() != Some(revision_name) {
+        engine.insert("compositionRevisionRef".to_owned(), json!({"name": revision_name}));
+    }
+    if let Some(selector) = selector {
+        engine.insert("compositionRevisionSelector".to_owned(), selector.into());
+    }
+    let namespace = revision.spec.write_connection_secrets_to_namespace.as_deref();
+    if let (Layout::Legacy, None, Some(namespace)) =
+        (xr.layout, xr.field("writeConnectionSecretToRef"), namespace)
+    {
+        let name = object::uid(xr.object).unwrap_or_default();
+        engine.insert("writeConnectionSecretToRef".to_owned(), json!({"name": name, "namespace": namespace}));
+    }
+    if object::label(xr.object, LABEL_COMPOSITE).is_none() {
+        let name = object::name(xr.object).unwrap_or_default();
+        object::nested_mut(&mut configured, &["metadata", "labels"])
+            .insert(LABEL_COMPOSITE.to_owned(), name.into());
+    }
+    (configured != *xr.object).then_some(configured)
 }
 
 fn has_labels(object: &Object, labels: &BTreeMap<String, String>) -> bool {

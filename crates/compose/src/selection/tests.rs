@@ -1,7 +1,6 @@
 use serde_json::Value;
 
 use super::*;
-use crate::composite::Layout;
 use crate::object::object;
 
 fn definition(spec: &Value) -> Definition {
@@ -162,4 +161,37 @@ fn a_revision_has_to_be_known_good() {
     assert_eq!(check("X", &json!({}), Layout::Legacy).unwrap_err(), format!("{text}pipeline status unknown"));
     let invalid = json!({"type": "ValidPipeline", "status": "False", "message": "no such function"});
     assert_eq!(check("X", &invalid, Layout::Legacy).unwrap_err(), format!("{text}no such function"));
+}
+
+#[test]
+fn an_xr_is_configured_in_one_write_and_once() {
+    let revision =
+        composition_of("X", "comp-1", &json!({}), &json!({"writeConnectionSecretsToNamespace": "secrets"}));
+    let selector = json!({"matchLabels": {"a": "b"}}).as_object().cloned();
+    let engine = json!({
+        "compositionRef": {"name": "comp"}, "compositionRevisionRef": {"name": "comp-1"},
+        "compositionRevisionSelector": {"matchLabels": {"a": "b"}},
+    });
+    let before = xr(&json!({"user": 1}));
+    let legacy =
+        configure(Composite::new(&before, Layout::Legacy), "comp", &revision, selector.clone()).unwrap();
+    let mut expected = engine.clone();
+    expected["user"] = json!(1);
+    expected["writeConnectionSecretToRef"] = json!({"name": "uid", "namespace": "secrets"});
+    assert_eq!(legacy["spec"], expected);
+    assert_eq!(object::label(&legacy, LABEL_COMPOSITE), Some("x"));
+    assert_eq!(configure(Composite::new(&legacy, Layout::Legacy), "comp", &revision, selector.clone()), None);
+
+    let modern = configure(Composite::new(&before, Layout::Modern), "comp", &revision, selector).unwrap();
+    assert_eq!(modern["spec"], json!({"user": 1, "crossplane": engine}));
+    // The name of the tree's root, a secret and other references are kept.
+    let mut nested = legacy.clone();
+    nested["metadata"]["labels"][LABEL_COMPOSITE] = "root".into();
+    nested["spec"]["writeConnectionSecretToRef"] = json!({"name": "mine", "namespace": "n"});
+    let next =
+        composition_of("X", "comp-2", &json!({}), &json!({"writeConnectionSecretsToNamespace": "secrets"}));
+    let nested = configure(Composite::new(&nested, Layout::Legacy), "comp", &next, None).unwrap();
+    assert_eq!(object::label(&nested, LABEL_COMPOSITE), Some("root"));
+    assert_eq!(nested["spec"]["writeConnectionSecretToRef"]["name"], "mine");
+    assert_eq!(nested["spec"]["compositionRevisionRef"]["name"], "comp-2");
 }
