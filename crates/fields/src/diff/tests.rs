@@ -1,3 +1,5 @@
+//! What counts as a change, what does not, and that changes lead from old to new.
+
 use proptest::prelude::*;
 use serde_json::json;
 

@@ -1,3 +1,5 @@
+//! The text maps as the Go provider writes them.
+
 use serde_json::json;
 
 use super::*;

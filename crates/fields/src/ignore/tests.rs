@@ -1,3 +1,5 @@
+//! Which fields a pattern ignores, what is sent without them, and which patterns are refused.
+
 use proptest::prelude::*;
 use serde_json::json;
 

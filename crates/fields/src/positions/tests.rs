@@ -1,3 +1,5 @@
+//! How paths are printed for the reader of a manifest.
+
 use serde_json::json;
 
 use super::*;

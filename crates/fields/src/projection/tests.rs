@@ -1,3 +1,5 @@
+//! What of an object lies in a set, wherever its list items stand.
+
 use proptest::prelude::*;
 use serde_json::json;
 

@@ -1,3 +1,5 @@
+//! Which texts are the same amount.
+
 use serde_json::json;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! What is known about lists, maps and quantities, from the table and learned.
+
 use serde_json::json;
 
 use super::*;

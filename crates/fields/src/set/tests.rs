@@ -1,3 +1,5 @@
+//! What sets read, write and answer, and the laws they keep.
+
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hasher};
 

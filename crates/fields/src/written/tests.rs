@@ -1,3 +1,5 @@
+//! Which fields a manifest writes.
+
 use serde_json::json;
 
 use super::*;
