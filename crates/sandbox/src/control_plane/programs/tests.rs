@@ -109,3 +109,23 @@ fn the_linker_sets_the_version_that_is_required() {
     assert!(MODULE.ldflags.contains(&format!("gitMinor={minor} ")), "{version}");
     assert_eq!(required_version("k8s.io/nothing"), None);
 }
+
+#[test]
+fn every_source_file_of_the_module_is_carried_along() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/control-plane");
+    let mut present = Vec::new();
+    let mut folders = vec![root.clone()];
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                present.push(path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned());
+            }
+        }
+    }
+    present.sort();
+    let mut carried: Vec<_> = MODULE.files.iter().map(|(name, _)| (*name).to_owned()).collect();
+    carried.sort();
+    assert_eq!(carried, present);
+}
