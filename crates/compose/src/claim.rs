@@ -122,13 +122,9 @@ fn composite_intent(
     if !annotations.is_empty() {
         metadata["annotations"] = annotations.into();
     }
-    let composite = json!({
+    Ok(object::object(json!({
         "apiVersion": xr_type.api_version, "kind": xr_type.kind, "metadata": metadata, "spec": spec,
-    });
-    match composite {
-        Value::Object(composite) => Ok(composite),
-        _ => unreachable!("the literal is an object"),
-    }
+    })))
 }
 
 /// The claim, bound to its XR and with what the XR has decided for it.

@@ -53,6 +53,11 @@ pub(crate) const COMPOSITION_REQUIREMENT: Code = Code::new(
     "What a step requires has a distinct name, and is picked by name or by labels but not by both.",
 );
 
+pub(crate) const FUNCTION_PACKAGE: Code = Code::new(
+    "function-package",
+    "The package of a Function is named with registry, repository and tag or digest.",
+);
+
 /// Every code of this crate, for the book's reference.
 pub const CODES: &[Code] = &[
     UNREADABLE,
@@ -68,6 +73,7 @@ pub const CODES: &[Code] = &[
     COMPOSITION_PIPELINE,
     COMPOSITION_CREDENTIALS,
     COMPOSITION_REQUIREMENT,
+    FUNCTION_PACKAGE,
 ];
 
 #[cfg(test)]

@@ -177,11 +177,7 @@ pub fn identity(xr: &Object) -> Object {
             metadata.insert(key.to_owned(), value.clone());
         }
     }
-    let mut identity = Object::new();
-    identity.insert("apiVersion".to_owned(), kind.api_version.into());
-    identity.insert("kind".to_owned(), kind.kind.into());
-    identity.insert("metadata".to_owned(), metadata.into());
-    identity
+    object::object(json!({"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata}))
 }
 
 /// The apply that makes an XR reference exactly `composed`. It comes before anything is created, so that no child is

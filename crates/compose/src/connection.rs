@@ -102,7 +102,7 @@ fn check_control(existing: &Object, owner: &Object) -> Result<(), ConnectionErro
 fn secret(owner: &Object, namespace: &str, name: &str, data: &SecretData) -> Object {
     let encoded: Object =
         data.iter().map(|(key, value)| (key.clone(), STANDARD.encode(value).into())).collect();
-    let secret = json!({
+    object::object(json!({
         "apiVersion": "v1",
         "kind": "Secret",
         "metadata": {
@@ -112,8 +112,7 @@ fn secret(owner: &Object, namespace: &str, name: &str, data: &SecretData) -> Obj
         },
         "type": SECRET_TYPE,
         "data": encoded,
-    });
-    secret.as_object().cloned().unwrap_or_default()
+    }))
 }
 
 #[cfg(test)]

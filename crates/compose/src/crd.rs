@@ -112,12 +112,10 @@ fn crd(
     if let Some(conversion) = &definition.spec.conversion {
         spec["conversion"] = conversion.clone();
     }
-    let mut crd = Object::new();
-    crd.insert("apiVersion".to_owned(), "apiextensions.k8s.io/v1".into());
-    crd.insert("kind".to_owned(), "CustomResourceDefinition".into());
-    crd.insert("metadata".to_owned(), metadata);
-    crd.insert("spec".to_owned(), spec);
-    crd
+    object::object(json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": metadata, "spec": spec,
+    }))
 }
 
 fn names_value(names: &Names, category: &str) -> Value {

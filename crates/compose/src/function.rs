@@ -2,14 +2,17 @@
 
 use std::collections::BTreeMap;
 
+use diag::Diagnostic;
 use jiff::Timestamp;
+use regex::Regex;
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::composition::Composition;
 use crate::condition::Condition;
-use crate::object;
 use crate::run::{ConditionStatus, Object};
 use crate::runner::{RunError, RunErrorClass};
+use crate::{codes, object, read};
 
 /// The annotation on a Function with the endpoint it is served at.
 pub const ANNOTATION_ENDPOINT: &str = "plimsoll.dev/endpoint";
@@ -19,7 +22,55 @@ pub const BUILT_IN: [&str; 2] = ["function-auto-ready", "function-status-transfo
 /// The condition of a revision that says whether its functions can run.
 pub const VALID_PIPELINE: &str = "ValidPipeline";
 
+const ANNOTATION_RUNTIME: &str = "render.crossplane.io/runtime";
+const ANNOTATION_DEVELOPMENT_TARGET: &str = "render.crossplane.io/runtime-development-target";
 const LABEL_PACKAGE: &str = "pkg.crossplane.io/package";
+
+/// A Function as people install it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Function {
+    /// Its name, by which Compositions refer to it.
+    pub name: String,
+    /// The package it comes from, which this engine does not install.
+    pub package: String,
+    /// Where it is served, by our annotation.
+    pub endpoint: Option<String>,
+    /// Where `render` finds it: at an endpoint if its annotations say that it is being developed.
+    pub development: Option<String>,
+}
+
+impl Function {
+    /// Reads a Function of version v1 or v1beta1.
+    pub fn read(object: &Object) -> Result<Self, Box<Diagnostic>> {
+        #[derive(Deserialize)]
+        struct Spec {
+            package: String,
+        }
+
+        let api_versions = ["pkg.crossplane.io/v1", "pkg.crossplane.io/v1beta1"];
+        let Spec { package } = read::spec(object, "Function", &api_versions)?;
+        let name = object::name(object).unwrap_or_default().to_owned();
+        if !is_qualified(&package) {
+            let summary = format!("{package:?} does not say where the package is and which one of it");
+            let hint =
+                "Write registry, repository and tag or digest, such as xpkg.crossplane.io/org/name:v1.0.0.";
+            let diagnostic =
+                Diagnostic::error(codes::FUNCTION_PACKAGE, summary).object(format!("Function {name}"));
+            return Err(Box::new(diagnostic.field("spec.package").hint(hint)));
+        }
+        let annotation = |key| object::annotation(object, key).map(str::to_owned);
+        let development = (annotation(ANNOTATION_RUNTIME).as_deref() == Some("Development")).then(|| {
+            annotation(ANNOTATION_DEVELOPMENT_TARGET).unwrap_or_else(|| "localhost:9443".to_owned())
+        });
+        Ok(Self { name, package, endpoint: annotation(ANNOTATION_ENDPOINT), development })
+    }
+}
+
+/// Whether a package is named as the CRD demands: `domain.tld/path:tag`, with a digest beside or instead of the tag.
+fn is_qualified(package: &str) -> bool {
+    let pattern = r"^[^./]+(\.[^./]+)+(/[^/:@]+)+(:[^:@]+(@sha256.+)?|@sha256.+)$";
+    Regex::new(pattern).expect("the pattern is valid").is_match(package)
+}
 
 /// Where a function runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,73 +152,4 @@ fn can_compose(revision: &Object) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-    use crate::object::object;
-
-    fn revision(package: &str, state: &str, endpoint: &str) -> Object {
-        object(json!({
-            "metadata": {"labels": {LABEL_PACKAGE: package}},
-            "spec": {"desiredState": state}, "status": {"endpoint": endpoint},
-        }))
-    }
-
-    #[test]
-    fn functions_are_found_in_order() {
-        let flags = BTreeMap::from([("a".to_owned(), "flag:1".to_owned())]);
-        let revisions = [
-            revision("a", "Active", "revision:1"),
-            revision("b", "Inactive", "old:1"),
-            revision("b", "Active", "dns:///b.ns:9443"),
-            revision("c", "Active", ""),
-            revision("function-auto-ready", "Active", "installed:1"),
-        ];
-        let annotated = |name: &str| {
-            object(json!({"metadata": {"name": name, "annotations": {ANNOTATION_ENDPOINT: "annotated:1"}}}))
-        };
-        let functions = [annotated("b"), annotated("c")];
-        let check = |name: &str, expected: Location| {
-            assert_eq!(find(name, &flags, &revisions, &functions), Ok(expected), "{name}");
-        };
-        let at = |endpoint: &str| Location::Endpoint(endpoint.to_owned());
-        check("a", at("flag:1"));
-        check("b", at("dns:///b.ns:9443"));
-        check("c", at("annotated:1"));
-        check("function-auto-ready", at("installed:1"));
-        check("function-status-transformer", Location::BuiltIn);
-    }
-
-    #[test]
-    fn a_function_nobody_knows_comes_with_ways_out() {
-        let error = find("d", &BTreeMap::new(), &[], &[]).unwrap_err();
-        assert_eq!(error.class, RunErrorClass::FunctionNotFound);
-        insta::assert_snapshot!(error, @r#"FunctionNotFound: no function "d" is known. Start the operator with --function d=ENDPOINT, annotate Function "d" with plimsoll.dev/endpoint, install a package whose active FunctionRevision has an endpoint, or use a built-in function (function-auto-ready, function-status-transformer)"#);
-    }
-
-    #[test]
-    fn a_pipeline_is_valid_when_its_packages_can_compose() {
-        let composition = Composition::read(&object(json!({
-            "apiVersion": "apiextensions.crossplane.io/v1", "kind": "Composition", "metadata": {"name": "c"},
-            "spec": {"compositeTypeRef": {"apiVersion": "e/v1", "kind": "X"},
-                     "pipeline": [{"step": "s", "functionRef": {"name": "f"}}]},
-        })));
-        let composition = composition.unwrap();
-        let check = |package: &str, state: &str, capabilities: Value, expected: &str| {
-            let installed = object(json!({
-                "metadata": {"name": "rev", "labels": {LABEL_PACKAGE: package}},
-                "spec": {"desiredState": state}, "status": {"capabilities": capabilities},
-            }));
-            let condition = valid_pipeline(&composition, &[installed], Timestamp::UNIX_EPOCH);
-            assert_eq!(format!("{} {}", condition.reason, condition.message).trim_end(), expected);
-        };
-        check("f", "Active", json!(["composition", "operation"]), "ValidPipeline");
-        check("f", "Active", json!([]), "ValidPipeline");
-        check("f", "Active", json!(null), "ValidPipeline");
-        check("f", "Inactive", json!(["operation"]), "ValidPipeline");
-        check("other", "Active", json!(["operation"]), "ValidPipeline");
-        let missing = r#"MissingCapabilities function "f" (active revision "rev") is missing required capabilities: composition"#;
-        check("f", "Active", json!(["operation"]), missing);
-    }
-}
+mod tests;

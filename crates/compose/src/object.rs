@@ -189,11 +189,10 @@ fn text<'a>(object: &'a Object, key: &str) -> Option<&'a str> {
     object.get(key)?.as_str()
 }
 
-/// A JSON value that is known to be an object, for literals.
-#[cfg(test)]
-pub(crate) fn object(value: Value) -> Object {
-    match value {
+/// The object a `json!({…})` literal is.
+pub(crate) fn object(literal: Value) -> Object {
+    match literal {
         Value::Object(object) => object,
-        other => panic!("not an object: {other}"),
+        other => unreachable!("the literal is no object: {other}"),
     }
 }

@@ -93,11 +93,10 @@ fn new(composition: &Object, number: i64) -> Object {
     }
     let mut spec = spec(composition);
     spec.insert("revision".to_owned(), number.into());
-    let revision = json!({
+    object::object(json!({
         "apiVersion": "apiextensions.crossplane.io/v1", "kind": "CompositionRevision",
         "metadata": metadata, "spec": spec,
-    });
-    revision.as_object().cloned().unwrap_or_default()
+    }))
 }
 
 /// A hash over labels, annotations and spec, the same as the reference's.

@@ -97,7 +97,7 @@ pub fn revision_selector(xr: Composite<'_>, definition: &Definition) -> Option<(
         return None;
     }
     let selector = definition.spec.default_composition_revision_selector.as_ref()?;
-    let value = json!({"matchLabels": selector.match_labels}).as_object().cloned()?;
+    let value = object::object(json!({"matchLabels": selector.match_labels}));
     Some((value, Event::normal("CompositionSelection", "Default revision selector has been selected")))
 }
 
