@@ -140,7 +140,8 @@ impl Error {
         (self.0.kind, self.0.retries)
     }
 
-    /// Whether the server is in trouble rather than the request: an overload, an outage, an answer that never came.
+    /// Whether the server is in trouble rather than the request: an overload, an outage, an answer that never came,
+    /// or no connection at all ([`Class::ConnectionFailed`] tells the last apart).
     pub fn is_server_trouble(&self) -> bool {
         match &self.0.kind {
             // A 500 may also be the request's fault, as with a misspelt field.

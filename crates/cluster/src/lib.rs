@@ -1,4 +1,25 @@
 //! A Kubernetes client that knows: it connects, discovers, applies, waits, deletes, and says what went wrong.
+//!
+//! A [`Connection`] is what a user wrote; [`Sessions`] keeps one [`Session`] for each distinct connection, and a session
+//! is everything that can be done with a cluster. Objects are [`serde_json::Value`]s: nothing is lost that a type does
+//! not know.
+//!
+//! ```text
+//! Connection ─▶ Sessions ─▶ Session ── read, list, watch ─────────────▶ Reply, Listing, Event
+//!                             │     ── apply, patch ──────────────────▶ Reply (status, object, warnings, retries)
+//!                             │     ── apply_when_possible ───────────▶   … once kind and namespace are there
+//!                             │     ── wait_until, wait_for ──────────▶ Waited, Readiness
+//!                             │     ── delete ────────────────────────▶ Deletion
+//!                             └─ discovery, asked once, shared          Error ─▶ Class, Diagnostic
+//! ```
+//!
+//! Rules that hold everywhere:
+//!
+//! * Every call is raw: its status code, its `Warning` headers and its repetitions are in what comes back.
+//! * Only passing trouble is repeated, a few times, for half a minute at most, and never unseen.
+//! * An object is absent only when the server says so of this very object.
+//! * Every wait is a watch with one deadline, and ends at once when its future is dropped.
+//! * No secret is in `Debug` output, logs, errors or diagnostics.
 
 mod apply;
 pub mod codes;

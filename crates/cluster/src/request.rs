@@ -4,13 +4,16 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use bytes::Bytes;
+use diag::Diagnostic;
 use http::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, Method, Request, StatusCode};
 use hyper_util::client::legacy;
 use kube::client::Body;
+use manifest::ObjectRef;
 use serde_json::Value;
 use tokio::time::Instant;
 
+use crate::codes;
 use crate::connect::TransportError;
 use crate::discovery::segment;
 use crate::error::{Error, ErrorKind, Subject, Verb};
@@ -47,6 +50,17 @@ pub struct Reply {
 }
 
 impl Reply {
+    /// What the server wants people to know about `target`, as diagnostics.
+    pub fn diagnostics(&self, target: &ObjectRef) -> Vec<Diagnostic> {
+        let title = format!("Kubernetes API Warning ({}/{})", target.kind(), target.name);
+        let warning = |text: &String| {
+            Diagnostic::warning(codes::API_WARNING, title.clone())
+                .detail(text.clone())
+                .object(target.to_string())
+        };
+        self.warnings.iter().map(warning).collect()
+    }
+
     /// Whether the object was not there before.
     pub fn created(&self) -> bool {
         self.code == 201

@@ -78,7 +78,14 @@ async fn warnings_belong_to_the_call_that_caused_them() {
         session.apply(&here, &a_body, Write::by("m")),
         session.apply(&there, &b_body, Write::by("m"))
     );
-    assert_eq!(a.unwrap().warnings, ["a is deprecated"]);
+    let a = a.unwrap();
+    assert_eq!(a.warnings, ["a is deprecated"]);
+    let told = &a.diagnostics(&here)[0];
+    assert_eq!(
+        (told.summary.as_str(), told.detail.as_str()),
+        ("Kubernetes API Warning (ConfigMap/a)", "a is deprecated")
+    );
+    assert!(!told.is_error());
     assert_eq!(b.unwrap().warnings, Vec::<String>::new());
 }
 

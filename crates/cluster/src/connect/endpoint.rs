@@ -40,7 +40,9 @@ pub(crate) fn resolve(connection: &Connection, environment: &Environment) -> Res
         let chosen = kubeconfig::choose(kubeconfig::parse(content.expose())?, context, false)?;
         of_kubeconfig(&chosen, connection, environment)?
     } else if !connection.config_paths.is_empty() {
-        let config = kubeconfig::read(&connection.config_paths, false)?.ok_or(ConnectError::NoContexts)?;
+        let paths: Vec<PathBuf> =
+            connection.config_paths.iter().map(|path| environment.expand(path)).collect();
+        let config = kubeconfig::read(&paths, false)?.ok_or(ConnectError::NoContexts)?;
         of_kubeconfig(&kubeconfig::choose(config, context, true)?, connection, environment)?
     } else if connection.from_environment {
         let paths = environment.kubeconfig_paths();

@@ -44,6 +44,14 @@ impl Environment {
         }
     }
 
+    /// A path that begins with `~/` begins in the home directory, as in a shell.
+    pub(crate) fn expand(&self, path: &Path) -> PathBuf {
+        match (&self.home, path.strip_prefix("~")) {
+            (Some(home), Ok(rest)) => home.join(rest),
+            _ => path.to_owned(),
+        }
+    }
+
     /// The kubeconfig files kubectl would read, in order; none need exist.
     pub fn kubeconfig_paths(&self) -> Vec<PathBuf> {
         match &self.kubeconfig {

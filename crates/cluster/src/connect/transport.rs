@@ -21,8 +21,9 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::proxy::{SocksV5, Tunnel};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use kube::client::{Body, ConfigExt as _};
+use tower::timeout::Timeout;
 use tower::util::BoxCloneSyncService;
-use tower::{Service, ServiceExt as _};
+use tower::{BoxError, Service, ServiceExt as _};
 
 use super::ConnectError;
 use super::credentials::{CredentialError, CredentialSource};
@@ -33,6 +34,8 @@ use crate::Impersonate;
 
 /// How long a TCP connection may take to come about. A host that does not exist is not worth longer.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// The same with TLS and a proxy, which may accept a connection and then say nothing.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(20);
 /// After this much silence the other side is asked whether it is still there, so that a watch notices a dead server.
 const KEEPALIVE: Duration = Duration::from_secs(30);
 
@@ -222,8 +225,13 @@ fn unusable(error: kube::Error) -> ConnectError {
 
 fn pool<C>(connector: C) -> HttpService
 where
-    C: legacy::connect::Connect + Clone + Send + Sync + 'static,
+    C: Service<Uri> + Clone + Send + Sync + 'static,
+    C::Response: hyper::rt::Read + hyper::rt::Write + legacy::connect::Connection + Send + Unpin + 'static,
+    C::Future: Send + 'static,
+    C::Error: Into<BoxError>,
 {
+    // Boxed, because the pool wants futures that can be moved.
+    let connector = Timeout::new(connector, HANDSHAKE_TIMEOUT).map_future(Box::pin);
     let client = legacy::Client::builder(TokioExecutor::new())
         .pool_timer(TokioTimer::new())
         .pool_idle_timeout(Duration::from_secs(90))

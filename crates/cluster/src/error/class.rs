@@ -71,7 +71,10 @@ impl Error {
             ErrorKind::Credentials(_) | ErrorKind::Foreign { code: 401, .. } => Class::AuthenticationFailed,
             ErrorKind::Foreign { code: 403, .. } => Class::InsufficientPermissions,
             ErrorKind::TimedOut(_) | ErrorKind::Foreign { code: 504 | 408, .. } => Class::Timeout,
-            ErrorKind::Unreachable(_) | ErrorKind::Tls(_) => Class::ConnectionFailed,
+            // Discovery is on every API server, and so are the paths that it lists: whoever lacks them is none.
+            ErrorKind::Unreachable(_) | ErrorKind::Tls(_) | ErrorKind::Foreign { code: 404, .. } => {
+                Class::ConnectionFailed
+            }
             ErrorKind::NamespaceMissing { .. } => Class::NamespaceMissing,
             ErrorKind::KindMissing(missing) if missing.home_of_builtin().is_some() => Class::InvalidGroup,
             ErrorKind::KindMissing(_) => Class::KindMissing,

@@ -153,6 +153,9 @@ impl Error {
                 ErrorKind::Tls(_) => {
                     "Check cluster_ca_certificate (or certificate-authority of the kubeconfig): it must be the authority that signed this server's certificate. If the server is known by another name, set tls_server_name."
                 }
+                ErrorKind::Foreign { .. } => {
+                    "The host may be no Kubernetes API server, or the path before its API may be wrong."
+                }
                 _ => {
                     "Check the host and port, that the cluster runs, and that no firewall or proxy is in between."
                 }
@@ -195,9 +198,6 @@ impl Error {
     fn hint_about_kind(&self) -> Option<String> {
         match self.kind() {
             ErrorKind::KindMissing(missing) => Some(missing.advise()),
-            ErrorKind::Foreign { code: 404, .. } => {
-                Some("The host may be no Kubernetes API server, or the path before its API may be wrong.".to_owned())
-            }
             ErrorKind::Broken(_) => Some(
                 "The server or a proxy broke off while answering. What was asked may have happened all the same: look before trying again."
                     .to_owned(),

@@ -91,7 +91,9 @@ async fn a_path_that_is_not_there_means_a_missing_kind_only_if_discovery_agrees(
     let (foreign, _) = session(|_| plain(404, "404 page not found\n"));
     let error = foreign.read(&map("a")).await.unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Foreign { code: 404, .. }), "{error:?}");
-    assert!(error.diagnostic("Read").detail.ends_with("unexpected answer (HTTP 404): 404 page not found"));
+    let diagnostic = error.diagnostic("Read");
+    assert_eq!(diagnostic.summary, "Read: Cluster Connection Failed");
+    assert!(diagnostic.detail.ends_with("unexpected answer (HTTP 404): 404 page not found"));
 }
 
 #[tokio::test]

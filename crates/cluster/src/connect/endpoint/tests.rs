@@ -177,6 +177,9 @@ fn the_environment_is_read_as_kubectl_reads_it() {
     assert_eq!(server(None, &home).unwrap(), "https://b/");
     assert_eq!(server(Some("a"), &home).unwrap(), "https://a/");
 
+    let by_path = Connection { config_paths: vec!["~/.kube/config".into()], ..Connection::default() };
+    assert_eq!(resolve(&by_path, &home).unwrap().server, "https://b/");
+
     // An unset variable means the default path, a set one replaces it; empty entries are ignored.
     let elsewhere = folder.path().join("elsewhere");
     let mut list = OsString::from(":");
