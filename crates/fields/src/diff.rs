@@ -1,5 +1,7 @@
 //! What differs between two states of an object, compared as Kubernetes would.
 
+use std::fmt;
+
 use serde_json::Value;
 
 use crate::equality::{equal_or_nothing, equal_pairwise, something};
@@ -11,7 +13,7 @@ use crate::{FieldPath, ListKind, PathElement, Schema, Shape};
 mod tests;
 
 /// A field that differs, at the highest place where everything below does.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Change {
     /// The field.
     pub path: FieldPath,
@@ -19,6 +21,18 @@ pub struct Change {
     pub old: Option<Value>,
     /// What it is; nothing if it is not there any more.
     pub new: Option<Value>,
+}
+
+/// Leaves the values out: they may be those of a Secret.
+impl fmt::Debug for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match (&self.old, &self.new) {
+            (None, _) => "added",
+            (_, None) => "removed",
+            _ => "changed",
+        };
+        write!(f, "Change({} {what})", self.path)
+    }
 }
 
 /// What differs between `old` and `new`, in the order of paths.

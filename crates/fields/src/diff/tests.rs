@@ -99,6 +99,13 @@ fn several_items_of_one_name_are_compared_together() {
     );
 }
 
+#[test]
+fn values_stay_out_of_debug_output() {
+    let secret = |value: &str| json!({"apiVersion": "v1", "kind": "Secret", "data": {"key": value}});
+    let changes = diff(&secret("hunter2"), &secret("hunter3"), &Schema::of_kind("v1", "Secret"));
+    assert_eq!(format!("{changes:?}"), "[Change(data.key changed)]");
+}
+
 /// `object` with `changes` made.
 fn apply(object: &Value, changes: &[Change], schema: &Schema) -> Value {
     let mut object = object.clone();
