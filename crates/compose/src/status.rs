@@ -1,10 +1,16 @@
 //! The status of an XR after a pass: one apply that holds what the functions want and what the engine has to say.
 
+mod record;
+mod results;
+
+pub(crate) use self::record::retired;
+
 use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use self::record::Record;
 use crate::composite::{Composite, Layout, identity};
 use crate::condition::{Condition, Conditions, READY, is_system};
 use crate::event::{self, Event};
@@ -13,12 +19,6 @@ use crate::object;
 use crate::pipeline::{Outcome, Said};
 use crate::readiness::{self, Child};
 use crate::run::{ConditionStatus, FunctionCondition, Object, Target};
-
-mod record;
-mod results;
-
-use self::record::Record;
-pub(crate) use self::record::retired;
 
 /// What a pass over an XR came to.
 #[derive(Clone, Debug)]

@@ -75,37 +75,42 @@ fn conditions_of_others_are_no_reason_to_write() {
     assert!(Applied::new(&intent, &reordered).still_holds(&reordered, &intent));
 }
 
-fn any_value() -> impl Strategy<Value = Value> {
+fn any_value(keys: &'static str) -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),
         (-5_i64..5).prop_map(Value::from),
         "[a-c]{0,2}".prop_map(Value::from),
     ];
-    leaf.prop_recursive(3, 24, 4, |inner| {
+    leaf.prop_recursive(3, 24, 4, move |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
-            prop::collection::btree_map("a|b|conditions|type", inner, 0..4)
+            prop::collection::btree_map(keys, inner, 0..4)
                 .prop_map(|map| Value::Object(map.into_iter().collect())),
         ]
     })
 }
 
-fn any_object() -> impl Strategy<Value = Object> {
-    any_value().prop_map(|value| object(json!({"spec": value.clone(), "conditions": value})))
+fn any_object(keys: &'static str) -> impl Strategy<Value = Object> {
+    any_value(keys).prop_map(|value| object(json!({"spec": value})))
 }
+
+const WITH_KEYED_LISTS: &str = "a|b|conditions|type";
+/// Without lists whose order does not matter, two intents are the same only if they are equal.
+const WITHOUT: &str = "a|b|type";
 
 proptest! {
     #[test]
-    fn a_second_pass_with_the_same_inputs_owes_no_write(intent in any_object(), answer in any_object()) {
+    fn a_second_pass_with_the_same_inputs_owes_no_write(
+        intent in any_object(WITH_KEYED_LISTS), answer in any_object(WITH_KEYED_LISTS),
+    ) {
         let applied = Applied::new(&intent, &answer);
         prop_assert!(!is_apply_owed(&intent, Some(&applied), Some(&answer)));
     }
 
     #[test]
-    fn another_intent_is_always_applied(a in any_object(), b in any_object()) {
+    fn another_intent_is_always_applied(a in any_object(WITHOUT), b in any_object(WITHOUT)) {
         let applied = Applied::new(&a, &a);
-        prop_assume!(!a["conditions"].is_array() || !b["conditions"].is_array());
         prop_assert_eq!(is_apply_owed(&b, Some(&applied), Some(&a)), a != b);
     }
 }
