@@ -40,6 +40,7 @@ mod spans;
 mod split;
 mod stream;
 mod tree;
+mod unindented;
 mod yaml;
 
 pub use codes::CODES;

@@ -4,12 +4,18 @@ use diag::{Diagnostic, Source, Span};
 use granit_parser::{ErrorKind, ScanError};
 
 use crate::scalar::ScalarError;
+use crate::unindented::next_quote;
 use crate::{Limits, codes};
 
-/// The parser had to stop; the last node before that ended at `last_end`.
-pub(crate) fn syntax(source: &Source, part: Span, error: &ScanError, last_end: usize) -> Diagnostic {
-    let here = place(source, part, error);
-    let at = here.start;
+/// The parser had to stop at `at`; the last node before that ended at `last_end`.
+pub(crate) fn syntax(
+    source: &Source,
+    part: Span,
+    at: usize,
+    error: &ScanError,
+    last_end: usize,
+) -> Diagnostic {
+    let here = character_at(source, at);
     match error.kind() {
         ErrorKind::TabNotAllowed
         | ErrorKind::TabInBlockIndentation
@@ -32,9 +38,9 @@ pub(crate) fn syntax(source: &Source, part: Span, error: &ScanError, last_end: u
             let diagnostic = Diagnostic::error(codes::SYNTAX, "this is not valid YAML")
                 .at(source, here, error.info())
                 .detail(format!("Reading stopped at {}: {}.", source.position(here), error.info()));
-            let diagnostic = match open_quote(source, kind, Span::new(last_end, at.max(last_end))) {
-                Some(quote) => diagnostic.related(source, quote, "the quote is opened here"),
-                None => diagnostic,
+            let diagnostic = match open_quote(source, kind, last_end) {
+                Some(quote) if quote != here => diagnostic.related(source, quote, "the quote is opened here"),
+                _ => diagnostic,
             };
             match syntax_hint(source, kind, at) {
                 Some(hint) => diagnostic.hint(hint),
@@ -54,12 +60,6 @@ pub(crate) fn trailing_content(source: &Source, end: usize, part: Span) -> Diagn
         .hint("Check the indentation and the colons of the lines before, or separate the documents by `---`.")
 }
 
-/// Where the parser stopped: one character, or nothing at the end of the text.
-pub(crate) fn place(source: &Source, part: Span, error: &ScanError) -> Span {
-    let at = part.start + error.marker().byte_offset().unwrap_or_default();
-    character_at(source, at.min(part.end))
-}
-
 /// The parser notices a tab when it has passed it, or stops at the beginning of what the tab is part of.
 fn closest_tab(source: &Source, part: Span, at: usize) -> Span {
     let line_start =
@@ -70,15 +70,14 @@ fn closest_tab(source: &Source, part: Span, at: usize) -> Span {
 }
 
 /// The quote that was not closed, for errors that are only noticed at the end of the text.
-fn open_quote(source: &Source, kind: &ErrorKind, unread: Span) -> Option<Span> {
+fn open_quote(source: &Source, kind: &ErrorKind, last_end: usize) -> Option<Span> {
     let unclosed = matches!(
         kind,
         ErrorKind::UnclosedQuotedScalar
             | ErrorKind::DocumentIndicatorInQuotedScalar
             | ErrorKind::InvalidQuotedScalarIndent
     );
-    let quote = unclosed.then(|| source.text()[unread.start..unread.end].find(['"', '\'']))??;
-    Some(character_at(source, unread.start + quote))
+    unclosed.then(|| next_quote(source.text(), last_end)).flatten().map(|quote| character_at(source, quote))
 }
 
 fn syntax_hint(source: &Source, kind: &ErrorKind, at: usize) -> Option<&'static str> {
@@ -220,7 +219,7 @@ pub(crate) fn scalar(source: &Source, span: Span, error: ScalarError) -> Diagnos
 }
 
 /// The one character at `at`, or nothing at the end of the text.
-fn character_at(source: &Source, at: usize) -> Span {
+pub(crate) fn character_at(source: &Source, at: usize) -> Span {
     let length = source.text()[at..].chars().next().map_or(0, char::len_utf8);
     Span::new(at, at + length)
 }

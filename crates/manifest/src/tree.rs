@@ -8,6 +8,7 @@ use granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, ScanError, o
 
 use crate::scalar::{Tag, Written};
 use crate::split::is_json;
+use crate::unindented::Indented;
 use crate::{Limits, problem};
 
 /// Where a node stands in [`Tree::nodes`].
@@ -115,39 +116,88 @@ impl Iterator for Children<'_> {
     }
 }
 
+/// How many bytes may be read again because of quoted texts that are not indented.
+const REREAD_BYTES: usize = 8 << 20;
+
 /// Reads the documents in `part` of a source; they are several only if `...` divides them.
 pub(crate) fn read<'t>(source: &'t Source, part: Span, limits: &Limits) -> Vec<Read<'t>> {
-    let text = &source.text()[part.start..part.end];
-    let mut documents = Vec::new();
-    let mut builder = Builder::new(source, part.start, limits);
-    // Where the document before the current one ended without a `...`.
-    let mut unmarked_end = None;
-    for event in Parser::new_from_str_with_options(text, parser_options(text, limits)) {
-        let outcome = match event {
-            Ok((Event::StreamStart | Event::StreamEnd, _)) => Ok(()),
-            Ok((Event::DocumentStart(..), span)) => {
-                builder = Builder::new(source, part.start, limits);
-                builder.read.span = builder.place(span);
-                unmarked_end.map_or(Ok(()), |end| Err(Box::new(problem::trailing_content(source, end, part))))
-            }
-            Ok((Event::DocumentEnd, span)) => {
-                let place = builder.place(span);
-                builder.read.span.end = place.end;
-                unmarked_end = (place.start == place.end).then_some(builder.last_end);
-                documents.push(std::mem::take(&mut builder.read));
-                Ok(())
-            }
-            Ok((event, span)) => builder.take(event, span),
-            Err(error) => Err(Box::new(builder.syntax_problem(&error, part))),
-        };
-        if let Err(problem) = outcome {
-            builder.read.problems.push(*problem);
-            builder.read.span.end = part.end;
-            documents.push(builder.read);
-            break;
-        }
+    let written = &source.text()[part.start..part.end];
+    let mut indented = Indented::new(written);
+    let mut attempt =
+        Attempt::of(Part { source, span: part, limits, indented: &indented }, written, |text| text);
+    let mut budget = REREAD_BYTES;
+    while let Some(end) = attempt.unindented_after {
+        let affordable = budget.checked_sub(written.len());
+        let Some(left) = affordable.filter(|_| indented.indent_next_quoted(end - part.start)) else { break };
+        budget = left;
+        let part = Part { source, span: part, limits, indented: &indented };
+        attempt = Attempt::of(part, &indented.text(), |text| text.into_owned().into());
     }
-    documents
+    attempt.documents
+}
+
+/// What is read, and how to get from the parser's places to those in the source.
+#[derive(Clone, Copy)]
+struct Part<'t, 'l> {
+    source: &'t Source,
+    span: Span,
+    limits: &'l Limits,
+    indented: &'l Indented<'t>,
+}
+
+impl Part<'_, '_> {
+    fn at(&self, marker: &granit_parser::Marker) -> usize {
+        self.span.start + self.indented.written_offset(marker.byte_offset().unwrap_or_default())
+    }
+}
+
+/// One run of the parser over a part.
+struct Attempt<'t> {
+    documents: Vec<Read<'t>>,
+    /// Where the last node ended if the parser stopped in a quoted text because its lines are not indented.
+    unindented_after: Option<usize>,
+}
+
+impl<'t> Attempt<'t> {
+    /// Parses `text`, whose pieces `keep` brings into the life of the source.
+    fn of<'s>(part: Part<'t, '_>, text: &'s str, keep: fn(Cow<'s, str>) -> Cow<'t, str>) -> Self {
+        let mut attempt = Self { documents: Vec::new(), unindented_after: None };
+        let mut builder = Builder::new(part);
+        // Where the document before the current one ended without a `...`.
+        let mut unmarked_end = None;
+        for event in Parser::new_from_str_with_options(text, parser_options(text, part.limits)) {
+            let outcome = match event {
+                Ok((Event::StreamStart | Event::StreamEnd, _)) => Ok(()),
+                Ok((Event::DocumentStart(..), span)) => {
+                    builder = Builder::new(part);
+                    builder.read.span = builder.place(span);
+                    let trailing =
+                        |end| Err(Box::new(problem::trailing_content(part.source, end, part.span)));
+                    unmarked_end.map_or(Ok(()), trailing)
+                }
+                Ok((Event::DocumentEnd, span)) => {
+                    let place = builder.place(span);
+                    builder.read.span.end = place.end;
+                    unmarked_end = (place.start == place.end).then_some(builder.last_end);
+                    attempt.documents.push(std::mem::take(&mut builder.read));
+                    Ok(())
+                }
+                Ok((event, span)) => builder.take(event, span, keep),
+                Err(error) => {
+                    let unindented = *error.kind() == ErrorKind::InvalidQuotedScalarIndent;
+                    attempt.unindented_after = unindented.then_some(builder.last_end);
+                    Err(Box::new(builder.syntax_problem(&error)))
+                }
+            };
+            if let Err(problem) = outcome {
+                builder.read.problems.push(*problem);
+                builder.read.span.end = part.span.end;
+                attempt.documents.push(builder.read);
+                break;
+            }
+        }
+        attempt
+    }
 }
 
 fn parser_options(text: &str, limits: &Limits) -> Options {
@@ -164,10 +214,7 @@ fn parser_options(text: &str, limits: &Limits) -> Options {
 
 struct Builder<'t, 'l> {
     read: Read<'t>,
-    source: &'t Source,
-    /// Where the parser's text begins in the source.
-    base: usize,
-    limits: &'l Limits,
+    part: Part<'t, 'l>,
     /// The collections that are not closed yet, outermost first.
     open: Vec<NodeId>,
     /// The anchored nodes by the parser's number for the anchor.
@@ -177,37 +224,42 @@ struct Builder<'t, 'l> {
 }
 
 impl<'t, 'l> Builder<'t, 'l> {
-    fn new(source: &'t Source, base: usize, limits: &'l Limits) -> Self {
+    fn new(part: Part<'t, 'l>) -> Self {
         Self {
             read: Read::default(),
-            source,
-            base,
-            limits,
+            part,
             open: Vec::new(),
             anchors: HashMap::new(),
-            last_end: base,
+            last_end: part.span.start,
         }
     }
 
-    fn syntax_problem(&self, error: &ScanError, part: Span) -> Diagnostic {
+    fn syntax_problem(&self, error: &ScanError) -> Diagnostic {
+        let Part { source, span, limits, .. } = self.part;
+        let at = self.part.at(error.marker()).min(span.end);
         if *error.kind() == ErrorKind::RecursionLimitExceeded {
-            return problem::too_deep(self.source, problem::place(self.source, part, error), self.limits);
+            return problem::too_deep(source, problem::character_at(source, at), limits);
         }
-        problem::syntax(self.source, part, error, self.last_end)
+        problem::syntax(source, span, at, error, self.last_end)
     }
 
     fn place(&self, span: granit_parser::Span) -> Span {
-        let at = |marker: granit_parser::Marker| self.base + marker.byte_offset().unwrap_or_default();
-        Span::new(at(span.start), at(span.end).max(at(span.start)))
+        let start = self.part.at(&span.start);
+        Span::new(start, self.part.at(&span.end).max(start))
     }
 
-    fn take(&mut self, event: Event<'t>, span: granit_parser::Span) -> Result<(), Box<Diagnostic>> {
+    fn take<'s>(
+        &mut self,
+        event: Event<'s>,
+        span: granit_parser::Span,
+        keep: fn(Cow<'s, str>) -> Cow<'t, str>,
+    ) -> Result<(), Box<Diagnostic>> {
         let place = self.place(span);
         match event {
             Event::Scalar(text, style, anchor, tag) => {
                 let plain = style == ScalarStyle::Plain;
                 // The parser writes `~` for a value that is not there; the rules speak of the empty text.
-                let text = if plain && place.start == place.end { "".into() } else { text };
+                let text = if plain && place.start == place.end { "".into() } else { keep(text) };
                 let text =
                     if self.ends_without_break(place, style, &text) { without_break(text) } else { text };
                 let tag = tag.map_or(Tag::Absent, |tag| Tag::of(tag.handle(), tag.suffix()));
@@ -226,7 +278,7 @@ impl<'t, 'l> Builder<'t, 'l> {
                 self.push(place, Kind::Alias(target), 0).map(drop)
             }
             Event::UnresolvedAlias(name) => {
-                self.read.problems.push(problem::unknown_anchor(self.source, place, &name));
+                self.read.problems.push(problem::unknown_anchor(self.part.source, place, &name));
                 self.push_scalar(place, Written { text: "".into(), plain: true, tag: Tag::Absent }, 0)
             }
             _ => Ok(()),
@@ -238,7 +290,7 @@ impl<'t, 'l> Builder<'t, 'l> {
     /// The parser takes the end of the text for a line break, go-yaml does not: in a text that was trimmed, the last
     /// value has no line break at its end, whatever its header says.
     fn ends_without_break(&self, place: Span, style: ScalarStyle, value: &str) -> bool {
-        let text = self.source.text();
+        let text = self.part.source.text();
         if !is_block(style) || place.end != text.len() || text.ends_with(['\n', '\r']) {
             return false;
         }
@@ -256,13 +308,13 @@ impl<'t, 'l> Builder<'t, 'l> {
         if !is_block(style) {
             return place;
         }
-        let text = &self.source.text()[place.start..place.end];
+        let text = &self.part.source.text()[place.start..place.end];
         Span::new(place.start, place.start + text.trim_end_matches(['\n', '\r', ' ']).len())
     }
 
     fn open(&mut self, place: Span, kind: Kind, anchor: usize) -> Result<(), Box<Diagnostic>> {
-        if self.open.len() >= self.limits.depth {
-            return Err(Box::new(problem::too_deep(self.source, place, self.limits)));
+        if self.open.len() >= self.part.limits.depth {
+            return Err(Box::new(problem::too_deep(self.part.source, place, self.part.limits)));
         }
         let id = self.push(place, kind, anchor)?;
         self.open.push(id);
@@ -293,8 +345,8 @@ impl<'t, 'l> Builder<'t, 'l> {
     }
 
     fn push(&mut self, place: Span, kind: Kind, anchor: usize) -> Result<NodeId, Box<Diagnostic>> {
-        if self.read.tree.len() >= self.limits.nodes {
-            return Err(Box::new(problem::too_many_nodes(self.source, place, self.limits)));
+        if self.read.tree.len() >= self.part.limits.nodes {
+            return Err(Box::new(problem::too_many_nodes(self.part.source, place, self.part.limits)));
         }
         let id = to_u32(self.read.tree.len());
         self.read.tree.nodes.push(Node { start: to_u32(place.start), end: to_u32(place.end), size: 1, kind });

@@ -60,6 +60,17 @@ fn a_block_scalar_that_the_text_ends_in_has_no_line_break() {
 }
 
 #[test]
+fn lines_of_a_quoted_text_need_no_indentation() {
+    let text = "a:\n  b: \"one\n  two\n\nthree\"\n  c: 'x\n  y'\nd: 1\n";
+    let document = read_text(text).single().unwrap();
+    assert_eq!(*document.value(), json!({"a": {"b": "one two\nthree", "c": "x y"}, "d": 1}));
+    let slice = |path: &[Step<'_>]| document.value_span(path).map(|span| &text[span.start..span.end]);
+    assert_eq!(slice(&[Step::Key("a"), Step::Key("b")]), Some("\"one\n  two\n\nthree\""));
+    assert_eq!(slice(&[Step::Key("a"), Step::Key("c")]), Some("'x\n  y'"));
+    assert_eq!(slice(&[Step::Key("d")]), Some("1"));
+}
+
+#[test]
 fn json_escapes_and_large_numbers_are_read() {
     assert_eq!(
         value(
@@ -135,9 +146,8 @@ fn a_broken_document_does_not_hide_the_others() {
     yaml-syntax: test.yaml:3:4 (unclosed bracket '['): this is not valid YAML
       Reading stopped at 3:4: unclosed bracket '['. This is document 2 of 4.
       Close the bracket.
-    yaml-syntax: test.yaml:8:1 (invalid indentation in multiline quoted scalar): this is not valid YAML
-      test.yaml:7:4 (the quote is opened here)
-      Reading stopped at 8:1: invalid indentation in multiline quoted scalar. This is document 4 of 4.
+    yaml-syntax: test.yaml:7:4 (unclosed quote): this is not valid YAML
+      Reading stopped at 7:4: unclosed quote. This is document 4 of 4.
       Close the quote, or indent the lines that belong to the text.
     ");
 }

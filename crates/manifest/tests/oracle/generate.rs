@@ -127,10 +127,17 @@ fn quoted_text() -> impl Strategy<Value = String> {
     vec(piece, 0..4).prop_map(|pieces| pieces.concat())
 }
 
+/// A text that goes on over lines, indented or not.
+fn lines_of_text() -> impl Strategy<Value = String> {
+    vec((matching("[a-z]{0,3} ?[a-z'\"#:-]{0,3}"), select(&["\n", "\n  ", "\n\n", "\n      "][..])), 1..5)
+        .prop_map(|lines| lines.iter().map(|(line, end)| format!("{line}{end}")).collect::<Vec<_>>().concat())
+}
+
 fn node() -> impl Strategy<Value = Node> {
     let leaf = prop_oneof![
         6 => plain_scalar().prop_map(Node::Scalar),
         3 => (select(&['"', '\''][..]), quoted_text()).prop_map(|(quote, text)| Node::Quoted(quote, text)),
+        1 => (select(&['"', '\''][..]), lines_of_text()).prop_map(|(quote, text)| Node::Quoted(quote, text)),
         2 => (select(&["|", ">", "|-", ">-", "|+", ">+", "|2", ">2-"][..]), vec(line(), 0..5)).prop_map(|(header, lines)| Node::Block(header, lines)),
         1 => anchor().prop_map(Node::Alias),
     ];
