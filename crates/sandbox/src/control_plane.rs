@@ -1,5 +1,6 @@
 //! The control plane as processes: the client's side, the supervisor's side, and the files between them.
 
+mod change_lock;
 mod credentials;
 mod error;
 mod event;

@@ -180,6 +180,10 @@ fn a_killed_supervisor_is_cleaned_up_and_its_neighbour_stays() {
     assert_eq!(user.status("two"), two);
     drop(lease);
     eventually("the sandbox that nobody needs ends", || (!user.sandbox("two").exists()).then_some(()));
+    eventually("nothing is left of both", || {
+        let left = fs::read_dir(user.sandbox("two").parent().unwrap()).unwrap().count();
+        (left == 0).then_some(())
+    });
     eventually("its processes end", || pids(&two).iter().all(|pid| !is_running(*pid)).then_some(()));
 }
 

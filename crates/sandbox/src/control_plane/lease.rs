@@ -2,12 +2,10 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::error::Error;
-use super::layout::{Layout, Name, open_private};
+use super::layout::{Layout, Name, is_at, open_private};
 use super::lifecycle::inspect;
 use super::state::Standing;
 use crate::Environment;
@@ -46,11 +44,6 @@ impl Lease {
         file.lock_shared().map_err(Error::files("lock", &path))?;
         Ok(Self { file })
     }
-}
-
-fn is_at(file: &File, path: &Path) -> bool {
-    let same = || Some(file.metadata().ok()?.ino() == fs::metadata(path).ok()?.ino());
-    same().unwrap_or(false)
 }
 
 /// Returns once nobody has held a lease for `linger`, with the lock that keeps new holders out.

@@ -3,14 +3,15 @@
 mod cleaning;
 mod starting;
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::change_lock::ChangeLock;
 use super::error::Error;
 use super::event::Event;
-use super::layout::{self, Layout, Name, make_private_folder, open_private};
+use super::layout::{self, Layout, Name, make_private_folder};
 use super::lease::Lease;
 use super::process::with_variable;
 use super::programs::{self, MODULE, Origin};
@@ -72,7 +73,7 @@ pub fn up(
     on_event: &mut dyn FnMut(Event),
 ) -> Result<Up, Error> {
     let layout = Layout::new(environment, &request.name);
-    let _lock = lock(environment, &layout, &request.name, on_event)?;
+    let _lock = ChangeLock::wait(&layout, &request.name, on_event)?;
     let found = inspect(environment, &request.name)?;
     match found.as_ref().map(|status| status.state) {
         Some(Standing::Ready) => match (Lease::hold(environment, &request.name), found) {
@@ -128,8 +129,9 @@ pub fn down(environment: &Environment, name: &Name, on_event: &mut dyn FnMut(Eve
     }
     // Before the lock, which belongs to whoever waits for a start: this ends the wait.
     cleaning::ask_to_end(&layout)?;
-    let _lock = lock(environment, &layout, name, on_event)?;
+    let lock = ChangeLock::wait(&layout, name, on_event)?;
     cleaning::clean(&layout, name)?;
+    lock.remove();
     Ok(Down::Stopped)
 }
 
@@ -168,22 +170,4 @@ pub fn purge(environment: &Environment) -> Result<u64, Error> {
         return Err(Error::CacheInUse { names });
     }
     gobuild::remove(&environment.cache, MODULE.name).map_err(Error::Build)
-}
-
-/// Waits until no other client changes the sandbox; the lock lasts as long as the file is open.
-fn lock(
-    environment: &Environment,
-    layout: &Layout,
-    name: &Name,
-    on_event: &mut dyn FnMut(Event),
-) -> Result<File, Error> {
-    let folder = layout::all(environment);
-    make_private_folder(&folder).map_err(Error::files("write to", &folder))?;
-    let path = layout.lock();
-    let file = open_private(&path).map_err(Error::files("open", &path))?;
-    if file.try_lock().is_err() {
-        on_event(Event::Waiting { name: name.clone() });
-        file.lock().map_err(Error::files("lock", &path))?;
-    }
-    Ok(file)
 }

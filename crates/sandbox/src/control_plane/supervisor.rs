@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use super::change_lock::ChangeLock;
 use super::credentials::Credentials;
 use super::error::Error;
 use super::flags::{ETCD_SOCKET, arguments};
@@ -186,16 +187,25 @@ impl Supervisor {
         }
         self.children.end().await?;
         match end {
-            End::Wanted { .. } => match fs::remove_dir_all(self.layout.root()) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-                _ => Ok(()),
-            },
+            End::Wanted { .. } => self.remove_folder(),
             End::Failed(failure) => {
                 self.state.phase = Phase::Failed { failure };
                 self.state.processes.clear();
                 self.state.write(&self.layout)
             }
         }
+    }
+
+    fn remove_folder(&self) -> io::Result<()> {
+        match fs::remove_dir_all(self.layout.root()) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        // A client that has asked for the end removes it; at an end that nobody asked for there may be none.
+        if let Some(lock) = ChangeLock::try_take(&self.layout)? {
+            lock.remove();
+        }
+        Ok(())
     }
 
     fn launch(&mut self, program: Program, port: u16) -> Result<(), Failure> {
