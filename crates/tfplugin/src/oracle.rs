@@ -43,7 +43,9 @@ fn has_unknown_in_set(value: &Value) -> bool {
     match value {
         Value::Set(elements) => !elements.iter().all(Value::is_wholly_known),
         Value::Dynamic(dynamic) => has_unknown_in_set(&dynamic.value),
-        _ => value.children().any(|(_, value)| has_unknown_in_set(value)),
+        Value::List(elements) => elements.iter().any(has_unknown_in_set),
+        Value::Object(object) => object.iter().any(|(_, value)| has_unknown_in_set(value)),
+        _ => false,
     }
 }
 

@@ -11,6 +11,7 @@ use std::fmt;
 use crate::path::Path;
 use crate::proposal::without_write_only;
 use crate::schema::Schema;
+use crate::types::Type;
 use crate::value::{Object, Value};
 
 pub use compatible::check_second_plan;
@@ -42,7 +43,7 @@ pub fn check_apply(schema: &Schema, planned: Option<&Object>, state: Option<&Obj
         (Some(_), None) => vec![Violation::new(&Path::root(), "a created or updated resource has a state")],
         (Some(planned), Some(state)) => {
             let mut violations = check_read(schema, state);
-            compatible::check_object(planned, state, &mut Path::root(), &mut violations);
+            compatible::check_object(schema, planned, state, &mut violations);
             violations
         }
     }
@@ -51,7 +52,7 @@ pub fn check_apply(schema: &Schema, planned: Option<&Object>, state: Option<&Obj
 /// Checks a state that was read, imported, upgraded or moved.
 pub fn check_read(schema: &Schema, state: &Object) -> Vec<Violation> {
     let mut violations = check_type(schema, state);
-    unknowns(&Value::Object(state.clone()), &mut Path::root(), &mut violations);
+    unknowns(&Value::Object(state.clone()), &schema.ty(), &mut Path::root(), &mut violations);
     if violations.is_empty() && without_write_only(schema, state.clone()) != *state {
         violations.push(Violation::new(&Path::root(), "write-only attributes are null in a state"));
     }
@@ -70,17 +71,18 @@ fn check_type(schema: &Schema, object: &Object) -> Vec<Violation> {
     error.map(violation).into_iter().collect()
 }
 
-fn unknowns(value: &Value, path: &mut Path, violations: &mut Vec<Violation>) {
-    match value {
-        Value::Unknown(_) => violations.push(Violation::new(path, "nothing is unknown in a state")),
-        Value::List(_) | Value::Object(_) => {
-            for (step, value) in value.children() {
-                path.within(step, |path| unknowns(value, path, violations));
+fn unknowns(value: &Value, ty: &Type, path: &mut Path, violations: &mut Vec<Violation>) {
+    match (value, ty) {
+        (Value::Unknown(_), _) => violations.push(Violation::new(path, "nothing is unknown in a state")),
+        (Value::Set(elements), Type::Set(element)) => {
+            elements.iter().for_each(|value| unknowns(value, element, path, violations));
+        }
+        (Value::Dynamic(dynamic), _) => unknowns(&dynamic.value, &dynamic.ty, path, violations),
+        _ => {
+            for (step, value, ty) in value.children(ty) {
+                path.within(step, |path| unknowns(value, ty, path, violations));
             }
         }
-        Value::Set(elements) => elements.iter().for_each(|element| unknowns(element, path, violations)),
-        Value::Dynamic(dynamic) => unknowns(&dynamic.value, path, violations),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 

@@ -9,17 +9,18 @@ mod generate;
 mod lifecycle;
 mod registry;
 mod state;
+mod stop;
 mod wire;
 
 use std::sync::{Arc, LazyLock};
 
-use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status, async_trait};
 
 use crate::r#gen::tfplugin6 as proto;
 use crate::provider::Provider;
 use answer::answer;
 use registry::Registry;
+use stop::Stop;
 
 /// Terraform sends and takes messages of up to this size, far above gRPC's own limit.
 const MAX_MESSAGE: usize = 256 << 20;
@@ -30,13 +31,13 @@ pub(crate) type Factory = Box<dyn FnOnce() -> Arc<dyn Provider> + Send>;
 /// The service `tfplugin6.Provider`.
 pub(crate) struct Server {
     registry: LazyLock<Registry, Box<dyn FnOnce() -> Registry + Send>>,
-    stop: CancellationToken,
+    stop: Stop,
 }
 
 impl Server {
     pub(crate) fn new(factory: Factory) -> Self {
         let build: Box<dyn FnOnce() -> Registry + Send> = Box::new(move || Registry::new(factory()));
-        Self { registry: LazyLock::new(build), stop: CancellationToken::new() }
+        Self { registry: LazyLock::new(build), stop: Stop::default() }
     }
 
     /// The service, with Terraform's limits.
@@ -107,7 +108,7 @@ impl proto::provider_server::Provider for Server {
         request: Request<proto::configure_provider::Request>,
     ) -> Answer<proto::configure_provider::Response> {
         answer("ConfigureProvider", async {
-            config::configure(&self.registry, &self.stop, request.into_inner()).await
+            config::configure(&self.registry, self.stop.token(), request.into_inner()).await
         })
         .await
     }
@@ -135,7 +136,7 @@ impl proto::provider_server::Provider for Server {
         request: Request<proto::read_resource::Request>,
     ) -> Answer<proto::read_resource::Response> {
         answer("ReadResource", async {
-            lifecycle::read(&self.registry, &self.stop, request.into_inner()).await
+            lifecycle::read(&self.registry, self.stop.token(), request.into_inner()).await
         })
         .await
     }
@@ -145,7 +146,7 @@ impl proto::provider_server::Provider for Server {
         request: Request<proto::plan_resource_change::Request>,
     ) -> Answer<proto::plan_resource_change::Response> {
         answer("PlanResourceChange", async {
-            lifecycle::plan(&self.registry, &self.stop, request.into_inner()).await
+            lifecycle::plan(&self.registry, self.stop.token(), request.into_inner()).await
         })
         .await
     }
@@ -158,7 +159,7 @@ impl proto::provider_server::Provider for Server {
         // After a panic the old state is the best guess; an answer without one could lose a resource.
         let (prior, private) = (request.prior_state.clone(), request.planned_private.clone());
         let answer = answer("ApplyResourceChange", async {
-            lifecycle::apply(&self.registry, &self.stop, request).await
+            lifecycle::apply(&self.registry, self.stop.token(), request).await
         })
         .await;
         answer.map(|response| {
@@ -177,7 +178,7 @@ impl proto::provider_server::Provider for Server {
         request: Request<proto::import_resource_state::Request>,
     ) -> Answer<proto::import_resource_state::Response> {
         answer("ImportResourceState", async {
-            state::import(&self.registry, &self.stop, request.into_inner()).await
+            state::import(&self.registry, self.stop.token(), request.into_inner()).await
         })
         .await
     }
@@ -187,7 +188,7 @@ impl proto::provider_server::Provider for Server {
         request: Request<proto::move_resource_state::Request>,
     ) -> Answer<proto::move_resource_state::Response> {
         answer("MoveResourceState", async {
-            state::take_over(&self.registry, &self.stop, request.into_inner()).await
+            state::take_over(&self.registry, self.stop.token(), request.into_inner()).await
         })
         .await
     }
@@ -204,7 +205,7 @@ impl proto::provider_server::Provider for Server {
         request: Request<proto::read_data_source::Request>,
     ) -> Answer<proto::read_data_source::Response> {
         answer("ReadDataSource", async {
-            lifecycle::read_data(&self.registry, &self.stop, request.into_inner()).await
+            lifecycle::read_data(&self.registry, self.stop.token(), request.into_inner()).await
         })
         .await
     }
@@ -220,7 +221,7 @@ impl proto::provider_server::Provider for Server {
         &self,
         _: Request<proto::stop_provider::Request>,
     ) -> Answer<proto::stop_provider::Response> {
-        self.stop.cancel();
+        self.stop.stop();
         Ok(Response::new(proto::stop_provider::Response::default()))
     }
 }

@@ -176,12 +176,25 @@ impl Value {
         path.steps().iter().try_fold(self, |value, step| value.step(step))
     }
 
-    /// The elements of a list or the values of an object, each with the step that leads to it.
-    pub(crate) fn children(&self) -> impl Iterator<Item = (Step, &Self)> {
-        let elements = if let Self::List(elements) = self { &elements[..] } else { &[] };
-        let entries = self.as_object().into_iter().flat_map(Object::iter);
-        let elements = elements.iter().enumerate().map(|(index, value)| (Step::Index(index), value));
-        elements.chain(entries.map(|(name, value)| (Step::Attribute(name.to_owned()), value)))
+    /// The elements of a list, tuple, map or object of type `ty`, each with the step that leads to it and its type.
+    pub(crate) fn children<'v>(&'v self, ty: &'v Type) -> Vec<(Step, &'v Self, &'v Type)> {
+        let index = |(index, (value, ty))| (Step::Index(index), value, ty);
+        match (self, ty) {
+            (Self::List(values), Type::List(element)) => {
+                values.iter().zip(std::iter::repeat(&**element)).enumerate().map(index).collect()
+            }
+            (Self::List(values), Type::Tuple(types)) => {
+                values.iter().zip(types).enumerate().map(index).collect()
+            }
+            (Self::Object(entries), Type::Map(element)) => {
+                entries.iter().map(|(key, value)| (Step::Key(key.to_owned()), value, &**element)).collect()
+            }
+            (Self::Object(object), Type::Object(types)) => {
+                let typed = object.iter().filter_map(|(name, value)| Some((name, value, types.get(name)?)));
+                typed.map(|(name, value, ty)| (Step::Attribute(name.to_owned()), value, ty)).collect()
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// The value one step on.

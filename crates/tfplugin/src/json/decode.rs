@@ -56,7 +56,7 @@ impl Reader {
     }
 
     fn inside(&mut self, step: Step, raw: &RawValue, ty: &Type) -> Result<Value, JsonError> {
-        // A path is as long as the value is deep, dynamic values in dynamic values included (they add a step below).
+        // A path is as long as the value is deep; types from a schema are shallow, but a dynamic value brings its own.
         if self.path.steps().len() >= MAX_DEPTH {
             return Err(self.error(format!("nested deeper than {MAX_DEPTH} levels")));
         }

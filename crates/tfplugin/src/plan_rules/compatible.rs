@@ -4,10 +4,17 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::{Plan, Violation};
 use crate::path::Path;
+use crate::schema::Schema;
+use crate::types::Type;
 use crate::value::{Object, Value};
 
 /// Checks the plan made during the apply against the one that was approved.
-pub fn check_second_plan(prior: Option<&Object>, first: Plan<'_>, second: Plan<'_>) -> Vec<Violation> {
+pub fn check_second_plan(
+    schema: &Schema,
+    prior: Option<&Object>,
+    first: Plan<'_>,
+    second: Plan<'_>,
+) -> Vec<Violation> {
     let (before, now) = (Action::of(prior, first), Action::of(prior, second));
     // An update may turn out to change nothing.
     if before != now && (before, now) != (Action::Update, Action::Nothing) {
@@ -16,7 +23,7 @@ pub fn check_second_plan(prior: Option<&Object>, first: Plan<'_>, second: Plan<'
     }
     let mut violations = Vec::new();
     if let (Some(first), Some(second)) = (first.planned, second.planned) {
-        check_object(first, second, &mut Path::root(), &mut violations);
+        check_object(schema, first, second, &mut violations);
     }
     violations
 }
@@ -59,54 +66,52 @@ impl Action {
 
 /// Checks that `actual` is something that `planned` may become.
 pub(super) fn check_object(
+    schema: &Schema,
     planned: &Object,
     actual: &Object,
-    path: &mut Path,
     violations: &mut Vec<Violation>,
 ) {
-    check(&Value::Object(planned.clone()), &Value::Object(actual.clone()), path, violations);
+    let (planned, actual) = (Value::Object(planned.clone()), Value::Object(actual.clone()));
+    check(&planned, &actual, &schema.ty(), &mut Path::root(), violations);
 }
 
-fn check(planned: &Value, actual: &Value, path: &mut Path, violations: &mut Vec<Violation>) {
+fn check(planned: &Value, actual: &Value, ty: &Type, path: &mut Path, violations: &mut Vec<Violation>) {
+    let mut violate = |rule: &str| violations.push(Violation::new(path, rule));
     match (planned, actual) {
         (Value::Unknown(refinement), actual) => {
             if !refinement.allows(actual) {
-                violations
-                    .push(Violation::new(path, "an unknown value becomes one that its refinement allows"));
+                violate("an unknown value becomes one that its refinement allows");
             }
         }
-        (_, Value::Unknown(_)) => violations.push(Violation::new(path, "a known planned value stays known")),
-        (Value::List(before), Value::List(after)) if before.len() != after.len() => {
-            violations.push(Violation::new(path, "no element appears or vanishes"));
-        }
-        (Value::Object(before), Value::Object(after))
-            if !before.iter().map(|(name, _)| name).eq(after.iter().map(|(name, _)| name)) =>
-        {
-            violations.push(Violation::new(path, "no element appears or vanishes"));
-        }
+        (_, Value::Unknown(_)) => violate("a known planned value stays known"),
         (Value::List(_), Value::List(_)) | (Value::Object(_), Value::Object(_)) => {
-            for ((step, before), (_, after)) in planned.children().zip(actual.children()) {
-                path.within(step, |path| check(before, after, path, violations));
+            let (before, after) = (planned.children(ty), actual.children(ty));
+            if !before.iter().map(|(step, ..)| step).eq(after.iter().map(|(step, ..)| step)) {
+                return violate("no element appears or vanishes");
+            }
+            for ((step, before, ty), (_, after, _)) in before.into_iter().zip(after) {
+                path.within(step, |path| check(before, after, ty, path, violations));
             }
         }
         (Value::Set(before), Value::Set(after)) => {
+            let Type::Set(element) = ty else { return };
             // Unknown elements may turn out to be equal, so the set can only shrink.
             let fits = |before: &Value, after: &Value| {
                 let mut violations = Vec::new();
-                check(before, after, &mut Path::root(), &mut violations);
+                check(before, after, element, &mut Path::root(), &mut violations);
                 violations.is_empty()
             };
             let all_expected = after.iter().all(|after| before.iter().any(|before| fits(before, after)));
             let all_kept = before.iter().all(|before| after.iter().any(|after| fits(before, after)));
             if !all_expected || !all_kept || after.len() > before.len() {
-                violations.push(Violation::new(path, "no element of a set appears or vanishes"));
+                violate("no element of a set appears or vanishes");
             }
         }
         (Value::Dynamic(before), Value::Dynamic(after)) if before.ty == after.ty => {
-            check(&before.value, &after.value, path, violations);
+            check(&before.value, &after.value, &before.ty, path, violations);
         }
         (before, after) if same(before, after) => {}
-        _ => violations.push(Violation::new(path, "a known planned value does not change")),
+        _ => violate("a known planned value does not change"),
     }
 }
 
@@ -115,9 +120,9 @@ pub(super) fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Unknown(_), Value::Unknown(_)) => true,
         (Value::String(a), Value::String(b)) => a == b || a.nfc().eq(b.nfc()),
-        (Value::List(_), Value::List(_)) | (Value::Object(_), Value::Object(_)) => {
-            a.children().count() == b.children().count()
-                && a.children().zip(b.children()).all(|((at, a), (bt, b))| at == bt && same(a, b))
+        (Value::List(a), Value::List(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().zip(b.iter()).all(|((at, a), (bt, b))| at == bt && same(a, b))
         }
         (Value::Set(a), Value::Set(b)) => {
             a.len() == b.len()

@@ -181,6 +181,7 @@ fn the_second_plan_keeps_what_the_first_one_knew() {
         let paths = |text: &str| text.split_whitespace().map(Path::of).collect::<Vec<_>>();
         let (one_replaces, two_replaces) = (paths(first.1), paths(second.1));
         let violations = check_second_plan(
+            &schema(),
             prior.as_ref(),
             Plan { planned: Some(&one), requires_replace: &one_replaces },
             Plan { planned: Some(&two), requires_replace: &two_replaces },
@@ -261,6 +262,17 @@ fn an_apply_does_what_was_planned() {
         "args[1]: a known planned value does not change",
     );
     check(Some(&one("args", Value::unknown())), Some(&args(&["a", "b"])), "");
+    let map = |node: Value| one("map", Object::from([("a.b", port(1, node))]).into());
+    check(
+        Some(&map(1.into())),
+        Some(&map(2.into())),
+        "map[\"a.b\"].node: a known planned value does not change",
+    );
+    check(
+        Some(&map(1.into())),
+        Some(&one("map", Object::new().into())),
+        "map: no element appears or vanishes",
+    );
     let tags = |values: Vec<Value>| one("tags", Value::set(values));
     check(
         Some(&tags(vec![Value::unknown(), Value::unknown(), "a".into()])),

@@ -222,7 +222,7 @@ pub struct ApplyResponse {
     pub state: Option<Object>,
     /// What the resource keeps for itself.
     pub private: Private,
-    /// The identity.
+    /// The identity; without one the planned one stays.
     pub identity: Option<Identity>,
     /// What there is to tell.
     pub diagnostics: Diagnostics,
@@ -260,7 +260,7 @@ pub struct ReadResponse {
     pub state: Option<Object>,
     /// What the resource keeps for itself.
     pub private: Private,
-    /// The identity.
+    /// The identity; without one the present one stays.
     pub identity: Option<Identity>,
     /// What there is to tell.
     pub diagnostics: Diagnostics,

@@ -51,12 +51,11 @@ pub(super) fn validate_data(
 
 pub(super) async fn configure(
     registry: &Registry,
-    stop: &CancellationToken,
+    stop: CancellationToken,
     request: proto::configure_provider::Request,
 ) -> Result<proto::configure_provider::Response, Diagnostics> {
     let config = wire::decode(request.config.as_ref(), &registry.config.ty)?.unwrap_or_default();
-    let request =
-        ConfigureRequest { config, terraform_version: request.terraform_version, stop: stop.child_token() };
+    let request = ConfigureRequest { config, terraform_version: request.terraform_version, stop };
     let diagnostics = registry.provider.configure(request).await;
     Ok(proto::configure_provider::Response { diagnostics: diagnostics.into_proto() })
 }

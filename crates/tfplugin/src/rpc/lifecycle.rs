@@ -16,7 +16,7 @@ use crate::value::Object;
 
 pub(super) async fn plan(
     registry: &Registry,
-    stop: &CancellationToken,
+    stop: CancellationToken,
     request: proto::plan_resource_change::Request,
 ) -> Result<proto::plan_resource_change::Response, Diagnostics> {
     let entry = registry.resource(&request.type_name)?;
@@ -41,7 +41,7 @@ pub(super) async fn plan(
             requires_replace,
             private: wire::decode_private(&request.prior_private)?,
             identity: prior_identity.clone(),
-            stop: stop.child_token(),
+            stop,
         })
         .await;
 
@@ -69,7 +69,7 @@ pub(super) async fn plan(
 
 pub(super) async fn apply(
     registry: &Registry,
-    stop: &CancellationToken,
+    stop: CancellationToken,
     request: proto::apply_resource_change::Request,
 ) -> Result<proto::apply_resource_change::Response, Diagnostics> {
     let entry = registry.resource(&request.type_name)?;
@@ -84,7 +84,7 @@ pub(super) async fn apply(
             config: wire::decode(request.config.as_ref(), ty)?.filter(|_| planned.is_some()),
             private: wire::decode_private(&request.planned_private)?,
             identity: planned_identity.clone(),
-            stop: stop.child_token(),
+            stop,
         })
         .await;
 
@@ -99,12 +99,17 @@ pub(super) async fn apply(
                 plan_rules::check_apply(&entry.shape.schema, planned.as_ref(), state.as_ref())
             }));
         }
-        diagnostics.add(identity_kept("apply", prior.and(planned_identity), response.identity.as_ref()));
+        diagnostics.add(identity_kept(
+            "apply",
+            prior.and(planned_identity.clone()),
+            response.identity.as_ref(),
+        ));
     }
+    let identity = state.as_ref().and(response.identity.or(planned_identity));
     Ok(proto::apply_resource_change::Response {
         new_state: Some(wire::encode(state, ty)?),
         private: response.private.encode(),
-        new_identity: wire::encode_identity(entry, response.identity)?,
+        new_identity: wire::encode_identity(entry, identity)?,
         diagnostics: diagnostics.into_proto(),
         ..proto::apply_resource_change::Response::default()
     })
@@ -112,7 +117,7 @@ pub(super) async fn apply(
 
 pub(super) async fn read(
     registry: &Registry,
-    stop: &CancellationToken,
+    stop: CancellationToken,
     request: proto::read_resource::Request,
 ) -> Result<proto::read_resource::Response, Diagnostics> {
     let entry = registry.resource(&request.type_name)?;
@@ -126,19 +131,20 @@ pub(super) async fn read(
             state: wire::decode_some(request.current_state.as_ref(), ty)?,
             private,
             identity: identity.clone(),
-            stop: stop.child_token(),
+            stop,
         })
         .await;
 
     let mut diagnostics = response.diagnostics;
     let state = checked_state(entry, "ReadResource", response.state, &mut diagnostics)?;
     if !diagnostics.has_errors() && state.is_some() && !just_imported {
-        diagnostics.add(identity_kept("read", identity, response.identity.as_ref()));
+        diagnostics.add(identity_kept("read", identity.clone(), response.identity.as_ref()));
     }
+    let identity = state.as_ref().and(response.identity.or(identity));
     Ok(proto::read_resource::Response {
         new_state: Some(wire::encode(state, ty)?),
         private: response.private.encode(),
-        new_identity: wire::encode_identity(entry, response.identity)?,
+        new_identity: wire::encode_identity(entry, identity)?,
         diagnostics: diagnostics.into_proto(),
         ..proto::read_resource::Response::default()
     })
@@ -146,13 +152,13 @@ pub(super) async fn read(
 
 pub(super) async fn read_data(
     registry: &Registry,
-    stop: &CancellationToken,
+    stop: CancellationToken,
     request: proto::read_data_source::Request,
 ) -> Result<proto::read_data_source::Response, Diagnostics> {
     let entry = registry.data_source(&request.type_name)?;
     let ty = &entry.shape.ty;
     let config = wire::decode_some(request.config.as_ref(), ty)?;
-    let response = entry.data_source.read(ReadDataRequest { config, stop: stop.child_token() }).await;
+    let response = entry.data_source.read(ReadDataRequest { config, stop }).await;
     let mut diagnostics = response.diagnostics;
     let state = wire::complete(response.state, ty)?;
     if !diagnostics.has_errors() {

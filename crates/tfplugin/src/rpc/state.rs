@@ -64,7 +64,7 @@ pub(super) fn upgrade_identity(
 
 pub(super) async fn import(
     registry: &Registry,
-    stop: &CancellationToken,
+    stop: CancellationToken,
     request: proto::import_resource_state::Request,
 ) -> Result<proto::import_resource_state::Response, Diagnostics> {
     let entry = registry.resource(&request.type_name)?;
@@ -72,7 +72,7 @@ pub(super) async fn import(
         Some(identity) => ImportTarget::Identity(identity),
         None => ImportTarget::Id(request.id),
     };
-    let response = entry.resource.import(ImportRequest { target, stop: stop.child_token() }).await;
+    let response = entry.resource.import(ImportRequest { target, stop }).await;
     let mut diagnostics = response.diagnostics;
     let mut imported_resources = Vec::new();
     match response.imported {
@@ -98,7 +98,7 @@ pub(super) async fn import(
 
 pub(super) async fn take_over(
     registry: &Registry,
-    stop: &CancellationToken,
+    stop: CancellationToken,
     request: proto::move_resource_state::Request,
 ) -> Result<proto::move_resource_state::Response, Diagnostics> {
     let entry = registry.resource(&request.target_type_name)?;
@@ -118,7 +118,7 @@ pub(super) async fn take_over(
         source_version: request.source_schema_version,
         source_state: RawState(request.source_state.unwrap_or_default().json),
         source_private: request.source_private,
-        stop: stop.child_token(),
+        stop,
     };
     let response = entry.resource.take_over(moved).await.ok_or_else(|| Diagnostics::from(refusal))?;
     let mut diagnostics = response.diagnostics;

@@ -6,6 +6,7 @@ use rcgen::{
 use rustls::pki_types::{PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use tokio::net::UnixStream;
+use tokio::sync::Notify;
 use tokio_rustls::TlsConnector;
 use tonic::transport::Channel;
 
@@ -42,6 +43,8 @@ impl Certificate {
 struct Served {
     address: std::path::PathBuf,
     own: Option<rustls::pki_types::CertificateDer<'static>>,
+    /// Tells that a resource is being read.
+    reading: Arc<Notify>,
     task: tokio::task::JoinHandle<Result<(), ServeError>>,
 }
 
@@ -51,10 +54,12 @@ impl Served {
         let Address::Unix(address) = listener.address.clone() else { panic!("a path") };
         let pinned = client.map(|client| tls::pinned(&client.certificate.pem()).unwrap());
         let own = pinned.as_ref().map(|pinned| pinned.certificate.clone());
-        let factory: Factory = Box::new(|| Arc::new(Waiting));
+        let reading = Arc::new(Notify::new());
+        let waiting = Waiting(reading.clone());
+        let factory: Factory = Box::new(|| Arc::new(waiting));
         let task =
             tokio::spawn(serve_on(listener, pinned.map(|pinned| pinned.config), factory, End::WithTerraform));
-        Self { address, own, task }
+        Self { address, own, reading, task }
     }
 
     async fn connect(&self, shown: Option<&Certificate>) -> Result<Channel, tonic::transport::Error> {
@@ -99,11 +104,12 @@ trait Duplex: tokio::io::AsyncRead + tokio::io::AsyncWrite + Send + Unpin {}
 impl<S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Send + Unpin> Duplex for S {}
 
 /// A provider whose one resource is read until it is told to stop.
-struct Waiting;
+#[derive(Clone, Default)]
+struct Waiting(Arc<Notify>);
 
 impl Provider for Waiting {
     fn resources(&self) -> Vec<Arc<dyn Resource>> {
-        vec![Arc::new(Self)]
+        vec![Arc::new(self.clone())]
     }
 }
 
@@ -122,6 +128,7 @@ impl Resource for Waiting {
 
     fn read(&self, request: ReadRequest) -> BoxFuture<'_, ReadResponse> {
         Box::pin(async {
+            self.0.notify_one();
             request.stop.cancelled().await;
             request.unchanged()
         })
@@ -136,7 +143,8 @@ async fn schema(channel: Channel) -> Result<proto::get_provider_schema::Response
 #[expect(clippy::unnecessary_wraps, reason = "every message wants it so")]
 fn state(text: &str) -> Option<proto::DynamicValue> {
     let msgpack =
-        msgpack::encode(Object::from([("text", text)]).into(), &Resource::schema(&Waiting).ty()).unwrap();
+        msgpack::encode(Object::from([("text", text)]).into(), &Resource::schema(&Waiting::default()).ty())
+            .unwrap();
     Some(proto::DynamicValue { msgpack, json: Vec::new() })
 }
 
@@ -203,6 +211,7 @@ async fn stopping_cancels_work_in_progress() {
         };
         client.read_resource(request).await.unwrap().into_inner()
     });
+    served.reading.notified().await;
     let stopped = ProviderClient::new(channel).stop_provider(proto::stop_provider::Request {}).await.unwrap();
     assert_eq!(stopped.into_inner().error, "");
     assert_eq!(reading.await.unwrap().new_state, state("x"));
