@@ -1,7 +1,7 @@
 //! The rules by which Terraform judges what a provider answers; breaking one is shown to users as a bug in the provider,
 //! so tests and debug builds check them first.
 //!
-//! Written from the rules' description and from what the real binary accepts, see `book/`.
+//! Written from a description of the rules and from what the real binary accepts.
 
 mod compatible;
 mod plan;

@@ -198,4 +198,5 @@ fn complain(error: &ServeError) {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests;

@@ -1,4 +1,5 @@
 //! The example provider as a process: what it prints, and what ends it.
+#![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "clippy does not see that all of this is a test")]
 
 use std::io::{BufRead, BufReader};
