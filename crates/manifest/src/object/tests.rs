@@ -1,3 +1,5 @@
+//! Which objects a document holds, and what is said about those that lack something.
+
 use diag::Source;
 use insta::assert_snapshot;
 

@@ -1,3 +1,5 @@
+//! The rules for scalars as tables, so that each can be looked up without Go at hand.
+
 use serde_json::json;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Where texts are divided and which characters are refused.
+
 use super::*;
 
 #[track_caller]

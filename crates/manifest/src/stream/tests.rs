@@ -1,3 +1,5 @@
+//! Whole texts: their values, their spans, and the words for what is wrong with them.
+
 use std::fmt::Write as _;
 
 use insta::assert_snapshot;

@@ -1,3 +1,5 @@
+//! What written YAML looks like.
+
 use insta::assert_snapshot;
 use serde_json::json;
 
