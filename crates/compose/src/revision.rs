@@ -1,7 +1,5 @@
 //! Revisions of Compositions: when a new one is due, what it is called and what is in it.
 
-mod go_yaml;
-
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -104,9 +102,9 @@ pub fn hash(composition: &Object) -> String {
     let mut sha = Sha256::new();
     for part in ["labels", "annotations"] {
         let value = map(composition, part).map_or(Value::Null, |part| Value::Object(part.clone()));
-        sha.update(go_yaml::write(&value));
+        sha.update(manifest::to_yaml(&value));
     }
-    sha.update(go_yaml::write(&Value::Object(spec(composition))));
+    sha.update(manifest::to_yaml(&Value::Object(spec(composition))));
     hex(&sha.finalize())
 }
 
