@@ -1,0 +1,238 @@
+//! Reading credentials, and noticing that what was read is out of date.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use jiff::Timestamp;
+use secrecy::{ExposeSecret as _, SecretString};
+
+use super::source::{Material, Principal, Source};
+use super::token;
+use crate::config_file::{self, ConfigFileError};
+use crate::key::{KeyError, PrivateKey};
+use crate::sign::Signer;
+
+/// What was read, and from which files.
+pub(super) struct Loaded {
+    pub(super) signer: Arc<Signer>,
+    pub(super) region: Option<String>,
+    expires: Option<Timestamp>,
+    files: Vec<Watched>,
+}
+
+impl Loaded {
+    /// Whether every file is as it was when it was read.
+    pub(super) fn is_current(&self) -> bool {
+        self.files.iter().all(|file| Stamp::of(&file.path) == file.stamp)
+    }
+
+    pub(super) fn check_expiry(&self, now: Timestamp) -> Result<(), AuthError> {
+        match self.expires {
+            Some(at) if at <= now => Err(AuthError::Expired { at }),
+            _ => Ok(()),
+        }
+    }
+}
+
+struct Watched {
+    path: PathBuf,
+    stamp: Option<Stamp>,
+}
+
+/// What changes when a file is replaced or written to. The inode is not part of it, because a mounted Secret changes
+/// its directory instead.
+#[derive(PartialEq, Eq)]
+struct Stamp {
+    modified: SystemTime,
+    length: u64,
+}
+
+impl Stamp {
+    fn of(path: &Path) -> Option<Self> {
+        let metadata = std::fs::metadata(path).ok()?;
+        Some(Self { modified: metadata.modified().ok()?, length: metadata.len() })
+    }
+}
+
+/// Reads everything that the source names.
+pub(super) fn load(source: &Source) -> Result<Loaded, AuthError> {
+    let mut reader = Reader { files: Vec::new() };
+    let (signer, expires, region) = match source {
+        Source::Given { principal, region } => {
+            let (signer, expires) = reader.signer(principal)?;
+            (signer, expires, region.clone())
+        }
+        Source::ConfigFile { path, profile, home } => {
+            let text = reader.file(path)?;
+            let values = config_file::profile(text.expose_secret(), profile)
+                .map_err(|source| AuthError::ConfigFile { path: path.clone(), source })?;
+            let place = format!("profile {profile} of {}", path.display());
+            let (signer, expires) = reader.signer(&principal(&values, &place, home.as_deref())?)?;
+            (signer, expires, values.get("region").cloned())
+        }
+    };
+    Ok(Loaded { signer: Arc::new(signer), region, expires, files: reader.files })
+}
+
+fn principal(
+    values: &BTreeMap<String, String>,
+    place: &str,
+    home: Option<&Path>,
+) -> Result<Principal, AuthError> {
+    let required = |what: &'static str| {
+        values.get(what).cloned().ok_or_else(|| AuthError::Missing { what, place: place.to_owned() })
+    };
+    let file = |path: String| match (path.strip_prefix("~/"), home) {
+        (Some(rest), Some(home)) => Material::File(home.join(rest)),
+        _ => Material::File(path.into()),
+    };
+    let key = file(required("key_file")?);
+    let pass_phrase = values
+        .get("pass_phrase")
+        .or_else(|| values.get("passphrase"))
+        .map(|value| Material::Inline(value.clone().into()));
+    if values.contains_key("delegation_token_file") {
+        return Err(AuthError::Kind("delegation token".to_owned()));
+    }
+    Ok(match values.get("security_token_file") {
+        Some(token) => Principal::Token { token: file(token.clone()), key, pass_phrase },
+        None => Principal::User {
+            tenancy: required("tenancy")?,
+            user: required("user")?,
+            fingerprint: required("fingerprint")?,
+            key,
+            pass_phrase,
+        },
+    })
+}
+
+struct Reader {
+    files: Vec<Watched>,
+}
+
+impl Reader {
+    fn signer(&mut self, principal: &Principal) -> Result<(Signer, Option<Timestamp>), AuthError> {
+        match principal {
+            Principal::User { tenancy, user, fingerprint, key, pass_phrase } => {
+                let (key, origin) = self.key(key, pass_phrase.as_ref())?;
+                if !key.fingerprint().eq_ignore_ascii_case(fingerprint) {
+                    return Err(AuthError::Fingerprint {
+                        origin,
+                        said: fingerprint.clone(),
+                        real: key.fingerprint().to_owned(),
+                    });
+                }
+                let key_id = format!("{tenancy}/{user}/{fingerprint}");
+                Ok((Signer::new(header_safe(key_id)?, key), None))
+            }
+            Principal::Token { token, key, pass_phrase } => {
+                let (token, _) = self.material(token)?;
+                let token = token.expose_secret().trim();
+                let expires = token::expiry(token);
+                let (key, _) = self.key(key, pass_phrase.as_ref())?;
+                let key_id = if token.starts_with("ST$") { token.to_owned() } else { format!("ST${token}") };
+                Ok((Signer::new(header_safe(key_id)?, key), expires))
+            }
+        }
+    }
+
+    fn key(
+        &mut self,
+        key: &Material,
+        pass_phrase: Option<&Material>,
+    ) -> Result<(PrivateKey, String), AuthError> {
+        let (pem, origin) = self.material(key)?;
+        let pass_phrase = pass_phrase.map(|material| self.material(material)).transpose()?;
+        // A file ends with a line break, a pass phrase does not.
+        let pass_phrase = pass_phrase
+            .map(|(value, _)| SecretString::from(value.expose_secret().trim_end_matches(['\r', '\n'])));
+        match PrivateKey::from_pem(&pem, pass_phrase.as_ref()) {
+            Ok(key) => Ok((key, origin)),
+            Err(source) => Err(AuthError::Key { origin, source }),
+        }
+    }
+
+    /// The secret and where it came from, for messages.
+    fn material(&mut self, material: &Material) -> Result<(SecretString, String), AuthError> {
+        match material {
+            Material::Inline(secret) => Ok((secret.clone(), "the private key given".to_owned())),
+            Material::File(path) => Ok((self.file(path)?, path.display().to_string())),
+        }
+    }
+
+    /// The stamp is taken before reading: a change in between is then seen as one at the next look.
+    fn file(&mut self, path: &Path) -> Result<SecretString, AuthError> {
+        self.files.push(Watched { path: path.to_owned(), stamp: Stamp::of(path) });
+        std::fs::read_to_string(path)
+            .map(SecretString::from)
+            .map_err(|source| AuthError::Read { path: path.to_owned(), source })
+    }
+}
+
+fn header_safe(key_id: String) -> Result<String, AuthError> {
+    let safe = key_id.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"' && byte != b',');
+    if safe { Ok(key_id) } else { Err(AuthError::KeyId) }
+}
+
+/// Why there are no credentials to use. Values are not shown, only where they should be.
+#[derive(Debug, thiserror::Error)]
+pub enum AuthError {
+    /// A file cannot be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The configuration file is not one.
+    #[error("cannot use {}", path.display())]
+    ConfigFile {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: ConfigFileError,
+    },
+    /// A value is missing.
+    #[error("{place} has no {what}")]
+    Missing {
+        /// Which value.
+        what: &'static str,
+        /// Where it should be.
+        place: String,
+    },
+    /// The key cannot be used.
+    #[error("{origin} cannot be used as a key")]
+    Key {
+        /// Where it came from.
+        origin: String,
+        /// Why.
+        source: KeyError,
+    },
+    /// Key and fingerprint do not belong together; the server would answer 401 to everything.
+    #[error("{origin} is the key {real}, but the fingerprint given is {said}")]
+    Fingerprint {
+        /// Where the key came from.
+        origin: String,
+        /// The fingerprint that was given.
+        said: String,
+        /// The fingerprint of the key.
+        real: String,
+    },
+    /// The token has run out.
+    #[error("the security token expired at {at}; refresh it (`oci session refresh`) and it is read again")]
+    Expired {
+        /// When.
+        at: Timestamp,
+    },
+    /// A kind of principal that is not known here.
+    #[error(
+        "`{0}` is no supported way to authenticate; there is user_principal, security_token and resource_principal"
+    )]
+    Kind(String),
+    /// Something in the key id cannot be put into a header.
+    #[error("tenancy, user, fingerprint or token has characters that cannot be sent")]
+    KeyId,
+}

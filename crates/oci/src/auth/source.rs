@@ -1,0 +1,147 @@
+//! Where credentials come from: a configuration file, the entries of a Secret, or the environment.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+use secrecy::{ExposeSecret as _, SecretString};
+
+use super::{AuthError, Credentials};
+use crate::config_file::DEFAULT_PROFILE;
+
+/// How environment variables are read; a closure in tests.
+pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// The environment of this process.
+pub fn process_environment(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// The path at which operators find a mounted configuration file.
+const SYSTEM_CONFIG: &str = "/etc/oci/config";
+
+pub(super) enum Source {
+    /// A profile of a configuration file, which is itself read again when it changes.
+    ConfigFile { path: PathBuf, profile: String, home: Option<PathBuf> },
+    /// Said outright.
+    Given { principal: Principal, region: Option<String> },
+}
+
+pub(super) enum Principal {
+    /// A user's API key.
+    User { tenancy: String, user: String, fingerprint: String, key: Material, pass_phrase: Option<Material> },
+    /// Somebody with a token, who signs with the key that the token is bound to.
+    Token { token: Material, key: Material, pass_phrase: Option<Material> },
+}
+
+/// A secret, or the file that has it.
+pub(super) enum Material {
+    Inline(SecretString),
+    File(PathBuf),
+}
+
+impl Credentials {
+    /// A profile of a configuration file.
+    pub fn from_config_file(
+        path: impl Into<PathBuf>,
+        profile: Option<&str>,
+        environment: Environment<'_>,
+    ) -> Self {
+        Self::new(Source::ConfigFile {
+            path: path.into(),
+            profile: profile.unwrap_or(DEFAULT_PROFILE).to_owned(),
+            home: environment("HOME").map(PathBuf::from),
+        })
+    }
+
+    /// The entries of a Secret `ocicredentials`, with keys in lower case: `auth_type`, `tenancy`, `user`, `fingerprint`,
+    /// `privatekey`, `passphrase`, `region`; for a security token also `security_token`.
+    ///
+    /// Paths are not among them: whoever may write a Secret in a namespace must not be able to make the operator read
+    /// its own files.
+    pub fn from_secret(entries: &BTreeMap<String, SecretString>) -> Result<Self, AuthError> {
+        let text = |name: &'static str| {
+            entries
+                .get(name)
+                .map(|value| value.expose_secret().trim().to_owned())
+                .filter(|value| !value.is_empty())
+        };
+        let required = |name: &'static str| {
+            text(name).ok_or(AuthError::Missing { what: name, place: "the Secret".into() })
+        };
+        let key = Material::Inline(required("privatekey")?.into());
+        let pass_phrase = text("passphrase").map(|value| Material::Inline(value.into()));
+        let principal = match text("auth_type").as_deref() {
+            None | Some("user_principal") => Principal::User {
+                tenancy: required("tenancy")?,
+                user: required("user")?,
+                fingerprint: required("fingerprint")?,
+                key,
+                pass_phrase,
+            },
+            Some("security_token") => Principal::Token {
+                token: Material::Inline(required("security_token")?.into()),
+                key,
+                pass_phrase,
+            },
+            Some(other) => return Err(AuthError::Kind(other.to_owned())),
+        };
+        Ok(Self::new(Source::Given { principal, region: text("region") }))
+    }
+
+    /// A resource principal of version 2.2, from the variables `OCI_RESOURCE_PRINCIPAL_*`.
+    pub fn from_resource_principal(environment: Environment<'_>) -> Result<Self, AuthError> {
+        const PLACE: &str = "the environment";
+        let read = |name: &'static str| {
+            environment(name)
+                .map(|value| value.trim().to_owned())
+                .filter(|value| !value.is_empty())
+                .ok_or(AuthError::Missing { what: name, place: PLACE.into() })
+        };
+        // A value that is a path names a file, which is replaced before the token in it runs out.
+        let material = |value: String| {
+            if value.starts_with('/') { Material::File(value.into()) } else { Material::Inline(value.into()) }
+        };
+        let version = read("OCI_RESOURCE_PRINCIPAL_VERSION")?;
+        if version != "2.2" {
+            return Err(AuthError::Kind(format!("resource principal of version {version}")));
+        }
+        let principal = Principal::Token {
+            token: material(read("OCI_RESOURCE_PRINCIPAL_RPST")?),
+            key: material(read("OCI_RESOURCE_PRINCIPAL_PRIVATE_PEM")?),
+            pass_phrase: read("OCI_RESOURCE_PRINCIPAL_PRIVATE_PEM_PASSPHRASE").ok().map(material),
+        };
+        Ok(Self::new(Source::Given { principal, region: Some(read("OCI_RESOURCE_PRINCIPAL_REGION")?) }))
+    }
+
+    /// What the environment of a program says: `AUTH_TYPE` when it is set, else a resource principal when there is
+    /// one, else the configuration file at `OCI_CONFIG_FILE_PATH`, `~/.oci/config` or `/etc/oci/config`, with the
+    /// profile of `OCI_CONFIG_PROFILE`.
+    pub fn discover(environment: Environment<'_>) -> Result<Self, AuthError> {
+        match environment("AUTH_TYPE").as_deref().map(str::trim) {
+            Some("resource_principal") => return Self::from_resource_principal(environment),
+            Some("" | "user_principal" | "security_token") | None => {}
+            Some(other) => return Err(AuthError::Kind(other.to_owned())),
+        }
+        if environment("OCI_RESOURCE_PRINCIPAL_VERSION").is_some() {
+            return Self::from_resource_principal(environment);
+        }
+        let at_home = || environment("HOME").map(|home| PathBuf::from(home).join(".oci/config"));
+        let path = match environment("OCI_CONFIG_FILE_PATH") {
+            Some(path) => path.into(),
+            None => at_home().filter(|path| path.is_file()).unwrap_or_else(|| SYSTEM_CONFIG.into()),
+        };
+        Ok(Self::from_config_file(path, environment("OCI_CONFIG_PROFILE").as_deref(), environment))
+    }
+}
+
+/// Names the place, never a value.
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ConfigFile { path, profile, .. } => write!(f, "profile {profile} of {}", path.display()),
+            Self::Given { principal: Principal::User { user, .. }, .. } => write!(f, "user {user}"),
+            Self::Given { principal: Principal::Token { .. }, .. } => f.write_str("a token"),
+        }
+    }
+}

@@ -1,0 +1,241 @@
+use std::collections::BTreeMap;
+use std::error::Error as _;
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use http::{HeaderMap, Method, Uri};
+use secrecy::{ExposeSecret as _, SecretString};
+use tempfile::TempDir;
+
+use super::*;
+use crate::key::{GeneratedKey, testing};
+use crate::sign::Authorization;
+
+const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+fn nothing(_: &str) -> Option<String> {
+    None
+}
+
+/// Writes a file and makes sure that its time differs from that of a file written in the same tick before.
+fn write(path: &Path, text: &str) {
+    let before =
+        fs::metadata(path).and_then(|metadata| metadata.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
+    fs::write(path, text).unwrap();
+    fs::File::options()
+        .write(true)
+        .open(path)
+        .unwrap()
+        .set_modified(before + Duration::from_secs(1))
+        .unwrap();
+}
+
+fn token(expires: i64, marker: &str) -> String {
+    let claims = BASE64_URL_SAFE_NO_PAD.encode(format!(r#"{{"exp":{expires},"sub":"{marker}"}}"#));
+    format!("e30.{claims}.c2ln")
+}
+
+/// The key id that a request would be signed with.
+fn key_id(credentials: &Credentials, now: Timestamp) -> Result<String, AuthError> {
+    let mut headers = HeaderMap::new();
+    credentials.signer(now)?.sign(
+        &Method::GET,
+        &Uri::from_static("http://localhost/"),
+        &mut headers,
+        b"",
+        now,
+    );
+    let authorization = Authorization::parse(headers["authorization"].to_str().unwrap()).unwrap();
+    Ok(authorization.key_id.expose_secret().to_owned())
+}
+
+/// Everything that an error says, causes included.
+fn message(error: &AuthError) -> String {
+    error.source().map_or(error.to_string(), |source| format!("{error}: {source}"))
+}
+
+fn user_profile(folder: &Path, fingerprint: &str) -> String {
+    format!(
+        "[DEFAULT]\ntenancy=t\nuser=u\nfingerprint={fingerprint}\nkey_file={}/key.pem\nregion=phx\n",
+        folder.display()
+    )
+}
+
+#[test]
+fn a_profile_with_an_api_key_signs_as_that_user() {
+    let folder = TempDir::new().unwrap();
+    write(&folder.path().join("key.pem"), testing::PEM);
+    write(&folder.path().join("config"), &user_profile(folder.path(), testing::FINGERPRINT));
+    let credentials = Credentials::from_config_file(folder.path().join("config"), None, &nothing);
+    assert_eq!(key_id(&credentials, NOW).unwrap(), format!("t/u/{}", testing::FINGERPRINT));
+    assert_eq!(credentials.region(NOW).unwrap().as_deref(), Some("phx"));
+}
+
+#[test]
+fn a_key_file_below_the_home_folder_is_found() {
+    let folder = TempDir::new().unwrap();
+    write(&folder.path().join("key.pem"), testing::PEM);
+    let config = user_profile(Path::new("~"), testing::FINGERPRINT);
+    write(&folder.path().join("config"), &config);
+    let home = folder.path().display().to_string();
+    let environment = move |name: &str| (name == "HOME").then(|| home.clone());
+    let credentials = Credentials::from_config_file(folder.path().join("config"), None, &environment);
+    assert!(key_id(&credentials, NOW).is_ok());
+}
+
+#[test]
+fn a_rotated_key_is_used_without_a_restart() {
+    let folder = TempDir::new().unwrap();
+    let (key, config) = (folder.path().join("key.pem"), folder.path().join("config"));
+    write(&key, testing::PEM);
+    write(&config, &user_profile(folder.path(), testing::FINGERPRINT));
+    let credentials = Credentials::from_config_file(&config, None, &nothing);
+    assert!(key_id(&credentials, NOW).unwrap().ends_with(testing::FINGERPRINT));
+
+    let next = GeneratedKey::generate().unwrap();
+    write(&key, next.private_pem.expose_secret());
+    let halfway = key_id(&credentials, NOW).unwrap_err();
+    assert!(matches!(halfway, AuthError::Fingerprint { .. }), "{halfway}");
+    write(&config, &user_profile(folder.path(), &next.fingerprint));
+    assert!(key_id(&credentials, NOW).unwrap().ends_with(&next.fingerprint));
+}
+
+#[test]
+fn an_expired_token_is_an_error_until_the_file_is_refreshed() {
+    let folder = TempDir::new().unwrap();
+    write(&folder.path().join("key.pem"), testing::PEM);
+    write(&folder.path().join("token"), &format!("{}\n", token(100, "first")));
+    let config = format!(
+        "[SESSION]\nkey_file={0}/key.pem\nsecurity_token_file={0}/token\nregion=phx\n",
+        folder.path().display()
+    );
+    write(&folder.path().join("config"), &config);
+    let credentials = Credentials::from_config_file(folder.path().join("config"), Some("SESSION"), &nothing);
+    let at = |second| Timestamp::from_second(second).unwrap();
+    assert_eq!(key_id(&credentials, at(99)).unwrap(), format!("ST${}", token(100, "first")));
+    assert_eq!(
+        key_id(&credentials, at(100)).unwrap_err().to_string(),
+        "the security token expired at 1970-01-01T00:01:40Z; refresh it (`oci session refresh`) and it is read again"
+    );
+    write(&folder.path().join("token"), &token(900, "second"));
+    assert_eq!(key_id(&credentials, at(100)).unwrap(), format!("ST${}", token(900, "second")));
+}
+
+#[test]
+fn a_resource_principal_takes_values_and_paths() {
+    let folder = TempDir::new().unwrap();
+    let key = folder.path().join("key.pem");
+    write(&key, testing::PEM);
+    let variables = |rpst: &str, pem: &str| {
+        BTreeMap::from([
+            ("OCI_RESOURCE_PRINCIPAL_VERSION", "2.2".to_owned()),
+            ("OCI_RESOURCE_PRINCIPAL_RPST", rpst.to_owned()),
+            ("OCI_RESOURCE_PRINCIPAL_PRIVATE_PEM", pem.to_owned()),
+            ("OCI_RESOURCE_PRINCIPAL_REGION", "us-phoenix-1".to_owned()),
+        ])
+    };
+    write(&folder.path().join("rpst"), &token(100, "file"));
+    let rpst = folder.path().join("rpst").display().to_string();
+    for (variables, expected) in [
+        (variables(&token(100, "value"), testing::PEM), token(100, "value")),
+        (variables(&rpst, &key.display().to_string()), token(100, "file")),
+    ] {
+        let environment = |name: &str| variables.get(name).cloned();
+        for credentials in [
+            Credentials::from_resource_principal(&environment).unwrap(),
+            Credentials::discover(&environment).unwrap(),
+        ] {
+            assert_eq!(key_id(&credentials, NOW).unwrap(), format!("ST${expected}"));
+            assert_eq!(credentials.region(NOW).unwrap().as_deref(), Some("us-phoenix-1"));
+        }
+    }
+    let old = |name: &str| (name == "OCI_RESOURCE_PRINCIPAL_VERSION").then(|| "1.1".to_owned());
+    assert_eq!(
+        Credentials::discover(&old).unwrap_err().to_string(),
+        "`resource principal of version 1.1` is no supported way to authenticate; there is user_principal, \
+         security_token and resource_principal"
+    );
+}
+
+fn secret(entries: &[(&str, &str)]) -> BTreeMap<String, SecretString> {
+    entries.iter().map(|(key, value)| ((*key).to_owned(), (*value).into())).collect()
+}
+
+#[test]
+fn the_entries_of_a_secret_are_credentials() {
+    let user = [
+        ("tenancy", "t\n"),
+        ("user", "u"),
+        ("fingerprint", testing::FINGERPRINT),
+        ("privatekey", testing::PEM),
+        ("region", "phx"),
+    ];
+    let credentials = Credentials::from_secret(&secret(&user)).unwrap();
+    assert_eq!(key_id(&credentials, NOW).unwrap(), format!("t/u/{}", testing::FINGERPRINT));
+
+    let encrypted = [
+        ("auth_type", "security_token"),
+        ("security_token", &token(9, "x")),
+        ("privatekey", include_str!("../../testdata/encrypted.pem")),
+        ("passphrase", "correct\n"),
+    ];
+    let credentials = Credentials::from_secret(&secret(&encrypted)).unwrap();
+    assert_eq!(key_id(&credentials, NOW).unwrap(), format!("ST${}", token(9, "x")));
+
+    for missing in ["tenancy", "user", "fingerprint", "privatekey"] {
+        let mut entries = secret(&user);
+        entries.remove(missing);
+        let error = Credentials::from_secret(&entries).unwrap_err();
+        assert_eq!(error.to_string(), format!("the Secret has no {missing}"));
+    }
+}
+
+#[test]
+fn what_is_wrong_is_named_with_its_place() {
+    let folder = TempDir::new().unwrap();
+    let config = folder.path().join("config");
+    let at = folder.path().display();
+    let check = |text: Option<&str>, expected: String| {
+        if let Some(text) = text {
+            write(&config, text);
+        }
+        let credentials = Credentials::from_config_file(&config, None, &nothing);
+        assert_eq!(message(&credentials.signer(NOW).unwrap_err()), expected);
+    };
+    check(None, format!("cannot read {at}/config: No such file or directory (os error 2)"));
+    check(Some("[A]\n"), format!("cannot use {at}/config: no profile `DEFAULT`; there is A"));
+    check(Some("[DEFAULT]\n"), format!("profile DEFAULT of {at}/config has no key_file"));
+    let profile = user_profile(folder.path(), "aa:bb");
+    check(Some(&profile), format!("cannot read {at}/key.pem: No such file or directory (os error 2)"));
+    write(&folder.path().join("key.pem"), "not a key");
+    check(
+        Some(&profile),
+        format!("{at}/key.pem cannot be used as a key: there is no PEM block of a private key in it"),
+    );
+    write(&folder.path().join("key.pem"), testing::PEM);
+    check(
+        Some(&profile),
+        format!("{at}/key.pem is the key {}, but the fingerprint given is aa:bb", testing::FINGERPRINT),
+    );
+    let profile = user_profile(folder.path(), testing::FINGERPRINT).replace("user=u", "user=u u");
+    check(
+        Some(&profile),
+        "tenancy, user, fingerprint or token has characters that cannot be sent".to_owned(),
+    );
+}
+
+#[test]
+fn no_secret_is_in_the_debug_output() {
+    let entries = secret(&[
+        ("auth_type", "security_token"),
+        ("security_token", "very.secret.token"),
+        ("privatekey", testing::PEM),
+        ("passphrase", "open sesame"),
+    ]);
+    let credentials = Credentials::from_secret(&entries).unwrap();
+    credentials.signer(NOW).unwrap();
+    insta::assert_debug_snapshot!(credentials, @"Credentials(a token)");
+}

@@ -1,0 +1,299 @@
+//! The client: one signed attempt per call, within a deadline and within the limit of its region.
+//!
+//! There is no retry in here. Whoever calls decides when to ask again, with the whole answer at hand.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::Method;
+use http::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
+use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use jiff::Timestamp;
+use serde_json::Value;
+use tokio::time::Instant;
+
+use crate::auth::{AuthError, Credentials, Environment};
+use crate::endpoint::{Endpoints, Service};
+use crate::error::{Error, ErrorKind, Problem};
+use crate::limit::Limiter;
+use crate::region::{Region, RegionError};
+use crate::response::{Received, Response};
+
+/// No answer of a control plane is anywhere near this.
+const LARGEST_ANSWER: usize = 16 * 1024 * 1024;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+const AGENT: &str = concat!("plimsoll/", env!("CARGO_PKG_VERSION"));
+
+/// How calls are made, whoever makes them.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// How long a call may take in all.
+    pub deadline: Duration,
+    /// Addresses to use instead of the region's.
+    pub endpoints: Endpoints,
+    /// The limit of requests.
+    pub limiter: Limiter,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            deadline: Duration::from_secs(30),
+            endpoints: Endpoints::default(),
+            limiter: Limiter::new(20.0),
+        }
+    }
+}
+
+/// Connections that clients share, whatever their credentials.
+#[derive(Clone, Debug)]
+pub struct Connections(legacy::Client<HttpsConnector<HttpConnector>, Full<Bytes>>);
+
+impl Connections {
+    /// An empty pool, with TLS that trusts what the system trusts.
+    pub fn new() -> Self {
+        let provider = rustls::crypto::aws_lc_rs::default_provider();
+        let builder = HttpsConnectorBuilder::new()
+            .with_provider_and_native_roots(provider.clone())
+            .unwrap_or_else(|error| {
+                // A server on loopback needs none; https to anywhere else says that the issuer is unknown.
+                tracing::warn!(%error, "the system has no certificates of authorities to trust");
+                let config = rustls::ClientConfig::builder_with_provider(provider.into())
+                    .with_safe_default_protocol_versions()
+                    .expect("the provider supports the protocol versions that rustls considers safe")
+                    .with_root_certificates(rustls::RootCertStore::empty())
+                    .with_no_client_auth();
+                HttpsConnectorBuilder::new().with_tls_config(config)
+            });
+        let mut tcp = HttpConnector::new();
+        tcp.enforce_http(false);
+        tcp.set_connect_timeout(Some(CONNECT_TIMEOUT));
+        tcp.set_nodelay(true);
+        // Which addresses may be spoken to without TLS is checked where an override is read.
+        let connector = builder.https_or_http().enable_http1().wrap_connector(tcp);
+        Self(legacy::Client::builder(TokioExecutor::new()).build(connector))
+    }
+}
+
+impl Default for Connections {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Calls Oracle Cloud as somebody, in a region. Clones are cheap and share everything.
+#[derive(Clone, Debug)]
+pub struct Client {
+    credentials: Credentials,
+    region: Region,
+    connections: Connections,
+    settings: Settings,
+}
+
+impl Client {
+    /// A client for the region that the credentials name, else `OCI_REGION` does. `OCI_REGION_METADATA` may describe it.
+    pub fn new(
+        credentials: Credentials,
+        connections: Connections,
+        settings: Settings,
+        environment: Environment<'_>,
+    ) -> Result<Self, ClientError> {
+        let region = match credentials.region(Timestamp::now())? {
+            Some(name) => name,
+            None => environment("OCI_REGION").filter(|name| !name.is_empty()).ok_or(ClientError::NoRegion)?,
+        };
+        let region = Region::resolve(&region, environment("OCI_REGION_METADATA").as_deref())?;
+        Ok(Self { credentials, region, connections, settings })
+    }
+
+    /// The region it calls.
+    pub fn region(&self) -> &Region {
+        &self.region
+    }
+
+    /// Makes one attempt.
+    pub(crate) async fn send(&self, request: Request) -> Result<Response<Bytes>, Error> {
+        let operation = request.operation;
+        let started = Instant::now();
+        let result = match tokio::time::timeout(self.settings.deadline, self.attempt(request)).await {
+            Ok(Ok((received, now))) => received.judge(operation, now),
+            Ok(Err(kind)) => Err(Error { operation, kind }),
+            Err(_) => Err(Error { operation, kind: ErrorKind::Timeout(self.settings.deadline) }),
+        };
+        let milliseconds = started.elapsed().as_millis();
+        match &result {
+            Ok(response) => {
+                let (status, request_id) = (response.status, response.request_id.as_deref());
+                tracing::debug!(operation, status, request_id, milliseconds, "called Oracle Cloud");
+            }
+            Err(error) => tracing::debug!(operation, %error, milliseconds, "called Oracle Cloud in vain"),
+        }
+        result
+    }
+
+    /// The answer and the time it came; everything that prevented one.
+    async fn attempt(&self, request: Request) -> Result<(Received, Timestamp), ErrorKind> {
+        let (region, deadline) = (self.region.name(), self.settings.deadline);
+        let wait = self
+            .settings
+            .limiter
+            .reserve(region, Instant::now(), deadline)
+            .ok_or_else(|| ErrorKind::Throttled { region: region.to_owned(), deadline })?;
+        tokio::time::sleep(wait).await;
+        // Only now is it certain when the request goes out; an older date could be refused by the server.
+        let now = Timestamp::now();
+        if let Some(not_after) = request.not_after.filter(|not_after| *not_after < now) {
+            return Err(ErrorKind::TooLate { not_after });
+        }
+        let message = self.message(request, now)?;
+        let host = message.uri().authority().map(ToString::to_string).unwrap_or_default();
+        let response = self.connections.0.request(message).await.map_err(|source| {
+            if source.is_connect() {
+                ErrorKind::Unreachable { host, source }
+            } else {
+                ErrorKind::Interrupted { host, source }
+            }
+        })?;
+        let (parts, body) = response.into_parts();
+        let body = match Limited::new(body, LARGEST_ANSWER).collect().await {
+            Ok(body) => Ok(body.to_bytes()),
+            Err(error) if error.is::<LengthLimitError>() => Err(Problem::TooLarge(LARGEST_ANSWER)),
+            Err(_) => Err(Problem::Truncated),
+        };
+        Ok((Received { status: parts.status, headers: parts.headers, body }, Timestamp::now()))
+    }
+
+    fn message(&self, request: Request, now: Timestamp) -> Result<http::Request<Full<Bytes>>, ErrorKind> {
+        let Request { service, method, target, body, mut headers, .. } = request;
+        let uri = self.settings.endpoints.uri(service, &self.region, &target);
+        let body = body.map_or_else(Bytes::new, |body| body.to_string().into());
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+        headers.insert(USER_AGENT, HeaderValue::from_static(AGENT));
+        self.credentials.signer(now)?.sign(&method, &uri, &mut headers, &body, now);
+        let mut message = http::Request::new(Full::new(body));
+        *message.method_mut() = method;
+        *message.uri_mut() = uri;
+        *message.headers_mut() = headers;
+        Ok(message)
+    }
+}
+
+/// Why a client cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// The credentials cannot be used.
+    #[error("no usable credentials for Oracle Cloud")]
+    Credentials(#[from] AuthError),
+    /// The region cannot be used.
+    #[error("no usable region of Oracle Cloud")]
+    Region(#[from] RegionError),
+    /// No region is named.
+    #[error("no region is named, neither with the credentials nor by OCI_REGION")]
+    NoRegion,
+}
+
+/// A request as data.
+#[derive(Debug)]
+pub(crate) struct Request {
+    operation: &'static str,
+    service: Service,
+    method: Method,
+    /// Path below the version, and query, encoded.
+    target: String,
+    body: Option<Value>,
+    headers: HeaderMap,
+    not_after: Option<Timestamp>,
+}
+
+impl Request {
+    /// A request to a path made of these segments.
+    pub(crate) fn new(operation: &'static str, service: Service, method: Method, path: &[&str]) -> Self {
+        let target = path.iter().fold(String::new(), |target, segment| target + "/" + &encode(segment));
+        Self { operation, service, method, target, body: None, headers: HeaderMap::new(), not_after: None }
+    }
+
+    pub(crate) fn query(mut self, name: &str, value: &str) -> Self {
+        let separator = if self.target.contains('?') { '&' } else { '?' };
+        self.target.push(separator);
+        self.target += name;
+        self.target.push('=');
+        self.target += &encode(value);
+        self
+    }
+
+    pub(crate) fn body(mut self, body: Value) -> Self {
+        self.body = Some(body);
+        self
+    }
+
+    /// Sets a header when there is a value. One that cannot be sent is left out: it came from a server's answer or is
+    /// a token of ours, and both are printable.
+    pub(crate) fn header(mut self, name: &'static str, value: Option<&str>) -> Self {
+        if let Some(value) = value.and_then(|value| HeaderValue::try_from(value).ok()) {
+            self.headers.insert(HeaderName::from_static(name), value);
+        }
+        self
+    }
+
+    pub(crate) fn not_after(mut self, time: Option<Timestamp>) -> Self {
+        self.not_after = time;
+        self
+    }
+
+    pub(crate) fn operation(&self) -> &'static str {
+        self.operation
+    }
+
+    /// The same request for another page.
+    pub(crate) fn page(&self, page: Option<&str>) -> Self {
+        let request = Self {
+            operation: self.operation,
+            service: self.service,
+            method: self.method.clone(),
+            target: self.target.clone(),
+            body: None,
+            headers: self.headers.clone(),
+            not_after: self.not_after,
+        };
+        match page {
+            Some(page) => request.query("page", page),
+            None => request,
+        }
+    }
+}
+
+/// Percent-encodes everything that is not unreserved (RFC 3986), so that a value cannot leave its place.
+fn encode(text: &str) -> String {
+    text.bytes().fold(String::with_capacity(text.len()), |encoded, byte| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+            encoded + char::from(byte).encode_utf8(&mut [0; 4])
+        }
+        _ => encoded + &format!("%{byte:02X}"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_cannot_leave_its_place_in_the_address() {
+        let check = |path: &[&str], query: &[(&str, &str)], expected: &str| {
+            let request = query
+                .iter()
+                .fold(Request::new("Test", Service::Queue, Method::GET, path), |request, (name, value)| {
+                    request.query(name, value)
+                });
+            assert_eq!(request.target, expected);
+            assert!(expected.parse::<http::Uri>().is_ok());
+        };
+        check(&["queues"], &[], "/queues");
+        check(&["queues", "ocid1.queue.oc1..a"], &[], "/queues/ocid1.queue.oc1..a");
+        check(&["queues", "../workRequests?x#y"], &[], "/queues/..%2FworkRequests%3Fx%23y");
+        check(&["queues"], &[("a", "1&b=2"), ("page", "é 100%")], "/queues?a=1%26b%3D2&page=%C3%A9%20100%25");
+    }
+}

@@ -1,0 +1,52 @@
+//! PEM blocks, read leniently: OCI's console appends a line of its own to the keys it hands out.
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use secrecy::zeroize::Zeroizing;
+
+/// One block of a PEM text.
+pub(super) struct Block<'a> {
+    /// What it says to be: `RSA PRIVATE KEY`.
+    pub(super) label: &'a str,
+    /// Whether it has headers, as an encrypted block of old has.
+    pub(super) has_headers: bool,
+    /// Its content; wiped when dropped, because it may be a key.
+    pub(super) der: Zeroizing<Vec<u8>>,
+}
+
+impl<'a> Block<'a> {
+    /// The first block whose label ends like this.
+    pub(super) fn find(text: &'a str, label_end: &str) -> Option<Self> {
+        let mut lines = text.lines().map(str::trim);
+        let label = lines.by_ref().find_map(|line| {
+            let label = line.strip_prefix("-----BEGIN ")?.strip_suffix("-----")?;
+            label.ends_with(label_end).then_some(label)
+        })?;
+        let end = format!("-----END {label}-----");
+        let mut base64 = Zeroizing::new(String::new());
+        let mut has_headers = false;
+        for line in lines {
+            if line == end {
+                let der = Zeroizing::new(BASE64_STANDARD.decode(base64.as_bytes()).unwrap_or_default());
+                return Some(Self { label, has_headers, der });
+            }
+            if line.contains(':') {
+                has_headers = true;
+            } else {
+                base64.push_str(line);
+            }
+        }
+        None
+    }
+}
+
+/// A PEM text with one block.
+pub(super) fn encode(label: &str, der: &[u8]) -> String {
+    let base64 = Zeroizing::new(BASE64_STANDARD.encode(der));
+    let mut text = format!("-----BEGIN {label}-----\n");
+    for line in base64.as_bytes().chunks(64) {
+        text.push_str(std::str::from_utf8(line).expect("Base64 is ASCII"));
+        text.push('\n');
+    }
+    text + &format!("-----END {label}-----\n")
+}

@@ -1,0 +1,70 @@
+use super::*;
+
+const PKCS1: &str = include_str!("../../testdata/pkcs1.pem");
+const PKCS8: &str = include_str!("../../testdata/pkcs8.pem");
+const ENCRYPTED: &str = include_str!("../../testdata/encrypted.pem");
+const ENCRYPTED_OLD: &str = include_str!("../../testdata/encrypted-old.pem");
+
+fn read(pem: &str, pass_phrase: Option<&str>) -> Result<PrivateKey, KeyError> {
+    PrivateKey::from_pem(&pem.into(), pass_phrase.map(SecretString::from).as_ref())
+}
+
+#[test]
+fn a_key_is_read_in_every_form_and_is_the_same_key() {
+    for (pem, pass_phrase) in [
+        (PKCS1.to_owned(), None),
+        (PKCS8.to_owned(), None),
+        (PKCS8.to_owned(), Some("not needed")),
+        (ENCRYPTED.to_owned(), Some("correct")),
+        (format!("{PKCS8}OCI_API_KEY\n"), None),
+        (PKCS8.replace('\n', "\r\n"), None),
+    ] {
+        let key = read(&pem, pass_phrase).unwrap();
+        assert_eq!(key.fingerprint(), testing::FINGERPRINT);
+    }
+}
+
+#[test]
+fn a_key_that_cannot_be_used_says_why() {
+    let check = |pem: &str, pass_phrase: Option<&str>, expected: KeyError| {
+        assert_eq!(read(pem, pass_phrase).err().unwrap(), expected);
+    };
+    check("", None, KeyError::NoKey);
+    check("-----BEGIN PRIVATE KEY-----\nAAAA\n", None, KeyError::NoKey);
+    check("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----", None, KeyError::NotRsa);
+    check("-----BEGIN EC PRIVATE KEY-----\nAAAA\n-----END EC PRIVATE KEY-----", None, KeyError::NotRsa);
+    check(ENCRYPTED, None, KeyError::NoPassPhrase);
+    check(ENCRYPTED, Some("wrong"), KeyError::WrongPassPhrase);
+    check(ENCRYPTED_OLD, Some("correct"), KeyError::OldEncryption);
+    let garbage = "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMAMCAQA=\n-----END ENCRYPTED PRIVATE KEY-----";
+    check(garbage, Some("x"), KeyError::UnknownEncryption);
+}
+
+#[test]
+fn every_cut_of_an_encrypted_key_is_an_error_and_no_panic() {
+    let der = pem::Block::find(ENCRYPTED, "PRIVATE KEY").unwrap().der;
+    for length in 0..der.len() {
+        assert!(encrypted::decrypt(&der[..length], &"correct".into()).is_err(), "{length}");
+    }
+}
+
+#[test]
+fn a_generated_key_signs_and_its_public_half_verifies() {
+    let generated = GeneratedKey::generate().unwrap();
+    let key = PrivateKey::from_pem(&generated.private_pem, None).unwrap();
+    let public = PublicKey::from_pem(&generated.public_pem).unwrap();
+    assert_eq!(key.fingerprint(), generated.fingerprint);
+    assert_eq!(public.fingerprint(), generated.fingerprint);
+    assert!(public.verifies(b"message", &key.sign(b"message")));
+    assert!(!public.verifies(b"another", &key.sign(b"message")));
+    assert!(
+        !PublicKey::from_pem(&testing::public_pem()).unwrap().verifies(b"message", &key.sign(b"message"))
+    );
+}
+
+#[test]
+fn signatures_are_those_of_openssl() {
+    let expected = include_str!("../../testdata/signature-of-x.base64").trim();
+    let signature = base64::Engine::encode(&base64::prelude::BASE64_STANDARD, testing::key().sign(b"x"));
+    assert_eq!(signature, expected);
+}
