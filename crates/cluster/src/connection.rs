@@ -123,6 +123,11 @@ impl Connection {
         if inline {
             self.validate_inline()?;
         }
+        if self.impersonate.as_ref().is_some_and(|whom| whom.user.is_none()) {
+            return Err(invalid(
+                "impersonate incomplete: user is not set.\n\nGroups are those of a user; the server refuses them alone.",
+            ));
+        }
         match &self.exec {
             Some(exec) if exec.command.is_empty() || exec.api_version.is_empty() => {
                 Err(exec_incomplete(exec))

@@ -45,7 +45,35 @@ fn next(header: &str) -> Option<(String, &str)> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn what_was_written_is_read(texts in proptest::collection::vec("[ -~äé]{1,20}", 0..4)) {
+            let quoted: Vec<String> = texts
+                .iter()
+                .map(|text| format!(r#"299 - "{}""#, text.replace('\\', r"\\").replace('"', r#"\""#)))
+                .collect();
+            let mut headers = HeaderMap::new();
+            headers.append(WARNING, http::HeaderValue::from_bytes(quoted.join(", ").as_bytes()).unwrap());
+            let mut once = Vec::new();
+            for text in texts {
+                if !once.contains(&text) {
+                    once.push(text);
+                }
+            }
+            prop_assert_eq!(warnings(&headers), once);
+        }
+
+        #[test]
+        fn nothing_a_server_may_send_is_a_panic(bytes in proptest::collection::vec(0x20_u8..=0xff, 0..60)) {
+            if let Ok(value) = http::HeaderValue::from_bytes(&bytes) {
+                warnings(&HeaderMap::from_iter([(WARNING, value)]));
+            }
+        }
+    }
 
     #[test]
     fn every_warning_is_found_once() {

@@ -98,13 +98,13 @@ impl Watch {
                         return Ok(event);
                     }
                 }
-                Ok(None) => self.pause(),
+                Ok(None) => {}
                 Err(error) if error.is_server_trouble() => {
                     tracing::debug!(kind = %self.gvk, error = %crate::error::chain(&error), "the watch broke off");
-                    self.pause();
                 }
                 Err(error) if error.status().is_some_and(|status| status.code == 410) => {
-                    return Ok(self.expire());
+                    self.from = None;
+                    return Ok(Event::Expired);
                 }
                 Err(error) => return Err(error),
             }
@@ -120,12 +120,13 @@ impl Watch {
     fn take(&mut self, line: Line) -> Result<Option<Event>, Error> {
         if line.kind == "ERROR" {
             let status: ApiStatus = serde_json::from_value(line.object).unwrap_or_default();
+            self.pause();
             return match status.code {
-                410 => Ok(Some(self.expire())),
-                500.. => {
-                    self.pause();
-                    Ok(None)
+                410 => {
+                    self.from = None;
+                    Ok(Some(Event::Expired))
                 }
+                500.. => Ok(None),
                 _ => Err(self.call().error(ErrorKind::Status(status), Vec::new())),
             };
         }
@@ -141,12 +142,6 @@ impl Watch {
         })
     }
 
-    fn expire(&mut self) -> Event {
-        self.pause();
-        self.from = None;
-        Event::Expired
-    }
-
     /// The next line of the answer at hand, or of a new one. `None` when an answer has ended.
     async fn line(&mut self) -> Result<Option<Line>, Error> {
         loop {
@@ -156,12 +151,21 @@ impl Watch {
                     let (client, call) = (self.session.client().clone(), self.call());
                     self.stage = Stage::Opening(Box::pin(async move { open(&client, &call).await }));
                 }
-                Stage::Opening(opening) => {
-                    let body = opening.await.inspect_err(|_| self.pause())?;
-                    self.stage = Stage::Open(Answer { body, line: BytesMut::new(), opened: Instant::now() });
-                }
+                Stage::Opening(opening) => match opening.await {
+                    Ok(body) => {
+                        let (line, opened) = (BytesMut::new(), Instant::now());
+                        self.stage = Stage::Open(Answer { body, line, opened });
+                    }
+                    Err(error) => {
+                        self.pause();
+                        return Err(error);
+                    }
+                },
                 Stage::Open(answer) => {
                     let next = answer.next().await;
+                    if !matches!(next, Ok(Some(_))) {
+                        self.pause();
+                    }
                     return next.map_err(|error| self.call().error(ErrorKind::Broken(error), Vec::new()));
                 }
             }

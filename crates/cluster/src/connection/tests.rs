@@ -74,6 +74,7 @@ fn what_does_not_is_named_with_the_reference_s_words() {
     check(|c| c.host = None, &invalid("inline connection incomplete"));
     check(|c| c.cluster_ca_certificate = None, &invalid("inline connection incomplete"));
     check(|c| c.token = None, &invalid("inline connection missing authentication"));
+    check(|c| c.impersonate = Some(Impersonate::default()), &invalid("impersonate incomplete"));
     check(
         |c| {
             c.exec =
