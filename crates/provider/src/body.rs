@@ -1,0 +1,188 @@
+//! `yaml_body`: one Kubernetes object, read once and with the line of everything that is wrong with it.
+
+use diag::{Diagnostic, Source};
+use manifest::{Document, GroupVersionKind, Limits, Name, Namespace, ObjectRef, Step, secret};
+use serde_json::Value;
+
+use crate::codes;
+use crate::report::titled;
+
+/// The title that users know for everything that keeps a body from being read.
+const INVALID: &str = "Invalid YAML";
+
+/// A body that was read.
+#[derive(Clone, PartialEq)]
+pub(crate) struct Body {
+    /// The object; the values of a Secret are in `data`, wherever they were written.
+    pub(crate) value: Value,
+    /// What kind of object it is.
+    pub(crate) gvk: GroupVersionKind,
+    /// The namespace it names.
+    pub(crate) namespace: Option<Namespace>,
+    /// Its name.
+    pub(crate) name: String,
+}
+
+impl Body {
+    /// Reads a body (terraform-provider.md, 2.2.1).
+    pub(crate) fn parse(text: &str) -> Result<Self, Vec<Diagnostic>> {
+        Self::read(&document(text)?)
+    }
+
+    /// The object with `namespaced` said of its kind: in `default` unless it names a namespace, or in none.
+    pub(crate) fn target(&self, namespaced: bool) -> ObjectRef {
+        let namespace = self.namespace.clone().or_else(|| Namespace::new("default")).filter(|_| namespaced);
+        ObjectRef::new(self.gvk.clone(), namespace, self.name.clone())
+    }
+
+    fn read(document: &Document) -> Result<Self, Vec<Diagnostic>> {
+        let invalid = |problems: Vec<Diagnostic>| -> Vec<Diagnostic> {
+            problems.into_iter().map(|problem| titled(problem, INVALID)).collect()
+        };
+        let mut objects = manifest::objects(document).map_err(invalid)?;
+        let object = match objects.pop() {
+            Some(object) if objects.is_empty() && std::ptr::eq(object.value, document.value()) => object,
+            _ => {
+                let list = Diagnostic::error(codes::INVALID_YAML, "a List is not an object of its own")
+                    .at(
+                        document.source(),
+                        document.closest_span(&[Step::Key("kind")]),
+                        "stands for several objects",
+                    )
+                    .hint("Give every item a resource of its own; k8sconnect_yaml_split helps.");
+                return Err(vec![titled(list, INVALID)]);
+            }
+        };
+        let name = match &object.name {
+            Name::Given(name) => name.clone(),
+            Name::Generated(_) => {
+                let generated = Diagnostic::error(codes::INVALID_YAML, "metadata.name is missing")
+                    .at(
+                        document.source(),
+                        object.span(&[Step::Key("metadata"), Step::Key("generateName")]),
+                        "",
+                    )
+                    .detail("A generated name would be another one at every apply.")
+                    .hint("Write metadata.name.");
+                return Err(vec![titled(generated, INVALID)]);
+            }
+        };
+        let unnamed = unnamed_containers(document);
+        if !unnamed.is_empty() {
+            return Err(unnamed);
+        }
+        let mut value = object.value.clone();
+        secret::normalise(&mut value);
+        Ok(Self { value, gvk: object.gvk.clone(), namespace: object.namespace.clone(), name })
+    }
+}
+
+/// Leaves the value out: it may be a Secret.
+impl std::fmt::Debug for Body {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Body({}, {:?}, {})", self.gvk, self.namespace, self.name)
+    }
+}
+
+/// Everything that is wrong with a body that somebody wrote, also what could be read but must not be there.
+pub(crate) fn check(text: &str) -> Vec<Diagnostic> {
+    let document = match document(text) {
+        Ok(document) => document,
+        Err(problems) => return problems,
+    };
+    let mut problems = Body::read(&document).err().unwrap_or_default();
+    problems.extend(internal_annotations(&document));
+    problems.extend(server_managed(&document));
+    problems
+}
+
+fn document(text: &str) -> Result<Document, Vec<Diagnostic>> {
+    let source = Source::new("yaml_body", text);
+    manifest::read(&source, &Limits::default()).single().map_err(|problems| {
+        let told = |problem: Diagnostic| {
+            if problem.code == manifest::codes::SEVERAL_DOCUMENTS {
+                let hint =
+                    "Divide multi-document YAML with the data source k8sconnect_yaml_split and for_each.";
+                return titled(problem, INVALID).hint(hint);
+            }
+            titled(problem, INVALID)
+        };
+        problems.into_iter().map(told).collect()
+    })
+}
+
+/// Server-side apply cannot tell containers without a name apart.
+fn unnamed_containers(document: &Document) -> Vec<Diagnostic> {
+    const LISTS: [&[&str]; 4] = [
+        &["spec", "containers"],
+        &["spec", "initContainers"],
+        &["spec", "template", "spec", "containers"],
+        &["spec", "template", "spec", "initContainers"],
+    ];
+    let mut problems = Vec::new();
+    for list in LISTS {
+        let found = list.iter().try_fold(document.value(), |value, key| value.get(key));
+        for (index, container) in found.and_then(Value::as_array).into_iter().flatten().enumerate() {
+            if container["name"].as_str().is_some_and(|name| !name.is_empty()) {
+                continue;
+            }
+            let field = format!("{}[{index}]", list.join("."));
+            let path: Vec<Step<'_>> =
+                list.iter().map(|key| Step::Key(key)).chain([Step::Index(index)]).collect();
+            let problem = Diagnostic::error(codes::INVALID_YAML, format!("{field} has no name"))
+                .at(document.source(), document.closest_span(&path), "this container")
+                .detail("Containers are told apart by their names.")
+                .field(field)
+                .hint("Write a name for every container.");
+            problems.push(titled(problem, INVALID));
+        }
+    }
+    problems
+}
+
+fn internal_annotations(document: &Document) -> Vec<Diagnostic> {
+    let annotations = document.value().pointer("/metadata/annotations").and_then(Value::as_object);
+    let keys = annotations.into_iter().flat_map(|annotations| annotations.keys());
+    keys.filter(|key| key.starts_with(fields::INTERNAL_ANNOTATIONS))
+        .map(|key| {
+            let path = [Step::Key("metadata"), Step::Key("annotations"), Step::Key(key)];
+            let title = "Provider internal annotations not allowed in yaml_body";
+            Diagnostic::error(codes::INTERNAL_ANNOTATION, title)
+                .at(document.source(), document.closest_span(&path), "set by the provider alone")
+                .detail(format!("The annotation {key:?} is how the provider recognises its objects."))
+                .field(format!("metadata.annotations.{key}"))
+                .hint("Remove it.")
+        })
+        .collect()
+}
+
+fn server_managed(document: &Document) -> Vec<Diagnostic> {
+    const FIELDS: [&[&str]; 6] = [
+        &["metadata", "uid"],
+        &["metadata", "resourceVersion"],
+        &["metadata", "generation"],
+        &["metadata", "creationTimestamp"],
+        &["metadata", "managedFields"],
+        &["status"],
+    ];
+    let is_there =
+        |field: &&&[&str]| field.iter().try_fold(document.value(), |value, key| value.get(key)).is_some();
+    FIELDS
+        .iter()
+        .filter(is_there)
+        .map(|field| {
+            let path: Vec<Step<'_>> = field.iter().map(|key| Step::Key(key)).collect();
+            let field = field.join(".");
+            Diagnostic::error(codes::SERVER_MANAGED, "Server-managed fields not allowed in yaml_body")
+                .at(document.source(), document.closest_span(&path), "set by the API server alone")
+                .detail(format!("{field} is set by the API server and cannot be written."))
+                .field(field)
+                .hint(
+                    "Remove it; `kubectl get -o yaml` shows such fields, but they are no part of a manifest.",
+                )
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,187 @@
+//! One cluster for each distinct connection, with what this process has seen and done there.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use cluster::{ConnectError, Connection, Environment, Error, Session};
+use manifest::ObjectRef;
+use serde_json::Value;
+use tfplugin::CancellationToken;
+use tokio::sync::OnceCell;
+use tokio::time::Instant;
+
+/// How the API server's audit log knows us.
+const USER_AGENT: &str = concat!("terraform-provider-k8sconnect/", env!("CARGO_PKG_VERSION"));
+
+/// How long something seen is as good as something seen just now. Terraform plans a resource right after reading it.
+const FRESH: Duration = Duration::from_secs(30);
+
+/// All clusters of this process.
+pub(crate) struct Clusters {
+    environment: Environment,
+    open: Mutex<HashMap<Connection, Arc<Cluster>>>,
+}
+
+/// A cluster, and what this process remembers of it.
+pub(crate) struct Cluster {
+    session: Session,
+    uid: OnceCell<Option<String>>,
+    memory: Mutex<HashMap<Place, Memory>>,
+    deletions: Mutex<HashMap<Place, CancellationToken>>,
+}
+
+/// Where an object is, whatever the version it is asked for in.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Place {
+    group: String,
+    kind: String,
+    namespace: String,
+    name: String,
+}
+
+/// What is remembered of one object.
+#[derive(Default)]
+struct Memory {
+    /// As it was read, until somebody uses it.
+    live: Option<(Instant, Value)>,
+    /// When a dry run said that it does not exist.
+    absent: Option<Instant>,
+    /// Whether this state has it, so that finding it there is no surprise.
+    ours: bool,
+}
+
+impl Clusters {
+    pub(crate) fn new(environment: Environment) -> Self {
+        Self { environment, open: Mutex::default() }
+    }
+
+    pub(crate) fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
+    /// The cluster of `connection`. Sends nothing, so it does not keep others waiting for long.
+    pub(crate) fn get(&self, connection: &Connection) -> Result<Arc<Cluster>, ConnectError> {
+        let mut open = lock(&self.open);
+        if let Some(cluster) = open.get(connection) {
+            return Ok(Arc::clone(cluster));
+        }
+        let cluster = Arc::new(Cluster::new(Session::connect(connection, &self.environment, USER_AGENT)?));
+        open.insert(connection.clone(), Arc::clone(&cluster));
+        Ok(cluster)
+    }
+}
+
+impl Cluster {
+    fn new(session: Session) -> Self {
+        Self { session, uid: OnceCell::new(), memory: Mutex::default(), deletions: Mutex::default() }
+    }
+
+    pub(crate) fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// What tells this cluster from others for good: the uid of its namespace kube-system. Asked for once; `None` if we
+    /// may not read it.
+    pub(crate) async fn uid(&self) -> Result<Option<&str>, Error> {
+        let uid = self.uid.get_or_try_init(async || {
+            let namespace =
+                ObjectRef::new("v1/Namespace".parse().expect("a fixed kind"), None, "kube-system");
+            match self.session.read(&namespace).await {
+                Ok(found) => Ok(found.and_then(|reply| text(&reply.object["metadata"]["uid"]))),
+                Err(error) if error.is_server_trouble() => Err(error),
+                Err(_) => Ok(None),
+            }
+        });
+        Ok(uid.await?.as_deref())
+    }
+
+    /// Reads an object, or takes what was read of it a moment ago in this process.
+    pub(crate) async fn look(&self, target: &ObjectRef) -> Result<Option<Value>, Error> {
+        if let Some(live) = self.recall(target) {
+            return Ok(Some(live));
+        }
+        Ok(self.session.read(target).await?.map(|reply| reply.object))
+    }
+
+    /// Remembers an object as it was read or answered; it belongs to this state.
+    pub(crate) fn remember(&self, target: &ObjectRef, live: Value) {
+        let mut memory = lock(&self.memory);
+        let memory = memory.entry(Place::of(target)).or_default();
+        memory.live = Some((Instant::now(), live));
+        memory.ours = true;
+    }
+
+    /// What was read of an object a moment ago; once only, as it gets older.
+    pub(crate) fn recall(&self, target: &ObjectRef) -> Option<Value> {
+        let (read, live) = lock(&self.memory).get_mut(&Place::of(target))?.live.take()?;
+        (read.elapsed() < FRESH).then_some(live)
+    }
+
+    /// Remembers that this state has the object.
+    pub(crate) fn mark_ours(&self, target: &ObjectRef) {
+        lock(&self.memory).entry(Place::of(target)).or_default().ours = true;
+    }
+
+    /// Whether this state has the object, as far as this process has seen.
+    pub(crate) fn is_ours(&self, target: &ObjectRef) -> bool {
+        lock(&self.memory).get(&Place::of(target)).is_some_and(|memory| memory.ours)
+    }
+
+    /// Remembers that an object does not exist.
+    pub(crate) fn mark_absent(&self, target: &ObjectRef) {
+        lock(&self.memory).entry(Place::of(target)).or_default().absent = Some(Instant::now());
+    }
+
+    /// Whether an object did not exist a moment ago. Once only: whoever asks is about to create it.
+    pub(crate) fn take_absent(&self, target: &ObjectRef) -> bool {
+        let absent = lock(&self.memory).get_mut(&Place::of(target)).and_then(|memory| memory.absent.take());
+        absent.is_some_and(|seen| seen.elapsed() < FRESH)
+    }
+
+    /// Says that an object is being deleted, until the guard is dropped.
+    pub(crate) fn begin_deletion(&self, target: &ObjectRef) -> Deletion<'_> {
+        let (place, ended) = (Place::of(target), CancellationToken::new());
+        lock(&self.deletions).insert(place.clone(), ended.clone());
+        Deletion { cluster: self, place, ended }
+    }
+
+    /// The end of a deletion of the object that is going on in this process.
+    pub(crate) fn deletion_of(&self, target: &ObjectRef) -> Option<CancellationToken> {
+        lock(&self.deletions).get(&Place::of(target)).cloned()
+    }
+}
+
+/// A deletion that is going on.
+pub(crate) struct Deletion<'c> {
+    cluster: &'c Cluster,
+    place: Place,
+    ended: CancellationToken,
+}
+
+impl Drop for Deletion<'_> {
+    fn drop(&mut self) {
+        lock(&self.cluster.deletions).remove(&self.place);
+        self.ended.cancel();
+    }
+}
+
+impl Place {
+    fn of(target: &ObjectRef) -> Self {
+        Self {
+            group: target.group().to_owned(),
+            kind: target.kind().to_owned(),
+            namespace: target.namespace.as_ref().map_or_else(String::new, ToString::to_string),
+            name: target.name.clone(),
+        }
+    }
+}
+
+fn text(value: &Value) -> Option<String> {
+    value.as_str().map(str::to_owned)
+}
+
+/// What is behind these locks is whole at every moment, so a panic elsewhere does not spoil it.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

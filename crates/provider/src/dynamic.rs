@@ -1,0 +1,53 @@
+//! Parts of objects as Terraform values of any type.
+
+use serde_json::Value as Json;
+use tfplugin::value::{Number, Value};
+
+/// `json` for a dynamic attribute. Lists are tuples: their items may differ in shape (terraform-provider.md, bug 12).
+pub(crate) fn dynamic(json: &Json) -> Value {
+    Value::dynamic(value(json))
+}
+
+fn value(json: &Json) -> Value {
+    match json {
+        Json::Null => Value::Null,
+        Json::Bool(bool) => Value::Bool(*bool),
+        Json::Number(number) => Value::from(Number::parse(&number.to_string()).ok()),
+        Json::String(text) => Value::from(text.as_str()),
+        Json::Array(items) => Value::List(items.iter().map(value).collect()),
+        Json::Object(fields) => {
+            Value::Object(fields.iter().map(|(name, field)| (name.as_str(), value(field))).collect())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tfplugin::types::Type;
+
+    use super::*;
+
+    #[test]
+    fn bug_12_items_of_different_shape_and_empty_lists_keep_their_shape() {
+        let value =
+            dynamic(&json!({"a": [{"x": 1}, {"y": "z"}], "b": [], "n": 12_345_678_901_234_567_890_u64}));
+        let Value::Dynamic(value) = value else { panic!("{value:?}") };
+        let object = |name: &str, ty: Type| Type::object([(name, ty)]);
+        assert_eq!(
+            value.ty,
+            Type::object([
+                ("a", Type::Tuple(vec![object("x", Type::Number), object("y", Type::String)])),
+                ("b", Type::Tuple(vec![])),
+                ("n", Type::Number),
+            ])
+        );
+        let number = value.value.as_object().unwrap().get("n").as_number().unwrap().to_string();
+        assert_eq!(number, "12345678901234567890");
+    }
+
+    #[test]
+    fn nothing_is_null() {
+        assert_eq!(dynamic(&Json::Null), Value::Null);
+    }
+}

@@ -1,0 +1,33 @@
+//! What identifies an object for good: no version, which changes, and no connection, which is not the object's.
+
+use manifest::{Namespace, ObjectRef};
+use tfplugin::provider::{Identity, IdentityAttribute, IdentitySchema};
+use tfplugin::types::Type;
+use tfplugin::value::Object;
+
+pub(crate) fn schema() -> IdentitySchema {
+    let attribute = |name: &str, required_for_import: bool, description: &str| IdentityAttribute {
+        name: name.to_owned(),
+        ty: Type::String,
+        required_for_import,
+        description: description.to_owned(),
+    };
+    IdentitySchema {
+        version: 0,
+        attributes: vec![
+            attribute("group", false, "The API group; left out for the core group."),
+            attribute("kind", true, "The kind, as in `Deployment`."),
+            attribute("namespace", false, "The namespace; left out for kinds that live in none."),
+            attribute("name", true, "The name."),
+        ],
+    }
+}
+
+/// The identity of the object that `target` names.
+pub(crate) fn of(target: &ObjectRef) -> Identity {
+    Object::new()
+        .with("group", Some(target.group()).filter(|group| !group.is_empty()))
+        .with("kind", target.kind())
+        .with("namespace", target.namespace.as_ref().map(Namespace::as_str))
+        .with("name", target.name.as_str())
+}

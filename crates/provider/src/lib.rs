@@ -1,0 +1,40 @@
+//! terraform-provider-k8sconnect: Kubernetes objects, patches and waits as Terraform resources.
+//!
+//! ```text
+//! Terraform ─ tfplugin ─▶ Provider ─▶ object, …  ──▶ decide (plan, projection, ownership, wait)   pure
+//!                            │                   └─▶ do     (Cluster: session, memory)            cluster
+//!                            └─ Context: the provider's own cluster, one Cluster per connection
+//! ```
+//!
+//! A resource decides from values (what is written, what the state says, what the cluster says) and does in thin shells
+//! around [`cluster::Session`]. A drop-in for the Go provider of the same name: types, states, titles and texts are
+//! its own.
+
+mod body;
+mod clusters;
+pub mod codes;
+mod connection;
+mod context;
+mod dynamic;
+mod identity;
+mod object;
+mod private;
+mod projection;
+mod provider;
+mod report;
+mod stop;
+mod waiting;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+pub use codes::CODES;
+pub use provider::Provider;
+
+/// The provider's name in the registry.
+pub const ADDRESS: &str = "registry.terraform.io/jmorris0x0/k8sconnect";
+
+/// Serves the provider to the Terraform that started this process, until it is done.
+pub fn serve() -> ExitCode {
+    tfplugin::serve(ADDRESS, || Arc::new(Provider::new()))
+}

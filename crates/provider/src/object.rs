@@ -1,0 +1,134 @@
+//! `k8sconnect_object`: one Kubernetes object, applied by server-side apply.
+//!
+//! ```text
+//! plan:  situation ─▶ foresee (asks the cluster) ─▶ Outlook ─▶ decide (pure) ─▶ plan
+//! apply: write (create, update) · delete      read: refresh      import · upgrade · move_state
+//! ```
+
+mod already;
+mod apply;
+mod attributes;
+mod decide;
+mod delete;
+mod foresee;
+mod import;
+mod import_id;
+mod move_state;
+mod read;
+mod release;
+mod schema;
+mod settled;
+mod stamp;
+mod upgrade;
+mod validate;
+mod wait_for;
+
+use std::sync::Arc;
+
+use ownership::FieldManager;
+use tfplugin::diagnostics::Diagnostics;
+use tfplugin::provider::{
+    ApplyRequest, ApplyResponse, BoxFuture, Change, IdentitySchema, ImportRequest, ImportResponse,
+    MoveRequest, MoveResponse, PlanRequest, PlanResponse, ReadRequest, ReadResponse, Resource,
+    UpgradeRequest, UpgradeResponse,
+};
+use tfplugin::schema::Schema;
+use tfplugin::value::Object as Attributes;
+
+use crate::context::Context;
+use crate::identity;
+
+/// In whose name objects are applied.
+pub(crate) const MANAGER: &str = "k8sconnect";
+
+pub(crate) fn manager() -> FieldManager {
+    FieldManager::new(MANAGER)
+}
+
+/// The resource.
+pub(crate) struct Object {
+    context: Arc<Context>,
+}
+
+impl Object {
+    pub(crate) fn new(context: Arc<Context>) -> Self {
+        Self { context }
+    }
+}
+
+impl Resource for Object {
+    fn type_name(&self) -> &'static str {
+        "k8sconnect_object"
+    }
+
+    fn schema(&self) -> Schema {
+        schema::schema()
+    }
+
+    fn identity(&self) -> Option<IdentitySchema> {
+        Some(identity::schema())
+    }
+
+    fn validate(&self, config: &Attributes) -> Diagnostics {
+        validate::validate(config)
+    }
+
+    fn plan(&self, request: PlanRequest) -> BoxFuture<'_, PlanResponse> {
+        Box::pin(async move {
+            let (prior, planned) = match &request.change {
+                Change::Delete { .. } => return request.accept(),
+                Change::Create { planned } => (None, planned.clone()),
+                Change::Update { prior, planned } => (Some(prior.clone()), planned.clone()),
+            };
+            let situation = decide::Situation { prior, planned, private: request.private.clone() };
+            let decision = match foresee::foresee(&self.context, &situation).await {
+                Ok(outlook) => decide::decide(&situation, outlook, self.context.verbosity()),
+                Err(diagnostics) => decide::Decision::failed(&situation, diagnostics),
+            };
+            PlanResponse {
+                planned: Some(decision.planned),
+                requires_replace: decision.requires_replace,
+                private: request.private,
+                identity: decision.identity.or(request.identity),
+                diagnostics: decision.diagnostics,
+            }
+        })
+    }
+
+    fn apply(&self, request: ApplyRequest) -> BoxFuture<'_, ApplyResponse> {
+        Box::pin(async move {
+            match request.change {
+                Change::Delete { prior } => {
+                    delete::delete(&self.context, prior, request.private, &request.stop).await
+                }
+                Change::Create { planned } => {
+                    apply::apply(&self.context, None, planned, request.private, &request.stop).await
+                }
+                Change::Update { prior, planned } => {
+                    apply::apply(&self.context, Some(prior), planned, request.private, &request.stop).await
+                }
+            }
+        })
+    }
+
+    fn read(&self, request: ReadRequest) -> BoxFuture<'_, ReadResponse> {
+        Box::pin(read::read(&self.context, request))
+    }
+
+    fn import(&self, request: ImportRequest) -> BoxFuture<'_, ImportResponse> {
+        Box::pin(async move {
+            match import::import(&self.context, &request.target).await {
+                Ok((imported, diagnostics)) => ImportResponse { imported: Some(imported), diagnostics },
+                Err(diagnostic) => ImportResponse { imported: None, diagnostics: (*diagnostic).into() },
+            }
+        })
+    }
+
+    fn upgrade(&self, request: UpgradeRequest) -> BoxFuture<'_, UpgradeResponse> {
+        Box::pin(async move { upgrade::upgrade(&request) })
+    }
+
+    fn take_over(&self, request: MoveRequest) -> BoxFuture<'_, Option<MoveResponse>> {
+        Box::pin(async move { move_state::take_over(&request) })
+    }
+}

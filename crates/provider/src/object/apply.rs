@@ -1,0 +1,252 @@
+//! Creating and updating: what the plan said is sent, and what came of it is kept.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use cluster::{Error, ErrorKind, Reply, Write};
+use diag::Diagnostic;
+use fields::IgnoreFields;
+use manifest::ObjectRef;
+use ownership::{Baseline, ManagedFields, ManagedFieldsError};
+use serde_json::Value as Json;
+use tfplugin::CancellationToken;
+use tfplugin::diagnostics::Diagnostics;
+use tfplugin::private::Private;
+use tfplugin::provider::ApplyResponse;
+use tfplugin::value::{Object, Value};
+use wait::{Applied, During};
+
+use super::stamp::{self, Stamp};
+use super::{MANAGER, already, attributes, manager, release, settled, wait_for};
+use crate::body::Body;
+use crate::clusters::Cluster;
+use crate::context::{self, Context, Reach};
+use crate::private::{IMPORTED, Keys as _, PENDING_PROJECTION, STALE_READ, WAIT_OWED};
+use crate::projection::{self, Lens, Maps};
+use crate::{codes, identity, report, stop};
+
+/// How long an answer may still take when Terraform stops the provider: without it, what was created is not recorded.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Creates the object, or updates the one that `prior` has.
+pub(super) async fn apply(
+    context: &Context,
+    prior: Option<Object>,
+    planned: Object,
+    private: Private,
+    stop: &CancellationToken,
+) -> ApplyResponse {
+    let job = match Job::prepare(context, prior.as_ref(), &planned).await {
+        Ok(job) => job,
+        Err(diagnostics) => return failed(prior, private, diagnostics),
+    };
+    match job.send(prior.as_ref(), &planned, &private, stop).await {
+        Ok(reply) => job.finish(prior.as_ref(), planned, private, &reply, stop).await,
+        Err(diagnostic) => failed(prior, private, (*diagnostic).into()),
+    }
+}
+
+/// Nothing was done: what was there is still there.
+fn failed(prior: Option<Object>, private: Private, diagnostics: Diagnostics) -> ApplyResponse {
+    ApplyResponse { state: prior, private, identity: None, diagnostics }
+}
+
+/// An object to be applied, and where.
+struct Job {
+    cluster: Arc<Cluster>,
+    body: Body,
+    ignored: IgnoreFields,
+    target: ObjectRef,
+    /// Whether the kind was not known when the target was made.
+    provisional: bool,
+    id: String,
+}
+
+impl Job {
+    async fn prepare(
+        context: &Context,
+        prior: Option<&Object>,
+        planned: &Object,
+    ) -> Result<Self, Diagnostics> {
+        let text = planned.text("yaml_body").unwrap_or_default();
+        if text.is_empty() {
+            let empty = Diagnostic::error(codes::EMPTY_BODY, "Invalid Configuration")
+                .detail("The yaml_body attribute cannot be empty: there is no object to apply.")
+                .hint("Give yaml_body the object in YAML.");
+            return Err(empty.into());
+        }
+        let body = Body::parse(text)?;
+        let cluster = match context.reach(planned.get("cluster")) {
+            Ok(Reach::Ready(cluster)) => cluster,
+            Ok(Reach::NotYet | Reach::Nowhere) => return Err(context::nowhere().into()),
+            Err(error) => return Err(attributes::unprepared(&error).into()),
+        };
+        let operation = if prior.is_some() { "Update" } else { "Create" };
+        let (target, provisional) = match cluster.session().resource(&body.gvk).await {
+            Ok(resource) => (body.target(resource.namespaced), false),
+            // It may be on its way. A namespace that turns out to be too much is passed over then.
+            Err(error) if matches!(error.kind(), ErrorKind::KindMissing(_)) => (body.target(true), true),
+            Err(error) => return Err(error.diagnostic(operation).into()),
+        };
+        if prior.is_none() {
+            already::ensure_absent(&cluster, &target, planned).await.map_err(|error| *error)?;
+        }
+        let id = prior.and_then(|prior| prior.text("id")).map_or_else(stamp::new_id, str::to_owned);
+        Ok(Self { cluster, body, ignored: attributes::ignored(planned), target, provisional, id })
+    }
+
+    async fn send(
+        &self,
+        prior: Option<&Object>,
+        planned: &Object,
+        private: &Private,
+        stop: &CancellationToken,
+    ) -> Result<Reply, Box<Diagnostic>> {
+        let operation = if prior.is_some() { "Update" } else { "Create" };
+        let told = |error: &Error| Box::new(error.diagnostic(operation));
+        let (sent, live) = if prior.is_some() {
+            let live = self.cluster.look(&self.target).await.map_err(|error| told(&error))?;
+            let live = self.hand_over(live, private).await.map_err(|error| told(&error))?;
+            (release::sent(&self.body.value, &self.ignored, live.as_ref()), live)
+        } else {
+            // A create gives ignored fields their first value.
+            (self.body.value.clone(), None)
+        };
+        let created_at = live.as_ref().and_then(stamp::created_at_of).map_or_else(stamp::now, str::to_owned);
+        let sent = Stamp { id: self.id.clone(), created_at }.put_on(&sent);
+        let write = Write::by(MANAGER).force();
+        let applied = self.cluster.session().apply_when_possible(&self.target, &sent, write);
+        match stop::unless(stop, GRACE, applied).await {
+            Some(Ok(reply)) => Ok(reply),
+            Some(Err(error)) => Err(told(&error)),
+            None => Err(Box::new(interrupted(operation, &self.target, planned))),
+        }
+    }
+
+    /// Lets go of ignored fields that only we hold, and takes over what the tool held that the object was moved from.
+    async fn hand_over(&self, live: Option<Json>, private: &Private) -> Result<Option<Json>, Error> {
+        let Some(live) = live else { return Ok(None) };
+        let former = private.moved_from();
+        let edits = |object: &Json| -> Result<Option<Vec<Json>>, ManagedFieldsError> {
+            let mut edited = object.clone();
+            let mut operations = None;
+            let mut put = |patch: Option<Json>, edited: &mut Json| {
+                let Some(Json::Array(patch)) = patch else { return };
+                if let Some(entries) = patch.last().map(|operation| operation["value"].clone()) {
+                    edited["metadata"]["managedFields"] = entries;
+                }
+                operations = Some(patch);
+            };
+            put(ownership::hand_over(&edited, &former, &manager())?, &mut edited);
+            let released = release::to_release(&edited, &self.body.value, &self.ignored)?;
+            put(ownership::release(&edited, &manager(), &released)?, &mut edited);
+            Ok(operations)
+        };
+        if !matches!(edits(&live), Ok(Some(_))) {
+            return Ok(Some(live));
+        }
+        let write = Write::by(MANAGER);
+        let session = self.cluster.session();
+        let edited =
+            session.edit_managed_fields(&self.target, write, |live| edits(live).ok().flatten()).await?;
+        Ok(Some(edited.map_or(live, |reply| reply.object)))
+    }
+
+    async fn finish(
+        mut self,
+        prior: Option<&Object>,
+        planned: Object,
+        mut private: Private,
+        reply: &Reply,
+        stop: &CancellationToken,
+    ) -> ApplyResponse {
+        // A kind that came with this very apply is known by now.
+        if self.provisional
+            && let Ok(resource) = self.cluster.session().resource(&self.body.gvk).await
+        {
+            self.target = self.body.target(resource.namespaced);
+        }
+        self.cluster.mark_ours(&self.target);
+        let mut diagnostics = report::api_warnings(&self.target, &reply.warnings);
+        let mut state = planned.clone();
+        state.set("id", self.id.as_str());
+        set_unknown(&mut state, "object_ref", || attributes::object_ref(&self.target));
+        for flag in [IMPORTED, STALE_READ, PENDING_PROJECTION] {
+            private.set_flag(flag, false);
+        }
+        private.set_moved_from(&[]);
+        if let Ok(uid) = self.cluster.uid().await {
+            private.set_cluster_uid(uid);
+        }
+        if let Err(error) = self.keep(&mut state, &mut private, &reply.object) {
+            set_unknown(&mut state, "managed_state_projection", || Value::Object(Object::new()));
+            set_unknown(&mut state, "managed_fields", || Value::Object(Object::new()));
+            private.set_flag(PENDING_PROJECTION, true);
+            diagnostics.add(projection_pending(&self.target, &error));
+        }
+        let applied = match wait_for::is_due(prior, &planned, &private) {
+            None => Applied { value: None, owed: private.flag(WAIT_OWED), ..Applied::without_wait() },
+            Some(wait) => {
+                let during = if prior.is_some() { During::Update } else { During::Create };
+                let session = self.cluster.session();
+                let (applied, told) = wait_for::run(session, &self.target, &wait, during, stop).await;
+                diagnostics.add(told.into_iter().collect::<Diagnostics>());
+                applied
+            }
+        };
+        private.set_flag(WAIT_OWED, applied.owed && attributes::wait(&planned).is_some());
+        set_unknown(&mut state, "status", || wait_for::status(applied.value.as_ref()));
+        ApplyResponse { state: Some(state), private, identity: Some(identity::of(&self.target)), diagnostics }
+    }
+
+    /// Puts what the server answered into the state. What the plan has promised stays, even if a webhook or a controller
+    /// has made something else of it meanwhile: the next read shows that as a change outside Terraform.
+    fn keep(
+        &self,
+        state: &mut Object,
+        private: &mut Private,
+        answer: &Json,
+    ) -> Result<(), ManagedFieldsError> {
+        let manager = manager();
+        let lens = Lens { manager: &manager, written: &self.body.value, ignored: &self.ignored };
+        let maps = Maps::of(answer, lens)?;
+        let values = projection::attribute(&maps.values);
+        set_unknown(state, "managed_state_projection", || values.clone());
+        set_unknown(state, "managed_fields", || projection::attribute(&maps.managers));
+        let schema = ManagedFields::of(answer)?.schema(answer);
+        let ignored = self.ignored.on(&self.body.value, &schema);
+        let baseline = Baseline::record(answer, &self.body.value, |path| ignored.contains(path))?;
+        private.set_baseline(&baseline, &self.body.value);
+        let hash = settled::hash(&self.body.value, &attributes::ignore_list(state), answer)?;
+        let as_promised = *state.get("managed_state_projection") == values;
+        private.set_settled(Some(hash.as_str()).filter(|_| as_promised));
+        Ok(())
+    }
+}
+
+/// Fills in what the plan left open.
+fn set_unknown(state: &mut Object, name: &str, value: impl FnOnce() -> Value) {
+    if !state.get(name).is_wholly_known() {
+        state.set(name, value());
+    }
+}
+
+fn projection_pending(target: &ObjectRef, error: &ManagedFieldsError) -> Diagnostic {
+    Diagnostic::error(codes::PROJECTION_PENDING, "Projection Calculation Failed")
+        .detail(format!("{target} was applied, but its managedFields cannot be read: {error}."))
+        .object(target.to_string())
+        .hint("Run terraform apply again to complete the state.")
+}
+
+fn interrupted(operation: &str, target: &ObjectRef, planned: &Object) -> Diagnostic {
+    let detail = if planned.get("id").is_unknown() {
+        "Terraform was interrupted before the API server had answered. If the object was created all the same, the next \
+         apply finds it and says how to import it."
+    } else {
+        "Terraform was interrupted before the API server had answered. The next apply goes on."
+    };
+    Diagnostic::error(codes::INTERRUPTED, format!("{operation}: Interrupted"))
+        .detail(detail)
+        .object(target.to_string())
+        .hint("Run terraform apply again.")
+}

@@ -1,0 +1,66 @@
+//! The attributes of a resource as its lifecycle reads and writes them.
+
+use cluster::ConnectError;
+use diag::Diagnostic;
+use fields::IgnoreFields;
+use manifest::{Namespace, ObjectRef};
+use tfplugin::value::{Object, Value};
+use wait::{Cut, Wait};
+
+use crate::body::Body;
+use crate::{codes, waiting};
+
+/// The entries of `ignore_fields`; an unknown or empty list ignores nothing.
+pub(super) fn ignore_list(attributes: &Object) -> Vec<String> {
+    let elements = attributes.get("ignore_fields").as_elements().unwrap_or_default();
+    elements.iter().filter_map(|entry| entry.as_str().map(str::to_owned)).collect()
+}
+
+/// What `ignore_fields` means; entries that validation refused are passed over.
+pub(super) fn ignored(attributes: &Object) -> IgnoreFields {
+    let entries = ignore_list(attributes);
+    let readable = entries.iter().filter(|entry| IgnoreFields::parse([entry]).is_ok());
+    IgnoreFields::parse(readable).unwrap_or_default()
+}
+
+/// What `wait_for` waits for; none if it waits for nothing or is not known yet.
+pub(super) fn wait(attributes: &Object) -> Option<Wait> {
+    waiting::read(attributes.get("wait_for"))?.parse(None, Cut::Status).wait
+}
+
+/// The body, if there is one that can be read.
+pub(super) fn body(attributes: &Object) -> Option<Body> {
+    Body::parse(attributes.text("yaml_body")?).ok()
+}
+
+/// `object_ref` of an object.
+pub(super) fn object_ref(target: &ObjectRef) -> Value {
+    Object::new()
+        .with("api_version", target.api_version().to_string())
+        .with("kind", target.kind())
+        .with("name", target.name.as_str())
+        .with("namespace", target.namespace.as_ref().map(Namespace::as_str))
+        .into()
+}
+
+/// The object that a state has: what `object_ref` says, else what the body does.
+pub(super) fn target(state: &Object) -> Option<ObjectRef> {
+    let stored = || {
+        let reference = state.get("object_ref").as_object()?;
+        let kind = format!("{}/{}", reference.text("api_version")?, reference.text("kind")?);
+        let namespace = reference.text("namespace").and_then(Namespace::new);
+        Some(ObjectRef::new(kind.parse().ok()?, namespace, reference.text("name")?))
+    };
+    stored().or_else(|| {
+        let body = body(state)?;
+        let cluster_scoped = manifest::is_known_cluster_scoped(body.gvk.group(), body.gvk.kind());
+        Some(body.target(!cluster_scoped))
+    })
+}
+
+/// The error when no client can be made from a connection.
+pub(super) fn unprepared(error: &ConnectError) -> Diagnostic {
+    let mut diagnostic = error.diagnostic();
+    diagnostic.code = codes::UNPREPARED;
+    crate::report::titled(diagnostic, "Preparation Failed")
+}

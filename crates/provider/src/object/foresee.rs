@@ -1,0 +1,298 @@
+//! Asking the cluster what an apply would do: a look at the object, and a dry run where something may have moved.
+
+use cluster::{Class, Error, ErrorKind, Write};
+use diag::{Diagnostic, Severity};
+use fields::FieldSet;
+use manifest::{GroupVersionKind, ObjectRef};
+use serde_json::Value as Json;
+use tfplugin::diagnostics::Diagnostics;
+use tfplugin::path::Path;
+use tfplugin::value::Object;
+
+use super::decide::{Answer, Outlook, Situation, projection_failed};
+use super::stamp::{self, Stamp};
+use super::{MANAGER, already, attributes, release, settled};
+use crate::body::Body;
+use crate::clusters::Cluster;
+use crate::context::{self, Context, Reach};
+use crate::private::{IMPORTED, Keys as _, STALE_READ};
+use crate::{codes, report};
+
+pub(super) async fn foresee(context: &Context, situation: &Situation) -> Result<Outlook, Diagnostics> {
+    let blank = |target| Outlook::Blank { target, diagnostics: Diagnostics::new() };
+    let Some(text) = situation.planned.text("yaml_body").filter(|text| !text.is_empty()) else {
+        return Ok(blank(None));
+    };
+    let body =
+        Body::parse(text).map_err(|problems| Diagnostics::from(problems).or_at(&Path::of("yaml_body")))?;
+    if let Some(warning) = situation.prior.as_ref().and_then(|prior| another_object(prior, &body)) {
+        return Ok(Outlook::Replace { paths: vec![Path::of("yaml_body")], warning: Box::new(warning) });
+    }
+    let own = situation.planned.get("cluster");
+    let cluster = match context.reach(own) {
+        Ok(Reach::Ready(cluster)) => cluster,
+        Ok(Reach::NotYet) => return Ok(blank(None)),
+        Ok(Reach::Nowhere) => return Err(Diagnostics::from(context::nowhere()).or_at(&Path::of("cluster"))),
+        Err(error) => return Err(Diagnostics::from(error.diagnostic()).or_at(&Path::of("cluster"))),
+    };
+    let target = match cluster.session().resource(&body.gvk).await {
+        Ok(resource) => body.target(resource.namespaced),
+        Err(error) => return unanswered(&error, None),
+    };
+    let mut diagnostics = Diagnostics::new();
+    if let Some(prior) = &situation.prior {
+        match another_cluster(context, prior, situation, &cluster).await {
+            Moved::No => {}
+            Moved::Yes(warning) => {
+                return Ok(Outlook::Replace { paths: vec![Path::of("cluster")], warning });
+            }
+            Moved::Unproven(warning) => diagnostics.add(*warning),
+        }
+        cluster.mark_ours(&target);
+    }
+    let preview = Preview { situation, cluster: &cluster, body, target, diagnostics };
+    preview.run().await
+}
+
+/// Everything that is known before the object itself is looked at.
+struct Preview<'a> {
+    situation: &'a Situation,
+    cluster: &'a Cluster,
+    body: Body,
+    target: ObjectRef,
+    diagnostics: Diagnostics,
+}
+
+impl Preview<'_> {
+    async fn run(mut self) -> Result<Outlook, Diagnostics> {
+        let Some(prior) = &self.situation.prior else { return self.of_create().await };
+        let live = match self.cluster.look(&self.target).await {
+            Ok(live) => live,
+            Err(error) => return unanswered(&error, Some(self.target)),
+        };
+        if let Some(live) = &live {
+            let unchanged = self.is_settled(live);
+            // The apply that may follow needs it again.
+            self.cluster.remember(&self.target, live.clone());
+            if unchanged {
+                return Ok(Outlook::Settled { target: self.target, diagnostics: self.diagnostics });
+            }
+        }
+        let ignored = attributes::ignored(&self.situation.planned);
+        let mut sent = release::sent(&self.body.value, &ignored, live.as_ref());
+        let mut released = FieldSet::new();
+        if let Some(live) = &live {
+            released = release::to_release(live, &self.body.value, &ignored)
+                .map_err(|error| projection_failed(&self.target, &error))?;
+            sent = release::with_live(&sent, live, &released);
+            if let (Some(id), Some(created_at)) = (prior.text("id"), stamp::created_at_of(live)) {
+                sent = Stamp { id: id.to_owned(), created_at: created_at.to_owned() }.put_on(&sent);
+            }
+        }
+        match self.dry_run(&sent).await {
+            Ok(planned) => {
+                let Self { body, target, diagnostics, .. } = self;
+                Ok(Outlook::Answer(Box::new(Answer {
+                    target,
+                    body,
+                    ignored,
+                    live,
+                    planned,
+                    released,
+                    diagnostics,
+                })))
+            }
+            Err(error) => match live.and_then(|live| error.immutable_fields(&sent, &live)) {
+                Some(fields) => Ok(immutable(&self.target, &fields, &error)),
+                None => unanswered(&error, Some(self.target)),
+            },
+        }
+    }
+
+    /// A create sends everything, also what is ignored later on.
+    async fn of_create(mut self) -> Result<Outlook, Diagnostics> {
+        let sent = self.body.value.clone();
+        let write = Write::by(MANAGER).force().dry_run();
+        match self.cluster.session().apply(&self.target, &sent, write).await {
+            Ok(reply) if reply.created() => {
+                self.cluster.mark_absent(&self.target);
+                self.diagnostics.add(report::api_warnings(&self.target, &reply.warnings));
+                let ignored = attributes::ignored(&self.situation.planned);
+                Ok(Outlook::Answer(Box::new(Answer {
+                    target: self.target,
+                    body: self.body,
+                    ignored,
+                    live: None,
+                    planned: reply.object,
+                    released: FieldSet::new(),
+                    diagnostics: self.diagnostics,
+                })))
+            }
+            Ok(_) => Ok(self.in_the_way().await),
+            // Only an object that exists has fields that cannot be changed.
+            Err(error) if error.class() == Class::Immutable => Ok(self.in_the_way().await),
+            Err(error) => unanswered(&error, Some(self.target)),
+        }
+    }
+
+    /// The object exists. If it is this state's own, it is about to be replaced; otherwise the apply would fail.
+    async fn in_the_way(mut self) -> Outlook {
+        if !self.cluster.is_ours(&self.target)
+            && let Ok(Some(live)) = self.cluster.session().read(&self.target).await
+        {
+            let error = already::found(&self.target, &live.object, &self.situation.planned);
+            self.diagnostics.add(Diagnostic { severity: Severity::Warning, ..error });
+        }
+        Outlook::Blank { target: Some(self.target), diagnostics: self.diagnostics }
+    }
+
+    /// What the server would answer to an apply.
+    async fn dry_run(&mut self, sent: &Json) -> Result<Json, Error> {
+        let write = Write::by(MANAGER).force().dry_run();
+        let reply = self.cluster.session().apply(&self.target, sent, write).await?;
+        self.diagnostics.add(report::api_warnings(&self.target, &reply.warnings));
+        Ok(reply.object)
+    }
+
+    fn is_settled(&self, live: &Json) -> bool {
+        let private = &self.situation.private;
+        let Some(before) = private.settled() else { return false };
+        let ignore = attributes::ignore_list(&self.situation.planned);
+        !private.flag(STALE_READ)
+            && !private.flag(IMPORTED)
+            && settled::hash(&self.body.value, &ignore, live).is_ok_and(|now| now == before)
+    }
+}
+
+/// What an answer that is none means for a plan (decisions, seed 003, 5).
+fn unanswered(error: &Error, target: Option<ObjectRef>) -> Result<Outlook, Diagnostics> {
+    let mut diagnostics = Diagnostics::new();
+    match error.kind() {
+        // They may come with the same apply.
+        ErrorKind::NamespaceMissing { .. } => {}
+        ErrorKind::KindMissing(missing) if may_come(&missing.gvk) => {}
+        ErrorKind::Unreachable(_) => return Err(error.diagnostic("Plan").into()),
+        _ if error.is_server_trouble() => {
+            let told = error.diagnostic("Plan");
+            let warning = Diagnostic::warning(codes::NO_PREVIEW, "Plan: No Preview Possible")
+                .detail(format!("{}: {}\n\nWhat the apply will do is not known.", told.summary, told.detail))
+                .hint(
+                    "Plan again once the server has recovered, to see the changes before they are applied.",
+                );
+            diagnostics.add(Diagnostic { object: told.object, ..warning });
+        }
+        _ => return Err(error.diagnostic("Plan").into()),
+    }
+    Ok(Outlook::Blank { target, diagnostics })
+}
+
+/// Whether a kind that is missing can be defined by anybody: the groups of Kubernetes itself are complete.
+fn may_come(gvk: &GroupVersionKind) -> bool {
+    gvk.group().contains('.') && !gvk.group().ends_with(".k8s.io")
+}
+
+/// The warning that the body names another object than the state has. A namespace that is written out, and another
+/// version of the same kind, name the same one.
+fn another_object(prior: &Object, body: &Body) -> Option<Diagnostic> {
+    let before = attributes::target(prior)?;
+    // The same kind has the same scope.
+    let now = body.target(before.namespace.is_some());
+    let same_kind = before.group() == now.group() && before.kind() == now.kind();
+    let namespace =
+        |target: &ObjectRef| target.namespace.as_ref().map_or_else(String::new, ToString::to_string);
+    let fields = [
+        ("kind", before.kind().to_owned(), now.kind().to_owned()),
+        (
+            "apiVersion",
+            before.api_version().to_string(),
+            if same_kind { before.api_version().to_string() } else { now.api_version().to_string() },
+        ),
+        ("metadata.name", before.name.clone(), now.name.clone()),
+        ("metadata.namespace", namespace(&before), namespace(&now)),
+    ];
+    let changed: Vec<String> = fields
+        .iter()
+        .filter(|(_, before, now)| before != now)
+        .map(|(field, before, now)| format!("  {field}: {before:?} → {now:?}"))
+        .collect();
+    if changed.is_empty() {
+        return None;
+    }
+    let identity = |target: &ObjectRef| match &target.namespace {
+        Some(namespace) => format!("{} {namespace}/{}", target.gvk, target.name),
+        None => format!("{} {}", target.gvk, target.name),
+    };
+    let detail = format!(
+        "The body names another object:\n{}\n\nOld: {}\nNew: {}\n\nThe old object will be deleted and the new one created.",
+        changed.join("\n"),
+        identity(&before),
+        identity(&now)
+    );
+    let title = "Resource Identity Changed - Replacement Required";
+    Some(Diagnostic::warning(codes::IDENTITY_CHANGED, title).detail(detail))
+}
+
+fn immutable(target: &ObjectRef, fields: &[String], error: &Error) -> Outlook {
+    let title = "Immutable Field Changed - Replacement Required";
+    let warning = Diagnostic::warning(codes::IMMUTABLE_CHANGED, title)
+        .detail(format!(
+            "{target} will be deleted and created anew, because these fields cannot be changed: {}.\n\n{}",
+            fields.join(", "),
+            error.diagnostic("Plan").detail
+        ))
+        .object(target.to_string())
+        .hint("Revert the change to keep the object.");
+    // Where somebody else has made another object of it, the body is as it was; the projection is not.
+    let paths = vec![Path::of("yaml_body"), Path::of("managed_state_projection")];
+    Outlook::Replace { paths, warning: Box::new(warning) }
+}
+
+/// Whether another connection leads to another cluster.
+enum Moved {
+    No,
+    Yes(Box<Diagnostic>),
+    Unproven(Box<Diagnostic>),
+}
+
+async fn another_cluster(context: &Context, prior: &Object, situation: &Situation, now: &Cluster) -> Moved {
+    const ENDPOINT: [&str; 4] = ["host", "kubeconfig", "context", "proxy_url"];
+    let (before, after) = (prior.get("cluster"), situation.planned.get("cluster"));
+    let part =
+        |value: &tfplugin::value::Value, name: &str| value.as_object().map(|object| object.get(name).clone());
+    if before == after || ENDPOINT.iter().all(|name| part(before, name) == part(after, name)) {
+        return Moved::No;
+    }
+    let former = match situation.private.cluster_uid() {
+        Some(uid) => Some(uid),
+        // A state of the Go provider does not say; the cluster itself may.
+        None => match context.reach(before) {
+            Ok(Reach::Ready(cluster)) => cluster.uid().await.ok().flatten().map(str::to_owned),
+            _ => None,
+        },
+    };
+    match (former, now.uid().await.ok().flatten()) {
+        (Some(former), Some(now)) if former == now => Moved::No,
+        (Some(_), Some(_)) => {
+            let title = "Cluster Changed - Replacement Required";
+            Moved::Yes(Box::new(
+                Diagnostic::warning(codes::CLUSTER_CHANGED, title)
+                    .detail(
+                        "The connection leads to another cluster. The object will be deleted in the old cluster, with the \
+                         connection in the state, and created in the new one.",
+                    )
+                    .hint("Revert the connection to keep the object where it is."),
+            ))
+        }
+        _ => Moved::Unproven(Box::new(
+            Diagnostic::warning(codes::CLUSTER_UNPROVEN, "Cluster May Have Changed")
+                .detail(
+                    "The connection is another one, and whether it leads to the same cluster could not be found out: the uid \
+                     of the namespace kube-system cannot be read. The object is taken for the same one.",
+                )
+                .hint("If it is another cluster, the object in the old one has to be deleted by hand."),
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests;

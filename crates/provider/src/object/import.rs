@@ -1,0 +1,261 @@
+//! Taking an existing object into the state.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use cluster::{Class, Connection, Environment, Error};
+use diag::{Diagnostic, Source};
+use fields::IgnoreFields;
+use manifest::{GroupVersionKind, Limits, Namespace, ObjectRef};
+use serde_json::Value as Json;
+use tfplugin::diagnostics::Diagnostics;
+use tfplugin::private::Private;
+use tfplugin::provider::{Identity, ImportTarget, Imported};
+use tfplugin::value::{Object, Value};
+
+use super::decide::projection_failed;
+use super::import_id::{self, ImportId};
+use super::{attributes, manager, stamp};
+use crate::body::Body;
+use crate::clusters::Cluster;
+use crate::context::{Context, Reach};
+use crate::private::{IMPORTED, Keys as _};
+use crate::projection::{self, Lens, Maps};
+use crate::{codes, identity};
+
+pub(super) async fn import(
+    context: &Context,
+    wanted: &ImportTarget,
+) -> Result<(Imported, Diagnostics), Box<Diagnostic>> {
+    let Found { cluster, stored, target } = match wanted {
+        ImportTarget::Id(id) => find(context, &ImportId::parse(id)?).await?,
+        ImportTarget::Identity(identity) => find_identity(context, identity).await?,
+    };
+    let live = match cluster.session().read(&target).await {
+        Ok(Some(reply)) => reply.object,
+        Ok(None) => return Err(Box::new(not_found(&target))),
+        Err(error) => return Err(failed(&error, "")),
+    };
+    let mut diagnostics = Diagnostics::new();
+    if let Some(id) = stamp::id_of(&live) {
+        diagnostics.add(already_managed(&target, id));
+    }
+    let state = state_of(&target, &live, stored)?;
+    let mut private = Private::default();
+    private.set_flag(IMPORTED, true);
+    Ok((Imported { state, private, identity: Some(identity::of(&target)) }, diagnostics))
+}
+
+/// An object to import, and how it is reached.
+struct Found {
+    cluster: Arc<Cluster>,
+    /// What the state keeps of the connection; null where it is the provider's own.
+    stored: Value,
+    target: ObjectRef,
+}
+
+async fn find(context: &Context, id: &ImportId) -> Result<Found, Box<Diagnostic>> {
+    // Whether the last part before the kind is a namespace is for the cluster to say, and which cluster that is, for the
+    // context: so the parts are tried as a whole first.
+    let mut refused = None;
+    for name in id.contexts() {
+        let (cluster, stored) = match connect(context, &name) {
+            Ok(connected) => connected,
+            Err(error) => {
+                refused = Some(error);
+                continue;
+            }
+        };
+        let resource = cluster.session().resource(&id.gvk).await;
+        let resource = resource.map_err(|error| failed(&error, ": Resource Type Discovery"))?;
+        if id.context(resource.namespaced) == name {
+            let target = id.target(&name, resource.namespaced)?;
+            return Ok(Found { cluster, stored, target });
+        }
+        refused = id.target(&name, resource.namespaced).err().or(refused);
+    }
+    Err(refused.unwrap_or_else(|| Box::new(import_id::context_missing())))
+}
+
+async fn find_identity(context: &Context, identity: &Identity) -> Result<Found, Box<Diagnostic>> {
+    let (cluster, stored) = connect(context, "")?;
+    let (group, kind) =
+        (identity.text("group").unwrap_or_default(), identity.text("kind").unwrap_or_default());
+    let resources = cluster.session().resources().await;
+    let resources = resources.map_err(|error| failed(&error, ": Resource Type Discovery"))?;
+    let versions =
+        resources.into_iter().filter(|resource| resource.gvk.group() == group && resource.gvk.kind() == kind);
+    let Some(resource) = versions.max_by_key(|resource| maturity(&resource.gvk)) else {
+        let title = "Import Failed: Resource Type Discovery";
+        let missing = Diagnostic::error(codes::IMPORT_FAILED, title)
+            .detail(format!("The cluster has no kind {kind:?} in the group {group:?}."))
+            .hint("Check group and kind; the core group is left out.");
+        return Err(Box::new(missing));
+    };
+    let namespace = identity.text("namespace").or(Some("default")).filter(|_| resource.namespaced);
+    let name = identity.text("name").unwrap_or_default();
+    let target = ObjectRef::new(resource.gvk, namespace.and_then(Namespace::new), name);
+    Ok(Found { cluster, stored, target })
+}
+
+/// The cluster of a context, and what the state keeps of the connection. Without a context it is the provider's own.
+fn connect(context: &Context, name: &str) -> Result<(Arc<Cluster>, Value), Box<Diagnostic>> {
+    let unusable = |error: cluster::ConnectError| {
+        Box::new(crate::report::titled(error.diagnostic(), "Import Failed: Client Creation Error"))
+    };
+    if name.is_empty() {
+        return match context.reach(&Value::Null).map_err(unusable)? {
+            Reach::Ready(cluster) => Ok((cluster, Value::Null)),
+            Reach::NotYet | Reach::Nowhere => Err(Box::new(import_id::context_missing())),
+        };
+    }
+    let kubeconfig = kubeconfig(context.environment(), name)?;
+    let connection = Connection::from_kubeconfig(kubeconfig.as_str(), Some(name.to_owned()));
+    let cluster = context.connect(&connection).map_err(unusable)?;
+    let stored = Object::new().with("kubeconfig", kubeconfig).with("context", name);
+    Ok((cluster, stored.into()))
+}
+
+/// The content of the first kubeconfig file that has the context.
+fn kubeconfig(environment: &Environment, context: &str) -> Result<String, Box<Diagnostic>> {
+    let paths = environment.kubeconfig_paths();
+    if paths.is_empty() {
+        return Err(refusal(
+            "KUBECONFIG Not Found",
+            "KUBECONFIG is not set, and there is no home directory to look for .kube/config in.".to_owned(),
+        ));
+    }
+    let mut contexts = Vec::new();
+    let mut any = false;
+    for path in &paths {
+        let content = match std::fs::read_to_string(path) {
+            Ok(content) => content,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(error) => {
+                return Err(refusal("Cannot Read Kubeconfig", format!("{}: {error}.", path.display())));
+            }
+        };
+        any = true;
+        let found = contexts_of(&content, path)?;
+        if found.iter().any(|found| found == context) {
+            return Ok(content);
+        }
+        contexts.extend(found);
+    }
+    let listed = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
+    if !any {
+        return Err(refusal("Kubeconfig File Not Found", format!("There is no file {listed}.")));
+    }
+    let detail = format!("There is no context {context:?} in {listed}. There are: {}.", contexts.join(", "));
+    Err(refusal("Context Not Found", detail))
+}
+
+/// The names of the contexts; the text is not quoted, as it holds credentials.
+fn contexts_of(content: &str, path: &Path) -> Result<Vec<String>, Box<Diagnostic>> {
+    let source = Source::new("kubeconfig", content);
+    let invalid = || refusal("Invalid Kubeconfig", format!("{} is not valid YAML.", path.display()));
+    let document = manifest::read(&source, &Limits::default()).single().map_err(|_| invalid())?;
+    let contexts = document.value()["contexts"].as_array().into_iter().flatten();
+    Ok(contexts.filter_map(|context| context["name"].as_str().map(str::to_owned)).collect())
+}
+
+fn state_of(target: &ObjectRef, live: &Json, cluster: Value) -> Result<Object, Box<Diagnostic>> {
+    let yaml = yaml_of(live);
+    let body = Body::parse(&yaml).map_err(|_| {
+        let title = "Import Failed: YAML conversion error";
+        Box::new(
+            Diagnostic::error(codes::IMPORT_FAILED, title)
+                .detail(format!("{target} cannot be written as YAML.")),
+        )
+    })?;
+    let (manager, ignored) = (manager(), IgnoreFields::default());
+    let maps = Maps::of(live, Lens { manager: &manager, written: &body.value, ignored: &ignored })
+        .map_err(|error| Box::new(projection_failed(target, &error)))?;
+    Ok(Object::new()
+        .with("id", stamp::id_of(live).map_or_else(stamp::new_id, str::to_owned))
+        .with("yaml_body", yaml)
+        .with("cluster", cluster)
+        .with("delete_protection", false)
+        .with("managed_state_projection", projection::attribute(&maps.values))
+        .with("managed_fields", projection::attribute(&maps.managers))
+        .with("object_ref", attributes::object_ref(target)))
+}
+
+/// A live object as somebody would have written it.
+pub(super) fn yaml_of(live: &Json) -> String {
+    const METADATA: [&str; 6] =
+        ["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink"];
+    const ANNOTATIONS: [&str; 4] = [
+        "kubectl.kubernetes.io/last-applied-configuration",
+        "deployment.kubernetes.io/revision",
+        "statefulset.kubernetes.io/revision",
+        "deprecated.daemonset.template.generation",
+    ];
+    let mut object = live.clone();
+    if let Some(object) = object.as_object_mut() {
+        object.remove("status");
+    }
+    if let Some(metadata) = object.get_mut("metadata").and_then(Json::as_object_mut) {
+        metadata.retain(|field, _| !METADATA.contains(&field.as_str()));
+        if let Some(annotations) = metadata.get_mut("annotations").and_then(Json::as_object_mut) {
+            annotations.retain(|key, _| {
+                !ANNOTATIONS.contains(&key.as_str()) && !key.starts_with(fields::INTERNAL_ANNOTATIONS)
+            });
+            if annotations.is_empty() {
+                metadata.remove("annotations");
+            }
+        }
+    }
+    for template in ["/spec/template/metadata", "/spec/jobTemplate/spec/template/metadata"] {
+        if let Some(metadata) = object.pointer_mut(template).and_then(Json::as_object_mut) {
+            metadata.remove("creationTimestamp");
+        }
+    }
+    manifest::to_yaml(&object)
+}
+
+/// How settled a version is: released before beta before alpha, later before earlier.
+fn maturity(gvk: &GroupVersionKind) -> (u8, u32, u32) {
+    let version = gvk.version().trim_start_matches('v');
+    let number = |text: &str| text.parse().unwrap_or(0);
+    let (stage, major, minor) = match (version.split_once("beta"), version.split_once("alpha")) {
+        (Some((major, minor)), _) => (1, major, minor),
+        (_, Some((major, minor))) => (0, major, minor),
+        _ => (2, version, ""),
+    };
+    (stage, number(major), number(minor))
+}
+
+fn not_found(target: &ObjectRef) -> Diagnostic {
+    Diagnostic::error(codes::IMPORT_FAILED, "Import Failed: Resource not found")
+        .detail(format!("{target} does not exist."))
+        .object(target.to_string())
+        .hint("Check context, namespace, kind and name.")
+}
+
+fn already_managed(target: &ObjectRef, id: &str) -> Diagnostic {
+    Diagnostic::warning(codes::IMPORT_MANAGED, "Importing Already-Managed Resource")
+        .detail(format!(
+            "{target} belongs to a k8sconnect_object with the id {id}, which is taken over. If another state still has it, \
+             both will change it."
+        ))
+        .object(target.to_string())
+        .hint("Remove it from the other state with `terraform state rm`.")
+}
+
+fn failed(error: &Error, step: &str) -> Box<Diagnostic> {
+    let step = if error.class() == Class::ConnectionFailed { ": Connection Error" } else { step };
+    let mut diagnostic = error.diagnostic("Import");
+    diagnostic.summary = format!("Import Failed{step}");
+    Box::new(diagnostic)
+}
+
+fn refusal(title: &str, detail: String) -> Box<Diagnostic> {
+    let hint = "Set KUBECONFIG to the files that kubectl uses, and check the context with `kubectl config get-contexts`.";
+    Box::new(
+        Diagnostic::error(codes::IMPORT_FAILED, format!("Import Failed: {title}")).detail(detail).hint(hint),
+    )
+}
+
+#[cfg(test)]
+mod tests;

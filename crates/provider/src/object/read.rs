@@ -1,0 +1,196 @@
+//! Looking how an object is now.
+
+use cluster::{Class, Error, ErrorKind};
+use diag::Diagnostic;
+use manifest::ObjectRef;
+use serde_json::Value as Json;
+use tfplugin::diagnostics::Diagnostics;
+use tfplugin::private::Private;
+use tfplugin::provider::{ReadRequest, ReadResponse};
+use tfplugin::value::{Object, Value};
+
+use super::decide::{former_baseline, projection_failed};
+use super::{attributes, import, manager, stamp, wait_for};
+use crate::clusters::Cluster;
+use crate::context::{Context, Reach};
+use crate::private::{BODY_MISSING, IMPORTED, Keys as _, PENDING_PROJECTION, STALE_READ};
+use crate::projection::{self, Lens, Maps};
+use crate::{codes, identity, report};
+
+pub(super) async fn read(context: &Context, request: ReadRequest) -> ReadResponse {
+    let cluster = match context.reach(request.state.get("cluster")) {
+        Ok(Reach::Ready(cluster)) => cluster,
+        // Nothing can be asked yet, and nothing follows from that.
+        Ok(Reach::NotYet | Reach::Nowhere) => return request.unchanged(),
+        Err(error) => return with(request.unchanged(), attributes::unprepared(&error)),
+    };
+    let Some(target) = attributes::target(&request.state) else { return request.unchanged() };
+    let live = match cluster.session().read(&target).await {
+        Ok(Some(reply)) => reply,
+        Ok(None) => return absent(request, &cluster, &target).await,
+        Err(error) if matches!(error.kind(), ErrorKind::KindMissing(_)) => {
+            return absent(request, &cluster, &target).await;
+        }
+        Err(error) => return unread(request, &error),
+    };
+    let diagnostics = report::api_warnings(&target, &live.warnings);
+    let mut seen = Seen { state: request.state, private: request.private, diagnostics };
+    if let Err(error) = seen.check_owner(&cluster, &target, &live.object).await {
+        seen.diagnostics.add(*error);
+    } else {
+        seen.take_in(&target, &live.object);
+        cluster.remember(&target, live.object);
+    }
+    ReadResponse {
+        state: Some(seen.state),
+        private: seen.private,
+        identity: Some(identity::of(&target)),
+        diagnostics: seen.diagnostics,
+    }
+}
+
+/// The object is not there. That counts only in the cluster it was created in: a provider that points elsewhere would
+/// otherwise plan to create everything again.
+async fn absent(request: ReadRequest, cluster: &Cluster, target: &ObjectRef) -> ReadResponse {
+    if is_elsewhere(&request.private, cluster).await {
+        return with(request.unchanged(), elsewhere(target));
+    }
+    ReadResponse::default()
+}
+
+/// Whether the object is in another cluster, by what was kept of it.
+async fn is_elsewhere(private: &Private, cluster: &Cluster) -> bool {
+    match private.cluster_uid() {
+        None => false,
+        Some(kept) => cluster.uid().await.ok().flatten().is_some_and(|uid| uid != kept),
+    }
+}
+
+/// Nothing could be read. Refused credentials are no reason to stop: the plan may come with new ones.
+fn unread(request: ReadRequest, error: &Error) -> ReadResponse {
+    let diagnostic = error.diagnostic("Read");
+    let refused = matches!(error.class(), Class::AuthenticationFailed | Class::InsufficientPermissions);
+    let mut response = request.unchanged();
+    if refused || !diagnostic.is_error() {
+        response.private.set_flag(STALE_READ, true);
+    }
+    let told = if refused {
+        Diagnostic::warning(codes::STALE_READ, "Read: Using Prior State — Authentication Failed")
+            .detail(format!(
+                "{}\n\nThe state is used as it was; the plan compares with the cluster if its credentials are better.",
+                diagnostic.detail
+            ))
+            .hint("Renew the credentials; an apply with new ones stores them.")
+    } else {
+        diagnostic
+    };
+    with(response, told)
+}
+
+fn with(mut response: ReadResponse, diagnostic: Diagnostic) -> ReadResponse {
+    response.diagnostics.add(diagnostic);
+    response
+}
+
+/// A state that is being refreshed.
+struct Seen {
+    state: Object,
+    private: Private,
+    diagnostics: Diagnostics,
+}
+
+impl Seen {
+    /// Whether the object is this resource's own.
+    async fn check_owner(
+        &self,
+        cluster: &Cluster,
+        target: &ObjectRef,
+        live: &Json,
+    ) -> Result<(), Box<Diagnostic>> {
+        let id = self.state.text("id");
+        let found = stamp::id_of(live);
+        if self.private.flag(IMPORTED) || found == id {
+            return Ok(());
+        }
+        if is_elsewhere(&self.private, cluster).await {
+            return Err(Box::new(elsewhere(target)));
+        }
+        match found {
+            None => Ok(()),
+            Some(found) => Err(Box::new(conflict(target, id.unwrap_or_default(), found))),
+        }
+    }
+
+    /// Takes the object into the state, as far as it is computed; what was written stays.
+    fn take_in(&mut self, target: &ObjectRef, live: &Json) {
+        self.private.set_flag(STALE_READ, false);
+        if self.private.flag(BODY_MISSING) {
+            self.state.set("yaml_body", import::yaml_of(live));
+            self.private.set_flag(BODY_MISSING, false);
+        }
+        if self.private.flag(IMPORTED) && stamp::id_of(live) == self.state.text("id") {
+            self.private.set_flag(IMPORTED, false);
+        }
+        // The projection in the state is what the last apply left; it is about to be replaced.
+        if self.private.baseline().is_none()
+            && let Some(baseline) = former_baseline(&self.state, &self.private)
+        {
+            self.private.adopt_baseline(&baseline);
+        }
+        wait_for::refresh(&mut self.state, &mut self.private, live);
+        let Some(body) = attributes::body(&self.state) else { return };
+        let (manager, ignored) = (manager(), attributes::ignored(&self.state));
+        match Maps::of(live, Lens { manager: &manager, written: &body.value, ignored: &ignored }) {
+            Ok(mut maps) => {
+                self.private.set_flag(PENDING_PROJECTION, false);
+                if stamp::id_of(live).is_none() && !self.private.flag(IMPORTED) {
+                    self.diagnostics.add(unstamped(target));
+                    // A difference makes the next apply put the annotations back.
+                    maps.values.clear();
+                }
+                self.state.set("managed_state_projection", projection::attribute(&maps.values));
+                self.state.set("managed_fields", projection::attribute(&maps.managers));
+            }
+            Err(_) if self.private.flag(PENDING_PROJECTION) => {
+                self.state.set("managed_state_projection", Value::Object(Object::new()));
+                self.state.set("managed_fields", Value::Object(Object::new()));
+            }
+            Err(error) => self.diagnostics.add(projection_failed(target, &error)),
+        }
+    }
+}
+
+fn elsewhere(target: &ObjectRef) -> Diagnostic {
+    Diagnostic::error(codes::CLUSTER_CHANGED, "Cluster Changed")
+        .detail(format!(
+            "{target} was created in another cluster than the one the connection leads to now: the uids of their namespaces \
+             kube-system differ."
+        ))
+        .object(target.to_string())
+        .hint(
+            "Restore the connection. If the object is to be created in the new cluster and left alone in the old one, \
+             forget it with `terraform state rm` first.",
+        )
+}
+
+fn conflict(target: &ObjectRef, expected: &str, actual: &str) -> Diagnostic {
+    Diagnostic::error(codes::OWNERSHIP_CONFLICT, "Resource Ownership Conflict")
+        .detail(format!(
+            "{target} belongs to another k8sconnect_object.\n\nExpected id: {expected}\nActual id: {actual}\n\nAnother state \
+             has created or imported it, or two resources name the same object."
+        ))
+        .object(target.to_string())
+        .help(format!(
+            "kubectl get {} {} -o jsonpath='{{.metadata.annotations}}'",
+            target.kind().to_lowercase(),
+            target.name
+        ))
+        .hint("Let one of the two give it up, with `terraform state rm`.")
+}
+
+fn unstamped(target: &ObjectRef) -> Diagnostic {
+    Diagnostic::warning(codes::ANNOTATIONS_MISSING, "Resource Annotations Missing - Will Restore")
+        .detail(format!("Somebody removed the annotations by which {target} knows its resource. The next apply puts them back."))
+        .object(target.to_string())
+        .hint("Find out what removes them, if it happens again.")
+}

@@ -1,0 +1,93 @@
+//! What a configuration must fulfil beyond its single attributes.
+
+use diag::Diagnostic;
+use tfplugin::diagnostics::Diagnostics;
+use tfplugin::path::Path;
+use tfplugin::value::Object;
+use wait::Cut;
+
+use super::attributes;
+use crate::{codes, connection, waiting};
+
+pub(super) fn validate(config: &Object) -> Diagnostics {
+    let mut diagnostics = connection::validate(config.get("cluster"));
+    let is_true = |name: &str| config.get(name).as_bool() == Some(true);
+    if is_true("delete_protection") && is_true("force_destroy") {
+        let conflict = Diagnostic::error(codes::CONFLICTING_DELETION, "Conflicting Deletion Settings")
+            .detail("delete_protection forbids what force_destroy asks for.")
+            .hint("Set only one of them to true.");
+        diagnostics.add_at(Path::of("delete_protection"), conflict);
+    }
+    if config.get("yaml_body").is_null() {
+        let missing = Diagnostic::error(codes::MISSING_FIELD, "Missing Required Field")
+            .detail("yaml_body is null, so there is no object to apply.")
+            .hint("Give yaml_body the object in YAML.");
+        diagnostics.add_at(Path::of("yaml_body"), missing);
+    }
+    diagnostics.add(check_wait(config));
+    diagnostics
+}
+
+fn check_wait(config: &Object) -> Diagnostics {
+    let Some(written) = waiting::read(config.get("wait_for")) else { return Diagnostics::new() };
+    let body = attributes::body(config);
+    let kind = body.as_ref().map(|body| body.gvk.kind());
+    let mut diagnostics = Diagnostics::new();
+    for problem in written.parse(kind, Cut::Status).diagnostics {
+        diagnostics.add_at(path(problem.field.as_deref().unwrap_or("wait_for")), problem);
+    }
+    diagnostics
+}
+
+/// The attribute that a finding names: `wait_for.field`.
+fn path(attribute: &str) -> Path {
+    attribute.split('.').fold(Path::root(), Path::attribute)
+}
+
+#[cfg(test)]
+mod tests {
+    use tfplugin::value::Value;
+
+    use super::*;
+
+    const BODY: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
+
+    fn check(entries: &[(&str, Value)], expected: &[(&str, &str)]) {
+        let mut config: Object = [("yaml_body", BODY)].into_iter().collect();
+        for (name, value) in entries {
+            config.set(*name, value.clone());
+        }
+        let found = validate(&config);
+        let found: Vec<_> = found
+            .iter()
+            .map(|(path, diagnostic)| {
+                (path.map(ToString::to_string).unwrap_or_default(), diagnostic.summary.clone())
+            })
+            .collect();
+        let expected: Vec<_> = expected.iter().map(|(p, s)| ((*p).to_owned(), (*s).to_owned())).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn settings_that_contradict_each_other_are_refused() {
+        check(&[], &[]);
+        check(&[("delete_protection", true.into()), ("force_destroy", false.into())], &[]);
+        check(&[("delete_protection", true.into()), ("force_destroy", Value::unknown())], &[]);
+        check(
+            &[("delete_protection", true.into()), ("force_destroy", true.into())],
+            &[("delete_protection", "Conflicting Deletion Settings")],
+        );
+        check(&[("yaml_body", Value::Null)], &[("yaml_body", "Missing Required Field")]);
+    }
+
+    #[test]
+    fn a_wait_is_checked_for_the_kind_it_waits_for() {
+        let wait = |name: &str, value: Value| ("wait_for", Value::Object(Object::new().with(name, value)));
+        check(&[wait("rollout", true.into())], &[("wait_for.rollout", "Rollout Not Supported")]);
+        check(&[wait("rollout", true.into()), ("yaml_body", Value::unknown())], &[]);
+        check(&[wait("field", "spec.x".into())], &[("wait_for.field", "Field Outside Status")]);
+        check(&[wait("field", "status.x[".into())], &[("wait_for.field", "Invalid JSONPath Syntax")]);
+        check(&[wait("rollout", false.into())], &[("wait_for", "Wait Has No Condition")]);
+        check(&[wait("field", Value::unknown())], &[]);
+    }
+}

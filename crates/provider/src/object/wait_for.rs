@@ -1,0 +1,147 @@
+//! `wait_for` and `status` over the life of an object (decisions, seed 000).
+
+use std::time::Duration;
+
+use cluster::{Readiness, Session};
+use diag::{Diagnostic, Severity};
+use manifest::ObjectRef;
+use serde_json::Value as Json;
+use tfplugin::CancellationToken;
+use tfplugin::private::Private;
+use tfplugin::value::{Object, Value};
+use wait::{Applied, During, Mode, Planned, Refreshed, Report, Situation, Tracked, Wait};
+
+use super::attributes;
+use crate::dynamic::dynamic;
+use crate::private::{Keys as _, WAIT_OWED};
+use crate::{codes, stop};
+
+/// What a plan says about `status`; `changes` says that the object is created or changed.
+pub(super) fn planned_status(
+    prior: Option<&Object>,
+    planned: &Object,
+    private: &Private,
+    changes: bool,
+) -> Value {
+    if !planned.get("wait_for").is_wholly_known() {
+        return Value::unknown();
+    }
+    let wait = attributes::wait(planned);
+    let before = prior.and_then(attributes::wait);
+    let status = prior.map_or(&Value::Null, |prior| prior.get("status"));
+    // Only that there is a value decides; the value itself is carried over as Terraform has it.
+    let present = (!status.is_null()).then_some(Json::Bool(true));
+    let another = wait.as_ref().map(|wait| &wait.mode) != before.as_ref().map(|wait| &wait.mode);
+    let situation = Situation {
+        tracked: Tracked::in_state(wait.as_ref(), present),
+        changes: changes || another,
+        owed: wait.is_some() && private.flag(WAIT_OWED),
+    };
+    match situation.planned() {
+        Planned::Null => Value::Null,
+        Planned::Unknown => Value::unknown(),
+        Planned::Value(_) => status.clone(),
+    }
+}
+
+/// Whether an apply has to wait: a tracked value is expected, or the object is another one than before.
+pub(super) fn is_due(prior: Option<&Object>, planned: &Object, private: &Private) -> Option<Wait> {
+    let wait = attributes::wait(planned)?;
+    let Some(prior) = prior else { return Some(wait) };
+    let differs = |name: &str| prior.get(name) != planned.get(name);
+    let due = match wait.mode {
+        Mode::Field(_) => planned.get("status").is_unknown(),
+        Mode::Rollout | Mode::FieldValue(_) | Mode::Condition(_) => {
+            private.flag(WAIT_OWED)
+                || ["yaml_body", "managed_state_projection", "wait_for"].into_iter().any(differs)
+        }
+    };
+    due.then_some(wait)
+}
+
+/// Waits, and says what is kept and told of it.
+pub(super) async fn run(
+    session: &Session,
+    target: &ObjectRef,
+    wait: &Wait,
+    during: During,
+    stop: &CancellationToken,
+) -> (Applied, Option<Diagnostic>) {
+    let ended = stop::unless(stop, Duration::ZERO, session.wait_for(target, wait)).await;
+    let why = match ended {
+        Some(Ok(Readiness::Met { value, .. })) => return (Applied::finished(value), None),
+        Some(Ok(Readiness::Unmet { diagnosis, .. })) => *diagnosis,
+        Some(Err(error)) => error.diagnostic("Wait"),
+        None => Diagnostic::error(codes::INTERRUPTED, "Wait Operation Failed")
+            .detail(format!("The wait for {target} was interrupted."))
+            .hint("The next apply waits again."),
+    };
+    let applied = Applied::unfinished(during);
+    let told = match applied.report {
+        Report::Nothing => None,
+        Report::Error => Some(Diagnostic { severity: Severity::Error, ..why }),
+        Report::Warning => Some(Diagnostic { severity: Severity::Warning, ..why }),
+    };
+    (applied, told)
+}
+
+/// `status` of a state, from what was waited for.
+pub(super) fn status(value: Option<&Json>) -> Value {
+    value.map_or(Value::Null, dynamic)
+}
+
+/// What a refresh makes of `status` and of a wait that is owed.
+pub(super) fn refresh(state: &mut Object, private: &mut Private, live: &Json) {
+    let Some(wait) = attributes::wait(state) else { return };
+    let refreshed = Refreshed::new(&wait, live, private.flag(WAIT_OWED));
+    private.set_flag(WAIT_OWED, refreshed.owed);
+    state.set("status", status(refreshed.value.as_ref()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object(field: Option<&str>, status: Value) -> Object {
+        let wait = field.map(|field| Object::new().with("field", field));
+        Object::new().with("wait_for", wait).with("status", status)
+    }
+
+    #[test]
+    fn status_is_null_unless_tracked_and_unknown_until_it_is_there() {
+        let value = || Value::dynamic(Value::from("x"));
+        let check =
+            |prior: Option<Object>, field: Option<&str>, changes: bool, owed: bool, expected: Value| {
+                let mut private = Private::default();
+                private.set_flag(WAIT_OWED, owed);
+                let planned = object(field, Value::unknown());
+                assert_eq!(planned_status(prior.as_ref(), &planned, &private, changes), expected);
+            };
+        let field = Some("status.a");
+        check(None, None, true, false, Value::Null);
+        check(None, field, true, false, Value::unknown());
+        check(Some(object(field, value())), field, false, false, value());
+        check(Some(object(field, value())), field, true, false, Value::unknown());
+        check(Some(object(field, Value::Null)), field, false, false, Value::unknown());
+        check(Some(object(Some("status.b"), value())), field, false, false, Value::unknown());
+        check(Some(object(field, value())), None, false, false, Value::Null);
+        check(Some(object(field, value())), field, false, true, Value::unknown());
+        check(Some(object(None, Value::Null)), None, false, true, Value::Null);
+    }
+
+    #[test]
+    fn a_wait_for_something_else_than_a_field_runs_when_the_object_changes() {
+        let with = |body: &str, mode: (&str, Value)| {
+            let wait = Value::Object(Object::new().with(mode.0, mode.1));
+            Object::new().with("yaml_body", body).with("wait_for", wait).with("status", Value::Null)
+        };
+        let ready = || ("condition", Value::from("Ready"));
+        let none = Private::default();
+        assert!(is_due(None, &with("a", ready()), &none).is_some());
+        assert!(is_due(Some(&with("a", ready())), &with("a", ready()), &none).is_none());
+        assert!(is_due(Some(&with("a", ready())), &with("b", ready()), &none).is_some());
+        let mut owed = Private::default();
+        owed.set_flag(WAIT_OWED, true);
+        assert!(is_due(Some(&with("a", ready())), &with("a", ready()), &owed).is_some());
+    }
+}

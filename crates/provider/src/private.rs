@@ -1,0 +1,147 @@
+//! What a resource keeps for itself beside its attributes, key by key.
+//!
+//! The first four are the Go provider's own (terraform-provider.md, 2.2.2), so that a state can go back to it.
+
+use std::collections::BTreeMap;
+
+use ownership::{Baseline, FieldManager, FormerManagers};
+use serde_json::Value;
+use tfplugin::private::Private;
+
+/// Field → first manager, as the Go provider keeps it.
+const BASELINE_FORMER: &str = "ownership_baseline";
+/// The maps could not be worked out; another apply or refresh will do it.
+pub(crate) const PENDING_PROJECTION: &str = "pending_projection";
+/// Imported or moved here, and not applied since.
+pub(crate) const IMPORTED: &str = "imported_without_annotations";
+/// The last read was refused, so the state may be old.
+pub(crate) const STALE_READ: &str = "stale_read";
+/// Every written field with its managers and value at the last apply.
+const BASELINE: &str = "ownership_baseline_v2";
+/// A wait did not finish and is to be run again.
+pub(crate) const WAIT_OWED: &str = "wait_owed";
+/// Which cluster the object is in.
+const CLUSTER_UID: &str = "cluster_uid";
+/// What was written and what came of it, in one hash.
+const SETTLED: &str = "settled";
+/// The managers of the tool that the object was moved here from.
+const MOVED_FROM: &str = "moved_from";
+/// Moved here without a body, which the first read fills in.
+pub(crate) const BODY_MISSING: &str = "body_missing";
+
+/// Typed access to the keys.
+pub(crate) trait Keys {
+    /// Whether a flag is set.
+    fn flag(&self, key: &str) -> bool;
+    /// Sets or clears a flag.
+    fn set_flag(&mut self, key: &str, on: bool);
+    /// What was true right after the last apply.
+    fn baseline(&self) -> Option<Baseline>;
+    /// What the Go provider kept of that.
+    fn former_baseline(&self) -> BTreeMap<String, FormerManagers>;
+    /// Keeps what is true after an apply of `written`, for us and for the Go provider.
+    fn set_baseline(&mut self, baseline: &Baseline, written: &Value);
+    /// Keeps a baseline that was made up from what the Go provider kept.
+    fn adopt_baseline(&mut self, baseline: &Baseline);
+    /// Which cluster the object is in.
+    fn cluster_uid(&self) -> Option<String>;
+    fn set_cluster_uid(&mut self, uid: Option<&str>);
+    /// What was written and what came of it.
+    fn settled(&self) -> Option<String>;
+    fn set_settled(&mut self, hash: Option<&str>);
+    /// The managers whose fields become ours at the next apply.
+    fn moved_from(&self) -> Vec<FieldManager>;
+    fn set_moved_from(&mut self, managers: &[FieldManager]);
+}
+
+impl Keys for Private {
+    fn flag(&self, key: &str) -> bool {
+        self.get_as(key) == Some(true)
+    }
+
+    fn set_flag(&mut self, key: &str, on: bool) {
+        if on { self.set(key, &true) } else { self.remove(key) }
+    }
+
+    fn baseline(&self) -> Option<Baseline> {
+        Baseline::from_value(&self.get_as(BASELINE)?).ok()
+    }
+
+    fn former_baseline(&self) -> BTreeMap<String, FormerManagers> {
+        self.get_as(BASELINE_FORMER).unwrap_or_default()
+    }
+
+    fn set_baseline(&mut self, baseline: &Baseline, written: &Value) {
+        self.adopt_baseline(baseline);
+        self.set(BASELINE_FORMER, &baseline.to_former(written));
+    }
+
+    fn adopt_baseline(&mut self, baseline: &Baseline) {
+        self.set(BASELINE, &baseline.to_value());
+    }
+
+    fn cluster_uid(&self) -> Option<String> {
+        self.get_as(CLUSTER_UID)
+    }
+
+    fn set_cluster_uid(&mut self, uid: Option<&str>) {
+        set_or_remove(self, CLUSTER_UID, uid);
+    }
+
+    fn settled(&self) -> Option<String> {
+        self.get_as(SETTLED)
+    }
+
+    fn set_settled(&mut self, hash: Option<&str>) {
+        set_or_remove(self, SETTLED, hash);
+    }
+
+    fn moved_from(&self) -> Vec<FieldManager> {
+        self.get_as(MOVED_FROM).unwrap_or_default()
+    }
+
+    fn set_moved_from(&mut self, managers: &[FieldManager]) {
+        if managers.is_empty() { self.remove(MOVED_FROM) } else { self.set(MOVED_FROM, &managers) }
+    }
+}
+
+fn set_or_remove(private: &mut Private, key: &str, value: Option<&str>) {
+    match value {
+        Some(value) => private.set(key, &value),
+        None => private.remove(key),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn flags_are_the_go_providers() {
+        let mut private = Private::default();
+        private.set_flag(IMPORTED, true);
+        assert!(private.flag(IMPORTED));
+        assert_eq!(private.get(IMPORTED), Some("true"));
+        private.set_flag(IMPORTED, false);
+        assert!(private.is_empty());
+    }
+
+    #[test]
+    fn a_baseline_is_kept_for_us_and_for_the_go_provider() {
+        let written =
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"k.x": "v"}});
+        let mut answer = written.clone();
+        answer["metadata"]["managedFields"] = json!([{
+            "manager": "k8sconnect", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1",
+            "fieldsV1": {"f:data": {"f:k.x": {}}},
+        }]);
+        let baseline = Baseline::record(&answer, &written, |_| false).unwrap();
+        let mut private = Private::default();
+        private.set_baseline(&baseline, &written);
+        assert_eq!(private.baseline(), Some(baseline));
+        assert_eq!(private.get("ownership_baseline"), Some(r#"{"data.k.x":"k8sconnect"}"#));
+        assert_eq!(private.former_baseline().len(), 1);
+    }
+}

@@ -1,0 +1,111 @@
+//! The two maps that show an object in a plan: the values of the fields we hold, and who holds which field.
+//!
+//! Paths and texts are the Go provider's (terraform-provider.md, 5), so that its states read as unchanged. Positions
+//! follow the written body, whichever object the values come from: so plan, apply and read agree.
+
+use std::collections::BTreeMap;
+
+use fields::{FieldPath, FieldSet, IgnoreFields, PathElement, Positions, Schema};
+use manifest::secret;
+use ownership::{FieldManager, ManagedFields, ManagedFieldsError};
+use serde_json::Value;
+use tfplugin::value::Value as Attribute;
+
+/// The maps, path → text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Maps {
+    /// `managed_state_projection`: the values of the fields we hold. Values of Secrets are masked.
+    pub(crate) values: BTreeMap<String, String>,
+    /// `managed_fields`: the manager of each field.
+    pub(crate) managers: BTreeMap<String, String>,
+}
+
+/// What the maps are made for.
+#[derive(Clone, Copy)]
+pub(crate) struct Lens<'a> {
+    /// Whose fields are shown with their values.
+    pub(crate) manager: &'a FieldManager,
+    /// The body as it was written, Secrets in their stored form.
+    pub(crate) written: &'a Value,
+    /// What is left to others.
+    pub(crate) ignored: &'a IgnoreFields,
+}
+
+impl Maps {
+    /// The maps of `object`, an answer of the API server.
+    pub(crate) fn of(object: &Value, lens: Lens<'_>) -> Result<Self, ManagedFieldsError> {
+        Self::after_release(object, lens, &FieldSet::new())
+    }
+
+    /// The maps of `object` as they will be once our manager has let go of `released`.
+    pub(crate) fn after_release(
+        object: &Value,
+        lens: Lens<'_>,
+        released: &FieldSet,
+    ) -> Result<Self, ManagedFieldsError> {
+        let managed = ManagedFields::of(object)?;
+        let schema = managed.schema(object);
+        let positions = Positions::of(lens.written, &schema);
+        let held = managed.entries().iter().map(|entry| {
+            let ours = entry.manager == *lens.manager && !released.is_empty();
+            let fields =
+                if ours { entry.fields.recursive_difference(released) } else { entry.fields.clone() };
+            (entry.manager.as_str(), fields)
+        });
+        let held: Vec<(&str, FieldSet)> = held.collect();
+        let shown = shown(&held, lens, &schema);
+        let values = fields::leaf_values(&masked(object), &shown, &schema);
+        Ok(Self {
+            values: fields::flat_values(&values, &positions),
+            managers: fields::flat_managers(
+                held.iter().map(|(manager, set)| (*manager, set)),
+                lens.manager.as_str(),
+                &positions,
+            ),
+        })
+    }
+}
+
+/// A map as Terraform has it.
+pub(crate) fn attribute(map: &BTreeMap<String, String>) -> Attribute {
+    Attribute::Object(map.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect())
+}
+
+/// A map that Terraform has; none if it is null or unknown.
+pub(crate) fn texts(attribute: &Attribute) -> Option<BTreeMap<String, String>> {
+    let entries = attribute.as_object()?.iter();
+    Some(entries.filter_map(|(path, text)| Some((path.to_owned(), text.as_str()?.to_owned()))).collect())
+}
+
+/// The fields whose values are shown: those we hold, less what is ignored, and what says which object it is. While we
+/// hold nothing, as after an import, what is written stands for it.
+fn shown(held: &[(&str, FieldSet)], lens: Lens<'_>, schema: &Schema) -> FieldSet {
+    let ours = held.iter().filter(|(manager, _)| *manager == lens.manager.as_str());
+    let ours = ours.fold(FieldSet::new(), |all, (_, set)| all.union(set));
+    let ours = if ours.is_empty() { fields::written(lens.written, schema) } else { ours };
+    let shown = lens.ignored.on(lens.written, schema).remove_from_set(&ours.leaves());
+    let in_body = |path: &FieldPath| has_items_of(path, lens.written, schema);
+    let shown: FieldSet = shown.paths().into_iter().filter(in_body).collect();
+    shown.union(&fields::identity())
+}
+
+/// Whether the list items on the way to a field are in the body. What a webhook adds to a list in our name is not
+/// something anybody wrote.
+fn has_items_of(path: &FieldPath, body: &Value, schema: &Schema) -> bool {
+    let elements = path.elements();
+    let items = elements.iter().enumerate().filter(|(_, element)| !matches!(element, PathElement::Field(_)));
+    let mut prefixes = items.map(|(index, _)| elements[..=index].iter().cloned().collect::<FieldPath>());
+    prefixes.all(|prefix| fields::value_at(body, &prefix, schema).is_some())
+}
+
+fn masked(object: &Value) -> Value {
+    if !secret::is_secret(object) {
+        return object.clone();
+    }
+    let mut stored = object.clone();
+    secret::normalise(&mut stored);
+    secret::masked(&stored)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,99 @@
+//! The provider block and what the provider has.
+
+use std::sync::Arc;
+
+use cluster::Environment;
+use diag::Diagnostic;
+use ownership::Verbosity;
+use tfplugin::diagnostics::Diagnostics;
+use tfplugin::path::Path;
+use tfplugin::provider::{BoxFuture, ConfigureRequest, Resource};
+use tfplugin::schema::{Attribute, Schema};
+use tfplugin::types::Type;
+use tfplugin::value::{Object as Attributes, Value};
+
+use crate::codes;
+use crate::connection;
+use crate::context::{Context, Settings};
+use crate::object::Object;
+
+/// k8sconnect.
+pub struct Provider {
+    context: Arc<Context>,
+}
+
+impl Provider {
+    /// A provider in the environment of this process, not configured yet.
+    pub fn new() -> Self {
+        Self::in_environment(Environment::of_process())
+    }
+
+    /// A provider in an environment of one's own.
+    pub fn in_environment(environment: Environment) -> Self {
+        Self { context: Arc::new(Context::new(environment)) }
+    }
+}
+
+impl Default for Provider {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl tfplugin::provider::Provider for Provider {
+    fn schema(&self) -> Schema {
+        Schema::new()
+            .description(
+                "Manages Kubernetes objects by server-side apply. Plans show what the API server will do, who holds which \
+                 field, and whose changes would be overwritten.",
+            )
+            .attribute(connection::provider_attribute())
+            .attribute(
+                Attribute::optional("managed_fields_verbosity", Type::String)
+                    .description(
+                        "How much plans say when a field is taken from somebody who is changing it: `full` (the default), \
+                         `minimal` (one line per resource) or `none`.",
+                    )
+                    .validate(check_verbosity),
+            )
+    }
+
+    fn validate(&self, config: &Attributes) -> Diagnostics {
+        connection::validate_provider(config.get("cluster"))
+    }
+
+    fn configure(&self, request: ConfigureRequest) -> BoxFuture<'_, Diagnostics> {
+        Box::pin(async move {
+            let config = request.config;
+            let verbosity = config.text("managed_fields_verbosity").and_then(verbosity).unwrap_or_default();
+            let cluster = connection::read_provider(config.get("cluster"));
+            self.context.configure(Settings { cluster, verbosity });
+            Diagnostics::new()
+        })
+    }
+
+    fn resources(&self) -> Vec<Arc<dyn Resource>> {
+        vec![Arc::new(Object::new(Arc::clone(&self.context)))]
+    }
+}
+
+fn verbosity(text: &str) -> Option<Verbosity> {
+    match text {
+        "full" => Some(Verbosity::Full),
+        "minimal" => Some(Verbosity::Minimal),
+        "none" => Some(Verbosity::None),
+        _ => None,
+    }
+}
+
+fn check_verbosity(value: &Value, path: &Path) -> Diagnostics {
+    match value.as_str() {
+        Some(text) if verbosity(text).is_none() => {
+            Diagnostic::error(codes::INVALID_VERBOSITY, "Invalid Attribute Value")
+                .detail(format!("{path} is {text:?}."))
+                .hint("Use \"full\", \"minimal\" or \"none\".")
+                .into()
+        }
+        _ => Diagnostics::new(),
+    }
+}

@@ -1,0 +1,59 @@
+//! From what happened to what Terraform shows.
+
+use diag::Diagnostic;
+use manifest::ObjectRef;
+use tfplugin::diagnostics::Diagnostics;
+
+use crate::codes;
+
+/// What the API server wanted the author of a request to know, one warning each.
+pub(crate) fn api_warnings(target: &ObjectRef, warnings: &[String]) -> Diagnostics {
+    let title = format!("Kubernetes API Warning ({}/{})", target.kind(), target.name);
+    warnings
+        .iter()
+        .map(|warning| {
+            Diagnostic::warning(codes::API_WARNING, title.clone())
+                .detail(warning.clone())
+                .object(target.to_string())
+        })
+        .collect()
+}
+
+/// The same finding under the title that users of the Go provider know; what it was called before begins its text.
+pub(crate) fn titled(mut diagnostic: Diagnostic, title: &str) -> Diagnostic {
+    let told = std::mem::replace(&mut diagnostic.summary, title.to_owned());
+    diagnostic.detail = match (sentence(&told), diagnostic.detail.as_str()) {
+        (told, "") => told,
+        (told, detail) => format!("{told} {detail}"),
+    };
+    diagnostic
+}
+
+/// A summary as a sentence.
+fn sentence(summary: &str) -> String {
+    let mut letters = summary.chars();
+    let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", letters.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_finding_under_another_title_keeps_its_words() {
+        let finding =
+            Diagnostic::error(codes::INVALID_YAML, "this is not valid YAML").detail("Line 3 ends early.");
+        let shown = titled(finding, "Invalid YAML");
+        assert_eq!(shown.summary, "Invalid YAML");
+        assert_eq!(shown.detail, "This is not valid YAML. Line 3 ends early.");
+    }
+
+    #[test]
+    fn warnings_of_the_server_name_their_object() {
+        let target = ObjectRef::new("v1/Pod".parse().unwrap(), manifest::Namespace::new("shop"), "web");
+        let found = api_warnings(&target, &["a".to_owned(), "b".to_owned()]);
+        let titles: Vec<_> = found.iter().map(|(_, diagnostic)| diagnostic.summary.as_str()).collect();
+        assert_eq!(titles, ["Kubernetes API Warning (Pod/web)"; 2]);
+    }
+}

@@ -1,0 +1,36 @@
+//! Work that ends when Terraform stops the provider.
+
+use std::time::Duration;
+
+use tfplugin::CancellationToken;
+
+/// What `work` gives, unless Terraform stops the provider; `grace` is what it may still take then, so that an answer
+/// that is already on its way is not lost.
+pub(crate) async fn unless<T>(
+    stop: &CancellationToken,
+    grace: Duration,
+    work: impl Future<Output = T>,
+) -> Option<T> {
+    let stopped = async {
+        stop.cancelled().await;
+        tokio::time::sleep(grace).await;
+    };
+    tokio::select! {
+        biased;
+        done = work => Some(done),
+        () = stopped => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn work_that_is_done_counts_even_if_stopped() {
+        let stop = CancellationToken::new();
+        stop.cancel();
+        assert_eq!(unless(&stop, Duration::ZERO, async { 7 }).await, Some(7));
+        assert_eq!(unless(&stop, Duration::ZERO, std::future::pending::<()>()).await, None);
+    }
+}

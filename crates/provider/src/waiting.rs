@@ -1,0 +1,76 @@
+//! `wait_for`: how it is described and read, the same for objects and for waits of their own.
+
+use std::collections::BTreeMap;
+
+use tfplugin::schema::{Attribute, Nested};
+use tfplugin::types::Type;
+use tfplugin::value::{Object, Value};
+use wait::{Written, WrittenWait};
+
+/// The parts of `wait_for`.
+pub(crate) fn attributes() -> Nested {
+    Nested::single([
+        Attribute::optional("field", Type::String).description(
+            "Wait until this field is there, a path in kubectl's JSONPath: `status.loadBalancer.ingress`.",
+        ),
+        Attribute::optional("field_value", Type::map(Type::String))
+            .description("Wait until each of these fields reads like the given text."),
+        Attribute::optional("condition", Type::String)
+            .description("Wait until the condition of this type is `True`: `Ready`."),
+        Attribute::optional("rollout", Type::Bool).description("Wait until the rollout is complete."),
+        Attribute::optional("timeout", Type::String)
+            .description("How long to wait at most, as `30s` or `5m`; ten minutes by default."),
+    ])
+}
+
+/// Reads a `wait_for`; none if it is not set.
+pub(crate) fn read(value: &Value) -> Option<WrittenWait> {
+    if value.is_unknown() {
+        return Some(WrittenWait { field: Written::Unknown, ..WrittenWait::default() });
+    }
+    let object = value.as_object()?;
+    Some(WrittenWait {
+        field: written(object.get("field"), text),
+        field_value: written(object.get("field_value"), texts),
+        condition: written(object.get("condition"), text),
+        rollout: written(object.get("rollout"), Value::as_bool),
+        timeout: written(object.get("timeout"), text),
+    })
+}
+
+fn written<T>(value: &Value, read: impl Fn(&Value) -> Option<T>) -> Written<T> {
+    match read(value) {
+        _ if !value.is_wholly_known() => Written::Unknown,
+        Some(value) => Written::Known(value),
+        None => Written::Absent,
+    }
+}
+
+fn text(value: &Value) -> Option<String> {
+    value.as_str().map(str::to_owned)
+}
+
+fn texts(value: &Value) -> Option<BTreeMap<String, String>> {
+    let entries = value.as_object().map(Object::iter)?;
+    Some(entries.filter_map(|(key, value)| Some((key.to_owned(), text(value)?))).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_unknown_is_neither_set_nor_absent() {
+        let read = |field: Value, values: Value| {
+            read(&Value::Object(Object::new().with("field", field).with("field_value", values))).unwrap()
+        };
+        let empty = || Value::Object(Object::new());
+        let map = |value: Value| Value::Object(Object::new().with("status.phase", value));
+        assert_eq!(read(Value::unknown(), Value::Null).field, Written::Unknown);
+        assert_eq!(read("a".into(), Value::Null).field, Written::Known("a".to_owned()));
+        assert_eq!(read(Value::Null, map(Value::unknown())).field_value, Written::Unknown);
+        assert_eq!(read(Value::Null, empty()).field_value, Written::Known(BTreeMap::new()));
+        assert_eq!(super::read(&Value::Null), None);
+        assert_eq!(super::read(&Value::unknown()).unwrap().field, Written::Unknown);
+    }
+}
