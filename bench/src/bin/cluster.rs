@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use cluster::{Connection, Delete, Environment, Propagation, Session, Verdict, Write};
+use cluster::{Connection, Delete, Environment, Session, Verdict, Write};
 use futures::{StreamExt as _, stream};
 use http::Request;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
@@ -135,13 +135,7 @@ async fn late_kinds(session: &Session) -> Outcome<()> {
             }
         );
         waits.push(applied?.saturating_sub(established?));
-        let away = Delete {
-            propagation: Propagation::Background,
-            uid: None,
-            timeout: Duration::from_secs(60),
-            force: false,
-        };
-        session.delete(&kind, &away).await?;
+        session.delete(&kind, &Delete::of(&kind)).await?;
     }
     waits.sort();
     let median = waits[waits.len() / 2];

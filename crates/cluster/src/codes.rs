@@ -81,6 +81,11 @@ pub const DELETION_BLOCKED: Code = Code::new(
     "deletion-blocked",
     "An object cannot go because finalizers wait for somebody to do something first.",
 );
+/// Finalizers were taken away.
+pub const DELETION_FORCED: Code = Code::new(
+    "deletion-forced",
+    "An object's finalizers were taken away because it did not go by itself. What they were there for has not been done.",
+);
 /// An object did not go in time.
 pub const DELETION_TIMEOUT: Code = Code::new("deletion-timeout", "An object did not go in time.");
 /// The server did what was asked and wants its author to know something.
@@ -109,6 +114,7 @@ pub const CODES: &[Code] = &[
     KIND_MISSING,
     API_ERROR,
     DELETION_BLOCKED,
+    DELETION_FORCED,
     DELETION_TIMEOUT,
     API_WARNING,
 ];

@@ -7,11 +7,13 @@ pub use stuck::Stuck;
 
 use std::time::Duration;
 
+use diag::Diagnostic;
 use http::Method;
 use manifest::ObjectRef;
 use serde_json::{Value, json};
 
 use crate::apply::{Dialect, Write, defines_kinds};
+use crate::codes;
 use crate::error::{Error, ErrorKind, Subject, Verb};
 use crate::read::is_absent;
 use crate::request::{Call, Reply};
@@ -57,6 +59,49 @@ pub enum Deletion {
     Asked,
     /// It is still there, and this is what is known about why.
     Stuck(Box<Stuck>),
+}
+
+impl Delete {
+    /// In the background, for as long as an object of this kind usually needs.
+    pub fn of(target: &ObjectRef) -> Self {
+        Self {
+            propagation: Propagation::Background,
+            uid: None,
+            timeout: usual_time(target.kind()),
+            force: false,
+        }
+    }
+}
+
+/// How long deletions are waited for unless somebody says otherwise (terraform-provider.md, 3.6).
+fn usual_time(kind: &str) -> Duration {
+    let minutes = match kind {
+        // They go with all that is in them.
+        "Namespace" | "CustomResourceDefinition" => 15,
+        // Storage is detached first.
+        "PersistentVolume" | "PersistentVolumeClaim" => 10,
+        // Pods end one after the other, or finish what they are at.
+        "StatefulSet" | "Job" | "CronJob" => 8,
+        _ => 5,
+    };
+    Duration::from_secs(minutes * 60)
+}
+
+impl Deletion {
+    /// What people should know about a deletion that took finalizers away.
+    pub fn warning(&self, target: &ObjectRef) -> Option<Diagnostic> {
+        match self {
+            Self::Gone { forced } if !forced.is_empty() => Some(
+                Diagnostic::warning(codes::DELETION_FORCED, "Force Destroying Resource with Finalizers")
+                    .detail(format!(
+                        "{target} did not go by itself, so its finalizers were taken away: {}.\n\nWhat they were there for has not been done; something may be left behind, in the cluster or outside.",
+                        forced.join(", ")
+                    ))
+                    .object(target.to_string()),
+            ),
+            _ => None,
+        }
+    }
 }
 
 /// How long an object is waited for once its finalizers are gone.

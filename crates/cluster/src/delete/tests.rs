@@ -14,12 +14,7 @@ fn map() -> ObjectRef {
 }
 
 fn patient() -> Delete {
-    Delete {
-        propagation: Propagation::Background,
-        uid: None,
-        timeout: Duration::from_secs(300),
-        force: false,
-    }
+    Delete::of(&map())
 }
 
 fn success() -> Answer {
@@ -186,7 +181,11 @@ async fn force_takes_finalizers_away_for_the_version_that_was_seen() {
         }
     })
     .await;
-    assert_eq!(outcome.unwrap(), Deletion::Gone { forced: vec!["example.com/x".to_owned()] });
+    let outcome = outcome.unwrap();
+    assert_eq!(outcome, Deletion::Gone { forced: vec!["example.com/x".to_owned()] });
+    let warning = outcome.warning(&map()).unwrap();
+    assert_eq!(warning.summary, "Force Destroying Resource with Finalizers");
+    assert!(warning.detail.contains("example.com/x"));
     let patches: Vec<Seen> = journal.all().into_iter().filter(|seen| seen.method == "PATCH").collect();
     assert_eq!(patches.len(), 2);
     assert_eq!(patches[1].body, json!({ "metadata": { "finalizers": null, "resourceVersion": "5" } }));
@@ -247,4 +246,18 @@ async fn a_namespace_that_stays_says_what_is_in_it_and_force_finalizes_it() {
     let how = Delete { force: true, ..patient() };
     let (outcome, _) = deleted(&namespace, &how, server(Arc::default())).await;
     assert_eq!(outcome.unwrap(), Deletion::Gone { forced: vec!["kubernetes".to_owned()] });
+}
+
+#[test]
+fn kinds_are_given_the_time_they_need() {
+    let check = |gvk: &str, minutes: u64| {
+        assert_eq!(Delete::of(&target(gvk, "a")).timeout, Duration::from_secs(minutes * 60), "{gvk}");
+    };
+    check("v1/Namespace", 15);
+    check("apiextensions.k8s.io/v1/CustomResourceDefinition", 15);
+    check("v1/PersistentVolumeClaim", 10);
+    check("apps/v1/StatefulSet", 8);
+    check("batch/v1/Job", 8);
+    check("v1/ConfigMap", 5);
+    assert!(Deletion::Gone { forced: vec![] }.warning(&map()).is_none());
 }

@@ -1,17 +1,13 @@
 use std::time::Duration;
 
-use cluster::{Delete, Deletion, Propagation, Write};
+use cluster::{Delete, Deletion, Write};
 use serde_json::json;
 
 use super::*;
 
 fn within(seconds: u64) -> Delete {
-    Delete {
-        propagation: Propagation::Background,
-        uid: None,
-        timeout: Duration::from_secs(seconds),
-        force: false,
-    }
+    let anything = reference(&json!({ "apiVersion": "v1", "kind": "ConfigMap" }));
+    Delete { timeout: Duration::from_secs(seconds), ..Delete::of(&anything) }
 }
 
 fn gone() -> Deletion {

@@ -1,5 +1,3 @@
-use std::time::Duration;
-
 use cluster::{Class, Write};
 use serde_json::json;
 
@@ -16,12 +14,12 @@ async fn a_crd_and_its_object_go_in_together() {
         "metadata": { "name": "w", "namespace": namespace.name() }, "spec": { "size": 3 },
     });
     let (target, kind) = (reference(&widget), reference(&definition));
-    let (first, second) =
-        tokio::join!(session.apply_when_possible(&target, &widget, Write::by("us")), async {
-            // Late enough for the other to have looked in vain.
-            tokio::time::sleep(Duration::from_millis(800)).await;
-            session.apply(&kind, &definition, Write::by("us")).await
-        });
+    let error = session.apply(&target, &widget, Write::by("us")).await.unwrap_err();
+    assert_eq!(error.class(), Class::KindMissing);
+    let (first, second) = tokio::join!(
+        session.apply_when_possible(&target, &widget, Write::by("us")),
+        session.apply(&kind, &definition, Write::by("us"))
+    );
     second.unwrap();
     assert!(first.unwrap().created());
 }
@@ -57,10 +55,10 @@ async fn a_namespace_and_its_content_go_in_together() {
     let (target, home) = (reference(&map), reference(&namespace));
     let error = session.apply(&target, &map, Write::by("us")).await.unwrap_err();
     assert_eq!(error.class(), Class::NamespaceMissing);
-    let (first, second) = tokio::join!(session.apply_when_possible(&target, &map, Write::by("us")), async {
-        tokio::time::sleep(Duration::from_millis(800)).await;
-        session.apply(&home, &namespace, Write::by("us")).await
-    });
+    let (first, second) = tokio::join!(
+        session.apply_when_possible(&target, &map, Write::by("us")),
+        session.apply(&home, &namespace, Write::by("us"))
+    );
     second.unwrap();
     assert!(first.unwrap().created());
 }

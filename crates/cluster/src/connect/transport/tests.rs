@@ -248,42 +248,6 @@ async fn a_server_that_always_breaks_off_is_described() {
 }
 
 #[tokio::test]
-async fn no_secret_reaches_a_log_of_any_level() {
-    #[derive(Clone, Default)]
-    struct Log(Arc<StdMutex<Vec<u8>>>);
-    impl std::io::Write for Log {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0.lock().unwrap().extend_from_slice(bytes);
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-    let log = Log::default();
-    let writer = log.clone();
-    let subscriber = tracing_subscriber::fmt()
-        .with_max_level(tracing::Level::TRACE)
-        .with_writer(move || writer.clone())
-        .finish();
-    let _guard = tracing::subscriber::set_default(subscriber);
-
-    let folder = tempfile::tempdir().unwrap();
-    let busy = json("503 Service Unavailable", "{}");
-    let (address, _) = serve(vec![unauthorized(), busy, json("200 OK", "{}")], None).await;
-    let mut connection = to(&address);
-    connection.token = None;
-    let mut plugin = counting_plugin(folder.path(), "");
-    plugin.args[1] = Secret::from(plugin.args[1].expose().replace("\"t'", "\"hunter2'"));
-    plugin.env.insert("PASSWORD".to_owned(), "hunter2".into());
-    connection.exec = Some(plugin);
-    get(&connection).await.unwrap();
-    let text = String::from_utf8_lossy(&log.0.lock().unwrap()).into_owned();
-    assert!(text.contains("trying once with new ones") && text.contains("trying again"), "{text}");
-    assert!(!text.contains("hunter2"), "{text}");
-}
-
-#[tokio::test]
 async fn an_answer_that_is_not_json_is_an_error_of_its_own() {
     let (address, _) = serve(vec![json("200 OK", r#"{"a": "#)], None).await;
     let error = get(&to(&address)).await.unwrap_err();

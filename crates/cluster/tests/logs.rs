@@ -1,0 +1,77 @@
+//! What reaches a log. A process of its own, because whether a line is logged is decided once for a whole process.
+
+#![expect(clippy::unwrap_used, reason = "a panic in a test's helper is a failed test")]
+
+use std::io::{self, Read as _, Write};
+use std::net::TcpListener;
+use std::sync::{Arc, Mutex};
+
+use cluster::{Connection, Environment, Exec, Impersonate, Secret, Session};
+
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A server that refuses once, is busy once, and then answers with nothing in particular.
+fn serve() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let mut answers = ["401 Unauthorized", "503 Service Unavailable"].into_iter();
+    std::thread::spawn(move || {
+        while let Ok((mut stream, _)) = listener.accept() {
+            let _read = stream.read(&mut [0; 4096]);
+            let status = answers.next().unwrap_or("200 OK");
+            let answer = format!("HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{{}}");
+            let _written = stream.write_all(answer.as_bytes());
+        }
+    });
+    address
+}
+
+#[test]
+fn no_secret_reaches_a_log_of_any_level() {
+    let log = Log::default();
+    let writer = log.clone();
+    tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::TRACE)
+        .with_writer(move || writer.clone())
+        .init();
+
+    let printed = r#"{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"hunter2"}}"#;
+    let exec = Exec {
+        api_version: "client.authentication.k8s.io/v1".to_owned(),
+        command: "echo".to_owned(),
+        args: vec![Secret::from(printed)],
+        env: [("PASSWORD".to_owned(), Secret::from("hunter2"))].into(),
+    };
+    let connection = Connection {
+        host: Some(format!("http://{}", serve())),
+        insecure: true,
+        exec: Some(exec),
+        impersonate: Some(Impersonate { user: Some("jane".to_owned()), ..Impersonate::default() }),
+        ..Connection::default()
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let outcome = runtime.block_on(async {
+        let session = Session::connect(&connection, &Environment::default(), "test").unwrap();
+        session.resource(&"v1/ConfigMap".parse().unwrap()).await
+    });
+    assert!(outcome.is_err(), "a server without kinds has no ConfigMap");
+    let text = String::from_utf8_lossy(&log.0.lock().unwrap()).into_owned();
+    for expected in
+        ["running the credential plugin", "trying once with new ones", "trying again", "discovered"]
+    {
+        assert!(text.contains(expected), "{expected} in {text}");
+    }
+    assert!(!text.contains("hunter2"), "{text}");
+}
