@@ -30,6 +30,10 @@ pub(crate) const PORT: Code = Code::new(
 );
 pub(crate) const NOT_RUNNING: Code =
     Code::new("sandbox-not-running", "There is no sandbox of this name, or it does not run.");
+pub(crate) const DIFFERS: Code = Code::new(
+    "sandbox-differs",
+    "A sandbox of this name runs already and is left as it is, although it was asked for with other options.",
+);
 pub(crate) const NOT_STOPPED: Code = Code::new(
     "sandbox-not-stopped",
     "A process of the sandbox did not end although it was killed; usually it waits for a disk.",
@@ -47,6 +51,7 @@ pub const CODES: &[Code] = &[
     START_FAILED,
     PORT,
     NOT_RUNNING,
+    DIFFERS,
     NOT_STOPPED,
     CACHE_IN_USE,
     NO_LOG,

@@ -17,6 +17,8 @@ use sha2::{Digest, Sha256};
 
 pub use event::Event;
 
+use crate::lock;
+
 /// A Go module: its sources, what to build of it, and how long that takes.
 #[derive(Clone, Copy, Debug)]
 pub struct Module<'a> {
@@ -113,7 +115,6 @@ impl Module<'_> {
         let go = find_program("go", path).ok_or_else(|| Error::NoGo { module: self.name.to_owned() })?;
         let folder = self.folder(cache);
         let parent = cache.join(self.name);
-        make_folder(&parent)?;
         let _lock = self.lock(&parent, on_event)?;
         // Whoever held the lock before may have built what we need.
         if self.is_whole(&folder) {
@@ -157,15 +158,15 @@ impl Module<'_> {
         Ok(())
     }
 
-    /// Waits until nobody else builds the same sources.
+    /// Waits until nobody else builds the same sources, or removes what was built.
     fn lock(&self, parent: &Path, on_event: &mut dyn FnMut(Event)) -> Result<File, Error> {
         let path = parent.join(format!("{}.lock", self.hash()));
-        let file = File::options().create(true).append(true).open(&path).map_err(at(&path))?;
-        if file.try_lock().is_err() {
-            on_event(Event::Waiting { module: self.name.to_owned() });
-            file.lock().map_err(at(&path))?;
-        }
-        Ok(file)
+        let open = || {
+            make_private(parent)?;
+            File::options().create(true).append(true).open(&path)
+        };
+        let on_wait = || on_event(Event::Waiting { module: self.name.to_owned() });
+        lock::wait(&path, open, on_wait).map_err(at(parent))
     }
 
     /// Removes what builds of the same sources left behind when they were killed; the lock is ours.
@@ -248,7 +249,11 @@ pub(crate) fn is_executable(path: &Path) -> bool {
 }
 
 fn make_folder(path: &Path) -> Result<(), Error> {
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(at(path))
+    make_private(path).map_err(at(path))
+}
+
+fn make_private(path: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
 fn remove_folder(path: &Path) -> Result<(), Error> {

@@ -17,6 +17,7 @@ compile_error!("a sandbox needs Linux: it holds its processes by pidfd and looks
 
 mod environment;
 pub mod gobuild;
+mod lock;
 
 #[cfg(feature = "control-plane")]
 pub mod audit;

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use super::error::Error;
 use super::event::Event;
-use super::layout::{Layout, Name, is_at, make_private_folder, open_private};
+use super::layout::{Layout, Name, make_private_folder, open_private};
+use crate::lock::{self, is_at};
 
 /// The right to change a sandbox; given back when it is dropped, or by the kernel when its holder dies.
 #[derive(Debug)]
@@ -22,17 +23,9 @@ impl ChangeLock {
         let path = layout.lock();
         let folder = path.parent().expect("the lock is beside the sandbox's folder");
         make_private_folder(folder).map_err(Error::files("write to", folder))?;
-        loop {
-            let file = open_private(&path).map_err(Error::files("open", &path))?;
-            if file.try_lock().is_err() {
-                on_event(Event::Waiting { name: name.clone() });
-                file.lock().map_err(Error::files("lock", &path))?;
-            }
-            // Whoever had it may have removed the file, and then the next to come locks another one.
-            if is_at(&file, &path) {
-                return Ok(Self { file, path });
-            }
-        }
+        let on_wait = || on_event(Event::Waiting { name: name.clone() });
+        let file = lock::wait(&path, || open_private(&path), on_wait).map_err(Error::files("lock", &path))?;
+        Ok(Self { file, path })
     }
 
     /// Takes the lock only if that needs no waiting.

@@ -135,10 +135,15 @@ impl Error {
             Self::NotStopped { pid, .. } => Diagnostic::error(codes::NOT_STOPPED, self.to_string())
                 .detail("It was sent SIGKILL and is still there, so the kernel is not done with it.")
                 .hint(format!("look at /proc/{pid}/stack, then try `plimsoll sandbox down` again")),
-            Self::CacheInUse { .. } => Diagnostic::error(codes::CACHE_IN_USE, self.to_string())
-                .hint("stop it first with `plimsoll sandbox down`"),
-            Self::NoLog { .. } => Diagnostic::error(codes::NO_LOG, self.to_string())
-                .hint("leave out the program to see which logs there are"),
+            Self::CacheInUse { names } => Diagnostic::error(codes::CACHE_IN_USE, self.to_string())
+                .hint(format!("stop it first: {}", stop_commands(names))),
+            Self::NoLog { program, .. } => Diagnostic::error(codes::NO_LOG, self.to_string()).hint(
+                if program == "audit" {
+                    "a sandbox that is started with --audit has one"
+                } else {
+                    "leave out the program to see which logs there are"
+                },
+            ),
         }
     }
 }
@@ -172,6 +177,12 @@ fn build(error: &gobuild::Error) -> Diagnostic {
         }
         gobuild::Error::NoGo { .. } => Diagnostic::error(codes::PROGRAMS_MISSING, summary),
     }
+}
+
+fn stop_commands(names: &[Name]) -> String {
+    let commands: Vec<_> =
+        names.iter().map(|name| format!("`plimsoll sandbox down --name {name}`")).collect();
+    commands.join(", ")
 }
 
 fn describe(failure: &Failure) -> String {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -182,12 +182,6 @@ pub(crate) fn make_private_folder(path: &Path) -> io::Result<()> {
 /// Opens a file to append to that only its owner can read.
 pub(crate) fn open_private(path: &Path) -> io::Result<File> {
     File::options().create(true).append(true).mode(0o600).open(path)
-}
-
-/// Whether the open `file` is the one at `path`, and not one that has been removed or replaced.
-pub(crate) fn is_at(file: &File, path: &Path) -> bool {
-    let same = || Some(file.metadata().ok()?.ino() == fs::metadata(path).ok()?.ino());
-    same().unwrap_or(false)
 }
 
 /// Writes a file that only its owner can read; it appears whole or not at all.

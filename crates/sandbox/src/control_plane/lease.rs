@@ -5,10 +5,11 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use super::error::Error;
-use super::layout::{Layout, Name, is_at, open_private};
+use super::layout::{Layout, Name, open_private};
 use super::lifecycle::inspect;
 use super::state::Standing;
 use crate::Environment;
+use crate::lock::is_at;
 
 /// Keeps a sandbox that was started with a linger time from ending. Dropping it gives it up.
 #[derive(Debug)]

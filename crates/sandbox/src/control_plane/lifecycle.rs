@@ -8,15 +8,17 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use diag::Diagnostic;
+
 use super::change_lock::ChangeLock;
 use super::error::Error;
 use super::event::Event;
 use super::layout::{self, Layout, Name, make_private_folder};
 use super::lease::Lease;
 use super::process::with_variable;
-use super::programs::{self, MODULE, Origin};
+use super::programs::{self, MODULE};
 use super::state::{Options, ReadError, Standing, State, Status};
-use crate::{Environment, gobuild};
+use crate::{Environment, codes, gobuild};
 
 /// The variable that every process of a sandbox carries, with the sandbox's folder as its value.
 pub(super) const MARK: &str = "PLIMSOLL_SANDBOX_FOLDER";
@@ -62,8 +64,25 @@ pub struct Up {
     pub status: Status,
     /// Keeps it, if it was started with a linger time.
     pub lease: Lease,
-    /// Whether it was started by this call; otherwise it was there already, and may differ from what was asked for.
+    /// Whether it was started by this call; otherwise it was there already.
     pub started: bool,
+    /// What was asked for and is not so, because it was there already: `port`, `audit log`, and so on.
+    pub differences: Vec<&'static str>,
+}
+
+impl Up {
+    /// Says that the sandbox is not quite what was asked for, if it is not.
+    pub fn warning(&self) -> Option<Diagnostic> {
+        if self.differences.is_empty() {
+            return None;
+        }
+        let name = &self.status.name;
+        let summary = format!("sandbox {name} runs already, and not as it was asked for");
+        let warning = Diagnostic::warning(codes::DIFFERS, summary)
+            .detail(format!("It was started with other options: {}.", self.differences.join(", ")))
+            .hint(format!("stop it first with `plimsoll sandbox down --name {name}`"));
+        Some(warning)
+    }
 }
 
 /// Makes sure that the sandbox runs and is ready; starts it if it does not.
@@ -73,26 +92,45 @@ pub fn up(
     on_event: &mut dyn FnMut(Event),
 ) -> Result<Up, Error> {
     let layout = Layout::new(environment, &request.name);
-    let _lock = ChangeLock::wait(&layout, &request.name, on_event)?;
+    let lock = ChangeLock::wait(&layout, &request.name, on_event)?;
+    let up = up_alone(environment, request, &layout, on_event);
+    if up.is_err() && !layout.root().exists() {
+        lock.remove();
+    }
+    up
+}
+
+/// Does the work of [`up`] while nobody else changes the sandbox.
+fn up_alone(
+    environment: &Environment,
+    request: &UpRequest,
+    layout: &Layout,
+    on_event: &mut dyn FnMut(Event),
+) -> Result<Up, Error> {
+    let there = |status: Status, lease| {
+        let differences =
+            State::read(layout).map_or_else(|_| Vec::new(), |state| differences(&state, request));
+        Up { status, lease, started: false, differences }
+    };
     let found = inspect(environment, &request.name)?;
     match found.as_ref().map(|status| status.state) {
         Some(Standing::Ready) => match (Lease::hold(environment, &request.name), found) {
-            (Ok(lease), Some(status)) => return Ok(Up { status, lease, started: false }),
+            (Ok(lease), Some(status)) => return Ok(there(status, lease)),
             // It decided to end at this very moment.
-            (Err(Error::NotRunning { .. }), _) | (_, None) => cleaning::clean(&layout, &request.name)?,
+            (Err(Error::NotRunning { .. }), _) | (_, None) => cleaning::clean(layout, &request.name)?,
             (Err(error), _) => return Err(error),
         },
         // Whoever started it was killed while it waited.
         Some(Standing::Starting) => {
-            let lease = Lease::begin(&layout)?;
-            let status = starting::join(&layout, &request.name, on_event)?;
-            return Ok(Up { status, lease, started: false });
+            let lease = Lease::begin(layout)?;
+            let status = starting::join(layout, &request.name, on_event)?;
+            return Ok(there(status, lease));
         }
         left => {
             if let Some(standing) = left {
                 on_event(Event::Cleaning { name: request.name.clone(), standing });
             }
-            cleaning::clean(&layout, &request.name)?;
+            cleaning::clean(layout, &request.name)?;
         }
     }
     starting::check_port(request.port)?;
@@ -106,9 +144,23 @@ pub fn up(
         timeout: request.timeout,
     };
     make_private_folder(&layout.logs()).map_err(Error::files("write to", layout.root()))?;
-    let lease = Lease::begin(&layout)?;
-    let status = starting::start(&layout, &options, &request.executable, on_event)?;
-    Ok(Up { status, lease, started: true })
+    let lease = Lease::begin(layout)?;
+    let status = starting::start(layout, &options, &request.executable, on_event)?;
+    Ok(Up { status, lease, started: true, differences: Vec::new() })
+}
+
+/// What of `request` is not so in a sandbox that runs already.
+fn differences(state: &State, request: &UpRequest) -> Vec<&'static str> {
+    let other_port = |port: u16| !state.server.ends_with(&format!(":{port}"));
+    [
+        (request.port.is_some_and(other_port), "port"),
+        (request.audit && !state.options.audit, "audit log"),
+        (request.linger.is_none() && state.options.linger.is_some(), "linger time"),
+        (request.apiserver_args != state.options.apiserver_args, "API server flags"),
+    ]
+    .into_iter()
+    .filter_map(|(differs, what)| differs.then_some(what))
+    .collect()
 }
 
 /// What [`down`] found.
@@ -161,9 +213,10 @@ pub fn list(environment: &Environment) -> Result<Vec<Status>, Error> {
 
 /// Removes the built programs; returns how many bytes that gave back.
 pub fn purge(environment: &Environment) -> Result<u64, Error> {
+    // A sandbox may have been started with another cache folder.
     let in_use = |status: &Status| {
         status.supervisor.is_some()
-            && status.programs.iter().any(|program| program.found.origin != Origin::Assets)
+            && status.programs.iter().any(|program| program.found.path.starts_with(&environment.cache))
     };
     let names: Vec<Name> = list(environment)?.into_iter().filter(in_use).map(|status| status.name).collect();
     if !names.is_empty() {
@@ -171,3 +224,6 @@ pub fn purge(environment: &Environment) -> Result<u64, Error> {
     }
     gobuild::remove(&environment.cache, MODULE.name).map_err(Error::Build)
 }
+
+#[cfg(test)]
+mod tests;

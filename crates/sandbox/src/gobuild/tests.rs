@@ -1,3 +1,5 @@
+//! Builds with a stand-in for Go: once, under a lock, never half, and with what went wrong.
+
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -101,6 +103,21 @@ fn builds_at_the_same_time_build_once() {
         assert_eq!(events, [Event::Waiting { module: "greeting".to_owned() }]);
     });
     assert_eq!(calls(folder.path()).len(), 2);
+}
+
+#[test]
+fn a_build_goes_on_although_the_cache_was_removed_while_it_waited() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = folder.path().join("cache");
+    let path = search_path(fake_go(folder.path(), GOOD_BUILD));
+    let mut remover = Some(MODULE.lock(&cache.join("greeting"), &mut |_| ()).unwrap());
+    let built = MODULE.ensure(&cache, &path, &mut |event| {
+        if matches!(event, Event::Waiting { .. }) {
+            fs::remove_dir_all(&cache).unwrap();
+            remover.take();
+        }
+    });
+    assert_eq!(MODULE.cached(&cache), Some(built.unwrap()));
 }
 
 #[test]

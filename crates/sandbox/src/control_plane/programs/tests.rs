@@ -1,3 +1,5 @@
+//! Where programs are found, which are refused, and what is said when one is missing.
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

@@ -1,3 +1,5 @@
+//! The state file there and back, and what it says together with a look at the processes.
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
