@@ -1,5 +1,6 @@
 //! What an apply would do to the ownership of every field it concerns, told before it happens.
 
+use std::fmt;
 use std::iter::zip;
 
 use fields::{FieldPath, Positions, Schema, Shape};
@@ -13,7 +14,7 @@ use crate::row::{Level, Row, Transition, classify};
 use crate::view::View;
 
 /// An apply that has not happened yet, and what is known about its object.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Outlook<'a> {
     /// Who applies.
     pub manager: &'a FieldManager,
@@ -28,7 +29,7 @@ pub struct Outlook<'a> {
 }
 
 /// What is known about the last apply.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub enum Before<'a> {
     /// Nothing was kept; that our manager holds a field now is the only trace.
     Untold,
@@ -41,6 +42,25 @@ pub enum Before<'a> {
         /// The record.
         baseline: &'a Baseline,
     },
+}
+
+/// Leaves the objects out, which may be Secrets.
+impl fmt::Debug for Outlook<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { manager, before, .. } = self;
+        f.debug_struct("Outlook").field("manager", manager).field("before", before).finish_non_exhaustive()
+    }
+}
+
+/// Leaves the body out, which may be a Secret.
+impl fmt::Debug for Before<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Untold => "Untold",
+            Self::Imported => "Imported",
+            Self::Applied { .. } => "Applied",
+        })
+    }
 }
 
 /// What happens to every field that is written now or was written last time, in the order of their paths.
@@ -89,9 +109,13 @@ impl Analysis {
     ) -> Result<Self, ManagedFieldsError> {
         let live_managers = ManagedFields::of(outlook.live)?;
         let planned_managers = ManagedFields::of(outlook.planned)?;
-        let schema = planned_managers.schema(outlook.planned);
+        // Lists that are gone afterwards are known by what is held of them now.
+        let schema =
+            live_managers.entries().iter().fold(planned_managers.schema(outlook.planned), |schema, entry| {
+                schema.learning_from(&entry.fields)
+            });
         let written = View::of(outlook.written);
-        let masked = manifest::secret::is_secret(outlook.written);
+        let masked = manifest::secret::is_secret(outlook.planned);
 
         let mut universe = written.fields(&schema);
         let mut remembered = None;
@@ -168,11 +192,16 @@ impl Field<'_> {
         let us = outlook.manager;
         let held_now = self.live_holders.contains(us);
         let (prev_owned, config_changed) = match outlook.before {
-            Before::Untold => (held_now, !held_now || !self.same(self.written.as_ref(), self.live.as_ref())),
+            Before::Untold => (
+                held_now && !self.ignored,
+                !held_now || !self.same(self.written.as_ref(), self.live.as_ref()),
+            ),
             Before::Imported => (false, true),
             Before::Applied { .. } => {
                 let ignored_before = self.baseline.as_ref().is_some_and(|field| field.ignored);
-                let held_before = self.baseline.as_ref().is_some_and(|field| field.managers.contains(us));
+                let held_before = self.baseline.as_ref().is_some_and(|field| {
+                    field.managers.contains(us) || (field.is_former() && self.planned_holders.contains(us))
+                });
                 let edited = !self.same(self.written.as_ref(), self.former.as_ref());
                 (held_before && !ignored_before, edited || ignored_before != self.ignored)
             }
@@ -193,9 +222,10 @@ impl Field<'_> {
                 self.live.as_ref().is_none_or(|live| manifest::display(live) != *text)
             }
             Some(Remembered::Unknown) => false,
+            // A field that is not there is held by nobody, whoever holds something around it.
             None => {
                 let others = self.live_holders.iter().any(|holder| holder != us);
-                others && !self.same(self.live.as_ref(), self.written.as_ref())
+                self.live.is_some() && others && !self.same(self.live.as_ref(), self.written.as_ref())
             }
         }
     }

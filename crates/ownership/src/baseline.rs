@@ -28,6 +28,14 @@ pub(crate) struct BaselineField {
     pub(crate) ignored: bool,
 }
 
+impl BaselineField {
+    /// Whether a former version kept this. It had force, so it held whatever it wrote, but it kept one manager a
+    /// field at most, and not always its own.
+    pub(crate) fn is_former(&self) -> bool {
+        matches!(self.value, Remembered::Text(_) | Remembered::Unknown)
+    }
+}
+
 /// A value as it is remembered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -82,8 +90,8 @@ impl Baseline {
         let positions = Positions::of(&view.object, &schema);
         let fields = view.fields(&schema).paths().into_iter().map(|path| {
             let printed = positions.print(&path);
-            let value =
-                projection.get(&printed).map_or(Remembered::Unknown, |text| Remembered::Text(text.clone()));
+            let value = projection.get(&printed);
+            let value = value.map_or(Remembered::Unknown, |text| Remembered::Text(view.shown(&path, text)));
             let managers = managers.get(&printed).map(FormerManagers::list).unwrap_or_default();
             let ignored = ignored(&path);
             (path, BaselineField { managers, value, ignored })
@@ -154,7 +162,7 @@ impl FormerManagers {
 pub(crate) fn holders(managed: &ManagedFields, universe: &FieldSet) -> Vec<Vec<FieldManager>> {
     let mut holders = vec![Vec::new(); universe.len()];
     for entry in managed.entries() {
-        for (holders, held) in holders.iter_mut().zip(columns::held(universe, &entry.fields)) {
+        for (holders, held) in holders.iter_mut().zip(columns::held(universe, &entry.fields, managed.all())) {
             if held && !holders.contains(&entry.manager) {
                 holders.push(entry.manager.clone());
             }

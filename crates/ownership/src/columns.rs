@@ -5,8 +5,9 @@
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::iter::Peekable;
 
-use fields::{FieldPath, FieldSet};
+use fields::{Entry, FieldPath, FieldSet, PathElement};
 
 /// For every path, in order, what `map` has at it.
 pub(crate) fn align<T>(paths: &[FieldPath], map: BTreeMap<FieldPath, T>) -> Vec<Option<T>> {
@@ -20,25 +21,42 @@ pub(crate) fn align<T>(paths: &[FieldPath], map: BTreeMap<FieldPath, T>) -> Vec<
         .collect()
 }
 
-/// For every path of `universe`, in order, whether a manager that holds `held` decides its value (see `managed::holds`).
-pub(crate) fn held(universe: &FieldSet, held: &FieldSet) -> Vec<bool> {
+/// For every path of `universe`, in order, whether a manager that holds `held` decides its value, where `all` is what
+/// is held by anybody (see `managed::holds`).
+pub(crate) fn held(universe: &FieldSet, held: &FieldSet, all: &FieldSet) -> Vec<bool> {
     let mut answers = Vec::with_capacity(universe.len());
-    walk(universe, Some(held), false, &mut answers);
+    walk(universe, Some(held), Some(all), false, &mut answers);
     answers
 }
 
 /// `whole` is true below a field that is held as an indivisible whole.
-fn walk(universe: &FieldSet, held: Option<&FieldSet>, whole: bool, answers: &mut Vec<bool>) {
-    let mut entries = held.into_iter().flat_map(FieldSet::entries).peekable();
+fn walk(
+    universe: &FieldSet,
+    held: Option<&FieldSet>,
+    all: Option<&FieldSet>,
+    whole: bool,
+    answers: &mut Vec<bool>,
+) {
+    let mut held = held.into_iter().flat_map(FieldSet::entries).peekable();
+    let mut all = all.into_iter().flat_map(FieldSet::entries).peekable();
     for asked in universe.entries() {
-        while entries.next_if(|entry| entry.element.cmp(asked.element) == Ordering::Less).is_some() {}
-        let found = entries.next_if(|entry| entry.element == asked.element);
-        let whole = whole || found.is_some_and(|entry| entry.member && entry.below.is_empty());
+        let (found, known) = (advance(&mut held, asked.element), advance(&mut all, asked.element));
+        let is_whole = known.is_some_and(|entry| entry.below.is_empty());
+        let whole = whole || (is_whole && found.is_some_and(|entry| entry.member));
         if asked.member {
             answers.push(whole || found.is_some());
         }
-        walk(asked.below, found.map(|entry| entry.below), whole, answers);
+        walk(asked.below, found.map(|entry| entry.below), known.map(|entry| entry.below), whole, answers);
     }
+}
+
+/// The entry of `element`; those before it are passed over.
+fn advance<'a>(
+    entries: &mut Peekable<impl Iterator<Item = Entry<'a>>>,
+    element: &PathElement,
+) -> Option<Entry<'a>> {
+    while entries.next_if(|entry| entry.element.cmp(element) == Ordering::Less).is_some() {}
+    entries.next_if(|entry| entry.element == element)
 }
 
 #[cfg(test)]
@@ -56,9 +74,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn walking_in_step_agrees_with_asking_path_by_path(universe in paths(), managed in paths()) {
-            let expected: Vec<bool> = universe.paths().iter().map(|path| holds(&managed, path)).collect();
-            prop_assert_eq!(held(&universe, &managed), expected);
+        fn walking_in_step_agrees_with_asking_path_by_path(
+            universe in paths(),
+            managed in paths(),
+            others in paths(),
+        ) {
+            let all = managed.union(&others);
+            let expected: Vec<bool> =
+                universe.paths().iter().map(|path| holds(&managed, &all, path)).collect();
+            prop_assert_eq!(held(&universe, &managed, &all), expected);
         }
 
         #[test]

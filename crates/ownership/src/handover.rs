@@ -4,26 +4,26 @@
 //! (decisions, seed 001, 7). So a release takes the path out of managedFields first. Every patch tests the
 //! resourceVersion it was made for; a conflict means: read again and make a new one.
 
-use fields::FieldSet;
+use fields::{FieldPath, FieldSet};
 use serde_json::{Value, json};
 
 use crate::managed::{Entry, ManagedFields, ManagedFieldsError};
 use crate::manager::{FieldManager, Operation};
 
-/// Takes those of `paths` (with everything below them) that nobody but `manager` holds out of its entries.
+/// Takes what `manager` holds at or below `paths`, and nobody else does, out of its entries.
 ///
-/// Nothing when there is nothing to release.
+/// What others hold as well needs no release: applying without it leaves the value to them. Nothing when there is
+/// nothing to release.
 pub fn release(
     object: &Value,
     manager: &FieldManager,
     paths: &FieldSet,
 ) -> Result<Option<Value>, ManagedFieldsError> {
     let managed = ManagedFields::of(object)?;
-    let sole: FieldSet = paths
-        .paths()
-        .into_iter()
-        .filter(|path| managed.holders(path).into_iter().all(|holder| holder == manager))
-        .collect();
+    let held = managed.held_by(manager);
+    let asked = held.difference(&held.recursive_difference(paths));
+    let is_sole = |path: &FieldPath| managed.holders(path).into_iter().all(|holder| holder == manager);
+    let sole: FieldSet = asked.paths().into_iter().filter(is_sole).collect();
     let entries = managed.entries().iter().map(|entry| {
         let mut entry = entry.clone();
         if entry.manager == *manager {
@@ -45,6 +45,9 @@ pub fn release_all(object: &Value, manager: &FieldManager) -> Result<Option<Valu
 ///
 /// Without this, a key that is later dropped from the written body would stay, held by the former tool (decisions,
 /// Terraform, 7). Entries of subresources stay with their managers.
+///
+/// An apply has one entry, in one version of the API. What was held in another version is taken over as far as the
+/// object has it under the same name in this one.
 pub fn hand_over(
     object: &Value,
     from: &[FieldManager],
@@ -55,15 +58,25 @@ pub fn hand_over(
         entry.subresource.is_empty() && entry.manager != *to && from.contains(&entry.manager)
     });
     let Some(first) = given.first() else { return Ok(None) };
-    let fields = given.iter().fold(FieldSet::new(), |all, entry| all.union(&entry.fields));
-    let applied = |entry: &&mut Entry| {
+    let applied = |entry: &Entry| {
         entry.manager == *to && entry.operation == Operation::Apply && entry.subresource.is_empty()
     };
-    match kept.iter_mut().find(applied) {
-        Some(ours) => ours.fields = ours.fields.union(&fields),
-        None => {
-            kept.push(Entry { manager: to.clone(), operation: Operation::Apply, fields, ..first.clone() });
-        }
+    let index = kept.iter().position(applied).unwrap_or_else(|| {
+        let api_version = object["apiVersion"].as_str().unwrap_or(&first.api_version).to_owned();
+        let (manager, operation, fields) = (to.clone(), Operation::Apply, FieldSet::new());
+        kept.push(Entry { manager, operation, api_version, fields, ..first.clone() });
+        kept.len() - 1
+    });
+    let ours = &mut kept[index];
+    let schema = managed.schema(object);
+    for entry in given {
+        let fields = if entry.api_version == ours.api_version {
+            entry.fields
+        } else {
+            let exists = |path: &FieldPath| fields::value_at(object, path, &schema).is_some();
+            entry.fields.paths().into_iter().filter(exists).collect()
+        };
+        ours.fields = ours.fields.union(&fields);
     }
     Ok(patch(object, &managed, kept))
 }
@@ -76,8 +89,22 @@ fn patch(object: &Value, before: &ManagedFields, mut entries: Vec<Entry>) -> Opt
     entries.retain(|entry| !entry.fields.is_empty());
     Some(json!([
         { "op": "test", "path": "/metadata/resourceVersion", "value": object.pointer("/metadata/resourceVersion") },
-        { "op": "replace", "path": "/metadata/managedFields", "value": ManagedFields::to_value(&entries) },
+        { "op": "replace", "path": "/metadata/managedFields", "value": to_value(object, before, &entries) },
     ]))
+}
+
+/// The entries as the API server takes them; those that have not changed word for word as they stand in `object`.
+fn to_value(object: &Value, before: &ManagedFields, entries: &[Entry]) -> Value {
+    // The API server takes an empty list for "leave as it is"; one empty entry clears the field.
+    if entries.is_empty() {
+        return json!([{}]);
+    }
+    let listed = &object["metadata"]["managedFields"];
+    let write = |entry: &Entry| match before.entries().iter().position(|known| known == entry) {
+        Some(index) => listed[index].clone(),
+        None => entry.write(),
+    };
+    entries.iter().map(write).collect()
 }
 
 #[cfg(test)]

@@ -13,6 +13,8 @@ use crate::manager::{FieldManager, Operation};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ManagedFields {
     entries: Vec<Entry>,
+    /// What is held by anybody, which tells fields that are held as a whole from maps that somebody merely created.
+    all: FieldSet,
 }
 
 /// What one manager wrote in one way.
@@ -69,12 +71,18 @@ impl ManagedFields {
         if secret::is_secret(object) {
             entries.iter_mut().for_each(Entry::fold_string_data);
         }
-        Ok(Self { entries })
+        let all = entries.iter().fold(FieldSet::new(), |all, entry| all.union(&entry.fields));
+        Ok(Self { entries, all })
     }
 
     /// The entries, in the API server's order.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
+    }
+
+    /// What is held by anybody.
+    pub(crate) fn all(&self) -> &FieldSet {
+        &self.all
     }
 
     /// Everything `manager` holds, however it wrote it.
@@ -85,38 +93,31 @@ impl ManagedFields {
 
     /// Everybody who holds `path`, sorted by name.
     pub fn holders(&self, path: &FieldPath) -> BTreeSet<&FieldManager> {
-        self.entries.iter().filter(|entry| holds(&entry.fields, path)).map(|entry| &entry.manager).collect()
+        let holding = self.entries.iter().filter(|entry| holds(&entry.fields, &self.all, path));
+        holding.map(|entry| &entry.manager).collect()
     }
 
     /// What is known about `object`'s kind, with what its sets tell about how lists are keyed.
     pub fn schema(&self, object: &Value) -> Schema {
         self.entries.iter().fold(Schema::of(object), |schema, entry| schema.learning_from(&entry.fields))
     }
-
-    /// The entries as the API server takes them, for a patch.
-    pub(crate) fn to_value(entries: &[Entry]) -> Value {
-        // The API server takes an empty list for "leave as it is"; one empty entry clears the field.
-        if entries.is_empty() {
-            return serde_json::json!([{}]);
-        }
-        entries.iter().map(Entry::write).collect()
-    }
 }
 
 /// Whether a manager with this set decides the value at `path`: it holds the field itself, something below it, or,
-/// as an indivisible whole, something above it. A map that a manager merely created (`.`) says nothing about its keys.
-pub(crate) fn holds(set: &FieldSet, path: &FieldPath) -> bool {
-    let mut set = set;
-    let mut found = false;
+/// as an indivisible whole, something above it.
+///
+/// A map that a manager merely created says nothing about its keys, and it looks like a whole once all its keys have
+/// been taken from that manager. Only where nobody (`all`) holds anything below a field, it is one.
+pub(crate) fn holds(set: &FieldSet, all: &FieldSet, path: &FieldPath) -> bool {
+    let (mut set, mut all) = (set, all);
     for element in path.elements() {
-        match set.entry(element) {
-            None => return false,
-            Some(entry) if entry.member && entry.below.is_empty() => return true,
-            Some(entry) => set = entry.below,
+        let (Some(entry), Some(known)) = (set.entry(element), all.entry(element)) else { return false };
+        if entry.member && known.below.is_empty() {
+            return true;
         }
-        found = true;
+        (set, all) = (entry.below, known.below);
     }
-    found
+    !path.elements().is_empty()
 }
 
 /// The wire form of an entry.
@@ -167,7 +168,8 @@ impl Entry {
         }
     }
 
-    fn write(&self) -> Value {
+    /// The entry as the API server takes it.
+    pub(crate) fn write(&self) -> Value {
         let wire = Wire {
             manager: self.manager.as_str().to_owned(),
             operation: self.operation,

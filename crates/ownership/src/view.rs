@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use fields::{FieldSet, Schema};
+use fields::{FieldPath, FieldSet, PathElement, Schema};
 use manifest::secret;
 use serde_json::Value;
 
@@ -18,7 +18,25 @@ impl<'a> View<'a> {
         }
         let mut stored = object.clone();
         secret::normalise(&mut stored);
+        // Masks tell the namespace, and a body that does not say it means this one.
+        if let Some(metadata) = stored.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.entry("namespace").or_insert_with(|| "default".into());
+        }
         Self { object: Cow::Owned(secret::masked(&stored)) }
+    }
+
+    /// What a former version kept of the value at `path`, as the values of this object are shown.
+    pub(crate) fn shown(&self, path: &FieldPath, text: &str) -> String {
+        let names: Option<Vec<&str>> = path.elements().iter().map(PathElement::as_field).collect();
+        match names.as_deref() {
+            Some(["data", key])
+                if secret::is_secret(&self.object) && !text.starts_with("(sensitive sha256:") =>
+            {
+                let metadata = |field: &str| self.object["metadata"][field].as_str().unwrap_or_default();
+                secret::mask(metadata("namespace"), metadata("name"), key, text)
+            }
+            _ => text.to_owned(),
+        }
     }
 
     /// The fields it writes that somebody can hold: everything but what says which object it is.

@@ -164,6 +164,81 @@ fn without_a_record_the_live_object_is_the_only_witness() {
 }
 
 #[test]
+fn a_field_that_is_ignored_and_of_which_nothing_was_kept_is_left_alone() {
+    let (now, live) = (written(Some(3), None), deployment(Some(3), None, &[(US, REPLICAS)]));
+    let manager = FieldManager::new(US);
+    let outlook =
+        Outlook { manager: &manager, before: Before::Untold, written: &now, live: &live, planned: &live };
+    let analysis = Analysis::of(&outlook, |_| true).unwrap();
+    assert_eq!(analysis.fields[0].level(), Silent);
+}
+
+#[test]
+fn a_field_that_is_not_there_is_taken_from_nobody() {
+    // kubectl wrote an empty map of labels; ours is the first label in it.
+    let now = written(None, Some("web"));
+    let mut live = deployment(None, None, &[("kubectl", &[])]);
+    live["metadata"]["managedFields"][0]["fieldsV1"] = json!({ "f:metadata": { "f:labels": { ".": {} } } });
+    let planned = deployment(None, Some("web"), &[(US, &["label"])]);
+    assert_eq!(rows(Before::Untold, &now, &live, &planned)[0].1, 6);
+}
+
+/// The Go provider kept the first manager of a field, and none of fields with dots in their names.
+#[test]
+fn a_state_of_the_go_provider_says_nothing_wrong_about_who_held_a_field() {
+    let body = written(Some(3), Some("web"));
+    let projection = [("spec.replicas".to_owned(), "3".to_owned())].into();
+    let managers = serde_json::from_value(json!({ "spec.replicas": "argocd" })).unwrap();
+    let baseline = Baseline::from_former(&body, &projection, &managers, |_| false);
+    let before = Before::Applied { written: &body, baseline: &baseline };
+    let planned = deployment(Some(3), Some("web"), &[(US, BOTH)]);
+    let check = |live: &Value, label: u8, replicas: u8| {
+        let found: Vec<u8> = rows(before, &body, live, &planned).into_iter().map(|(_, row)| row).collect();
+        assert_eq!(found, [label, replicas]);
+    };
+    check(&deployment(Some(3), Some("web"), &[(US, BOTH), ("argocd", REPLICAS)]), 12, 12);
+    check(&deployment(Some(8), Some("web"), &[(US, &["label"]), ("argocd", REPLICAS)]), 12, 13);
+}
+
+#[test]
+fn a_keyed_list_of_a_custom_kind_is_known_by_what_is_held_of_it_now() {
+    let rule = |port: u32| json!([{ "id": "a", "port": port }]);
+    let object = |rules: Option<Value>| {
+        let mut object = json!({ "apiVersion": "acme.dev/v1", "kind": "Gate", "metadata": { "name": "g" }, "spec": { "on": true } });
+        let mut fields = json!({ "f:spec": { "f:on": {} } });
+        if let Some(rules) = rules {
+            object["spec"]["rules"] = rules;
+            fields["f:spec"]["f:rules"] =
+                json!({ "k:{\"id\":\"a\"}": { ".": {}, "f:id": {}, "f:port": {} } });
+        }
+        object["metadata"]["managedFields"] = json!([{ "manager": US, "operation": "Apply", "apiVersion": "acme.dev/v1", "fieldsType": "FieldsV1", "fieldsV1": fields }]);
+        object
+    };
+    let plain = |mut object: Value| {
+        object["metadata"].as_object_mut().unwrap().remove("managedFields");
+        object
+    };
+    let (body, live) = (plain(object(Some(rule(80)))), object(Some(rule(80))));
+    let baseline = Baseline::record(&live, &body, |_| false).unwrap();
+    let before = Before::Applied { written: &body, baseline: &baseline };
+    let found = rows(before, &plain(object(None)), &live, &object(None));
+    let expected = [("spec.on", 12), ("spec.rules[id=a].id", 10), ("spec.rules[id=a].port", 10)];
+    assert_eq!(found, expected.map(|(path, row)| (path.to_owned(), row)));
+}
+
+#[test]
+fn no_object_appears_in_debug_output() {
+    let secret = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "db" }, "data": { "password": "aHVudGVyMg==" } });
+    let (manager, baseline) = (FieldManager::new(US), Baseline::default());
+    let before = Before::Applied { written: &secret, baseline: &baseline };
+    let outlook = Outlook { manager: &manager, before, written: &secret, live: &secret, planned: &secret };
+    assert_eq!(
+        format!("{outlook:?}"),
+        "Outlook { manager: FieldManager(\"k8sconnect\"), before: Applied, .. }"
+    );
+}
+
+#[test]
 fn quantities_and_list_order_are_compared_as_kubernetes_does() {
     let pod = |cpu: &str, finalizers: &[&str]| {
         json!({

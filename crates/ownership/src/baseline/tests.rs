@@ -76,3 +76,19 @@ fn a_state_of_the_go_provider_becomes_a_baseline() {
     // Its projection lost keys with dots; of those nothing is claimed.
     assert_eq!(field("metadata.labels.a.b/c").value, Remembered::Unknown);
 }
+
+#[test]
+fn what_the_go_provider_kept_of_a_secret_is_kept_masked() {
+    let secret = |value: &str| json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "db" }, "data": { "password": value } });
+    let projection = BTreeMap::from([("data.password".to_owned(), "aHVudGVyMg==".to_owned())]);
+    let baseline = Baseline::from_former(&secret("aHVudGVyMg=="), &projection, &BTreeMap::new(), |_| false);
+    for text in [format!("{baseline:?}"), baseline.to_value().to_string()] {
+        assert!(!text.contains("aHVudGVyMg"), "{text}");
+    }
+    // The live object says its namespace, and the same value has the same mask.
+    let mut live = secret("aHVudGVyMg==");
+    live["metadata"]["namespace"] = json!("default");
+    let field = baseline.fields.values().next().unwrap();
+    let shown = View::of(&live).object["data"]["password"].as_str().unwrap().to_owned();
+    assert_eq!(field.value, Remembered::Text(shown));
+}

@@ -45,6 +45,19 @@ fn a_release_takes_out_what_nobody_else_holds() {
     check(json!([ours, other]), &["data.c"], None);
     // A parent releases what is below it, and an entry that holds nothing more disappears.
     check(json!([ours]), &["data"], Some(json!([{}])));
+    // Below a parent, too, what is shared needs no release and what is ours alone does.
+    check(
+        json!([ours, other]),
+        &["data"],
+        Some(json!([entry("k8sconnect", "Apply", &json!({ "f:data": { "f:b": {} } })), other])),
+    );
+    // Whoever merely created the map does not hold its keys.
+    let creator = entry("kubectl", "Update", &json!({ "f:data": { ".": {} } }));
+    check(
+        json!([ours, creator]),
+        &["data.a"],
+        Some(json!([entry("k8sconnect", "Apply", &json!({ "f:data": { "f:b": {} } })), creator])),
+    );
 }
 
 #[test]
@@ -79,4 +92,37 @@ fn a_hand_over_merges_the_former_managers_into_ours() {
     );
 
     assert_eq!(hand_over(&object(&json!([ours, stranger])), &from, &us).unwrap(), None);
+}
+
+#[test]
+fn entries_of_others_stay_word_for_word() {
+    let mut secret = object(&json!([
+        entry("k8sconnect", "Apply", &json!({ "f:data": { "f:a": {}, "f:b": {} } })),
+        entry("kubectl", "Update", &json!({ "f:stringData": { "f:c": {} } })),
+    ]));
+    secret["apiVersion"] = json!("v1");
+    secret["kind"] = json!("Secret");
+    secret["metadata"]["managedFields"][1]["news"] = json!("from a later API server");
+    let patch = release(&secret, &FieldManager::new("k8sconnect"), &paths(&["data.a"])).unwrap();
+    let after = after(patch).unwrap();
+    assert_eq!(after[0]["fieldsV1"], json!({ "f:data": { "f:b": {} } }));
+    assert_eq!(after[1], secret["metadata"]["managedFields"][1]);
+}
+
+#[test]
+fn what_was_held_in_another_version_is_taken_over_where_the_object_has_it() {
+    let mut former = entry(
+        "Terraform",
+        "Update",
+        &json!({ "f:spec": { "f:maxReplicas": {}, "f:targetCPUUtilizationPercentage": {} } }),
+    );
+    former["apiVersion"] = json!("autoscaling/v1");
+    let mut hpa = object(&json!([former]));
+    hpa["apiVersion"] = json!("autoscaling/v2");
+    hpa["kind"] = json!("HorizontalPodAutoscaler");
+    hpa["spec"] = json!({ "maxReplicas": 5, "metrics": [] });
+    let patch = hand_over(&hpa, &[FieldManager::new("Terraform")], &FieldManager::new("k8sconnect")).unwrap();
+    let mut merged = entry("k8sconnect", "Apply", &json!({ "f:spec": { "f:maxReplicas": {} } }));
+    merged["apiVersion"] = json!("autoscaling/v2");
+    assert_eq!(after(patch), Some(json!([merged])));
 }

@@ -45,6 +45,24 @@ fn holders_are_those_who_decide_the_value() {
     check(&["spec", "paused"], &[]);
 }
 
+/// Taking a key by force leaves the map with whoever created it, and that alone is no reason to hold its keys.
+#[test]
+fn a_map_whose_keys_were_taken_from_a_manager_is_not_held_by_it_as_a_whole() {
+    let entry = |manager: &str, fields: Value| json!({ "manager": manager, "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": fields });
+    let object = json!({ "metadata": { "managedFields": [
+        entry("kubectl", json!({ "f:data": { ".": {} } })),
+        entry("k8sconnect", json!({ "f:data": { "f:a": {} } })),
+    ] } });
+    let managed = ManagedFields::of(&object).unwrap();
+    let holders = |path: &[&str]| {
+        let path = FieldPath::of_fields(path.iter().copied());
+        managed.holders(&path).into_iter().map(FieldManager::as_str).collect::<Vec<_>>()
+    };
+    assert_eq!(holders(&["data", "a"]), ["k8sconnect"]);
+    assert_eq!(holders(&["data", "b"]), [""; 0]);
+    assert_eq!(holders(&["data"]), ["k8sconnect", "kubectl"]);
+}
+
 #[test]
 fn list_elements_are_found_by_their_key() {
     let managed = ManagedFields::of(&object()).unwrap();
@@ -67,7 +85,7 @@ fn entries_survive_being_written_again() {
     let object = object();
     let managed = ManagedFields::of(&object).unwrap();
     assert_eq!(
-        &ManagedFields::to_value(managed.entries()),
+        &managed.entries().iter().map(Entry::write).collect::<Value>(),
         object.pointer("/metadata/managedFields").unwrap()
     );
 }
