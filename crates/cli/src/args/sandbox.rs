@@ -16,6 +16,10 @@ pub(crate) enum Command {
     ///
     /// The kubeconfig has two contexts for the same administrator: plimsoll-NAME (client certificate, the current
     /// one) and plimsoll-NAME-token (bearer token).
+    #[command(after_help = "Examples:
+  plimsoll sandbox up                       stay until Ctrl-C
+  plimsoll sandbox up --detach              return when it is ready
+  plimsoll sandbox up --name two --detach   a second one beside it")]
     Up(Up),
     /// Stop a sandbox and remove everything of it
     Down(Which),
@@ -23,15 +27,23 @@ pub(crate) enum Command {
     Status(Which),
     /// Show all sandboxes
     List,
-    /// Print the shell command that points kubectl and others at a sandbox: eval "$(plimsoll sandbox env)"
+    /// Print the shell command that points kubectl and others at a sandbox
+    #[command(after_help = "Examples:
+  eval \"$(plimsoll sandbox env)\"    from now on kubectl, terraform and others use the sandbox")]
     Env(Which),
     /// Print the kubeconfig of a sandbox
     Kubeconfig(Which),
     /// Run a command with KUBECONFIG set and kubectl on PATH
+    #[command(after_help = "Examples:
+  plimsoll sandbox exec -- kubectl get nodes
+  plimsoll sandbox exec -- terraform apply")]
     Exec(Exec),
     /// Print the logs of a sandbox
+    #[command(after_help = "Examples:
+  plimsoll sandbox logs                      every program's, one after the other
+  plimsoll sandbox logs kube-apiserver -f    one program's, and what it adds")]
     Logs(Logs),
-    /// Remove the built programs
+    /// Remove the built programs from the cache; the next start builds them again
     Purge,
     /// Own the processes of a sandbox
     #[command(hide = true)]
@@ -61,7 +73,7 @@ pub(crate) struct Up {
     #[arg(long, value_name = "DURATION", value_parser = duration, requires = "detach")]
     pub(crate) linger: Option<Duration>,
     /// Listen on this port of 127.0.0.1 instead of a free one
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: Option<u16>,
     /// Write an audit log of every API request (verb, user agent, resource; no bodies)
     #[arg(long)]

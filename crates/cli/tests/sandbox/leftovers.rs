@@ -39,6 +39,7 @@ fn programs_that_outlive_a_killed_supervisor_are_ended() {
     assert!(said.contains("its supervisor ended"), "{said}");
     assert!(children(&state).iter().all(|pid| is_running(*pid)));
     assert_eq!(user.status("default")["state"], "dead");
+    user.run(&["logs", "etcd", "--follow"]).succeeded();
 
     user.run(&["down"]).succeeded();
     all_end(&children(&state));

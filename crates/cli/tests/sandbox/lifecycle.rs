@@ -40,6 +40,8 @@ fn two_ups_at_once_start_one_sandbox_and_down_leaves_nothing() {
     let again: Value =
         serde_json::from_str(&user.run(&[&up[..], &["-o", "json"]].concat()).succeeded()).unwrap();
     assert_eq!(again, status, "up changes nothing about a sandbox that is ready");
+    let said = user.run(&[&up[..], &["--audit"]].concat()).stderr();
+    assert!(said.contains("warning[sandbox-differs]") && said.contains("audit log"), "{said}");
     let listed: Value = serde_json::from_str(&user.run(&["list", "-o", "json"]).succeeded()).unwrap();
     assert_eq!(listed, Value::Array(vec![status.clone()]));
 

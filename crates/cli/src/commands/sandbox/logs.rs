@@ -31,6 +31,8 @@ pub(super) fn run(environment: &Environment, args: &Logs, printer: &mut Printer)
     };
     let prefixed = args.program.is_none();
     loop {
+        // Looked at first, so that the last thing it wrote is printed.
+        let runs = sandbox::inspect(environment, &args.which.name)?.is_some_and(|it| it.supervisor.is_some());
         let mut found = false;
         for log in &mut logs {
             found |= log.print_new_lines(printer, prefixed)?;
@@ -38,7 +40,7 @@ pub(super) fn run(environment: &Environment, args: &Logs, printer: &mut Printer)
         if found {
             continue;
         }
-        if !args.follow || logs.iter().all(Log::is_removed) {
+        if !args.follow || !runs || logs.iter().all(Log::is_removed) {
             return Ok(Exit::Success);
         }
         thread::sleep(PAUSE);
@@ -85,7 +87,7 @@ impl Log {
         Ok(length > 0)
     }
 
-    /// Whether the sandbox, and this file with it, is gone.
+    /// Whether the file is gone, and with it the sandbox, although there may be a new one of the same name.
     fn is_removed(&self) -> bool {
         self.file.metadata().is_ok_and(|meta| meta.nlink() == 0)
     }

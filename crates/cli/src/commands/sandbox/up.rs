@@ -28,6 +28,9 @@ pub(super) fn run(environment: &Environment, args: &Up, printer: &mut Printer) -
         ..UpRequest::new(args.which.name.clone(), own_executable()?)
     };
     let up = progress::follow(printer, |on_event| sandbox::up(environment, &request, on_event))?;
+    if let Some(warning) = up.warning() {
+        printer.diagnostic(&warning);
+    }
     match printer.format() {
         Format::Json => printer.json(&up.status)?,
         Format::Text => announce(printer, &up.status, up.started),
