@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::duration::GoDuration;
 use crate::ended;
+use crate::hidden::Hidden;
 use crate::object::Object;
 use crate::rollout;
 use crate::tracked::Tracked;
@@ -56,7 +57,7 @@ pub enum Cut {
 }
 
 /// Where a wait stands with an object.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub enum Check {
     /// It is over, and this is what it yields: the value of a field, nothing for other modes.
     Met(Option<Value>),
@@ -64,6 +65,16 @@ pub enum Check {
     NotYet(String),
     /// It will never be over, because of this.
     Never(String),
+}
+
+impl fmt::Debug for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Met(value) => f.debug_tuple("Met").field(&Hidden(value.as_ref())).finish(),
+            Self::NotYet(why) => f.debug_tuple("NotYet").field(why).finish(),
+            Self::Never(why) => f.debug_tuple("Never").field(why).finish(),
+        }
+    }
 }
 
 impl Wait {

@@ -26,7 +26,7 @@ use self::text::Text;
 pub use self::pods::pod_selector;
 
 /// How a wait ended without being met.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub enum Cause<'a> {
     /// The object did not exist within the timeout.
     DidNotAppear,
@@ -46,6 +46,17 @@ pub enum Cause<'a> {
         /// Its pods, as far as [`pod_selector`] finds any; ten are plenty.
         pods: &'a [Value],
     },
+}
+
+/// Leaves the object out, which may be a Secret.
+impl fmt::Debug for Cause<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::DidNotAppear => f.write_str("DidNotAppear"),
+            Self::TimedOut { .. } => f.debug_struct("TimedOut").finish_non_exhaustive(),
+            Self::Never { why, .. } => f.debug_struct("Never").field("why", why).finish_non_exhaustive(),
+        }
+    }
 }
 
 impl Wait {

@@ -29,6 +29,7 @@ mod diagnosis;
 mod duration;
 mod ended;
 mod flag;
+mod hidden;
 mod object;
 mod rollout;
 mod tracked;

@@ -7,12 +7,15 @@
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
+
 use serde_json::Value;
 
 use crate::check::{Check, Mode, Wait};
+use crate::hidden::Hidden;
 
 /// The state of a waited value.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub enum Tracked {
     /// Nothing is tracked: there is no wait, or it is for something else than a field.
     Not,
@@ -23,7 +26,7 @@ pub enum Tracked {
 }
 
 /// What a plan says about a value.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub enum Planned {
     /// There is none, and there will be none.
     Null,
@@ -98,7 +101,7 @@ pub enum Report {
 }
 
 /// What is kept after an apply.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Applied {
     /// The value in the state; none is null.
     pub value: Option<Value>,
@@ -131,7 +134,7 @@ impl Applied {
 }
 
 /// What a refresh finds.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Refreshed {
     /// The value in the state; none is null.
     pub value: Option<Value>,
@@ -145,5 +148,40 @@ impl Refreshed {
     pub fn new(wait: &Wait, object: &Value, owed: bool) -> Self {
         let owed = owed && !matches!(wait.check(object), Check::Met(_));
         Self { value: wait.tracked(object).into_state(), owed }
+    }
+}
+
+impl fmt::Debug for Tracked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Not => f.write_str("Not"),
+            Self::Absent => f.write_str("Absent"),
+            Self::Present(value) => f.debug_tuple("Present").field(&Hidden(Some(value))).finish(),
+        }
+    }
+}
+
+impl fmt::Debug for Planned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Null => f.write_str("Null"),
+            Self::Unknown => f.write_str("Unknown"),
+            Self::Value(value) => f.debug_tuple("Value").field(&Hidden(Some(value))).finish(),
+        }
+    }
+}
+
+impl fmt::Debug for Applied {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { value, owed, report } = self;
+        let mut shown = f.debug_struct("Applied");
+        shown.field("value", &Hidden(value.as_ref())).field("owed", owed).field("report", report).finish()
+    }
+}
+
+impl fmt::Debug for Refreshed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { value, owed } = self;
+        f.debug_struct("Refreshed").field("value", &Hidden(value.as_ref())).field("owed", owed).finish()
     }
 }
