@@ -132,9 +132,9 @@ impl Error {
             Self::NotRunning { name, .. } => Diagnostic::error(codes::NOT_RUNNING, self.to_string())
                 .hint(format!("start it with `plimsoll sandbox up --name {name} --detach`"))
                 .help("`plimsoll sandbox list` shows what there is"),
-            Self::NotStopped { pid, .. } => Diagnostic::error(codes::NOT_STOPPED, self.to_string())
+            Self::NotStopped { name, pid } => Diagnostic::error(codes::NOT_STOPPED, self.to_string())
                 .detail("It was sent SIGKILL and is still there, so the kernel is not done with it.")
-                .hint(format!("look at /proc/{pid}/stack, then try `plimsoll sandbox down` again")),
+                .hint(format!("look at /proc/{pid}/stack, then try `plimsoll sandbox down --name {name}` again")),
             Self::CacheInUse { names } => Diagnostic::error(codes::CACHE_IN_USE, self.to_string())
                 .hint(format!("stop it first: {}", stop_commands(names))),
             Self::NoLog { program, .. } => Diagnostic::error(codes::NO_LOG, self.to_string()).hint(

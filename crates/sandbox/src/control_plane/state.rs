@@ -84,6 +84,11 @@ impl Failure {
     pub(crate) fn because(reason: impl Into<String>) -> Self {
         Self { program: None, reason: reason.into(), log: Vec::new(), was_ready: false }
     }
+
+    /// A failure to do something, with what was said about it.
+    pub(crate) fn caused(what: &str, error: &dyn std::error::Error) -> Self {
+        Self::because(format!("{what}: {error}"))
+    }
 }
 
 /// What the supervisor is asked to run.

@@ -104,7 +104,7 @@ impl Supervisor {
                 Ok(()) => break,
                 Err(failure) if attempt < ATTEMPTS && self.may_choose_another_port(&failure) => {
                     if let Err(error) = self.start_over().await {
-                        return End::Failed(Failure::io("cannot start over with another port", &error));
+                        return End::Failed(Failure::caused("cannot start over with another port", &error));
                     }
                 }
                 Err(failure) => return End::Failed(failure),
@@ -112,7 +112,7 @@ impl Supervisor {
         }
         self.state.phase = Phase::Ready { after: started.elapsed() };
         if let Err(error) = self.state.write(&self.layout) {
-            return End::Failed(Failure::io("cannot write the state file", &error));
+            return End::Failed(Failure::caused("cannot write the state file", &error));
         }
         self.watch(stop).await
     }
@@ -121,7 +121,7 @@ impl Supervisor {
     async fn start(&mut self) -> Result<(), Failure> {
         let port = match self.state.options.port {
             Some(port) => port,
-            None => free_port().map_err(|error| Failure::io("cannot get a port", &error))?,
+            None => free_port().map_err(|error| Failure::caused("cannot get a port", &error))?,
         };
         self.state.server = format!("https://127.0.0.1:{port}");
         self.launch(Program::Etcd, port)?;
@@ -130,10 +130,10 @@ impl Supervisor {
             .await
             .map_err(io::Error::other)
             .flatten()
-            .map_err(|error| Failure::io("cannot make keys", &error))?;
+            .map_err(|error| Failure::caused("cannot make keys", &error))?;
         let config = kubeconfig::render(&self.state.name, &self.state.server, &credentials);
         self.furnish_folder(&credentials, &config)
-            .map_err(|error| Failure::io("cannot write to the sandbox's folder", &error))?;
+            .map_err(|error| Failure::caused("cannot write to the sandbox's folder", &error))?;
         let client = readiness::client(&config).await?;
 
         self.children.unless_one_ends(readiness::exists(&self.layout.root().join(ETCD_SOCKET))).await?;
@@ -174,7 +174,7 @@ impl Supervisor {
     fn unneeded(lock: io::Result<fs::File>) -> End {
         match lock {
             Ok(lock) => End::Wanted { _lock: Some(lock) },
-            Err(error) => End::Failed(Failure::io("cannot look at the lease", &error)),
+            Err(error) => End::Failed(Failure::caused("cannot look at the lease", &error)),
         }
     }
 
@@ -212,12 +212,12 @@ impl Supervisor {
         let arguments = arguments(program, &self.layout, &self.state.options, port);
         let process = self.children.start(program, self.state.options.path_of(program), &arguments)?;
         self.state.processes.push(Running { program, process });
-        self.state.write(&self.layout).map_err(|error| Failure::io("cannot write the state file", &error))
+        self.state.write(&self.layout).map_err(|error| Failure::caused("cannot write the state file", &error))
     }
 
     fn step(&mut self, step: Step) -> Result<(), Failure> {
         self.state.phase = Phase::Starting { step };
-        self.state.write(&self.layout).map_err(|error| Failure::io("cannot write the state file", &error))
+        self.state.write(&self.layout).map_err(|error| Failure::caused("cannot write the state file", &error))
     }
 
     fn furnish_folder(&self, credentials: &Credentials, config: &str) -> io::Result<()> {
@@ -276,10 +276,4 @@ impl Supervisor {
 /// A port that is free now.
 fn free_port() -> io::Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
-}
-
-impl Failure {
-    fn io(what: &str, error: &dyn std::error::Error) -> Self {
-        Self::because(format!("{what}: {error}"))
-    }
 }

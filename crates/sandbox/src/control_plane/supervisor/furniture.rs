@@ -32,7 +32,7 @@ where
 {
     let object: K = serde_json::from_value(object).expect("the object is written in this file");
     let created = Api::<K>::all(client.clone()).create(&PostParams::default(), &object).await;
-    created.map(drop).map_err(|error| Failure::io(&format!("cannot create the {}", K::kind(&())), &error))
+    created.map(drop).map_err(|error| Failure::caused(&format!("cannot create the {}", K::kind(&())), &error))
 }
 
 fn node() -> Value {

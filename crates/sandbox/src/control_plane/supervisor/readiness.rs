@@ -21,16 +21,16 @@ const PAUSE_BETWEEN_LOOKS: Duration = Duration::from_millis(500);
 
 /// A client for the API server of the kubeconfig `config`.
 pub(super) async fn client(config: &str) -> Result<Client, Failure> {
-    let kubeconfig =
-        Kubeconfig::from_yaml(config).map_err(|error| Failure::io("cannot read our kubeconfig", &error))?;
+    let kubeconfig = Kubeconfig::from_yaml(config)
+        .map_err(|error| Failure::caused("cannot read our kubeconfig", &error))?;
     let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
         .await
-        .map_err(|error| Failure::io("cannot read our kubeconfig", &error))?;
+        .map_err(|error| Failure::caused("cannot read our kubeconfig", &error))?;
     // Questions are repeated here, and faster than kube would.
     config.default_retry = false;
     // The server is on this machine, whatever HTTPS_PROXY says.
     config.proxy_url = None;
-    Client::try_from(config).map_err(|error| Failure::io("cannot make a client", &error))
+    Client::try_from(config).map_err(|error| Failure::caused("cannot make a client", &error))
 }
 
 /// Waits until the socket at `path` is there.
