@@ -58,7 +58,7 @@ pub use ignore::{INTERNAL_ANNOTATIONS, IgnoreFields, Ignored};
 pub use lookup::value_at;
 pub use path::{ElementError, FieldPath, ListKey, PathElement, SetValue};
 pub use positions::Positions;
-pub use projection::{leaf_values, project};
+pub use projection::{leaf_column, leaf_values, project};
 pub use quantity::Quantity;
 pub use schema::{KeyField, ListKind, Schema, Shape};
 pub use set::{DecodeError, Entry, FieldSet, fuzz as fuzz_field_set};

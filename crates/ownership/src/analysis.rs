@@ -1,5 +1,7 @@
 //! What an apply would do to the ownership of every field it concerns, told before it happens.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::iter::zip;
 
@@ -117,23 +119,25 @@ impl Analysis {
         let written = View::of(outlook.written);
         let masked = manifest::secret::is_secret(outlook.planned);
 
+        let (live, planned) = (View::of(outlook.live), View::of(outlook.planned));
+
         let mut universe = written.fields(&schema);
-        let mut remembered = None;
-        if let Before::Applied { baseline, .. } = outlook.before {
-            universe = universe.union(&baseline.paths());
-            remembered = Some(baseline.fields.clone());
-        }
-        let paths = universe.paths();
-        let values =
-            |object: &Value| align(&paths, fields::leaf_values(&View::of(object).object, &universe, &schema));
-        let former = match outlook.before {
-            Before::Applied { written, .. } => values(written),
-            Before::Untold | Before::Imported => vec![None; paths.len()],
+        let (nothing, none) = (View::of(&Value::Null), BTreeMap::new());
+        let (former, remembered) = match outlook.before {
+            Before::Applied { written, baseline } => {
+                universe = universe.union(&baseline.paths());
+                (View::of(written), &baseline.fields)
+            }
+            Before::Untold | Before::Imported => (nothing, &none),
         };
+        let paths = universe.paths();
         let columns = zip(
-            zip(zip(values(outlook.written), former), align(&paths, remembered.unwrap_or_default())),
             zip(
-                zip(values(outlook.live), values(outlook.planned)),
+                zip(written.column(&universe, &schema), former.column(&universe, &schema)),
+                align(&paths, remembered),
+            ),
+            zip(
+                zip(live.column(&universe, &schema), planned.column(&universe, &schema)),
                 zip(holders(&live_managers, &universe), holders(&planned_managers, &universe)),
             ),
         );
@@ -153,7 +157,7 @@ impl Analysis {
                     planned_holders: holders.1,
                 };
                 let row = classify(field.transition(outlook));
-                let settled = field.same(field.live.as_ref(), field.planned.as_ref());
+                let settled = field.same(field.live.as_deref(), field.planned.as_deref());
                 let mut others = field.live_holders;
                 others.retain(|holder| holder != outlook.manager);
                 let shown = positions.print(path);
@@ -162,8 +166,8 @@ impl Analysis {
                     shown,
                     row,
                     others,
-                    live: field.live,
-                    planned: field.planned,
+                    live: field.live.map(Cow::into_owned),
+                    planned: field.planned.map(Cow::into_owned),
                     settled,
                     masked: masked
                         && path.elements().first().and_then(|first| first.as_field()) == Some("data"),
@@ -178,11 +182,11 @@ impl Analysis {
 struct Field<'a> {
     shape: Shape<'a>,
     ignored: bool,
-    written: Option<Value>,
-    former: Option<Value>,
-    baseline: Option<BaselineField>,
-    live: Option<Value>,
-    planned: Option<Value>,
+    written: Option<Cow<'a, Value>>,
+    former: Option<Cow<'a, Value>>,
+    baseline: Option<&'a BaselineField>,
+    live: Option<Cow<'a, Value>>,
+    planned: Option<Cow<'a, Value>>,
     live_holders: Vec<FieldManager>,
     planned_holders: Vec<FieldManager>,
 }
@@ -194,15 +198,15 @@ impl Field<'_> {
         let (prev_owned, config_changed) = match outlook.before {
             Before::Untold => (
                 held_now && !self.ignored,
-                !held_now || !self.same(self.written.as_ref(), self.live.as_ref()),
+                !held_now || !self.same(self.written.as_deref(), self.live.as_deref()),
             ),
             Before::Imported => (false, true),
             Before::Applied { .. } => {
-                let ignored_before = self.baseline.as_ref().is_some_and(|field| field.ignored);
-                let held_before = self.baseline.as_ref().is_some_and(|field| {
+                let ignored_before = self.baseline.is_some_and(|field| field.ignored);
+                let held_before = self.baseline.is_some_and(|field| {
                     field.managers.contains(us) || (field.is_former() && self.planned_holders.contains(us))
                 });
-                let edited = !self.same(self.written.as_ref(), self.former.as_ref());
+                let edited = !self.same(self.written.as_deref(), self.former.as_deref());
                 (held_before && !ignored_before, edited || ignored_before != self.ignored)
             }
         };
@@ -215,17 +219,17 @@ impl Field<'_> {
     }
 
     fn external_changed(&self, us: &FieldManager) -> bool {
-        match self.baseline.as_ref().map(|field| &field.value) {
-            Some(Remembered::Value(value)) => !self.same(Some(value), self.live.as_ref()),
+        match self.baseline.map(|field| &field.value) {
+            Some(Remembered::Value(value)) => !self.same(Some(value), self.live.as_deref()),
             Some(Remembered::Absent) => self.live.is_some(),
             Some(Remembered::Text(text)) => {
-                self.live.as_ref().is_none_or(|live| manifest::display(live) != *text)
+                self.live.as_deref().is_none_or(|live| manifest::display(live) != *text)
             }
             Some(Remembered::Unknown) => false,
             // A field that is not there is held by nobody, whoever holds something around it.
             None => {
                 let others = self.live_holders.iter().any(|holder| holder != us);
-                self.live.is_some() && others && !self.same(self.live.as_ref(), self.written.as_ref())
+                self.live.is_some() && others && !self.same(self.live.as_deref(), self.written.as_deref())
             }
         }
     }

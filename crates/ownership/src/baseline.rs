@@ -66,11 +66,11 @@ impl Baseline {
         let schema = managed.schema(answer);
         let universe = View::of(written).fields(&schema);
         let paths = universe.paths();
-        let values =
-            columns::align(&paths, fields::leaf_values(&View::of(answer).object, &universe, &schema));
+        let answered = View::of(answer);
+        let values = answered.column(&universe, &schema);
         let managers = holders(&managed, &universe);
         let fields = paths.into_iter().zip(values).zip(managers).map(|((path, value), managers)| {
-            let value = value.map_or(Remembered::Absent, Remembered::Value);
+            let value = value.map_or(Remembered::Absent, |value| Remembered::Value(value.into_owned()));
             let ignored = ignored(&path);
             (path, BaselineField { managers, value, ignored })
         });

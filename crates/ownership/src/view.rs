@@ -39,6 +39,11 @@ impl<'a> View<'a> {
         }
     }
 
+    /// For every path of `universe`, in order, its value.
+    pub(crate) fn column(&self, universe: &FieldSet, schema: &Schema) -> Vec<Option<Cow<'_, Value>>> {
+        fields::leaf_column(&self.object, universe, schema)
+    }
+
     /// The fields it writes that somebody can hold: everything but what says which object it is.
     pub(crate) fn fields(&self, schema: &Schema) -> FieldSet {
         fields::written(&self.object, schema).leaves().difference(&fields::identity())

@@ -148,6 +148,21 @@ fn is_part(part: &Value, whole: &Value) -> bool {
 
 proptest! {
     #[test]
+    fn a_column_has_what_leaf_values_has(
+        object in prop_oneof![arbitrary::deployment(), arbitrary::value()],
+        other in prop_oneof![arbitrary::deployment(), arbitrary::value()],
+        more in arbitrary::set(),
+        choice in any::<u64>(),
+    ) {
+        let schema = Schema::of(&object);
+        let set = arbitrary::some_of(&written(&object, &schema), choice).union(&written(&other, &schema)).union(&more);
+        let leaves = leaf_values(&object, &set, &schema);
+        let expected: Vec<_> = set.paths().iter().map(|path| leaves.get(path)).collect();
+        let column = leaf_column(&object, &set, &schema);
+        prop_assert_eq!(column.iter().map(Option::as_deref).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
     fn a_projection_is_part_of_the_object(object in arbitrary::deployment(), choice in any::<u64>()) {
         let schema = Schema::of(&object);
         let held = arbitrary::some_of(&written(&object, &schema), choice);
