@@ -8,7 +8,7 @@ use cluster::{ConnectError, Connection, Environment, Error, Session};
 use manifest::ObjectRef;
 use serde_json::Value;
 use tfplugin::CancellationToken;
-use tokio::sync::OnceCell;
+use tokio::sync::{Notify, OnceCell};
 use tokio::time::Instant;
 
 /// How the API server's audit log knows us.
@@ -29,6 +29,7 @@ pub(crate) struct Cluster {
     uid: OnceCell<Option<String>>,
     memory: Mutex<HashMap<Place, Memory>>,
     deletions: Mutex<HashMap<Place, CancellationToken>>,
+    deletion_began: Notify,
 }
 
 /// Where an object is, whatever the version it is asked for in.
@@ -74,7 +75,13 @@ impl Clusters {
 
 impl Cluster {
     fn new(session: Session) -> Self {
-        Self { session, uid: OnceCell::new(), memory: Mutex::default(), deletions: Mutex::default() }
+        Self {
+            session,
+            uid: OnceCell::new(),
+            memory: Mutex::default(),
+            deletions: Mutex::default(),
+            deletion_began: Notify::new(),
+        }
     }
 
     pub(crate) fn session(&self) -> &Session {
@@ -143,12 +150,27 @@ impl Cluster {
     pub(crate) fn begin_deletion(&self, target: &ObjectRef) -> Deletion<'_> {
         let (place, ended) = (Place::of(target), CancellationToken::new());
         lock(&self.deletions).insert(place.clone(), ended.clone());
+        self.deletion_began.notify_waiters();
         Deletion { cluster: self, place, ended }
     }
 
-    /// The end of a deletion of the object that is going on in this process.
-    pub(crate) fn deletion_of(&self, target: &ObjectRef) -> Option<CancellationToken> {
-        lock(&self.deletions).get(&Place::of(target)).cloned()
+    /// Waits for the end of a deletion of the object in this process, which may begin within `begin` and take `end`.
+    /// Says whether there was one.
+    pub(crate) async fn deletion_of(&self, target: &ObjectRef, begin: Duration, end: Duration) -> bool {
+        let place = Place::of(target);
+        let begun = async {
+            loop {
+                let next = self.deletion_began.notified();
+                if let Some(ended) = lock(&self.deletions).get(&place).cloned() {
+                    return ended;
+                }
+                next.await;
+            }
+        };
+        let Ok(ended) = tokio::time::timeout(begin, begun).await else { return false };
+        // Whether it is gone in time, a look will tell.
+        let _in_time = tokio::time::timeout(end, ended.cancelled()).await;
+        true
     }
 }
 

@@ -1,4 +1,4 @@
-//! What tests share: the sandbox, a namespace each, other field managers, the Go oracle.
+//! What tests share: the sandbox, a namespace each, other field managers, the Go oracle, clients of Terraform providers.
 //!
 //! Each part is a feature, so that a pure crate's tests stay light.
 
@@ -6,6 +6,8 @@
 mod cluster;
 #[cfg(feature = "oracle")]
 pub mod oracle;
+#[cfg(feature = "terraform")]
+pub mod terraform;
 
 #[cfg(feature = "cluster")]
 pub use cluster::{Namespace, Sandbox, plimsoll};

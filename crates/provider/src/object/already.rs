@@ -12,8 +12,10 @@ use super::stamp;
 use crate::clusters::Cluster;
 use crate::codes;
 
-/// How long a create waits for a deletion of the same object that is going on in this process.
-const FOR_DELETION: Duration = Duration::from_secs(10);
+/// How long a create waits for a deletion of the same object in this process to begin: Terraform does not order them.
+const DELETION_BEGINS: Duration = Duration::from_secs(2);
+/// How long it waits for such a deletion to end.
+const DELETION_ENDS: Duration = Duration::from_secs(10);
 
 /// Makes sure that creating `target` creates it. What this process saw a moment ago, in the plan, is not asked again.
 pub(super) async fn ensure_absent(
@@ -25,10 +27,10 @@ pub(super) async fn ensure_absent(
         return Ok(());
     }
     let mut live = look(cluster, target).await?;
-    if let (Some(_), Some(ended)) = (&live, cluster.deletion_of(target)) {
-        // Another resource of this state gives the object up, as when the key of a for_each is renamed. Whether it is
-        // gone in time shows the second look.
-        let _in_time = tokio::time::timeout(FOR_DELETION, ended.cancelled()).await;
+    // Another resource of this state may be giving the object up, as when the key of a for_each is renamed.
+    if live.as_ref().and_then(stamp::id_of).is_some()
+        && cluster.deletion_of(target, DELETION_BEGINS, DELETION_ENDS).await
+    {
         live = look(cluster, target).await?;
     }
     match live {

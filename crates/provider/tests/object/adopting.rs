@@ -1,0 +1,75 @@
+//! Objects that were there before: found, imported, moved from other providers.
+
+use serde_json::json;
+use testkit::terraform::Client;
+
+use crate::case::Case;
+
+const BODY: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: NS}\ndata: {k: v}";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_that_exists_is_named_in_the_plan_and_can_be_imported() {
+    for client in Client::all() {
+        let case = Case::new("import", client).await;
+        let wanted =
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"k": "v"}});
+        case.namespace.apply_as("argocd", &wanted).await;
+        case.object("a", BODY, "");
+        let plan = case.workspace.plan(&[]).expect_success().text();
+        assert!(plan.contains("Resource Already Exists"), "{plan}");
+        let refused = case.workspace.apply(&[]).expect_failure().text();
+        let id = format!(":{}:v1/ConfigMap:a", case.namespace.name());
+        assert!(refused.contains("Error: Resource Already Exists") && refused.contains(&id), "{refused}");
+
+        case.workspace.import("k8sconnect_object.a", &id).expect_success();
+        let change = case.workspace.change("k8sconnect_object.a");
+        assert_eq!(change["actions"], json!(["update"]), "{change}");
+        case.workspace.apply(&[]).expect_success();
+        case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+        let live = case.namespace.get(&wanted).await.unwrap();
+        let id = case.workspace.attributes("k8sconnect_object.a")["id"].clone();
+        assert_eq!(live["metadata"]["annotations"]["k8sconnect.terraform.io/terraform-id"], id);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_moved_manifest_becomes_ours_with_everything_its_provider_held() {
+    let client = Client::any();
+    let host = if client.name() == "tofu" { "registry.opentofu.org" } else { "registry.terraform.io" };
+    let case = Case::new("moved", client).await;
+    let manifest = json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": case.namespace.name()},
+        "data": {"k": "v", "dropped": "x"},
+    });
+    case.namespace.apply_as("Terraform", &manifest).await;
+    let strings = |names: &[&str]| -> serde_json::Map<String, serde_json::Value> {
+        names.iter().map(|name| ((*name).to_owned(), json!("string"))).collect()
+    };
+    let types = json!(["object", {
+        "apiVersion": "string", "kind": "string", "metadata": ["object", strings(&["name", "namespace"])],
+        "data": ["object", strings(&["k", "dropped"])],
+    }]);
+    let state = json!({
+        "version": 4, "terraform_version": "1.11.4", "serial": 1, "lineage": "00000000-0000-0000-0000-000000000000",
+        "outputs": {}, "resources": [{
+            "mode": "managed", "type": "kubernetes_manifest", "name": "old",
+            "provider": format!("provider[\"{host}/hashicorp/kubernetes\"]"),
+            "instances": [{"schema_version": 1, "attributes": {
+                "manifest": {"type": types, "value": manifest}, "object": null, "field_manager": [],
+            }, "sensitive_attributes": []}],
+        }],
+    });
+    case.workspace.write("terraform.tfstate", &state.to_string());
+    case.workspace
+        .write("moved.tf", "moved {\n  from = kubernetes_manifest.old\n  to   = k8sconnect_object.a\n}\n");
+    case.object("a", &BODY.replace("{k: v}", "{k: v, dropped: x}"), "");
+    case.workspace.apply(&[]).expect_success();
+    let live = case.namespace.get(&manifest).await.unwrap();
+    let managers: Vec<_> =
+        live["metadata"]["managedFields"].as_array().unwrap().iter().map(|it| &it["manager"]).collect();
+    assert_eq!(managers, ["k8sconnect"]);
+    // What its former manager held would stay for ever when it is dropped here.
+    case.object("a", BODY, "");
+    case.workspace.apply(&[]).expect_success();
+    assert_eq!(case.namespace.get(&manifest).await.unwrap()["data"], json!({"k": "v"}));
+}

@@ -1,0 +1,52 @@
+//! One test's namespace, configuration and client.
+
+use std::path::Path;
+
+use sandbox::audit::{self, Request};
+use testkit::terraform::{Client, Workspace};
+use testkit::{Namespace, Sandbox};
+
+/// A namespace, and a configuration whose provider reaches it.
+pub(crate) struct Case {
+    pub(crate) namespace: Namespace,
+    pub(crate) workspace: Workspace,
+    log: audit::Reader,
+}
+
+impl Case {
+    pub(crate) async fn new(test: &str, client: Client) -> Self {
+        let sandbox = Sandbox::shared();
+        let namespace = sandbox.namespace(test).await;
+        let program = Path::new(env!("CARGO_BIN_EXE_terraform-provider-k8sconnect"));
+        // States of other providers can be moved only where these are there; what they can do does not matter.
+        let providers = [("jmorris0x0/k8sconnect", program), ("hashicorp/kubernetes", program)];
+        let workspace = Workspace::new(client, &providers);
+        let kubeconfig = sandbox.kubeconfig();
+        let cluster = format!("config_paths = [{:?}]", kubeconfig.display().to_string());
+        workspace
+            .write("provider.tf", &format!("provider \"k8sconnect\" {{\n  cluster = {{ {cluster} }}\n}}\n"));
+        let mut log = audit::Reader::new(sandbox.layout().audit_log());
+        log.read_new().expect("the audit log can be read");
+        Self { namespace, workspace, log }
+    }
+
+    /// Writes a resource `k8sconnect_object.<name>`; `NS` in its body is the test's namespace.
+    pub(crate) fn object(&self, name: &str, body: &str, attributes: &str) {
+        let body = body.replace("NS", self.namespace.name());
+        let text = format!(
+            "resource \"k8sconnect_object\" {name:?} {{\n  yaml_body = <<-YAML\n{body}\nYAML\n{attributes}\n}}\n"
+        );
+        self.workspace.write(&format!("{name}.tf"), &text);
+    }
+
+    /// What the provider has asked the API server about the test's namespace since the last call: verb and path.
+    pub(crate) fn requests(&mut self) -> Vec<String> {
+        let ours = |request: &Request| {
+            request.user_agent.starts_with("terraform-provider-k8sconnect")
+                && request.uri.contains(self.namespace.name())
+        };
+        let requests = self.log.read_new().expect("the audit log can be read");
+        let shown = |request: &Request| format!("{} {}", request.verb, request.uri);
+        requests.iter().filter(|request| ours(request)).map(shown).collect()
+    }
+}

@@ -1,0 +1,72 @@
+//! A CRD and its objects, a namespace and its content, in one apply and without an order.
+
+use testkit::terraform::Client;
+
+use crate::case::Case;
+
+/// A CRD of a group of the test's own.
+fn crd(plural: &str, kind: &str) -> String {
+    format!(
+        "apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {{name: {plural}.NS.example.com}}
+spec:
+  group: NS.example.com
+  scope: Namespaced
+  names: {{plural: {plural}, kind: {kind}}}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {{status: {{}}}}
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              size: {{type: integer}}
+              tags: {{type: array, items: {{type: string}}, x-kubernetes-list-type: set}}
+          status: {{type: object, x-kubernetes-preserve-unknown-fields: true}}"
+    )
+}
+
+fn custom(kind: &str, spec: &str) -> String {
+    format!(
+        "apiVersion: NS.example.com/v1\nkind: {kind}\nmetadata: {{name: a, namespace: NS-more}}\nspec: {spec}"
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bug_7_and_8_kinds_and_namespaces_come_with_the_apply_that_needs_them() {
+    let case = Case::new("deps", Client::any()).await;
+    case.object("widget", &custom("Widget", "{size: 1, tags: [b, a]}"), "");
+    case.object("widgets", &crd("widgets", "Widget"), "");
+    case.object("more", "apiVersion: v1\nkind: Namespace\nmetadata: {name: NS-more}", "");
+    case.workspace.apply(&[]).expect_success();
+    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+    let attributes = case.workspace.attributes("k8sconnect_object.widget");
+    assert_eq!(attributes["object_ref"]["namespace"], format!("{}-more", case.namespace.name()));
+    assert_eq!(attributes["managed_state_projection"]["spec.size"], "1");
+
+    // A second kind in a group that exists, and a change in nothing but a set.
+    case.object("gadget", &custom("Gadget", "{size: 2}"), "");
+    case.object("gadgets", &crd("gadgets", "Gadget"), "");
+    case.object("widget", &custom("Widget", "{size: 1, tags: [b, c]}"), "");
+    case.workspace.apply(&[]).expect_success();
+    // The refresh of this plan reads the live object.
+    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+    let attributes = case.workspace.attributes("k8sconnect_object.widget");
+    assert_eq!(attributes["managed_state_projection"]["spec.tags[1]"], "c", "bug 2");
+
+    // An unknown field is an error before it is lost.
+    case.object("widget", &custom("Widget", "{sizze: 1}"), "");
+    let refused = case.workspace.plan(&[]).expect_failure().text();
+    assert!(
+        refused.contains("Plan: Field Validation Failed") && refused.contains("sizze"),
+        "bug 9: {refused}"
+    );
+    case.object("widget", &custom("Widget", "{size: 1}"), "");
+    case.workspace.destroy().expect_success();
+}

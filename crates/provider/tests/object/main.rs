@@ -1,0 +1,12 @@
+//! `k8sconnect_object` through real clients, on a real control plane.
+
+mod adopting;
+mod case;
+mod deleting;
+mod dependencies;
+mod lifecycle;
+mod ownership;
+mod refusing;
+mod replacing;
+mod states;
+mod waiting;

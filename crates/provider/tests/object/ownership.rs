@@ -1,0 +1,93 @@
+//! Drift, ignored fields and Secrets.
+
+use serde_json::json;
+use testkit::terraform::Client;
+
+use crate::case::Case;
+
+const WEB: &str = "apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: NS}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+      - {name: web, image: 'web:1'}";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn drift_is_named_before_it_is_reverted_and_ignored_fields_keep_their_values() {
+    let case = Case::new("ownership", Client::any()).await;
+    let wanted = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}});
+    let replicas = async || case.namespace.get(&wanted).await.unwrap()["spec"]["replicas"].clone();
+    case.object("web", WEB, "");
+    case.workspace.apply(&[]).expect_success();
+    assert_eq!(
+        case.workspace.attributes("k8sconnect_object.web")["managed_fields"]["spec.replicas"],
+        "k8sconnect"
+    );
+
+    case.namespace.merge_as("kubectl-scale", &wanted, &json!({"spec": {"replicas": 5}})).await;
+    let plan = case.workspace.plan(&[]).expect_success().text();
+    assert!(plan.contains("Drift Detected - Reverting External Changes (Deployment"), "{plan}");
+    assert!(plan.contains("spec.replicas: 5 → 3 (modified by: kubectl-scale)"), "{plan}");
+    assert!(plan.contains("ignore_fields = [\"spec.replicas\"]"), "{plan}");
+
+    // Left to others, the value stays what they made of it, and drift is no more.
+    case.object("web", WEB, "ignore_fields = [\"spec.replicas\"]");
+    case.workspace.apply(&[]).expect_success();
+    assert_eq!(replicas().await, 5);
+    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+
+    // Taken back from somebody who is changing it.
+    case.namespace.merge_as("kubectl-scale", &wanted, &json!({"spec": {"replicas": 7}})).await;
+    case.object("web", WEB, "");
+    let plan = case.workspace.apply(&[]).expect_success().text();
+    assert!(plan.contains("Ownership Conflict - Taking Field from Active Controller"), "{plan}");
+    assert_eq!(replicas().await, 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bug_16_a_field_that_only_we_hold_is_released_without_losing_its_value() {
+    let case = Case::new("release", Client::any()).await;
+    let wanted = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}});
+    let ignore = "ignore_fields = [\"spec.replicas\"]";
+    case.object("web", WEB, ignore);
+    case.workspace.apply(&[]).expect_success();
+    case.object("web", &WEB.replace("web:1", "web:2"), ignore);
+    case.workspace.apply(&[]).expect_success();
+    let live = case.namespace.get(&wanted).await.unwrap();
+    assert_eq!(live["spec"]["replicas"], 3, "ignored, and not reset to its default");
+    assert_eq!(live["spec"]["template"]["spec"]["containers"][0]["image"], "web:2");
+    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bug_29_what_a_secret_holds_is_never_shown() {
+    let case = Case::new("secret", Client::any()).await;
+    let secret =
+        "apiVersion: v1\nkind: Secret\nmetadata: {name: db, namespace: NS}\nstringData: {password: hunter2}";
+    let wanted = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "db"}});
+    // The body itself is the user's to mark; what the provider makes of it is not.
+    let body = secret.replace("NS", case.namespace.name());
+    case.workspace.write(
+        "secret.tf",
+        &format!("resource \"k8sconnect_object\" \"secret\" {{\n  yaml_body = sensitive(<<-YAML\n{body}\nYAML\n)\n}}\n"),
+    );
+    let shown = case.workspace.apply(&[]).expect_success().text();
+    let leaks = |text: &str| text.contains("hunter2") || text.contains("aHVudGVyMg");
+    assert!(!leaks(&shown), "{shown}");
+    let projection =
+        case.workspace.attributes("k8sconnect_object.secret")["managed_state_projection"].clone();
+    let mask = projection["data.password"].as_str().unwrap();
+    assert!(mask.starts_with("(sensitive sha256:"), "{mask}");
+    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+
+    // A change of the live value is seen, although it was written as stringData.
+    case.namespace.merge_as("intruder", &wanted, &json!({"data": {"password": "c2VzYW1l"}})).await;
+    let shown = case.workspace.plan(&[]).expect_success().text();
+    assert!(shown.contains("data.password: the value differs (modified by: intruder)"), "{shown}");
+    assert!(!leaks(&shown) && !shown.contains("c2VzYW1l"), "{shown}");
+}

@@ -1,0 +1,68 @@
+//! When an object gives way to another one, and when it does not.
+
+use serde_json::json;
+use testkit::terraform::Client;
+
+use crate::case::Case;
+
+const JOB: &str = "apiVersion: batch/v1
+kind: Job
+metadata: {name: once, namespace: NS}
+spec:
+  suspend: true
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+      - {name: a, image: 'a:1'}";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bug_10_an_immutable_field_replaces_the_object_and_a_mere_mistake_does_not() {
+    let case = Case::new("replace", Client::any()).await;
+    let address = "k8sconnect_object.once";
+    case.object("once", JOB, "");
+    case.workspace.apply(&[]).expect_success();
+    let before = case.workspace.attributes(address)["id"].clone();
+
+    // Not allowed is not the same as not changeable.
+    case.object("once", &JOB.replace("restartPolicy: Never", "restartPolicy: Always"), "");
+    let refused = case.workspace.plan(&[]).expect_failure().text();
+    assert!(!refused.contains("must be replaced"), "{refused}");
+
+    case.object("once", &JOB.replace("suspend: true", "suspend: true\n  completionMode: Indexed"), "");
+    let change = case.workspace.change(address);
+    assert_eq!(change["actions"], json!(["delete", "create"]), "{change}");
+    let applied = case.workspace.apply(&[]).expect_success().text();
+    assert!(applied.contains("Immutable Field Changed - Replacement Required"), "{applied}");
+    assert!(!applied.contains("Resource Already Exists"), "{applied}");
+    assert_ne!(case.workspace.attributes(address)["id"], before);
+    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bug_17_another_name_replaces_and_another_key_of_the_resource_hands_over() {
+    let case = Case::new("rename", Client::any()).await;
+    let write = |key: &str, name: &str| {
+        let body = format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: {}}}",
+            case.namespace.name()
+        );
+        case.workspace.write(
+            "a.tf",
+            &format!("resource \"k8sconnect_object\" \"a\" {{\n  for_each = toset([{key:?}])\n  yaml_body = <<-YAML\n{body}\nYAML\n}}\n"),
+        );
+    };
+    write("x", "one");
+    case.workspace.apply(&[]).expect_success();
+    write("x", "two");
+    let renamed = case.workspace.apply(&[]).expect_success().text();
+    assert!(renamed.contains("Resource Identity Changed - Replacement Required"), "{renamed}");
+    let wanted = |name: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}});
+    assert_eq!(case.namespace.get(&wanted("one")).await, None);
+
+    // The old key's resource goes while the new key's comes, in no particular order.
+    write("y", "two");
+    case.workspace.apply(&[]).expect_success();
+    assert!(case.namespace.get(&wanted("two")).await.is_some());
+    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+}

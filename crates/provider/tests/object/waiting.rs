@@ -1,0 +1,48 @@
+//! You get only what you wait for.
+
+use serde_json::json;
+use testkit::terraform::Client;
+
+use crate::case::Case;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_waited_field_is_the_status_and_nothing_else() {
+    let case = Case::new("wait", Client::any()).await;
+    let space = "apiVersion: v1\nkind: Namespace\nmetadata: {name: NS-space}";
+    case.object("space", space, "wait_for = { field = \"status.phase\" }");
+    case.workspace
+        .write("outputs.tf", "output \"phase\" {\n  value = k8sconnect_object.space.status.phase\n}\n");
+    let applied = case.workspace.apply(&[]).expect_success().text();
+    assert!(applied.contains("phase = \"Active\""), "{applied}");
+    assert_eq!(case.workspace.attributes("k8sconnect_object.space")["status"], json!({"phase": "Active"}));
+    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wait_that_does_not_finish_is_owed_until_it_has() {
+    let case = Case::new("owed", Client::any()).await;
+    let web = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: a, namespace: NS}\nspec: {accessModes: [ReadWriteOnce], \
+               storageClassName: none, resources: {requests: {storage: 1Gi}}}";
+    let wait = |field: &str| format!("wait_for = {{ field = \"status.{field}\", timeout = \"1s\" }}");
+    case.object("a", web, &wait("capacity.storage"));
+    // The object exists; losing it for a wait would be worse than not having waited.
+    let created = case.workspace.apply(&[]).expect_success().text();
+    assert!(created.contains("Warning:") && created.contains("was not populated within 1s"), "{created}");
+    let change = case.workspace.change("k8sconnect_object.a");
+    assert_eq!(change["actions"], json!(["update"]), "{change}");
+    assert_eq!(change["after_unknown"]["status"], true, "{change}");
+
+    // In an update it is an error, the state is kept, and it is still owed.
+    let updated = case.workspace.apply(&[]).expect_failure().text();
+    assert!(updated.contains("Error:") && updated.contains("was not populated within 1s"), "{updated}");
+    let patch = r#"{"status":{"capacity":{"storage":"1Gi"}}}"#;
+    case.namespace
+        .kubectl(&["patch", "pvc", "a", "--subresource=status", "--type=merge", "-p", patch])
+        .unwrap();
+    case.workspace.apply(&[]).expect_success();
+    assert_eq!(
+        case.workspace.attributes("k8sconnect_object.a")["status"],
+        json!({"capacity": {"storage": "1Gi"}})
+    );
+    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+}

@@ -1,0 +1,147 @@
+//! Real clients of a Terraform provider: OpenTofu, built from its Go module, and Terraform where it is installed.
+//!
+//! A [`Workspace`] is a folder of configuration with a client and a provider under development; its methods run the
+//! client's commands and keep what it printed.
+
+mod client;
+mod run;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+pub use client::Client;
+pub use run::Run;
+
+/// A configuration, its state, and who runs it.
+#[derive(Debug)]
+pub struct Workspace {
+    folder: TempDir,
+    client: Client,
+}
+
+impl Workspace {
+    /// An empty folder for `client`, with a program for each provider that is needed (`acme/greeter`).
+    ///
+    /// # Panics
+    ///
+    /// If the folder cannot be written.
+    pub fn new(client: Client, providers: &[(&str, &Path)]) -> Self {
+        let folder = TempDir::new().expect("tests can write temporary files");
+        let workspace = Self { folder, client };
+        let (mut overrides, mut required) = (Vec::new(), Vec::new());
+        for (address, program) in providers {
+            let name = address.rsplit('/').next().unwrap_or(address);
+            // A folder of its own: beside the program, cargo keeps files whose names begin alike.
+            let plugin = workspace.path(&format!("plugin-{name}"));
+            fs::create_dir(&plugin).expect("the folder is ours");
+            let link = plugin.join(format!("terraform-provider-{name}"));
+            std::os::unix::fs::symlink(program, link).expect("the folder is ours");
+            overrides.push(format!("    {address:?} = {:?}\n", plugin.display().to_string()));
+            required.push(format!("    {name} = {{ source = {address:?} }}\n"));
+        }
+        let (overrides, required) = (overrides.concat(), required.concat());
+        workspace.write(
+            "client.tfrc",
+            &format!("provider_installation {{\n  dev_overrides {{\n{overrides}  }}\n  direct {{}}\n}}\n"),
+        );
+        workspace
+            .write("providers.tf", &format!("terraform {{\n  required_providers {{\n{required}  }}\n}}\n"));
+        workspace
+    }
+
+    /// Writes a file of the configuration; one that is there is replaced.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot be written.
+    pub fn write(&self, name: &str, content: &str) {
+        fs::write(self.path(name), content).expect("the folder is ours");
+    }
+
+    /// The path of a file in the folder.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// `validate`
+    pub fn validate(&self) -> Run {
+        self.run(&["validate", "-no-color"])
+    }
+
+    /// `plan`, with more arguments.
+    pub fn plan(&self, more: &[&str]) -> Run {
+        self.run_with(&["plan", "-no-color", "-input=false"], more)
+    }
+
+    /// `apply` without asking, with more arguments.
+    pub fn apply(&self, more: &[&str]) -> Run {
+        self.run_with(&["apply", "-no-color", "-input=false", "-auto-approve"], more)
+    }
+
+    /// `destroy` without asking.
+    pub fn destroy(&self) -> Run {
+        self.run(&["destroy", "-no-color", "-input=false", "-auto-approve"])
+    }
+
+    /// `import` of `id` to `address`.
+    pub fn import(&self, address: &str, id: &str) -> Run {
+        self.run(&["import", "-no-color", "-input=false", address, id])
+    }
+
+    /// The attributes of the resource at `address` in the state; null if it is not there.
+    ///
+    /// # Panics
+    ///
+    /// If the state cannot be shown.
+    pub fn attributes(&self, address: &str) -> Value {
+        let shown = self.run(&["show", "-json"]).expect_success();
+        let state: Value = serde_json::from_str(shown.stdout()).expect("`show -json` writes JSON");
+        let resources = state.pointer("/values/root_module/resources").and_then(Value::as_array);
+        let found = resources.into_iter().flatten().find(|resource| resource["address"] == address);
+        found.map_or(Value::Null, |resource| resource["values"].clone())
+    }
+
+    /// What a plan would do to the resource at `address`: `["create"]`, `["no-op"]`, and before and after.
+    ///
+    /// # Panics
+    ///
+    /// If there is no plan.
+    pub fn change(&self, address: &str) -> Value {
+        self.plan(&["-out=plan.bin"]).expect_success();
+        let shown = self.run(&["show", "-json", "plan.bin"]).expect_success();
+        let plan: Value = serde_json::from_str(shown.stdout()).expect("`show -json` writes JSON");
+        let changes = plan["resource_changes"].as_array();
+        let found = changes.into_iter().flatten().find(|change| change["address"] == address);
+        found.map_or(Value::Null, |change| change["change"].clone())
+    }
+
+    /// Runs the client with these arguments.
+    pub fn run(&self, arguments: &[&str]) -> Run {
+        Run::of(self.command().args(arguments))
+    }
+
+    fn run_with(&self, arguments: &[&str], more: &[&str]) -> Run {
+        Run::of(self.command().args(arguments).args(more))
+    }
+
+    /// The client in this folder, with nothing of the caller's environment that would make it behave otherwise.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(self.client.program());
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("TF_") {
+                command.env_remove(name);
+            }
+        }
+        command
+            .current_dir(self.folder.path())
+            .env("TF_CLI_CONFIG_FILE", self.path("client.tfrc"))
+            .env("TF_IN_AUTOMATION", "1")
+            .env("CHECKPOINT_DISABLE", "1")
+            .env_remove("KUBECONFIG");
+        command
+    }
+}
