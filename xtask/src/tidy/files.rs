@@ -18,7 +18,8 @@ pub(super) fn check(root: &Path) -> Result<Vec<String>> {
         if is_generated(&file) {
             continue;
         }
-        if !text.trim_start().starts_with("//!") {
+        // What `foo/tests.rs` is for, its name says.
+        if !text.trim_start().starts_with("//!") && !is_test(&file) {
             findings.push(format!("{name} does not begin with a `//!` sentence that says why it exists"));
         }
         let lines = lines_without_tests(&text);
