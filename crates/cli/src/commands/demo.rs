@@ -4,6 +4,7 @@
 
 mod scene;
 
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use cluster::{Connection, Readiness, Session, Write};
@@ -11,8 +12,8 @@ use diag::{Code, Diagnostic, Source};
 use futures::future::try_join_all;
 use manifest::{Limits, ObjectRef};
 use ownership::{Analysis, Baseline, Before, FieldManager, Outlook, Verbosity};
-use sandbox::{Environment, Name, UpRequest};
-use serde_json::{Value, json};
+use sandbox::{Environment, Layout, Name, UpRequest};
+use serde_json::Value;
 use wait::{Cut, WrittenWait};
 
 use super::sandbox::progress;
@@ -49,7 +50,8 @@ pub(super) fn run(args: &Demo, printer: &mut Printer) -> Outcome {
 
     let kubeconfig = std::fs::read_to_string(&up.status.kubeconfig)?;
     let connection = Connection::from_kubeconfig(kubeconfig, up.status.contexts.first().cloned());
-    runtime()?.block_on(play(&connection, &mut scene))?;
+    let stage = Layout::new(&environment, &request.name);
+    runtime()?.block_on(play(&connection, &stage, &mut scene))?;
 
     scene.title("what comes next");
     let next = if args.keep {
@@ -71,7 +73,7 @@ pub(super) fn run(args: &Demo, printer: &mut Printer) -> Outcome {
     Ok(Exit::Success)
 }
 
-async fn play(connection: &Connection, scene: &mut Scene<'_>) -> Result<(), Failure> {
+async fn play(connection: &Connection, stage: &Layout, scene: &mut Scene<'_>) -> Result<(), Failure> {
     let session = Session::connect(connection, &cluster::Environment::of_process(), "plimsoll-demo")
         .map_err(|error| error.diagnostic())?;
     let objects = shop()?;
@@ -86,7 +88,7 @@ async fn play(connection: &Connection, scene: &mut Scene<'_>) -> Result<(), Fail
     .await
     .map_err(|error| error.diagnostic("Apply"))?;
     for ((target, _), reply) in objects.iter().zip(&applied) {
-        scene.line(format_args!("{target} {}", if reply.created() { "created" } else { "is up to date" }));
+        scene.line(format_args!("{target} {}", if reply.created() { "created" } else { "applied" }));
     }
     scene.line(format_args!("{} objects in {} ms", applied.len(), began.elapsed().as_millis()));
 
@@ -107,12 +109,9 @@ async fn play(connection: &Connection, scene: &mut Scene<'_>) -> Result<(), Fail
     let target = find(&objects, "Deployment", "web");
     let position = objects.iter().position(|(object, _)| object == target).expect("it was found there");
     let (body, answer) = (&objects[position].1, &applied[position].object);
-    let change = json!({ "spec": { "replicas": 5 } });
-    let live = session
-        .patch(target, cluster::Dialect::Merge, &change, Write::by("kubectl-scale"))
-        .await
-        .map_err(|error| error.diagnostic("Scale"))?;
-    scene.line(format_args!("{LITERAL}kubectl scale deployment/web --replicas 5{LITERAL:#}"));
+    kubectl(stage, &["--namespace=shop", "scale", "deployment/web", "--replicas=5"], scene)?;
+    let live = session.read(target).await.map_err(|error| error.diagnostic("Read"))?;
+    let live = live.ok_or_else(|| untrue(format!("{target} is gone")))?;
     let planned = session
         .apply(target, body, Write::by(US).force().dry_run())
         .await
@@ -161,6 +160,17 @@ async fn wait_for(session: &Session, target: &ObjectRef, what: &str) -> Result<O
         Readiness::Met { value, .. } => Ok(value),
         Readiness::Unmet { diagnosis, .. } => Err(Failure::Diagnostic(diagnosis)),
     }
+}
+
+/// Does by hand what people do by hand: with the sandbox's own kubectl.
+fn kubectl(stage: &Layout, arguments: &[&str], scene: &mut Scene<'_>) -> Result<(), Failure> {
+    scene.line(format_args!("{LITERAL}kubectl {}{LITERAL:#}", arguments.join(" ")));
+    let mut command = Command::new(stage.bin().join("kubectl"));
+    let output = command.args(arguments).env("KUBECONFIG", stage.kubeconfig()).output()?;
+    if !output.status.success() {
+        return Err(untrue(format!("kubectl says {}", String::from_utf8_lossy(&output.stderr).trim())));
+    }
+    Ok(())
 }
 
 /// What would be said before applying `body` again.

@@ -20,11 +20,11 @@ pub(super) fn run(environment: &Environment, args: &Exec) -> Outcome {
     let status = ready(environment, &args.which.name)?;
     // It may take its time; a sandbox that lingers waits for it.
     let _lease = Lease::hold(environment, &args.which.name)?;
-    // Last, so that a kubectl of the user's own comes first.
+    // First, so that kubectl is of the control plane's version, whatever else the machine has.
     let bin = Layout::new(environment, &args.which.name).bin();
     // An empty entry would mean the current folder.
     let folders = env::split_paths(&environment.path).filter(|folder| !folder.as_os_str().is_empty());
-    let path = env::join_paths(folders.chain([bin]))
+    let path = env::join_paths([bin].into_iter().chain(folders))
         .map_err(|error| Diagnostic::error(ENVIRONMENT, format!("PATH cannot be extended: {error}")))?;
     let (program, arguments) = args.command.split_first().expect("clap asks for a command");
     let mut command = Command::new(program);
