@@ -23,6 +23,10 @@ struct Target {
     ordered_maps: bool,
     /// Fields whose comments are left out: an indented paragraph in one would be compiled as an example.
     without_comments: &'static [&'static str],
+    /// Messages that are not generated but ours, by their name and our path.
+    ours: &'static [(&'static str, &'static str)],
+    /// Messages that carry secrets, so that the crate writes their `Debug` itself.
+    secret: &'static [&'static str],
 }
 
 /// Who may use the generated clients.
@@ -30,6 +34,8 @@ struct Target {
 enum Clients {
     /// The crate's own tests.
     Tests,
+    /// Nobody: the crate makes its calls without one.
+    Nobody,
 }
 
 const TARGETS: &[Target] = &[
@@ -44,6 +50,8 @@ const TARGETS: &[Target] = &[
             ".tfplugin6.PlanResourceChange.Response.legacy_type_system",
             ".tfplugin6.ApplyResourceChange.Response.legacy_type_system",
         ],
+        ours: &[],
+        secret: &[],
     },
     Target {
         protos: &["grpc_broker.proto", "grpc_controller.proto", "grpc_stdio.proto"],
@@ -53,6 +61,19 @@ const TARGETS: &[Target] = &[
         default_stubs: true,
         ordered_maps: true,
         without_comments: &[],
+        ours: &[],
+        secret: &[],
+    },
+    Target {
+        protos: &["run_function.proto"],
+        include: "proto/fn/v1",
+        out: "crates/functions/src/gen/fn_v1",
+        clients: Clients::Nobody,
+        default_stubs: false,
+        ordered_maps: true,
+        without_comments: &[],
+        ours: &[(".google.protobuf.Struct", "crate::wire::Struct")],
+        secret: &[".apiextensions.fn.proto.v1.Resource", ".apiextensions.fn.proto.v1.CredentialData"],
     },
 ];
 
@@ -82,14 +103,19 @@ fn generate(root: &Path, target: &Target) -> Result<Files> {
         .out_dir(out.path())
         .build_transport(false)
         .generate_default_stubs(target.default_stubs);
-    if target.clients == Clients::Tests {
-        builder = builder.client_mod_attribute(".", "#[cfg(test)]");
+    builder = match target.clients {
+        Clients::Tests => builder.client_mod_attribute(".", "#[cfg(test)]"),
+        Clients::Nobody => builder.build_client(false),
+    };
+    for (message, path) in target.ours {
+        builder = builder.extern_path(*message, *path);
     }
     if target.ordered_maps {
         builder = builder.btree_map(".");
     }
     let mut messages = tonic_prost_build::Config::new();
     messages.disable_comments(target.without_comments);
+    messages.skip_debug(target.secret);
     builder
         .compile_fds_with_config(descriptors, messages)
         .with_context(|| format!("generate {}", target.out))?;

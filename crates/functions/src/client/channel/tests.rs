@@ -1,0 +1,104 @@
+//! Turns over several addresses, as a name may have them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use compose::run::{RunRequest, RunResponse};
+use tokio::sync::oneshot;
+
+use super::*;
+use crate::serve::{FunctionError, ServeOptions, Server};
+use crate::wire::encode;
+
+/// Serves a function on a socket that answers with `name`; it ends when the sender is dropped.
+async fn replica(folder: &Path, name: &'static str) -> oneshot::Sender<()> {
+    let address = format!("unix:{}", folder.join(name).display());
+    let server = Server::bind(ServeOptions { address, ..ServeOptions::default() }).await.unwrap();
+    let (stop, stopped) = oneshot::channel::<()>();
+    let answer = async move |_: RunRequest| -> Result<RunResponse, FunctionError> {
+        let mut answer = RunResponse::default();
+        name.clone_into(&mut answer.meta.tag);
+        Ok(answer)
+    };
+    tokio::spawn(server.run(answer, async move { drop(stopped.await) }));
+    stop
+}
+
+/// Who answers how many of the next calls.
+async fn answers(channel: &Channel, calls: usize) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for _ in 0..calls {
+        let answer = channel.call(encode(&RunRequest::default()).bytes).await.unwrap();
+        *counts.entry(answer.meta.tag).or_default() += 1;
+    }
+    counts
+}
+
+#[tokio::test]
+async fn calls_take_turns_over_all_addresses_and_leave_out_what_is_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut replicas = BTreeMap::new();
+    for name in ["a", "b", "c"] {
+        replicas.insert(name, replica(folder.path(), name).await);
+    }
+    let addresses: Vec<_> =
+        ["a", "b", "c"].iter().map(|name| Address::Unix(folder.path().join(name))).collect();
+    let look_up: LookUp = Box::new(move || {
+        let addresses = addresses.clone();
+        Box::pin(async move { Ok(addresses) })
+    });
+    let endpoint = "unix:/several".parse().unwrap();
+    let options = Options { down_after: Duration::from_secs(3600), ..Options::default() };
+    let channel = Channel::looking_up(look_up, "several", endpoint, None, &options);
+    channel.links.clone().wait_for(|links| links.open.len() == 3).await.unwrap();
+    let all = [("a", 4), ("b", 4), ("c", 4)].map(|(name, count)| (name.to_owned(), count));
+    assert_eq!(answers(&channel, 12).await, BTreeMap::from(all));
+
+    drop(replicas.remove("b"));
+    channel.links.clone().wait_for(|links| links.open.len() == 2).await.unwrap();
+    let rest = [("a", 3), ("c", 3)].map(|(name, count)| (name.to_owned(), count));
+    assert_eq!(answers(&channel, 6).await, BTreeMap::from(rest));
+}
+
+#[tokio::test]
+async fn addresses_that_leave_the_name_are_let_go() {
+    let folder = tempfile::tempdir().unwrap();
+    let _replicas = [replica(folder.path(), "a").await, replica(folder.path(), "b").await];
+    let (change, addresses) = watch::channel(vec!["a", "b"]);
+    let look_up: LookUp = Box::new({
+        let folder = folder.path().to_owned();
+        move || {
+            let found = addresses.borrow().iter().map(|name| Address::Unix(folder.join(name))).collect();
+            Box::pin(async move { Ok(found) })
+        }
+    });
+    let endpoint = "unix:/several".parse().unwrap();
+    let channel = Channel::looking_up(look_up, "several", endpoint, None, &Options::default());
+    channel.links.clone().wait_for(|links| links.open.len() == 2).await.unwrap();
+    change.send(vec!["b"]).unwrap();
+    // Retiring a connection makes the name be looked up at once.
+    let first = channel.links.borrow().open[0].clone();
+    channel.drop_link(&first);
+    let only_b = BTreeMap::from([("b".to_owned(), 4)]);
+    channel.links.clone().wait_for(|links| links.open.len() == 1).await.unwrap();
+    let mut rest = channel.links.clone();
+    while answers(&channel, 4).await != only_b {
+        rest.changed().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn without_certificates_no_other_machine_is_called() {
+    let look_up: LookUp =
+        Box::new(|| Box::pin(async { Ok(vec![Address::Tcp(([192, 0, 2, 1], 9443).into())]) }));
+    let endpoint = "fn.example.org:9443".parse().unwrap();
+    let options = Options { down_after: Duration::ZERO, ..Options::default() };
+    let channel = Channel::looking_up(look_up, "fn.example.org:9443", endpoint, None, &options);
+    let error = channel.call(encode(&RunRequest::default()).bytes).await.unwrap_err();
+    assert_eq!(error.class, RunErrorClass::Unavailable);
+    assert_eq!(
+        error.message,
+        "rpc error: code = Unavailable desc = the function cannot be reached at fn.example.org:9443: 192.0.2.1:9443: \
+         without certificates only functions on this machine are called"
+    );
+}

@@ -1,0 +1,183 @@
+//! Mutual TLS: the certificates of one side, read again whenever they change.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustls::crypto::aws_lc_rs;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::{VerifierBuilderError, WebPkiClientVerifier};
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
+use tokio::sync::watch;
+
+/// The files of a folder of certificates, as in the Secrets of the reference.
+pub(crate) const CERTIFICATE: &str = "tls.crt";
+pub(crate) const KEY: &str = "tls.key";
+pub(crate) const AUTHORITY: &str = "ca.crt";
+
+/// Where the certificates of one side come from. Each new connection uses what is there when it is made.
+#[derive(Clone, Debug)]
+pub enum Certificates {
+    /// A folder with `tls.crt`, `tls.key` and `ca.crt`, such as a mounted Secret.
+    Folder(PathBuf),
+    /// Whatever was sent last, for instance the content of a Secret that is watched.
+    Watched(watch::Receiver<Pem>),
+}
+
+/// A certificate, its key, and the authority that the other side's certificate has to come from.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Pem {
+    /// `tls.crt`: the certificate and the ones it was issued under.
+    pub certificate: Vec<u8>,
+    /// `tls.key`: the private key.
+    pub key: Vec<u8>,
+    /// `ca.crt`: one or more authorities.
+    pub authority: Vec<u8>,
+}
+
+/// Leaves the key out.
+impl fmt::Debug for Pem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Pem")
+    }
+}
+
+/// Certificates that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum CertificatesError {
+    /// A file is missing or unreadable.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file holds something else.
+    #[error("{file} is not PEM, or has none of what it is to hold")]
+    Pem {
+        /// `tls.crt`, `tls.key` or `ca.crt`.
+        file: &'static str,
+        /// Why.
+        source: rustls::pki_types::pem::Error,
+    },
+    /// TLS refuses them: the key does not belong to the certificate, for instance.
+    #[error("the certificates do not work together")]
+    Refused(#[from] rustls::Error),
+    /// The authority cannot vouch for clients.
+    #[error("ca.crt cannot be used to check clients")]
+    Authority(#[from] VerifierBuilderError),
+}
+
+impl Certificates {
+    fn read(&self) -> Result<Pem, CertificatesError> {
+        match self {
+            Self::Folder(folder) => Ok(Pem {
+                certificate: read(folder, CERTIFICATE)?,
+                key: read(folder, KEY)?,
+                authority: read(folder, AUTHORITY)?,
+            }),
+            Self::Watched(pem) => Ok(pem.borrow().clone()),
+        }
+    }
+}
+
+fn read(folder: &Path, name: &str) -> Result<Vec<u8>, CertificatesError> {
+    let path = folder.join(name);
+    std::fs::read(&path).map_err(|source| CertificatesError::Read { path, source })
+}
+
+/// A configuration made from certificates, kept until they change.
+///
+/// Three small files are read for each new connection and compared by content, which no clock can deceive. If they are
+/// being replaced at that very moment and do not fit together, the last good ones stay in use.
+pub(crate) struct Reloading<C> {
+    certificates: Certificates,
+    build: fn(&Pem) -> Result<C, CertificatesError>,
+    current: Mutex<(Pem, Arc<C>)>,
+}
+
+impl<C> Reloading<C> {
+    fn new(
+        certificates: Certificates,
+        build: fn(&Pem) -> Result<C, CertificatesError>,
+    ) -> Result<Self, CertificatesError> {
+        let pem = certificates.read()?;
+        let config = Arc::new(build(&pem)?);
+        Ok(Self { certificates, build, current: Mutex::new((pem, config)) })
+    }
+
+    /// The configuration for a connection made now.
+    pub(crate) fn current(&self) -> Arc<C> {
+        let read = self.certificates.read();
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let renewed = match read {
+            Ok(pem) if pem == current.0 => return Arc::clone(&current.1),
+            Ok(pem) => (self.build)(&pem).map(|config| (pem, Arc::new(config))),
+            Err(error) => Err(error),
+        };
+        match renewed {
+            Ok(renewed) => *current = renewed,
+            Err(error) => tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "certificates have changed and cannot be used; the former ones stay in use"
+            ),
+        }
+        Arc::clone(&current.1)
+    }
+}
+
+/// For the side that calls.
+pub(crate) fn client(certificates: Certificates) -> Result<Reloading<ClientConfig>, CertificatesError> {
+    Reloading::new(certificates, |pem| {
+        let (chain, key, roots) = parse(pem)?;
+        let mut config = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+            .with_safe_default_protocol_versions()?
+            .with_root_certificates(roots)
+            .with_client_auth_cert(chain, key)?;
+        config.alpn_protocols = vec![b"h2".to_vec()];
+        Ok(config)
+    })
+}
+
+/// For the side that is called; the caller has to show a certificate.
+pub(crate) fn server(certificates: Certificates) -> Result<Reloading<ServerConfig>, CertificatesError> {
+    Reloading::new(certificates, |pem| {
+        let (chain, key, roots) = parse(pem)?;
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let verifier =
+            WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider)).build()?;
+        let mut config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()?
+            .with_client_cert_verifier(verifier)
+            .with_single_cert(chain, key)?;
+        config.alpn_protocols = vec![b"h2".to_vec()];
+        Ok(config)
+    })
+}
+
+type Parsed = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>, RootCertStore);
+
+fn parse(pem: &Pem) -> Result<Parsed, CertificatesError> {
+    let key = PrivateKeyDer::from_pem_slice(&pem.key)
+        .map_err(|source| CertificatesError::Pem { file: KEY, source })?;
+    let mut roots = RootCertStore::empty();
+    for authority in parse_chain(&pem.authority, AUTHORITY)? {
+        roots.add(authority)?;
+    }
+    Ok((parse_chain(&pem.certificate, CERTIFICATE)?, key, roots))
+}
+
+fn parse_chain(pem: &[u8], file: &'static str) -> Result<Vec<CertificateDer<'static>>, CertificatesError> {
+    let bad = |source| CertificatesError::Pem { file, source };
+    let chain: Vec<_> = CertificateDer::pem_slice_iter(pem).collect::<Result<_, _>>().map_err(bad)?;
+    if chain.is_empty() {
+        return Err(bad(rustls::pki_types::pem::Error::NoItemsFound));
+    }
+    Ok(chain)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,71 @@
+//! Which certificates are in use after they have changed.
+
+use jiff::Timestamp;
+
+use super::*;
+use crate::certs::{Made, Order, make};
+
+fn made(out: &Path) -> Made {
+    make(out, &Order::new("fn"), Timestamp::now()).unwrap()
+}
+
+#[test]
+fn certificates_are_read_again_when_they_change_and_only_then() {
+    let out = tempfile::tempdir().unwrap();
+    let folder = made(out.path()).client;
+    let reloading = client(Certificates::Folder(folder.clone())).unwrap();
+    let first = reloading.current();
+    assert!(Arc::ptr_eq(&first, &reloading.current()));
+    made(out.path());
+    let second = reloading.current();
+    assert!(!Arc::ptr_eq(&first, &second));
+
+    // Half replaced, or gone, they cannot be used; whole again, they are.
+    let key = std::fs::read(folder.join(KEY)).unwrap();
+    made(out.path());
+    let new_key = std::fs::read(folder.join(KEY)).unwrap();
+    std::fs::write(folder.join(KEY), key).unwrap();
+    assert!(Arc::ptr_eq(&second, &reloading.current()));
+    std::fs::remove_file(folder.join(AUTHORITY)).unwrap();
+    assert!(Arc::ptr_eq(&second, &reloading.current()));
+    std::fs::write(folder.join(KEY), new_key).unwrap();
+    std::fs::copy(out.path().join("ca").join(CERTIFICATE), folder.join(AUTHORITY)).unwrap();
+    assert!(!Arc::ptr_eq(&second, &reloading.current()));
+}
+
+#[test]
+fn certificates_that_are_sent_replace_the_former_ones() {
+    let out = tempfile::tempdir().unwrap();
+    let folder = Certificates::Folder(made(out.path()).server);
+    let (sender, receiver) = watch::channel(folder.read().unwrap());
+    let reloading = server(Certificates::Watched(receiver)).unwrap();
+    let first = reloading.current();
+    made(out.path());
+    assert!(Arc::ptr_eq(&first, &reloading.current()), "nothing was sent yet");
+    sender.send(folder.read().unwrap()).unwrap();
+    assert!(!Arc::ptr_eq(&first, &reloading.current()));
+}
+
+#[test]
+fn unusable_certificates_are_named() {
+    let out = tempfile::tempdir().unwrap();
+    let folder = made(out.path()).client;
+    let pem = Certificates::Folder(folder.clone()).read().unwrap();
+    let check = |pem: Pem, expected: &str| {
+        let (_sender, receiver) = watch::channel(pem);
+        let error = client(Certificates::Watched(receiver)).err().unwrap();
+        assert_eq!(error.to_string(), expected);
+    };
+    check(Pem { key: Vec::new(), ..pem.clone() }, "tls.key is not PEM, or has none of what it is to hold");
+    check(
+        Pem { authority: b"x".to_vec(), ..pem.clone() },
+        "ca.crt is not PEM, or has none of what it is to hold",
+    );
+    let other = tempfile::tempdir().unwrap();
+    let key = std::fs::read(made(other.path()).client.join(KEY)).unwrap();
+    check(Pem { key, ..pem.clone() }, "the certificates do not work together");
+    assert_eq!(format!("{pem:?}"), "Pem");
+    std::fs::remove_file(folder.join(CERTIFICATE)).unwrap();
+    let error = client(Certificates::Folder(folder.clone())).err().unwrap();
+    assert_eq!(error.to_string(), format!("cannot read {}", folder.join(CERTIFICATE).display()));
+}

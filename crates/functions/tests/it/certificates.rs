@@ -1,0 +1,116 @@
+//! Who is let in, who is not, and what happens when certificates are replaced.
+
+use std::fs;
+use std::path::Path;
+
+use compose::RunErrorClass;
+use compose::run::{RunRequest, RunResponse};
+use functions::certs::Made;
+use functions::{FunctionError, response};
+use jiff::{Timestamp, ToSpan};
+
+use crate::fixture::{Engine, certificates, certificates_at, impatient, patient, serve};
+
+async fn echo(request: RunRequest) -> Result<RunResponse, FunctionError> {
+    Ok(response::to(&request))
+}
+
+/// Calls a function that has the certificates in `server` and expects to be turned away.
+async fn check(server: &Path, client: Option<&Path>, expected: &str) {
+    let served = serve(echo, Some(server)).await;
+    let error = Engine::of(impatient(client), &served.endpoint).call().await.unwrap_err();
+    assert_eq!(error.class, RunErrorClass::Unavailable);
+    assert!(error.message.contains("the function cannot be reached at 127.0.0.1:"), "{error}");
+    assert!(error.message.contains(expected), "{expected}: {error}");
+}
+
+/// A copy of `made.client` that trusts what `trusted` trusts.
+fn trusting(made: &Made, trusted: &Made, out: &Path) {
+    fs::create_dir_all(out).unwrap();
+    for (folder, name) in [(&made.client, "tls.crt"), (&made.client, "tls.key"), (&trusted.client, "ca.crt")]
+    {
+        fs::copy(folder.join(name), out.join(name)).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_function_of_another_authority_is_not_called() {
+    let (ours, theirs) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (ours, theirs) = (certificates(ours.path()), certificates(theirs.path()));
+    check(&theirs.server, Some(&ours.client), "TLS failed: invalid peer certificate: UnknownIssuer").await;
+}
+
+#[tokio::test]
+async fn an_engine_of_another_authority_is_not_let_in() {
+    let (ours, theirs) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mixed = theirs.path().join("mixed");
+    let (ours, theirs) = (certificates(ours.path()), certificates(theirs.path()));
+    trusting(&theirs, &ours, &mixed);
+    check(&ours.server, Some(&mixed), "received fatal alert").await;
+}
+
+#[tokio::test]
+async fn an_engine_without_a_certificate_is_not_let_in() {
+    let out = tempfile::tempdir().unwrap();
+    check(&certificates(out.path()).server, None, "").await;
+}
+
+#[tokio::test]
+async fn certificates_that_have_expired_are_refused_on_either_side() {
+    let (out, old) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let now = Timestamp::now();
+    let long_ago = now - (24 * 30).hours();
+    // The authority outlives the certificates it issued.
+    certificates_at(out.path(), long_ago, 60);
+    let expired = certificates_at(out.path(), long_ago, 7);
+    let old_client = old.path().join("client");
+    trusting(&expired, &expired, &old_client);
+    let old_server = old.path().join("server");
+    fs::create_dir(&old_server).unwrap();
+    for name in ["tls.crt", "tls.key", "ca.crt"] {
+        fs::copy(expired.server.join(name), old_server.join(name)).unwrap();
+    }
+    let current = certificates_at(out.path(), now, 7);
+    check(&old_server, Some(&current.client), "TLS failed: invalid peer certificate: certificate expired")
+        .await;
+    check(&current.server, Some(&old_client), "received fatal alert: CertificateExpired").await;
+}
+
+#[tokio::test]
+async fn a_certificate_for_another_name_is_refused() {
+    let out = tempfile::tempdir().unwrap();
+    let made =
+        functions::certs::make(out.path(), &functions::certs::Order::new("other"), Timestamp::now()).unwrap();
+    check(
+        &made.server,
+        Some(&made.client),
+        "TLS failed: invalid peer certificate: certificate not valid for name",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn both_sides_go_on_with_certificates_that_were_replaced() {
+    let (out, new) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let made = certificates(out.path());
+    let former = out.path().join("former");
+    trusting(&made, &made, &former);
+    let served = serve(echo, Some(&made.server)).await;
+    let engine = Engine::of(patient(Some(&made.client)), &served.endpoint);
+    engine.call().await.unwrap();
+
+    // Another authority altogether.
+    let renewed = certificates(new.path());
+    for (from, to) in [(&renewed.client, &made.client), (&renewed.server, &made.server)] {
+        for name in ["tls.crt", "tls.key", "ca.crt"] {
+            fs::copy(from.join(name), to.join(name)).unwrap();
+        }
+    }
+    engine.call().await.expect("an open connection stays open");
+    // Written differently, the endpoint is connected to anew.
+    engine.move_to("fn", &format!("dns:///{}", served.endpoint));
+    engine.call().await.expect("new connections use the new certificates");
+    let late = Engine::of(impatient(Some(&former)), &served.endpoint);
+    let error = late.call().await.unwrap_err();
+    assert!(error.message.contains("invalid peer certificate"), "{error}");
+}

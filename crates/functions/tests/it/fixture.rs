@@ -1,0 +1,106 @@
+//! Functions that are served, and an engine that finds them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use compose::function::Location;
+use compose::run::{Capability, RequestMeta, RunRequest, RunResponse};
+use compose::{FunctionRunner, RunError, RunErrorClass};
+use functions::certs::{Made, Order, make};
+use functions::{Certificates, Function, Functions, NoResolver, Options, ServeOptions, Server};
+use jiff::Timestamp;
+use tokio::sync::oneshot;
+
+/// A function that is served until this is dropped.
+pub(crate) struct Served {
+    pub(crate) endpoint: String,
+    _stop: oneshot::Sender<()>,
+}
+
+/// Serves a function as `options` say.
+pub(crate) async fn serve_with(function: impl Function, options: ServeOptions) -> Served {
+    let written = options.address.clone();
+    let server = Server::bind(options).await.unwrap();
+    let endpoint = server.address().map_or(written, |address| address.to_string());
+    let (stop, stopped) = oneshot::channel::<()>();
+    tokio::spawn(server.run(function, async move { drop(stopped.await) }));
+    Served { endpoint, _stop: stop }
+}
+
+/// Serves a function on a port of loopback, with the certificates of a folder or in the clear.
+pub(crate) async fn serve(function: impl Function, folder: Option<&Path>) -> Served {
+    let certificates = folder.map(|folder| Certificates::Folder(folder.to_owned()));
+    let address = "127.0.0.1:0".to_owned();
+    serve_with(function, ServeOptions { address, certificates, ..ServeOptions::default() }).await
+}
+
+/// Certificates for a function on loopback.
+pub(crate) fn certificates(out: &Path) -> Made {
+    certificates_at(out, Timestamp::now(), 1)
+}
+
+pub(crate) fn certificates_at(out: &Path, now: Timestamp, days: u16) -> Made {
+    let sans = vec!["127.0.0.1".to_owned(), "localhost".to_owned()];
+    make(out, &Order { sans, days, ..Order::new("fn") }, now).unwrap()
+}
+
+/// An engine whose functions can be moved.
+pub(crate) struct Engine {
+    pub(crate) functions: Functions,
+    endpoints: Arc<Mutex<BTreeMap<String, String>>>,
+}
+
+impl Engine {
+    pub(crate) fn new(options: Options) -> Self {
+        let endpoints = Arc::new(Mutex::new(BTreeMap::<String, String>::new()));
+        let known = Arc::clone(&endpoints);
+        let locate = move |name: &str| match known.lock().unwrap().get(name) {
+            Some(endpoint) => Ok(Location::Endpoint(endpoint.clone())),
+            None => Err(RunError::new(RunErrorClass::FunctionNotFound, "unknown")),
+        };
+        Self { functions: Functions::new(options, locate).unwrap(), endpoints }
+    }
+
+    /// An engine that knows one function called `fn`.
+    pub(crate) fn of(options: Options, endpoint: &str) -> Self {
+        let engine = Self::new(options);
+        engine.move_to("fn", endpoint);
+        engine
+    }
+
+    pub(crate) fn move_to(&self, name: &str, endpoint: &str) {
+        self.endpoints.lock().unwrap().insert(name.to_owned(), endpoint.to_owned());
+    }
+
+    /// Runs a function that asks for nothing.
+    pub(crate) async fn run(&self, name: &str, request: &RunRequest) -> Result<RunResponse, RunError> {
+        self.functions.runner(&NoResolver).run(name, request).await
+    }
+
+    /// Runs the function called `fn` with a plain request.
+    pub(crate) async fn call(&self) -> Result<RunResponse, RunError> {
+        self.run("fn", &request()).await
+    }
+}
+
+/// Options with a folder of certificates, for tests that wait for nothing: a failed connection fails the call.
+pub(crate) fn impatient(folder: Option<&Path>) -> Options {
+    Options { down_after: Duration::ZERO, ..patient(folder) }
+}
+
+/// Options for tests in which everything that is waited for happens.
+pub(crate) fn patient(folder: Option<&Path>) -> Options {
+    Options {
+        certificates: folder.map(|folder| Certificates::Folder(folder.to_owned())),
+        timeout: Duration::from_secs(600),
+        down_after: Duration::from_secs(600),
+        ..Options::default()
+    }
+}
+
+pub(crate) fn request() -> RunRequest {
+    let meta = RequestMeta { tag: "the caller's".to_owned(), capabilities: Capability::ALL.to_vec() };
+    RunRequest { meta, ..RunRequest::default() }
+}

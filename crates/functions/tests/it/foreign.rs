@@ -1,0 +1,159 @@
+//! A function written with the official Python SDK, over mutual TLS.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use compose::FunctionRunner;
+use compose::run::{
+    ConditionStatus, Match, Ready, Resource, ResourceSelector, Schema, SchemaSelector, Severity, Target,
+};
+use functions::{Resolver, Resolving};
+use serde_json::json;
+
+use crate::fixture::{Engine, certificates, patient, request};
+
+const SDK: &str = "0.15.1";
+
+/// Answers with what it was given: a resource, its tag, conditions and results with targets, and a requirement.
+const FUNCTION: &str = r#"
+import sys
+import grpc
+from crossplane.function import resource, response, runtime
+from crossplane.function.proto.v1 import run_function_pb2 as fnv1
+from crossplane.function.proto.v1 import run_function_pb2_grpc as grpcv1
+
+
+class Function(grpcv1.FunctionRunnerService):
+    async def RunFunction(self, req, _):
+        rsp = response.to(req)
+        response.require_resources(rsp, "settings", "v1", "ConfigMap", match_name="settings", namespace="default")
+        if "settings" not in req.required_resources:
+            return rsp
+        settings = req.required_resources["settings"].items[0].resource
+        xr = req.observed.composite.resource
+        resource.update(rsp.desired.resources["copy"], {
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "data": {"color": settings["data"]["color"], "size": str(int(xr["spec"]["size"]))},
+        })
+        rsp.desired.resources["copy"].ready = fnv1.READY_TRUE
+        rsp.conditions.append(fnv1.Condition(
+            type="DatabaseReady", status=fnv1.STATUS_CONDITION_TRUE, reason="Available",
+            target=fnv1.TARGET_COMPOSITE_AND_CLAIM,
+        ))
+        rsp.conditions.append(fnv1.Condition(
+            type="ImageReady", status=fnv1.STATUS_CONDITION_FALSE, reason="NotFound", message="No such image.",
+        ))
+        rsp.results.append(fnv1.Result(
+            severity=fnv1.SEVERITY_NORMAL, message="composed", reason="Composed", target=fnv1.TARGET_COMPOSITE_AND_CLAIM,
+        ))
+        response.warning(rsp, req.credentials["db"].credential_data.data["user"].decode())
+        return rsp
+
+
+runtime.serve(Function(), sys.argv[1], creds=runtime.load_credentials(sys.argv[2]), insecure=False)
+"#;
+
+/// Python with the SDK, made once and kept; nothing where there is no Python.
+fn python() -> Option<PathBuf> {
+    let is_ci = std::env::var("CI").is_ok_and(|value| value == "true");
+    if Command::new("python3").arg("--version").stdout(Stdio::null()).status().is_err() {
+        assert!(!is_ci, "python3 is needed in CI");
+        eprintln!("skipped: there is no python3");
+        return None;
+    }
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = cache.unwrap_or_else(|| PathBuf::from(std::env::var_os("HOME").unwrap()).join(".cache"));
+    let versions = cache.join("plimsoll/function-python");
+    let venv = versions.join(SDK);
+    if !venv.exists() {
+        // Made under another name and moved, so that an interrupted one is never used and two do not meet. Nothing in it
+        // that is used here depends on where it is.
+        std::fs::create_dir_all(&versions).unwrap();
+        let making = tempfile::tempdir_in(&versions).unwrap();
+        run(Command::new("python3").args(["-m", "venv"]).arg(making.path()));
+        let package = format!("crossplane-function-sdk-python=={SDK}");
+        run(Command::new(making.path().join("bin/python"))
+            .args(["-m", "pip", "install", "--quiet", &package]));
+        let made = making.keep();
+        if std::fs::rename(&made, &venv).is_err() {
+            assert!(venv.exists(), "{} cannot be renamed", made.display());
+            std::fs::remove_dir_all(&made).unwrap();
+        }
+    }
+    Some(venv.join("bin/python"))
+}
+
+fn run(command: &mut Command) {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+struct Settings;
+
+impl Resolver for Settings {
+    fn resources<'a>(&'a self, selector: &'a ResourceSelector) -> Resolving<'a, Vec<Resource>> {
+        assert_eq!(selector.matching, Match::Name("settings".to_owned()));
+        assert_eq!(selector.namespace.as_deref(), Some("default"));
+        let found = Resource::of(json!({"kind": selector.kind, "data": {"color": "blue"}}));
+        Box::pin(async { Ok(vec![found]) })
+    }
+
+    fn schema<'a>(&'a self, selector: &'a SchemaSelector) -> Resolving<'a, Schema> {
+        panic!("nobody asks for {selector:?}")
+    }
+}
+
+#[tokio::test]
+async fn a_function_of_the_python_sdk_drives_conditions_and_results() {
+    let Some(python) = python() else { return };
+    let out = tempfile::tempdir().unwrap();
+    let made = certificates(out.path());
+    let port = free_port();
+    let script = out.path().join("function.py");
+    std::fs::write(&script, FUNCTION).unwrap();
+    let _function = start(&python, &script, port, &made.server);
+
+    let engine = Engine::of(patient(Some(&made.client)), &format!("dns:///localhost:{port}"));
+    let mut request = request();
+    let composite =
+        Resource::of(json!({"apiVersion": "example.org/v1", "kind": "XApp", "spec": {"size": 3}}));
+    request.observed = std::sync::Arc::new(compose::run::State { composite, resources: BTreeMap::new() });
+    let secret = [("user".to_owned(), b"alice".to_vec())].into_iter().collect();
+    request.credentials.insert("db".to_owned(), secret);
+    let answer = engine.functions.runner(&Settings).run("fn", &request).await.unwrap();
+
+    assert_eq!(answer.meta.tag, "the caller's");
+    assert_eq!(answer.meta.ttl, Some(std::time::Duration::from_secs(60)));
+    let copy = &answer.desired.resources["copy"];
+    assert_eq!(copy.object["data"], json!({"color": "blue", "size": "3"}));
+    assert_eq!(copy.ready, Ready::True);
+    let conditions: Vec<_> =
+        answer.conditions.iter().map(|one| (one.kind.as_str(), one.status, one.target)).collect();
+    assert_eq!(
+        conditions,
+        [
+            ("DatabaseReady", ConditionStatus::True, Target::CompositeAndClaim),
+            ("ImageReady", ConditionStatus::False, Target::Composite)
+        ]
+    );
+    let results: Vec<_> =
+        answer.results.iter().map(|one| (one.severity, one.message.as_str(), one.target)).collect();
+    assert_eq!(
+        results,
+        [
+            (Severity::Normal, "composed", Target::CompositeAndClaim),
+            (Severity::Warning, "alice", Target::Composite)
+        ]
+    );
+}
+
+fn start(python: &Path, script: &Path, port: u16, certs: &Path) -> tokio::process::Child {
+    let mut command = tokio::process::Command::new(python);
+    command.arg(script).arg(format!("127.0.0.1:{port}")).arg(certs).kill_on_drop(true).spawn().unwrap()
+}
+
+/// A port that nobody has; the SDK does not say which one it got.
+fn free_port() -> u16 {
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}

@@ -1,0 +1,113 @@
+//! One slow or dead function takes nothing from the others.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use compose::RunErrorClass;
+use compose::run::RunRequest;
+use functions::{FunctionError, Options, response};
+use futures::FutureExt;
+use futures::future::join_all;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+
+use crate::fixture::{Engine, impatient, patient, request, serve};
+
+#[tokio::test]
+async fn calls_of_other_functions_do_not_notice_a_dead_one() {
+    let engine = Engine::new(Options { concurrency: 4, ..patient(None) });
+    // It takes connections and never says a word.
+    let dead = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    engine.move_to("dead", &dead.local_addr().unwrap().to_string());
+    // It answers to connections and to no call.
+    let hung = serve(async |_: RunRequest| std::future::pending().await, None).await;
+    engine.move_to("hung", &hung.endpoint);
+    let mut served = Vec::new();
+    for index in 0..6 {
+        let function = async |request: RunRequest| Ok::<_, FunctionError>(response::to(&request));
+        let function = serve(function, None).await;
+        engine.move_to(&format!("alive-{index}"), &function.endpoint);
+        served.push(function);
+    }
+
+    let request = request();
+    let calls = |name: String| {
+        let (engine, request) = (&engine, &request);
+        join_all((0..10).map(move |_| {
+            let name = name.clone();
+            async move { engine.run(&name, request).await }
+        }))
+    };
+    let stuck = join_all(["dead", "hung"].map(|name| calls(name.to_owned())));
+    let alive = join_all((0..6).map(|index| calls(format!("alive-{index}"))));
+    tokio::pin!(stuck);
+    let answered = tokio::select! {
+        biased;
+        _ = &mut stuck => panic!("nobody answers these"),
+        answered = alive => answered,
+    };
+    let answered = answered.into_iter().flatten().flatten().count();
+    assert_eq!(answered, 60, "all while twenty calls of the others are under way");
+    assert!(stuck.now_or_never().is_none());
+}
+
+#[tokio::test]
+async fn no_more_calls_are_made_at_a_time_than_allowed() {
+    let (open, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let gate = Arc::new(Semaphore::new(0));
+    let function = {
+        let (open, most, gate) = (Arc::clone(&open), Arc::clone(&most), Arc::clone(&gate));
+        move |request: RunRequest| {
+            let (open, most, gate) = (Arc::clone(&open), Arc::clone(&most), Arc::clone(&gate));
+            async move {
+                let now = open.fetch_add(1, Ordering::SeqCst) + 1;
+                most.fetch_max(now, Ordering::SeqCst);
+                gate.acquire().await.unwrap().forget();
+                open.fetch_sub(1, Ordering::SeqCst);
+                Ok::<_, FunctionError>(response::to(&request))
+            }
+        }
+    };
+    let served = serve(function, None).await;
+    let engine = Engine::of(Options { concurrency: 3, ..patient(None) }, &served.endpoint);
+    let calls = join_all((0..9).map(|_| engine.call()));
+    let release = async {
+        // Nobody is let go before as many have come as may.
+        while open.load(Ordering::SeqCst) < 3 {
+            tokio::task::yield_now().await;
+        }
+        gate.add_permits(9);
+    };
+    let (answers, ()) = tokio::join!(calls, release);
+    assert_eq!(answers.into_iter().flatten().count(), 9);
+    assert_eq!(most.load(Ordering::SeqCst), 3);
+}
+
+#[tokio::test]
+async fn a_slow_function_times_out_and_so_do_those_who_wait_for_their_turn() {
+    let slow = serve(async |_: RunRequest| std::future::pending().await, None).await;
+    let options = Options { concurrency: 1, timeout: Duration::from_millis(300), ..patient(None) };
+    let engine = Engine::of(options, &slow.endpoint);
+    engine.functions.reachable("fn").await.unwrap();
+    let (first, second) = tokio::join!(biased; engine.call(), engine.call());
+    let (first, second) = (first.unwrap_err(), second.unwrap_err());
+    assert_eq!([first.class, second.class], [RunErrorClass::TimedOut; 2]);
+    assert_eq!(
+        first.message,
+        "rpc error: code = DeadlineExceeded desc = the function did not answer within 300 ms"
+    );
+}
+
+#[tokio::test]
+async fn a_function_that_never_says_a_word_is_not_waited_for_longer_than_a_call_may_take() {
+    let dead = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = dead.local_addr().unwrap().to_string();
+    let engine = Engine::of(Options { timeout: Duration::from_millis(200), ..impatient(None) }, &address);
+    let error = engine.call().await.unwrap_err();
+    assert_eq!(error.class, RunErrorClass::TimedOut);
+    assert_eq!(
+        error.message,
+        format!("rpc error: code = DeadlineExceeded desc = no connection to {address} within 200 ms")
+    );
+}
