@@ -44,8 +44,8 @@ struct Place {
 /// What is remembered of one object.
 #[derive(Default)]
 struct Memory {
-    /// As it was read, until somebody uses it.
-    live: Option<(Instant, Value)>,
+    /// As it was read, until somebody uses it; as text, which takes a fraction of the memory.
+    live: Option<(Instant, Box<str>)>,
     /// When a dry run said that it does not exist.
     absent: Option<Instant>,
     /// Whether this state has it, so that finding it there is no surprise.
@@ -112,17 +112,23 @@ impl Cluster {
     }
 
     /// Remembers an object as it was read or answered; it belongs to this state.
-    pub(crate) fn remember(&self, target: &ObjectRef, live: Value) {
+    pub(crate) fn remember(&self, target: &ObjectRef, live: &Value) {
+        let text = live.to_string().into_boxed_str();
         let mut memory = lock(&self.memory);
         let memory = memory.entry(Place::of(target)).or_default();
-        memory.live = Some((Instant::now(), live));
+        memory.live = Some((Instant::now(), text));
         memory.ours = true;
     }
 
     /// What was read of an object a moment ago; once only, as it gets older.
     pub(crate) fn recall(&self, target: &ObjectRef) -> Option<Value> {
         let (read, live) = lock(&self.memory).get_mut(&Place::of(target))?.live.take()?;
-        (read.elapsed() < FRESH).then_some(live)
+        serde_json::from_str(&live).ok().filter(|_| read.elapsed() < FRESH)
+    }
+
+    /// Forgets an object, because it is gone.
+    pub(crate) fn forget(&self, target: &ObjectRef) {
+        lock(&self.memory).remove(&Place::of(target));
     }
 
     /// Remembers that this state has the object.

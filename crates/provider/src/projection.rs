@@ -3,6 +3,7 @@
 //! Paths and texts are the Go provider's (terraform-provider.md, 5), so that its states read as unchanged. Positions
 //! follow the written body, whichever object the values come from: so plan, apply and read agree.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use fields::{FieldPath, FieldSet, IgnoreFields, PathElement, Positions, Schema};
@@ -98,13 +99,13 @@ fn has_items_of(path: &FieldPath, body: &Value, schema: &Schema) -> bool {
     prefixes.all(|prefix| fields::value_at(body, &prefix, schema).is_some())
 }
 
-fn masked(object: &Value) -> Value {
+fn masked(object: &Value) -> Cow<'_, Value> {
     if !secret::is_secret(object) {
-        return object.clone();
+        return Cow::Borrowed(object);
     }
     let mut stored = object.clone();
     secret::normalise(&mut stored);
-    secret::masked(&stored)
+    Cow::Owned(secret::masked(&stored))
 }
 
 #[cfg(test)]

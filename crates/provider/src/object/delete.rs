@@ -54,7 +54,10 @@ async fn remove(context: &Context, prior: &Object) -> Result<Diagnostics, Box<Di
         Err(error) if matches!(error.kind(), ErrorKind::KindMissing(_)) => None,
         Err(error) => return Err(Box::new(error.diagnostic("Delete"))),
     };
-    let Some(live) = live else { return Ok(Diagnostics::new()) };
+    let Some(live) = live else {
+        cluster.forget(&target);
+        return Ok(Diagnostics::new());
+    };
     // Another resource has taken the object over, as when the key of a for_each is renamed.
     if stamp::id_of(&live.object).is_some_and(|id| Some(id) != prior.text("id")) {
         return Ok(Diagnostics::new());
@@ -69,7 +72,11 @@ async fn remove(context: &Context, prior: &Object) -> Result<Diagnostics, Box<Di
 }
 
 async fn ask(cluster: &Cluster, target: &ObjectRef, how: &Delete) -> Result<Diagnostics, Box<Diagnostic>> {
-    match cluster.session().delete(target, how).await {
+    let ended = cluster.session().delete(target, how).await;
+    if matches!(ended, Ok(Deletion::Gone { .. } | Deletion::Taken | Deletion::Asked)) {
+        cluster.forget(target);
+    }
+    match ended {
         Ok(Deletion::Gone { forced }) if !forced.is_empty() => Ok(forced_out(target, &forced).into()),
         Ok(Deletion::Gone { .. } | Deletion::Taken | Deletion::Asked) => Ok(Diagnostics::new()),
         Ok(Deletion::Stuck(stuck)) => Err(Box::new(stuck.diagnostic())),

@@ -71,12 +71,11 @@ impl Preview<'_> {
             Err(error) => return unanswered(&error, Some(self.target)),
         };
         if let Some(live) = &live {
-            let unchanged = self.is_settled(live);
-            // The apply that may follow needs it again.
-            self.cluster.remember(&self.target, live.clone());
-            if unchanged {
+            if self.is_settled(live) {
                 return Ok(Outlook::Settled { target: self.target, diagnostics: self.diagnostics });
             }
+            // The apply that may follow needs it again.
+            self.cluster.remember(&self.target, live);
         }
         let ignored = attributes::ignored(&self.situation.planned);
         let mut sent = release::sent(&self.body.value, &ignored, live.as_ref());
@@ -137,6 +136,8 @@ impl Preview<'_> {
 
     /// The object exists. If it is this state's own, it is about to be replaced; otherwise the apply would fail.
     async fn in_the_way(mut self) -> Outlook {
+        // What an earlier plan in this process saw is over.
+        self.cluster.take_absent(&self.target);
         if !self.cluster.is_ours(&self.target)
             && let Ok(Some(live)) = self.cluster.session().read(&self.target).await
         {

@@ -39,7 +39,7 @@ pub(super) async fn read(context: &Context, request: ReadRequest) -> ReadRespons
         seen.diagnostics.add(*error);
     } else {
         seen.take_in(&target, &live.object);
-        cluster.remember(&target, live.object);
+        cluster.remember(&target, &live.object);
     }
     ReadResponse {
         state: Some(seen.state),

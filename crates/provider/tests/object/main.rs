@@ -2,6 +2,7 @@
 
 mod adopting;
 mod case;
+mod connecting;
 mod deleting;
 mod dependencies;
 mod lifecycle;

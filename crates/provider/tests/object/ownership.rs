@@ -91,3 +91,33 @@ async fn bug_29_what_a_secret_holds_is_never_shown() {
     assert!(shown.contains("data.password: the value differs (modified by: intruder)"), "{shown}");
     assert!(!leaks(&shown) && !shown.contains("c2VzYW1l"), "{shown}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_knows_its_resource_by_its_annotations() {
+    let case = Case::new("annotations", Client::any()).await;
+    let wanted = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});
+    let annotate = async |id: serde_json::Value| {
+        let annotations = json!({"metadata": {"annotations": {"k8sconnect.terraform.io/terraform-id": id}}});
+        case.namespace.merge_as("somebody", &wanted, &annotations).await
+    };
+    case.object("a", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: NS}\ndata: {k: v}", "");
+    case.workspace.apply(&[]).expect_success();
+    let id = case.workspace.attributes("k8sconnect_object.a")["id"].clone();
+
+    annotate(serde_json::Value::Null).await;
+    let restored = case.workspace.apply(&[]).expect_success().text();
+    assert!(restored.contains("Resource Annotations Missing - Will Restore"), "{restored}");
+    let live = case.namespace.get(&wanted).await.unwrap();
+    assert_eq!(live["metadata"]["annotations"]["k8sconnect.terraform.io/terraform-id"], id);
+    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+
+    annotate("ffffffffffff".into()).await;
+    let conflict = case.workspace.plan(&[]).expect_failure().text();
+    assert!(
+        conflict.contains("Resource Ownership Conflict") && conflict.contains("ffffffffffff"),
+        "{conflict}"
+    );
+    // What belongs to somebody else is left alone.
+    case.workspace.run(&["destroy", "-no-color", "-auto-approve", "-refresh=false"]).expect_success();
+    assert!(case.namespace.get(&wanted).await.is_some());
+}

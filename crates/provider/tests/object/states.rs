@@ -32,4 +32,10 @@ async fn states_of_every_version_plan_as_no_changes() {
         std::fs::write(&path, state.to_string()).unwrap();
         case.workspace.plan(&["-detailed-exitcode"]).expect_success();
     }
+    // What the Go provider kept of the last apply is enough to tell drift from an edit.
+    let wanted = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});
+    case.namespace.merge_as("kubectl-edit", &wanted, &json!({"data": {"k": "theirs"}})).await;
+    let plan = case.workspace.plan(&[]).expect_success().text();
+    assert!(plan.contains("Drift Detected - Reverting External Changes"), "{plan}");
+    assert!(plan.contains("data.k: \"theirs\" → \"v\" (modified by: kubectl-edit)"), "{plan}");
 }

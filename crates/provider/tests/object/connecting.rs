@@ -1,0 +1,110 @@
+//! Connections that are not known yet, have expired, or lead elsewhere.
+
+use serde_json::{Value, json};
+use testkit::Sandbox;
+use testkit::terraform::Client;
+
+use crate::case::Case;
+
+const BODY: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: NS}\ndata: {k: v}";
+
+/// Changes the instance of `k8sconnect_object.a` in the state file.
+fn edit_state(case: &Case, edit: impl FnOnce(&mut Value)) {
+    let path = case.workspace.path("terraform.tfstate");
+    let text = std::fs::read_to_string(&path).expect("there is a state");
+    let mut state: Value = serde_json::from_str(&text).expect("a state is JSON");
+    let serial = state["serial"].as_i64().unwrap_or_default();
+    state["serial"] = json!(serial + 1);
+    let resources = state["resources"].as_array_mut().into_iter().flatten();
+    let mut ours = resources.filter(|resource| resource["type"] == "k8sconnect_object");
+    edit(&mut ours.next().expect("the state has the object")["instances"][0]);
+    std::fs::write(&path, state.to_string()).expect("the folder is the test's own");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_known_only_at_apply_is_planned_without_a_word_and_applied() {
+    let case = Case::new("unknown", Client::any()).await;
+    let kubeconfig = Sandbox::shared().kubeconfig();
+    case.workspace.write("provider.tf", "");
+    case.workspace.write(
+        "cluster.tf",
+        &format!(
+            "resource \"terraform_data\" \"cluster\" {{\n  input = file({:?})\n}}\n",
+            kubeconfig.display().to_string()
+        ),
+    );
+    let context = Sandbox::shared().kubectl(&["config", "current-context"]).stdout;
+    let context = String::from_utf8(context).unwrap();
+    case.object(
+        "a",
+        &BODY.replace("k: v", "k: ${terraform_data.cluster.id}"),
+        &format!(
+            "cluster = {{ kubeconfig = terraform_data.cluster.output, context = {:?} }}",
+            context.trim()
+        ),
+    );
+    case.workspace.apply(&[]).expect_success();
+    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+
+    // Credentials in the state that have expired: the state is used as it was, and the new ones are stored.
+    let view = Sandbox::shared().kubectl(&["config", "view", "--raw", "--minify", "-o", "json"]).stdout;
+    let mut expired: Value = serde_json::from_slice(&view).unwrap();
+    expired["users"][0]["user"] = json!({"token": "expired"});
+    edit_state(&case, |instance| {
+        instance["attributes"]["cluster"]["kubeconfig"] = json!(expired.to_string());
+    });
+    let renewed = case.workspace.apply(&[]).expect_success().text();
+    assert!(renewed.contains("Read: Using Prior State — Authentication Failed"), "{renewed}");
+    assert!(!renewed.contains("destroyed") || renewed.contains("0 destroyed"), "{renewed}");
+    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bug_5_and_18_nothing_is_forgotten_because_a_connection_leads_elsewhere_or_nowhere() {
+    let case = Case::new("elsewhere", Client::any()).await;
+    let wanted = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});
+    case.object("a", BODY, "");
+    case.workspace.apply(&[]).expect_success();
+    let provider = std::fs::read_to_string(case.workspace.path("provider.tf")).unwrap();
+
+    // A host that answers nobody: neither a read nor a destroy concludes anything from that.
+    let nowhere = "provider \"k8sconnect\" {\n  cluster = { host = \"https://127.0.0.1:1\", insecure = true, token = \"x\" }\n}\n";
+    case.workspace.write("provider.tf", nowhere);
+    let destroyed = case
+        .workspace
+        .run(&["destroy", "-no-color", "-auto-approve", "-refresh=false"])
+        .expect_failure()
+        .text();
+    assert!(destroyed.contains("Cluster Connection Failed"), "{destroyed}");
+    let planned = case.workspace.plan(&[]).expect_failure().text();
+    assert!(planned.contains("Cluster Connection Failed"), "{planned}");
+    case.workspace.write("provider.tf", &provider);
+
+    // Another cluster, told by what was kept of the right one: {"cluster_uid": base64("\"elsewhere\"")}.
+    edit_state(&case, |instance| {
+        instance["private"] = json!("eyJjbHVzdGVyX3VpZCI6IkltVnNjMlYzYUdWeVpTST0ifQ==")
+    });
+    case.namespace.kubectl(&["delete", "configmap", "a"]).unwrap();
+    let planned = case.workspace.plan(&[]).expect_failure().text();
+    assert!(planned.contains("Cluster Changed"), "{planned}");
+    assert!(!case.workspace.attributes("k8sconnect_object.a").is_null());
+
+    // A connection of its own that leads elsewhere replaces the object.
+    case.namespace.apply_as("k8sconnect", &json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "data": {"k": "v"}, "metadata": {"name": "a", "annotations": {
+            "k8sconnect.terraform.io/terraform-id": case.workspace.attributes("k8sconnect_object.a")["id"],
+        }},
+    })).await;
+    let context = Sandbox::shared().kubectl(&["config", "current-context"]).stdout;
+    let kubeconfig = Sandbox::shared().kubeconfig();
+    let cluster = format!(
+        "cluster = {{ kubeconfig = file({:?}), context = {:?} }}",
+        kubeconfig.display().to_string(),
+        String::from_utf8(context).unwrap().trim()
+    );
+    case.object("a", BODY, &cluster);
+    let change = case.workspace.change("k8sconnect_object.a");
+    assert_eq!(change["actions"], json!(["delete", "create"]), "{change}");
+    assert_eq!(change["replace_paths"], json!([["cluster"]]), "{change}");
+    assert!(case.namespace.get(&wanted).await.is_some());
+}
