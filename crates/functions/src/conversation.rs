@@ -38,10 +38,11 @@ pub(crate) async fn converse(
     resolver: &dyn Resolver,
     caller: &dyn FunctionRunner,
 ) -> Result<RunResponse, RunError> {
-    let mut current = request.clone();
+    let mut again = None;
     let mut settled = Requirements::default();
     for iteration in 0..=MAX_ITERATIONS {
-        let answer = caller.run(function, &current).await?;
+        let current = again.as_ref().unwrap_or(request);
+        let answer = caller.run(function, current).await?;
         if answer.fatal().is_some() || answer.requirements == settled {
             return Ok(answer);
         }
@@ -54,7 +55,7 @@ pub(crate) async fn converse(
             return Ok(answer);
         }
         settled = answer.requirements;
-        current = next;
+        again = Some(next);
     }
     Err(RunError::new(
         RunErrorClass::Unsettled,

@@ -58,7 +58,7 @@ fn write_resource(resource: &Resource) -> pb::Resource {
         Ready::False => pb::Ready::False,
     };
     pb::Resource {
-        resource: (!resource.object.is_empty()).then(|| Struct::new(resource.object.clone())),
+        resource: (!resource.object.is_empty()).then(|| Struct::new(&resource.object)),
         connection_details: resource.connection_details.clone().into_inner(),
         ready: ready.into(),
     }

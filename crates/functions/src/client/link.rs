@@ -28,15 +28,15 @@ const CONNECTION_WINDOW: u32 = 4 << 20;
 pub(super) enum LinkError {
     #[error("{host:?} cannot be the name of a server")]
     Name { host: String },
-    #[error("without certificates only functions on this machine are called")]
+    #[error("without certificates only functions on this machine are called; give the engine some")]
     Insecure,
     #[error("no connection")]
     Connect(#[source] io::Error),
     #[error("TLS failed")]
     Tls(#[source] io::Error),
-    #[error("the function does not speak gRPC, or does not accept our certificate")]
+    #[error("it does not speak gRPC, or does not accept our certificate")]
     Http(#[source] hyper::Error),
-    #[error("the connection was closed before the function said anything")]
+    #[error("it closed the connection before it said anything, as a function does that wants a certificate")]
     Closed,
 }
 

@@ -101,10 +101,10 @@ pub(crate) fn write_answer(answer: RunResponse) -> pb::RunFunctionResponse {
         meta: Some(meta),
         desired: write_state(&answer.desired),
         results: answer.results.into_iter().map(write_result).collect(),
-        context: answer.context.map(Struct::new),
+        context: answer.context.as_ref().map(Struct::new),
         requirements: (!answer.requirements.is_empty()).then(|| write_requirements(answer.requirements)),
         conditions: answer.conditions.into_iter().map(write_condition).collect(),
-        output: answer.output.map(Struct::new),
+        output: answer.output.as_ref().map(Struct::new),
     }
 }
 

@@ -1,12 +1,12 @@
 //! `google.protobuf.Struct` read and written as the JSON object it stands for.
 //!
-//! The message is ours rather than `prost_types::Struct` for two reasons: objects go to the wire without a second tree of
-//! them, and the nesting that is accepted is that of Kubernetes objects (the schemas in a CRD are deep), where prost stops
+//! The message is ours rather than `prost_types::Struct` for two reasons: objects go to the wire without a copy of their
+//! tree, and the nesting that is accepted is that of Kubernetes objects (the schemas in a CRD are deep), where prost stops
 //! at about thirty levels.
 
 use std::fmt;
 
-use bytes::{Buf, BufMut, Bytes};
+use bytes::{Buf, BufMut, Bytes, BytesMut};
 use compose::run::Object;
 use prost::DecodeError;
 use prost::encoding::{DecodeContext, WireType, encode_varint, encoded_len_varint, skip_field};
@@ -15,10 +15,14 @@ use serde_json::{Number, Value};
 /// Deeper than what kube-apiserver stores and far from the end of a thread's stack.
 const MAX_DEPTH: usize = 200;
 
-/// A JSON object on the wire. One that was received may turn out to be no JSON object, which is told apart from bytes that
-/// are no message at all.
+/// A JSON object on the wire.
 #[derive(Clone, PartialEq)]
-pub(crate) struct Struct(Result<Object, Fault>);
+pub(crate) enum Struct {
+    /// To be sent.
+    Encoded(Bytes),
+    /// As it was received. It may turn out to be no JSON object, which is told apart from bytes that are no message at all.
+    Read(Result<Object, Fault>),
+}
 
 /// Why a value that was received is no JSON, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,18 +33,23 @@ pub(crate) struct Fault {
 }
 
 impl Struct {
-    pub(crate) fn new(object: Object) -> Self {
-        Self(Ok(object))
+    pub(crate) fn new(object: &Object) -> Self {
+        let mut bytes = BytesMut::with_capacity(object_len(object));
+        encode_object(object, &mut bytes);
+        Self::Encoded(bytes.freeze())
     }
 
     pub(crate) fn into_object(self) -> Result<Object, Fault> {
-        self.0
+        match self {
+            Self::Encoded(bytes) => decode_object(&bytes, 1),
+            Self::Read(read) => read,
+        }
     }
 }
 
 impl Default for Struct {
     fn default() -> Self {
-        Self(Ok(Object::new()))
+        Self::Read(Ok(Object::new()))
     }
 }
 
@@ -94,8 +103,10 @@ mod key {
 
 impl prost::Message for Struct {
     fn encode_raw(&self, buf: &mut impl BufMut) {
-        if let Ok(object) = &self.0 {
-            encode_object(object, buf);
+        match self {
+            Self::Encoded(bytes) => buf.put_slice(bytes),
+            Self::Read(Ok(object)) => encode_object(object, buf),
+            Self::Read(Err(_)) => {}
         }
     }
 
@@ -111,17 +122,22 @@ impl prost::Message for Struct {
         }
         let mut entry = Bytes::new();
         prost::encoding::bytes::merge(wire_type, &mut entry, buf, ctx)?;
-        if let Ok(object) = &mut self.0 {
+        let mut read = std::mem::take(self).into_object();
+        if let Ok(object) = &mut read {
             match decode_entry(&entry, 1) {
                 Ok((key, value)) => drop(object.insert(key, value)),
-                Err(fault) => self.0 = Err(fault),
+                Err(fault) => read = Err(fault),
             }
         }
+        *self = Self::Read(read);
         Ok(())
     }
 
     fn encoded_len(&self) -> usize {
-        self.0.as_ref().map_or(0, object_len)
+        match self {
+            Self::Encoded(bytes) => bytes.len(),
+            Self::Read(read) => read.as_ref().map_or(0, object_len),
+        }
     }
 
     fn clear(&mut self) {

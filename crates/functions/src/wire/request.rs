@@ -49,7 +49,7 @@ fn write_body(request: &RunRequest) -> pb::RunFunctionRequest {
         all.iter().map(write).collect()
     };
     let schema = |(name, schema): (&String, &Schema)| {
-        (name.clone(), pb::Schema { openapi_v3: schema.openapi_v3.clone().map(Struct::new) })
+        (name.clone(), pb::Schema { openapi_v3: schema.openapi_v3.as_ref().map(Struct::new) })
     };
     let credentials = |(name, data): (&String, &SecretData)| {
         let data = pb::CredentialData { data: data.clone().into_inner() };
@@ -61,8 +61,8 @@ fn write_body(request: &RunRequest) -> pb::RunFunctionRequest {
         meta: None,
         observed: write_state(&request.observed),
         desired: write_state(&request.desired),
-        input: request.input.clone().map(Struct::new),
-        context: request.context.clone().map(Struct::new),
+        input: request.input.as_ref().map(Struct::new),
+        context: request.context.as_ref().map(Struct::new),
         extra_resources: resources(&request.extra_resources),
         credentials: request.credentials.iter().map(credentials).collect(),
         required_resources: resources(&request.required_resources),

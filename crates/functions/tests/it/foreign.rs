@@ -112,7 +112,7 @@ async fn a_function_of_the_python_sdk_drives_conditions_and_results() {
     let port = free_port();
     let script = out.path().join("function.py");
     std::fs::write(&script, FUNCTION).unwrap();
-    let _function = start(&python, &script, port, &made.server);
+    let mut function = start(&python, &script, port, &made.server);
 
     let engine = Engine::of(patient(Some(&made.client)), &format!("dns:///localhost:{port}"));
     let mut request = request();
@@ -121,7 +121,11 @@ async fn a_function_of_the_python_sdk_drives_conditions_and_results() {
     request.observed = std::sync::Arc::new(compose::run::State { composite, resources: BTreeMap::new() });
     let secret = [("user".to_owned(), b"alice".to_vec())].into_iter().collect();
     request.credentials.insert("db".to_owned(), secret);
-    let answer = engine.functions.runner(&Settings).run("fn", &request).await.unwrap();
+    let runner = engine.functions.runner(&Settings);
+    let answer = tokio::select! {
+        answer = runner.run("fn", &request) => answer.unwrap(),
+        ended = function.wait() => panic!("the function ended: {ended:?}"),
+    };
 
     assert_eq!(answer.meta.tag, "the caller's");
     assert_eq!(answer.meta.ttl, Some(std::time::Duration::from_secs(60)));

@@ -99,6 +99,6 @@ async fn without_certificates_no_other_machine_is_called() {
     assert_eq!(
         error.message,
         "rpc error: code = Unavailable desc = the function cannot be reached at fn.example.org:9443: 192.0.2.1:9443: \
-         without certificates only functions on this machine are called"
+         without certificates only functions on this machine are called; give the engine some"
     );
 }

@@ -60,12 +60,14 @@ proptest! {
         fields in prop::collection::btree_map(".{0,6}", json(), 0..6),
     ) {
         let object: Object = fields.into_iter().collect();
-        let message = Struct::new(object.clone());
+        let message = Struct::new(&object);
         let bytes = message.encode_to_vec();
         prop_assert_eq!(bytes.len(), message.encoded_len());
         let read = prost_types::Struct::decode(bytes.as_slice()).unwrap();
         prop_assert_eq!(&read, &foreign_object(&object));
-        prop_assert_eq!(Struct::decode(bytes.as_slice()).unwrap().into_object(), Ok(object.clone()));
+        let read = Struct::decode(bytes.as_slice()).unwrap();
+        prop_assert_eq!(read.encode_to_vec(), bytes);
+        prop_assert_eq!(read.into_object(), Ok(object.clone()));
         // What others write has no order.
         let bytes = foreign_object(&object).encode_to_vec();
         prop_assert_eq!(Struct::decode(bytes.as_slice()).unwrap().into_object(), Ok(object));
@@ -150,13 +152,13 @@ fn schemas_are_deeper_than_prost_would_read_and_still_bounded() {
         object(value)
     };
     let deep = nested(150);
-    let read = Struct::decode(Struct::new(deep.clone()).encode_to_vec().as_slice()).unwrap().into_object();
+    let read = Struct::decode(Struct::new(&deep).encode_to_vec().as_slice()).unwrap().into_object();
     assert_eq!(read, Ok(deep));
-    let read = Struct::decode(Struct::new(nested(300)).encode_to_vec().as_slice()).unwrap().into_object();
+    let read = Struct::decode(Struct::new(&nested(300)).encode_to_vec().as_slice()).unwrap().into_object();
     assert!(read.unwrap_err().to_string().ends_with("is nested more than 200 levels deep"));
 }
 
 #[test]
 fn debug_output_shows_no_content() {
-    assert_eq!(format!("{:?}", Struct::new(object(json!({"password": "hunter2"})))), "Struct");
+    assert_eq!(format!("{:?}", Struct::new(&object(json!({"password": "hunter2"})))), "Struct");
 }
