@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
@@ -122,8 +121,12 @@ fn read(folder: &Path) -> Vec<PublicKey> {
     pem.filter_map(|path| PublicKey::from_pem(&fs::read_to_string(path).ok()?)).collect()
 }
 
+/// Writes a file that only its owner may read, where the system knows such a thing.
 fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
-    let mut file = fs::OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(path)?;
+    let mut options = fs::OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.create(true).truncate(true).write(true).open(path)?;
     file.write_all(text.as_bytes())
 }
 

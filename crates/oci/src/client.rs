@@ -8,6 +8,7 @@ use bytes::Bytes;
 use http::Method;
 use http::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
+use hyper_rustls::builderstates::WantsSchemes;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -57,24 +58,31 @@ impl Connections {
     /// An empty pool, with TLS that trusts what the system trusts.
     pub fn new() -> Self {
         let provider = rustls::crypto::aws_lc_rs::default_provider();
-        let builder = HttpsConnectorBuilder::new()
-            .with_provider_and_native_roots(provider.clone())
-            .unwrap_or_else(|error| {
-                // A server on loopback needs none; https to anywhere else says that the issuer is unknown.
-                tracing::warn!(%error, "the system has no certificates of authorities to trust");
-                let config = rustls::ClientConfig::builder_with_provider(provider.into())
-                    .with_safe_default_protocol_versions()
-                    .expect("the provider supports the protocol versions that rustls considers safe")
-                    .with_root_certificates(rustls::RootCertStore::empty())
-                    .with_no_client_auth();
-                HttpsConnectorBuilder::new().with_tls_config(config)
-            });
+        let builder = HttpsConnectorBuilder::new().with_provider_and_native_roots(provider);
+        Self::build(builder.unwrap_or_else(|error| {
+            // A server on loopback needs none; https to anywhere else says that the issuer is unknown.
+            tracing::warn!(%error, "the system has no certificates of authorities to trust");
+            Self::trusting(rustls::RootCertStore::empty())
+        }))
+    }
+
+    fn trusting(roots: rustls::RootCertStore) -> HttpsConnectorBuilder<WantsSchemes> {
+        let provider = rustls::crypto::aws_lc_rs::default_provider();
+        let config = rustls::ClientConfig::builder_with_provider(provider.into())
+            .with_safe_default_protocol_versions()
+            .expect("the provider supports the protocol versions that rustls considers safe")
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        HttpsConnectorBuilder::new().with_tls_config(config)
+    }
+
+    fn build(tls: HttpsConnectorBuilder<WantsSchemes>) -> Self {
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
         tcp.set_connect_timeout(Some(CONNECT_TIMEOUT));
         tcp.set_nodelay(true);
         // Which addresses may be spoken to without TLS is checked where an override is read.
-        let connector = builder.https_or_http().enable_http1().wrap_connector(tcp);
+        let connector = tls.https_or_http().enable_http1().wrap_connector(tcp);
         Self(legacy::Client::builder(TokioExecutor::new()).build(connector))
     }
 }
@@ -277,23 +285,4 @@ fn encode(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_value_cannot_leave_its_place_in_the_address() {
-        let check = |path: &[&str], query: &[(&str, &str)], expected: &str| {
-            let request = query
-                .iter()
-                .fold(Request::new("Test", Service::Queue, Method::GET, path), |request, (name, value)| {
-                    request.query(name, value)
-                });
-            assert_eq!(request.target, expected);
-            assert!(expected.parse::<http::Uri>().is_ok());
-        };
-        check(&["queues"], &[], "/queues");
-        check(&["queues", "ocid1.queue.oc1..a"], &[], "/queues/ocid1.queue.oc1..a");
-        check(&["queues", "../workRequests?x#y"], &[], "/queues/..%2FworkRequests%3Fx%23y");
-        check(&["queues"], &[("a", "1&b=2"), ("page", "é 100%")], "/queues?a=1%26b%3D2&page=%C3%A9%20100%25");
-    }
-}
+mod tests;

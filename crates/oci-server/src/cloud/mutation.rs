@@ -11,6 +11,9 @@ use crate::identity::{COMPARTMENT, DEFAULT_POOL};
 use crate::reply::{Refusal, Reply};
 use crate::timeline::Progress;
 
+/// The longest retry token that the service takes.
+const LONGEST_TOKEN: usize = 64;
+
 impl Cloud {
     pub(super) fn create(&mut self, kind: Kind, ask: &Ask<'_>, now: Timestamp) -> Result<Done, Refusal> {
         let body = ask.object()?;
@@ -26,6 +29,11 @@ impl Cloud {
         }
         // Streaming ignores the header.
         let token = ask.retry_token.filter(|_| kind == Kind::Queue);
+        if token.is_some_and(|token| token.len() > LONGEST_TOKEN) {
+            return Err(Refusal::invalid(format!(
+                "opc-retry-token has more than {LONGEST_TOKEN} characters."
+            )));
+        }
         if let Some(done) = token.map(|token| self.replay(token, &body, now)).transpose()?.flatten() {
             return Ok(done);
         }

@@ -9,15 +9,24 @@ mod queues;
 mod signatures;
 mod streams;
 
+use std::path::Path;
 use std::time::Duration;
 
 use oci::{Client, Connections, Credentials, Endpoints, Error, Limiter, Settings};
 use oci_server::{Operation, Options, Outcome, Script, Server, Timeline, TimelineFor, serve};
 use serde_json::{Value, json};
+use tokio::sync::Mutex;
 
 /// A server with names that are the same in every run.
+///
+/// Making a key takes longer than most tests, so these servers share one; the first to start makes it.
 async fn server(script: Script) -> Server {
-    serve(Options { script, seed: Some(1), retry_after: Some(2), ..Options::default() }).await.unwrap()
+    static FIRST: Mutex<()> = Mutex::const_new(());
+    let _alone = FIRST.lock().await;
+    let key_dir = Some(Path::new(env!("CARGO_TARGET_TMPDIR")).join("oci-server-keys"));
+    serve(Options { script, key_dir, seed: Some(1), retry_after: Some(2), ..Options::default() })
+        .await
+        .unwrap()
 }
 
 /// A client that is who the server's configuration file says.

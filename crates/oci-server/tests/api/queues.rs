@@ -165,10 +165,13 @@ async fn a_token_makes_one_queue() {
     assert_eq!(first.work_request_id, again.work_request_id);
     assert_eq!(server.resources().len(), 1);
     assert_eq!(refusal(queues.create(&queue_body("others"), Some("t"), None).await), spent, "another body");
+    let long = "t".repeat(65);
+    let refused = refusal(queues.create(&queue_body("orders"), Some(&long), None).await);
+    assert_eq!(refused, (400, "InvalidParameter".to_owned()), "a token that is too long");
     queues.create(&queue_body("orders"), Some("u"), None).await.unwrap();
     queues.create(&queue_body("orders"), None, None).await.unwrap();
     assert_eq!(server.resources().len(), 3, "names need not be unique");
-    assert_eq!(server.journal().count(Operation::CreateQueue), 5);
+    assert_eq!(server.journal().count(Operation::CreateQueue), 6);
     assert_eq!(server.journal().effects(Operation::CreateQueue), 3);
 
     let shown = queues.work_request(&first.work_request_id.unwrap()).await.unwrap().body;

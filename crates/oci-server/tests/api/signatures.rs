@@ -28,7 +28,7 @@ fn profile(folder: &tempfile::TempDir, key: &GeneratedKey, fingerprint: &str) ->
 
 #[tokio::test]
 async fn an_unknown_key_is_refused_until_it_is_put_among_the_keys() {
-    let server = server(Script::default()).await;
+    let server = serve(Options::default()).await.unwrap();
     let folder = tempfile::tempdir().unwrap();
     let key = GeneratedKey::generate().unwrap();
     let client = client_as(&server, profile(&folder, &key, &key.fingerprint), MINUTE);
@@ -84,7 +84,7 @@ async fn clocks_that_differ_too_much_are_named() {
 
 #[tokio::test]
 async fn a_session_token_is_good_until_it_expires_and_again_when_refreshed() {
-    let server = server(Script::default()).await;
+    let server = serve(Options::default()).await.unwrap();
     let soon = Timestamp::now() + SignedDuration::from_mins(30);
     let config = server.open_session(soon).unwrap();
     let credentials = Credentials::from_config_file(&config, Some("SESSION"), &nothing);

@@ -60,15 +60,18 @@ impl Credentials {
     /// Paths are not among them: whoever may write a Secret in a namespace must not be able to make the operator read
     /// its own files.
     pub fn from_secret(entries: &BTreeMap<String, SecretString>) -> Result<Self, AuthError> {
+        Self::from_entries(entries, "the Secret")
+    }
+
+    fn from_entries(entries: &BTreeMap<String, SecretString>, place: &str) -> Result<Self, AuthError> {
         let text = |name: &'static str| {
             entries
                 .get(name)
                 .map(|value| value.expose_secret().trim().to_owned())
                 .filter(|value| !value.is_empty())
         };
-        let required = |name: &'static str| {
-            text(name).ok_or(AuthError::Missing { what: name, place: "the Secret".into() })
-        };
+        let required =
+            |name: &'static str| text(name).ok_or(AuthError::Missing { what: name, place: place.to_owned() });
         let key = Material::Inline(required("privatekey")?.into());
         let pass_phrase = text("passphrase").map(|value| Material::Inline(value.into()));
         let principal = match text("auth_type").as_deref() {
@@ -115,7 +118,8 @@ impl Credentials {
     }
 
     /// What the environment of a program says: `AUTH_TYPE` when it is set, else a resource principal when there is
-    /// one, else the configuration file at `OCI_CONFIG_FILE_PATH`, `~/.oci/config` or `/etc/oci/config`, with the
+    /// one, else the entries of a Secret as variables in upper case when `PRIVATEKEY` is among them (which is how OSOK
+    /// is deployed), else the configuration file at `OCI_CONFIG_FILE_PATH`, `~/.oci/config` or `/etc/oci/config`, with the
     /// profile of `OCI_CONFIG_PROFILE`.
     pub fn discover(environment: Environment<'_>) -> Result<Self, AuthError> {
         match environment("AUTH_TYPE").as_deref().map(str::trim) {
@@ -126,6 +130,12 @@ impl Credentials {
         if environment("OCI_RESOURCE_PRINCIPAL_VERSION").is_some() {
             return Self::from_resource_principal(environment);
         }
+        if environment("PRIVATEKEY").is_some_and(|key| !key.trim().is_empty()) {
+            return Self::from_entries(&variables(environment), "the environment");
+        }
+        if environment("USEINSTANCEPRINCIPAL").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
+            return Err(AuthError::Kind("instance_principal".to_owned()));
+        }
         let at_home = || environment("HOME").map(|home| PathBuf::from(home).join(".oci/config"));
         let path = match environment("OCI_CONFIG_FILE_PATH") {
             Some(path) => path.into(),
@@ -133,6 +143,17 @@ impl Credentials {
         };
         Ok(Self::from_config_file(path, environment("OCI_CONFIG_PROFILE").as_deref(), environment))
     }
+}
+
+/// The entries of a Secret, from variables with the same names in upper case.
+fn variables(environment: Environment<'_>) -> BTreeMap<String, SecretString> {
+    ["auth_type", "tenancy", "user", "fingerprint", "privatekey", "passphrase", "security_token", "region"]
+        .into_iter()
+        .filter_map(|name| Some((name, environment(&name.to_ascii_uppercase())?)))
+        // `USER` is usually the name of whoever is logged in.
+        .filter(|(name, value)| *name != "user" || value.starts_with("ocid1.user."))
+        .map(|(name, value)| (name.to_owned(), value.into()))
+        .collect()
 }
 
 /// Names the place, never a value.

@@ -194,6 +194,24 @@ fn the_entries_of_a_secret_are_credentials() {
 }
 
 #[test]
+fn a_secret_in_the_environment_is_found_and_a_login_name_is_no_user() {
+    let check = |user: &str, expected: Result<&str, &str>| {
+        let environment = |name: &str| match name {
+            "USER" => Some(user.to_owned()),
+            "TENANCY" => Some("t".to_owned()),
+            "FINGERPRINT" => Some(testing::FINGERPRINT.to_owned()),
+            "PRIVATEKEY" => Some(testing::PEM.to_owned()),
+            _ => None,
+        };
+        let found = Credentials::discover(&environment).map(|found| key_id(&found, NOW).unwrap());
+        let expected = expected.map(|user| format!("t/{user}/{}", testing::FINGERPRINT));
+        assert_eq!(found.map_err(|error| error.to_string()), expected.map_err(str::to_owned));
+    };
+    check("ocid1.user.oc1..me", Ok("ocid1.user.oc1..me"));
+    check("root", Err("the environment has no user"));
+}
+
+#[test]
 fn what_is_wrong_is_named_with_its_place() {
     let folder = TempDir::new().unwrap();
     let config = folder.path().join("config");

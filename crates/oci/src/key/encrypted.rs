@@ -26,6 +26,9 @@ const AES_128_CBC: &[u8] = &[0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x01, 0x0
 const AES_192_CBC: &[u8] = &[0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x01, 0x16];
 const AES_256_CBC: &[u8] = &[0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x01, 0x2a];
 
+/// More rounds than any tool asks for. A key may come from somebody else's Secret, and must not keep us busy for long.
+const MOST_ITERATIONS: u32 = 2_000_000;
+
 /// The key inside, as PKCS #8.
 pub(super) fn decrypt(der: &[u8], pass_phrase: &SecretString) -> Result<Zeroizing<Vec<u8>>, KeyError> {
     let sealed = Sealed::read(der).ok_or(KeyError::UnknownEncryption)?;
@@ -99,7 +102,8 @@ impl<'a> Sealed<'a> {
             _ => return None,
         };
         let iv = encryption.take(OCTETS)?;
-        Some(Self { hash, salt, iterations: NonZeroU32::new(iterations)?, cipher, key_len, iv, data })
+        let iterations = NonZeroU32::new(iterations).filter(|number| number.get() <= MOST_ITERATIONS)?;
+        Some(Self { hash, salt, iterations, cipher, key_len, iv, data })
     }
 }
 

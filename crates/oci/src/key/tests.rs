@@ -49,6 +49,24 @@ fn every_cut_of_an_encrypted_key_is_an_error_and_no_panic() {
 }
 
 #[test]
+fn a_key_that_asks_for_endless_work_is_refused() {
+    let der = pem::Block::find(ENCRYPTED, "PRIVATE KEY").unwrap().der;
+    // The number of rounds, 2048 in two bytes, written in four; the five sequences around it grow by two.
+    let at = der.windows(4).position(|window| window == [0x02, 0x02, 0x08, 0x00]).unwrap();
+    let with_rounds = |rounds: [u8; 4]| {
+        let mut changed = [&der[..at], &[0x02, 0x04], &rounds[..], &der[at + 4..]].concat();
+        changed[3] += 2;
+        for length in [0x57, 0x4a, 0x29, 0x1c] {
+            let position = changed[..at].windows(2).position(|window| window == [0x30, length]).unwrap();
+            changed[position + 1] += 2;
+        }
+        encrypted::decrypt(&changed, &"correct".into()).map(|_| ())
+    };
+    assert_eq!(with_rounds([0, 0, 0x08, 0]), Ok(()));
+    assert_eq!(with_rounds([0x7f, 0xff, 0xff, 0xff]), Err(KeyError::UnknownEncryption));
+}
+
+#[test]
 fn a_generated_key_signs_and_its_public_half_verifies() {
     let generated = GeneratedKey::generate().unwrap();
     let key = PrivateKey::from_pem(&generated.private_pem, None).unwrap();

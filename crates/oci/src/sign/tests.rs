@@ -143,6 +143,13 @@ fn dates_are_read_with_a_wrong_day_of_the_week() {
 
 proptest! {
     #[test]
+    fn no_header_makes_reading_it_panic(text in r#"(Signature )?[ -~]{0,40}(keyId="[ -~]{0,9}",?)?(signature="[A-Za-z=]{0,9}")?"#) {
+        if let Ok(read) = Authorization::parse(&text) {
+            prop_assert!(read.headers.len() <= text.len());
+        }
+    }
+
+    #[test]
     fn a_date_survives_its_way_through_a_header(seconds in 0_i64..4_102_444_800) {
         let time = Timestamp::from_second(seconds).unwrap();
         prop_assert_eq!(parse_http_date(&http_date(time)), Some(time));
