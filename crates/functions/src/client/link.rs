@@ -35,7 +35,9 @@ pub(super) enum LinkError {
     #[error("TLS failed")]
     Tls(#[source] io::Error),
     #[error("it does not speak gRPC, or does not accept our certificate")]
-    Http(#[source] hyper::Error),
+    Secured(#[source] hyper::Error),
+    #[error("it does not speak gRPC in the clear; it may want certificates")]
+    Clear(#[source] hyper::Error),
     #[error("it closed the connection before it said anything, as a function does that wants a certificate")]
     Closed,
 }
@@ -51,6 +53,7 @@ pub(super) async fn connect(
     address: &Address,
     security: Option<Security>,
 ) -> Result<(http2::SendRequest<Body>, Driver), LinkError> {
+    let broken = if security.is_some() { LinkError::Secured } else { LinkError::Clear };
     let stream = dial(address).await.map_err(LinkError::Connect)?;
     let stream = match security {
         None => stream,
@@ -65,10 +68,12 @@ pub(super) async fn connect(
         .initial_connection_window_size(CONNECTION_WINDOW)
         .handshake(TokioIo::new(Listening { stream, heard: Some(heard) }))
         .await
-        .map_err(LinkError::Http)?;
+        .map_err(broken)?;
     let mut driver: Driver = Box::pin(connection);
     tokio::select! {
-        ended = &mut driver => Err(ended.map_or_else(LinkError::Http, |()| LinkError::Closed)),
+        // What was said may be what broke the connection.
+        biased;
+        ended = &mut driver => Err(ended.map_or_else(broken, |()| LinkError::Closed)),
         Ok(()) = first => Ok((sender, driver)),
     }
 }

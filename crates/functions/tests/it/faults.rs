@@ -153,9 +153,9 @@ async fn what_is_no_grpc_server_is_told_apart_from_silence() {
         }
     });
     let engine = Engine::of(impatient(None), &address);
-    // What was said may look like a connection at first; no call ever succeeds over it.
     let error = engine.call().await.unwrap_err();
     assert_eq!(error.class, RunErrorClass::Unavailable);
+    assert!(error.message.contains("it does not speak gRPC in the clear"), "{error}");
     speak.abort();
 }
 

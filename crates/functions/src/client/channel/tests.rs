@@ -102,3 +102,29 @@ async fn without_certificates_no_other_machine_is_called() {
          without certificates only functions on this machine are called; give the engine some"
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_function_is_down_after_a_second_and_looked_for_each_second_from_then_on() {
+    let looks = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&looks);
+    let look_up: LookUp = Box::new(move || {
+        seen.lock().unwrap().push(Instant::now());
+        Box::pin(async { Err(io::ErrorKind::ConnectionRefused.into()) })
+    });
+    let endpoint = "fn:9443".parse().unwrap();
+    let channel = Channel::looking_up(look_up, "fn:9443", endpoint, None, &Options::default());
+    let call = async || {
+        let started = Instant::now();
+        let error = channel.call(encode(&RunRequest::default()).bytes).await.unwrap_err();
+        assert_eq!(error.class, RunErrorClass::Unavailable);
+        // The clock stands still but for timers, which are exact to the millisecond.
+        started.elapsed().as_millis()
+    };
+    assert!((1000..=1002).contains(&call().await), "the first call waits for it to come");
+    assert_eq!(call().await, 0, "the next one knows");
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    let looks = looks.lock().unwrap().clone();
+    let pauses: Vec<_> = looks.windows(2).map(|pair| (pair[1] - pair[0]).as_millis()).collect();
+    assert!(pauses.iter().all(|pause| *pause <= 1001), "{pauses:?}");
+    assert!(pauses.last().is_some_and(|pause| *pause >= 1000), "{pauses:?}");
+}
