@@ -73,3 +73,89 @@ async fn a_moved_manifest_becomes_ours_with_everything_its_provider_held() {
     case.workspace.apply(&[]).expect_success();
     assert_eq!(case.namespace.get(&manifest).await.unwrap()["data"], json!({"k": "v"}));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_typed_resource_is_moved_with_the_body_its_object_has() {
+    let client = Client::any();
+    let host = if client.name() == "tofu" { "registry.opentofu.org" } else { "registry.terraform.io" };
+    let case = Case::new("typed", client).await;
+    let wanted =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"k": "v"}});
+    case.namespace.apply_as("HashiCorp", &wanted).await;
+    let state = json!({
+        "version": 4, "terraform_version": "1.11.4", "serial": 1, "lineage": "00000000-0000-0000-0000-000000000000",
+        "outputs": {}, "resources": [{
+            "mode": "managed", "type": "kubernetes_config_map_v1", "name": "old",
+            "provider": format!("provider[\"{host}/hashicorp/kubernetes\"]"),
+            "instances": [{"schema_version": 0, "attributes": {
+                "id": format!("{}/a", case.namespace.name()), "data": {"k": "v"},
+            }, "sensitive_attributes": []}],
+        }],
+    });
+    case.workspace.write("terraform.tfstate", &state.to_string());
+    case.workspace.write(
+        "moved.tf",
+        "moved {\n  from = kubernetes_config_map_v1.old\n  to   = k8sconnect_object.a\n}\n",
+    );
+    case.object("a", BODY, "");
+    let change = case.workspace.change("k8sconnect_object.a");
+    assert_eq!(change["actions"], json!(["update"]), "{change}");
+    assert!(change["before"]["yaml_body"].as_str().is_some_and(|body| body.contains("k: v")), "{change}");
+    case.workspace.apply(&[]).expect_success();
+    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_create_that_terraform_could_not_record_is_found_and_imported_as_told() {
+    let case = Case::new("lost", Client::any()).await;
+    case.object("a", BODY, "");
+    case.workspace.apply(&[]).expect_success();
+    let id = case.workspace.attributes("k8sconnect_object.a")["id"].clone();
+    std::fs::remove_file(case.workspace.path("terraform.tfstate")).unwrap();
+    let found = case.workspace.apply(&[]).expect_failure().text();
+    assert!(
+        found.contains("Error: Resource Already Managed") && found.contains(id.as_str().unwrap()),
+        "{found}"
+    );
+    let told =
+        format!("terraform import k8sconnect_object.<name> ':{}:v1/ConfigMap:a'", case.namespace.name());
+    assert!(found.contains(&told), "{found}");
+
+    let imported =
+        case.workspace.import("k8sconnect_object.a", &format!(":{}:v1/ConfigMap:a", case.namespace.name()));
+    let imported = imported.expect_success().text();
+    assert!(imported.contains("Importing Already-Managed Resource"), "{imported}");
+    assert_eq!(case.workspace.attributes("k8sconnect_object.a")["id"], id);
+    case.workspace.apply(&[]).expect_success();
+    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn objects_are_imported_by_context_and_by_identity() {
+    let sandbox = testkit::Sandbox::shared();
+    let context = String::from_utf8(sandbox.kubectl(&["config", "current-context"]).stdout).unwrap();
+    let case = Case::new("by-context", Client::any()).await;
+    let wanted =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"k": "v"}});
+    case.namespace.apply_as("argocd", &wanted).await;
+    case.object("a", BODY, "");
+    let id = format!("{}:{}:v1/ConfigMap:a", context.trim(), case.namespace.name());
+    let mut command = case.workspace.command();
+    command.env("KUBECONFIG", sandbox.kubeconfig());
+    let output = command.args(["import", "-no-color", "k8sconnect_object.a", &id]).output().unwrap();
+    testkit::terraform::Run::ended("import", &output).expect_success();
+    assert_eq!(case.workspace.attributes("k8sconnect_object.a")["cluster"]["context"], context.trim());
+
+    // Only OpenTofu knows identities in import blocks.
+    let case = Case::new("by-identity", Client::tofu()).await;
+    case.namespace.apply_as("argocd", &wanted).await;
+    case.object("a", BODY, "");
+    let identity =
+        format!("{{ kind = \"ConfigMap\", namespace = {:?}, name = \"a\" }}", case.namespace.name());
+    case.workspace.write(
+        "import.tf",
+        &format!("import {{\n  to       = k8sconnect_object.a\n  identity = {identity}\n}}\n"),
+    );
+    case.workspace.apply(&[]).expect_success();
+    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+}
