@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// Whether a condition holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum ConditionStatus {
     /// It holds.
     True,
@@ -16,6 +17,7 @@ pub enum ConditionStatus {
 
 /// The conditions at `.status.conditions`, where `kubectl wait` looks for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum ConditionType {
     /// The resource can be used as the spec asks.
     Ready,
@@ -27,6 +29,7 @@ pub enum ConditionType {
 
 /// An entry of `.status.conditions`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Condition {
     /// Which condition.
@@ -60,6 +63,7 @@ pub(crate) fn set(conditions: &mut Vec<Condition>, new: Condition) {
 
 /// OSOK's condition types, at `.status.status.conditions`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum SharedConditionType {
     /// Being made.
     Provisioning,
@@ -96,6 +100,7 @@ impl SharedConditionType {
 
 /// An entry of `.status.status.conditions`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SharedCondition {
     /// Which condition.

@@ -11,6 +11,7 @@ use crate::status::Status;
 /// They follow from the tracker and nothing decides by them, except once: an object that an older operator left in
 /// flight is resumed from them. No other kind has such fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Mirrors {
     /// The id of a create in flight.

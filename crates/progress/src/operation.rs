@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// Where an observation of an operation came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Source {
     /// Nobody follows it.
@@ -17,6 +18,7 @@ pub enum Source {
 
 /// Which mutation is in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Phase {
     /// The resource is being made.
@@ -43,6 +45,7 @@ impl Phase {
 
 /// How an operation stands, whatever words its provider uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Class {
     /// Accepted and not finished.
@@ -112,6 +115,7 @@ impl From<Percent> for f64 {
 /// Names and enums up to `updatedAt` are the shared contract; what follows lets an operation survive a crash
 /// between its call and the answer. Provider enums never appear here, their values are plain strings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Operation {
     /// Where the last observation came from.
@@ -131,6 +135,7 @@ pub struct Operation {
     pub normalized_class: Class,
     /// How much of it is done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>", range(min = 0, max = 100)))]
     pub percent_complete: Option<Percent>,
     /// The same for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -183,6 +188,7 @@ impl Operation {
 /// How the previous operation ended: `.status.status.async.lastOperation`. It outlives the handle, so the reason of
 /// a failure stays readable while the next attempt is already under way.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct LastOperation {
     /// Which mutation it was.

@@ -11,6 +11,8 @@ use crate::operation::{LastOperation, Operation};
 ///
 /// Everything that must survive a restart is in here.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+// Clients have always been able to rely on the inner status wherever there is an outer one.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(extend("required" = ["status"])))]
 #[serde(rename_all = "camelCase")]
 pub struct Status {
     /// The newest generation that was looked at.
@@ -18,6 +20,10 @@ pub struct Status {
     pub observed_generation: Option<i64>,
     /// `Ready`, `Progressing` and `Stalled`, one entry each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))
+    )]
     pub conditions: Vec<Condition>,
     /// The shared contract.
     #[serde(default)]
@@ -26,6 +32,7 @@ pub struct Status {
 
 /// The shared contract, at `.status.status`, under the names it has had since OSOK.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SharedStatus {
     /// OSOK's condition types, at most one entry each, the current one last.
@@ -40,6 +47,7 @@ pub struct SharedStatus {
     pub opc_request_id: Option<String>,
     /// The provider's identifier of the resource.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(length(min = 1, max = 255)))]
     pub ocid: Option<String>,
     /// The message of the current condition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -63,6 +71,7 @@ pub struct SharedStatus {
 
 /// `.status.status.async`: at most one operation in flight, and how the one before it ended.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Tracker {
     /// The operation in flight.

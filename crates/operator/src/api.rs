@@ -1,0 +1,11 @@
+//! The kinds that people write, as Rust types and as definitions for an API server.
+
+mod definition;
+mod queue;
+mod stream;
+mod tags;
+
+pub use definition::definitions;
+pub use queue::{ObservedQueue, Queue, QueueCapability, QueueSpec, QueueStatus};
+pub use stream::{ObservedStream, Stream, StreamSpec, StreamStatus};
+pub use tags::{DefinedTags, FreeformTags};

@@ -1,0 +1,82 @@
+//! The definitions of our kinds, as an API server is to have them.
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    CustomResourceColumnDefinition, CustomResourceDefinition,
+};
+use kube::CustomResourceExt as _;
+use serde_json::{Map, Value, json};
+
+use super::{Queue, Stream};
+
+/// The definitions of all our kinds.
+pub fn definitions() -> Vec<CustomResourceDefinition> {
+    vec![
+        definition(Queue::crd(), "DisplayName", ".spec.displayName"),
+        definition(Stream::crd(), "Name", ".spec.name"),
+    ]
+}
+
+/// What kube derives, with the columns that all kinds share and with a polished schema.
+fn definition(
+    mut derived: CustomResourceDefinition,
+    name: &str,
+    name_path: &str,
+) -> CustomResourceDefinition {
+    for version in &mut derived.spec.versions {
+        version.additional_printer_columns = Some(columns(name, name_path));
+        if let Some(validation) = &mut version.schema {
+            let mut schema = serde_json::to_value(&*validation).expect("a schema is JSON");
+            if let Some(root) = schema.get_mut("openAPIV3Schema") {
+                polish(root);
+            }
+            *validation = serde_json::from_value(schema).expect("what was a schema still is one");
+        }
+    }
+    derived
+}
+
+/// OSOK's columns under OSOK's names, and between them the operation in flight.
+fn columns(name: &str, name_path: &str) -> Vec<CustomResourceColumnDefinition> {
+    vec![
+        wide(column(name, "string", name_path)),
+        column("Status", "string", ".status.status.conditions[-1].type"),
+        column("Ready", "string", r#".status.conditions[?(@.type=="Ready")].status"#),
+        column("Operation", "string", ".status.status.async.current.phase"),
+        column("Percent", "number", ".status.status.async.current.percentComplete"),
+        wide(column("Ocid", "string", ".status.status.ocid")),
+        column("Age", "date", ".metadata.creationTimestamp"),
+    ]
+}
+
+fn column(name: &str, kind: &str, path: &str) -> CustomResourceColumnDefinition {
+    CustomResourceColumnDefinition {
+        name: name.to_owned(),
+        type_: kind.to_owned(),
+        json_path: path.to_owned(),
+        ..CustomResourceColumnDefinition::default()
+    }
+}
+
+/// A column that is shown only when people ask for more.
+fn wide(column: CustomResourceColumnDefinition) -> CustomResourceColumnDefinition {
+    CustomResourceColumnDefinition { priority: Some(1), ..column }
+}
+
+/// Makes a derived schema one for an API server. A null is not a value: it would slip past the rules that keep a
+/// field from being removed. Nothing is filled in: defaults of Rust types would become fields that nobody wrote. And
+/// numbers have formats that Kubernetes knows, since it warns about others.
+fn polish(schema: &mut Value) {
+    let Some(schema) = schema.as_object_mut() else { return };
+    schema.remove("nullable");
+    schema.remove("default");
+    if schema.get("format").and_then(Value::as_str).is_some_and(|format| format.starts_with("uint")) {
+        schema.insert("format".to_owned(), json!("int64"));
+    }
+    for name in ["items", "additionalProperties"] {
+        if let Some(below) = schema.get_mut(name) {
+            polish(below);
+        }
+    }
+    let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
+    properties.into_iter().flat_map(Map::values_mut).for_each(polish);
+}

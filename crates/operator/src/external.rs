@@ -1,0 +1,11 @@
+//! The kinds at their provider: what is sent for a spec, what counts as drift, and what status shows.
+
+mod answer;
+mod drift;
+#[cfg(test)]
+mod fixture;
+mod queue;
+mod stream;
+
+pub use queue::QueueService;
+pub use stream::StreamService;
