@@ -46,7 +46,8 @@ impl Default for Options {
 /// {
 ///   "pace": "polls",
 ///   "timelines": [{"operation": "CreateQueue", "name": "orders", "timeline": {"outcome": "never"}}],
-///   "faults": [{"operation": "GetWorkRequest", "nth": 3, "mishap": {"refuse": {"status": 503, "code": "ServiceUnavailable"}}}],
+///   "faults": [{"operation": "GetWorkRequest", "nth": 3,
+///               "mishap": {"refuse": {"status": 503, "code": "ServiceUnavailable"}}}],
 ///   "pageSize": 1
 /// }
 /// ```

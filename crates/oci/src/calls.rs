@@ -3,7 +3,7 @@
 //! The other half, how a spec becomes a body and what counts as drift, needs the typed spec and stays with the
 //! controllers. They implement the trait and hand its `call` to one of the two functions here.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use progress::{Answer, Body, Call, Found, OWNER_TAG, Phase, QUEUE_WORK_REQUESTS, Trouble, WorkRequest};
 use serde_json::Value;
 
@@ -12,6 +12,10 @@ use crate::error::Error;
 use crate::queue::Accepted;
 use crate::response::Response;
 use crate::stream::StreamHome;
+
+/// How far the service's clock, which dates work requests, may be from ours, which dates intents: as far as signatures
+/// are accepted.
+const CLOCK_TOLERANCE: SignedDuration = SignedDuration::from_mins(5);
 
 /// A condition has room for a few causes.
 const MOST_ERRORS: usize = 5;
@@ -91,15 +95,15 @@ fn found(listing: Response<Vec<Value>>, id: Option<&str>, uid: &str, creating: V
     })
 }
 
-/// The unfinished creates among the work requests that may be ours: accepted no earlier than asked, and not naming a
-/// listed queue that carries no tag or another's.
+/// The unfinished creates among the work requests that may be ours: accepted no earlier than asked, as far as clocks
+/// agree, and not naming a listed queue that carries no tag or another's.
 fn creating(work_requests: &[Value], queues: &[Value], uid: &str, since: Timestamp) -> Vec<String> {
     work_requests
         .iter()
         .filter(|body| {
             let accepted =
                 body.get("timeAccepted").and_then(Value::as_str).and_then(|time| time.parse().ok());
-            accepted.is_none_or(|accepted: Timestamp| accepted >= since)
+            accepted.is_none_or(|accepted: Timestamp| since.duration_since(accepted) <= CLOCK_TOLERANCE)
         })
         .map(|body| WorkRequest::read(body, "", &QUEUE_WORK_REQUESTS))
         .filter(|work_request| work_request.phase == Some(Phase::Create) && !work_request.has_ended())
@@ -166,7 +170,8 @@ mod tests {
         };
         let naming = |id: &str| json!({"resources": [{"entityType": "queue", "actionType": "IN_PROGRESS", "identifier": id}]});
         check(json!({}), true);
-        check(json!({"timeAccepted": "2026-01-02T03:04:04Z"}), false);
+        check(json!({"timeAccepted": "2026-01-02T02:59:05Z"}), true);
+        check(json!({"timeAccepted": "2026-01-02T02:59:04Z"}), false);
         check(json!({"timeAccepted": "who knows"}), true);
         check(json!({"status": "SUCCEEDED"}), false);
         check(json!({"status": "NEW_WORD"}), true);

@@ -103,7 +103,8 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client for the region that the credentials name, else `OCI_REGION` does. `OCI_REGION_METADATA` may describe it.
+    /// A client for the region that the credentials name, else `OCI_REGION` does. `OCI_REGION_METADATA` may
+    /// describe it.
     pub fn new(
         credentials: Credentials,
         connections: Connections,

@@ -205,7 +205,8 @@ impl Error {
     }
 }
 
-/// What the operator's decisions rest on. Of trouble without an answer no status is known, so that it counts as passing.
+/// What the operator's decisions rest on. Of trouble without an answer no status is known, so that it counts
+/// as passing.
 impl From<Error> for Trouble {
     fn from(error: Error) -> Self {
         let Error { operation, kind } = error;

@@ -12,8 +12,8 @@ pub struct Region {
 impl Region {
     /// The region that a configuration names, by identifier (`us-phoenix-1`) or key (`phx`).
     ///
-    /// `metadata` is the value of `OCI_REGION_METADATA`, which describes one more region. A region that is neither in it nor
-    /// in the table is taken for a new one of the commercial realm, as Oracle's own clients do.
+    /// `metadata` is the value of `OCI_REGION_METADATA`, which describes one more region. A region that is
+    /// neither in it nor in the table is taken for a new one of the commercial realm, as Oracle's own clients do.
     pub fn resolve(name: &str, metadata: Option<&str>) -> Result<Self, RegionError> {
         let name = name.trim().to_ascii_lowercase();
         if let Some(extra) = metadata.map(str::trim).filter(|text| !text.is_empty()) {

@@ -82,7 +82,7 @@ async fn a_listing_finds_what_carries_the_tag_and_what_is_being_made() {
         find(Some(by_name("untagged")), None).await,
         (vec![by_name("untagged"), by_name("ours")], vec![])
     );
-    let later = Some(Timestamp::now() + SignedDuration::from_mins(1));
+    let later = Some(Timestamp::now() + SignedDuration::from_mins(6));
     assert_eq!(find(None, later).await, (vec![by_name("ours")], vec![]));
 }
 

@@ -54,8 +54,8 @@ impl Credentials {
         })
     }
 
-    /// The entries of a Secret `ocicredentials`, with keys in lower case: `auth_type`, `tenancy`, `user`, `fingerprint`,
-    /// `privatekey`, `passphrase`, `region`; for a security token also `security_token`.
+    /// The entries of a Secret `ocicredentials`, with keys in lower case: `auth_type`, `tenancy`, `user`,
+    /// `fingerprint`, `privatekey`, `passphrase`, `region`; for a security token also `security_token`.
     ///
     /// Paths are not among them: whoever may write a Secret in a namespace must not be able to make the operator read
     /// its own files.
