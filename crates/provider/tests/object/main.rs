@@ -7,6 +7,7 @@ mod deleting;
 mod dependencies;
 mod lifecycle;
 mod ownership;
+mod random;
 mod refusing;
 mod replacing;
 mod states;
