@@ -51,7 +51,7 @@ pub(super) struct Channel {
     down_after: Duration,
     turns: Semaphore,
     next: AtomicUsize,
-    /// The function knows v1beta1 only.
+    /// The function was last seen to know v1beta1 only.
     is_beta: AtomicBool,
     used: Mutex<Instant>,
     links: watch::Receiver<Links>,
@@ -190,18 +190,21 @@ impl Channel {
         }
     }
 
-    /// Speaks v1, and v1beta1 to a function that has shown that it knows nothing else.
+    /// Speaks the version that the function was last seen to know, and the other one if it no longer does.
     async fn send(&self, link: &Link, request: Bytes, deadline: Instant) -> Result<Bytes, Status> {
-        if !self.is_beta.load(Ordering::Relaxed) {
-            let answered = self.send_to(V1, link, request.clone(), deadline).await;
-            if answered.as_ref().err().map(Status::code) != Some(Code::Unimplemented) {
-                return answered;
-            }
+        let is_unknown = |answered: &Result<Bytes, Status>| {
+            answered.as_ref().is_err_and(|status| status.code() == Code::Unimplemented)
+        };
+        let is_beta = self.is_beta.load(Ordering::Relaxed);
+        let (first, second) = if is_beta { (V1_BETA_1, V1) } else { (V1, V1_BETA_1) };
+        let answered = self.send_to(first, link, request.clone(), deadline).await;
+        if !is_unknown(&answered) {
+            return answered;
         }
-        let answered = self.send_to(V1_BETA_1, link, request, deadline).await;
-        // A function that is replaced by one that knows only v1 is noticed the same way.
-        let is_beta = answered.as_ref().err().map(Status::code) != Some(Code::Unimplemented);
-        self.is_beta.store(is_beta, Ordering::Relaxed);
+        let answered = self.send_to(second, link, request, deadline).await;
+        if !is_unknown(&answered) {
+            self.is_beta.store(!is_beta, Ordering::Relaxed);
+        }
         answered
     }
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -163,7 +163,7 @@ async fn what_is_no_grpc_server_is_told_apart_from_silence() {
 #[derive(Clone)]
 struct Raw<const BETA: bool> {
     calls: Arc<AtomicUsize>,
-    status: &'static str,
+    status: Arc<Mutex<&'static str>>,
     body: Bytes,
 }
 
@@ -188,7 +188,7 @@ impl<const BETA: bool> tower::Service<http::Request<Body>> for Raw<BETA> {
         self.calls.fetch_add(1, Ordering::SeqCst);
         let trailers = HeaderMap::from_iter([(
             http::HeaderName::from_static("grpc-status"),
-            HeaderValue::from_static(self.status),
+            HeaderValue::from_static(*self.status.lock().unwrap()),
         )]);
         let mut frames = Vec::new();
         if !self.body.is_empty() {
@@ -230,7 +230,7 @@ fn serve_raw(folder: &tempfile::TempDir, v1: Raw<false>, beta: Raw<true>) -> Str
 }
 
 fn raw<const BETA: bool>(status: &'static str, body: Bytes) -> Raw<BETA> {
-    Raw { calls: Arc::default(), status, body }
+    Raw { calls: Arc::default(), status: Arc::new(Mutex::new(status)), body }
 }
 
 #[tokio::test]
@@ -261,15 +261,24 @@ async fn garbage_is_no_answer_and_says_what_is_wrong_with_it() {
 }
 
 #[tokio::test]
-async fn a_function_from_before_v1_is_called_in_its_own_version_ever_after() {
+async fn a_function_from_before_v1_is_called_in_its_own_version_until_it_is_replaced() {
     let folder = tempfile::tempdir().unwrap();
-    let (v1, beta) = (raw("12", Bytes::new()), raw("0", frame(&[])));
+    let (v1, beta) = (raw("12", frame(&[])), raw("0", frame(&[])));
+    let (v1_status, beta_status) = (Arc::clone(&v1.status), Arc::clone(&beta.status));
     let calls = [Arc::clone(&v1.calls), Arc::clone(&beta.calls)];
     let engine = Engine::of(patient(None), &serve_raw(&folder, v1, beta));
     for _ in 0..3 {
         engine.call().await.unwrap();
     }
-    assert_eq!(calls.map(|calls| calls.load(Ordering::SeqCst)), [1, 3]);
+    assert_eq!(calls.each_ref().map(|calls| calls.load(Ordering::SeqCst)), [1, 3]);
+
+    // Until it is replaced by one that knows v1 alone.
+    *v1_status.lock().unwrap() = "0";
+    *beta_status.lock().unwrap() = "12";
+    for _ in 0..2 {
+        engine.call().await.unwrap();
+    }
+    assert_eq!(calls.map(|calls| calls.load(Ordering::SeqCst)), [3, 4]);
 }
 
 #[tokio::test]
