@@ -1,7 +1,15 @@
 //! What can be typed. Types only: what it does is in `commands`.
 
+pub(crate) mod cluster;
+pub(crate) mod completions;
+pub(crate) mod delete;
 pub(crate) mod demo;
+pub(crate) mod files;
+pub(crate) mod owners;
+pub(crate) mod plan;
 pub(crate) mod sandbox;
+pub(crate) mod tree;
+pub(crate) mod wait;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -41,9 +49,13 @@ pub(crate) struct Global {
 /// How data is written: for a person or for a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
+    /// For a person
     #[default]
     Text,
     Json,
+    Yaml,
+    /// Names only, one a line, as `deployment.apps/web`
+    Name,
 }
 
 /// When to use colour.
@@ -58,11 +70,29 @@ pub(crate) enum Colour {
 /// The families of commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Show what an apply would change, field by field, and who holds the fields now and afterwards
+    Plan(plan::Plan),
+    /// Apply objects, their kinds and namespaces in one go
+    Apply(plan::Apply),
+    /// Say whether the cluster is as the files say, for build servers
+    Drift(plan::Drift),
+    /// Delete objects, see them go, and say what holds those that stay
+    Delete(delete::Delete),
+    /// Wait until an object is as it should be, and print the value that was waited for
+    Wait(wait::Wait),
+    /// Show an object with the manager of every field in the margin
+    Owners(owners::Owners),
+    /// Show an object with everything it owns, and how each of them stands
+    Tree(tree::Tree),
+    /// Say in one sentence why an object is not ready, and show the way to the cause
+    Why(tree::Why),
     /// A small application on a real Kubernetes, told step by step; needs no cluster
     Demo(demo::Demo),
     /// A real Kubernetes control plane on this machine, without containers
     #[command(subcommand)]
     Sandbox(sandbox::Command),
+    /// Print a script that completes commands and options in a shell
+    Completions(completions::Completions),
 }
 
 #[cfg(test)]

@@ -1,7 +1,21 @@
 //! What the commands do, one file for each family.
 
+mod apply;
+mod completions;
+mod connect;
+mod delete;
 mod demo;
+mod drift;
+mod family;
+mod files;
+mod health;
+mod kinds;
+mod owners;
+mod plan;
 mod sandbox;
+mod tree;
+mod wait;
+mod why;
 
 use crate::args::Command;
 use crate::exit::Outcome;
@@ -10,7 +24,16 @@ use crate::printer::Printer;
 /// Does what was typed.
 pub(crate) fn run(command: Command, printer: &mut Printer) -> Outcome {
     match command {
+        Command::Plan(args) => plan::run(&args, printer),
+        Command::Apply(args) => apply::run(&args, printer),
+        Command::Drift(args) => drift::run(&args, printer),
+        Command::Delete(args) => delete::run(&args, printer),
+        Command::Wait(args) => wait::run(&args, printer),
+        Command::Owners(args) => owners::run(&args, printer),
+        Command::Tree(args) => tree::run(&args, printer),
+        Command::Why(args) => why::run(&args, printer),
         Command::Demo(args) => demo::run(&args, printer),
         Command::Sandbox(command) => sandbox::run(command, printer),
+        Command::Completions(args) => completions::run(&args, printer),
     }
 }

@@ -12,6 +12,8 @@ pub(crate) enum Exit {
     Success,
     /// 1: the answer is no, or the work was not done.
     Failure,
+    /// 2: there is something to change, as in `terraform plan -detailed-exitcode`.
+    Changes,
     /// The status of a program that was run on the user's behalf.
     Passed(u8),
 }
@@ -21,6 +23,7 @@ impl From<Exit> for ExitCode {
         match exit {
             Exit::Success => Self::SUCCESS,
             Exit::Failure => Self::FAILURE,
+            Exit::Changes => Self::from(2),
             Exit::Passed(status) => Self::from(status),
         }
     }

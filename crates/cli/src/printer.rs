@@ -11,6 +11,7 @@ use anstyle::{AnsiColor, Style};
 use diag::Diagnostic;
 use diag::terminal::Renderer;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use manifest::ObjectRef;
 use serde::Serialize;
 
 use crate::args::{Colour, Format, Global};
@@ -28,7 +29,7 @@ pub(crate) const LITERAL: Style = AnsiColor::Cyan.on_default();
 pub(crate) const DIM: Style = Style::new().dimmed();
 
 /// The width that is assumed where there is no terminal.
-const DEFAULT_WIDTH: u16 = 100;
+const DEFAULT_WIDTH: usize = 100;
 
 /// Writes what a command has to say.
 pub(crate) struct Printer {
@@ -69,10 +70,20 @@ impl Printer {
         self.stdout.flush()
     }
 
-    /// Data as JSON.
-    pub(crate) fn json(&mut self, value: &impl Serialize) -> io::Result<()> {
+    /// Data for a program: YAML if that is wanted, JSON otherwise.
+    pub(crate) fn structured(&mut self, value: &impl Serialize) -> io::Result<()> {
+        if self.format == Format::Yaml {
+            let value = serde_json::to_value(value).map_err(io::Error::from)?;
+            return self.raw(manifest::to_yaml(&value).as_bytes());
+        }
         let text = serde_json::to_string_pretty(value).map_err(io::Error::from)?;
         self.data(text)
+    }
+
+    /// The name of an object, in a form that kubectl and plimsoll take: `deployment.apps/web`.
+    pub(crate) fn name(&mut self, object: &ObjectRef) -> io::Result<()> {
+        let dot = if object.group().is_empty() { "" } else { "." };
+        self.data(format_args!("{}{dot}{}/{}", object.kind().to_lowercase(), object.group(), object.name))
     }
 
     /// A table: the first row is its head, columns are as wide as they need to be.
@@ -102,7 +113,7 @@ impl Printer {
 
     /// A diagnostic.
     pub(crate) fn diagnostic(&mut self, diagnostic: &Diagnostic) {
-        let text = Renderer::styled(usize::from(width())).render(diagnostic);
+        let text = Renderer::styled(width()).render(diagnostic);
         let _ = write!(self.stderr, "{text}");
     }
 
@@ -118,6 +129,15 @@ impl Printer {
         Exit::Failure
     }
 
+    /// A line that counts objects up to `total` while something is done to them.
+    pub(crate) fn progress(&self, total: usize, doing: &'static str) -> ProgressBar {
+        let bar = self.spinner();
+        let template = format!("{{spinner:.cyan}} {doing} {{pos}} of {{len}} {{wide_msg}}");
+        bar.set_style(ProgressStyle::with_template(&template).expect("the words have no braces"));
+        bar.set_length(u64::try_from(total).unwrap_or(u64::MAX));
+        bar
+    }
+
     /// A line that changes while something goes on; nothing of it stays. Hidden where nobody watches.
     pub(crate) fn spinner(&self) -> ProgressBar {
         if self.quiet || !io::stderr().is_terminal() {
@@ -130,10 +150,10 @@ impl Printer {
     }
 }
 
-/// How many columns the terminal has.
-fn width() -> u16 {
-    rustix::termios::tcgetwinsize(io::stderr()).map_or(DEFAULT_WIDTH, |size| match size.ws_col {
-        0 => DEFAULT_WIDTH,
-        columns => columns,
-    })
+/// How many columns there are: what COLUMNS says, else what the terminal has.
+pub(crate) fn width() -> usize {
+    let said =
+        std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|columns| *columns > 0);
+    let measured = || rustix::termios::tcgetwinsize(io::stderr()).ok().map(|size| usize::from(size.ws_col));
+    said.or_else(|| measured().filter(|columns| *columns > 0)).unwrap_or(DEFAULT_WIDTH)
 }

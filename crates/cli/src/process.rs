@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use diag::Diagnostic;
 use tokio::runtime::{Builder, Runtime};
 
-use crate::exit::{ENVIRONMENT, Failure};
+use crate::exit::{ENVIRONMENT, Exit, Failure, Outcome};
 
 /// The path of this program, which supervises sandboxes as well.
 pub(crate) fn own_executable() -> Result<PathBuf, Failure> {
@@ -22,4 +22,17 @@ pub(crate) fn runtime() -> Result<Runtime, Failure> {
         Diagnostic::error(ENVIRONMENT, format!("cannot start the asynchronous runtime: {error}"))
     };
     Ok(Builder::new_current_thread().enable_all().build().map_err(describe)?)
+}
+
+/// The exit status of a program that was interrupted, as shells report it.
+const INTERRUPTED: u8 = 130;
+
+/// Does `work` until it is done or somebody presses Ctrl-C; what was begun is given up then.
+pub(crate) fn until_interrupted(work: impl Future<Output = Outcome>) -> Outcome {
+    runtime()?.block_on(async {
+        tokio::select! {
+            outcome = work => outcome,
+            Ok(()) = tokio::signal::ctrl_c() => Ok(Exit::Passed(INTERRUPTED)),
+        }
+    })
 }

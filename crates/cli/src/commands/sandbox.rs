@@ -40,8 +40,8 @@ pub(super) fn run(command: Command, printer: &mut Printer) -> Outcome {
 fn down(environment: &Environment, name: &Name, printer: &mut Printer) -> Outcome {
     let found = progress::follow(printer, |on_event| sandbox::down(environment, name, on_event))?;
     let stopped = found == Down::Stopped;
-    if printer.format() == Format::Json {
-        printer.json(&json!({ "name": name, "stopped": stopped }))?;
+    if matches!(printer.format(), Format::Json | Format::Yaml) {
+        printer.structured(&json!({ "name": name, "stopped": stopped }))?;
     } else if stopped {
         printer.message(format_args!("{GOOD}stopped{GOOD:#} sandbox {name}"));
     } else {
@@ -55,8 +55,8 @@ fn status(environment: &Environment, name: &Name, printer: &mut Printer) -> Outc
         return Err(Error::NotRunning { name: name.clone(), standing: None }.into());
     };
     match printer.format() {
-        Format::Json => printer.json(&status)?,
-        Format::Text => view::status(printer, &status)?,
+        Format::Json | Format::Yaml => printer.structured(&status)?,
+        Format::Text | Format::Name => view::status(printer, &status)?,
     }
     Ok(if status.state == Standing::Ready { Exit::Success } else { Exit::Failure })
 }
@@ -64,9 +64,9 @@ fn status(environment: &Environment, name: &Name, printer: &mut Printer) -> Outc
 fn list(environment: &Environment, printer: &mut Printer) -> Outcome {
     let all = sandbox::list(environment)?;
     match printer.format() {
-        Format::Json => printer.json(&all)?,
-        Format::Text if all.is_empty() => printer.message("there are no sandboxes"),
-        Format::Text => view::list(printer, &all)?,
+        Format::Json | Format::Yaml => printer.structured(&all)?,
+        Format::Text | Format::Name if all.is_empty() => printer.message("there are no sandboxes"),
+        Format::Text | Format::Name => view::list(printer, &all)?,
     }
     Ok(Exit::Success)
 }
@@ -74,8 +74,8 @@ fn list(environment: &Environment, printer: &mut Printer) -> Outcome {
 fn env(environment: &Environment, which: &Which, printer: &mut Printer) -> Outcome {
     let path = ready(environment, &which.name)?.kubeconfig;
     match printer.format() {
-        Format::Json => printer.json(&json!({ "KUBECONFIG": path }))?,
-        Format::Text => {
+        Format::Json | Format::Yaml => printer.structured(&json!({ "KUBECONFIG": path }))?,
+        Format::Text | Format::Name => {
             printer
                 .data(format_args!("export KUBECONFIG={}", view::shell_quoted(&path.to_string_lossy())))?;
         }
@@ -93,9 +93,9 @@ fn kubeconfig(environment: &Environment, which: &Which, printer: &mut Printer) -
 fn purge(environment: &Environment, printer: &mut Printer) -> Outcome {
     let freed = sandbox::purge(environment)?;
     match printer.format() {
-        Format::Json => printer.json(&json!({ "freedBytes": freed }))?,
-        Format::Text if freed == 0 => printer.message("there is nothing to remove"),
-        Format::Text => {
+        Format::Json | Format::Yaml => printer.structured(&json!({ "freedBytes": freed }))?,
+        Format::Text | Format::Name if freed == 0 => printer.message("there is nothing to remove"),
+        Format::Text | Format::Name => {
             printer.message(format_args!("{GOOD}removed{GOOD:#} {} MB of built programs", freed / 1_000_000));
         }
     }

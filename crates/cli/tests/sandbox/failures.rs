@@ -148,6 +148,6 @@ fn a_start_that_takes_too_long_says_what_it_waited_for() {
 fn a_name_that_is_no_name_is_refused() {
     let user = User::with_stand_ins(&[]);
     let ran = user.run(&["up", "--name", "../x"]);
-    assert_eq!(ran.code(), Some(2));
+    assert_eq!(ran.code(), Some(1));
     assert!(ran.stderr().contains("`../x` is no name for a sandbox"), "{}", ran.stderr());
 }

@@ -32,8 +32,8 @@ pub(super) fn run(environment: &Environment, args: &Up, printer: &mut Printer) -
         printer.diagnostic(&warning);
     }
     match printer.format() {
-        Format::Json => printer.json(&up.status)?,
-        Format::Text => announce(printer, &up.status, up.started),
+        Format::Json | Format::Yaml => printer.structured(&up.status)?,
+        Format::Text | Format::Name => announce(printer, &up.status, up.started),
     }
     if !args.detach && up.started {
         stay(environment, &request.name, up.lease, printer)?;

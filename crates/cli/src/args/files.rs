@@ -1,0 +1,19 @@
+//! Which files: what every command understands that is given manifests.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// Where manifests are.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct FileArgs {
+    /// A file, a folder of *.yaml, *.yml and *.json, or `-` for standard input; can be repeated
+    #[arg(short = 'f', long = "filename", value_name = "FILE")]
+    pub(crate) filenames: Vec<PathBuf>,
+    /// A folder that kustomize builds; needs kustomize or kubectl
+    #[arg(short = 'k', long, value_name = "DIR", conflicts_with = "filenames")]
+    pub(crate) kustomize: Option<PathBuf>,
+    /// Look into folders within folders, too
+    #[arg(short = 'R', long)]
+    pub(crate) recursive: bool,
+}

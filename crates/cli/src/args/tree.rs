@@ -1,0 +1,29 @@
+//! `plimsoll tree` and `plimsoll why`
+
+use clap::Args;
+
+use super::cluster::ObjectArgs;
+
+/// What a tree understands.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  plimsoll tree deploy/web
+  plimsoll tree deploy/web --watch
+  plimsoll tree job/migrate -o json")]
+pub(crate) struct Tree {
+    #[command(flatten)]
+    pub(crate) target: ObjectArgs,
+    /// Show it again whenever it changes, until Ctrl-C
+    #[arg(short, long)]
+    pub(crate) watch: bool,
+}
+
+/// What `why` understands.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  plimsoll why deploy/web
+  plimsoll why pvc/orders -o json")]
+pub(crate) struct Why {
+    #[command(flatten)]
+    pub(crate) target: ObjectArgs,
+}

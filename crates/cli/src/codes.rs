@@ -1,0 +1,48 @@
+//! The codes of what the commands report beside the findings of other crates.
+
+use diag::Code;
+
+pub(crate) const KIND_UNKNOWN: Code = Code::new(
+    "kind-unknown",
+    "No kind of the cluster goes by this name: neither as a plural, singular or short name nor as a kind.",
+);
+pub(crate) const OBJECT_MISSING: Code =
+    Code::new("object-missing", "There is no object of this kind and name where it was looked for.");
+pub(crate) const OBJECT_AMBIGUOUS: Code = Code::new(
+    "object-ambiguous",
+    "Objects of this kind and name are in several namespaces; say which is meant.",
+);
+pub(crate) const FIELD_UNKNOWN: Code =
+    Code::new("field-unknown", "The path does not lead to a field of the object, or cannot be read.");
+pub(crate) const MANAGER_UNKNOWN: Code =
+    Code::new("manager-unknown", "No manager of this name holds a field of the object.");
+pub(crate) const OWNERSHIP_UNREADABLE: Code = Code::new(
+    "ownership-unreadable",
+    "The managedFields of an object are not what the API defines, so that nothing can be said about its managers.",
+);
+pub(crate) const FILE_UNREADABLE: Code =
+    Code::new("file-unreadable", "A file or folder with manifests cannot be read, or has none in it.");
+pub(crate) const NAME_GENERATED: Code = Code::new(
+    "name-generated",
+    "An object with metadata.generateName is a new one each time, so that it cannot be planned or applied.",
+);
+pub(crate) const OBJECT_TWICE: Code =
+    Code::new("object-twice", "Two documents are about the same object, and which one wins would be chance.");
+pub(crate) const NAMESPACE_OTHER: Code = Code::new(
+    "namespace-other",
+    "An object names another namespace than the one that was typed, and would not go where it was sent.",
+);
+pub(crate) const KUSTOMIZE_MISSING: Code = Code::new(
+    "kustomize-missing",
+    "A kustomization is to be built, and no program on this machine can do it.",
+);
+pub(crate) const KUSTOMIZE_FAILED: Code = Code::new(
+    "kustomize-failed",
+    "The program that builds a kustomization refuses; what it says is in the message.",
+);
+pub(crate) const NOTHING_APPLIED: Code = Code::new(
+    "nothing-applied",
+    "Some of the documents are broken, and half of what was written may be worse than nothing of it.",
+);
+pub(crate) const REPORT_UNWRITABLE: Code =
+    Code::new("report-unwritable", "The file that a report was to be written to cannot be written.");

@@ -1,0 +1,96 @@
+//! `plimsoll apply`: everything in one go, ordered only where one object needs another.
+
+use cluster::{Readiness, Session, Write};
+use diag::Diagnostic;
+use futures::stream::{self, StreamExt as _};
+use manifest::ObjectRef;
+use wait::{Cut, Written, WrittenWait};
+
+use super::connect::Cluster;
+use super::plan::report::{Action, ObjectReport, Report};
+use super::plan::{AT_ONCE, Work, refusal, view};
+use super::wait::follow;
+use crate::args::plan::Apply;
+use crate::codes;
+use crate::exit::{Exit, Failure, Outcome};
+use crate::printer::{GOOD, Printer};
+use crate::process::until_interrupted;
+
+/// Applies, says what changed, and waits if that is wanted.
+pub(super) fn run(args: &Apply, printer: &mut Printer) -> Outcome {
+    until_interrupted(async {
+        let cluster = Cluster::connect(&args.cluster)?;
+        let mut work = Work::prepare(&cluster, &args.files).await?;
+        if !work.problems.is_empty() {
+            return Ok(refuse(&work, printer));
+        }
+        let problems = std::mem::take(&mut work.problems);
+        let report = Report { objects: apply(&work, &cluster.session, args, printer).await, problems };
+        view::report(printer, &report, view::Tense::Applied)?;
+        let ready = !args.wait || wait(&report, &cluster.session, args, printer).await?;
+        Ok(if ready && !report.has_errors() { Exit::Success } else { Exit::Failure })
+    })
+}
+
+/// Half of what was written may be worse than nothing of it.
+fn refuse(work: &Work, printer: &mut Printer) -> Exit {
+    for problem in &work.problems {
+        printer.diagnostic(problem);
+    }
+    let title = format!("nothing was applied: the files have {}", view::problems(work.problems.len()));
+    printer.diagnostic(
+        &Diagnostic::error(codes::NOTHING_APPLIED, title).hint("correct the files and apply again"),
+    );
+    Exit::Failure
+}
+
+async fn apply(work: &Work, session: &Session, args: &Apply, printer: &Printer) -> Vec<ObjectReport> {
+    let bar = printer.progress(work.objects.len(), "applying");
+    let write = Write::by(&args.writer.field_manager);
+    let write = if args.writer.force_conflicts { write.force() } else { write };
+    let applied = work.objects.iter().map(|object| async {
+        let reply = session.apply_when_possible(&object.target, &object.body, write).await;
+        bar.set_message(object.target.to_string());
+        bar.inc(1);
+        match reply {
+            Ok(reply) => work.compare(object, &reply, &args.writer),
+            Err(error) => ObjectReport::refused(&object.target, refusal(&error, "Apply")),
+        }
+    });
+    let reports = stream::iter(applied).buffered(AT_ONCE).collect().await;
+    bar.finish_and_clear();
+    reports
+}
+
+/// Waits until everything that rolls out has done so; whether it has.
+async fn wait(
+    report: &Report,
+    session: &Session,
+    args: &Apply,
+    printer: &mut Printer,
+) -> Result<bool, Failure> {
+    let mut ready = true;
+    for object in report.objects.iter().filter(|object| object.action() != Action::Refused) {
+        let Some(wait) = rollout(&object.target, args) else { continue };
+        let bar = printer.spinner();
+        let readiness = follow(session, &object.target, &wait, &bar).await;
+        bar.finish_and_clear();
+        match readiness? {
+            Readiness::Met { .. } => {
+                printer.message(format_args!("{GOOD}ready{GOOD:#} {}", object.target));
+            }
+            Readiness::Unmet { diagnosis, .. } => {
+                printer.diagnostic(&diagnosis);
+                ready = false;
+            }
+        }
+    }
+    Ok(ready)
+}
+
+/// The wait for an object to roll out, if its kind does.
+fn rollout(target: &ObjectRef, args: &Apply) -> Option<wait::Wait> {
+    let timeout = Written::Known(args.timeout.to_string());
+    let written = WrittenWait { rollout: Written::Known(true), timeout, ..WrittenWait::default() };
+    written.parse(Some(target.kind()), Cut::Root).wait
+}

@@ -1,0 +1,16 @@
+//! `plimsoll completions`: a script for a shell, made from the same definition as the help.
+
+use clap::CommandFactory;
+
+use crate::args::Cli;
+use crate::args::completions::Completions;
+use crate::exit::{Exit, Outcome};
+use crate::printer::Printer;
+
+/// Prints the script.
+pub(super) fn run(args: &Completions, printer: &mut Printer) -> Outcome {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "plimsoll", &mut script);
+    printer.raw(&script)?;
+    Ok(Exit::Success)
+}

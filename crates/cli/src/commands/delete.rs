@@ -1,0 +1,200 @@
+//! `plimsoll delete`: asks objects to go, sees them go, and says what holds those that stay.
+
+use cluster::{Class, Deletion, Error, Propagation, Session};
+use diag::Diagnostic;
+use futures::stream::{self, StreamExt as _};
+use manifest::ObjectRef;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+use super::connect::{Cluster, missing};
+use super::kinds;
+use super::plan::{AT_ONCE, placed};
+use crate::args::Format;
+use crate::args::delete::{Cascade, Delete};
+use crate::exit::{Exit, Failure, Outcome};
+use crate::printer::{BAD, DIM, GOOD, PENDING, Printer};
+use crate::process::until_interrupted;
+
+/// Deletes, and says what came of it.
+pub(super) fn run(args: &Delete, printer: &mut Printer) -> Outcome {
+    until_interrupted(async {
+        let cluster = Cluster::connect(&args.cluster)?;
+        let named = !args.objects.is_empty();
+        let targets =
+            if named { typed(&cluster, args).await? } else { written(&cluster, args, printer).await? };
+        // What others live in goes last: they would go with it, and nobody would see what holds them.
+        let (last, first): (Vec<_>, Vec<_>) = targets.into_iter().partition(placed::is_needed_by_others);
+        let mut reports = Vec::new();
+        for targets in [first, last] {
+            reports.extend(delete(&cluster.session, targets, args, printer).await);
+        }
+        show(printer, &reports, named)?;
+        let failed = |(_, fate): &(ObjectRef, Fate)| fate.is_failure(named);
+        Ok(if reports.iter().any(failed) { Exit::Failure } else { Exit::Success })
+    })
+}
+
+/// What came of one object.
+enum Fate {
+    /// It was not there to begin with.
+    Absent,
+    Ended(Deletion),
+    Failed(Box<Diagnostic>),
+}
+
+impl Fate {
+    /// An object that was typed should have been there; one in a file may be gone already.
+    fn is_failure(&self, named: bool) -> bool {
+        match self {
+            Self::Absent => named,
+            Self::Ended(ended) => matches!(ended, Deletion::Stuck(_)),
+            Self::Failed(_) => true,
+        }
+    }
+
+    const fn word(&self) -> &'static str {
+        match self {
+            Self::Absent => "absent",
+            Self::Ended(Deletion::Gone { .. }) => "gone",
+            Self::Ended(Deletion::Taken) => "replaced",
+            Self::Ended(Deletion::Asked) => "asked",
+            Self::Ended(Deletion::Stuck(_)) => "stuck",
+            Self::Failed(_) => "failed",
+        }
+    }
+
+    fn finding(&self, target: &ObjectRef, named: bool) -> Option<Diagnostic> {
+        match self {
+            Self::Absent if named => Some(missing(target)),
+            Self::Failed(diagnostic) => Some((**diagnostic).clone()),
+            Self::Ended(Deletion::Stuck(stuck)) => Some(stuck.diagnostic().hint(
+                "give it more time with --timeout, let whoever set the finalizers do their work, or take them away with --force",
+            )),
+            Self::Absent | Self::Ended(_) => None,
+        }
+    }
+}
+
+async fn typed(cluster: &Cluster, args: &Delete) -> Result<Vec<ObjectRef>, Failure> {
+    let mut targets = Vec::new();
+    for object in &args.objects {
+        let resource = kinds::resolve(&cluster.session, &object.kind).await?;
+        let namespace = resource.namespaced.then(|| cluster.namespace.clone());
+        targets.push(ObjectRef::new(resource.gvk, namespace, &object.name));
+    }
+    Ok(targets)
+}
+
+async fn written(cluster: &Cluster, args: &Delete, printer: &mut Printer) -> Result<Vec<ObjectRef>, Failure> {
+    let (objects, problems) = placed::load(cluster, &args.files, "Delete").await?;
+    let mut problems = problems.into_iter();
+    let Some(first) = problems.next() else {
+        // An object whose kind is not there cannot be, either.
+        return Ok(objects.into_iter().map(|object| object.target).collect());
+    };
+    problems.for_each(|problem| printer.diagnostic(&problem));
+    Err(first.into())
+}
+
+async fn delete(
+    session: &Session,
+    targets: Vec<ObjectRef>,
+    args: &Delete,
+    printer: &Printer,
+) -> Vec<(ObjectRef, Fate)> {
+    let bar = printer.progress(targets.len(), "deleting");
+    let deleted = targets.into_iter().map(|target| async {
+        bar.set_message(format!("waiting for {target} to go"));
+        let fate = match delete_one(session, &target, args).await {
+            Ok(fate) => fate,
+            Err(error) => Fate::Failed(Box::new(error.diagnostic("Delete"))),
+        };
+        bar.inc(1);
+        (target, fate)
+    });
+    let fates = stream::iter(deleted).buffered(AT_ONCE).collect().await;
+    bar.finish_and_clear();
+    fates
+}
+
+async fn delete_one(session: &Session, target: &ObjectRef, args: &Delete) -> Result<Fate, Error> {
+    let live = match session.read(target).await {
+        Err(error) if matches!(error.class(), Class::KindMissing | Class::InvalidGroup) => {
+            return Ok(Fate::Absent);
+        }
+        read => read?,
+    };
+    let Some(live) = live else { return Ok(Fate::Absent) };
+    let how = cluster::Delete {
+        propagation: match args.cascade {
+            Cascade::Background => Propagation::Background,
+            Cascade::Foreground => Propagation::Foreground,
+            Cascade::Orphan => Propagation::Orphan,
+        },
+        // Whatever takes its name meanwhile is somebody else's.
+        uid: live.object["metadata"]["uid"].as_str().map(str::to_owned),
+        timeout: if args.no_wait { Duration::ZERO } else { args.timeout.to_std().unwrap_or_default() },
+        force: args.force,
+    };
+    session.delete(target, &how).await.map(Fate::Ended)
+}
+
+fn show(printer: &mut Printer, reports: &[(ObjectRef, Fate)], named: bool) -> Result<(), Failure> {
+    match printer.format() {
+        Format::Json | Format::Yaml => {
+            printer.structured(
+                &reports.iter().map(|(target, fate)| to_json(target, fate)).collect::<Vec<_>>(),
+            )?;
+        }
+        Format::Name => {
+            for (target, fate) in reports {
+                if matches!(fate, Fate::Ended(Deletion::Gone { .. } | Deletion::Asked)) {
+                    printer.name(target)?;
+                }
+            }
+        }
+        Format::Text => {
+            for (target, fate) in reports {
+                printer.data(line(target, fate))?;
+            }
+        }
+    }
+    for finding in reports.iter().filter_map(|(target, fate)| fate.finding(target, named)) {
+        printer.diagnostic(&finding);
+    }
+    Ok(())
+}
+
+fn line(target: &ObjectRef, fate: &Fate) -> String {
+    match fate {
+        Fate::Absent => format!("{DIM}  {target} was not there{DIM:#}"),
+        Fate::Failed(_) => format!("{BAD}! {target} was not deleted{BAD:#}"),
+        Fate::Ended(Deletion::Asked) => format!("{PENDING}- {target} is asked to go{PENDING:#}"),
+        Fate::Ended(Deletion::Stuck(_)) => format!("{BAD}! {target} is still there{BAD:#}"),
+        Fate::Ended(Deletion::Taken) => {
+            format!("{PENDING}- {target} is gone, and another object has its name{PENDING:#}")
+        }
+        Fate::Ended(Deletion::Gone { forced }) if forced.is_empty() => {
+            format!("{GOOD}- {target} is gone{GOOD:#}")
+        }
+        Fate::Ended(Deletion::Gone { forced }) => {
+            format!(
+                "{PENDING}- {target} is gone, without what these finalizers wait for: {}{PENDING:#}",
+                forced.join(", ")
+            )
+        }
+    }
+}
+
+fn to_json(target: &ObjectRef, fate: &Fate) -> Value {
+    let forced = match fate {
+        Fate::Ended(Deletion::Gone { forced }) => forced.clone(),
+        _ => Vec::new(),
+    };
+    json!({
+        "apiVersion": target.api_version().to_string(), "kind": target.kind(), "name": target.name,
+        "namespace": target.namespace.as_ref().map(manifest::Namespace::as_str),
+        "outcome": fate.word(), "forcedFinalizers": forced,
+    })
+}

@@ -1,0 +1,40 @@
+//! `plimsoll drift`: whether the cluster is as the files say, for build servers.
+
+use std::fs;
+
+use diag::Diagnostic;
+
+use super::connect::Cluster;
+use super::plan::report::junit;
+use super::plan::{Work, view};
+use crate::args::plan::{Drift, WriterArgs};
+use crate::codes;
+use crate::exit::{Exit, Outcome};
+use crate::printer::Printer;
+use crate::process::until_interrupted;
+
+/// Looks, and reports what differs.
+pub(super) fn run(args: &Drift, printer: &mut Printer) -> Outcome {
+    until_interrupted(async {
+        let cluster = Cluster::connect(&args.cluster)?;
+        let work = Work::prepare(&cluster, &args.files).await?;
+        // Nothing is taken from anybody here: force makes the server say what it would be like.
+        let writer = WriterArgs { field_manager: args.field_manager.clone(), force_conflicts: true };
+        let mut report = work.foresee(&cluster.session, &writer, printer).await;
+        for object in &mut report.objects {
+            object.values_only();
+        }
+        if let Some(path) = &args.junit {
+            fs::write(path, junit(&report)).map_err(|error| {
+                Diagnostic::error(codes::REPORT_UNWRITABLE, format!("cannot write {}", path.display()))
+                    .detail(format!("The system says: {error}."))
+            })?;
+        }
+        view::report(printer, &report, view::Tense::Drift)?;
+        Ok(match (report.has_errors(), report.has_changes()) {
+            (true, _) => Exit::Failure,
+            (false, true) => Exit::Changes,
+            (false, false) => Exit::Success,
+        })
+    })
+}

@@ -1,0 +1,130 @@
+//! An object and everything that hangs on it: what it owns, and what it refers to as its own.
+
+mod gather;
+
+pub(super) use gather::gather;
+
+use std::collections::{HashMap, HashSet};
+
+use manifest::{GroupVersionKind, Namespace, ObjectRef};
+use serde_json::Value;
+
+use super::health::{Health, health};
+
+/// An object with those below it.
+#[derive(Debug)]
+pub(super) struct Node {
+    pub(super) target: ObjectRef,
+    pub(super) health: Health,
+    /// When it was created, as the API server wrote it.
+    pub(super) created: Option<String>,
+    pub(super) children: Vec<Node>,
+}
+
+/// The object `root` with those of `all` that hang on it, sorted by kind and name.
+pub(super) fn tree(root: &Value, all: &[Value]) -> Option<Node> {
+    let mut owned: HashMap<&str, Vec<&Value>> = HashMap::new();
+    for object in all {
+        for owner in array(&object["metadata"]["ownerReferences"]) {
+            owned.entry(owner["uid"].as_str().unwrap_or_default()).or_default().push(object);
+        }
+    }
+    Growth { all, owned, seen: HashSet::new() }.node(root)
+}
+
+/// Who an object belongs to, as far as it says: its controller, or the claim that it was made for.
+pub(super) fn parent(object: &Value) -> Option<String> {
+    let owners = array(&object["metadata"]["ownerReferences"]);
+    let controller = owners.iter().find(|owner| owner["controller"] == true).or(owners.first());
+    let claim = &object["spec"]["claimRef"];
+    let parent = controller.unwrap_or(claim);
+    Some(format!("{} {}", parent["kind"].as_str()?, parent["name"].as_str()?))
+}
+
+struct Growth<'a> {
+    all: &'a [Value],
+    owned: HashMap<&'a str, Vec<&'a Value>>,
+    /// Uids on the way: references may run in a circle, and an object may be owned and referred to.
+    seen: HashSet<String>,
+}
+
+impl Growth<'_> {
+    fn node(&mut self, object: &Value) -> Option<Node> {
+        let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
+        if !self.seen.insert(uid.to_owned()) {
+            return None;
+        }
+        let owned = self.owned.get(uid).cloned().unwrap_or_default();
+        let mut children: Vec<Node> = owned.into_iter().filter_map(|child| self.node(child)).collect();
+        for reference in references(object) {
+            let found = self.all.iter().find(|candidate| reference.is_to(candidate));
+            match found {
+                Some(found) => children.extend(self.node(found)),
+                None => children.push(reference.missing()),
+            }
+        }
+        children.sort_by(|left, right| left.target.cmp(&right.target));
+        let created = object["metadata"]["creationTimestamp"].as_str().map(str::to_owned);
+        Some(Node { target: reference_of(object)?, health: health(object), created, children })
+    }
+}
+
+/// What identifies `object`.
+pub(super) fn reference_of(object: &Value) -> Option<ObjectRef> {
+    let api_version = object["apiVersion"].as_str()?.parse().ok()?;
+    let gvk = GroupVersionKind::new(api_version, object["kind"].as_str()?).ok()?;
+    let namespace = object["metadata"]["namespace"].as_str().and_then(Namespace::new);
+    Some(ObjectRef::new(gvk, namespace, object["metadata"]["name"].as_str()?))
+}
+
+/// A reference from a claim to its composite, or from a composite to what it is composed of.
+struct Reference {
+    target: ObjectRef,
+    /// Whether the reference says which namespace it leads to.
+    is_exact: bool,
+}
+
+impl Reference {
+    fn is_to(&self, object: &Value) -> bool {
+        reference_of(object).is_some_and(|candidate| {
+            candidate.name == self.target.name
+                && candidate.kind() == self.target.kind()
+                && candidate.group() == self.target.group()
+                && (candidate.namespace == self.target.namespace
+                    || (!self.is_exact && candidate.namespace.is_none()))
+        })
+    }
+
+    fn missing(self) -> Node {
+        Node { target: self.target, health: Health::Missing, created: None, children: Vec::new() }
+    }
+}
+
+/// Whether an object refers to others as its own, which may be anywhere in the cluster.
+pub(super) fn refers_elsewhere(object: &Value) -> bool {
+    !references(object).is_empty()
+}
+
+/// Crossplane's ways to refer: `resourceRef` and `resourceRefs` below `spec` or `spec.crossplane`.
+fn references(object: &Value) -> Vec<Reference> {
+    let own = object["metadata"]["namespace"].as_str();
+    let places = [&object["spec"], &object["spec"]["crossplane"]];
+    let single = places.iter().map(|place| &place["resourceRef"]);
+    let several = places.iter().flat_map(|place| array(&place["resourceRefs"]));
+    let read = |reference: &Value| {
+        let api_version = reference["apiVersion"].as_str()?.parse().ok()?;
+        let gvk = GroupVersionKind::new(api_version, reference["kind"].as_str()?).ok()?;
+        let said = reference["namespace"].as_str();
+        let namespace = said.or(own).and_then(Namespace::new);
+        let target = ObjectRef::new(gvk, namespace, reference["name"].as_str()?);
+        Some(Reference { target, is_exact: said.is_some() })
+    };
+    single.chain(several).filter_map(read).collect()
+}
+
+fn array(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,181 @@
+//! The objects in the files that were named: all that can be read, and what is wrong with the rest.
+
+mod kustomize;
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use diag::{Diagnostic, Source, Span};
+use manifest::{GroupVersionKind, Limits, Name, Namespace, Object, secret};
+use serde_json::Value;
+
+use crate::args::files::FileArgs;
+use crate::codes;
+use crate::exit::Failure;
+
+/// An object as somebody wrote it.
+#[derive(Clone)]
+pub(super) struct Written {
+    /// The object; a Secret has its values under `data`.
+    pub(super) body: Value,
+    pub(super) gvk: GroupVersionKind,
+    pub(super) namespace: Option<Namespace>,
+    pub(super) name: String,
+    /// Where it stands.
+    pub(super) source: Source,
+    pub(super) span: Span,
+}
+
+/// Everything in the files.
+#[derive(Default)]
+pub(super) struct Loaded {
+    pub(super) objects: Vec<Written>,
+    /// What is wrong with documents that are not among the objects.
+    pub(super) problems: Vec<Diagnostic>,
+}
+
+/// Reads the files. A file that cannot be read at all ends the command; a broken document does not hide the others.
+pub(super) fn load(args: &FileArgs) -> Result<Loaded, Failure> {
+    if args.filenames.is_empty() && args.kustomize.is_none() {
+        let diagnostic = Diagnostic::error(codes::FILE_UNREADABLE, "nothing says which objects are meant");
+        return Err(diagnostic
+            .hint("name files or folders with --filename, or a kustomization with --kustomize")
+            .into());
+    }
+    let mut loaded = Loaded::default();
+    match &args.kustomize {
+        Some(folder) => loaded.read(&kustomize::build(folder)?),
+        None => {
+            for path in &args.filenames {
+                for source in sources(path, args.recursive)? {
+                    loaded.read(&source);
+                }
+            }
+        }
+    }
+    loaded.refuse_twins();
+    Ok(loaded)
+}
+
+impl Loaded {
+    fn read(&mut self, source: &Source) {
+        for document in manifest::read(source, &Limits::default()).documents {
+            match document {
+                Err(broken) => self.problems.extend(broken.problems),
+                Ok(document) => match manifest::objects(&document) {
+                    Err(problems) => self.problems.extend(problems),
+                    Ok(objects) => objects.iter().for_each(|object| self.take(source, object)),
+                },
+            }
+        }
+    }
+
+    fn take(&mut self, source: &Source, object: &Object<'_>) {
+        let span = object.span(&[manifest::Step::Key("metadata"), manifest::Step::Key("name")]);
+        let name = match &object.name {
+            Name::Given(name) => name.clone(),
+            Name::Generated(_) => {
+                let problem = Diagnostic::error(codes::NAME_GENERATED, "this object has no name of its own")
+                    .at(source, object.span(&[manifest::Step::Key("metadata")]), "")
+                    .detail("What has another name each time cannot be compared with what is there.")
+                    .hint("write metadata.name, or create the object with kubectl create");
+                return self.problems.push(problem);
+            }
+        };
+        let mut body = object.value.clone();
+        secret::normalise(&mut body);
+        let (gvk, namespace) = (object.gvk.clone(), object.namespace.clone());
+        self.objects.push(Written { body, gvk, namespace, name, source: source.clone(), span });
+    }
+
+    /// Two documents about one object contradict each other, and which one wins would be chance.
+    fn refuse_twins(&mut self) {
+        let mut first: HashMap<(String, String, Option<Namespace>, String), usize> = HashMap::new();
+        let mut kept: Vec<Written> = Vec::with_capacity(self.objects.len());
+        for object in self.objects.drain(..) {
+            let key = (
+                object.gvk.group().to_owned(),
+                object.gvk.kind().to_owned(),
+                object.namespace.clone(),
+                object.name.clone(),
+            );
+            match first.get(&key) {
+                None => {
+                    first.insert(key, kept.len());
+                    kept.push(object);
+                }
+                Some(twin) => {
+                    let twin: &Written = &kept[*twin];
+                    let title = format!("{} {} is written twice", object.gvk.kind(), object.name);
+                    self.problems.push(
+                        Diagnostic::error(codes::OBJECT_TWICE, title)
+                            .at(&object.source, object.span, "again here")
+                            .related(&twin.source, twin.span, "first here")
+                            .hint("keep one of them"),
+                    );
+                }
+            }
+        }
+        self.objects = kept;
+    }
+}
+
+/// The texts at `path`: standard input, a file, or the manifests in a folder, by name.
+fn sources(path: &Path, recursive: bool) -> Result<Vec<Source>, Failure> {
+    if path == Path::new("-") {
+        let mut bytes = Vec::new();
+        io::stdin().read_to_end(&mut bytes).map_err(|error| unreadable(path, &error))?;
+        return Ok(vec![decode("<stdin>", &bytes)?]);
+    }
+    let read = |path: &Path| {
+        let bytes = fs::read(path).map_err(|error| unreadable(path, &error))?;
+        decode(&path.display().to_string(), &bytes)
+    };
+    if !path.is_dir() {
+        return Ok(vec![read(path)?]);
+    }
+    let mut found = Vec::new();
+    collect(path, recursive, &mut found)?;
+    if found.is_empty() {
+        let title = format!("there is no manifest in {}", path.display());
+        let hint =
+            "a manifest ends in .yaml, .yml or .json; folders within it are looked into with --recursive";
+        return Err(Diagnostic::error(codes::FILE_UNREADABLE, title).hint(hint).into());
+    }
+    found.iter().map(|path| read(path)).collect()
+}
+
+fn collect(folder: &Path, recursive: bool, found: &mut Vec<PathBuf>) -> Result<(), Failure> {
+    let entries = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+    let mut paths: Vec<PathBuf> =
+        entries.map_err(|error| unreadable(folder, &error))?.into_iter().map(|entry| entry.path()).collect();
+    paths.sort();
+    for path in paths {
+        let is_manifest = path
+            .extension()
+            .is_some_and(|extension| ["yaml", "yml", "json"].iter().any(|known| extension == *known));
+        if path.is_dir() {
+            if recursive {
+                collect(&path, recursive, found)?;
+            }
+        } else if is_manifest {
+            found.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn decode(name: &str, bytes: &[u8]) -> Result<Source, Failure> {
+    manifest::decode(name, bytes).map_err(Failure::Diagnostic)
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Failure {
+    Diagnostic::error(codes::FILE_UNREADABLE, format!("cannot read {}", path.display()))
+        .detail(format!("The system says: {error}."))
+        .into()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,62 @@
+//! Files of all kinds, and what is found in them.
+
+use super::*;
+
+fn load_text(text: &str) -> Loaded {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.yaml");
+    fs::write(&path, text).unwrap();
+    let args = FileArgs { filenames: vec![path], ..FileArgs::default() };
+    load(&args).unwrap_or_else(|_| panic!("the file can be read"))
+}
+
+fn config_map(name: &str) -> String {
+    format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n---\n")
+}
+
+#[test]
+fn a_broken_document_does_not_hide_the_others() {
+    let loaded = load_text(&format!("{}a: [\n---\n{}", config_map("one"), config_map("two")));
+    let names: Vec<&str> = loaded.objects.iter().map(|object| object.name.as_str()).collect();
+    assert_eq!(names, ["one", "two"]);
+    assert_eq!(loaded.problems.len(), 1);
+}
+
+#[test]
+fn an_object_that_is_written_twice_counts_once() {
+    let loaded = load_text(&format!("{}{}", config_map("one"), config_map("one")));
+    assert_eq!(loaded.objects.len(), 1);
+    assert_eq!(loaded.problems[0].summary, "ConfigMap one is written twice");
+    assert_eq!(loaded.problems[0].related.len(), 1);
+}
+
+#[test]
+fn an_object_without_a_name_of_its_own_is_refused() {
+    let loaded = load_text("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  generateName: one-\n");
+    assert!(loaded.objects.is_empty());
+    assert_eq!(loaded.problems[0].summary, "this object has no name of its own");
+}
+
+#[test]
+fn folders_are_read_by_name_and_as_deep_as_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("deep")).unwrap();
+    for (file, name) in [("b.yml", "b"), ("a.yaml", "a"), ("deep/c.json", "c"), ("notes.txt", "d")] {
+        fs::write(folder.path().join(file), config_map(name).replace("---\n", "")).unwrap();
+    }
+    let check = |recursive: bool, expected: &[&str]| {
+        let filenames = vec![folder.path().to_owned()];
+        let loaded = load(&FileArgs { filenames, recursive, kustomize: None });
+        let loaded = loaded.unwrap_or_else(|_| panic!("the folder can be read"));
+        let names: Vec<&str> = loaded.objects.iter().map(|object| object.name.as_str()).collect();
+        assert_eq!(names, expected);
+    };
+    check(false, &["a", "b"]);
+    check(true, &["a", "b", "c"]);
+}
+
+#[test]
+fn a_secret_is_read_in_its_stored_form() {
+    let loaded = load_text("apiVersion: v1\nkind: Secret\nmetadata:\n  name: db\nstringData:\n  k: v\n");
+    assert_eq!(loaded.objects[0].body["data"]["k"], "dg==");
+}

@@ -1,0 +1,161 @@
+//! `plimsoll owners`: an object with the manager of every field in the margin.
+
+mod lines;
+mod view;
+
+use diag::Diagnostic;
+use fields::jsonpath::{JsonPath, Place, Step};
+use fields::{FieldPath, PathElement, Schema};
+use manifest::{ObjectRef, secret};
+use ownership::{Entry, FieldManager, ManagedFields, ManagedFieldsError};
+use serde_json::{Value, json};
+
+use super::connect::Cluster;
+use crate::args::Format;
+use crate::args::owners::Owners;
+use crate::codes;
+use crate::exit::{Exit, Failure, Outcome};
+use crate::printer::Printer;
+use crate::process::until_interrupted;
+
+/// Shows who holds what.
+pub(super) fn run(args: &Owners, printer: &mut Printer) -> Outcome {
+    until_interrupted(async {
+        let cluster = Cluster::connect(&args.target.cluster)?;
+        let target = cluster.target(&args.target).await?;
+        let live = cluster.read(&target, "Owners").await?;
+        let held = Held::of(&target, &live)?;
+        match (&args.who, &args.manager) {
+            (Some(path), _) => held.who(path, printer),
+            (None, Some(name)) => held.by(&FieldManager::new(name.as_str()), &target)?.show(printer),
+            (None, None) => held.show(printer),
+        }
+    })
+}
+
+/// An object and who holds its fields. Values of Secrets are masked, and managedFields is what is told, not shown.
+struct Held {
+    object: Value,
+    managed: ManagedFields,
+    schema: Schema,
+}
+
+impl Held {
+    fn of(target: &ObjectRef, live: &Value) -> Result<Self, Failure> {
+        let managed = ManagedFields::of(live).map_err(|error| unreadable(target, &error))?;
+        let schema = managed.schema(live);
+        let mut object = secret::masked(live);
+        if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.remove("managedFields");
+        }
+        Ok(Self { object, managed, schema })
+    }
+
+    /// The part of the object that `manager` holds.
+    fn by(mut self, manager: &FieldManager, target: &ObjectRef) -> Result<Self, Failure> {
+        let held = self.managed.held_by(manager);
+        if held.is_empty() {
+            let mut names: Vec<&str> =
+                self.managed.entries().iter().map(|entry| entry.manager.as_str()).collect();
+            names.dedup();
+            return Err(Diagnostic::error(
+                codes::MANAGER_UNKNOWN,
+                format!("{manager} holds no field of {target}"),
+            )
+            .hint(format!("its managers are {}", names.join(", ")))
+            .into());
+        }
+        self.object = fields::project(&self.object, &held.union(&fields::identity()), &self.schema);
+        Ok(self)
+    }
+
+    fn show(&self, printer: &mut Printer) -> Outcome {
+        let lines = lines::of(&self.object, &self.managed, &self.schema)
+            .map_err(|mut problems| problems.swap_remove(0))?;
+        match printer.format() {
+            Format::Text => view::object(printer, &lines, self.managed.entries())?,
+            Format::Name => view::names(printer, self.managed.entries())?,
+            Format::Json | Format::Yaml => {
+                let leaves = lines.iter().filter_map(|line| line.field.as_ref());
+                let fields =
+                    leaves.map(|(path, holders)| json!({ "field": path.to_string(), "managers": holders }));
+                printer.structured(&json!({ "fields": fields.collect::<Vec<_>>() }))?;
+            }
+        }
+        Ok(Exit::Success)
+    }
+
+    fn who(&self, path: &str, printer: &mut Printer) -> Outcome {
+        let places = places(path, &self.object)?;
+        let paths: Vec<FieldPath> = places.iter().map(|place| self.path_of(place)).collect();
+        let entries = |path: &FieldPath| -> Vec<&Entry> {
+            let holders = self.managed.holders(path);
+            let entries = self.managed.entries().iter();
+            entries
+                .filter(|entry| holders.contains(&entry.manager))
+                .filter(|entry| entry.fields.touches(path) || entry.fields.covers(path))
+                .collect()
+        };
+        let found: Vec<(FieldPath, Vec<&Entry>)> =
+            paths.into_iter().map(|path| (path.clone(), entries(&path))).collect();
+        match printer.format() {
+            Format::Text => view::who(printer, &found)?,
+            Format::Name => {
+                for entry in found.iter().flat_map(|(_, entries)| entries) {
+                    printer.data(&entry.manager)?;
+                }
+            }
+            Format::Json | Format::Yaml => {
+                let rows = found.iter().flat_map(|(path, entries)| {
+                    entries.iter().map(move |entry| {
+                        json!({
+                            "field": path.to_string(), "manager": entry.manager, "operation": entry.operation,
+                            "subresource": entry.subresource, "time": entry.time,
+                        })
+                    })
+                });
+                printer.structured(&rows.collect::<Vec<_>>())?;
+            }
+        }
+        Ok(Exit::Success)
+    }
+
+    /// A place of the object in the API server's own words.
+    fn path_of(&self, place: &Place) -> FieldPath {
+        let (mut value, mut shape) = (&self.object, self.schema.root());
+        let mut elements: Vec<PathElement> = Vec::new();
+        for step in place {
+            let element = match step {
+                Step::Key(name) => PathElement::field(name),
+                Step::Index(index) => lines::item(shape, *index, &value[*index]),
+            };
+            value = match step {
+                Step::Key(name) => &value[name.as_str()],
+                Step::Index(index) => &value[*index],
+            };
+            shape = shape.step(&element);
+            elements.push(element);
+        }
+        elements.into_iter().collect()
+    }
+}
+
+/// Where `path` leads to in the object; at least one place.
+fn places(path: &str, object: &Value) -> Result<Vec<Place>, Failure> {
+    let wrong = |why: String| {
+        Diagnostic::error(codes::FIELD_UNKNOWN, format!("{path} is not a field of the object"))
+            .detail(why)
+            .hint("write a path such as spec.replicas or spec.template.spec.containers[0].image")
+    };
+    let parsed =
+        JsonPath::parse_relaxed(path).map_err(|error| wrong(format!("The path cannot be read: {error}.")))?;
+    let places = parsed.find_places(object).map_err(|error| wrong(format!("There is nothing: {error}.")))?;
+    if places.is_empty() { Err(wrong("It selects nothing.".to_owned()).into()) } else { Ok(places) }
+}
+
+/// The finding that nothing can be said about an object's managers.
+pub(super) fn unreadable(target: &ObjectRef, error: &ManagedFieldsError) -> Diagnostic {
+    Diagnostic::error(codes::OWNERSHIP_UNREADABLE, format!("the managers of {target} cannot be read"))
+        .detail(format!("{error}."))
+        .object(target.to_string())
+}

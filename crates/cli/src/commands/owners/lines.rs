@@ -1,0 +1,161 @@
+//! An object as lines of YAML, each with the field that stands there and who holds it.
+//!
+//! The text is written as kubectl would and then read again: the reader knows the place of every value, so that the
+//! margin fits the text whatever style the writer chose.
+
+use diag::{Diagnostic, Source, Span};
+use fields::{FieldPath, ListKind, PathElement, Schema, Shape};
+use manifest::{Document, Limits, Step};
+use ownership::{FieldManager, ManagedFields};
+use serde_json::Value;
+
+/// A line of the text.
+#[derive(Debug)]
+pub(super) struct Line {
+    pub(super) text: String,
+    /// The field whose value begins on this line, and who holds it. None on lines that only lead to others.
+    pub(super) field: Option<(FieldPath, Vec<FieldManager>)>,
+    /// Whether the value of the line above goes on here.
+    pub(super) goes_on: bool,
+}
+
+/// The lines of `object`.
+pub(super) fn of(
+    object: &Value,
+    managed: &ManagedFields,
+    schema: &Schema,
+) -> Result<Vec<Line>, Vec<Diagnostic>> {
+    let text = manifest::to_yaml(object);
+    let document = manifest::read(&Source::new("object", text.as_str()), &Limits::default()).single()?;
+    let lines = text.lines().map(|text| Line { text: text.to_owned(), field: None, goes_on: false });
+    let mut margin = Margin { document: &document, managed, lines: lines.collect() };
+    margin.mark(object, schema.root(), &mut Vec::new(), &mut Vec::new());
+    Ok(margin.lines)
+}
+
+/// The name of an item of a list, as the API server names it.
+pub(super) fn item(list: Shape<'_>, index: usize, item: &Value) -> PathElement {
+    match list.list_kind() {
+        ListKind::Keyed(keys) => {
+            let named = keys.iter().filter_map(|key| {
+                let value = item.get(&*key.name).or(key.default.as_ref())?;
+                Some((key.name.clone(), value.clone()))
+            });
+            PathElement::key(named)
+        }
+        ListKind::Set => PathElement::value(item.clone()),
+        ListKind::Atomic => PathElement::Index(index),
+    }
+}
+
+struct Margin<'d> {
+    document: &'d Document,
+    managed: &'d ManagedFields,
+    lines: Vec<Line>,
+}
+
+impl Margin<'_> {
+    fn mark<'v>(
+        &mut self,
+        value: &'v Value,
+        shape: Shape<'_>,
+        way: &mut Vec<Step<'v>>,
+        path: &mut Vec<PathElement>,
+    ) {
+        match value {
+            Value::Object(fields) if !fields.is_empty() => {
+                for (name, child) in fields {
+                    way.push(Step::Key(name));
+                    path.push(PathElement::field(name));
+                    self.mark(child, shape.field(name), way, path);
+                    path.pop();
+                    way.pop();
+                }
+            }
+            Value::Array(items) if !items.is_empty() => {
+                for (index, child) in items.iter().enumerate() {
+                    let element = item(shape, index, child);
+                    let below = shape.step(&element);
+                    way.push(Step::Index(index));
+                    path.push(element);
+                    self.mark(child, below, way, path);
+                    path.pop();
+                    way.pop();
+                }
+            }
+            _ => self.hold(way, path.as_slice().into()),
+        }
+    }
+
+    fn hold(&mut self, way: &[Step<'_>], path: FieldPath) {
+        let Some(value) = self.document.value_span(way) else { return };
+        let start = self.document.key_span(way).unwrap_or(value).start;
+        let line = |at: usize| self.document.source().position(Span::new(at, at)).line - 1;
+        let (first, last) = (line(start), line(value.end.saturating_sub(1).max(start)));
+        let holders = self.managed.holders(&path).into_iter().cloned().collect();
+        for line in self.lines.iter_mut().take(last + 1).skip(first + 1) {
+            line.goes_on = true;
+        }
+        if let Some(line) = self.lines.get_mut(first) {
+            line.field = Some((path, holders));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn every_line_knows_its_field_and_holders() {
+        let object = json!({
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": { "name": "web", "finalizers": ["a/b"], "annotations": { "text": "one\ntwo\n" },
+                "managedFields": [
+                    { "manager": "us", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": {
+                        "f:metadata": { "f:annotations": { "f:text": {} }, "f:finalizers": { "v:\"a/b\"": {} } },
+                        "f:spec": { "f:containers": { "k:{\"name\":\"web\"}": { ".": {}, "f:name": {}, "f:image": {}, "f:args": {} } } },
+                    } },
+                    { "manager": "them", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": {
+                        "f:spec": { "f:containers": { "k:{\"name\":\"web\"}": { "f:image": {} } } },
+                    } },
+                ] },
+            "spec": { "containers": [{ "name": "web", "image": "web:2", "args": ["-v", "-x"] }] },
+        });
+        let managed = ManagedFields::of(&object).unwrap();
+        let schema = managed.schema(&object);
+        let mut shown = object.clone();
+        shown["metadata"].as_object_mut().unwrap().remove("managedFields");
+        let lines = of(&shown, &managed, &schema).unwrap();
+        let text: Vec<String> = lines
+            .iter()
+            .map(|line| {
+                let holders = line.field.iter().flat_map(|(_, holders)| holders).map(FieldManager::as_str);
+                let margin =
+                    if line.goes_on { "…".to_owned() } else { holders.collect::<Vec<_>>().join("+") };
+                format!("{margin:8}| {}", line.text)
+            })
+            .collect();
+        insta::assert_snapshot!(text.join("\n"), @r"
+                | apiVersion: v1
+                | kind: Pod
+                | metadata:
+                |   annotations:
+        us      |     text: |
+        …       |       one
+        …       |       two
+                |   finalizers:
+        us      |   - a/b
+                |   name: web
+                | spec:
+                |   containers:
+                |   - args:
+        us      |     - -v
+        us      |     - -x
+        them+us |     image: web:2
+        us      |     name: web
+        ");
+    }
+}

@@ -1,0 +1,124 @@
+//! `plimsoll plan`: what an apply would change, told before it happens, and what `apply` and `drift` share with it.
+
+mod forecast;
+mod live;
+pub(super) mod placed;
+pub(super) mod report;
+pub(super) mod view;
+
+use std::collections::HashMap;
+
+use cluster::{Class, Error, ErrorKind, Reply, Session, Write};
+use diag::Diagnostic;
+use futures::stream::{self, StreamExt as _};
+use manifest::ObjectRef;
+use ownership::FieldManager;
+use serde_json::Value;
+
+use self::forecast::Forecast;
+use self::placed::{Pending, Placed};
+use self::report::{ObjectReport, Report};
+use super::connect::Cluster;
+use super::owners;
+use crate::args::files::FileArgs;
+use crate::args::plan::{Plan, WriterArgs};
+use crate::exit::{Exit, Failure, Outcome};
+use crate::printer::Printer;
+use crate::process::until_interrupted;
+
+/// How many requests are under way at the same time.
+pub(super) const AT_ONCE: usize = 16;
+
+/// Shows what would change.
+pub(super) fn run(args: &Plan, printer: &mut Printer) -> Outcome {
+    until_interrupted(async {
+        let cluster = Cluster::connect(&args.cluster)?;
+        let work = Work::prepare(&cluster, &args.files).await?;
+        let report = work.foresee(&cluster.session, &args.writer, printer).await;
+        view::report(printer, &report, view::Tense::Plan)?;
+        Ok(match (report.has_errors(), report.has_changes()) {
+            (true, _) => Exit::Failure,
+            (false, true) => Exit::Changes,
+            (false, false) => Exit::Success,
+        })
+    })
+}
+
+/// What was written, where it goes, and what is there.
+pub(super) struct Work {
+    pub(super) objects: Vec<Placed>,
+    live: HashMap<ObjectRef, Value>,
+    /// What is wrong with documents that are not among the objects.
+    pub(super) problems: Vec<Diagnostic>,
+}
+
+impl Work {
+    pub(super) async fn prepare(cluster: &Cluster, args: &FileArgs) -> Result<Self, Failure> {
+        let (objects, problems) = placed::load(cluster, args, "Plan").await?;
+        let live = live::read(&cluster.session, &objects).await.map_err(|error| error.diagnostic("Plan"))?;
+        Ok(Self { objects, live, problems })
+    }
+
+    /// Asks the API server what would become of every object.
+    pub(super) async fn foresee(self, session: &Session, writer: &WriterArgs, printer: &Printer) -> Report {
+        let bar = printer.progress(self.objects.len(), "planning");
+        let asked = self.objects.iter().map(|object| async {
+            let report = self.foresee_one(session, object, writer).await;
+            bar.inc(1);
+            report
+        });
+        let objects = stream::iter(asked).buffered(AT_ONCE).collect().await;
+        bar.finish_and_clear();
+        Report { objects, problems: self.problems }
+    }
+
+    async fn foresee_one(&self, session: &Session, object: &Placed, writer: &WriterArgs) -> ObjectReport {
+        if let Some(pending) = object.pending {
+            return ObjectReport::pending(&object.target, pending);
+        }
+        let write = Write::by(&writer.field_manager).dry_run();
+        let write = if writer.force_conflicts { write.force() } else { write };
+        match session.apply(&object.target, &object.body, write).await {
+            Ok(reply) => self.compare(object, &reply, writer),
+            Err(error) if self.brings_namespace(&error) => {
+                ObjectReport::pending(&object.target, Pending::Namespace)
+            }
+            Err(error) if error.class() == Class::FieldManagerConflict => {
+                // What would change is worth knowing all the same, to decide who is to have the fields.
+                let conflict = refusal(&error, "Plan");
+                match session.apply(&object.target, &object.body, write.force()).await {
+                    Ok(reply) => self.compare(object, &reply, writer).but(conflict),
+                    Err(_) => ObjectReport::refused(&object.target, conflict),
+                }
+            }
+            Err(error) => ObjectReport::refused(&object.target, refusal(&error, "Plan")),
+        }
+    }
+
+    /// What the API server's answer to an apply means for an object.
+    pub(super) fn compare(&self, object: &Placed, reply: &Reply, writer: &WriterArgs) -> ObjectReport {
+        let live = self.live.get(&object.target);
+        let manager = FieldManager::new(writer.field_manager.as_str());
+        match Forecast::of(&object.target, &object.body, live, &reply.object, &manager) {
+            Ok(forecast) => ObjectReport::known(&object.target, forecast, reply.diagnostics(&object.target)),
+            Err(error) => ObjectReport::refused(&object.target, owners::unreadable(&object.target, &error)),
+        }
+    }
+
+    fn brings_namespace(&self, error: &Error) -> bool {
+        let ErrorKind::NamespaceMissing { namespace, .. } = error.kind() else { return false };
+        let is_it = |target: &ObjectRef| target.group().is_empty() && target.kind() == "Namespace";
+        self.objects.iter().any(|object| is_it(&object.target) && object.target.name == *namespace)
+    }
+}
+
+/// Why an object was not taken, with advice for somebody at a command line.
+pub(super) fn refusal(error: &Error, operation: &str) -> Diagnostic {
+    let diagnostic = error.diagnostic(operation);
+    match error.class() {
+        Class::FieldManagerConflict => diagnostic.hint(
+            "take the fields out of the file, or take them from the other managers with --force-conflicts",
+        ),
+        _ => diagnostic,
+    }
+}

@@ -1,0 +1,68 @@
+//! The objects as they are now, with as few requests as it takes.
+
+use std::collections::{BTreeMap, HashMap};
+
+use cluster::{Class, Error, Selection, Session};
+use futures::stream::{self, StreamExt as _, TryStreamExt as _};
+use manifest::{GroupVersionKind, Namespace, ObjectRef};
+use serde_json::Value;
+
+use super::AT_ONCE;
+use super::placed::Placed;
+
+/// From how many objects of a kind in a namespace on all of the kind are read at once. Fewer are read one by one: a
+/// namespace may hold many more than are asked for.
+const WORTH_LISTING: usize = 4;
+
+/// What is there of `objects`.
+pub(super) async fn read(session: &Session, objects: &[Placed]) -> Result<HashMap<ObjectRef, Value>, Error> {
+    let mut groups: BTreeMap<(&GroupVersionKind, Option<&Namespace>), Vec<&ObjectRef>> = BTreeMap::new();
+    for object in objects.iter().filter(|object| object.pending.is_none()) {
+        let target = &object.target;
+        groups.entry((&target.gvk, target.namespace.as_ref())).or_default().push(target);
+    }
+    let read = groups.into_iter().map(|((gvk, namespace), targets)| async move {
+        if targets.len() >= WORTH_LISTING {
+            match list(session, gvk, namespace, &targets).await {
+                // Somebody may read objects by name and not list them.
+                Err(error) if error.class() == Class::InsufficientPermissions => {}
+                listed => return listed,
+            }
+        }
+        one_by_one(session, targets).await
+    });
+    let found: Vec<Vec<(ObjectRef, Value)>> =
+        stream::iter(read).buffer_unordered(AT_ONCE).try_collect().await?;
+    Ok(found.into_iter().flatten().collect())
+}
+
+async fn list(
+    session: &Session,
+    gvk: &GroupVersionKind,
+    namespace: Option<&Namespace>,
+    targets: &[&ObjectRef],
+) -> Result<Vec<(ObjectRef, Value)>, Error> {
+    let selection = Selection { namespace: namespace.cloned(), ..Selection::default() };
+    let listing = session.list(gvk, &selection).await?;
+    let wanted: HashMap<&str, &ObjectRef> =
+        targets.iter().map(|target| (target.name.as_str(), *target)).collect();
+    let found = listing.items.into_iter().filter_map(|item| {
+        let target = *wanted.get(item["metadata"]["name"].as_str()?)?;
+        Some((target.clone(), item))
+    });
+    Ok(found.collect())
+}
+
+async fn one_by_one(session: &Session, targets: Vec<&ObjectRef>) -> Result<Vec<(ObjectRef, Value)>, Error> {
+    let read = targets.into_iter().map(|target| async move {
+        match session.read(target).await {
+            Ok(reply) => Ok(reply.map(|reply| (target.clone(), reply.object))),
+            // What is wrong with the kind is told when the object is written.
+            Err(error) if matches!(error.class(), Class::KindMissing | Class::InvalidGroup) => Ok(None),
+            Err(error) => Err(error),
+        }
+    });
+    let found: Vec<Option<(ObjectRef, Value)>> =
+        stream::iter(read).buffer_unordered(AT_ONCE).try_collect().await?;
+    Ok(found.into_iter().flatten().collect())
+}

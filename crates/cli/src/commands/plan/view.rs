@@ -1,0 +1,167 @@
+//! How a plan looks: one object after the other, its fields below it, old → new, and who holds them.
+
+use std::fmt::Write as _;
+use std::io;
+
+use anstyle::Style;
+use ownership::{FieldManager, Level};
+use serde_json::Value;
+
+use super::forecast::{FieldChange, Forecast};
+use super::report::{Action, ObjectReport, Report, State};
+use crate::args::Format;
+use crate::printer::{BAD, DIM, GOOD, PENDING, Printer, width};
+
+/// Whether it has happened, and what is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tense {
+    /// It would happen.
+    Plan,
+    /// It has happened.
+    Applied,
+    /// It should not be needed.
+    Drift,
+}
+
+/// Longer values are cut; `-o json` has them whole.
+const LONGEST_VALUE: usize = 60;
+/// How many fields that only change hands are named before they are counted.
+const MOST_NAMED: usize = 3;
+
+/// The whole report in the wanted format, findings beside the data.
+pub(crate) fn report(printer: &mut Printer, report: &Report, tense: Tense) -> io::Result<()> {
+    match printer.format() {
+        Format::Json | Format::Yaml => printer.structured(&report.to_json())?,
+        Format::Name => {
+            for object in report.objects.iter().filter(|object| object.action() != Action::Nothing) {
+                printer.name(&object.target)?;
+            }
+        }
+        Format::Text => {
+            for it in &report.objects {
+                object(printer, it)?;
+            }
+        }
+    }
+    findings(printer, report);
+    printer.message(summary(report, tense));
+    Ok(())
+}
+
+/// One object; nothing where nothing changes.
+fn object(printer: &mut Printer, report: &ObjectReport) -> io::Result<()> {
+    let (style, sign) = match report.action() {
+        Action::Nothing => return Ok(()),
+        Action::Create => (GOOD, "+"),
+        Action::Change => (PENDING, "~"),
+        Action::Hold => (DIM, "="),
+        Action::Pending => (GOOD, "?"),
+        Action::Refused => (BAD, "!"),
+    };
+    printer.data(format_args!("{style}{sign} {}{style:#}", report.target))?;
+    match &report.state {
+        State::Known(forecast) => fields(printer, forecast),
+        State::Pending(pending) => printer.data(format_args!("    {}", pending.reason())),
+        State::Refused => Ok(()),
+    }
+}
+
+fn fields(printer: &mut Printer, forecast: &Forecast) -> io::Result<()> {
+    for change in &forecast.changes {
+        let text = plain_change(change);
+        let held = if forecast.created { String::new() } else { holding(change) };
+        let both = text.chars().count() + held.chars().count() + 4 + 3;
+        if held.is_empty() {
+            printer.data(format_args!("    {text}"))?;
+        } else if both <= width() {
+            printer.data(format_args!("    {text}   {DIM}{held}{DIM:#}"))?;
+        } else {
+            printer.data(format_args!("    {text}\n      {DIM}{held}{DIM:#}"))?;
+        }
+    }
+    for (verb, fields) in [("takes", &forecast.takes), ("releases", &forecast.releases)] {
+        if !fields.is_empty() {
+            printer.data(format_args!("    {verb} {}", some(fields)))?;
+        }
+    }
+    Ok(())
+}
+
+/// A change without colour: `spec.replicas: 5 → 3`.
+pub(crate) fn plain_change(change: &FieldChange) -> String {
+    let FieldChange { field, old, new, .. } = change;
+    match (old, new) {
+        (None, Some(new)) => format!("{field} = {}", shown(new)),
+        (Some(old), None) => format!("{field}: {} → (none)", shown(old)),
+        (Some(old), Some(new)) => format!("{field}: {} → {}", shown(old), shown(new)),
+        (None, None) => field.clone(),
+    }
+}
+
+/// Who holds a field, now and afterwards, and what is special about that.
+fn holding(change: &FieldChange) -> String {
+    let names = |managers: &[FieldManager]| match managers {
+        [] => "nobody".to_owned(),
+        _ => managers.iter().map(FieldManager::as_str).collect::<Vec<_>>().join(", "),
+    };
+    let mut text = match (&change.held_now[..], &change.held_after[..]) {
+        ([], after) => format!("held by {}", names(after)),
+        (now, after) if now == after => format!("held by {}", names(now)),
+        (now, after) => format!("held by {}, then by {}", names(now), names(after)),
+    };
+    if let Some(row) = change.row.filter(|row| matches!(row.level(), Level::Warning | Level::NotKept)) {
+        let _infallible = write!(text, " ({row})");
+    }
+    text
+}
+
+fn shown(value: &Value) -> String {
+    let text = match value {
+        Value::String(text) => format!("{text:?}"),
+        other => manifest::to_json(other),
+    };
+    match text.char_indices().nth(LONGEST_VALUE) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+fn some(fields: &[String]) -> String {
+    let named = fields.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>().join(", ");
+    match fields.len().saturating_sub(MOST_NAMED) {
+        0 => named,
+        more => format!("{named} and {more} more"),
+    }
+}
+
+fn findings(printer: &mut Printer, report: &Report) {
+    for finding in report.problems.iter().chain(report.objects.iter().flat_map(|object| &object.findings)) {
+        printer.diagnostic(finding);
+    }
+}
+
+/// `1 problem`, `3 problems`
+pub(crate) fn problems(count: usize) -> String {
+    format!("{count} {}", if count == 1 { "problem" } else { "problems" })
+}
+
+/// `1 to create, 2 to change, 3 unchanged`
+fn summary(report: &Report, tense: Tense) -> String {
+    let words: [(Action, &str, Style); 6] = [
+        (Action::Create, ["to create", "created", "missing"][tense as usize], GOOD),
+        (Action::Pending, ["to create once possible", "waited for", "missing"][tense as usize], GOOD),
+        (Action::Change, ["to change", "changed", "different"][tense as usize], PENDING),
+        (Action::Hold, ["to hold", "held", "held by others"][tense as usize], DIM),
+        (Action::Refused, "refused", BAD),
+        (Action::Nothing, ["unchanged", "unchanged", "as the files say"][tense as usize], DIM),
+    ];
+    let counted = words.iter().filter_map(|(action, words, style)| {
+        let count = report.count(*action);
+        (count > 0).then(|| format!("{style}{count} {words}{style:#}"))
+    });
+    let mut parts: Vec<String> = counted.collect();
+    if !report.problems.is_empty() {
+        parts.push(format!("{BAD}{}{BAD:#}", problems(report.problems.len())));
+    }
+    if parts.is_empty() { "no objects".to_owned() } else { parts.join(", ") }
+}

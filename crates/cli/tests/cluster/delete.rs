@@ -1,0 +1,123 @@
+//! `plimsoll delete`
+
+use serde_json::{Value, json};
+use testkit::{Namespace, Sandbox};
+
+use crate::program::{run, run_with};
+
+fn object(name: &str, finalizers: &[&str]) -> Value {
+    json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name, "finalizers": finalizers } })
+}
+
+async fn namespace() -> Namespace {
+    Sandbox::shared().namespace("cli-delete").await
+}
+
+#[tokio::test]
+async fn objects_go_and_those_that_were_not_there_are_named() {
+    let ns = namespace().await;
+    ns.apply_as("somebody", &object("a", &[])).await;
+    insta::assert_snapshot!(run(&ns, &["delete", "cm/a", "cm/none"]), @"
+    exit 1
+    --- stdout
+    - ConfigMap NS/a is gone
+      ConfigMap NS/none was not there
+    --- stderr
+    error[object-missing]: there is no ConfigMap NS/none
+
+      It was looked for in the namespace NS.
+
+    hint: name another namespace with --namespace, or look in all with --all-namespaces
+    ");
+    assert_eq!(ns.get(&object("a", &[])).await, None);
+    ns.apply_as("somebody", &object("a", &[])).await;
+    let files = format!("{}\n---\n{}", object("a", &[]), object("b", &[]));
+    insta::assert_snapshot!(run_with(&ns, &["delete", "-f", "-"], &files), @"
+    exit 0
+    --- stdout
+    - ConfigMap NS/a is gone
+      ConfigMap NS/b was not there
+    ");
+    insta::assert_snapshot!(run_with(&ns, &["delete", "-f", "-", "-o", "json"], &files), @r#"
+    exit 0
+    --- stdout
+    [
+      {
+        "apiVersion": "v1",
+        "forcedFinalizers": [],
+        "kind": "ConfigMap",
+        "name": "a",
+        "namespace": "NS",
+        "outcome": "absent"
+      },
+      {
+        "apiVersion": "v1",
+        "forcedFinalizers": [],
+        "kind": "ConfigMap",
+        "name": "b",
+        "namespace": "NS",
+        "outcome": "absent"
+      }
+    ]
+    "#);
+}
+
+#[tokio::test]
+async fn what_holds_an_object_is_told_and_can_be_taken_away() {
+    let ns = namespace().await;
+    ns.apply_as("somebody", &object("held", &["example.org/backup"])).await;
+    insta::assert_snapshot!(run(&ns, &["delete", "cm/held", "--timeout", "300ms"]), @"
+    exit 1
+    --- stdout
+    ! ConfigMap NS/held is still there
+    --- stderr
+    error[deletion-blocked]: Deletion Blocked by Finalizers
+      object: ConfigMap NS/held
+
+      ConfigMap NS/held is marked for deletion, but finalizers hold it:
+
+        - example.org/backup: custom finalizer; its controller has work to do first
+
+    hint: give it more time with --timeout, let whoever set the finalizers do their work, or take them
+          away with --force
+
+    help: kubectl describe configmap held -n NS
+    ");
+    insta::assert_snapshot!(run(&ns, &["delete", "cm/held", "--timeout", "100ms", "--force"]), @"
+    exit 0
+    --- stdout
+    - ConfigMap NS/held is gone, without what these finalizers wait for: example.org/backup
+    ");
+    assert_eq!(ns.get(&object("held", &[])).await, None);
+}
+
+#[tokio::test]
+async fn nobody_need_wait() {
+    let ns = namespace().await;
+    ns.apply_as("somebody", &object("a", &[])).await;
+    assert_eq!(run(&ns, &["delete", "cm/a", "--no-wait", "-o", "name"]), "exit 0\n--- stdout\nconfigmap/a\n");
+    insta::assert_snapshot!(run(&ns, &["delete"]), @"
+    exit 1
+    --- stderr
+    error: the following required arguments were not provided:
+      <TYPE/NAME>...
+
+    Usage: plimsoll delete --namespace <NAME> <TYPE/NAME>...
+
+    For more information, try '--help'.
+    ");
+    insta::assert_snapshot!(run(&ns, &["delete", "cm/a", "--as", "nobody"]), @r#"
+    exit 1
+    --- stdout
+    ! ConfigMap NS/a was not deleted
+    --- stderr
+    error[permission-denied]: Delete: Insufficient Permissions
+      object: ConfigMap NS/a
+
+      Could not read ConfigMap NS/a. The server says: configmaps "a" is forbidden: User
+      "nobody" cannot get resource "configmaps" in API group "" in the namespace "NS"
+
+    hint: Ask an administrator of the cluster for a Role or ClusterRole with the verb and resource named
+          above; `kubectl auth can-i` shows what is granted.
+    "#);
+}

@@ -1,0 +1,182 @@
+//! What every command says when it cannot begin.
+
+use std::io::Read as _;
+use std::process::{Command, Stdio};
+
+use serde_json::json;
+use testkit::{Namespace, Sandbox};
+
+use crate::program::{plimsoll, run, told};
+
+async fn namespace() -> Namespace {
+    Sandbox::shared().namespace("cli-errors").await
+}
+
+#[tokio::test]
+async fn a_cluster_that_is_not_there_is_named() {
+    let ns = namespace().await;
+    let folder = tempfile::tempdir().unwrap();
+    let kubeconfig = folder.path().join("config");
+    std::fs::write(
+        &kubeconfig,
+        "apiVersion: v1\nkind: Config\ncurrent-context: gone\ncontexts: [{name: gone, context: {cluster: gone, user: me}}]\n\
+         clusters: [{name: gone, cluster: {server: 'http://127.0.0.1:1'}}]\nusers: [{name: me, user: {token: t}}]\n",
+    )
+    .unwrap();
+    let output = plimsoll(&ns, &["owners", "cm/x"]).env("KUBECONFIG", &kubeconfig).output().unwrap();
+    insta::assert_snapshot!(told(&output, &ns), @"
+    exit 1
+    --- stderr
+    error[connection-failed]: Connect: Cluster Connection Failed
+
+      Could not discover the kinds of the cluster: cannot connect to the server: client error (Connect):
+      tcp connect error: Connection refused (os error 111)
+
+      Tried 6 times; before the last: cannot connect to the server: client error (Connect): tcp connect
+      error: Connection refused (os error 111).
+
+    hint: Check the host and port, that the cluster runs, and that no firewall or proxy is in between.
+    ");
+}
+
+#[tokio::test]
+async fn a_machine_without_a_kubeconfig_is_told_how_to_get_a_cluster() {
+    let ns = namespace().await;
+    let folder = tempfile::tempdir().unwrap();
+    let output = plimsoll(&ns, &["owners", "cm/x"])
+        .env_remove("KUBECONFIG")
+        .env("HOME", folder.path())
+        .output()
+        .unwrap();
+    let told = told(&output, &ns).replace(&folder.path().display().to_string(), "HOME");
+    insta::assert_snapshot!(told, @"
+    exit 1
+    --- stderr
+    error[connection-invalid]: Invalid Connection Configuration
+
+      no cluster is configured: none of HOME/.kube/config exists and this is no pod of a
+      cluster
+
+    hint: name a kubeconfig with --kubeconfig or KUBECONFIG, and a context of it with --context;
+          `plimsoll sandbox up` starts a cluster of your own
+    ");
+}
+
+#[tokio::test]
+async fn a_wrong_context_is_named_with_those_there_are() {
+    let ns = namespace().await;
+    let told = run(&ns, &["owners", "cm/x", "--context", "production"]);
+    assert!(told.starts_with("exit 1") && told.contains("production"), "{told}");
+}
+
+#[tokio::test]
+async fn a_user_without_rights_is_told_which_are_missing() {
+    let ns = namespace().await;
+    insta::assert_snapshot!(run(&ns, &["owners", "cm/x", "--as", "nobody"]), @r#"
+    exit 1
+    --- stderr
+    error[permission-denied]: Owners: Insufficient Permissions
+      object: ConfigMap NS/x
+
+      Could not read ConfigMap NS/x. The server says: configmaps "x" is forbidden: User
+      "nobody" cannot get resource "configmaps" in API group "" in the namespace "NS"
+
+    hint: Ask an administrator of the cluster for a Role or ClusterRole with the verb and resource named
+          above; `kubectl auth can-i` shows what is granted.
+    "#);
+}
+
+#[tokio::test]
+async fn a_slip_in_a_kind_gets_a_suggestion() {
+    let ns = namespace().await;
+    insta::assert_snapshot!(run(&ns, &["owners", "deploymnet/web"]), @"
+    exit 1
+    --- stderr
+    error[kind-unknown]: the cluster has no kind deploymnet
+
+    hint: did you mean Deployment (apps/v1)?
+    ");
+    insta::assert_snapshot!(run(&ns, &["owners", "deploy/none"]), @"
+    exit 1
+    --- stderr
+    error[object-missing]: there is no Deployment NS/none
+
+      It was looked for in the namespace NS.
+
+    hint: name another namespace with --namespace, or look in all with --all-namespaces
+    ");
+}
+
+#[tokio::test]
+async fn a_name_is_found_in_all_namespaces_unless_it_is_in_several() {
+    let (one, two) = (namespace().await, namespace().await);
+    let name = format!("only-{}", one.name());
+    let object =
+        |name: &str| json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name } });
+    one.apply_as("somebody", &object(&name)).await;
+    let everywhere = |object: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+        command
+            .args(["owners", object, "-A", "-o", "name"])
+            .env("KUBECONFIG", Sandbox::shared().kubeconfig());
+        command.output().unwrap()
+    };
+    assert!(everywhere(&format!("cm/{name}")).status.success());
+    two.apply_as("somebody", &object(&name)).await;
+    let several = everywhere(&format!("cm/{name}"));
+    let told = String::from_utf8_lossy(&several.stderr);
+    assert!(told.contains("2 namespaces have a ConfigMap called"), "{told}");
+}
+
+#[tokio::test]
+async fn short_names_are_those_of_the_api_server() {
+    let ns = namespace().await;
+    let listed = ns.kubectl(&["api-resources", "--no-headers", "--verbs", "get,list"]).unwrap();
+    let shorts = listed.lines().filter_map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        // NAME SHORTNAMES APIVERSION NAMESPACED KIND; the second is left out where there is none.
+        (words.len() == 5).then(|| words[1].to_owned())
+    });
+    let shorts: Vec<String> =
+        shorts.flat_map(|list| list.split(',').map(str::to_owned).collect::<Vec<_>>()).collect();
+    assert!(shorts.len() > 20, "{listed}");
+    for short in shorts {
+        let told = run(&ns, &["owners", &format!("{short}/none-such")]);
+        assert!(told.contains("there is no ") && !told.contains("has no kind"), "{short}: {told}");
+    }
+}
+
+#[tokio::test]
+async fn a_reader_that_has_seen_enough_is_no_failure_to_talk_about() {
+    let ns = namespace().await;
+    let mut child = plimsoll(&ns, &["owners", "ns/kube-system", "-q"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let mut stderr = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+    child.wait().unwrap();
+    assert_eq!(stderr, "");
+}
+
+#[tokio::test]
+async fn an_interrupt_ends_a_wait_at_once() {
+    let ns = namespace().await;
+    let watch = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "later" } });
+    ns.apply_as("somebody", &watch).await;
+    let mut child =
+        plimsoll(&ns, &["wait", "cm/later", "--for", "field=data.x"]).stderr(Stdio::piped()).spawn().unwrap();
+    // Until it has begun to wait, Ctrl-C would end it all the same, by the signal's own default.
+    interrupt_until_gone(&mut child);
+    let code = child.wait().unwrap().code();
+    assert!(matches!(code, Some(130) | None), "{code:?}");
+}
+
+fn interrupt_until_gone(child: &mut std::process::Child) {
+    while child.try_wait().expect("a child can be asked").is_none() {
+        let pid = child.id().to_string();
+        Command::new("kill").args(["-INT", &pid]).stderr(Stdio::null()).status().expect("kill starts");
+    }
+}

@@ -1,0 +1,53 @@
+//! The help: every example in it can be typed, and shells can complete what it lists.
+
+use std::process::Command;
+
+fn plimsoll(arguments: &[&str]) -> String {
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_plimsoll")).args(arguments).output().expect("plimsoll starts");
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// The examples in the help of a command: lines that begin with `plimsoll`, up to what explains or redirects them.
+fn examples(help: &str) -> Vec<Vec<String>> {
+    let (_, after) = help.split_once("Examples:\n").expect("the help has examples");
+    let commands = after.lines().filter_map(|line| line.split_once("plimsoll ").map(|(_, rest)| rest));
+    let words = |rest: &str| {
+        let command = rest.split("   ").next().unwrap_or(rest);
+        command.split_whitespace().take_while(|word| *word != ">").map(str::to_owned).collect()
+    };
+    commands.map(words).collect()
+}
+
+#[test]
+fn every_example_is_understood() {
+    let commands =
+        ["plan", "apply", "drift", "delete", "wait", "owners", "tree", "why", "completions", "demo"];
+    for command in commands {
+        let examples = examples(&plimsoll(&[command, "--help"]));
+        assert!(!examples.is_empty(), "{command}");
+        for mut example in examples {
+            assert_eq!(example[0], command);
+            // The first thing that is wrong is told, so what stands before the unknown flag must be right.
+            example.push("--unknown-flag".to_owned());
+            let output = Command::new(env!("CARGO_BIN_EXE_plimsoll"))
+                .args(&example)
+                .output()
+                .expect("plimsoll starts");
+            let told = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(
+                told.starts_with("error: unexpected argument '--unknown-flag' found"),
+                "{example:?}: {told}"
+            );
+        }
+    }
+}
+
+#[test]
+fn shells_get_a_script() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = plimsoll(&["completions", shell]);
+        assert!(script.contains("owners") && script.contains("force-conflicts"), "{shell}");
+    }
+}

@@ -1,0 +1,11 @@
+//! Whole commands against a real API server: what is typed, what is said, and the exit status.
+
+mod program;
+
+mod delete;
+mod errors;
+mod help;
+mod owners;
+mod plan;
+mod tree;
+mod wait;

@@ -1,0 +1,117 @@
+//! `plimsoll tree` and `plimsoll why`
+
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
+
+use serde_json::json;
+use testkit::{Namespace, Sandbox};
+
+use crate::program::{plimsoll, run};
+use crate::wait::unschedulable;
+
+/// A namespace with a Deployment whose only pod no node takes, and the scheduler has said so.
+async fn stuck() -> Namespace {
+    let ns = Sandbox::shared().namespace("cli-tree").await;
+    let deployment = unschedulable("web");
+    ns.apply_as("somebody", &deployment).await;
+    let condition = "-o=jsonpath={.items[0].status.conditions[?(@.type==\"PodScheduled\")].reason}";
+    ns.until(&deployment, "it has a replica", |object| {
+        object.is_some_and(|object| object["status"]["unavailableReplicas"] == 1)
+    })
+    .await;
+    ns.kubectl(&["wait", "pods", "--all", "--for", "condition=PodScheduled=false", "--timeout", "60s"])
+        .expect("the scheduler speaks");
+    assert_eq!(ns.kubectl(&["get", "pods", condition]).as_deref(), Ok("Unschedulable"));
+    ns
+}
+
+/// The text without ages, which are seconds here, and without the room they take.
+fn ageless(text: &str) -> String {
+    let is_age = |word: &&str| word.strip_suffix('s').is_some_and(|number| number.parse::<u32>().is_ok());
+    let line = |line: &str| {
+        let kept = line.split(' ').filter(|word| !is_age(word));
+        kept.collect::<Vec<_>>().join(" ").replace("     ", "  ")
+    };
+    text.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[tokio::test]
+async fn a_tree_shows_what_hangs_on_an_object() {
+    let ns = stuck().await;
+    insta::assert_snapshot!(ageless(&run(&ns, &["tree", "deploy/web"])), @"
+    exit 0
+    --- stdout
+    Deployment web          0 of 1 updated replicas are available; Available is False (M…
+    └─ ReplicaSet web-GENERATED     0 of 1 replicas are ready
+       └─ Pod web-GENERATED   no node takes it (Unschedulable): 0/1 nodes are available: 1…
+    ");
+    insta::assert_snapshot!(run(&ns, &["tree", "deploy/web", "-o", "name"]), @"
+    exit 0
+    --- stdout
+    deployment.apps/web
+    replicaset.apps/web-GENERATED
+    pod/web-GENERATED
+    ");
+    insta::assert_snapshot!(run(&ns, &["tree", "deploy/none"]), @"
+    exit 1
+    --- stderr
+    error[object-missing]: there is no Deployment NS/none
+
+      It was looked for in the namespace NS.
+
+    hint: name another namespace with --namespace, or look in all with --all-namespaces
+    ");
+}
+
+#[tokio::test]
+async fn the_cause_is_named_in_one_sentence() {
+    let ns = stuck().await;
+    insta::assert_snapshot!(run(&ns, &["why", "deploy/web"]), @"
+    exit 0
+    --- stdout
+    Deployment NS/web is not ready because of Pod NS/web-GENERATED: no node takes it (Unschedulable): 0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector
+      Deployment NS/web → 0 of 1 updated replicas are available; Available is False (MinimumReplicasUnavailable): Deployment does not have minimum availability.
+        ReplicaSet NS/web-GENERATED → 0 of 1 replicas are ready
+          Pod NS/web-GENERATED → no node takes it (Unschedulable): 0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector. no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.
+    ");
+    let told = run(&ns, &["why", "deploy/web", "-o", "json"]);
+    assert!(told.contains("\"ready\": false") && told.contains("\"kind\": \"Pod\""), "{told}");
+    ns.apply_as(
+        "somebody",
+        &json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "quiet" } }),
+    )
+    .await;
+    insta::assert_snapshot!(run(&ns, &["why", "cm/quiet"]), @"
+    exit 0
+    --- stdout
+    ConfigMap NS/quiet says nothing about itself, and nothing below it is in trouble
+    ");
+    let held = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "held", "finalizers": ["example.org/x"] } });
+    ns.apply_as("somebody", &held).await;
+    ns.kubectl(&["delete", "cm", "held", "--wait=false"]).unwrap();
+    insta::assert_snapshot!(run(&ns, &["why", "cm/held"]), @"
+    exit 0
+    --- stdout
+    ConfigMap NS/held is not ready: it is being deleted since TIME and held by example.org/x
+    ");
+    ns.merge_as("somebody", &held, &json!({ "metadata": { "finalizers": null } })).await;
+}
+
+#[tokio::test]
+async fn a_watched_tree_is_shown_again_when_it_changes() {
+    let ns = Sandbox::shared().namespace("cli-tree").await;
+    let object = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "root" } });
+    let root = ns.apply_as("somebody", &object).await;
+    let mut child = plimsoll(&ns, &["tree", "cm/root", "--watch"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut next = || lines.next().expect("a line").expect("text");
+    assert!(next().starts_with("ConfigMap root"));
+    let owner =
+        json!({ "apiVersion": "v1", "kind": "ConfigMap", "name": "root", "uid": root["metadata"]["uid"] });
+    let owned = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "leaf", "ownerReferences": [owner] } });
+    ns.apply_as("somebody", &owned).await;
+    assert!(next().starts_with("ConfigMap root"));
+    assert!(next().starts_with("└─ Secret leaf"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+}

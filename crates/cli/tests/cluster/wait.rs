@@ -1,0 +1,179 @@
+//! `plimsoll wait`
+
+use std::io::Read as _;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+use testkit::{Namespace, Sandbox};
+
+use crate::program::{in_one_line, plimsoll, run};
+
+/// A Deployment whose pods no node takes.
+pub(crate) fn unschedulable(name: &str) -> Value {
+    json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": name },
+        "spec": {
+            "replicas": 1,
+            "selector": { "matchLabels": { "app": name } },
+            "template": {
+                "metadata": { "labels": { "app": name } },
+                "spec": {
+                    "nodeSelector": { "disk": "none-such" },
+                    "containers": [{ "name": "web", "image": "web:1" }],
+                },
+            },
+        },
+    })
+}
+
+fn settings(value: &str) -> Value {
+    json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "settings" }, "data": { "colour": value, "size": "9" } })
+}
+
+async fn namespace() -> Namespace {
+    Sandbox::shared().namespace("cli-wait").await
+}
+
+#[tokio::test]
+async fn a_field_is_printed_cut_out_of_its_object() {
+    let ns = namespace().await;
+    ns.apply_as("somebody", &settings("red")).await;
+    insta::assert_snapshot!(run(&ns, &["wait", "cm/settings", "--for", "field=data.colour"]), @r#"
+    exit 0
+    --- stdout
+    data:
+      colour: red
+    --- stderr
+    met ConfigMap NS/settings field "data.colour"
+    "#);
+    insta::assert_snapshot!(run(&ns, &["wait", "cm/settings", "--for", "field=data.colour", "-o", "json", "-q"]), @r#"
+    exit 0
+    --- stdout
+    {
+      "data": {
+        "colour": "red"
+      }
+    }
+    "#);
+    insta::assert_snapshot!(run(&ns, &["wait", "configmaps/settings", "--for", "value=data.size=9", "-o", "name", "-q"]), @"
+    exit 0
+    --- stdout
+    configmap/settings
+    ");
+}
+
+#[tokio::test]
+async fn what_does_not_come_in_time_is_explained() {
+    let ns = namespace().await;
+    let deployment = unschedulable("web");
+    ns.apply_as("somebody", &deployment).await;
+    ns.until(&deployment, "its controller has seen it", |object| {
+        object.is_some_and(|object| object["status"]["observedGeneration"] == 1)
+    })
+    .await;
+    let told = run(&ns, &["wait", "deploy/web", "--for", "rollout", "--timeout", "500ms"]);
+    assert!(told.starts_with("exit 1\n"), "{told}");
+    assert!(told.contains("Deployment did not complete rollout within 500ms"), "{told}");
+    assert!(told.contains("0 of 1 updated replicas are available"), "{told}");
+    insta::assert_snapshot!(run(&ns, &["wait", "cm/none", "--for", "field=data.x", "--timeout", "100ms"]), @r#"
+    exit 1
+    --- stderr
+    error[wait-did-not-appear]: Wait Operation Failed
+      object: ConfigMap NS/none
+
+      ConfigMap "none" (namespace: "NS") did not appear within 100ms
+
+      Common causes:
+        - It is not created yet, or under another name or in another namespace
+        - Whatever creates it is not running, or failed to
+        - A quota or an admission webhook refused it
+
+      Look for it:
+        kubectl get configmap none -n NS
+        kubectl get events -n NS --field-selector involvedObject.name=none
+
+      If it only needs more time, set a longer timeout than 100ms.
+    "#);
+}
+
+#[tokio::test]
+async fn what_can_never_come_is_not_waited_for() {
+    let ns = namespace().await;
+    let job = json!({
+        "apiVersion": "batch/v1", "kind": "Job", "metadata": { "name": "migrate" },
+        "spec": { "suspend": true, "template": { "spec": {
+            "restartPolicy": "Never", "containers": [{ "name": "m", "image": "m:1" }],
+        } } },
+    });
+    ns.apply_as("somebody", &job).await;
+    let failed = json!([{ "type": "Failed", "status": "True", "reason": "BackoffLimitExceeded", "message": "too many",
+        "lastTransitionTime": "2026-01-01T00:00:00Z", "lastProbeTime": "2026-01-01T00:00:00Z" },
+        { "type": "FailureTarget", "status": "True", "reason": "BackoffLimitExceeded", "message": "too many",
+        "lastTransitionTime": "2026-01-01T00:00:00Z", "lastProbeTime": "2026-01-01T00:00:00Z" }]);
+    let patch =
+        json!({ "status": { "startTime": "2026-01-01T00:00:00Z", "conditions": failed } }).to_string();
+    ns.kubectl(&["patch", "job", "migrate", "--subresource", "status", "--type", "merge", "--patch", &patch])
+        .unwrap();
+    let told = run(&ns, &["wait", "job/migrate", "--for", "condition=Complete", "--timeout", "10m"]);
+    assert!(in_one_line(&told).contains("the Job failed (BackoffLimitExceeded): too many"), "{told}");
+}
+
+#[tokio::test]
+async fn an_object_that_goes_in_the_middle_ends_the_wait() {
+    let ns = namespace().await;
+    let held = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "held", "finalizers": ["example.org/hold"] } });
+    ns.apply_as("somebody", &held).await;
+    let mut child = plimsoll(&ns, &["wait", "cm/held", "--for", "field=data.x", "--timeout", "10m"])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    ns.kubectl(&["delete", "cm", "held", "--wait=false"]).unwrap();
+    let mut told = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut told).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    assert!(in_one_line(&told).contains("it is being deleted since"), "{told}");
+    ns.merge_as("somebody", &held, &json!({ "metadata": { "finalizers": null } })).await;
+}
+
+#[tokio::test]
+async fn a_wait_that_makes_no_sense_is_refused_at_once() {
+    let ns = namespace().await;
+    insta::assert_snapshot!(run(&ns, &["wait", "svc/web", "--for", "rollout"]), @"
+    exit 1
+    --- stderr
+    error[wait-rollout-unsupported]: Rollout Not Supported
+      field: --for
+
+      Service does not roll out, so rollout = true has nothing to wait for. Rollout is for Deployment,
+      StatefulSet, DaemonSet, ReplicaSet, Job and kinds that report Ready or Available. Use field,
+      field_value or condition instead.
+    ");
+    insta::assert_snapshot!(run(&ns, &["wait", "svc/web", "--for", "field=status["]), @r#"
+    exit 1
+    --- stderr
+    error[wait-invalid-path]: Invalid JSONPath Syntax
+      field: --for
+
+      "status[" is not a path in kubectl's JSONPath: unterminated array.
+
+      Examples:
+        status.phase
+        status.loadBalancer.ingress[0].ip
+        status.conditions[?(@.type=="Ready")].status
+        metadata.annotations.example\.com/name
+    "#);
+    insta::assert_snapshot!(run(&ns, &["wait", "svc/web", "--for", "ready"]), @r#"
+    exit 1
+    --- stderr
+    error: invalid value 'ready' for '--for <WHAT>': "ready" is not something to wait for; write field=PATH, value=PATH=TEXT, condition=TYPE or rollout
+
+    For more information, try '--help'.
+    "#);
+    insta::assert_snapshot!(run(&ns, &["wait", "web", "--for", "rollout"]), @"
+    exit 1
+    --- stderr
+    error: invalid value 'web' for '<TYPE/NAME>': write the type, a slash and the name, for instance deploy/web
+
+    For more information, try '--help'.
+    ");
+}
