@@ -47,4 +47,22 @@ codes! {
     STATE_UNREADABLE = "object-state-unreadable", "The state was written by a provider that is too old.";
     MOVE_UNREADABLE = "object-move-unreadable", "The state of the resource to take over is not what its provider writes.";
     API_WARNING = "object-api-warning", "The API server did what was asked and wants its author to know something.";
+    INPUT_CHOICE = "manifests-input-choice", "Manifests come from exactly one of `content`, `pattern` and `kustomize_path`.";
+    INPUT_UNKNOWN = "manifests-input-unknown", "Manifests cannot be divided before they are known.";
+    LOADING = "manifests-loading", "Manifests could not be found or read.";
+    NO_KIND = "manifests-no-kind", "A document without `kind` is no Kubernetes object.";
+    DUPLICATE_MANIFEST = "manifests-duplicate", "Two manifests name the same object.";
+    KUSTOMIZE_WARNING = "manifests-kustomize-warning", "The program that built a kustomization wants its author to know something.";
+    INVALID_KIND = "reference-invalid-kind", "A kind is named by its API version and its name.";
+    DATA_ABSENT = "data-absent", "The object that a data source reads does not exist.";
+    PATCH_CHOICE = "patch-choice", "A patch is exactly one of `patch`, `json_patch` and `merge_patch`.";
+    PATCH_UNREADABLE = "patch-unreadable", "`patch` is YAML or JSON, `json_patch` and `merge_patch` are JSON.";
+    PATCH_INVALID = "patch-invalid", "A patch says something that its kind does not allow.";
+    PATCH_SERVER_MANAGED = "patch-server-managed", "An operation is about a field that the API server sets itself.";
+    PATCH_OWN = "patch-own", "The target of a patch is managed by a `k8sconnect_object`.";
+    PATCH_FIGHT = "patch-fight", "Somebody has changed what a patch set.";
+    PATCH_TARGET_ABSENT = "patch-target-absent", "The target of a patch does not exist.";
+    PATCH_TARGET_CHANGED = "patch-target-changed", "A patch cannot become one of another object.";
+    PATCH_UNRELEASED = "patch-unreleased", "A patch was forgotten without giving its fields up, because its cluster cannot be reached.";
+    PATCH_IMPORT = "patch-import", "Patches cannot be imported.";
 }

@@ -12,7 +12,7 @@ use tfplugin::value::{Object, Value};
 
 use crate::codes;
 
-pub(crate) use schema::{provider_attribute, resource_attribute};
+pub(crate) use schema::{data_attribute, provider_attribute, resource_attribute};
 
 /// A connection as far as Terraform knows it.
 #[derive(Clone, Debug, Default)]

@@ -19,7 +19,6 @@ mod release;
 mod schema;
 mod settled;
 mod stamp;
-mod upgrade;
 mod validate;
 mod wait_for;
 
@@ -36,7 +35,9 @@ use tfplugin::schema::Schema;
 use tfplugin::value::Object as Attributes;
 
 use crate::context::Context;
-use crate::identity;
+use crate::{identity, upgrade};
+
+pub(crate) use stamp::{id_of, new_id};
 
 /// In whose name objects are applied.
 pub(crate) const MANAGER: &str = "k8sconnect";
@@ -125,7 +126,7 @@ impl Resource for Object {
     }
 
     fn upgrade(&self, request: UpgradeRequest) -> BoxFuture<'_, UpgradeResponse> {
-        Box::pin(async move { upgrade::upgrade(&request) })
+        Box::pin(async move { upgrade::before_managed_fields(&request, &schema::schema()) })
     }
 
     fn take_over(&self, request: MoveRequest) -> BoxFuture<'_, Option<MoveResponse>> {

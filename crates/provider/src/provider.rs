@@ -7,7 +7,7 @@ use diag::Diagnostic;
 use ownership::Verbosity;
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::path::Path;
-use tfplugin::provider::{BoxFuture, ConfigureRequest, Resource};
+use tfplugin::provider::{BoxFuture, ConfigureRequest, DataSource, Resource};
 use tfplugin::schema::{Attribute, Schema};
 use tfplugin::types::Type;
 use tfplugin::value::{Object as Attributes, Value};
@@ -15,7 +15,10 @@ use tfplugin::value::{Object as Attributes, Value};
 use crate::codes;
 use crate::connection;
 use crate::context::{Context, Settings};
+use crate::data::{LiveObject, YamlScoped, YamlSplit};
 use crate::object::Object;
+use crate::patch::Patch;
+use crate::wait_resource::Wait;
 
 /// k8sconnect.
 pub struct Provider {
@@ -73,7 +76,15 @@ impl tfplugin::provider::Provider for Provider {
     }
 
     fn resources(&self) -> Vec<Arc<dyn Resource>> {
-        vec![Arc::new(Object::new(Arc::clone(&self.context)))]
+        vec![
+            Arc::new(Object::new(Arc::clone(&self.context))),
+            Arc::new(Patch::new(Arc::clone(&self.context))),
+            Arc::new(Wait::new(Arc::clone(&self.context))),
+        ]
+    }
+
+    fn data_sources(&self) -> Vec<Arc<dyn DataSource>> {
+        vec![Arc::new(LiveObject::new(Arc::clone(&self.context))), Arc::new(YamlSplit), Arc::new(YamlScoped)]
     }
 }
 

@@ -19,6 +19,16 @@ pub(crate) fn api_warnings(target: &ObjectRef, warnings: &[String]) -> Diagnosti
         .collect()
 }
 
+/// The warning that credentials were refused, `told` by the server, and that the state is used as it was.
+pub(crate) fn prior_state_used(told: &Diagnostic) -> Diagnostic {
+    Diagnostic::warning(codes::STALE_READ, "Read: Using Prior State — Authentication Failed")
+        .detail(format!(
+            "{}\n\nThe state is used as it was; the plan compares with the cluster if its credentials are better.",
+            told.detail
+        ))
+        .hint("Renew the credentials; an apply with new ones stores them.")
+}
+
 /// The same finding under the title that users of the Go provider know; what it was called before begins its text.
 pub(crate) fn titled(mut diagnostic: Diagnostic, title: &str) -> Diagnostic {
     let told = std::mem::replace(&mut diagnostic.summary, title.to_owned());

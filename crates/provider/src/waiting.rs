@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use diag::Diagnostic;
+use tfplugin::diagnostics::Diagnostics;
+use tfplugin::path::Path;
 use tfplugin::schema::{Attribute, Nested};
 use tfplugin::types::Type;
 use tfplugin::value::{Object, Value};
@@ -36,6 +39,16 @@ pub(crate) fn read(value: &Value) -> Option<WrittenWait> {
         rollout: written(object.get("rollout"), Value::as_bool),
         timeout: written(object.get("timeout"), text),
     })
+}
+
+/// What is wrong with a `wait_for`, each at the attribute it names.
+pub(crate) fn located(problems: Vec<Diagnostic>) -> Diagnostics {
+    let mut diagnostics = Diagnostics::new();
+    for problem in problems {
+        let attribute = problem.field.as_deref().unwrap_or("wait_for");
+        diagnostics.add_at(attribute.split('.').fold(Path::root(), Path::attribute), problem);
+    }
+    diagnostics
 }
 
 fn written<T>(value: &Value, read: impl Fn(&Value) -> Option<T>) -> Written<T> {

@@ -17,6 +17,12 @@ pub(crate) fn resource_attribute() -> Attribute {
     )
 }
 
+/// `cluster` of a data source, whose parts are checked when it is read.
+pub(crate) fn data_attribute() -> Attribute {
+    Attribute::optional("cluster", Nested::single(attributes()))
+        .description("How to reach the cluster. Without it, the provider's `cluster` is used.")
+}
+
 /// `cluster` of the provider: what a resource's has, and what only makes sense once for all.
 pub(crate) fn provider_attribute() -> Attribute {
     let more = [

@@ -10,7 +10,7 @@ use wait::GoDuration;
 use crate::{body, codes, connection, waiting};
 
 /// The version since which `managed_fields` is a map.
-pub(super) const VERSION: i64 = 2;
+const VERSION: i64 = 2;
 
 pub(super) fn schema() -> Schema {
     Schema::new()

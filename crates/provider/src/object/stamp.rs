@@ -28,7 +28,7 @@ impl Stamp {
 }
 
 /// The id of the resource that an object belongs to.
-pub(super) fn id_of(object: &Value) -> Option<&str> {
+pub(crate) fn id_of(object: &Value) -> Option<&str> {
     annotation(object, TERRAFORM_ID)
 }
 
@@ -38,7 +38,7 @@ pub(super) fn created_at_of(object: &Value) -> Option<&str> {
 }
 
 /// Six random bytes in hexadecimal digits.
-pub(super) fn new_id() -> String {
+pub(crate) fn new_id() -> String {
     let mut bytes = [0_u8; 8];
     aws_lc_rs::rand::fill(&mut bytes[2..]).expect("the system has random numbers");
     format!("{:012x}", u64::from_be_bytes(bytes))

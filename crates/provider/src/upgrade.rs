@@ -1,26 +1,27 @@
-//! States of older schemas.
+//! States from before `managed_fields` was a map.
 
 use diag::Diagnostic;
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::provider::{UpgradeRequest, UpgradeResponse};
+use tfplugin::schema::Schema;
 use tfplugin::types::Type;
 use tfplugin::value::Value;
 
-use super::schema::{self, VERSION};
 use crate::codes;
 
-/// Versions 0 and 1 had everything but today's `managed_fields`, which the next read fills in.
-pub(super) fn upgrade(request: &UpgradeRequest) -> UpgradeResponse {
-    if request.version > VERSION {
+/// Brings the state of an older version to `schema`: it had everything but today's `managed_fields`, which the next read
+/// fills in.
+pub(crate) fn before_managed_fields(request: &UpgradeRequest, schema: &Schema) -> UpgradeResponse {
+    if request.version > schema.version {
         let newer = Diagnostic::error(codes::STATE_NEWER, "Unable to Upgrade Resource State")
             .detail(format!(
-                "The state has schema version {}, and this provider knows versions up to {VERSION}.",
-                request.version
+                "The state has schema version {}, and this provider knows versions up to {}.",
+                request.version, schema.version
             ))
             .hint("Use a provider that is at least as new as the one that wrote the state.");
         return UpgradeResponse { state: None, diagnostics: newer.into() };
     }
-    let ty = match schema::schema().ty() {
+    let ty = match schema.ty() {
         Type::Object(mut attributes) => {
             attributes.remove("managed_fields");
             Type::Object(attributes)

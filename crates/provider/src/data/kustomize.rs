@@ -1,0 +1,103 @@
+//! Building a kustomization with the `kustomize` or `kubectl` of this machine: there is no other implementation.
+
+use std::io::ErrorKind;
+use std::process::Stdio;
+
+use tokio::process::Command;
+
+/// The programs that can build, in the order in which they are looked for.
+const BUILDERS: [(&str, &[&str]); 2] = [("kustomize", &["build", "--"]), ("kubectl", &["kustomize", "--"])];
+
+/// What came of a build.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Built {
+    /// The objects, as one YAML text.
+    pub(super) text: String,
+    /// What the builder wants people to know.
+    pub(super) warnings: Vec<String>,
+}
+
+/// Builds the kustomization at `path`; otherwise says why that failed. Dropping the future ends the builder.
+pub(super) async fn build(path: &str) -> Result<Built, String> {
+    build_with(&BUILDERS, path).await
+}
+
+async fn build_with(builders: &[(&str, &[&str])], path: &str) -> Result<Built, String> {
+    let failed = |why: &str| format!("failed to build kustomization at {path:?}: {why}");
+    for (program, arguments) in builders {
+        let mut command = Command::new(program);
+        // Remote bases are fetched with git, which must not ask anybody anything.
+        command
+            .args(*arguments)
+            .arg(path)
+            .stdin(Stdio::null())
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .kill_on_drop(true);
+        let output = match command.output().await {
+            Ok(output) => output,
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            Err(error) => return Err(failed(&format!("{program} does not start: {error}"))),
+        };
+        let errors = String::from_utf8_lossy(&output.stderr);
+        if !output.status.success() {
+            return Err(failed(&format!("{program} says:\n\n{}", errors.trim())));
+        }
+        let text = String::from_utf8(output.stdout)
+            .map_err(|_| failed(&format!("{program} printed something that is not text")))?;
+        return Ok(Built { text, warnings: warnings(&errors) });
+    }
+    Err(failed(
+        "neither kustomize nor kubectl is installed, and one of them has to build it. Install kustomize.",
+    ))
+}
+
+/// The lines of `errors` that are warnings, without what says so.
+fn warnings(errors: &str) -> Vec<String> {
+    let said = |line: &str| {
+        let text = line.trim_start_matches("# ").strip_prefix("Warning:")?;
+        Some(text.trim().to_owned())
+    };
+    errors.lines().filter_map(said).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A builder that prints what it was called with.
+    async fn built(script: &str) -> Result<Built, String> {
+        build_with(&[("no-such-builder", &[]), ("sh", &["-c", script])], "some/folder").await
+    }
+
+    #[tokio::test]
+    async fn the_first_builder_that_is_installed_builds() {
+        let built =
+            built("echo kind: \"$0\"; echo '# Warning: old' >&2; echo noise >&2; echo 'Warning: older' >&2")
+                .await;
+        let warnings = vec!["old".to_owned(), "older".to_owned()];
+        assert_eq!(built, Ok(Built { text: "kind: some/folder\n".to_owned(), warnings }));
+    }
+
+    #[tokio::test]
+    async fn bug_26_a_builder_that_says_a_lot_neither_hangs_nor_mixes_with_another() {
+        let noisy = |name: &str| {
+            format!(
+                "i=0; while [ $i -lt 3000 ]; do echo 'Warning: {name} {name} {name} {name} {name}' >&2; i=$((i+1)); done"
+            )
+        };
+        let (one, other) = (noisy("one"), noisy("other"));
+        let (one, other) = tokio::join!(built(&one), built(&other));
+        let (one, other) = (one.unwrap().warnings, other.unwrap().warnings);
+        assert_eq!((one.len(), other.len()), (3000, 3000));
+        assert!(one.iter().all(|line| line.starts_with("one")));
+        assert!(other.iter().all(|line| line.starts_with("other")));
+    }
+
+    #[tokio::test]
+    async fn a_failure_says_what_the_builder_said() {
+        let failed = built("echo 'no such file' >&2; exit 1").await.unwrap_err();
+        assert_eq!(failed, "failed to build kustomization at \"some/folder\": sh says:\n\nno such file");
+        let nobody = build_with(&[("no-such-builder", &[])], "x").await.unwrap_err();
+        assert!(nobody.contains("neither kustomize nor kubectl is installed"), "{nobody}");
+    }
+}

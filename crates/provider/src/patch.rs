@@ -1,0 +1,130 @@
+//! `k8sconnect_patch`: some fields of an object that somebody else manages.
+//!
+//! ```text
+//! plan:  dry run of the patch ─▶ what changes, who is overruled      read: a look, never a write
+//! apply: the patch, as manager k8sconnect-patch-<id>                 destroy: gives the fields up, values stay
+//! ```
+
+mod apply;
+mod check;
+mod content;
+mod own;
+mod plan;
+mod read;
+mod schema;
+mod shown;
+
+use std::sync::Arc;
+
+use diag::Diagnostic;
+use manifest::ObjectRef;
+use ownership::{FieldManager, ManagedFieldsError};
+use tfplugin::diagnostics::Diagnostics;
+use tfplugin::provider::{
+    ApplyRequest, ApplyResponse, BoxFuture, Change, ImportRequest, ImportResponse, PlanRequest, PlanResponse,
+    ReadRequest, ReadResponse, Resource, UpgradeRequest, UpgradeResponse,
+};
+use tfplugin::schema::Schema;
+use tfplugin::value::Object;
+
+use crate::codes;
+use crate::context::Context;
+use crate::reference::Reference;
+use crate::upgrade;
+
+const NO_CLIENT: &str = "Failed to Create Kubernetes Client";
+
+/// The resource.
+pub(crate) struct Patch {
+    context: Arc<Context>,
+}
+
+impl Patch {
+    pub(crate) fn new(context: Arc<Context>) -> Self {
+        Self { context }
+    }
+}
+
+/// In whose name a patch is carried out: each has a manager of its own, and one without an id yet only asks.
+fn manager(id: Option<&str>) -> FieldManager {
+    FieldManager::new(format!("k8sconnect-patch-{}", id.unwrap_or("temp")))
+}
+
+fn reference(attributes: &Object) -> Result<Reference, Box<Diagnostic>> {
+    let empty = Object::new();
+    Reference::parse(attributes.get("target").as_object().unwrap_or(&empty), "Target Resource Not Found")
+}
+
+fn projection_failed(target: &ObjectRef, error: &ManagedFieldsError) -> Diagnostic {
+    Diagnostic::error(codes::PROJECTION_FAILED, "Projection Failed")
+        .detail(format!("The managedFields of {target} cannot be read: {error}."))
+        .object(target.to_string())
+}
+
+impl Resource for Patch {
+    fn type_name(&self) -> &'static str {
+        "k8sconnect_patch"
+    }
+
+    fn schema(&self) -> Schema {
+        schema::schema()
+    }
+
+    fn validate(&self, config: &Object) -> Diagnostics {
+        schema::validate(config)
+    }
+
+    fn plan(&self, request: PlanRequest) -> BoxFuture<'_, PlanResponse> {
+        Box::pin(async move {
+            let (prior, planned) = match &request.change {
+                Change::Delete { .. } => return request.accept(),
+                Change::Create { planned } => (None, planned.clone()),
+                Change::Update { prior, planned } => (Some(prior.clone()), planned.clone()),
+            };
+            // Another target is another patch; what becomes of it is planned as a create.
+            if !request.requires_replace.is_empty() {
+                return request.accept();
+            }
+            let situation = plan::Situation { prior, planned, private: request.private.clone() };
+            let mut response = request.accept();
+            match plan::plan(&self.context, &situation).await {
+                Ok((planned, diagnostics)) => {
+                    response.planned = Some(planned);
+                    response.diagnostics = diagnostics;
+                }
+                Err(diagnostics) => response.diagnostics = diagnostics,
+            }
+            response
+        })
+    }
+
+    fn apply(&self, request: ApplyRequest) -> BoxFuture<'_, ApplyResponse> {
+        Box::pin(async move {
+            let (private, stop) = (request.private, &request.stop);
+            match request.change {
+                Change::Delete { prior } => apply::delete(&self.context, prior, private).await,
+                Change::Create { planned } => apply::apply(&self.context, None, planned, private, stop).await,
+                Change::Update { prior, planned } => {
+                    apply::apply(&self.context, Some(prior), planned, private, stop).await
+                }
+            }
+        })
+    }
+
+    fn read(&self, request: ReadRequest) -> BoxFuture<'_, ReadResponse> {
+        Box::pin(read::read(&self.context, request))
+    }
+
+    fn import(&self, _: ImportRequest) -> BoxFuture<'_, ImportResponse> {
+        Box::pin(async {
+            let refusal = Diagnostic::error(codes::PATCH_IMPORT, "Import Not Supported")
+                .detail("A patch is nothing in the cluster that could be imported: its fields belong to its target.")
+                .hint("Write the resource and apply it; a patch that changes nothing takes over its fields.");
+            ImportResponse { imported: None, diagnostics: refusal.into() }
+        })
+    }
+
+    fn upgrade(&self, request: UpgradeRequest) -> BoxFuture<'_, UpgradeResponse> {
+        Box::pin(async move { upgrade::before_managed_fields(&request, &schema::schema()) })
+    }
+}

@@ -1,0 +1,229 @@
+//! Carrying a patch out, and giving its fields up.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use cluster::{Class, Error, ErrorKind, Reply, Session, Write};
+use diag::Diagnostic;
+use manifest::ObjectRef;
+use ownership::{Baseline, FieldManager, ManagedFieldsError};
+use serde_json::Value as Json;
+use tfplugin::CancellationToken;
+use tfplugin::diagnostics::Diagnostics;
+use tfplugin::private::Private;
+use tfplugin::provider::ApplyResponse;
+use tfplugin::value::{Object, Value};
+
+use super::content::Content;
+use super::shown::{self, Shown};
+use super::{NO_CLIENT, manager, own, projection_failed, reference};
+use crate::clusters::Cluster;
+use crate::context::{self, Context, Reach};
+use crate::object::new_id;
+use crate::private::Keys as _;
+use crate::report::{api_warnings, titled};
+use crate::{codes, projection, stop};
+
+/// How long an answer may still take when Terraform stops the provider.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Sends `content` to `target`, which is `live` now; `before` is what was applied last. Nothing is sent, and the object is
+/// as it was, when all of it is done.
+pub(super) async fn send(
+    session: &Session,
+    target: &ObjectRef,
+    live: &Json,
+    (content, before): (&Content, Option<&Content>),
+    write: Write<'_>,
+) -> Result<Reply, Error> {
+    let sent = content.to_send(target, live, before);
+    match content.dialect() {
+        None => session.apply(target, &sent, write.force()).await,
+        Some(_) if Content::is_nothing(&sent) => {
+            Ok(Reply { code: 200, object: live.clone(), warnings: Vec::new(), retries: Vec::new() })
+        }
+        Some(dialect) => session.patch(target, dialect, &sent, write).await,
+    }
+}
+
+/// Creates the patch, or updates the one that `prior` is.
+pub(super) async fn apply(
+    context: &Context,
+    prior: Option<Object>,
+    planned: Object,
+    private: Private,
+    stop: &CancellationToken,
+) -> ApplyResponse {
+    let work = carry_out(context, prior.as_ref(), planned, private.clone());
+    let done = stop::unless(stop, GRACE, work).await.unwrap_or_else(|| Err(interrupted().into()));
+    done.unwrap_or_else(|diagnostics| ApplyResponse { state: prior, private, identity: None, diagnostics })
+}
+
+async fn carry_out(
+    context: &Context,
+    prior: Option<&Object>,
+    planned: Object,
+    private: Private,
+) -> Result<ApplyResponse, Diagnostics> {
+    let cluster = match context.reach(planned.get("cluster")) {
+        Ok(Reach::Ready(cluster)) => cluster,
+        Ok(Reach::NotYet | Reach::Nowhere) => return Err(context::nowhere().into()),
+        Err(error) => return Err(titled(error.diagnostic(), NO_CLIENT).into()),
+    };
+    if let Some(prior) = prior.filter(|prior| prior.get("target") != planned.get("target")) {
+        return Err(target_changed(prior).into());
+    }
+    let Some(content) = Content::of(&planned) else { return Err(nothing_to_do().into()) };
+    let content = content.map_err(|problem| *problem)?;
+    let before = prior.and_then(Content::of).and_then(Result::ok);
+    let (target, live) = existing(&cluster, &planned).await?;
+    let mut diagnostics = Diagnostics::new();
+    if let Some(finding) = own::check(&target, &live, cluster.is_ours(&target)) {
+        if finding.is_error() {
+            return Err(finding.into());
+        }
+        diagnostics.add(finding);
+    }
+    let id = planned.text("id").map_or_else(new_id, str::to_owned);
+    let manager = manager(Some(&id));
+    let operation = if prior.is_some() { "Update Patch" } else { "Apply Patch" };
+    let write = Write::by(manager.as_str());
+    let reply = send(cluster.session(), &target, &live, (&content, before.as_ref()), write)
+        .await
+        .map_err(|error| refused(&error, operation))?;
+    diagnostics.add(api_warnings(&target, &reply.warnings));
+    let mut response = ApplyResponse { state: None, private, identity: None, diagnostics };
+    let mut state = planned.with("id", id);
+    if let Err(error) = keep(&mut state, &mut response.private, &target, &content, &reply.object, &manager) {
+        response.diagnostics.add(projection_failed(&target, &error));
+    }
+    for name in ["managed_state_projection", "managed_fields"] {
+        if !state.get(name).is_wholly_known() {
+            state.set(name, Value::Null);
+        }
+    }
+    response.state = Some(state);
+    Ok(response)
+}
+
+/// The target and how it is now; it is an error that it is not there.
+async fn existing(cluster: &Arc<Cluster>, planned: &Object) -> Result<(ObjectRef, Json), Diagnostics> {
+    let reference = reference(planned).map_err(|error| *error)?;
+    let found = async {
+        let target = reference.locate(cluster.session()).await?;
+        Ok((cluster.session().read(&target).await?, target))
+    };
+    match found.await {
+        Ok((Some(reply), target)) => Ok((target, reply.object)),
+        Ok((None, target)) => Err(absent(&format!("{target} does not exist.")).into()),
+        Err(error) if matches!(Error::kind(&error), ErrorKind::KindMissing(_)) => {
+            Err(absent(&error.diagnostic("Get Target Resource").detail).into())
+        }
+        Err(error) => Err(error.diagnostic("Get Target Resource").into()),
+    }
+}
+
+/// Keeps what came of the patch: what the plan left open, and from where changes by others are told.
+fn keep(
+    state: &mut Object,
+    private: &mut Private,
+    target: &ObjectRef,
+    content: &Content,
+    answer: &Json,
+    manager: &FieldManager,
+) -> Result<(), ManagedFieldsError> {
+    let body = content.body(target);
+    let shown = Shown::of(answer, manager, body.as_ref().unwrap_or(answer))?;
+    let values = body.as_ref().map_or(Value::Null, |_| projection::attribute(&shown.values));
+    let managers = projection::attribute(&shown.managers);
+    let as_promised =
+        [("managed_state_projection", values), ("managed_fields", managers)].map(|(name, value)| {
+            if !state.get(name).is_wholly_known() {
+                state.set(name, value.clone());
+            }
+            *state.get(name) == value
+        });
+    let written = body.map_or_else(|| shown::held_part(answer, manager), Ok)?;
+    private.adopt_baseline(&Baseline::record(answer, &written, |_| false)?);
+    let hash = shown::settled(content, answer, manager)?;
+    private.set_settled(Some(hash.as_str()).filter(|_| as_promised.into_iter().all(|kept| kept)));
+    Ok(())
+}
+
+/// Gives up what the patch holds. The values stay as they are (decisions, seed 001, 8).
+pub(super) async fn delete(context: &Context, prior: Object, private: Private) -> ApplyResponse {
+    match release(context, &prior).await {
+        Ok(diagnostics) => ApplyResponse { diagnostics, ..ApplyResponse::default() },
+        Err(error) => {
+            ApplyResponse { state: Some(prior), private, identity: None, diagnostics: (*error).into() }
+        }
+    }
+}
+
+async fn release(context: &Context, prior: &Object) -> Result<Diagnostics, Box<Diagnostic>> {
+    let cluster = match context.reach(prior.get("cluster")) {
+        Ok(Reach::Ready(cluster)) => cluster,
+        Ok(Reach::NotYet | Reach::Nowhere) => return Ok(unreleased(&context::nowhere()).into()),
+        // Nothing can be reached with such a connection, now or later, and nothing depends on it.
+        Err(error) => return Ok(unreleased(&error.diagnostic()).into()),
+    };
+    let reference = reference(prior)?;
+    let manager = manager(prior.text("id"));
+    let edited = async {
+        let target = reference.locate(cluster.session()).await?;
+        let write = Write::by(manager.as_str());
+        let edit = |live: &Json| match ownership::release_all(live, &manager) {
+            Ok(Some(Json::Array(operations))) => Some(operations),
+            _ => None,
+        };
+        cluster.session().edit_managed_fields(&target, write, edit).await
+    };
+    match edited.await {
+        Ok(_) => Ok(Diagnostics::new()),
+        Err(error) if matches!(Error::kind(&error), ErrorKind::KindMissing(_)) => Ok(Diagnostics::new()),
+        Err(error) if error.class() == Class::NotFound => Ok(Diagnostics::new()),
+        Err(error) => Err(Box::new(error.diagnostic("Delete Patch"))),
+    }
+}
+
+/// The error for a patch that the server refuses.
+pub(super) fn refused(error: &Error, operation: &str) -> Diagnostic {
+    let told = error.diagnostic(operation);
+    if error.class() == Class::Immutable {
+        return Diagnostic { summary: "Immutable Field in Patch".to_owned(), ..told };
+    }
+    told
+}
+
+fn absent(why: &str) -> Diagnostic {
+    Diagnostic::error(codes::PATCH_TARGET_ABSENT, "Target Resource Not Found")
+        .detail(format!("{why} A patch changes an object that exists."))
+        .hint("Check the target, or let the patch depend on what creates it.")
+}
+
+fn target_changed(prior: &Object) -> Diagnostic {
+    let name = prior.get("target").as_object().and_then(|target| target.text("name")).unwrap_or_default();
+    Diagnostic::error(codes::PATCH_TARGET_CHANGED, "Target Changed")
+        .detail(format!("The patch of {name:?} cannot become one of another object."))
+        .hint("Replace the resource.")
+}
+
+fn nothing_to_do() -> Diagnostic {
+    Diagnostic::error(codes::PATCH_CHOICE, "Failed to Parse Patch")
+        .detail("None of patch, json_patch and merge_patch has a value.")
+        .hint("Set exactly one of patch, json_patch and merge_patch.")
+}
+
+fn unreleased(why: &Diagnostic) -> Diagnostic {
+    Diagnostic::warning(codes::PATCH_UNRELEASED, "Patch Not Released")
+        .detail(format!(
+            "{}: {}\n\nThe patch is forgotten. Its values stay, and so does its entry in the managedFields of the target.",
+            why.summary, why.detail
+        ))
+}
+
+fn interrupted() -> Diagnostic {
+    Diagnostic::error(codes::INTERRUPTED, "Apply Patch: Interrupted")
+        .detail("Terraform was interrupted before the API server had answered.")
+        .hint("Run terraform apply again.")
+}

@@ -1,0 +1,168 @@
+//! What a patch does to its target, in one of three dialects.
+
+use cluster::Dialect;
+use diag::{Diagnostic, Source};
+use manifest::{Limits, ObjectRef, secret};
+use serde_json::{Map, Value, json};
+use tfplugin::value::Object;
+
+use crate::codes;
+use crate::report::titled;
+
+/// The attributes of which exactly one is set.
+pub(super) const ATTRIBUTES: [&str; 3] = ["patch", "json_patch", "merge_patch"];
+
+/// A patch, read.
+#[derive(Clone, PartialEq)]
+pub(super) enum Content {
+    /// `patch`: fields that are held by server-side apply.
+    Apply(Map<String, Value>),
+    /// `json_patch`: operations (RFC 6902).
+    Json(Vec<Value>),
+    /// `merge_patch`: a partial object in which null removes (RFC 7386).
+    Merge(Value),
+}
+
+impl Content {
+    /// Reads the attribute that is set; none if there is none or it is not known yet.
+    pub(super) fn of(attributes: &Object) -> Option<Result<Self, Box<Diagnostic>>> {
+        let (name, text) = ATTRIBUTES.into_iter().find_map(|name| Some((name, attributes.text(name)?)))?;
+        Some(Self::parse(name, text))
+    }
+
+    fn parse(name: &str, text: &str) -> Result<Self, Box<Diagnostic>> {
+        let unreadable = |why: String| {
+            Box::new(
+                Diagnostic::error(codes::PATCH_UNREADABLE, "Failed to Parse Patch").detail(why).field(name),
+            )
+        };
+        let json = || {
+            serde_json::from_str::<Value>(text)
+                .map_err(|error| unreadable(format!("{name} is not JSON: {error}.")))
+        };
+        match name {
+            "json_patch" => match json()? {
+                Value::Array(operations) => Ok(Self::Json(operations)),
+                _ => Err(unreadable("json_patch is not a JSON array of operations.".to_owned())),
+            },
+            "merge_patch" => Ok(Self::Merge(json()?)),
+            _ => {
+                let document = manifest::read(&Source::new(name, text), &Limits::default()).single();
+                match document.map(manifest::Document::into_value) {
+                    Ok(Value::Object(fields)) => Ok(Self::Apply(fields)),
+                    Ok(_) => Err(unreadable("patch is not a mapping of fields.".to_owned())),
+                    Err(problems) => {
+                        let first = problems.into_iter().next().expect("what cannot be read has a problem");
+                        Err(Box::new(titled(first, "Failed to Parse Patch")))
+                    }
+                }
+            }
+        }
+    }
+
+    /// The dialect in which it is sent; none for server-side apply.
+    pub(super) fn dialect(&self) -> Option<Dialect> {
+        match self {
+            Self::Apply(_) => None,
+            Self::Json(_) => Some(Dialect::Json),
+            Self::Merge(_) => Some(Dialect::Merge),
+        }
+    }
+
+    /// What is sent to `target`, which is `live` now. Operations that `before` had and that are done are left out: doing
+    /// them again would append once more or fail.
+    pub(super) fn to_send(&self, target: &ObjectRef, live: &Value, before: Option<&Self>) -> Value {
+        match self {
+            Self::Apply(fields) => {
+                let mut body = body(fields, target);
+                // Without it, an apply would create the target if somebody deleted it meanwhile.
+                body["metadata"]["uid"] = live["metadata"]["uid"].clone();
+                body
+            }
+            Self::Merge(fields) => fields.clone(),
+            Self::Json(operations) => {
+                let former: &[Value] = if let Some(Self::Json(former)) = before { former } else { &[] };
+                let due = |operation: &&Value| !(former.contains(operation) && is_done(operation, live));
+                operations.iter().filter(due).cloned().collect()
+            }
+        }
+    }
+
+    /// Whether sending it would do nothing at all.
+    pub(super) fn is_nothing(sent: &Value) -> bool {
+        sent.as_array().is_some_and(Vec::is_empty)
+    }
+
+    /// The object that server-side apply writes; none for other dialects.
+    pub(super) fn body(&self, target: &ObjectRef) -> Option<Value> {
+        match self {
+            Self::Apply(fields) => Some(body(fields, target)),
+            Self::Json(_) | Self::Merge(_) => None,
+        }
+    }
+
+    /// What of `live` the patch is about, whoever holds it.
+    pub(super) fn touched(&self, live: &Value) -> Value {
+        match self {
+            // Whatever it writes, its manager holds.
+            Self::Apply(_) => Value::Null,
+            Self::Merge(fields) => cut(live, fields),
+            Self::Json(operations) => {
+                let at = |path: &str| live.pointer(path.strip_suffix("/-").unwrap_or(path)).cloned();
+                operations.iter().map(|operation| operation["path"].as_str().and_then(at)).collect()
+            }
+        }
+    }
+
+    /// The name and the meaning, for comparison with what was applied before.
+    pub(super) fn to_value(&self) -> Value {
+        match self {
+            Self::Apply(fields) => json!(["patch", fields]),
+            Self::Json(operations) => json!(["json_patch", operations]),
+            Self::Merge(fields) => json!(["merge_patch", fields]),
+        }
+    }
+}
+
+fn body(fields: &Map<String, Value>, target: &ObjectRef) -> Value {
+    let mut body = Value::Object(fields.clone());
+    body["apiVersion"] = target.api_version().to_string().into();
+    body["kind"] = target.kind().into();
+    if !body["metadata"].is_object() {
+        body["metadata"] = Value::Object(Map::new());
+    }
+    body["metadata"]["name"] = target.name.as_str().into();
+    if let Some(namespace) = &target.namespace {
+        body["metadata"]["namespace"] = namespace.as_str().into();
+    }
+    secret::normalise(&mut body);
+    body
+}
+
+/// What `live` has where `fields` says something.
+fn cut(live: &Value, fields: &Value) -> Value {
+    match fields {
+        Value::Object(fields) => {
+            fields.iter().map(|(name, below)| (name.clone(), cut(&live[name], below))).collect()
+        }
+        _ => live.clone(),
+    }
+}
+
+/// Whether an operation that was done once has nothing left to do.
+fn is_done(operation: &Value, live: &Value) -> bool {
+    let text = |name: &str| operation[name].as_str().unwrap_or_default();
+    let there = |path: &str| live.pointer(path).is_some();
+    match text("op") {
+        "add" => text("path").strip_suffix("/-").is_some_and(|list| {
+            let items = live.pointer(list).and_then(Value::as_array);
+            items.is_some_and(|items| items.contains(&operation["value"]))
+        }),
+        "remove" => !there(text("path")),
+        "move" => !there(text("from")) && there(text("path")),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,69 @@
+//! Whether the target of a patch is a k8sconnect object itself: two resources would set the same fields in turns.
+
+use diag::{Diagnostic, Severity};
+use manifest::ObjectRef;
+use ownership::ManagedFields;
+use serde_json::Value;
+
+use crate::codes;
+use crate::object::{MANAGER, id_of};
+
+const FORMER_ANNOTATION: &str = "k8sconnect.io/owned-by";
+
+/// What there is to say about a target that a `k8sconnect_object` manages: an error if that one is in this state (`ours`),
+/// a warning if it may be in another.
+pub(super) fn check(target: &ObjectRef, live: &Value, ours: bool) -> Option<Diagnostic> {
+    let former = live["metadata"]["annotations"][FORMER_ANNOTATION].is_string();
+    let holds = || {
+        let managed = ManagedFields::of(live).unwrap_or_default();
+        managed.entries().iter().any(|entry| entry.manager.as_str() == MANAGER)
+    };
+    if id_of(live).is_none() && !former && !holds() {
+        return None;
+    }
+    let finding = Diagnostic::error(codes::PATCH_OWN, "Cannot Patch Own Resource").object(target.to_string());
+    if ours {
+        let detail = format!(
+            "{target} is managed by a k8sconnect_object in this state, and both would set its fields."
+        );
+        return Some(finding.detail(detail).hint("Change the yaml_body of that k8sconnect_object instead."));
+    }
+    let detail = format!(
+        "{target} is managed by a k8sconnect_object, presumably of another state. Its fields that this patch takes will show \
+         as drift there."
+    );
+    Some(Diagnostic {
+        severity: Severity::Warning,
+        summary: "Patching Resource Managed Elsewhere".to_owned(),
+        ..finding
+            .detail(detail)
+            .hint("Add the fields to ignore_fields there, or change its yaml_body instead.")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use manifest::Namespace;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn bug_19j_only_objects_of_this_state_are_refused() {
+        let target = ObjectRef::new("v1/ConfigMap".parse().unwrap(), Namespace::new("shop"), "a");
+        let check = |metadata: Value, ours: bool, expected: Option<Severity>| {
+            let found = check(&target, &json!({"metadata": metadata}), ours);
+            assert_eq!(found.map(|found| found.severity), expected, "{metadata}");
+        };
+        let stamped = || json!({"annotations": {"k8sconnect.terraform.io/terraform-id": "0123456789ab"}});
+        let former = || json!({"annotations": {"k8sconnect.io/owned-by": "x"}});
+        let held = |manager: &str| json!({"managedFields": [{"manager": manager, "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1"}]});
+        check(json!({}), true, None);
+        check(stamped(), true, Some(Severity::Error));
+        check(stamped(), false, Some(Severity::Warning));
+        check(former(), true, Some(Severity::Error));
+        check(held("k8sconnect"), true, Some(Severity::Error));
+        check(held("k8sconnect-patch-0123456789ab"), true, None);
+        check(held("k8sconnectivity-agent"), true, None);
+    }
+}

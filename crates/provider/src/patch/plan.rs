@@ -1,0 +1,255 @@
+//! What a patch will do: previewed by a dry run, compared with what it did last, and told before it happens.
+
+use std::fmt::Write as _;
+
+use cluster::{Error, ErrorKind, Write};
+use diag::Diagnostic;
+use manifest::ObjectRef;
+use ownership::{Analysis, Before, FieldManager, FieldTransition, ManagedFieldsError, Outlook, Verbosity};
+use serde_json::Value as Json;
+use tfplugin::diagnostics::Diagnostics;
+use tfplugin::path::Path;
+use tfplugin::private::Private;
+use tfplugin::value::{Object, Value};
+
+use super::content::{ATTRIBUTES, Content};
+use super::shown::{self, Shown};
+use super::{NO_CLIENT, apply, manager, own, projection_failed, reference};
+use crate::context::{self, Context, Reach};
+use crate::private::Keys as _;
+use crate::report::{api_warnings, titled};
+use crate::{codes, projection};
+
+const VALUES: &str = "managed_state_projection";
+const MANAGERS: &str = "managed_fields";
+
+/// How many fields a message lists.
+const MOST_FIELDS: usize = 5;
+
+/// What is to be planned.
+pub(super) struct Situation {
+    /// The state; none when creating.
+    pub(super) prior: Option<Object>,
+    /// What the schema alone gives.
+    pub(super) planned: Object,
+    /// What the resource keeps for itself.
+    pub(super) private: Private,
+}
+
+/// The plan and what there is to tell about it.
+pub(super) async fn plan(
+    context: &Context,
+    situation: &Situation,
+) -> Result<(Object, Diagnostics), Diagnostics> {
+    let planned = &situation.planned;
+    if ATTRIBUTES.iter().any(|name| planned.get(name).is_unknown())
+        || !planned.get("target").is_wholly_known()
+    {
+        return Ok((situation.open(), Diagnostics::new()));
+    }
+    let Some(content) = Content::of(planned) else { return Ok((situation.open(), Diagnostics::new())) };
+    let content = content.map_err(|problem| *problem)?;
+    let cluster = match context.reach(planned.get("cluster")) {
+        Ok(Reach::Ready(cluster)) => cluster,
+        Ok(Reach::NotYet) => return Ok((situation.open(), Diagnostics::new())),
+        Ok(Reach::Nowhere) => return Err(Diagnostics::from(context::nowhere()).or_at(&Path::of("cluster"))),
+        Err(error) => return Err(titled(error.diagnostic(), NO_CLIENT).into()),
+    };
+    let session = cluster.session();
+    let reference = reference(planned).map_err(|error| *error)?;
+    let found = async {
+        let target = reference.locate(session).await?;
+        Ok((session.read(&target).await?, target))
+    };
+    let (live, target) = match found.await {
+        Ok((Some(reply), target)) => (reply.object, target),
+        // It may come with the same apply.
+        Ok((None, _)) => return Ok((situation.open(), Diagnostics::new())),
+        Err(error) => return situation.unanswered(&error, "Get Target Resource"),
+    };
+    let mut diagnostics = Diagnostics::new();
+    if let Some(finding) = own::check(&target, &live, cluster.is_ours(&target)) {
+        if finding.is_error() {
+            return Err(finding.into());
+        }
+        diagnostics.add(finding);
+    }
+    let manager = manager(planned.text("id"));
+    let failed = |error: ManagedFieldsError| Diagnostics::from(projection_failed(&target, &error));
+    let before = situation.prior.as_ref().and_then(Content::of).and_then(Result::ok);
+    let same = before.as_ref() == Some(&content);
+    if same && situation.private.settled() == shown::settled(&content, &live, &manager).ok() {
+        return Ok((situation.kept(), diagnostics));
+    }
+    let write = Write::by(manager.as_str()).dry_run();
+    let reply = match apply::send(session, &target, &live, (&content, before.as_ref()), write).await {
+        Ok(reply) => reply,
+        Err(error) if error.is_server_trouble() => return situation.unanswered(&error, "Dry-run Patch"),
+        Err(error) => return Err(apply::refused(&error, "Dry-run Patch").into()),
+    };
+    diagnostics.add(api_warnings(&target, &reply.warnings));
+    let preview = Preview {
+        target: &target,
+        content: &content,
+        same,
+        live: &live,
+        answer: &reply.object,
+        manager: &manager,
+    };
+    let analysis = preview.analyse(situation, before.as_ref()).map_err(failed)?;
+    diagnostics.add(preview.warnings(&analysis, context.verbosity()));
+    let planned = preview.decide(situation).map_err(failed)?;
+    Ok((planned, diagnostics))
+}
+
+impl Situation {
+    /// Whatever the cluster would have to say is known after the apply.
+    fn open(&self) -> Object {
+        self.planned.clone().with(VALUES, Value::unknown()).with(MANAGERS, Value::unknown())
+    }
+
+    /// The target stays as it is: a patch that only reads differently is no change.
+    fn kept(&self) -> Object {
+        let mut planned = self.planned.clone();
+        if let Some(prior) = &self.prior {
+            for name in ATTRIBUTES.into_iter().chain([VALUES, MANAGERS]) {
+                planned.set(name, prior.get(name).clone());
+            }
+        }
+        planned
+    }
+
+    /// What an answer that is none means for a plan (decisions, seed 003, 5).
+    fn unanswered(&self, error: &Error, operation: &str) -> Result<(Object, Diagnostics), Diagnostics> {
+        let told = error.diagnostic(operation);
+        match error.kind() {
+            ErrorKind::KindMissing(_) | ErrorKind::NamespaceMissing { .. } => {
+                Ok((self.open(), Diagnostics::new()))
+            }
+            ErrorKind::Unreachable(_) => Err(told.into()),
+            _ if error.is_server_trouble() => {
+                let warning = Diagnostic::warning(codes::NO_PREVIEW, "Plan: No Preview Possible")
+                    .detail(format!("{}: {}\n\nWhat the apply will do is not known.", told.summary, told.detail))
+                    .hint("Plan again once the server has recovered, to see the changes before they are applied.");
+                Ok((self.open(), Diagnostic { object: told.object, ..warning }.into()))
+            }
+            _ => Err(told.into()),
+        }
+    }
+}
+
+/// What the server says about a patch.
+struct Preview<'a> {
+    target: &'a ObjectRef,
+    content: &'a Content,
+    /// Whether it is what was applied last.
+    same: bool,
+    live: &'a Json,
+    answer: &'a Json,
+    manager: &'a FieldManager,
+}
+
+impl Preview<'_> {
+    fn decide(&self, situation: &Situation) -> Result<Object, ManagedFieldsError> {
+        let body = self.content.body(self.target);
+        let shown = Shown::of(self.answer, self.manager, body.as_ref().unwrap_or(self.answer))?;
+        let now = Shown::of(self.live, self.manager, body.as_ref().unwrap_or(self.live))?;
+        if self.same && shown == now && !self.changes_something()? {
+            return Ok(situation.kept());
+        }
+        let (values, managers) = match body {
+            Some(_) => (projection::attribute(&shown.values), projection::attribute(&shown.managers)),
+            // An unknown makes Terraform carry the patch out, also when only the target has changed.
+            None => (Value::Null, Value::unknown()),
+        };
+        Ok(situation.planned.clone().with(VALUES, values).with(MANAGERS, managers))
+    }
+
+    /// Whether the target would be another one afterwards, apart from what the server keeps about it.
+    fn changes_something(&self) -> Result<bool, ManagedFieldsError> {
+        let bare = |object: &Json| {
+            let mut object = object.clone();
+            if let Some(metadata) = object["metadata"].as_object_mut() {
+                for field in ["managedFields", "resourceVersion", "generation"] {
+                    metadata.remove(field);
+                }
+            }
+            object
+        };
+        let schema = ownership::ManagedFields::of(self.answer)?.schema(self.answer);
+        Ok(!fields::diff(&bare(self.live), &bare(self.answer), &schema).is_empty())
+    }
+
+    /// What happens to every field of the patch, by the rules that objects have as well.
+    fn analyse(
+        &self,
+        situation: &Situation,
+        before: Option<&Content>,
+    ) -> Result<Analysis, ManagedFieldsError> {
+        let written = match self.content.body(self.target) {
+            Some(body) => body,
+            None => shown::held_part(self.answer, self.manager)?,
+        };
+        let former = if self.same {
+            Some(written.clone())
+        } else {
+            before.and_then(|before| before.body(self.target))
+        };
+        let baseline = situation.private.baseline();
+        let before = match (&situation.prior, &baseline) {
+            // Nothing of it was ours, and all of it is new.
+            (None, _) => Before::Imported,
+            (Some(_), Some(baseline)) => {
+                Before::Applied { written: former.as_ref().unwrap_or(&Json::Null), baseline }
+            }
+            (Some(_), None) => Before::Untold,
+        };
+        let outlook = Outlook {
+            manager: self.manager,
+            before,
+            written: &written,
+            live: self.live,
+            planned: self.answer,
+        };
+        Analysis::of(&outlook, |_| false)
+    }
+
+    fn warnings(&self, analysis: &Analysis, verbosity: Verbosity) -> Diagnostics {
+        let identity = self.target.to_string();
+        let mut diagnostics = Diagnostics::from(analysis.warnings(&identity, verbosity));
+        let drifted: Vec<&FieldTransition> = analysis.fields.iter().filter(|field| !field.settled).collect();
+        if self.same && !drifted.is_empty() && verbosity != Verbosity::None {
+            diagnostics.add(fighting(self.target, &drifted));
+        }
+        diagnostics
+    }
+}
+
+/// The warning that somebody has changed what the patch set. It names fields and managers, and no values.
+fn fighting(target: &ObjectRef, drifted: &[&FieldTransition]) -> Diagnostic {
+    let mut detail = format!(
+        "These fields of {target} no longer are what this patch made them; the apply will set them again:\n"
+    );
+    for field in drifted.iter().take(MOST_FIELDS) {
+        let owners: Vec<&str> = field.others.iter().map(FieldManager::as_str).collect();
+        let owner = if owners.is_empty() { "unknown".to_owned() } else { owners.join(", ") };
+        let _infallible = write!(detail, "\n  {} (now held by: {owner})", field.shown);
+    }
+    if drifted.len() > MOST_FIELDS {
+        let _infallible = write!(detail, "\n  … and {} more", drifted.len() - MOST_FIELDS);
+    }
+    let namespace =
+        target.namespace.as_ref().map_or_else(String::new, |namespace| format!(" -n {namespace}"));
+    let look = format!(
+        "kubectl get {} {}{namespace} -o yaml --show-managed-fields",
+        target.kind().to_lowercase(),
+        target.name
+    );
+    Diagnostic::warning(codes::PATCH_FIGHT, "Field Ownership Conflict - Controllers Fighting")
+        .detail(format!("{detail}\n\nIf their manager stays active, both will go on setting them. To see who holds what:\n\n  {look}"))
+        .object(target.to_string())
+        .hint("Take the fields out of the patch, or keep the other manager from setting them.")
+}
+
+#[cfg(test)]
+mod tests;

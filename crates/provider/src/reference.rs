@@ -1,0 +1,62 @@
+//! An object that attributes name: `api_version`, `kind`, `name` and `namespace`.
+
+use cluster::{Error, Session};
+use diag::Diagnostic;
+use manifest::{ApiVersion, GroupVersionKind, KindError, Namespace, ObjectRef};
+use tfplugin::value::Object;
+
+use crate::codes;
+
+/// What the attributes say; whether its kind has namespaces is for the cluster to tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Reference {
+    gvk: GroupVersionKind,
+    namespace: Option<Namespace>,
+    name: String,
+}
+
+impl Reference {
+    /// Reads the attributes; `title` is the one of the error about a kind that is none.
+    pub(crate) fn parse(attributes: &Object, title: &str) -> Result<Self, Box<Diagnostic>> {
+        let text = |name: &str| attributes.text(name).unwrap_or_default();
+        let api_version = text("api_version").parse::<ApiVersion>().map_err(KindError::from);
+        let gvk = api_version.and_then(|version| GroupVersionKind::new(version, text("kind"))).map_err(
+            |error| {
+                Diagnostic::error(codes::INVALID_KIND, title)
+                    .detail(format!(
+                        "api_version {:?} and kind {:?} name no kind: {error}.",
+                        text("api_version"),
+                        text("kind")
+                    ))
+                    .hint("Write api_version = \"apps/v1\" and kind = \"Deployment\".")
+            },
+        )?;
+        let namespace = attributes.text("namespace").and_then(Namespace::new);
+        Ok(Self { gvk, namespace, name: text("name").to_owned() })
+    }
+
+    /// The object that is meant in a cluster: in `default` if its kind has namespaces and none is named.
+    pub(crate) async fn locate(&self, session: &Session) -> Result<ObjectRef, Error> {
+        let resource = session.resource(&self.gvk).await?;
+        let namespace = self.namespace.clone().or_else(|| Namespace::new("default"));
+        Ok(ObjectRef::new(self.gvk.clone(), namespace.filter(|_| resource.namespaced), &self.name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reference_names_a_kind() {
+        let parse = |api_version: &str, kind: &str| {
+            let attributes = Object::from([("api_version", api_version), ("kind", kind), ("name", "web")]);
+            Reference::parse(&attributes, "No Kind").map(|reference| reference.gvk.to_string())
+        };
+        assert_eq!(parse("apps/v1", "Deployment").unwrap(), "apps/v1/Deployment");
+        assert_eq!(parse("v1", "Pod").unwrap(), "v1/Pod");
+        for (api_version, kind) in [("", "Pod"), ("v1", ""), ("a/b/c", "Pod"), ("v1", "a/b")] {
+            assert_eq!(parse(api_version, kind).unwrap_err().summary, "No Kind", "{api_version} {kind}");
+        }
+    }
+}

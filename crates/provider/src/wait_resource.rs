@@ -1,0 +1,142 @@
+//! `k8sconnect_wait`: a gate that opens when an object is ready, and hands out the field that was waited for.
+//!
+//! Unlike `wait_for` of an object, it has nothing to lose: a wait that does not finish is always an error, and nothing
+//! is saved, so that dependents are held back and the next apply waits again (decisions, seed 000, 3).
+
+mod run;
+mod schema;
+
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+use tfplugin::diagnostics::Diagnostics;
+use tfplugin::provider::{
+    ApplyRequest, ApplyResponse, BoxFuture, Change, PlanRequest, PlanResponse, ReadRequest, ReadResponse,
+    Resource,
+};
+use tfplugin::schema::Schema;
+use tfplugin::value::{Object, Value};
+use wait::{Cut, Planned, Situation, Tracked, Wait as WaitFor};
+
+use crate::context::Context;
+use crate::waiting;
+
+/// The resource.
+pub(crate) struct Wait {
+    context: Arc<Context>,
+}
+
+impl Wait {
+    pub(crate) fn new(context: Arc<Context>) -> Self {
+        Self { context }
+    }
+}
+
+impl Resource for Wait {
+    fn type_name(&self) -> &'static str {
+        "k8sconnect_wait"
+    }
+
+    fn schema(&self) -> Schema {
+        schema::schema()
+    }
+
+    fn validate(&self, config: &Object) -> Diagnostics {
+        schema::validate(config)
+    }
+
+    fn plan(&self, request: PlanRequest) -> BoxFuture<'_, PlanResponse> {
+        Box::pin(async move {
+            let result = match &request.change {
+                Change::Delete { .. } => None,
+                Change::Create { planned } => Some(planned_result(None, planned)),
+                Change::Update { prior, planned } => Some(planned_result(Some(prior), planned)),
+            };
+            let mut response = request.accept();
+            if let (Some(planned), Some(result)) = (&mut response.planned, result) {
+                planned.set("result", result);
+            }
+            response
+        })
+    }
+
+    fn apply(&self, request: ApplyRequest) -> BoxFuture<'_, ApplyResponse> {
+        Box::pin(async move {
+            let private = request.private;
+            let (prior, planned) = match request.change {
+                // There is nothing in the cluster to undo.
+                Change::Delete { .. } => return ApplyResponse { private, ..ApplyResponse::default() },
+                Change::Create { planned } => (None, planned),
+                Change::Update { prior, planned } => (Some(prior), planned),
+            };
+            let (state, diagnostics) = match run::run(&self.context, planned, &request.stop).await {
+                Ok(state) => (Some(state), Diagnostics::new()),
+                Err(diagnostic) => (prior, (*diagnostic).into()),
+            };
+            ApplyResponse { state, private, identity: None, diagnostics }
+        })
+    }
+
+    fn read(&self, request: ReadRequest) -> BoxFuture<'_, ReadResponse> {
+        Box::pin(run::refresh(&self.context, request))
+    }
+}
+
+/// What `wait_for` waits for; none if it waits for nothing or is not known yet.
+fn wait_for(attributes: &Object) -> Option<WaitFor> {
+    waiting::read(attributes.get("wait_for"))?.parse(None, Cut::Root).wait
+}
+
+/// What a plan says about `result`. A tracked value that has vanished is unknown, which makes Terraform wait again.
+fn planned_result(prior: Option<&Object>, planned: &Object) -> Value {
+    if !planned.get("wait_for").is_wholly_known() {
+        return Value::unknown();
+    }
+    let differs = |prior: &Object| {
+        ["object_ref", "cluster", "wait_for"].into_iter().any(|name| prior.get(name) != planned.get(name))
+    };
+    let result = prior.map_or(&Value::Null, |prior| prior.get("result"));
+    // Only that there is a value decides; the value itself is carried over as Terraform has it.
+    let present = (!result.is_null()).then_some(Json::Bool(true));
+    let situation = Situation {
+        tracked: Tracked::in_state(wait_for(planned).as_ref(), present),
+        changes: prior.is_none_or(differs),
+        owed: false,
+    };
+    match situation.planned() {
+        Planned::Null => Value::Null,
+        Planned::Unknown => Value::unknown(),
+        Planned::Value(_) => result.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn attributes(name: &str, mode: (&str, &str), result: Value) -> Object {
+        let wait = Object::new().with(mode.0, mode.1);
+        Object::new()
+            .with("object_ref", Object::new().with("name", name))
+            .with("wait_for", wait)
+            .with("result", result)
+    }
+
+    #[test]
+    fn result_is_null_unless_tracked_and_unknown_until_it_is_there() {
+        let value = || Value::dynamic(Value::from("x"));
+        let (field, ready) = (("field", "status.a"), ("condition", "Ready"));
+        let check = |prior: Option<Object>, planned: Object, expected: Value| {
+            assert_eq!(planned_result(prior.as_ref(), &planned), expected, "{prior:?} {planned:?}");
+        };
+        let unknown = Value::unknown;
+        check(None, attributes("a", field, unknown()), unknown());
+        check(None, attributes("a", ready, unknown()), Value::Null);
+        check(Some(attributes("a", field, value())), attributes("a", field, value()), value());
+        check(Some(attributes("a", field, value())), attributes("b", field, unknown()), unknown());
+        check(Some(attributes("a", field, value())), attributes("a", ready, unknown()), Value::Null);
+        check(Some(attributes("a", field, Value::Null)), attributes("a", field, Value::Null), unknown());
+        check(Some(attributes("a", ready, Value::Null)), attributes("a", ready, Value::Null), Value::Null);
+        check(None, Object::new().with("wait_for", unknown()), unknown());
+    }
+}

@@ -1,0 +1,101 @@
+//! The attributes of `k8sconnect_wait` (terraform-provider.md, 2.4), and what they must fulfil together.
+
+use tfplugin::diagnostics::Diagnostics;
+use tfplugin::schema::{Attribute, Nested, Schema};
+use tfplugin::types::Type;
+use tfplugin::value::Object;
+use wait::Cut;
+
+use crate::{connection, waiting};
+
+pub(super) fn schema() -> Schema {
+    Schema::new()
+        .version(1)
+        .description(
+            "Waits until an object is ready. Until then, everything that depends on it is held back; a wait that does not \
+             finish is an error, and the next apply waits again.",
+        )
+        .attribute(
+            Attribute::computed("id", Type::String)
+                .use_state_for_unknown()
+                .description("Twelve hexadecimal digits."),
+        )
+        .attribute(
+            Attribute::required(
+                "object_ref",
+                Nested::single([
+                    Attribute::required("api_version", Type::String).description("Its group and version: `apps/v1`."),
+                    Attribute::required("kind", Type::String).description("Its kind: `Deployment`."),
+                    Attribute::required("name", Type::String).description("Its name."),
+                    Attribute::optional("namespace", Type::String)
+                        .description("Its namespace; `default` if its kind has namespaces and none is given."),
+                ]),
+            )
+            .description("The object to wait for, for instance `k8sconnect_object.web.object_ref`."),
+        )
+        .attribute(connection::resource_attribute())
+        .attribute(Attribute::required("wait_for", waiting::attributes()).description("What to wait for."))
+        .attribute(Attribute::computed("result", Type::Dynamic).description(
+            "What `wait_for.field` waited for, cut to that path, as it is in the object: \
+             `result.status.loadBalancer.ingress[0].ip`. Null unless a field is waited for.",
+        ))
+}
+
+pub(super) fn validate(config: &Object) -> Diagnostics {
+    let mut diagnostics = connection::validate(config.get("cluster"));
+    if let Some(written) = waiting::read(config.get("wait_for")) {
+        let kind = config.get("object_ref").as_object().and_then(|reference| reference.text("kind"));
+        diagnostics.add(waiting::located(written.parse(kind, Cut::Root).diagnostics));
+    }
+    diagnostics
+}
+
+#[cfg(test)]
+mod tests {
+    use tfplugin::value::Value;
+
+    use super::*;
+
+    fn check(entries: &[(&str, Value)], expected: &[(&str, &str)]) {
+        let reference = Object::from([("api_version", "v1"), ("kind", "ConfigMap"), ("name", "a")]);
+        let mut config = Object::new().with("object_ref", reference);
+        for (name, value) in entries {
+            config.set(*name, value.clone());
+        }
+        let found = validate(&config);
+        let found: Vec<_> = found
+            .iter()
+            .map(|(path, found)| (path.map(ToString::to_string).unwrap_or_default(), found.summary.clone()))
+            .collect();
+        let expected: Vec<_> = expected.iter().map(|(p, s)| ((*p).to_owned(), (*s).to_owned())).collect();
+        assert_eq!(found, expected);
+    }
+
+    fn wait(name: &str, value: impl Into<Value>) -> (&'static str, Value) {
+        ("wait_for", Value::Object(Object::new().with(name, value)))
+    }
+
+    #[test]
+    fn bug_20_a_connection_that_leads_nowhere_is_refused() {
+        let cluster = Object::new().with("host", "https://example.com");
+        check(
+            &[wait("field", "status.x"), ("cluster", cluster.into())],
+            &[("cluster", "Invalid Cluster Connection Configuration")],
+        );
+    }
+
+    #[test]
+    fn bug_30_a_wait_for_nothing_is_a_warning() {
+        check(&[wait("rollout", false)], &[("wait_for", "Wait Has No Condition")]);
+        check(&[("wait_for", Value::Object(Object::new()))], &[("wait_for", "Wait Has No Condition")]);
+    }
+
+    #[test]
+    fn waits_are_checked_for_the_kind_they_wait_for() {
+        check(&[wait("field", "spec.volumeName")], &[]);
+        check(&[wait("rollout", true)], &[("wait_for.rollout", "Rollout Not Supported")]);
+        check(&[wait("field", "status.x[")], &[("wait_for.field", "Invalid JSONPath Syntax")]);
+        check(&[wait("timeout", "0s")], &[("wait_for.timeout", "Invalid Timeout")]);
+        check(&[wait("condition", Value::unknown())], &[]);
+    }
+}

@@ -1,0 +1,8 @@
+//! Patches, waits and data sources through a real client, on a real control plane.
+
+#[path = "../object/case.rs"]
+mod case;
+
+mod data;
+mod patching;
+mod waiting;
