@@ -8,8 +8,9 @@ use std::iter::zip;
 use fields::{FieldPath, Positions, Schema, Shape};
 use serde_json::Value;
 
-use crate::baseline::{Baseline, BaselineField, Remembered, holders};
+use crate::baseline::{Baseline, BaselineField, Remembered};
 use crate::columns::align;
+use crate::holders::Holders;
 use crate::managed::{ManagedFields, ManagedFieldsError};
 use crate::manager::FieldManager;
 use crate::row::{Level, Row, Transition, classify};
@@ -136,15 +137,16 @@ impl Analysis {
                 zip(written.column(&universe, &schema), former.column(&universe, &schema)),
                 align(&paths, remembered),
             ),
-            zip(
-                zip(live.column(&universe, &schema), planned.column(&universe, &schema)),
-                zip(holders(&live_managers, &universe), holders(&planned_managers, &universe)),
-            ),
+            zip(live.column(&universe, &schema), planned.column(&universe, &schema)),
         );
+        let (live_holders, planned_holders) =
+            (Holders::of(&live_managers, &universe), Holders::of(&planned_managers, &universe));
+        let us = outlook.manager;
 
         let positions = Positions::of(&written.object, &schema);
-        let fields = zip(&paths, columns).map(
-            |(path, (((written, former), baseline), ((live, planned), holders)))| {
+        let fields = zip(&paths, columns).enumerate().map(
+            |(index, (path, (((written, former), baseline), (live, planned))))| {
+                let others: Vec<_> = live_holders.at(index).filter(|holder| *holder != us).cloned().collect();
                 let field = Field {
                     shape: shape_at(&schema, path),
                     ignored: ignored(path),
@@ -153,13 +155,12 @@ impl Analysis {
                     baseline,
                     live,
                     planned,
-                    live_holders: holders.0,
-                    planned_holders: holders.1,
+                    held: live_holders.is_held_by(us, index),
+                    will_be_held: planned_holders.is_held_by(us, index),
+                    held_by_others: !others.is_empty(),
                 };
                 let row = classify(field.transition(outlook));
                 let settled = field.same(field.live.as_deref(), field.planned.as_deref());
-                let mut others = field.live_holders;
-                others.retain(|holder| holder != outlook.manager);
                 let shown = positions.print(path);
                 FieldTransition {
                     path: path.clone(),
@@ -179,6 +180,10 @@ impl Analysis {
 }
 
 /// Everything the four questions are answered from.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "facts about one field, none of which follows from another"
+)]
 struct Field<'a> {
     shape: Shape<'a>,
     ignored: bool,
@@ -187,24 +192,27 @@ struct Field<'a> {
     baseline: Option<&'a BaselineField>,
     live: Option<Cow<'a, Value>>,
     planned: Option<Cow<'a, Value>>,
-    live_holders: Vec<FieldManager>,
-    planned_holders: Vec<FieldManager>,
+    /// By us, now.
+    held: bool,
+    /// By us, afterwards.
+    will_be_held: bool,
+    /// By others, now.
+    held_by_others: bool,
 }
 
 impl Field<'_> {
     fn transition(&self, outlook: &Outlook<'_>) -> Transition {
         let us = outlook.manager;
-        let held_now = self.live_holders.contains(us);
         let (prev_owned, config_changed) = match outlook.before {
             Before::Untold => (
-                held_now && !self.ignored,
-                !held_now || !self.same(self.written.as_deref(), self.live.as_deref()),
+                self.held && !self.ignored,
+                !self.held || !self.same(self.written.as_deref(), self.live.as_deref()),
             ),
             Before::Imported => (false, true),
             Before::Applied { .. } => {
                 let ignored_before = self.baseline.is_some_and(|field| field.ignored);
                 let held_before = self.baseline.is_some_and(|field| {
-                    field.managers.contains(us) || (field.is_former() && self.planned_holders.contains(us))
+                    field.managers.contains(us) || (field.is_former() && self.will_be_held)
                 });
                 let edited = !self.same(self.written.as_deref(), self.former.as_deref());
                 (held_before && !ignored_before, edited || ignored_before != self.ignored)
@@ -212,13 +220,13 @@ impl Field<'_> {
         };
         Transition {
             prev_owned,
-            now_owned: self.planned_holders.contains(us) && !self.ignored,
+            now_owned: self.will_be_held && !self.ignored,
             config_changed,
-            external_changed: self.external_changed(us),
+            external_changed: self.external_changed(),
         }
     }
 
-    fn external_changed(&self, us: &FieldManager) -> bool {
+    fn external_changed(&self) -> bool {
         match self.baseline.map(|field| &field.value) {
             Some(Remembered::Value(value)) => !self.same(Some(value), self.live.as_deref()),
             Some(Remembered::Absent) => self.live.is_some(),
@@ -228,8 +236,9 @@ impl Field<'_> {
             Some(Remembered::Unknown) => false,
             // A field that is not there is held by nobody, whoever holds something around it.
             None => {
-                let others = self.live_holders.iter().any(|holder| holder != us);
-                self.live.is_some() && others && !self.same(self.live.as_deref(), self.written.as_deref())
+                self.live.is_some()
+                    && self.held_by_others
+                    && !self.same(self.live.as_deref(), self.written.as_deref())
             }
         }
     }

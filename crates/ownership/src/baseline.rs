@@ -9,7 +9,7 @@ use fields::{FieldPath, FieldSet, PathElement, Positions, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::columns;
+use crate::holders::Holders;
 use crate::managed::{ManagedFields, ManagedFieldsError};
 use crate::manager::FieldManager;
 use crate::view::View;
@@ -68,8 +68,9 @@ impl Baseline {
         let paths = universe.paths();
         let answered = View::of(answer);
         let values = answered.column(&universe, &schema);
-        let managers = holders(&managed, &universe);
-        let fields = paths.into_iter().zip(values).zip(managers).map(|((path, value), managers)| {
+        let holders = Holders::of(&managed, &universe);
+        let fields = paths.into_iter().zip(values).enumerate().map(|(index, (path, value))| {
+            let managers = holders.at(index).cloned().collect();
             let value = value.map_or(Remembered::Absent, |value| Remembered::Value(value.into_owned()));
             let ignored = ignored(&path);
             (path, BaselineField { managers, value, ignored })
@@ -156,22 +157,6 @@ impl FormerManagers {
             Self::All(managers) => managers.clone(),
         }
     }
-}
-
-/// For every path of `universe`, in order, who holds it, sorted by name.
-pub(crate) fn holders(managed: &ManagedFields, universe: &FieldSet) -> Vec<Vec<FieldManager>> {
-    let mut holders = vec![Vec::new(); universe.len()];
-    for entry in managed.entries() {
-        for (holders, held) in holders.iter_mut().zip(columns::held(universe, &entry.fields, managed.all())) {
-            if held && !holders.contains(&entry.manager) {
-                holders.push(entry.manager.clone());
-            }
-        }
-    }
-    for holders in &mut holders {
-        holders.sort();
-    }
-    holders
 }
 
 #[derive(Serialize, Deserialize)]

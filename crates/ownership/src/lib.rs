@@ -9,6 +9,7 @@ mod baseline;
 mod codes;
 mod columns;
 mod handover;
+mod holders;
 mod managed;
 mod manager;
 mod report;

@@ -1,17 +1,18 @@
 //! Who applies fields: a name and how it writes.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// The name under which somebody applies fields, as it stands in managedFields.
+/// The name under which somebody applies fields, as it stands in managedFields. Cloning is cheap.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct FieldManager(String);
+#[serde(from = "String", into = "String")]
+pub struct FieldManager(Arc<str>);
 
 impl FieldManager {
     /// The manager called `name`.
-    pub fn new(name: impl Into<String>) -> Self {
+    pub fn new(name: impl Into<Arc<str>>) -> Self {
         Self(name.into())
     }
 
@@ -24,6 +25,18 @@ impl FieldManager {
 impl fmt::Display for FieldManager {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+impl From<String> for FieldManager {
+    fn from(name: String) -> Self {
+        Self::new(name)
+    }
+}
+
+impl From<FieldManager> for String {
+    fn from(manager: FieldManager) -> Self {
+        manager.as_str().to_owned()
     }
 }
 

@@ -1,0 +1,39 @@
+//! Who holds each of many fields, in the order of their paths.
+
+use std::collections::BTreeMap;
+
+use fields::FieldSet;
+
+use crate::columns;
+use crate::managed::ManagedFields;
+use crate::manager::FieldManager;
+
+/// For every manager of an object, by name, which of the fields it holds.
+pub(crate) struct Holders<'m> {
+    columns: BTreeMap<&'m FieldManager, Vec<bool>>,
+}
+
+impl<'m> Holders<'m> {
+    /// Who of the object's managers holds which field of `universe`.
+    pub(crate) fn of(managed: &'m ManagedFields, universe: &FieldSet) -> Self {
+        let mut columns: BTreeMap<_, Vec<bool>> = BTreeMap::new();
+        for entry in managed.entries() {
+            let held = columns::held(universe, &entry.fields, managed.all());
+            columns
+                .entry(&entry.manager)
+                .and_modify(|known| known.iter_mut().zip(&held).for_each(|(known, held)| *known |= held))
+                .or_insert(held);
+        }
+        Self { columns }
+    }
+
+    /// Whether `manager` holds the field at `index`.
+    pub(crate) fn is_held_by(&self, manager: &FieldManager, index: usize) -> bool {
+        self.columns.get(manager).is_some_and(|held| held[index])
+    }
+
+    /// Everybody who holds the field at `index`, sorted by name.
+    pub(crate) fn at(&self, index: usize) -> impl Iterator<Item = &'m FieldManager> {
+        self.columns.iter().filter(move |(_, held)| held[index]).map(|(manager, _)| *manager)
+    }
+}
