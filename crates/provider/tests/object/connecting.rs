@@ -82,7 +82,7 @@ async fn bug_5_and_18_nothing_is_forgotten_because_a_connection_leads_elsewhere_
 
     // Another cluster, told by what was kept of the right one: {"cluster_uid": base64("\"elsewhere\"")}.
     edit_state(&case, |instance| {
-        instance["private"] = json!("eyJjbHVzdGVyX3VpZCI6IkltVnNjMlYzYUdWeVpTST0ifQ==")
+        instance["private"] = json!("eyJjbHVzdGVyX3VpZCI6IkltVnNjMlYzYUdWeVpTST0ifQ==");
     });
     case.namespace.kubectl(&["delete", "configmap", "a"]).unwrap();
     let planned = case.workspace.plan(&[]).expect_failure().text();
