@@ -37,6 +37,8 @@ use tfplugin::value::Object as Attributes;
 use crate::context::Context;
 use crate::{identity, upgrade};
 
+pub(crate) use stamp::{id_of, new_id};
+
 /// In whose name objects are applied.
 pub(crate) const MANAGER: &str = "k8sconnect";
 
