@@ -8,6 +8,18 @@ mod manifests;
 mod yaml_scoped;
 mod yaml_split;
 
+use tfplugin::diagnostics::Diagnostics;
+use tfplugin::provider::ReadDataResponse;
+use tfplugin::value::Object;
+
 pub(crate) use live_object::LiveObject;
 pub(crate) use yaml_scoped::YamlScoped;
 pub(crate) use yaml_split::YamlSplit;
+
+/// What was read, with what there is to tell about it, or why nothing was.
+fn answer(read: Result<(Object, Diagnostics), Diagnostics>) -> ReadDataResponse {
+    match read {
+        Ok((state, diagnostics)) => ReadDataResponse { state: Some(state), diagnostics },
+        Err(diagnostics) => ReadDataResponse { state: None, diagnostics },
+    }
+}

@@ -12,6 +12,7 @@ use tfplugin::schema::{Attribute, Schema};
 use tfplugin::types::Type;
 use tfplugin::value::Object;
 
+use super::answer;
 use crate::context::{self, Context, Reach};
 use crate::dynamic::dynamic;
 use crate::reference::Reference;
@@ -61,12 +62,7 @@ impl DataSource for LiveObject {
     }
 
     fn read(&self, request: ReadDataRequest) -> BoxFuture<'_, ReadDataResponse> {
-        Box::pin(async move {
-            match read(&self.context, request.config).await {
-                Ok((state, diagnostics)) => ReadDataResponse { state: Some(state), diagnostics },
-                Err(diagnostics) => ReadDataResponse { state: None, diagnostics },
-            }
-        })
+        Box::pin(async move { answer(read(&self.context, request.config).await) })
     }
 }
 

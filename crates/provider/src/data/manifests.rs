@@ -220,6 +220,15 @@ mod tests {
     }
 
     #[test]
+    fn bug_25_manifests_are_read_as_bodies_are() {
+        let refused = |text: &str| divide(&Source::new("content", text)).is_err();
+        assert!(refused("kind: A\nkind: B\nmetadata: {name: a}"), "duplicate keys");
+        // In YAML 1.1, `n` is a boolean, and no name.
+        assert_eq!(found("kind: A\nmetadata: {name: n}")[0].0, "a.unnamed");
+        assert_eq!(found("{\"kind\": \"A\", \"metadata\": {\"name\": \"n\"}}")[0].0, "a.n");
+    }
+
+    #[test]
     fn two_objects_of_one_key_are_refused_with_both_places() {
         let source =
             Source::new("content", "kind: A\nmetadata: {name: a}\n---\nkind: A\nmetadata: {name: a}\n");

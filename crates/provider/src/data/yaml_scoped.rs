@@ -6,8 +6,8 @@ use tfplugin::schema::{Attribute, Schema};
 use tfplugin::types::Type;
 use tfplugin::value::{Object, Value};
 
-use super::input;
 use super::manifests::{self, Manifest};
+use super::{answer, input};
 
 /// The data source.
 pub(crate) struct YamlScoped;
@@ -74,12 +74,7 @@ impl DataSource for YamlScoped {
     }
 
     fn read(&self, request: ReadDataRequest) -> BoxFuture<'_, ReadDataResponse> {
-        Box::pin(async move {
-            match read(&request).await {
-                Ok((state, diagnostics)) => ReadDataResponse { state: Some(state), diagnostics },
-                Err(diagnostics) => ReadDataResponse { state: None, diagnostics },
-            }
-        })
+        Box::pin(async move { answer(read(&request).await) })
     }
 }
 

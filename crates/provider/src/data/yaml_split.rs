@@ -6,7 +6,7 @@ use tfplugin::schema::{Attribute, Schema};
 use tfplugin::types::Type;
 use tfplugin::value::{Object, Value};
 
-use super::{input, manifests};
+use super::{answer, input, manifests};
 
 /// The data source.
 pub(crate) struct YamlSplit;
@@ -30,12 +30,7 @@ impl DataSource for YamlSplit {
     }
 
     fn read(&self, request: ReadDataRequest) -> BoxFuture<'_, ReadDataResponse> {
-        Box::pin(async move {
-            match read(&request).await {
-                Ok((state, diagnostics)) => ReadDataResponse { state: Some(state), diagnostics },
-                Err(diagnostics) => ReadDataResponse { state: None, diagnostics },
-            }
-        })
+        Box::pin(async move { answer(read(&request).await) })
     }
 }
 

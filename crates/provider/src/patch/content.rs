@@ -82,7 +82,8 @@ impl Content {
             Self::Merge(fields) => fields.clone(),
             Self::Json(operations) => {
                 let former: &[Value] = if let Some(Self::Json(former)) = before { former } else { &[] };
-                let due = |operation: &&Value| !(former.contains(operation) && is_done(operation, live));
+                let due =
+                    |operation: &&Value| !(former.contains(operation) && is_done(operation, former, live));
                 operations.iter().filter(due).cloned().collect()
             }
         }
@@ -149,8 +150,8 @@ fn cut(live: &Value, fields: &Value) -> Value {
     }
 }
 
-/// Whether an operation that was done once has nothing left to do.
-fn is_done(operation: &Value, live: &Value) -> bool {
+/// Whether an operation that was done once, as one of `all`, has nothing left to do.
+fn is_done(operation: &Value, all: &[Value], live: &Value) -> bool {
     let text = |name: &str| operation[name].as_str().unwrap_or_default();
     let there = |path: &str| live.pointer(path).is_some();
     match text("op") {
@@ -160,6 +161,8 @@ fn is_done(operation: &Value, live: &Value) -> bool {
         }),
         "remove" => !there(text("path")),
         "move" => !there(text("from")) && there(text("path")),
+        // It was about the value that the patch itself has replaced. Tests of anything else hold as long as the patch.
+        "test" => all.iter().any(|other| other["op"] != "test" && other["path"] == operation["path"]),
         _ => false,
     }
 }

@@ -5,4 +5,5 @@ mod case;
 
 mod data;
 mod patching;
+mod refused;
 mod waiting;

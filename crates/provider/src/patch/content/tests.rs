@@ -69,6 +69,11 @@ fn bug_19b_operations_that_are_done_are_not_done_again() {
     check(json!({"op": "remove", "path": "/a~1b"}), true);
     check(json!({"op": "move", "from": "/gone", "path": "/moved"}), false);
     check(json!({"op": "replace", "path": "/moved", "value": 2}), true);
+    check(json!({"op": "test", "path": "/moved", "value": 2}), true);
+
+    let replace = json!({"op": "replace", "path": "/moved", "value": 2});
+    let patch = Content::Json(vec![json!({"op": "test", "path": "/moved", "value": 1}), replace.clone()]);
+    assert_eq!(patch.to_send(&target(), &live, Some(&patch)), json!([replace]));
 }
 
 #[test]
