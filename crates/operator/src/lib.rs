@@ -1,8 +1,8 @@
 //! Controllers for cloud resources: their kinds, what they send and what they make of the answers.
 //!
 //! ```text
-//! api::Queue, api::Stream ─▶ external::QueueService, external::StreamService ─▶ oci
-//!        (what people write)     (bodies, drift, what status shows)          (one signed call)
+//! api::Queue, api::Stream ──▶ external::Pass ──▶ external::QueueService, StreamService ──▶ oci
+//!   (what people write)     (store, then do)     (bodies, drift, what status shows)    (one signed call)
 //! ```
 //!
 //! What to do next about an object is decided in `progress`; nothing here decides.

@@ -1,15 +1,17 @@
 //! Queue at Oracle Cloud: followed by its work requests.
 
+use jiff::Timestamp;
 use oci::Client;
 use progress::{
-    Answer, Call, ExternalService, Kind, OWNER_TAG, QUEUE_WORK_REQUESTS, QueueState, Resource, Strategy,
-    Trouble,
+    Answer, Call, ExternalService, Kind, Mirrors, OWNER_TAG, QUEUE_WORK_REQUESTS, QueueState, Resource,
+    Status, Strategy, Trouble,
 };
 use serde_json::{Map, Value, json};
 
 use super::answer::{defined_tags, freeform_tags, number, text};
 use super::drift::{Comparison, new_tags, same};
-use crate::api::{ObservedQueue, QueueCapability, QueueSpec};
+use super::kind::ControlledKind;
+use crate::api::{ObservedQueue, Queue, QueueCapability, QueueSpec, QueueStatus};
 
 /// Queues, reached with the credentials of one client.
 #[derive(Clone, Debug)]
@@ -96,6 +98,30 @@ impl ExternalService for QueueService {
 
     async fn call(&self, spec: &QueueSpec, uid: &str, call: &Call) -> Result<Answer, Trouble> {
         oci::call_queue(&self.client, &spec.compartment_id, uid, call).await
+    }
+}
+
+impl ControlledKind for QueueService {
+    type Object = Queue;
+
+    fn spec(object: &Queue) -> &QueueSpec {
+        &object.spec
+    }
+
+    fn status(object: &Queue, now: Timestamp) -> Status {
+        let QueueStatus { mut progress, mirrors, .. } = object.status.clone().unwrap_or_default();
+        mirrors.resume(&mut progress, now);
+        progress
+    }
+
+    fn show(object: &mut Queue, status: Status, answer: Option<&Value>) {
+        let before = object.status.take().map(|status| status.observed);
+        let observed = answer.map(Self::project).or(before).filter(|it| it.id.as_deref() == status.ocid());
+        object.status = Some(QueueStatus {
+            mirrors: Mirrors::of(&status),
+            progress: status,
+            observed: observed.unwrap_or_default(),
+        });
     }
 }
 

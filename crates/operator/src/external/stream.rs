@@ -1,12 +1,16 @@
 //! Stream at Oracle Cloud: followed by its lifecycle, and without retry tokens.
 
+use jiff::Timestamp;
 use oci::{Client, StreamHome};
-use progress::{Answer, Call, ExternalService, Kind, OWNER_TAG, Resource, Strategy, StreamState, Trouble};
+use progress::{
+    Answer, Call, ExternalService, Kind, OWNER_TAG, Resource, Status, Strategy, StreamState, Trouble,
+};
 use serde_json::{Map, Value, json};
 
 use super::answer::{defined_tags, freeform_tags, number, text};
 use super::drift::{Comparison, new_tags};
-use crate::api::{ObservedStream, StreamSpec};
+use super::kind::ControlledKind;
+use crate::api::{ObservedStream, Stream, StreamSpec, StreamStatus};
 
 /// Streams, reached with the credentials of one client.
 #[derive(Clone, Debug)]
@@ -96,6 +100,24 @@ impl ExternalService for StreamService {
                 retry_after: None,
             }),
         }
+    }
+}
+
+impl ControlledKind for StreamService {
+    type Object = Stream;
+
+    fn spec(object: &Stream) -> &StreamSpec {
+        &object.spec
+    }
+
+    fn status(object: &Stream, _now: Timestamp) -> Status {
+        object.status.clone().unwrap_or_default().progress
+    }
+
+    fn show(object: &mut Stream, status: Status, answer: Option<&Value>) {
+        let before = object.status.take().map(|status| status.observed);
+        let observed = answer.map(Self::project).or(before).filter(|it| it.id.as_deref() == status.ocid());
+        object.status = Some(StreamStatus { progress: status, observed: observed.unwrap_or_default() });
     }
 }
 

@@ -1,25 +1,12 @@
 //! The committed definitions on a real API server: what they accept, what they refuse, and what they keep.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 use kube::api::{Api, DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::ApiResource;
 use operator::api::{Queue, QueueStatus, Stream};
 use serde_json::{Value, json};
-use testkit::{Namespace, Sandbox};
+use testkit::Namespace;
 
-const DEFINITIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/crds");
-
-/// A namespace on an API server that serves our kinds.
-async fn namespace(test: &str) -> Namespace {
-    let namespace = Sandbox::shared().namespace(test).await;
-    let apply =
-        ["apply", "--server-side", "--force-conflicts", "--warnings-as-errors", "--filename", DEFINITIONS];
-    namespace.kubectl(&apply).unwrap();
-    let wait = ["wait", "--for=condition=Established", "--timeout=60s", "--filename", DEFINITIONS];
-    namespace.kubectl(&wait).unwrap();
-    namespace
-}
+use super::namespace;
 
 /// Creates and changes objects of one kind without keeping the outcome.
 struct Admission {

@@ -1,0 +1,258 @@
+//! One pass over one object: store what was decided, do it, come back with the answer, until it is time to wait.
+//!
+//! Everything is stored before it is done, with the version of the object that the decision was made on: whoever
+//! decides on something older learns of it before anything is sent.
+
+use std::time::Duration;
+
+use diag::Diagnostic;
+use kube::api::{Api, Patch, PatchParams, PostParams};
+use kube::{Resource as _, ResourceExt as _};
+use progress::{
+    Answer, Body, Call, Desired, Evidence, Memory, Moment, Next, Observation, Settings, Trouble, Wishes,
+    decide,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::kind::ControlledKind;
+
+/// The finalizer on every object that may have something at the provider; OSOK's, so that objects can change hands.
+pub const FINALIZER: &str = "finalizers.oci.oracle.com/oci-resources";
+
+/// How often an answer is put on record anew while others keep changing the object.
+const MOST_CONFLICTS: usize = 10;
+
+/// What a pass works with.
+pub struct Pass<'a, K: ControlledKind> {
+    /// Where the object lives.
+    pub api: &'a Api<K::Object>,
+    /// Where its resource lives.
+    pub service: &'a K,
+    /// The intervals.
+    pub settings: &'a Settings,
+    /// The time, and a bit of chance.
+    pub moment: &'a (dyn Fn() -> Moment + Send + Sync),
+    /// Hears of transitions, each once and after it is on record, however the pass ends.
+    pub tell: &'a (dyn Fn(&Diagnostic) + Send + Sync),
+}
+
+/// How a pass ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// What comes next.
+    pub ending: Ending,
+    /// What to bring along to the next pass over the object.
+    pub memory: Memory,
+    /// What is wrong with the object's annotations, said in every pass.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// What comes after a pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Another pass, when this much time has passed or when the object changes.
+    Wait(Duration),
+    /// Nothing: the object was let go, for this reason.
+    Released(Evidence),
+}
+
+/// Why a pass ended early. Nothing is lost: the next one goes on from what is on record.
+#[derive(Debug, thiserror::Error)]
+pub enum PassError {
+    /// Somebody changed the object in the meantime; another pass is due at once.
+    #[error("{object} was changed in the meantime")]
+    Changed {
+        /// Which object.
+        object: String,
+    },
+    /// The API server did not do as asked.
+    #[error("cannot {action} {object}")]
+    Cluster {
+        /// What was to be done.
+        action: &'static str,
+        /// To which object.
+        object: String,
+        /// Why not.
+        source: Box<kube::Error>,
+    },
+}
+
+impl<K: ControlledKind> Pass<'_, K> {
+    /// Goes over `object` as it was just read.
+    pub async fn over(&self, mut object: K::Object, mut memory: Memory) -> Result<Report, PassError> {
+        let uid = object.uid().expect("an object that was read has a uid");
+        let (_, warnings) = Wishes::read(object.annotations(), &uid);
+        let mut news = News::none();
+        loop {
+            let moment = (self.moment)();
+            let status = K::status(&object, moment.now);
+            let desired = desired::<K>(&object, &uid);
+            let step = decide(&desired, &status, &memory, news.observation, self.settings, moment);
+            memory = step.memory;
+            let mut decided = object.clone();
+            K::show(&mut decided, step.status, news.shown.as_ref());
+            let stored = self.store(&object, decided, news.of_mutation).await?;
+            step.diagnostics.iter().for_each(self.tell);
+            news = News::none();
+            // An answer that went on record for a newer object leaves open what is to be done for that one.
+            let next = match stored {
+                Stored::AsDecided(stored) => {
+                    object = stored;
+                    step.next
+                }
+                Stored::OnNewer(newer) => {
+                    object = newer;
+                    continue;
+                }
+            };
+            let ending = match next {
+                Next::Hold => {
+                    object = self.set_finalizer(&object, true).await?;
+                    continue;
+                }
+                Next::Call(call) => {
+                    // Boxed, since a pass would otherwise be as large as a call even while it waits for a cluster.
+                    let result = Box::pin(self.service.call(K::spec(&object), &uid, &call)).await;
+                    news = News::answer::<K>(K::spec(&object), &uid, call, result);
+                    continue;
+                }
+                Next::Wait(pause) => Ending::Wait(pause),
+                Next::Release(evidence) => {
+                    self.set_finalizer(&object, false).await?;
+                    Ending::Released(evidence)
+                }
+            };
+            return Ok(Report { ending, memory, warnings });
+        }
+    }
+
+    /// Stores the status of `decided`, which was decided on `object`.
+    ///
+    /// The answer to a mutation `must_be_kept`: when others changed the object since, it is stored on what they made of
+    /// it, provided that the status is still the one we know. A status that another wrote is another leader's, and it
+    /// is not for us to overwrite.
+    async fn store(
+        &self,
+        object: &K::Object,
+        decided: K::Object,
+        must_be_kept: bool,
+    ) -> Result<Stored<K::Object>, PassError> {
+        if decided == *object {
+            return Ok(Stored::AsDecided(decided));
+        }
+        let name = object.name_any();
+        let known = status_of(object);
+        let new = status_of(&decided);
+        let mut candidate = decided;
+        for attempt in 0..MOST_CONFLICTS {
+            match self.api.replace_status(&name, &PostParams::default(), &candidate).await {
+                Ok(stored) if attempt == 0 => return Ok(Stored::AsDecided(stored)),
+                Ok(stored) => return Ok(Stored::OnNewer(stored)),
+                Err(kube::Error::Api(status)) if status.is_conflict() && must_be_kept => {
+                    let newer = self.api.get(&name).await.map_err(|error| failed("read", object, error))?;
+                    if newer.meta().uid != object.meta().uid || status_of(&newer) != known {
+                        break;
+                    }
+                    candidate = with_status(&newer, new.as_ref());
+                }
+                Err(error) => return Err(failed("store the status of", object, error)),
+            }
+        }
+        Err(PassError::Changed { object: named(object) })
+    }
+
+    /// Puts our finalizer on the object or takes it off; others stay.
+    async fn set_finalizer(&self, object: &K::Object, held: bool) -> Result<K::Object, PassError> {
+        let mut finalizers = object.finalizers().to_vec();
+        if is_held(object) == held {
+            return Ok(object.clone());
+        }
+        if held {
+            finalizers.push(FINALIZER.to_owned());
+        } else {
+            finalizers.retain(|finalizer| finalizer != FINALIZER);
+        }
+        let patch = json!({
+            "metadata": {"resourceVersion": object.resource_version(), "finalizers": finalizers}
+        });
+        let patched = self.api.patch(&object.name_any(), &PatchParams::default(), &Patch::Merge(patch)).await;
+        patched.map_err(|error| failed("set the finalizers of", object, error))
+    }
+}
+
+/// What was stored, on what.
+enum Stored<O> {
+    /// On the object that was decided on.
+    AsDecided(O),
+    /// On one that others have changed since.
+    OnNewer(O),
+}
+
+/// What a decision has to go by.
+struct News {
+    observation: Observation,
+    /// The resource, when it was read.
+    shown: Option<Value>,
+    /// Whether it is the answer to something that changed the provider's state.
+    of_mutation: bool,
+}
+
+impl News {
+    const fn none() -> Self {
+        Self { observation: Observation::woke(), shown: None, of_mutation: false }
+    }
+
+    fn answer<K: ControlledKind>(
+        spec: &K::Spec,
+        uid: &str,
+        call: Call,
+        result: Result<Answer, Trouble>,
+    ) -> Self {
+        let shown = match (&call, &result) {
+            (Call::Get { .. }, Ok(Answer { body: Body::Json(body), .. })) => Some(body.clone()),
+            _ => None,
+        };
+        let of_mutation = call.mutates();
+        Self { observation: Observation::answered::<K>(spec, uid, call, result), shown, of_mutation }
+    }
+}
+
+fn desired<K: ControlledKind>(object: &K::Object, uid: &str) -> Desired {
+    Desired {
+        kind: K::KIND,
+        uid: uid.to_owned(),
+        generation: object.meta().generation.unwrap_or_default(),
+        body: K::create_body(K::spec(object), uid),
+        deleting: object.meta().deletion_timestamp.is_some(),
+        held: is_held(object),
+        wishes: Wishes::read(object.annotations(), uid).0,
+    }
+}
+
+fn is_held(object: &impl kube::Resource) -> bool {
+    object.meta().finalizers.iter().flatten().any(|finalizer| finalizer == FINALIZER)
+}
+
+fn status_of(object: &impl Serialize) -> Option<Value> {
+    serde_json::to_value(object).expect("an object is JSON").get("status").cloned()
+}
+
+fn with_status<O: Serialize + DeserializeOwned>(object: &O, status: Option<&Value>) -> O {
+    let mut value = serde_json::to_value(object).expect("an object is JSON");
+    value["status"] = json!(status);
+    serde_json::from_value(value).expect("an object with another's status is one")
+}
+
+fn failed(action: &'static str, object: &impl kube::Resource, error: kube::Error) -> PassError {
+    match error {
+        kube::Error::Api(status) if status.is_conflict() => PassError::Changed { object: named(object) },
+        source => PassError::Cluster { action, object: named(object), source: Box::new(source) },
+    }
+}
+
+fn named(object: &impl kube::Resource) -> String {
+    let namespace = object.meta().namespace.as_deref().unwrap_or_default();
+    format!("{namespace}/{}", object.name_any())
+}
