@@ -1,5 +1,6 @@
 use serde_json::json;
-use testkit::terraform::Client;
+use testkit::Sandbox;
+use testkit::terraform::{Client, Run};
 
 use crate::case::Case;
 
@@ -45,7 +46,12 @@ async fn manifests_are_divided_and_objects_are_read() {
         "#
         .replace("NS", case.namespace.name()),
     );
-    case.workspace.apply(&[]).expect_success();
+    // The control plane's own kubectl builds the kustomization, whatever else is installed.
+    let bin = Sandbox::shared().layout().bin();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap_or_default());
+    let mut apply = case.workspace.command();
+    apply.env("PATH", path).args(["apply", "-no-color", "-input=false", "-auto-approve"]);
+    Run::ended("apply", &apply.output().unwrap()).expect_success();
     let keys = |address: &str, attribute: &str| -> Vec<String> {
         let attributes = case.workspace.attributes(address);
         attributes[attribute].as_object().unwrap_or_else(|| panic!("{attributes}")).keys().cloned().collect()
