@@ -159,8 +159,13 @@ impl FieldSet {
         &mut self.nodes[position]
     }
 
+    /// Where `element` is, or where it would be. What comes in order is found at the end, whatever the size of the set.
     fn search(&self, element: &PathElement) -> Result<usize, usize> {
-        self.nodes.binary_search_by(|node| node.element.cmp(element))
+        match self.nodes.last().map(|last| last.element.cmp(element)) {
+            None | Some(Ordering::Less) => Err(self.nodes.len()),
+            Some(Ordering::Equal) => Ok(self.nodes.len() - 1),
+            Some(Ordering::Greater) => self.nodes.binary_search_by(|node| node.element.cmp(element)),
+        }
     }
 }
 
