@@ -22,9 +22,10 @@ impl Error {
     /// The error as people read it. `operation` is what the user asked for (`Plan`, `Create` …) and begins the title.
     pub fn diagnostic(&self, operation: &str) -> Diagnostic {
         let class = self.class();
-        // An object that vanished before a read is news; before a write it means that the work did not happen.
+        // That a managed object vanished before it was refreshed is news. Before a write it means that the work did
+        // not happen, and before a data source is read that there is nothing to give (terraform-provider.md, 8.1).
         let severity = match class {
-            Class::NotFound if operation.starts_with("Read") => Severity::Warning,
+            Class::NotFound if matches!(operation, "Read" | "Read Target Resource") => Severity::Warning,
             _ => Severity::Error,
         };
         let title = format!("{operation}: {}", class.title());

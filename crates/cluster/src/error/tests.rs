@@ -315,11 +315,13 @@ fn the_server_s_words_and_repetitions_are_passed_on() {
 }
 
 #[test]
-fn a_vanished_object_is_news_when_reading_and_an_error_when_writing() {
+fn a_vanished_object_is_news_when_refreshing_and_an_error_otherwise() {
     let gone = refused(DEPLOYMENT, 404, "NotFound", "deployments.apps \"web\" not found", &[]);
     assert!(!gone.diagnostic("Read").is_error());
     assert!(!gone.diagnostic("Read Target Resource").is_error());
-    assert!(gone.diagnostic("Create").is_error());
+    for operation in ["Create", "Update", "Plan", "Read Resource", "Get Target Resource", "Reading"] {
+        assert!(gone.diagnostic(operation).is_error(), "{operation}");
+    }
 }
 
 #[test]
