@@ -11,6 +11,7 @@ use diag::Diagnostic;
 use http::Method;
 use manifest::ObjectRef;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::apply::{Dialect, Write, defines_kinds};
 use crate::codes;
@@ -106,6 +107,9 @@ impl Deletion {
 
 /// How long an object is waited for once its finalizers are gone.
 const AFTER_FORCE: Duration = Duration::from_secs(60);
+/// How long a server may take to agree with itself on whether a kind exists, and when it is asked again.
+const UNCLEAR: Duration = Duration::from_secs(5);
+const AGAIN: Duration = Duration::from_millis(250);
 /// In whose name finalizers are taken away.
 const FORCE_MANAGER: &str = "k8sconnect-force-destroy";
 
@@ -140,7 +144,21 @@ impl Session {
         }
     }
 
+    /// Asks until it is clear what the server makes of it: while a kind goes, its paths are gone before discovery
+    /// says so.
     async fn ask_to_go(&self, target: &ObjectRef, how: &Delete) -> Result<Asked, Error> {
+        let began = Instant::now();
+        loop {
+            match self.ask_once(target, how).await {
+                Err(error) if error.is_no_path() && began.elapsed() < UNCLEAR => {
+                    tokio::time::sleep(AGAIN).await;
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+
+    async fn ask_once(&self, target: &ObjectRef, how: &Delete) -> Result<Asked, Error> {
         let path = match self.locate(Verb::Delete, target).await {
             Ok((_, path)) => path,
             // Without its kind, an object cannot exist; the discovery behind this was fresh and complete.

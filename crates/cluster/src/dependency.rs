@@ -56,7 +56,7 @@ impl Session {
             let need = match (Need::of(&error), &lookout) {
                 (Some(need), _) => need,
                 // Discovery knows the new kind already, and its paths are not there yet.
-                (None, Some(lookout)) if lookout.is_due() && is_no_path(&error) => lookout.need.clone(),
+                (None, Some(lookout)) if lookout.is_due() && error.is_no_path() => lookout.need.clone(),
                 (None, _) => return Err(error),
             };
             // What was missing first may have come, and now something else is missing.
@@ -186,11 +186,6 @@ impl Lookout {
             }
         }
     }
-}
-
-/// Whether the server does not know the path of what was written.
-fn is_no_path(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Foreign { code: 404, .. })
 }
 
 /// The same error, with how long was waited.

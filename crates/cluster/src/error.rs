@@ -9,6 +9,7 @@ pub use diagnose::FieldConflict;
 
 use std::error::Error as StdError;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::Retry;
@@ -19,10 +20,10 @@ use manifest::{GroupVersionKind, ObjectRef};
 /// A call that failed.
 ///
 /// `kind` says how; [`Error::class`] sorts it into the situations people know, and [`Error::diagnostic`] tells it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Error(Box<Inner>);
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Inner {
     verb: Verb,
     subject: Subject,
@@ -60,8 +61,11 @@ pub enum Subject {
     Cluster,
 }
 
+/// What is behind a failure; shared, because so are the questions that many wait for.
+pub type Cause = Arc<dyn StdError + Send + Sync>;
+
 /// How a call failed.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// The server refused, and said why.
@@ -77,19 +81,19 @@ pub enum ErrorKind {
     },
     /// The answer broke off or was not JSON.
     #[error("the server's answer broke off or is damaged")]
-    Broken(#[source] Box<dyn StdError + Send + Sync>),
+    Broken(#[source] Cause),
     /// No connection.
     #[error("cannot connect to the server")]
-    Unreachable(#[source] Box<dyn StdError + Send + Sync>),
+    Unreachable(#[source] Cause),
     /// The server's certificate is not trusted, or it does not trust ours.
     #[error("no secure connection to the server")]
-    Tls(#[source] Box<dyn StdError + Send + Sync>),
+    Tls(#[source] Cause),
     /// No answer in time.
     #[error("no answer within {} s", .0.as_secs_f64())]
     TimedOut(Duration),
     /// We could not say who we are.
     #[error("no credentials")]
-    Credentials(#[source] Box<dyn StdError + Send + Sync>),
+    Credentials(#[source] Cause),
     /// A fresh discovery lacks the kind.
     #[error("{0}")]
     KindMissing(Box<MissingKind>),
@@ -138,6 +142,16 @@ impl Error {
 
     pub(crate) fn into_kind(self) -> (ErrorKind, Vec<Retry>) {
         (self.0.kind, self.0.retries)
+    }
+
+    /// Whether this is a 404 about the path and not about an object: its kind has gone or is only just coming, or
+    /// something else than the API server answers.
+    pub(crate) fn is_no_path(&self) -> bool {
+        match &self.0.kind {
+            ErrorKind::Foreign { code, .. } => *code == 404,
+            ErrorKind::Status(status) => status.code == 404 && status.details.name.is_empty(),
+            _ => false,
+        }
     }
 
     /// Whether the server is in trouble rather than the request: an overload, an outage, an answer that never came,

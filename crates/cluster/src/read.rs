@@ -1,10 +1,13 @@
 //! Reading objects, one or many.
 
+use std::fmt;
+
 use serde_json::Value;
 
 use crate::error::{Error, Subject, Verb};
 use crate::request::{Call, Reply, with_query};
 use crate::session::Session;
+use crate::shown::Shown;
 use manifest::{GroupVersionKind, Namespace, ObjectRef};
 
 /// Which objects of a kind.
@@ -21,7 +24,7 @@ pub struct Selection {
 }
 
 /// Objects, and the moment they were read at.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Listing {
     /// The objects, each with `apiVersion` and `kind`.
     pub items: Vec<Value>,
@@ -29,6 +32,16 @@ pub struct Listing {
     pub resource_version: String,
     /// What the server wants the author of this very call to know.
     pub warnings: Vec<String>,
+}
+
+impl fmt::Debug for Listing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Listing")
+            .field("items", &self.items.iter().map(Shown).collect::<Vec<_>>())
+            .field("resource_version", &self.resource_version)
+            .field("warnings", &self.warnings)
+            .finish()
+    }
 }
 
 /// How many objects are asked for at a time.

@@ -1,5 +1,6 @@
 //! Waiting for what a user asked to wait for, and telling why it did not come.
 
+use std::fmt::{self, Write as _};
 use std::time::Duration;
 
 use diag::Diagnostic;
@@ -10,10 +11,11 @@ use wait::{Cause, Check, Wait, pod_selector};
 use crate::error::Error;
 use crate::read::Selection;
 use crate::session::Session;
+use crate::shown::{Hidden, Shown, shown};
 use crate::until::{Verdict, Waited};
 
 /// How a user's wait ended.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub enum Readiness {
     /// The object is ready.
     Met {
@@ -29,6 +31,21 @@ pub enum Readiness {
         /// The object as last seen; none if it is not there.
         object: Option<Value>,
     },
+}
+
+impl fmt::Debug for Readiness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Met { object, .. } => {
+                f.debug_struct("Met").field("value", &Hidden).field("object", &Shown(object)).finish()
+            }
+            Self::Unmet { diagnosis, object } => f
+                .debug_struct("Unmet")
+                .field("diagnosis", diagnosis)
+                .field("object", &shown(object.as_ref()))
+                .finish(),
+        }
+    }
 }
 
 /// How many pods are looked at to find out what is wrong.
@@ -47,6 +64,7 @@ impl Session {
                 Check::Never(why) => Verdict::Never(why),
             },
         };
+        let mut unread = None;
         let (why, last) = match self.wait_until(target, timeout, check).await? {
             Waited::Met { value, object: Some(object) } => return Ok(Readiness::Met { value, object }),
             Waited::Met { .. } => unreachable!("an object that does not exist is never met"),
@@ -54,12 +72,19 @@ impl Session {
             // A last look: it may have become ready in the end, and what is told should be what is.
             Waited::TimedOut { object, .. } => match self.read(target).await {
                 Ok(live) => (None, live.map(|reply| reply.object)),
-                Err(_) => (None, object),
+                Err(error) => {
+                    unread = Some(error.diagnostic("Wait"));
+                    (None, object)
+                }
             },
         };
         let Some(object) = last else {
-            let diagnosis = Box::new(wait.diagnose(target, Cause::DidNotAppear));
-            return Ok(Readiness::Unmet { diagnosis, object: None });
+            let diagnosis = match unread {
+                None => wait.diagnose(target, Cause::DidNotAppear),
+                // Nothing is known about the object, least of all that it is not there.
+                Some(error) => never_seen(error, wait),
+            };
+            return Ok(Readiness::Unmet { diagnosis: Box::new(diagnosis), object: None });
         };
         if let Check::Met(value) = wait.check(&object) {
             return Ok(Readiness::Met { value, object });
@@ -69,8 +94,15 @@ impl Session {
             Some(why) => Cause::Never { why, object: &object, pods: &pods },
             None => Cause::TimedOut { object: &object, pods: &pods },
         };
-        let diagnosis = Box::new(wait.diagnose(target, cause));
-        Ok(Readiness::Unmet { diagnosis, object: Some(object) })
+        let mut diagnosis = wait.diagnose(target, cause);
+        if let Some(error) = unread {
+            let _ = write!(
+                diagnosis.detail,
+                "\n\nThis is how it was seen last; at the end it could not be looked at: {}",
+                error.detail
+            );
+        }
+        Ok(Readiness::Unmet { diagnosis: Box::new(diagnosis), object: Some(object) })
     }
 
     /// Some pods of a workload. Only for what is told about it, so that failing to read them is no failure.
@@ -86,3 +118,15 @@ impl Session {
         self.list(&pod, &selection).await.map(|listing| listing.items).unwrap_or_default()
     }
 }
+
+/// A wait in which the object could not be looked at. The title and the word timeout are what users match on.
+fn never_seen(error: Diagnostic, wait: &Wait) -> Diagnostic {
+    let detail = format!(
+        "The object could not be looked at within the timeout of {}, so that it is not known whether it exists.\n\n{}",
+        wait.timeout, error.detail
+    );
+    Diagnostic { summary: "Wait Operation Failed".to_owned(), detail, ..error }
+}
+
+#[cfg(test)]
+mod tests;

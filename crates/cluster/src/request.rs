@@ -1,6 +1,7 @@
 //! One call to the server: sent raw, so that its status, its warnings and its repetitions are seen.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -18,6 +19,7 @@ use crate::connect::TransportError;
 use crate::discovery::segment;
 use crate::error::{Error, ErrorKind, Subject, Verb};
 use crate::retry::{self, Retry, Trouble};
+use crate::shown::Shown;
 use crate::status::ApiStatus;
 use crate::warning::warnings;
 
@@ -25,7 +27,7 @@ use crate::warning::warnings;
 const ATTEMPT: Duration = Duration::from_secs(65);
 
 /// A call, ready to be sent as often as needed.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Call {
     verb: Verb,
     subject: Subject,
@@ -37,7 +39,7 @@ pub(crate) struct Call {
 }
 
 /// What came back from a call that succeeded.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Reply {
     /// The HTTP status code: 201 says that an apply created the object, also in a dry run.
     pub code: u16,
@@ -47,6 +49,23 @@ pub struct Reply {
     pub warnings: Vec<String>,
     /// How often the call had to be repeated, and why.
     pub retries: Vec<Retry>,
+}
+
+impl fmt::Debug for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Call({} {})", self.method, self.path)
+    }
+}
+
+impl fmt::Debug for Reply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reply")
+            .field("code", &self.code)
+            .field("object", &Shown(&self.object))
+            .field("warnings", &self.warnings)
+            .field("retries", &self.retries)
+            .finish()
+    }
 }
 
 impl Reply {
@@ -159,7 +178,7 @@ async fn attempt(client: &kube::Client, call: &Call) -> Result<Reply, Failure> {
     let response = client.send(call.request()).await.map_err(no_answer)?;
     let (head, body) = response.into_parts();
     let body = body.collect_bytes().await.map_err(|error| Failure {
-        kind: ErrorKind::Broken(error.into()),
+        kind: ErrorKind::Broken(Arc::new(error)),
         trouble: Trouble::Unclear,
         retry_after: None,
     })?;
@@ -175,7 +194,7 @@ async fn attempt(client: &kube::Client, call: &Call) -> Result<Reply, Failure> {
         }),
         // Ended in good order and yet not JSON: nothing that would get better.
         Err(error) => Err(Failure {
-            kind: ErrorKind::Broken(error.into()),
+            kind: ErrorKind::Broken(Arc::new(error)),
             trouble: Trouble::Lasting,
             retry_after: None,
         }),
@@ -204,10 +223,10 @@ fn no_answer(error: kube::Error) -> Failure {
         other => other.into(),
     };
     let (kind, trouble) = match error.downcast::<TransportError>() {
-        Err(other) => (ErrorKind::Broken(other), Trouble::Unclear),
+        Err(other) => (ErrorKind::Broken(other.into()), Trouble::Unclear),
         Ok(error) => match *error {
-            TransportError::Credentials(error) => (ErrorKind::Credentials(error.into()), Trouble::Lasting),
-            TransportError::Identity(error) => (ErrorKind::Credentials(error.into()), Trouble::Lasting),
+            TransportError::Credentials(error) => (ErrorKind::Credentials(error), Trouble::Lasting),
+            TransportError::Identity(error) => (ErrorKind::Credentials(Arc::new(error)), Trouble::Lasting),
             TransportError::Http(error) => sort_http(error),
         },
     };
@@ -216,10 +235,10 @@ fn no_answer(error: kube::Error) -> Failure {
 
 fn sort_http(error: legacy::Error) -> (ErrorKind, Trouble) {
     if !error.is_connect() {
-        return (ErrorKind::Broken(error.into()), Trouble::Unclear);
+        return (ErrorKind::Broken(Arc::new(error)), Trouble::Unclear);
     }
     if caused_by::<rustls::Error>(&error).is_some() {
-        return (ErrorKind::Tls(error.into()), Trouble::Lasting);
+        return (ErrorKind::Tls(Arc::new(error)), Trouble::Lasting);
     }
     // A server that is about to come up refuses or resets; an address that does not answer or does not exist is wrong.
     let passing = caused_by::<std::io::Error>(&error).is_some_and(|error| {
@@ -227,7 +246,7 @@ fn sort_http(error: legacy::Error) -> (ErrorKind, Trouble) {
         matches!(error.kind(), ConnectionRefused | ConnectionReset | ConnectionAborted)
     });
     let trouble = if passing { Trouble::Refused } else { Trouble::Lasting };
-    (ErrorKind::Unreachable(error.into()), trouble)
+    (ErrorKind::Unreachable(Arc::new(error)), trouble)
 }
 
 /// The first cause of type `T`. An `io::Error` hides what it wraps from `source`, so that is looked into as well.

@@ -3,11 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio::time::Instant;
-
 use crate::Connection;
 use crate::connect::{self, ConnectError, Environment};
-use crate::discovery::{Catalog, Discovery, MissingKind, Resource};
+use crate::discovery::{Catalog, Discovery, MissingKind, Resource, discover};
 use crate::error::{Error, ErrorKind, Subject, Verb};
 use crate::request::{Call, Reply, send};
 use manifest::{GroupVersionKind, ObjectRef};
@@ -51,7 +49,7 @@ impl Session {
         if let Some(resource) = catalog.get(gvk) {
             return Ok(resource.clone());
         }
-        let fresh = self.fresh_catalog(Instant::now()).await?;
+        let fresh = self.fresh_catalog().await?;
         fresh
             .get(gvk)
             .cloned()
@@ -82,15 +80,10 @@ impl Session {
     /// Tells a 404 that only says "no such path" from one that names the object: the former means that the kind has
     /// gone, if a fresh discovery agrees, and otherwise that something else than the API server answers.
     pub(crate) async fn settle_404(&self, error: Error, gvk: &GroupVersionKind) -> Error {
-        let unclear = match error.kind() {
-            ErrorKind::Foreign { code: 404, .. } => true,
-            ErrorKind::Status(status) => status.code == 404 && status.details.name.is_empty(),
-            _ => false,
-        };
-        if !unclear {
+        if !error.is_no_path() {
             return error;
         }
-        match self.fresh_catalog(Instant::now()).await {
+        match self.fresh_catalog().await {
             Ok(fresh) if fresh.get(gvk).is_none() => {
                 let (verb, subject) = (error.verb(), error.subject().clone());
                 missing(verb, subject, gvk, &fresh)
@@ -100,29 +93,12 @@ impl Session {
     }
 
     async fn catalog(&self) -> Result<Arc<Catalog>, Error> {
-        self.0.discovery.any(|| self.discover()).await
+        self.0.discovery.any(|| discover(self.clone())).await
     }
 
-    /// A catalog that was asked for at `moment` or later.
-    pub(crate) async fn fresh_catalog(&self, moment: Instant) -> Result<Arc<Catalog>, Error> {
-        self.0.discovery.since(moment, || self.discover()).await
-    }
-
-    async fn discover(&self) -> Result<Catalog, Error> {
-        const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
-                                  application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
-        let ask =
-            |path: &str| Call::get(Verb::Discover, Subject::Cluster, path.to_owned()).accept(AGGREGATED);
-        let (core, groups) = (ask("/api"), ask("/apis"));
-        let (core_list, group_list) = tokio::try_join!(self.send(&core), self.send(&groups))?;
-        let mut catalog = Catalog::default();
-        for (call, reply) in [(core, core_list), (groups, group_list)] {
-            let list = serde_json::from_value(reply.object)
-                .map_err(|error| call.error(ErrorKind::Broken(error.into()), reply.retries))?;
-            catalog.add(list);
-        }
-        tracing::debug!(kinds = catalog.resources().count(), "discovered the cluster's kinds");
-        Ok(catalog)
+    /// A catalog that is asked for no earlier than now.
+    async fn fresh_catalog(&self) -> Result<Arc<Catalog>, Error> {
+        self.0.discovery.fresh(|| discover(self.clone())).await
     }
 }
 

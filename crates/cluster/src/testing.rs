@@ -56,11 +56,7 @@ pub(crate) type Answer = Response<Full<Bytes>>;
 /// A session whose server is `answer`, and what it has seen. Discovery is answered with [`kinds`].
 pub(crate) fn session(mut answer: impl FnMut(&Seen) -> Answer + Send + 'static) -> (Session, Journal) {
     raw_session(move |seen| match seen.line().as_str() {
-        "GET /api" => ok(&kinds(&[(
-            "",
-            "v1",
-            &[("configmaps", "ConfigMap", true), ("namespaces", "Namespace", false)],
-        )])),
+        "GET /api" => ok(&core()),
         "GET /apis" => ok(&kinds(&[
             ("apps", "v1", &[("deployments", "Deployment", true)]),
             (
@@ -141,6 +137,11 @@ pub(crate) fn kinds(groups: &[Kinds<'_>]) -> Value {
         })
         .collect();
     json!({ "kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "items": groups })
+}
+
+/// The discovery document of the core group.
+pub(crate) fn core() -> Value {
+    kinds(&[("", "v1", &[("configmaps", "ConfigMap", true), ("namespaces", "Namespace", false)])])
 }
 
 pub(crate) fn config_map(name: &str) -> Value {

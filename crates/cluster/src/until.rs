@@ -1,5 +1,6 @@
 //! Waiting until an object is as it should be: watched, not polled, with one deadline for everything.
 
+use std::fmt;
 use std::time::Duration;
 
 use manifest::ObjectRef;
@@ -8,10 +9,11 @@ use serde_json::Value;
 use crate::error::{Error, chain};
 use crate::read::Selection;
 use crate::session::Session;
+use crate::shown::{Hidden, shown};
 use crate::watch::{Event, Watch};
 
 /// What a check thinks of an object.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Verdict<T> {
     /// It is as it should be.
     Met(T),
@@ -22,7 +24,7 @@ pub enum Verdict<T> {
 }
 
 /// How a wait ended.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub enum Waited<T> {
     /// The check was met, by this object (none if it was met by absence).
     Met {
@@ -45,6 +47,32 @@ pub enum Waited<T> {
         /// The object as last seen; none if it is not there.
         object: Option<Value>,
     },
+}
+
+impl<T> fmt::Debug for Verdict<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Met(_) => f.debug_tuple("Met").field(&Hidden).finish(),
+            Self::NotYet(why) => f.debug_tuple("NotYet").field(why).finish(),
+            Self::Never(why) => f.debug_tuple("Never").field(why).finish(),
+        }
+    }
+}
+
+impl<T> fmt::Debug for Waited<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, why, object) = match self {
+            Self::Met { object, .. } => ("Met", None, object),
+            Self::Never { why, object } => ("Never", Some(why), object),
+            Self::TimedOut { why, object } => ("TimedOut", Some(why), object),
+        };
+        let mut fields = f.debug_struct(name);
+        match why {
+            Some(why) => fields.field("why", why),
+            None => fields.field("value", &Hidden),
+        };
+        fields.field("object", &shown(object.as_ref())).finish()
+    }
 }
 
 /// Between two looks, where watching is not allowed or the server is in trouble.
@@ -87,7 +115,8 @@ impl<T, C: FnMut(Option<&Value>) -> Verdict<T>> Wait<C> {
         loop {
             let live = match session.read(target).await {
                 Ok(live) => live.map(|reply| reply.object),
-                Err(error) if error.is_server_trouble() => {
+                // While a kind goes, its paths are gone before discovery says so; the next look will agree.
+                Err(error) if error.is_server_trouble() || error.is_no_path() => {
                     self.why = chain(&error);
                     tokio::time::sleep(POLL).await;
                     continue;
@@ -114,6 +143,8 @@ impl<T, C: FnMut(Option<&Value>) -> Verdict<T>> Wait<C> {
                 Err(error) if error.status().is_some_and(|status| status.code == 403) => {
                     tokio::time::sleep(POLL).await;
                 }
+                // The kind may be going; reading settles it. The watch itself sees to it that it does not come back soon.
+                Err(error) if error.is_no_path() => {}
                 Err(error) => return Err(error),
             }
         }

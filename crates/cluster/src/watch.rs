@@ -1,5 +1,6 @@
 //! Watching objects: one long answer after the other, so that the watcher sees a single stream.
 
+use std::fmt;
 use std::time::Duration;
 
 use bytes::{Buf as _, BytesMut};
@@ -16,6 +17,7 @@ use crate::error::{Error, ErrorKind, Subject, Verb};
 use crate::read::{Selection, selectors};
 use crate::request::{Call, open, with_query};
 use crate::session::Session;
+use crate::shown::Shown;
 use crate::status::ApiStatus;
 
 /// How long the server may leave one answer open. It ends it in good order then, and we go on from there.
@@ -28,7 +30,7 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// What happened to an object.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub enum Event {
     /// It is new, or has changed, and now is this.
     Set(Value),
@@ -37,6 +39,16 @@ pub enum Event {
     /// The server no longer knows what happened since the point we came from. Read everything anew; the watch goes
     /// on with what is there now.
     Expired,
+}
+
+impl fmt::Debug for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Set(object) => f.debug_tuple("Set").field(&Shown(object)).finish(),
+            Self::Deleted(object) => f.debug_tuple("Deleted").field(&Shown(object)).finish(),
+            Self::Expired => f.write_str("Expired"),
+        }
+    }
 }
 
 /// A watch that outlives connections. Asking for the next event may be given up and begun again at any time.
@@ -106,7 +118,7 @@ impl Watch {
                     self.from = None;
                     return Ok(Event::Expired);
                 }
-                Err(error) => return Err(error),
+                Err(error) => return Err(self.session.settle_404(error, &self.gvk).await),
             }
         }
     }
@@ -166,7 +178,8 @@ impl Watch {
                     if !matches!(next, Ok(Some(_))) {
                         self.pause();
                     }
-                    return next.map_err(|error| self.call().error(ErrorKind::Broken(error), Vec::new()));
+                    return next
+                        .map_err(|error| self.call().error(ErrorKind::Broken(error.into()), Vec::new()));
                 }
             }
         }

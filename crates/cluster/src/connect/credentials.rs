@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use http::HeaderValue;
 use jiff::{SignedDuration, Timestamp};
-use tokio::sync::Mutex;
 
 use super::exec::{ExecError, Plugin};
 use super::pem::Identity;
 use crate::Secret;
+use crate::flight::Flight;
 
 /// Where credentials come from.
 #[derive(Debug)]
@@ -50,26 +50,23 @@ pub(crate) enum CredentialError {
 /// How long a token read from a file is used before the file is looked at again; client-go's figure.
 const FILE_FRESH: SignedDuration = SignedDuration::from_secs(60);
 
-/// Credentials with the last ones obtained. Concurrent callers share one run of a plugin.
+/// Credentials with the last ones obtained. Concurrent callers share one run of a plugin, and its failure.
 #[derive(Debug)]
 pub(crate) struct CredentialSource {
-    from: Credentials,
-    last: Mutex<Option<Arc<Credential>>>,
+    from: Arc<Credentials>,
+    flight: Flight<Arc<Credential>, Arc<CredentialError>>,
 }
 
 impl CredentialSource {
     pub(crate) fn new(from: Credentials) -> Self {
-        Self { from, last: Mutex::new(None) }
+        Self { from: Arc::new(from), flight: Flight::default() }
     }
 
     /// Credentials that have not expired.
-    pub(crate) async fn current(&self) -> Result<Arc<Credential>, CredentialError> {
-        let mut last = self.last.lock().await;
-        match &*last {
-            Some(credential) if credential.expires.is_none_or(|at| Timestamp::now() < at) => {
-                Ok(Arc::clone(credential))
-            }
-            _ => self.renew(&mut last).await,
+    pub(crate) async fn current(&self) -> Result<Arc<Credential>, Arc<CredentialError>> {
+        match self.flight.last() {
+            Some((_, last)) if last.expires.is_none_or(|at| Timestamp::now() < at) => Ok(last),
+            last => self.after(last).await,
         }
     }
 
@@ -77,34 +74,42 @@ impl CredentialSource {
     pub(crate) async fn instead_of(
         &self,
         refused: &Arc<Credential>,
-    ) -> Result<Option<Arc<Credential>>, CredentialError> {
-        if !matches!(self.from, Credentials::Exec(_) | Credentials::TokenFile { .. }) {
+    ) -> Result<Option<Arc<Credential>>, Arc<CredentialError>> {
+        if !matches!(*self.from, Credentials::Exec(_) | Credentials::TokenFile { .. }) {
             return Ok(None);
         }
-        let mut last = self.last.lock().await;
-        match &*last {
+        match self.flight.last() {
             // Another request was refused as well and has renewed them already.
-            Some(credential) if !Arc::ptr_eq(credential, refused) => Ok(Some(Arc::clone(credential))),
-            _ => self.renew(&mut last).await.map(Some),
+            Some((_, last)) if !Arc::ptr_eq(&last, refused) => Ok(Some(last)),
+            last => self.after(last).await.map(Some),
         }
     }
 
-    async fn renew(&self, last: &mut Option<Arc<Credential>>) -> Result<Arc<Credential>, CredentialError> {
-        let credential = Arc::new(self.obtain().await?);
-        *last = Some(Arc::clone(&credential));
-        Ok(credential)
+    /// Newer credentials than `last`.
+    async fn after(
+        &self,
+        last: Option<(u64, Arc<Credential>)>,
+    ) -> Result<Arc<Credential>, Arc<CredentialError>> {
+        let number = last.map_or(0, |(number, _)| number);
+        self.flight.after(number, || obtain(Arc::clone(&self.from))).await
     }
+}
 
+async fn obtain(from: Arc<Credentials>) -> Result<Arc<Credential>, Arc<CredentialError>> {
+    Ok(Arc::new(from.obtain().await?))
+}
+
+impl Credentials {
     async fn obtain(&self) -> Result<Credential, CredentialError> {
-        match &self.from {
-            Credentials::Anonymous => Ok(Credential::default()),
-            Credentials::Token(token) => {
+        match self {
+            Self::Anonymous => Ok(Credential::default()),
+            Self::Token(token) => {
                 Ok(Credential { authorization: Some(bearer(token)?), ..Credential::default() })
             }
-            Credentials::Basic { user, password } => {
+            Self::Basic { user, password } => {
                 Ok(Credential { authorization: Some(basic(user, password)?), ..Credential::default() })
             }
-            Credentials::TokenFile { path, fallback } => {
+            Self::TokenFile { path, fallback } => {
                 let token = match (std::fs::read_to_string(path), fallback) {
                     (Ok(token), _) => Secret::from(token.trim()),
                     (Err(_), Some(fallback)) => fallback.clone(),
@@ -115,7 +120,7 @@ impl CredentialSource {
                 let expires = Some(Timestamp::now() + FILE_FRESH);
                 Ok(Credential { authorization: Some(bearer(&token)?), expires, identity: None })
             }
-            Credentials::Exec(plugin) => {
+            Self::Exec(plugin) => {
                 tracing::debug!("running the credential plugin");
                 let printed = plugin.run().await?;
                 Ok(Credential {

@@ -63,7 +63,7 @@ struct HttpClient {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TransportError {
     #[error(transparent)]
-    Credentials(#[from] CredentialError),
+    Credentials(#[from] Arc<CredentialError>),
     #[error("the certificate printed by the exec plugin cannot be used")]
     Identity(#[source] ConnectError),
     #[error("no answer from the server")]

@@ -1,6 +1,6 @@
 //! An object that does not go: what holds it, in words.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::time::Duration;
 
 use diag::Diagnostic;
@@ -10,9 +10,10 @@ use serde_json::Value;
 use super::remains::Remains;
 use super::strings;
 use crate::codes;
+use crate::shown::shown;
 
 /// An object that was still there when time was over.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Stuck {
     /// The object.
     pub target: ObjectRef,
@@ -22,6 +23,17 @@ pub struct Stuck {
     pub waited: Duration,
     /// For a namespace: what is still in it.
     pub(super) remains: Option<Remains>,
+}
+
+impl fmt::Debug for Stuck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stuck")
+            .field("target", &self.target)
+            .field("live", &shown(self.live.as_ref()))
+            .field("waited", &self.waited)
+            .field("remains", &self.remains)
+            .finish()
+    }
 }
 
 /// The finalizers people meet most, and what they wait for.

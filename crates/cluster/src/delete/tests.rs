@@ -2,7 +2,9 @@ use std::sync::Arc;
 use std::sync::Mutex;
 
 use super::*;
-use crate::testing::{Answer, Journal, Seen, kinds, ok, plain, raw_session, reply, session, status, stream};
+use crate::testing::{
+    Answer, Journal, Seen, core, kinds, ok, plain, raw_session, reply, session, status, stream,
+};
 
 fn target(gvk: &str, name: &str) -> ObjectRef {
     let namespace = if gvk.ends_with("Namespace") { "" } else { "shop" };
@@ -72,7 +74,7 @@ async fn gone_means_that_the_server_said_so() {
         assert!(outcome.is_err(), "{code}");
     }
     // Its kind does not exist any more, says a fresh discovery.
-    let (session, _) = raw_session(|_| ok(&kinds(&[])));
+    let (session, _) = raw_session(|seen| ok(&if seen.path == "/api" { core() } else { kinds(&[]) }));
     let outcome = session.delete(&target("example.com/v1/Widget", "w"), &patient()).await;
     assert_eq!(outcome.unwrap(), Deletion::Gone { forced: vec![] });
     // But not when that discovery failed.
@@ -246,6 +248,37 @@ async fn a_namespace_that_stays_says_what_is_in_it_and_force_finalizes_it() {
     let how = Delete { force: true, ..patient() };
     let (outcome, _) = deleted(&namespace, &how, server(Arc::default())).await;
     assert_eq!(outcome.unwrap(), Deletion::Gone { forced: vec!["kubernetes".to_owned()] });
+}
+
+/// A server whose kind Widget goes after the deletion was asked for: first its paths, as many answers later discovery.
+async fn deleted_with_its_kind(watched: bool, lag: usize) -> Deletion {
+    let mut gone = 0;
+    let (session, _) = raw_session(move |seen| {
+        let widgets: &[(&str, &str, bool)] = &[("widgets", "Widget", true)];
+        match (seen.method.as_str(), seen.path.as_str()) {
+            ("GET", "/api") => ok(&core()),
+            ("GET", "/apis") if gone <= lag => ok(&kinds(&[("example.com", "v1", widgets)])),
+            ("GET", "/apis") => ok(&kinds(&[])),
+            ("DELETE", _) if watched => ok(&going(&["example.com/x"])),
+            ("GET", _) if watched && gone == 0 && !seen.query.contains("watch=true") => {
+                ok(&going(&["example.com/x"]))
+            }
+            _ => {
+                gone += 1;
+                plain(404, "404 page not found\n")
+            }
+        }
+    });
+    session.delete(&target("example.com/v1/Widget", "a"), &patient()).await.unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_whose_kind_goes_meanwhile_is_gone() {
+    // While it is watched; before that; and when discovery takes a while to notice.
+    for (watched, lag) in [(true, 0), (true, 1), (true, 4), (false, 0), (false, 3)] {
+        let outcome = deleted_with_its_kind(watched, lag).await;
+        assert_eq!(outcome, Deletion::Gone { forced: vec![] }, "{watched} {lag}");
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 use crate::error::Class;
 use crate::testing::{
-    Answer, Journal, Seen, config_map, kinds, ok, plain, raw_session, reply, session, status, stream,
+    Answer, Journal, Seen, config_map, core, kinds, ok, plain, raw_session, reply, session, status, stream,
 };
 
 fn widget() -> (ObjectRef, Value) {
@@ -52,7 +52,7 @@ impl Server {
             let began = *began.get_or_insert(Instant::now());
             let there = self.after.is_some_and(|after| began.elapsed() >= after);
             match seen.path.as_str() {
-                "/api" => ok(&kinds(&[])),
+                "/api" => ok(&core()),
                 "/apis" => ok(&discovery(there)),
                 "/apis/example.com/v1/widgets/w" if there => {
                     attempts += 1;

@@ -1,4 +1,4 @@
-//! The kinds of a cluster, as its aggregated discovery lists them.
+//! The kinds of a cluster, as its discovery lists them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -80,50 +80,52 @@ impl Catalog {
         self.stale.contains(group)
     }
 
-    /// Adds what one answer (of `/api` or `/apis`) lists.
-    pub(crate) fn add(&mut self, list: GroupList) {
-        for group in list.items {
-            let name = group.metadata.name;
-            for version in group.versions {
-                self.groups.entry(name.clone()).or_default().insert(version.name.clone());
-                if version.freshness == "Stale" {
-                    self.stale.insert(name.clone());
-                }
-                for resource in version.resources {
-                    // Resources that are no objects (such as TokenReviews' answers) have no kind of their own.
-                    let Some(kind) = resource.response_kind.map(|kind| kind.kind) else { continue };
-                    let slash = if name.is_empty() { "" } else { "/" };
-                    let Ok(gvk) = format!("{name}{slash}{}/{kind}", version.name).parse::<GroupVersionKind>()
-                    else {
-                        continue;
-                    };
-                    let found = Resource {
-                        gvk: gvk.clone(),
-                        plural: resource.resource,
-                        namespaced: resource.scope == "Namespaced",
-                        verbs: resource.verbs,
-                    };
-                    // The first resource of a kind is its own; further ones are views of it.
-                    self.resources.entry(gvk).or_insert(found);
-                }
+    /// Adds what the server lists of one group.
+    pub(super) fn add(&mut self, group: Group) {
+        let name = group.metadata.name;
+        for version in group.versions {
+            self.groups.entry(name.clone()).or_default().insert(version.name.clone());
+            if version.freshness == STALE {
+                self.stale.insert(name.clone());
+            }
+            for resource in version.resources {
+                // Resources that are no objects (such as TokenReviews' answers) have no kind of their own.
+                let Some(kind) = resource.response_kind.map(|kind| kind.kind) else { continue };
+                let slash = if name.is_empty() { "" } else { "/" };
+                let Ok(gvk) = format!("{name}{slash}{}/{kind}", version.name).parse::<GroupVersionKind>()
+                else {
+                    continue;
+                };
+                let found = Resource {
+                    gvk: gvk.clone(),
+                    plural: resource.resource,
+                    namespaced: resource.scope == NAMESPACED,
+                    verbs: resource.verbs,
+                };
+                // The first resource of a kind is its own; further ones are views of it.
+                self.resources.entry(gvk).or_insert(found);
             }
         }
     }
 }
 
-/// `APIGroupDiscoveryList`, in `apidiscovery.k8s.io/v2` and `/v2beta1` alike.
-#[derive(Debug, Deserialize)]
-pub(crate) struct GroupList {
-    #[serde(default)]
-    items: Vec<Group>,
-}
+const STALE: &str = "Stale";
+const NAMESPACED: &str = "Namespaced";
 
+/// An API group, as aggregated discovery lists it.
 #[derive(Debug, Deserialize)]
-struct Group {
+pub(super) struct Group {
     #[serde(default)]
     metadata: Metadata,
     #[serde(default)]
     versions: Vec<Version>,
+}
+
+impl Group {
+    /// A group of which one version is known.
+    pub(super) fn new(name: String, version: Version) -> Self {
+        Self { metadata: Metadata { name }, versions: vec![version] }
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -133,7 +135,7 @@ struct Metadata {
 }
 
 #[derive(Debug, Deserialize)]
-struct Version {
+pub(super) struct Version {
     #[serde(rename = "version")]
     name: String,
     #[serde(default)]
@@ -142,14 +144,33 @@ struct Version {
     freshness: String,
 }
 
+impl Version {
+    /// A version with its resources.
+    pub(super) fn of(name: String, resources: Vec<Listed>) -> Self {
+        Self { name, resources, freshness: String::new() }
+    }
+
+    /// A version whose resources could not be had.
+    pub(super) fn stale(name: String) -> Self {
+        Self { name, resources: Vec::new(), freshness: STALE.to_owned() }
+    }
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Listed {
+pub(super) struct Listed {
     resource: String,
     response_kind: Option<ResponseKind>,
     scope: String,
     #[serde(default)]
     verbs: Vec<String>,
+}
+
+impl Listed {
+    pub(super) fn new(resource: String, kind: String, namespaced: bool, verbs: Vec<String>) -> Self {
+        let scope = if namespaced { NAMESPACED } else { "Cluster" }.to_owned();
+        Self { resource, response_kind: Some(ResponseKind { kind }), scope, verbs }
+    }
 }
 
 #[derive(Debug, Deserialize)]

@@ -2,7 +2,7 @@ use futures::future::join_all;
 use serde_json::json;
 
 use super::*;
-use crate::testing::{config_map, kinds, ok, plain, raw_session, reply, session};
+use crate::testing::{config_map, core, kinds, ok, plain, raw_session, reply, session};
 use crate::{Secret, Write};
 
 fn gvk(text: &str) -> GroupVersionKind {
@@ -52,6 +52,7 @@ async fn a_kind_that_came_later_is_found() {
         asked += usize::from(seen.path == "/apis");
         match (seen.path.as_str(), asked) {
             ("/apis", 2..) => ok(&kinds(&[("example.com", "v1", &[("widgets", "Widget", true)])])),
+            ("/api", _) => ok(&core()),
             _ => ok(&kinds(&[])),
         }
     });
@@ -65,7 +66,7 @@ async fn a_group_whose_server_is_down_lacks_nothing() {
         "/apis" => ok(&json!({ "kind": "APIGroupDiscoveryList", "items": [
             { "metadata": { "name": "metrics.k8s.io" }, "versions": [{ "version": "v1", "freshness": "Stale" }] },
         ] })),
-        _ => ok(&kinds(&[])),
+        _ => ok(&core()),
     });
     let error = session.resource(&gvk("metrics.k8s.io/v1/NodeMetrics")).await.unwrap_err();
     assert!(error.is_server_trouble(), "{error:?}");
@@ -79,7 +80,8 @@ async fn a_path_that_is_not_there_means_a_missing_kind_only_if_discovery_agrees(
         asked += usize::from(seen.path == "/apis");
         match (seen.path.as_str(), asked) {
             ("/apis", 1) => ok(&kinds(&[("example.com", "v1", &[("widgets", "Widget", true)])])),
-            ("/apis" | "/api", _) => ok(&kinds(&[])),
+            ("/apis", _) => ok(&kinds(&[])),
+            ("/api", _) => ok(&core()),
             _ => plain(404, "404 page not found\n"),
         }
     });

@@ -9,7 +9,9 @@ fn missing(gvk: &str) -> MissingKind {
         ("example.com", "v1beta1", &[("widgets", "Widget", true)]),
         ("example.org", "v1", &[("widgets", "Widget", true)]),
     ]);
-    catalog.add(serde_json::from_value(document).unwrap());
+    for group in document["items"].as_array().unwrap() {
+        catalog.add(serde_json::from_value(group.clone()).unwrap());
+    }
     MissingKind::new(&gvk.parse().unwrap(), &catalog)
 }
 

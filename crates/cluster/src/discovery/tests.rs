@@ -1,0 +1,115 @@
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use futures::future::join_all;
+use serde_json::{Value, json};
+
+use crate::Session;
+use crate::error::{Class, ErrorKind};
+use crate::testing::{Answer, core, kinds, ok, raw_session, reply, status};
+use manifest::GroupVersionKind;
+
+fn gvk(text: &str) -> GroupVersionKind {
+    text.parse().unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_is_no_discovery_lacks_nothing() {
+    async fn check(api: &Value, apis: &Value, expected: &str) {
+        let (core, named) = (api.clone(), apis.clone());
+        let (session, _) = raw_session(move |seen| ok(if seen.path == "/api" { &core } else { &named }));
+        let error = session.resource(&gvk("example.com/v1/Widget")).await.unwrap_err();
+        assert!(!matches!(error.kind(), ErrorKind::KindMissing(_)), "{api} {apis}: {error:?}");
+        let told = error.diagnostic("Plan");
+        assert!(told.detail.contains(expected), "{}", told.detail);
+    }
+    let none = kinds(&[]);
+    let not_a_list = "should be a list of API groups";
+    check(&json!({}), &json!({}), not_a_list).await;
+    check(&core(), &json!({ "status": "ok" }), not_a_list).await;
+    check(&core(), &json!({ "kind": "Status", "status": "Success" }), not_a_list).await;
+    check(&core(), &json!({ "kind": "ConfigMapList", "items": [] }), not_a_list).await;
+    check(&json!([1]), &none, not_a_list).await;
+    check(&none, &none, "without the core group").await;
+    check(&core(), &json!({ "kind": "APIGroupDiscoveryList" }), "damaged").await;
+    check(&json!({ "kind": "APIVersions" }), &none, "damaged").await;
+    // Both lists are there, and what they point to is not.
+    check(&json!({ "kind": "APIVersions", "versions": ["v1"] }), &none, "should be an APIResourceList").await;
+}
+
+/// A server that does not aggregate: `apps/v1`, and `metrics.k8s.io/v1`, whose own server answers with `metrics`.
+fn old_server(metrics: fn() -> Answer) -> Session {
+    let resource = |name: &str, kind: &str, namespaced: bool| json!({ "name": name, "kind": kind, "namespaced": namespaced, "singularName": "", "verbs": ["get"] });
+    let list = |resources: &[Value]| ok(&json!({ "kind": "APIResourceList", "resources": resources }));
+    let group = |name: &str| json!({ "name": name, "versions": [{ "groupVersion": format!("{name}/v1"), "version": "v1" }] });
+    let (session, _) = raw_session(move |seen| match seen.path.as_str() {
+        "/api" => ok(&json!({ "kind": "APIVersions", "versions": ["v1"] })),
+        "/apis" => ok(&json!({ "kind": "APIGroupList", "groups": [group("apps"), group("metrics.k8s.io")] })),
+        "/api/v1" => list(&[
+            resource("pods", "Pod", true),
+            resource("pods/log", "Pod", true),
+            resource("nodes", "Node", false),
+        ]),
+        "/apis/apps/v1" => {
+            list(&[resource("deployments/scale", "Scale", true), resource("deployments", "Deployment", true)])
+        }
+        "/apis/metrics.k8s.io/v1" => metrics(),
+        path => panic!("{path}"),
+    });
+    session
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_does_not_aggregate_is_asked_group_by_group() {
+    let session = old_server(|| status(503, "ServiceUnavailable", "the server is down", &json!({})));
+    let path = async |text: &str| session.resource(&gvk(text)).await.map(|found| found.path(None, "x"));
+    assert_eq!(path("v1/Pod").await.unwrap(), "/api/v1/namespaces/default/pods/x");
+    assert_eq!(path("v1/Node").await.unwrap(), "/api/v1/nodes/x");
+    assert_eq!(path("apps/v1/Deployment").await.unwrap(), "/apis/apps/v1/namespaces/default/deployments/x");
+    let missing = path("apps/v1/Scale").await.unwrap_err();
+    assert!(matches!(missing.kind(), ErrorKind::KindMissing(_)), "{missing:?}");
+    // Nothing is known about a group whose server is down.
+    assert!(path("metrics.k8s.io/v1/NodeMetrics").await.unwrap_err().is_server_trouble());
+
+    let refusing = old_server(|| status(401, "Unauthorized", "", &json!({})));
+    let refused = refusing.resource(&gvk("v1/Pod")).await.unwrap_err();
+    assert_eq!(refused.class(), Class::AuthenticationFailed);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_discovery_that_fails_is_paid_for_once_by_all_who_wait() {
+    let (session, journal) = raw_session(|_| reply(403, &json!({})));
+    let widget = gvk("example.com/v1/Widget");
+    let lookups = join_all((0..50).map(|_| session.resource(&widget))).await;
+    assert!(lookups.iter().all(Result::is_err));
+    assert_eq!(journal.count("GET /apis"), 1);
+    // Whoever comes later asks anew.
+    session.resource(&widget).await.unwrap_err();
+    assert_eq!(journal.count("GET /apis"), 2);
+}
+
+#[tokio::test]
+async fn what_is_forgotten_during_a_discovery_stays_forgotten() {
+    let (shared, appeared) = (Arc::new(Mutex::new(None::<Session>)), Arc::new(AtomicBool::new(false)));
+    let (inside, there) = (Arc::clone(&shared), Arc::clone(&appeared));
+    let (session, journal) = raw_session(move |seen| match seen.path.as_str() {
+        "/api" => ok(&core()),
+        "/apis" if there.load(Ordering::Relaxed) => {
+            ok(&kinds(&[("example.com", "v1", &[("widgets", "Widget", true)])]))
+        }
+        "/apis" => {
+            // The kind comes just after the server has looked, and somebody says so.
+            there.store(true, Ordering::Relaxed);
+            inside.lock().unwrap().as_ref().unwrap().forget_kinds();
+            ok(&kinds(&[]))
+        }
+        path => panic!("{path}"),
+    });
+    *shared.lock().unwrap() = Some(session.clone());
+    // Whoever asked before gets what was; whoever asks now gets what is.
+    session.resources().await.unwrap();
+    let kinds = session.resources().await.unwrap();
+    assert!(kinds.iter().any(|resource| resource.gvk.kind() == "Widget"), "{kinds:?}");
+    assert_eq!(journal.count("GET /apis"), 2);
+    shared.lock().unwrap().take();
+}

@@ -1,0 +1,188 @@
+//! One question at a time: whoever needs the answer while it is being asked for shares it, and so shares its failure.
+
+use std::fmt;
+use std::future::Future;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures::FutureExt as _;
+use futures::future::{BoxFuture, Shared, WeakShared};
+
+type Flying<T, E> = BoxFuture<'static, Result<T, E>>;
+
+/// A question that is asked again and again, its last answer, and the one who is asking right now.
+///
+/// The questions are numbered from 1 on, in the order they are put. What happened before a question was put is in its
+/// answer; so "an answer to a question after number n" says how fresh it must be, without a clock.
+pub(crate) struct Flight<T, E> {
+    state: Arc<Mutex<State<T, E>>>,
+}
+
+struct State<T, E> {
+    /// The number of the last question put.
+    put: u64,
+    /// The last question that was answered, and its answer.
+    last: Option<(u64, T)>,
+    /// The question under way. Only those who wait for it keep it alive, so that it ends when they all give up.
+    asking: Option<WeakShared<Flying<T, E>>>,
+}
+
+impl<T, E> Flight<T, E>
+where
+    T: Clone + Send + Sync + 'static,
+    E: Clone + Send + Sync + 'static,
+{
+    /// How many questions have been put so far.
+    pub(crate) fn put(&self) -> u64 {
+        self.lock().put
+    }
+
+    /// The last answer, and the number of its question.
+    pub(crate) fn last(&self) -> Option<(u64, T)> {
+        self.lock().last.clone()
+    }
+
+    /// The answer to a question after number `number`; `ask` puts it if nobody has.
+    ///
+    /// A failure is everybody's who waited when it came, whichever question they waited for: the next one would most
+    /// likely fail as well, and they would pay for it one after the other.
+    pub(crate) async fn after<F>(&self, number: u64, ask: impl Fn() -> F) -> Result<T, E>
+    where
+        F: Future<Output = Result<T, E>> + Send + 'static,
+    {
+        loop {
+            let asking = {
+                let mut state = self.lock();
+                match &state.last {
+                    Some((answered, answer)) if *answered > number => return Ok(answer.clone()),
+                    _ => {}
+                }
+                match state.asking.as_ref().and_then(WeakShared::upgrade) {
+                    Some(asking) => asking,
+                    None => self.begin(&mut state, ask()),
+                }
+            };
+            asking.await?;
+        }
+    }
+
+    fn begin(
+        &self,
+        state: &mut State<T, E>,
+        question: impl Future<Output = Result<T, E>> + Send + 'static,
+    ) -> Shared<Flying<T, E>> {
+        state.put += 1;
+        let number = state.put;
+        let shared = Arc::clone(&self.state);
+        let asking = async move {
+            let outcome = question.await;
+            let mut state = lock(&shared);
+            state.asking = None;
+            if let Ok(answer) = &outcome {
+                state.last = Some((number, answer.clone()));
+            }
+            outcome
+        }
+        .boxed()
+        .shared();
+        state.asking = asking.downgrade();
+        asking
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<T, E>> {
+        lock(&self.state)
+    }
+}
+
+fn lock<S>(state: &Mutex<S>) -> MutexGuard<'_, S> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<T, E> Default for Flight<T, E> {
+    fn default() -> Self {
+        Self { state: Arc::new(Mutex::new(State { put: 0, last: None, asking: None })) }
+    }
+}
+
+/// Leaves the answer out, which may be a credential.
+impl<T, E> fmt::Debug for Flight<T, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Flight").field("put", &lock(&self.state).put).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use futures::future::join_all;
+    use tokio::sync::Semaphore;
+
+    use super::*;
+
+    /// Questions that are answered, or fail, when the test lets them.
+    struct Oracle {
+        flight: Flight<usize, &'static str>,
+        asked: Arc<AtomicUsize>,
+        gate: Arc<Semaphore>,
+    }
+
+    impl Oracle {
+        fn new() -> Self {
+            Self { flight: Flight::default(), asked: Arc::default(), gate: Arc::new(Semaphore::new(0)) }
+        }
+
+        /// Asks for an answer after `number`; only questions after number `fails` are answered well.
+        async fn after(&self, number: u64, fails: usize) -> Result<usize, &'static str> {
+            let ask = || {
+                let (asked, gate) = (Arc::clone(&self.asked), Arc::clone(&self.gate));
+                async move {
+                    let question = asked.fetch_add(1, Ordering::Relaxed) + 1;
+                    gate.acquire().await.map_err(|_| "closed")?.forget();
+                    if question > fails { Ok(question) } else { Err("no answer") }
+                }
+            };
+            self.flight.after(number, ask).await
+        }
+    }
+
+    #[tokio::test]
+    async fn a_failure_is_paid_for_once_by_all_who_wait() {
+        let oracle = Oracle::new();
+        // Those who need something fresher than what is being asked for fail with it, too.
+        let waiting = join_all((0..20).map(|number| oracle.after(number % 2, 1)));
+        let (outcomes, ()) = tokio::join!(waiting, async { oracle.gate.add_permits(1) });
+        assert_eq!(outcomes, vec![Err("no answer"); 20]);
+        assert_eq!(oracle.asked.load(Ordering::Relaxed), 1);
+        // Whoever comes later asks anew.
+        oracle.gate.add_permits(1);
+        assert_eq!(oracle.after(0, 1).await, Ok(2));
+    }
+
+    #[tokio::test]
+    async fn an_answer_is_shared_by_those_it_is_fresh_enough_for() {
+        let oracle = Oracle::new();
+        oracle.gate.add_permits(2);
+        let outcomes = join_all([0, 0, 1, 1].map(|number| oracle.after(number, 0))).await;
+        assert_eq!(outcomes, [Ok(1), Ok(1), Ok(2), Ok(2)]);
+        assert_eq!(oracle.after(0, 0).await, Ok(2));
+        assert_eq!(oracle.asked.load(Ordering::Relaxed), 2);
+    }
+
+    #[tokio::test]
+    async fn a_question_goes_on_for_others_when_its_asker_gives_up_and_ends_with_the_last() {
+        let oracle = Oracle::new();
+        let mut first = Box::pin(oracle.after(0, 0));
+        let mut second = Box::pin(oracle.after(0, 0));
+        assert!(futures::poll!(&mut first).is_pending());
+        assert!(futures::poll!(&mut second).is_pending());
+        drop(first);
+        oracle.gate.add_permits(1);
+        assert_eq!(second.await, Ok(1));
+
+        let mut alone = Box::pin(oracle.after(1, 0));
+        assert!(futures::poll!(&mut alone).is_pending());
+        drop(alone);
+        oracle.gate.add_permits(1);
+        assert_eq!(oracle.after(1, 0).await, Ok(3));
+    }
+}

@@ -1,0 +1,67 @@
+use serde_json::json;
+use wait::{Cut, Written, WrittenWait};
+
+use super::*;
+use crate::testing::{ok, plain, session, status, stream};
+
+/// Waits for a field of a ConfigMap on the server `answer`, and tells why it did not come.
+async fn told(
+    answer: impl FnMut(&crate::testing::Seen) -> crate::testing::Answer + Send + 'static,
+) -> (Diagnostic, Option<Value>) {
+    let written = WrittenWait {
+        field: Written::Known("data.key".to_owned()),
+        timeout: Written::Known("60s".to_owned()),
+        ..WrittenWait::default()
+    };
+    let wait = written.parse(None, Cut::Root).wait.unwrap();
+    let target = ObjectRef::new("v1/ConfigMap".parse().unwrap(), manifest::Namespace::new("shop"), "a");
+    let (session, _) = session(answer);
+    let Readiness::Unmet { diagnosis, object } = session.wait_for(&target, &wait).await.unwrap() else {
+        panic!("it was met")
+    };
+    assert_eq!(diagnosis.summary, "Wait Operation Failed");
+    (*diagnosis, object)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_is_down_all_the_time_says_nothing_about_the_object() {
+    let (diagnosis, object) = told(|_| plain(503, "down for maintenance")).await;
+    assert_eq!(object, None);
+    insta::assert_snapshot!(diagnosis.detail, @r"
+    The object could not be looked at within the timeout of 1m0s, so that it is not known whether it exists.
+
+    Could not read ConfigMap shop/a: unexpected answer (HTTP 503): down for maintenance
+
+    Tried 6 times; before the last: unexpected answer (HTTP 503): down for maintenance.
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_that_is_not_there_did_not_appear() {
+    let (diagnosis, _) = told(|seen| {
+        if seen.query.contains("watch=true") {
+            return stream("");
+        }
+        status(404, "NotFound", "not found", &json!({ "name": "a", "kind": "configmaps" }))
+    })
+    .await;
+    assert!(diagnosis.detail.contains("did not appear within 1m"), "{}", diagnosis.detail);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_seen_before_the_server_went_down_is_told_as_it_was() {
+    let mut reads = 0;
+    let seen_once = json!({ "metadata": { "name": "a", "resourceVersion": "1" }, "data": {} });
+    let (diagnosis, object) = told(move |_| {
+        reads += 1;
+        if reads == 1 { ok(&seen_once) } else { plain(503, "down") }
+    })
+    .await;
+    assert!(object.is_some());
+    assert!(diagnosis.detail.contains("was not populated within 1m"), "{}", diagnosis.detail);
+    assert!(
+        diagnosis.detail.contains("could not be looked at: Could not read ConfigMap shop/a"),
+        "{}",
+        diagnosis.detail
+    );
+}

@@ -1,0 +1,94 @@
+//! What debug output shows of an object: which one it is, and never what is in it, as it may be a Secret.
+
+use std::fmt;
+
+use serde_json::Value;
+
+/// An object by kind, namespace, name and version.
+pub(crate) struct Shown<'v>(pub(crate) &'v Value);
+
+impl fmt::Debug for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = |path: &str| self.0.pointer(path).and_then(Value::as_str);
+        write!(f, "({}", text("/kind").unwrap_or("object"))?;
+        if let Some(name) = text("/metadata/name") {
+            let namespace = text("/metadata/namespace").map_or(String::new(), |name| format!("{name}/"));
+            write!(f, " {namespace}{name}")?;
+        }
+        if let Some(version) = text("/metadata/resourceVersion") {
+            write!(f, " at {version}")?;
+        }
+        f.write_str(")")
+    }
+}
+
+/// An object that may not be there.
+pub(crate) fn shown(object: Option<&Value>) -> Option<Shown<'_>> {
+    object.map(Shown)
+}
+
+/// Something whose content is nobody's business.
+pub(crate) struct Hidden;
+
+impl fmt::Debug for Hidden {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(hidden)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use http::Method;
+    use serde_json::json;
+
+    use crate::error::{Subject, Verb};
+    use crate::request::Call;
+    use crate::{Delete, Deletion, Event, Listing, Readiness, Reply, Verdict, Waited};
+
+    #[tokio::test(start_paused = true)]
+    async fn debug_output_says_which_object_and_never_what_is_in_it() {
+        let secret = json!({
+            "apiVersion": "v1", "kind": "Secret", "data": { "password": "aHVudGVyMg==" },
+            "metadata": {
+                "name": "db", "namespace": "shop", "resourceVersion": "7", "uid": "u", "finalizers": ["example.com/x"],
+                "annotations": { "last-applied": "aHVudGVyMg==" },
+            },
+        });
+        let some = || Some(secret.clone());
+        let target =
+            manifest::ObjectRef::new("v1/ConfigMap".parse().unwrap(), manifest::Namespace::new("shop"), "db");
+        let live = secret.clone();
+        let (session, _) = crate::testing::session(move |_| crate::testing::ok(&live));
+        let how = Delete { timeout: Duration::from_secs(1), ..Delete::of(&target) };
+        let stuck = session.delete(&target, &how).await.unwrap();
+        assert!(matches!(stuck, Deletion::Stuck(_)));
+
+        let path = "/api/v1/namespaces/shop/secrets/db".to_owned();
+        let call =
+            Call::write(Verb::Apply, Subject::Cluster, Method::PATCH, path, "application/json", &secret);
+        let reply = Reply { code: 200, object: secret.clone(), warnings: Vec::new(), retries: Vec::new() };
+        let listing =
+            Listing { items: vec![secret.clone()], resource_version: "9".to_owned(), warnings: Vec::new() };
+        let value = || Some(json!("aHVudGVyMg=="));
+        let cases = [
+            format!("{stuck:?}"),
+            format!("{reply:?}"),
+            format!("{listing:?}"),
+            format!("{:?}", Event::Set(secret.clone())),
+            format!("{:?}", Event::Deleted(secret.clone())),
+            format!("{:?}", Waited::Met { value: value(), object: some() }),
+            format!("{:?}", Waited::<()>::Never { why: "broken".to_owned(), object: some() }),
+            format!("{:?}", Waited::<()>::TimedOut { why: "cold".to_owned(), object: some() }),
+            format!("{:?}", Readiness::Met { value: value(), object: secret.clone() }),
+        ];
+        for shown in &cases {
+            assert!(shown.contains("(Secret shop/db at 7)"), "{shown}");
+        }
+        let nameless = [format!("{call:?}"), format!("{:?}", Verdict::Met(value()))];
+        for shown in cases.iter().chain(&nameless) {
+            assert!(!shown.contains("aHVudGVyMg"), "{shown}");
+        }
+    }
+}
