@@ -8,4 +8,5 @@
 //! What to do next about an object is decided in `progress`; nothing here decides.
 
 pub mod api;
+pub mod composition;
 pub mod external;

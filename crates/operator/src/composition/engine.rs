@@ -1,0 +1,22 @@
+//! What all controllers of the composition half share.
+
+use cluster::Session;
+use functions::Functions;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::catalogue::Catalogue;
+
+/// What all controllers of the composition half share.
+pub(crate) struct Engine {
+    /// The cluster.
+    pub(crate) session: Session,
+    /// The functions, wherever they are found.
+    pub(crate) functions: Functions,
+    /// Compositions and their revisions.
+    pub(crate) catalogue: Catalogue,
+    /// Ticks whenever functions are to be found elsewhere than before: what was not found may be found now.
+    pub(crate) functions_moved: watch::Receiver<u64>,
+    /// Ends everything.
+    pub(crate) stop: CancellationToken,
+}
