@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! Connection ─▶ Sessions ─▶ Session ── read, list, watch ─────────────▶ Reply, Listing, Event
-//!                             │     ── apply, patch ──────────────────▶ Reply (status, object, warnings, retries)
+//!                             │     ── apply, patch, create, replace ─▶ Reply (status, object, warnings, retries)
 //!                             │     ── apply_when_possible ───────────▶   … once kind and namespace are there
 //!                             │     ── wait_until, wait_for ──────────▶ Waited, Readiness
 //!                             │     ── delete ────────────────────────▶ Deletion
@@ -32,6 +32,7 @@ mod error;
 mod flight;
 mod read;
 mod ready;
+mod replace;
 mod request;
 mod retry;
 mod secret;
