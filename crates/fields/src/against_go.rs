@@ -95,7 +95,7 @@ fn set_algebra_is_that_of_go() {
             "intersection": left.intersection(right).to_json(),
             "difference": left.difference(right).to_json(),
             "recursiveDifference": left.recursive_difference(right).to_json(),
-            "leaves": left.leaves().to_json(),
+            "leaves": left.clone().leaves().to_json(),
             "equal": left == right,
             "size": left.len(),
         });

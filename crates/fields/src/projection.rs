@@ -1,12 +1,13 @@
 //! What of an object lies in a set: the part of it that somebody holds.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::iter::Peekable;
+use std::ops::Deref;
 
 use serde_json::{Map, Value};
 
 use crate::items::Name;
-use crate::set::Entry;
+use crate::set::{Entries, Entry};
 use crate::{FieldPath, FieldSet, KeyField, ListKind, PathElement, Schema, Shape};
 
 #[cfg(test)]
@@ -21,10 +22,40 @@ pub fn leaf_values(object: &Value, set: &FieldSet, schema: &Schema) -> BTreeMap<
     leaves.into_iter().collect()
 }
 
+/// A value that [`leaf_column`] found.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Leaf<'v> {
+    /// It stands in the object like this.
+    One(&'v Value),
+    /// Several list items go by the name; this is the list of them.
+    Several(Box<Value>),
+}
+
+impl Deref for Leaf<'_> {
+    type Target = Value;
+
+    fn deref(&self) -> &Value {
+        match self {
+            Self::One(value) => value,
+            Self::Several(values) => values,
+        }
+    }
+}
+
+impl Leaf<'_> {
+    /// The value for itself.
+    pub fn into_owned(self) -> Value {
+        match self {
+            Self::One(value) => value.clone(),
+            Self::Several(values) => *values,
+        }
+    }
+}
+
 /// For every path of `set`, in order, what [`leaf_values`] has at it.
 ///
 /// Nothing is copied and no path is made, so that columns of many objects can be compared at little cost.
-pub fn leaf_column<'v>(object: &'v Value, set: &FieldSet, schema: &Schema) -> Vec<Option<Cow<'v, Value>>> {
+pub fn leaf_column<'v>(object: &'v Value, set: &FieldSet, schema: &Schema) -> Vec<Option<Leaf<'v>>> {
     let mut column = Vec::with_capacity(set.len());
     fill_column(Some(object), set, schema.root(), &mut column);
     column
@@ -64,32 +95,34 @@ fn fill_column<'v>(
     value: Option<&'v Value>,
     set: &FieldSet,
     shape: Shape<'_>,
-    column: &mut Vec<Option<Cow<'v, Value>>>,
+    column: &mut Vec<Option<Leaf<'v>>>,
 ) {
-    let mut matches = value.map_or_else(Vec::new, |value| matches(value, set, shape)).into_iter().peekable();
+    let mut matches = value.map_or(Matches::None, |value| matches(value, set, shape)).peekable();
     for entry in set.entries() {
         // Matches come in the order of entries.
         let found = matches.next_if(|found| std::ptr::eq(found.entry.element, entry.element));
         let (leaf, child) = match found.map(|found| found.found) {
             Some(Found::Several(items)) => {
-                (Some(Cow::Owned(items.into_iter().map(|(_, item)| item.clone()).collect())), None)
+                let items = items.into_iter().map(|(_, item)| item.clone()).collect();
+                (Some(Leaf::Several(Box::new(items))), None)
             }
-            Some(Found::One(_, child)) if entry.below.is_empty() => (Some(Cow::Borrowed(child)), None),
+            Some(Found::One(_, child)) if entry.below.is_empty() => (Some(Leaf::One(child)), None),
             Some(Found::One(_, child)) => (None, Some(child)),
             None => (None, None),
         };
         if entry.member {
             column.push(leaf);
         }
-        fill_column(child, entry.below, shape.step(entry.element), column);
+        if !entry.below.is_empty() {
+            fill_column(child, entry.below, shape.step(entry.element), column);
+        }
     }
 }
 
 /// What of `value` lies in `set`, or nothing when none of it does.
 fn prune(value: &Value, set: &FieldSet, shape: Shape<'_>) -> Option<Value> {
-    let matches = matches(value, set, shape);
-    let mut kept = Vec::with_capacity(matches.len());
-    for Match { entry, found } in matches {
+    let mut kept = Vec::with_capacity(set.entries().len());
+    for Match { entry, found } in matches(value, set, shape) {
         match found {
             Found::Several(items) => {
                 kept.extend(items.into_iter().map(|(index, item)| (entry, index, item.clone())));
@@ -132,18 +165,39 @@ enum Found<'v> {
     Several(Vec<(usize, &'v Value)>),
 }
 
-/// The entries of `set` that `value` has something for.
-fn matches<'s, 'v>(value: &'v Value, set: &'s FieldSet, shape: Shape<'_>) -> Vec<Match<'s, 'v>> {
+/// The entries of `set` that `value` has something for, in order.
+fn matches<'s, 'v>(value: &'v Value, set: &'s FieldSet, shape: Shape<'_>) -> Matches<'s, 'v> {
     match value {
         Value::Object(fields) => {
-            let found = |entry: Entry<'s>| {
-                let child = fields.get(entry.element.as_field()?)?;
-                Some(Match { entry, found: Found::One(0, child) })
-            };
-            set.entries().filter_map(found).collect()
+            let fields = fields.iter();
+            Matches::Fields { entries: set.entries(), fields: fields.peekable() }
         }
-        Value::Array(list) => item_matches(list, set, shape),
-        _ => Vec::new(),
+        Value::Array(list) => Matches::Items(item_matches(list, set, shape).into_iter()),
+        _ => Matches::None,
+    }
+}
+
+enum Matches<'s, 'v> {
+    None,
+    Fields { entries: Entries<'s>, fields: Peekable<serde_json::map::Iter<'v>> },
+    Items(std::vec::IntoIter<Match<'s, 'v>>),
+}
+
+impl<'s, 'v> Iterator for Matches<'s, 'v> {
+    type Item = Match<'s, 'v>;
+
+    fn next(&mut self) -> Option<Match<'s, 'v>> {
+        match self {
+            Self::None => None,
+            // Both sides are in the order of names, so that one pass finds all.
+            Self::Fields { entries, fields } => entries.find_map(|entry| {
+                let name = entry.element.as_field()?;
+                while fields.next_if(|(field, _)| field.as_str() < name).is_some() {}
+                let (_, child) = fields.next_if(|(field, _)| field.as_str() == name)?;
+                Some(Match { entry, found: Found::One(0, child) })
+            }),
+            Self::Items(items) => items.next(),
+        }
     }
 }
 

@@ -181,6 +181,8 @@ impl Learned {
     fn learn(&mut self, set: &FieldSet) {
         for entry in set.entries() {
             let place = match entry.element {
+                // Only lists teach something, so what ends here is not worth a place.
+                PathElement::Field(_) if entry.below.is_empty() => continue,
                 PathElement::Field(name) => self.fields.entry(Arc::clone(name)).or_default(),
                 PathElement::Key(key) => {
                     KeyField::note(&mut self.keys, key);

@@ -36,6 +36,11 @@ impl FieldSet {
         Self { nodes: Vec::new() }
     }
 
+    /// The same, with room for `elements` at the first level.
+    pub(crate) fn with_capacity(elements: usize) -> Self {
+        Self { nodes: Vec::with_capacity(elements) }
+    }
+
     /// Whether there is no field in it.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
@@ -54,6 +59,11 @@ impl FieldSet {
             set = &mut set.node_mut(element).below;
         }
         set.node_mut(last).member = true;
+    }
+
+    /// Takes `path` out, but none of the paths below it.
+    pub fn remove(&mut self, path: &FieldPath) {
+        self.remove_below(path.elements());
     }
 
     /// Whether `path` is in the set.
@@ -99,8 +109,8 @@ impl FieldSet {
     }
 
     /// The elements at this level, in order: whether each is a member, and what is below it.
-    pub fn entries(&self) -> impl ExactSizeIterator<Item = Entry<'_>> {
-        self.nodes.iter().map(Entry::from)
+    pub fn entries(&self) -> Entries<'_> {
+        Entries(self.nodes.iter())
     }
 
     /// What the set says about `element` at this level.
@@ -141,6 +151,20 @@ impl FieldSet {
         }
     }
 
+    fn remove_below(&mut self, elements: &[PathElement]) {
+        let Some((first, below)) = elements.split_first() else { return };
+        let Ok(position) = self.search(first) else { return };
+        let node = &mut self.nodes[position];
+        if below.is_empty() {
+            node.member = false;
+        } else {
+            node.below.remove_below(below);
+        }
+        if !node.member && node.below.is_empty() {
+            self.nodes.remove(position);
+        }
+    }
+
     fn descend(&self, elements: &[PathElement]) -> Option<&Self> {
         elements.iter().try_fold(self, |set, element| set.node(element).map(|node| &node.below))
     }
@@ -169,6 +193,30 @@ impl FieldSet {
     }
 }
 
+/// The elements of one level of a set, in order.
+#[derive(Clone)]
+pub struct Entries<'a>(std::slice::Iter<'a, Node>);
+
+impl<'a> Iterator for Entries<'a> {
+    type Item = Entry<'a>;
+
+    fn next(&mut self) -> Option<Entry<'a>> {
+        self.0.next().map(Entry::from)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}
+
+impl ExactSizeIterator for Entries<'_> {}
+
+impl fmt::Debug for Entries<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.clone()).finish()
+    }
+}
+
 /// What a set says about one element of a level.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry<'a> {
@@ -189,10 +237,16 @@ impl<'a> From<&'a Node> for Entry<'a> {
 impl FromIterator<FieldPath> for FieldSet {
     fn from_iter<I: IntoIterator<Item = FieldPath>>(paths: I) -> Self {
         let mut set = Self::new();
-        for path in paths {
-            set.insert(&path);
-        }
+        set.extend(paths);
         set
+    }
+}
+
+impl Extend<FieldPath> for FieldSet {
+    fn extend<I: IntoIterator<Item = FieldPath>>(&mut self, paths: I) {
+        for path in paths {
+            self.insert(&path);
+        }
     }
 }
 

@@ -24,7 +24,7 @@ pub fn identity() -> FieldSet {
 fn below(value: &Value, shape: Shape<'_>) -> FieldSet {
     match value {
         Value::Object(fields) if !shape.is_atomic() => {
-            let mut set = FieldSet::new();
+            let mut set = FieldSet::with_capacity(fields.len());
             for (name, child) in fields {
                 let shape_below = shape.field(name);
                 let below = below(child, shape_below);

@@ -8,5 +8,12 @@
 //! What to do next about an object is decided in `progress`; nothing here decides.
 
 pub mod api;
+mod backoff;
 pub mod composition;
+pub mod events;
 pub mod external;
+mod said;
+pub mod store;
+#[cfg(test)]
+mod testing;
+pub mod work;

@@ -1,11 +1,9 @@
 //! What an apply would do to the ownership of every field it concerns, told before it happens.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::iter::zip;
 
-use fields::{FieldPath, Positions, Schema, Shape};
+use fields::{FieldPath, Leaf, Positions, Schema, Shape};
 use serde_json::Value;
 
 use crate::baseline::{Baseline, BaselineField, Remembered};
@@ -67,29 +65,34 @@ impl fmt::Debug for Before<'_> {
 }
 
 /// What happens to every field that is written now or was written last time, in the order of their paths.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub struct Analysis {
     /// The fields.
     pub fields: Vec<FieldTransition>,
+    /// Where list items stand in what was written.
+    pub(crate) positions: Positions,
 }
 
-/// What happens to one field. Values of Secrets are masked.
+/// What happens to one field.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FieldTransition {
     /// The field.
     pub path: FieldPath,
-    /// The field as people find it in what they wrote.
-    pub shown: String,
     /// The row it falls into.
     pub row: Row,
     /// Who holds it now, apart from us.
     pub others: Vec<FieldManager>,
-    /// Its value now.
+    /// How its value changes; nothing when it stays as it is.
+    pub change: Option<ValueChange>,
+}
+
+/// A value before and after. Values of Secrets are masked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ValueChange {
+    /// The value now.
     pub live: Option<Value>,
-    /// Its value afterwards.
+    /// The value afterwards.
     pub planned: Option<Value>,
-    /// Whether the apply leaves the value as it is.
-    pub settled: bool,
     /// Whether the values are masks.
     pub masked: bool,
 }
@@ -98,7 +101,7 @@ impl FieldTransition {
     /// What there is to say about it. A value that is already as planned is no reason to warn, whoever set it.
     pub fn level(&self) -> Level {
         match self.row.level() {
-            Level::Warning if self.settled => Level::Silent,
+            Level::Warning if self.change.is_none() => Level::Silent,
             level => level,
         }
     }
@@ -119,23 +122,19 @@ impl Analysis {
             });
         let written = View::of(outlook.written);
         let masked = manifest::secret::is_secret(outlook.planned);
-
         let (live, planned) = (View::of(outlook.live), View::of(outlook.planned));
 
         let mut universe = written.fields(&schema);
-        let (nothing, none) = (View::of(&Value::Null), BTreeMap::new());
-        let (former, remembered) = match outlook.before {
-            Before::Applied { written, baseline } => {
-                universe = universe.union(&baseline.paths());
-                (View::of(written), &baseline.fields)
-            }
-            Before::Untold | Before::Imported => (nothing, &none),
+        let nothing = Baseline::default();
+        let (former, baseline) = match outlook.before {
+            Before::Applied { written, baseline } => (View::of(written), baseline),
+            Before::Untold | Before::Imported => (View::of(&Value::Null), &nothing),
         };
-        let paths = universe.paths();
+        universe.add_all(&baseline.paths);
         let columns = zip(
             zip(
                 zip(written.column(&universe, &schema), former.column(&universe, &schema)),
-                align(&paths, remembered),
+                align(&universe, &baseline.paths, &baseline.fields),
             ),
             zip(live.column(&universe, &schema), planned.column(&universe, &schema)),
         );
@@ -143,13 +142,12 @@ impl Analysis {
             (Holders::of(&live_managers, &universe), Holders::of(&planned_managers, &universe));
         let us = outlook.manager;
 
-        let positions = Positions::of(&written.object, &schema);
-        let fields = zip(&paths, columns).enumerate().map(
+        let fields = zip(universe.paths(), columns).enumerate().map(
             |(index, (path, (((written, former), baseline), (live, planned))))| {
                 let others: Vec<_> = live_holders.at(index).filter(|holder| *holder != us).cloned().collect();
                 let field = Field {
-                    shape: shape_at(&schema, path),
-                    ignored: ignored(path),
+                    shape: shape_at(&schema, &path),
+                    ignored: ignored(&path),
                     written,
                     former,
                     baseline,
@@ -160,22 +158,18 @@ impl Analysis {
                     held_by_others: !others.is_empty(),
                 };
                 let row = classify(field.transition(outlook));
-                let settled = field.same(field.live.as_deref(), field.planned.as_deref());
-                let shown = positions.print(path);
-                FieldTransition {
-                    path: path.clone(),
-                    shown,
-                    row,
-                    others,
-                    live: field.live.map(Cow::into_owned),
-                    planned: field.planned.map(Cow::into_owned),
-                    settled,
-                    masked: masked
-                        && path.elements().first().and_then(|first| first.as_field()) == Some("data"),
-                }
+                let is_masked = || masked && path.elements()[0].as_field() == Some("data");
+                let change = field.change(is_masked);
+                FieldTransition { path, row, others, change }
             },
         );
-        Ok(Self { fields: fields.collect() })
+        let fields = fields.collect();
+        Ok(Self { fields, positions: Positions::of(&written.object, &schema) })
+    }
+
+    /// A field as people find it in what they wrote.
+    pub fn shown(&self, field: &FieldTransition) -> String {
+        self.positions.print(&field.path)
     }
 }
 
@@ -187,11 +181,11 @@ impl Analysis {
 struct Field<'a> {
     shape: Shape<'a>,
     ignored: bool,
-    written: Option<Cow<'a, Value>>,
-    former: Option<Cow<'a, Value>>,
+    written: Option<Leaf<'a>>,
+    former: Option<Leaf<'a>>,
     baseline: Option<&'a BaselineField>,
-    live: Option<Cow<'a, Value>>,
-    planned: Option<Cow<'a, Value>>,
+    live: Option<Leaf<'a>>,
+    planned: Option<Leaf<'a>>,
     /// By us, now.
     held: bool,
     /// By us, afterwards.
@@ -241,6 +235,15 @@ impl Field<'_> {
                     && !self.same(self.live.as_deref(), self.written.as_deref())
             }
         }
+    }
+
+    /// How the value changes, if it does.
+    fn change(self, is_masked: impl FnOnce() -> bool) -> Option<ValueChange> {
+        if self.same(self.live.as_deref(), self.planned.as_deref()) {
+            return None;
+        }
+        let [live, planned] = [self.live, self.planned].map(|value| value.map(Leaf::into_owned));
+        Some(ValueChange { live, planned, masked: is_masked() })
     }
 
     /// Whether two values mean the same to Kubernetes; a field that is not there equals only another such.

@@ -17,7 +17,10 @@ use crate::view::View;
 /// Every field of the body as it was written then, with its holders and its value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Baseline {
-    pub(crate) fields: BTreeMap<FieldPath, BaselineField>,
+    /// The fields.
+    pub(crate) paths: FieldSet,
+    /// What is remembered of each of them, in order.
+    pub(crate) fields: Vec<BaselineField>,
 }
 
 /// What is remembered of one field.
@@ -64,18 +67,17 @@ impl Baseline {
     ) -> Result<Self, ManagedFieldsError> {
         let managed = ManagedFields::of(answer)?;
         let schema = managed.schema(answer);
-        let universe = View::of(written).fields(&schema);
-        let paths = universe.paths();
+        let paths = View::of(written).fields(&schema);
         let answered = View::of(answer);
-        let values = answered.column(&universe, &schema);
-        let holders = Holders::of(&managed, &universe);
-        let fields = paths.into_iter().zip(values).enumerate().map(|(index, (path, value))| {
+        let values = answered.column(&paths, &schema);
+        let holders = Holders::of(&managed, &paths);
+        let fields = paths.paths().into_iter().zip(values).enumerate().map(|(index, (path, value))| {
             let managers = holders.at(index).cloned().collect();
             let value = value.map_or(Remembered::Absent, |value| Remembered::Value(value.into_owned()));
-            let ignored = ignored(&path);
-            (path, BaselineField { managers, value, ignored })
+            BaselineField { managers, value, ignored: ignored(&path) }
         });
-        Ok(Self { fields: fields.collect() })
+        let fields = fields.collect();
+        Ok(Self { paths, fields })
     }
 
     /// The best that can be said from what the Go provider kept: the text of each field in its projection, and its
@@ -89,20 +91,21 @@ impl Baseline {
         let schema = Schema::of(written);
         let view = View::of(written);
         let positions = Positions::of(&view.object, &schema);
-        let fields = view.fields(&schema).paths().into_iter().map(|path| {
+        let paths = view.fields(&schema);
+        let fields = paths.paths().into_iter().map(|path| {
             let printed = positions.print(&path);
             let value = projection.get(&printed);
             let value = value.map_or(Remembered::Unknown, |text| Remembered::Text(view.shown(&path, text)));
             let managers = managers.get(&printed).map(FormerManagers::list).unwrap_or_default();
-            let ignored = ignored(&path);
-            (path, BaselineField { managers, value, ignored })
+            BaselineField { managers, value, ignored: ignored(&path) }
         });
-        Self { fields: fields.collect() }
+        let fields = fields.collect();
+        Self { paths, fields }
     }
 
     /// The stored form, for the key `ownership_baseline_v2`.
     pub fn to_value(&self) -> Value {
-        let fields = self.fields.iter().map(|(path, field)| Stored {
+        let fields = self.iter().map(|(path, field)| Stored {
             path: path.elements().iter().map(PathElement::to_wire).collect(),
             managers: field.managers.clone(),
             value: field.value.clone(),
@@ -121,22 +124,24 @@ impl Baseline {
             let Stored { managers, value, ignored, .. } = stored;
             Ok((path, BaselineField { managers, value, ignored }))
         };
-        Ok(Self { fields: stored.into_iter().map(field).collect::<Result<_, _>>()? })
+        let fields = stored.into_iter().map(field).collect::<Result<BTreeMap<_, _>, _>>()?;
+        let (paths, fields) = fields.into_iter().unzip();
+        Ok(Self { paths, fields })
     }
 
     /// What the Go provider stores under `ownership_baseline`: its printed paths with their first manager, less the
     /// ignored fields.
     pub fn to_former(&self, written: &Value) -> BTreeMap<String, String> {
         let positions = Positions::of(written, &Schema::of(written));
-        let kept = self.fields.iter().filter(|(_, field)| !field.ignored);
+        let kept = self.iter().filter(|(_, field)| !field.ignored);
         kept.filter_map(|(path, field)| {
-            Some((positions.print(path), field.managers.first()?.as_str().to_owned()))
+            Some((positions.print(&path), field.managers.first()?.as_str().to_owned()))
         })
         .collect()
     }
 
-    pub(crate) fn paths(&self) -> FieldSet {
-        self.fields.keys().cloned().collect()
+    fn iter(&self) -> impl Iterator<Item = (FieldPath, &BaselineField)> {
+        self.paths.paths().into_iter().zip(&self.fields)
     }
 }
 

@@ -4,67 +4,101 @@
 //! with the fields, and the price of a field does not grow with their number.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
 use std::iter::Peekable;
+use std::slice;
 
-use fields::{Entry, FieldPath, FieldSet, PathElement};
+use fields::{Entries, Entry, FieldSet, PathElement};
 
-/// For every path, in order, what `map` has at it.
-pub(crate) fn align<'m, T>(paths: &[FieldPath], map: &'m BTreeMap<FieldPath, T>) -> Vec<Option<&'m T>> {
-    let mut entries = map.iter().peekable();
-    paths
-        .iter()
-        .map(|path| {
-            while entries.next_if(|(key, _)| *key < path).is_some() {}
-            entries.next_if(|(key, _)| *key == path).map(|(_, value)| value)
-        })
-        .collect()
+/// For every path of `universe`, in order, the one of `values` that belongs to it, where these belong to the paths of
+/// `known`, in order.
+pub(crate) fn align<'v, T>(universe: &FieldSet, known: &FieldSet, values: &'v [T]) -> Vec<Option<&'v T>> {
+    let mut column = Vec::with_capacity(universe.len());
+    pick(universe, known, &mut values.iter(), &mut column);
+    column
 }
 
-/// For every path of `universe`, in order, whether a manager that holds `held` decides its value, where `all` is what
-/// is held by anybody (see `managed::holds`).
-pub(crate) fn held(universe: &FieldSet, held: &FieldSet, all: &FieldSet) -> Vec<bool> {
-    let mut answers = Vec::with_capacity(universe.len());
-    walk(universe, Some(held), Some(all), false, &mut answers);
-    answers
+/// For each of the `sets` of an object's managers, and for every path of `universe`, in order, whether the manager
+/// decides its value (see `managed::holding`).
+pub(crate) fn held<'s>(universe: &FieldSet, sets: impl Iterator<Item = &'s FieldSet>) -> Vec<Vec<bool>> {
+    let sets: Vec<_> = sets.map(|set| (set, false)).collect();
+    let mut columns: Vec<_> = sets.iter().map(|_| Vec::with_capacity(universe.len())).collect();
+    ask(universe, &sets, &mut columns);
+    columns
 }
 
-/// `whole` is true below a field that is held as an indivisible whole.
-fn walk(
+fn pick<'v, T>(
     universe: &FieldSet,
-    held: Option<&FieldSet>,
-    all: Option<&FieldSet>,
-    whole: bool,
-    answers: &mut Vec<bool>,
+    known: &FieldSet,
+    values: &mut slice::Iter<'v, T>,
+    column: &mut Vec<Option<&'v T>>,
 ) {
-    let mut held = held.into_iter().flat_map(FieldSet::entries).peekable();
-    let mut all = all.into_iter().flat_map(FieldSet::entries).peekable();
+    let mut known = known.entries().peekable();
     for asked in universe.entries() {
-        let (found, known) = (advance(&mut held, asked.element), advance(&mut all, asked.element));
-        let is_whole = known.is_some_and(|entry| entry.below.is_empty());
-        let whole = whole || (is_whole && found.is_some_and(|entry| entry.member));
-        if asked.member {
-            answers.push(whole || found.is_some());
+        while let Some(passed) = known.next_if(|entry| entry.element < asked.element) {
+            pass(passed, values);
         }
-        walk(asked.below, found.map(|entry| entry.below), known.map(|entry| entry.below), whole, answers);
+        let found = known.next_if(|entry| entry.element == asked.element);
+        let value = found.filter(|entry| entry.member).and_then(|_| values.next());
+        if asked.member {
+            column.push(value);
+        }
+        match found {
+            Some(found) => pick(asked.below, found.below, values, column),
+            None => column.extend((0..asked.below.len()).map(|_| None)),
+        }
+    }
+    known.for_each(|passed| pass(passed, values));
+}
+
+/// Leaves out the values at and below an element that nobody asks about.
+fn pass<T>(entry: Entry<'_>, values: &mut slice::Iter<'_, T>) {
+    let count = usize::from(entry.member) + entry.below.len();
+    values.by_ref().take(count).for_each(drop);
+}
+
+/// Each set comes with whether its manager holds something above as an indivisible whole.
+fn ask(universe: &FieldSet, sets: &[(&FieldSet, bool)], columns: &mut [Vec<bool>]) {
+    const NOTHING: &FieldSet = &FieldSet::new();
+    let mut entries: Vec<_> = sets.iter().map(|(set, _)| set.entries().peekable()).collect();
+    let mut found = vec![None; sets.len()];
+    for asked in universe.entries() {
+        for (found, entries) in found.iter_mut().zip(&mut entries) {
+            *found = advance(entries, asked.element);
+        }
+        let is_whole = found.iter().flatten().all(|entry| entry.below.is_empty());
+        let whole = |above: bool, found: Option<Entry<'_>>| above || (is_whole && found.is_some());
+        if asked.member {
+            for ((column, found), (_, above)) in columns.iter_mut().zip(&found).zip(sets) {
+                column.push(*above || found.is_some());
+            }
+        }
+        if !asked.below.is_empty() {
+            let below = found.iter().zip(sets).map(|(found, (_, above))| {
+                (found.map_or(NOTHING, |entry| entry.below), whole(*above, *found))
+            });
+            ask(asked.below, &below.collect::<Vec<_>>(), columns);
+        }
     }
 }
 
 /// The entry of `element`; those before it are passed over.
-fn advance<'a>(
-    entries: &mut Peekable<impl Iterator<Item = Entry<'a>>>,
-    element: &PathElement,
-) -> Option<Entry<'a>> {
-    while entries.next_if(|entry| entry.element.cmp(element) == Ordering::Less).is_some() {}
-    entries.next_if(|entry| entry.element == element)
+fn advance<'a>(entries: &mut Peekable<Entries<'a>>, element: &PathElement) -> Option<Entry<'a>> {
+    loop {
+        match entries.peek()?.element.cmp(element) {
+            Ordering::Less => entries.next(),
+            Ordering::Equal => return entries.next(),
+            Ordering::Greater => return None,
+        };
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use fields::FieldPath;
     use proptest::prelude::*;
 
     use super::*;
-    use crate::managed::holds;
+    use crate::managed::holding;
 
     fn paths() -> impl Strategy<Value = FieldSet> {
         let path = proptest::collection::vec(prop_oneof![Just("a"), Just("b"), Just("c")], 1..4);
@@ -76,21 +110,26 @@ mod tests {
         #[test]
         fn walking_in_step_agrees_with_asking_path_by_path(
             universe in paths(),
-            managed in paths(),
-            others in paths(),
+            sets in proptest::collection::vec(paths(), 0..4),
         ) {
-            let all = managed.union(&others);
-            let expected: Vec<bool> =
-                universe.paths().iter().map(|path| holds(&managed, &all, path)).collect();
-            prop_assert_eq!(held(&universe, &managed, &all), expected);
+            let mut expected: Vec<Vec<bool>> = sets.iter().map(|_| Vec::new()).collect();
+            for path in universe.paths() {
+                for (column, holds) in expected.iter_mut().zip(holding(sets.iter(), &path)) {
+                    column.push(holds);
+                }
+            }
+            prop_assert_eq!(held(&universe, sets.iter()), expected);
         }
 
         #[test]
         fn aligning_agrees_with_looking_up(universe in paths(), known in paths()) {
-            let map: BTreeMap<FieldPath, usize> = known.paths().into_iter().zip(0..).collect();
-            let paths = universe.paths();
-            let expected: Vec<Option<&usize>> = paths.iter().map(|path| map.get(path)).collect();
-            prop_assert_eq!(align(&paths, &map), expected);
+            let paths = known.paths();
+            let values: Vec<String> = paths.iter().map(ToString::to_string).collect();
+            let expected: Vec<Option<String>> =
+                universe.paths().iter().map(|path| known.contains(path).then(|| path.to_string())).collect();
+            let found: Vec<Option<String>> =
+                align(&universe, &known, &values).into_iter().map(Option::<&String>::cloned).collect();
+            prop_assert_eq!(found, expected);
         }
     }
 }

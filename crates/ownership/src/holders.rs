@@ -16,9 +16,10 @@ pub(crate) struct Holders<'m> {
 impl<'m> Holders<'m> {
     /// Who of the object's managers holds which field of `universe`.
     pub(crate) fn of(managed: &'m ManagedFields, universe: &FieldSet) -> Self {
+        let entries = managed.entries();
+        let held = columns::held(universe, entries.iter().map(|entry| &entry.fields));
         let mut columns: BTreeMap<_, Vec<bool>> = BTreeMap::new();
-        for entry in managed.entries() {
-            let held = columns::held(universe, &entry.fields, managed.all());
+        for (entry, held) in entries.iter().zip(held) {
             columns
                 .entry(&entry.manager)
                 .and_modify(|known| known.iter_mut().zip(&held).for_each(|(known, held)| *known |= held))

@@ -16,7 +16,7 @@ mod report;
 mod row;
 mod view;
 
-pub use analysis::{Analysis, Before, FieldTransition, Outlook};
+pub use analysis::{Analysis, Before, FieldTransition, Outlook, ValueChange};
 pub use baseline::{Baseline, BaselineError, FormerManagers};
 pub use codes::CODES;
 pub use handover::{hand_over, release, release_all};

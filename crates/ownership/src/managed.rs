@@ -13,8 +13,6 @@ use crate::manager::{FieldManager, Operation};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ManagedFields {
     entries: Vec<Entry>,
-    /// What is held by anybody, which tells fields that are held as a whole from maps that somebody merely created.
-    all: FieldSet,
 }
 
 /// What one manager wrote in one way.
@@ -71,8 +69,7 @@ impl ManagedFields {
         if secret::is_secret(object) {
             entries.iter_mut().for_each(Entry::fold_string_data);
         }
-        let all = entries.iter().fold(FieldSet::new(), |all, entry| all.union(&entry.fields));
-        Ok(Self { entries, all })
+        Ok(Self { entries })
     }
 
     /// The entries, in the API server's order.
@@ -80,21 +77,20 @@ impl ManagedFields {
         &self.entries
     }
 
-    /// What is held by anybody.
-    pub(crate) fn all(&self) -> &FieldSet {
-        &self.all
-    }
-
     /// Everything `manager` holds, however it wrote it.
     pub fn held_by(&self, manager: &FieldManager) -> FieldSet {
-        let ours = self.entries.iter().filter(|entry| entry.manager == *manager);
-        ours.fold(FieldSet::new(), |held, entry| held.union(&entry.fields))
+        let mut held = FieldSet::new();
+        for entry in self.entries.iter().filter(|entry| entry.manager == *manager) {
+            held.add_all(&entry.fields);
+        }
+        held
     }
 
     /// Everybody who holds `path`, sorted by name.
     pub fn holders(&self, path: &FieldPath) -> BTreeSet<&FieldManager> {
-        let holding = self.entries.iter().filter(|entry| holds(&entry.fields, &self.all, path));
-        holding.map(|entry| &entry.manager).collect()
+        let sets = self.entries.iter().map(|entry| &entry.fields);
+        let holding = self.entries.iter().zip(holding(sets, path)).filter(|(_, holds)| *holds);
+        holding.map(|(entry, _)| &entry.manager).collect()
     }
 
     /// What is known about `object`'s kind, with what its sets tell about how lists are keyed.
@@ -103,24 +99,25 @@ impl ManagedFields {
     }
 }
 
-/// Whether a manager with this set decides the value at `path`: it holds the field itself, something below it, or,
-/// as an indivisible whole, something above it.
+/// For each of the sets of an object's managers, whether it decides the value at `path`: it has the field itself,
+/// something below it, or, as an indivisible whole, something above it.
 ///
 /// A map that a manager merely created says nothing about its keys, and it looks like a whole once all its keys have
-/// been taken from that manager. Only where nobody (`all`) holds anything below a field, it is one.
-pub(crate) fn holds(set: &FieldSet, all: &FieldSet, path: &FieldPath) -> bool {
-    let (mut set, mut all) = (set, all);
+/// been taken from that manager. Only where nobody holds anything below a field, it is one.
+pub(crate) fn holding<'s>(sets: impl Iterator<Item = &'s FieldSet>, path: &FieldPath) -> Vec<bool> {
+    let mut here: Vec<Option<&FieldSet>> = sets.map(|set| Some(set).filter(|_| !path.is_root())).collect();
     for element in path.elements() {
-        let (Some(entry), Some(known)) = (set.entry(element), all.entry(element)) else { return false };
-        if entry.member && known.below.is_empty() {
-            return true;
+        let found: Vec<_> = here.iter().map(|set| set.and_then(|set| set.entry(element))).collect();
+        let is_whole = found.iter().flatten().all(|entry| entry.below.is_empty());
+        if is_whole {
+            return found.iter().map(Option::is_some).collect();
         }
-        (set, all) = (entry.below, known.below);
+        here = found.into_iter().map(|entry| entry.map(|entry| entry.below)).collect();
     }
-    !path.elements().is_empty()
+    here.iter().map(Option::is_some).collect()
 }
 
-/// The wire form of an entry.
+/// The wire form of an entry, without its set, which can be most of an object.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Wire {
@@ -134,20 +131,15 @@ struct Wire {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     time: Option<String>,
     fields_type: String,
-    #[serde(rename = "fieldsV1", default)]
-    fields: Value,
 }
 
 impl Entry {
     fn read(index: usize, entry: &Value) -> Result<Self, ManagedFieldsError> {
         let wire = Wire::deserialize(entry).map_err(|source| ManagedFieldsError::Entry { index, source })?;
         let manager = FieldManager::new(wire.manager);
-        let fields = if wire.fields.is_null() {
-            FieldSet::new()
-        } else {
-            FieldSet::from_value(&wire.fields)
-                .map_err(|source| ManagedFieldsError::Fields { manager: manager.clone(), source })?
-        };
+        let fields = entry.get("fieldsV1").map_or_else(|| Ok(FieldSet::new()), FieldSet::from_value);
+        let fields =
+            fields.map_err(|source| ManagedFieldsError::Fields { manager: manager.clone(), source })?;
         Ok(Self {
             manager,
             operation: wire.operation,
@@ -177,9 +169,10 @@ impl Entry {
             api_version: self.api_version.clone(),
             time: self.time.clone(),
             fields_type: "FieldsV1".to_owned(),
-            fields: self.fields.to_value(),
         };
-        serde_json::to_value(wire).expect("an entry has only string keys")
+        let mut entry = serde_json::to_value(wire).expect("an entry has only string keys");
+        entry["fieldsV1"] = self.fields.to_value();
+        entry
     }
 }
 

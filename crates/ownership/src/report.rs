@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use diag::{Code, Diagnostic};
 use serde_json::Value;
 
-use crate::analysis::{Analysis, FieldTransition};
+use crate::analysis::{Analysis, FieldTransition, ValueChange};
 use crate::codes;
 use crate::manager::FieldManager;
 use crate::row::{Level, Row};
@@ -44,16 +44,24 @@ impl Analysis {
     /// What else changes hands: fields taken and released without anybody else at work on them.
     pub fn notes(&self, identity: &str) -> Vec<Diagnostic> {
         let noted = self.fields.iter().filter(|field| field.level() == Level::Note);
-        noted.map(|field| note(identity, field)).collect()
+        noted.map(|field| note(identity, &self.shown(field), field)).collect()
     }
 
-    fn fields_of(&self, kind: Kind) -> Vec<&FieldTransition> {
+    /// The fields of a kind, sorted by how they are shown.
+    fn fields_of(&self, kind: Kind) -> Vec<Shown<'_>> {
         let speaking =
             self.fields.iter().filter(|field| matches!(field.level(), Level::Warning | Level::NotKept));
-        let mut fields: Vec<_> = speaking.filter(|field| kind.is_of(field.row)).collect();
-        fields.sort_by(|left, right| left.shown.cmp(&right.shown));
+        let found = speaking.filter(|field| kind.is_of(field.row));
+        let mut fields: Vec<_> = found.map(|field| Shown { name: self.shown(field), field }).collect();
+        fields.sort_by(|left, right| left.name.cmp(&right.name));
         fields
     }
+}
+
+/// A field and how it is called in messages.
+struct Shown<'a> {
+    name: String,
+    field: &'a FieldTransition,
 }
 
 /// The kinds of warning: the three of seed 001, and what cannot have been our doing.
@@ -93,7 +101,7 @@ impl Kind {
         }
     }
 
-    fn warning(self, identity: &str, fields: &[&FieldTransition]) -> Diagnostic {
+    fn warning(self, identity: &str, fields: &[Shown<'_>]) -> Diagnostic {
         let intro = match self {
             Self::Drift => {
                 "These fields were changed outside of this configuration and will be set back to it:"
@@ -132,13 +140,15 @@ impl Kind {
         }
     }
 
-    fn line(self, field: &FieldTransition) -> String {
-        let FieldTransition { shown, live, planned, .. } = field;
-        match self {
-            Self::NotKept => format!("{shown} ({})", field.row),
-            _ if field.masked => format!("{shown}: the value differs ({})", modifiers(field)),
-            _ => format!(
-                "{shown}: {} → {} ({})",
+    fn line(self, shown: &Shown<'_>) -> String {
+        let Shown { name, field } = shown;
+        match (self, &field.change) {
+            (Self::NotKept, _) | (_, None) => format!("{name} ({})", field.row),
+            (_, Some(change)) if change.masked => {
+                format!("{name}: the value differs ({})", modifiers(field))
+            }
+            (_, Some(ValueChange { live, planned, .. })) => format!(
+                "{name}: {} → {} ({})",
                 value(live.as_ref()),
                 value(planned.as_ref()),
                 modifiers(field)
@@ -169,13 +179,12 @@ fn names(field: &FieldTransition) -> String {
     field.others.iter().map(FieldManager::as_str).collect::<Vec<_>>().join(", ")
 }
 
-fn ignore_hint(fields: &[&FieldTransition]) -> String {
-    let listed = fields.iter().take(MOST_FIELDS).map(|field| format!("{:?}", field.shown));
-    format!("to leave them to the other manager: ignore_fields = [{}]", listed.collect::<Vec<_>>().join(", "))
+fn ignore_hint(fields: &[Shown<'_>]) -> String {
+    let listed = fields.iter().take(MOST_FIELDS).map(|field| format!("{:?}", field.name));
+    format!("To leave them to the other manager: ignore_fields = [{}]", listed.collect::<Vec<_>>().join(", "))
 }
 
-fn note(identity: &str, field: &FieldTransition) -> Diagnostic {
-    let shown = &field.shown;
+fn note(identity: &str, shown: &str, field: &FieldTransition) -> Diagnostic {
     let summary = match field.row {
         Row::Take => format!("{shown} will be held from now on"),
         _ if field.others.is_empty() => format!("{shown} will be released; nobody else holds it"),
@@ -185,7 +194,7 @@ fn note(identity: &str, field: &FieldTransition) -> Diagnostic {
 }
 
 /// All findings in one line.
-fn summary(identity: &str, found: &[(Kind, Vec<&FieldTransition>); 4]) -> Option<Diagnostic> {
+fn summary(identity: &str, found: &[(Kind, Vec<Shown<'_>>); 4]) -> Option<Diagnostic> {
     let (kind, _) = found.iter().find(|(_, fields)| !fields.is_empty())?;
     let counts = found.iter().filter(|(_, fields)| !fields.is_empty()).map(|(kind, fields)| {
         let noun = if fields.len() == 1 { "field" } else { "fields" };

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use fields::{FieldPath, FieldSet, PathElement, Schema};
+use fields::{FieldPath, FieldSet, Leaf, PathElement, Schema};
 use manifest::secret;
 use serde_json::Value;
 
@@ -40,12 +40,16 @@ impl<'a> View<'a> {
     }
 
     /// For every path of `universe`, in order, its value.
-    pub(crate) fn column(&self, universe: &FieldSet, schema: &Schema) -> Vec<Option<Cow<'_, Value>>> {
+    pub(crate) fn column(&self, universe: &FieldSet, schema: &Schema) -> Vec<Option<Leaf<'_>>> {
         fields::leaf_column(&self.object, universe, schema)
     }
 
     /// The fields it writes that somebody can hold: everything but what says which object it is.
     pub(crate) fn fields(&self, schema: &Schema) -> FieldSet {
-        fields::written(&self.object, schema).leaves().difference(&fields::identity())
+        let mut fields = fields::written(&self.object, schema).leaves();
+        for path in fields::identity().paths() {
+            fields.remove(&path);
+        }
+        fields
     }
 }

@@ -167,7 +167,7 @@ proptest! {
         let schema = Schema::of(&object);
         let held = arbitrary::some_of(&written(&object, &schema), choice);
         let leaves = leaf_values(&object, &held, &schema);
-        prop_assert_eq!(leaves.len(), held.leaves().len());
+        prop_assert_eq!(leaves.len(), held.clone().leaves().len());
         for (path, value) in &leaves {
             prop_assert_eq!(value_at(&object, path, &schema), Some(value));
         }

@@ -7,14 +7,30 @@ impl FieldSet {
     /// What is in either.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
-        self.merge(other, |left, right| match (left, right) {
-            (Some(left), Some(right)) => Some(Node {
-                element: left.element.clone(),
-                member: left.member || right.member,
-                below: left.below.union(&right.below),
-            }),
-            (one, another) => one.or(another).cloned(),
-        })
+        let mut all = self.clone();
+        all.add_all(other);
+        all
+    }
+
+    /// Adds what is in `other`. What is there already costs a comparison and no memory.
+    pub fn add_all(&mut self, other: &Self) {
+        let mut missing = Vec::new();
+        let mut known = self.nodes.iter_mut().peekable();
+        for node in &other.nodes {
+            while known.next_if(|known| known.element < node.element).is_some() {}
+            match known.next_if(|known| known.element == node.element) {
+                Some(known) => {
+                    known.member |= node.member;
+                    known.below.add_all(&node.below);
+                }
+                None => missing.push(node.clone()),
+            }
+        }
+        if !missing.is_empty() {
+            self.nodes.append(&mut missing);
+            // Two ascending runs, which a stable sort merges in one pass.
+            self.nodes.sort_by(|left, right| left.element.cmp(&right.element));
+        }
     }
 
     /// What is in both.
@@ -49,13 +65,16 @@ impl FieldSet {
 
     /// The members with nothing below them.
     #[must_use]
-    pub fn leaves(&self) -> Self {
-        let nodes = self.nodes.iter().map(|node| Node {
-            element: node.element.clone(),
-            member: node.member && node.below.is_empty(),
-            below: node.below.leaves(),
-        });
-        Self { nodes: nodes.collect() }
+    pub fn leaves(mut self) -> Self {
+        self.keep_leaves();
+        self
+    }
+
+    fn keep_leaves(&mut self) {
+        for node in &mut self.nodes {
+            node.member &= node.below.is_empty();
+            node.below.keep_leaves();
+        }
     }
 
     /// The nodes that `choose` makes of those in one or both of the sets, level by level.

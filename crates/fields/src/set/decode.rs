@@ -60,7 +60,7 @@ impl<'de> Visitor<'de> for LevelSeed {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Level, A::Error> {
         let mut dot = false;
-        let mut below = FieldSet::new();
+        let mut below = FieldSet::with_capacity(map.size_hint().unwrap_or_default());
         while let Some(key) = map.next_key_seed(KeySeed)? {
             match key {
                 Key::Dot => {

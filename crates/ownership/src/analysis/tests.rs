@@ -66,7 +66,7 @@ fn replicas(last: &Last, now: &Value, ignored: &str, live: &Value, planned: &Val
     let outlook = Outlook { manager: &manager, before, written: now, live, planned };
     let analysis = Analysis::of(&outlook, |path| path.to_string() == ignored).unwrap();
     let [field] = &analysis.fields[..] else { panic!("one field: {analysis:?}") };
-    assert_eq!(field.shown, "spec.replicas");
+    assert_eq!(analysis.shown(field), "spec.replicas");
     (field.row.number(), field.level())
 }
 
@@ -116,7 +116,7 @@ fn rows(before: Before<'_>, now: &Value, live: &Value, planned: &Value) -> Vec<(
     let manager = FieldManager::new(US);
     let outlook = Outlook { manager: &manager, before, written: now, live, planned };
     let analysis = Analysis::of(&outlook, |_| false).unwrap();
-    analysis.fields.into_iter().map(|field| (field.shown, field.row.number())).collect()
+    analysis.fields.iter().map(|field| (analysis.shown(field), field.row.number())).collect()
 }
 
 #[test]
@@ -286,7 +286,8 @@ fn a_secret_is_compared_in_its_stored_form_and_shown_masked() {
     let outlook = Outlook { manager: &manager, before, written: &body, live: &live, planned: &answer };
     let analysis = Analysis::of(&outlook, |_| false).unwrap();
     let [field] = &analysis.fields[..] else { panic!("{analysis:?}") };
-    assert_eq!((field.shown.as_str(), field.row, field.masked), ("data.password", Row::RevertDrift, true));
+    assert_eq!((analysis.shown(field), field.row), ("data.password".to_owned(), Row::RevertDrift));
+    assert!(field.change.as_ref().unwrap().masked);
     for text in [format!("{analysis:?}"), format!("{baseline:?}"), baseline.to_value().to_string()] {
         assert!(
             !text.contains("hunter2") && !text.contains("aHVudGVyMg") && !text.contains("c3RvbGVu"),

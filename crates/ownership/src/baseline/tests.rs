@@ -69,7 +69,7 @@ fn a_state_of_the_go_provider_becomes_a_baseline() {
     }))
     .unwrap();
     let baseline = Baseline::from_former(&body(), &projection, &managers, |_| false);
-    let field = |path: &str| baseline.fields.iter().find(|(key, _)| key.to_string() == path).unwrap().1;
+    let field = |path: &str| baseline.iter().find(|(key, _)| key.to_string() == path).unwrap().1;
     assert_eq!(field("spec.replicas").value, Remembered::Text("3".to_owned()));
     assert_eq!(field("spec.replicas").managers.len(), 2);
     assert_eq!(field("spec.template.spec.containers[name=web].image").managers.len(), 1);
@@ -88,7 +88,7 @@ fn what_the_go_provider_kept_of_a_secret_is_kept_masked() {
     // The live object says its namespace, and the same value has the same mask.
     let mut live = secret("aHVudGVyMg==");
     live["metadata"]["namespace"] = json!("default");
-    let field = baseline.fields.values().next().unwrap();
+    let field = &baseline.fields[0];
     let shown = View::of(&live).object["data"]["password"].as_str().unwrap().to_owned();
     assert_eq!(field.value, Remembered::Text(shown));
 }

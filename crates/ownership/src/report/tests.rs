@@ -1,7 +1,7 @@
 //! The texts people read, whole.
 
 use diag::terminal::Renderer;
-use fields::FieldPath;
+use fields::{FieldPath, Positions};
 use serde_json::json;
 
 use super::*;
@@ -15,18 +15,18 @@ fn field(
 ) -> FieldTransition {
     FieldTransition {
         path: FieldPath::of_fields(path.split('.')),
-        shown: path.to_owned(),
         row,
         others: others.iter().map(|name| FieldManager::new(*name)).collect(),
-        settled: live == planned,
-        live,
-        planned,
-        masked: false,
+        change: (live != planned).then_some(ValueChange { live, planned, masked: false }),
     }
 }
 
+fn analysis(fields: Vec<FieldTransition>) -> Analysis {
+    Analysis { fields, positions: Positions::default() }
+}
+
 fn shown(fields: Vec<FieldTransition>, verbosity: Verbosity) -> String {
-    let warnings = Analysis { fields }.warnings("Deployment shop/web", verbosity);
+    let warnings = analysis(fields).warnings("Deployment shop/web", verbosity);
     warnings.iter().map(|warning| Renderer::plain(100).render(warning)).collect::<Vec<_>>().join("\n")
 }
 
@@ -66,7 +66,7 @@ fn the_four_kinds_of_warning() {
 
       If the other manager keeps changing them, every plan will show this again.
 
-    hint: to leave them to the other manager: ignore_fields = ["spec.paused", "spec.replicas"]
+    hint: To leave them to the other manager: ignore_fields = ["spec.paused", "spec.replicas"]
 
     help: https://plimsoll.dev/book/ownership.html
 
@@ -80,7 +80,7 @@ fn the_four_kinds_of_warning() {
 
       If that manager stays active, both will go on setting them, and every plan will show a difference.
 
-    hint: to leave them to the other manager: ignore_fields = ["metadata.labels.team"]
+    hint: To leave them to the other manager: ignore_fields = ["metadata.labels.team"]
 
     help: https://plimsoll.dev/book/ownership.html
 
@@ -95,7 +95,7 @@ fn the_four_kinds_of_warning() {
 
       If the other manager keeps changing them, every plan will show this again.
 
-    hint: to leave them to the other manager: ignore_fields = ["spec.minReadySeconds"]
+    hint: To leave them to the other manager: ignore_fields = ["spec.minReadySeconds"]
 
     help: https://plimsoll.dev/book/ownership.html
 
@@ -146,7 +146,7 @@ fn ten_fields_are_listed_sorted_and_the_rest_counted() {
 
       If the other manager keeps changing them, every plan will show this again.
 
-    hint: to leave them to the other manager: ignore_fields = ["data.key00", "data.key01", "data.key02",
+    hint: To leave them to the other manager: ignore_fields = ["data.key00", "data.key01", "data.key02",
           "data.key03", "data.key04", "data.key05", "data.key06", "data.key07", "data.key08",
           "data.key09"]
 
@@ -158,7 +158,7 @@ fn ten_fields_are_listed_sorted_and_the_rest_counted() {
 fn a_masked_field_shows_that_it_differs_and_no_value() {
     let mut secret =
         field("data.password", Row::RevertDrift, &["kubectl"], Some(json!("(m1)")), Some(json!("(m2)")));
-    secret.masked = true;
+    secret.change.as_mut().unwrap().masked = true;
     insta::assert_snapshot!(shown(vec![secret], Verbosity::Full), @r#"
     warning[ownership-drift]: Drift Detected - Reverting External Changes (Deployment shop/web)
       object: Deployment shop/web
@@ -169,7 +169,7 @@ fn a_masked_field_shows_that_it_differs_and_no_value() {
 
       If the other manager keeps changing them, every plan will show this again.
 
-    hint: to leave them to the other manager: ignore_fields = ["data.password"]
+    hint: To leave them to the other manager: ignore_fields = ["data.password"]
 
     help: https://plimsoll.dev/book/ownership.html
     "#);
@@ -182,7 +182,7 @@ fn notes_tell_what_changes_hands() {
         field("spec.paused", Row::Release, &[], Some(json!(true)), Some(json!(true))),
         field("spec.minReadySeconds", Row::ReleaseToOther, &["hpa"], Some(json!(5)), Some(json!(5))),
     ];
-    let notes = Analysis { fields }.notes("Deployment shop/web");
+    let notes = analysis(fields).notes("Deployment shop/web");
     let summaries: Vec<_> = notes.iter().map(|note| note.summary.as_str()).collect();
     assert_eq!(
         summaries,

@@ -217,23 +217,23 @@ impl Preview<'_> {
     fn warnings(&self, analysis: &Analysis, verbosity: Verbosity) -> Diagnostics {
         let identity = self.target.to_string();
         let mut diagnostics = Diagnostics::from(analysis.warnings(&identity, verbosity));
-        let drifted: Vec<&FieldTransition> = analysis.fields.iter().filter(|field| !field.settled).collect();
+        let drifted: Vec<&FieldTransition> = analysis.fields.iter().filter(|field| field.change.is_some()).collect();
         if self.same && !drifted.is_empty() && verbosity != Verbosity::None {
-            diagnostics.add(fighting(self.target, &drifted));
+            diagnostics.add(fighting(self.target, analysis, &drifted));
         }
         diagnostics
     }
 }
 
 /// The warning that somebody has changed what the patch set. It names fields and managers, and no values.
-fn fighting(target: &ObjectRef, drifted: &[&FieldTransition]) -> Diagnostic {
+fn fighting(target: &ObjectRef, analysis: &Analysis, drifted: &[&FieldTransition]) -> Diagnostic {
     let mut detail = format!(
         "These fields of {target} no longer are what this patch made them; the apply will set them again:\n"
     );
     for field in drifted.iter().take(MOST_FIELDS) {
         let owners: Vec<&str> = field.others.iter().map(FieldManager::as_str).collect();
         let owner = if owners.is_empty() { "unknown".to_owned() } else { owners.join(", ") };
-        let _infallible = write!(detail, "\n  {} (now held by: {owner})", field.shown);
+        let _infallible = write!(detail, "\n  {} (now held by: {owner})", analysis.shown(field));
     }
     if drifted.len() > MOST_FIELDS {
         let _infallible = write!(detail, "\n  … and {} more", drifted.len() - MOST_FIELDS);

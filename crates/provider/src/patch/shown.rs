@@ -33,11 +33,9 @@ impl Shown {
         let schema = managed.schema(object);
         let held = managed.held_by(manager);
         let positions = Positions::of(written, &schema);
+        let managers = fields::flat_managers([(SHOWN, &held)], SHOWN, &positions);
         let values = fields::leaf_values(&masked(object), &held.leaves(), &schema);
-        Ok(Self {
-            values: fields::flat_values(&values, &positions),
-            managers: fields::flat_managers([(SHOWN, &held)], SHOWN, &positions),
-        })
+        Ok(Self { values: fields::flat_values(&values, &positions), managers })
     }
 }
 

@@ -70,7 +70,7 @@ fn legend(printer: &mut Printer, managers: &[FieldManager], entries: &[Entry], l
 
 /// How a manager wrote, and how much: `Update of status, 7 fields`.
 fn way(entry: &Entry) -> String {
-    let fields = entry.fields.leaves().len();
+    let fields = entry.fields.clone().leaves().len();
     let part =
         if entry.subresource.is_empty() { String::new() } else { format!(" of {}", entry.subresource) };
     format!("{}{part}, {fields} {}", operation(entry), if fields == 1 { "field" } else { "fields" })

@@ -1,0 +1,139 @@
+//! Events on a server without a socket.
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+
+use super::*;
+use crate::testing::{Answer, Journal, Seen, client, refusal};
+
+const POST: &str = "POST /api/v1/namespaces/shop/events";
+
+fn queue() -> Value {
+    json!({
+        "apiVersion": "queue.oracle.com/v1beta1", "kind": "Queue",
+        "metadata": { "namespace": "shop", "name": "orders", "uid": "u-1", "resourceVersion": "7" },
+    })
+}
+
+/// Records `count` Events on a queue and delivers them to a server that answers its n-th request by `answer`.
+async fn check(
+    count: usize,
+    limit: Duration,
+    mut answer: impl FnMut(usize, &Seen) -> Answer + Send + 'static,
+) -> Journal {
+    let mut asked = 0;
+    let (client, journal) = client(move |seen| {
+        asked += 1;
+        answer(asked, seen)
+    });
+    let events = Events::start(client, "pod-1");
+    let recorder = events.recorder("plimsoll-oci");
+    for number in 0..count {
+        recorder.record(reference(&queue()), Tone::Normal, "Created", &format!("number {number}"));
+    }
+    events.finish(limit).await;
+    recorder.record(reference(&queue()), Tone::Normal, "Late", "nobody is there any more");
+    journal
+}
+
+fn accept(seen: &Seen) -> Answer {
+    Answer::Json(201, seen.body.clone())
+}
+
+/// The different Events that were sent.
+fn names(journal: &Journal) -> BTreeSet<String> {
+    journal.all().iter().map(|seen| seen.body["metadata"]["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_says_who_says_what_of_which_object() {
+    let journal = check(1, Duration::from_secs(5), |_, seen| accept(seen)).await;
+    let [seen] = &journal.all()[..] else { panic!("one event, one request") };
+    assert_eq!(seen.line, POST);
+    let body = &seen.body;
+    let name = body["metadata"]["name"].as_str().unwrap();
+    assert!(name.starts_with("orders.") && name.len() == "orders.".len() + 16, "{name}");
+    assert_eq!(body["metadata"]["namespace"], "shop");
+    assert_eq!(
+        body["involvedObject"],
+        json!({
+            "apiVersion": "queue.oracle.com/v1beta1", "kind": "Queue", "namespace": "shop", "name": "orders",
+            "uid": "u-1", "resourceVersion": "7",
+        })
+    );
+    assert_eq!(
+        json!([body["type"], body["reason"], body["message"], body["count"]]),
+        json!(["Normal", "Created", "number 0", 1])
+    );
+    assert_eq!(
+        json!([body["source"], body["reportingComponent"], body["reportingInstance"]]),
+        json!([{ "component": "plimsoll-oci" }, "plimsoll-oci", "pod-1"])
+    );
+    assert_eq!(body["firstTimestamp"], body["lastTimestamp"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_event_is_one_request() {
+    let journal = check(500, Duration::from_secs(5), |_, seen| accept(seen)).await;
+    assert_eq!((journal.all().len(), names(&journal).len()), (500, 500));
+}
+
+#[tokio::test(start_paused = true)]
+async fn passing_trouble_loses_and_doubles_nothing() {
+    let trouble = |number: usize, seen: &Seen| match number % 5 {
+        0 => refusal(503, "ServiceUnavailable"),
+        1 => refusal(429, "TooManyRequests"),
+        2 => Answer::Broken,
+        // It was delivered by an attempt whose answer never came.
+        3 => refusal(409, "AlreadyExists"),
+        _ => accept(seen),
+    };
+    let journal = check(20, Duration::from_secs(600), trouble).await;
+    assert_eq!(names(&journal).len(), 20);
+    let ended = (1..=journal.all().len()).filter(|number| matches!(number % 5, 3 | 4)).count();
+    assert_eq!(ended, 20, "each ends by being accepted or known, and is not sent again after that");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_refused_is_not_sent_again() {
+    let journal = check(3, Duration::from_secs(60), |_, _| refusal(403, "Forbidden")).await;
+    assert_eq!(journal.all().len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_does_not_wait_for_ever() {
+    let began = tokio::time::Instant::now();
+    check(3, Duration::from_secs(5), |_, _| Answer::Silence).await;
+    assert_eq!(began.elapsed(), Duration::from_secs(5));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_of_an_object_without_namespace_is_in_default() {
+    let (client, _) = client(accept);
+    let recorder = Events::start(client, "pod-1").recorder("plimsoll");
+    let object = json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": "n1" } });
+    let event = recorder.event(reference(&object), Tone::Warning, "", "", Timestamp::UNIX_EPOCH, 1);
+    assert_eq!(event.metadata.namespace.as_deref(), Some("default"));
+    assert_eq!(event.involved_object.namespace, None);
+    assert_eq!(event.type_.as_deref(), Some("Warning"));
+}
+
+#[test]
+fn names_of_events_are_names() {
+    let check = |object: &str, expected: &str| assert_eq!(name(object, 0xabc), expected);
+    check("orders", "orders.0000000000000abc");
+    check("system:Admin", "system--dmin.0000000000000abc");
+    check("", "event.0000000000000abc");
+    check("::", "event.0000000000000abc");
+    assert_eq!(name(&"x".repeat(253), 1).len(), LONGEST_NAME);
+}
+
+#[test]
+fn long_texts_are_cut_between_characters() {
+    let check = |text: &str, limit: usize, expected: &str| assert_eq!(cut(text, limit), expected);
+    check("short", 5, "short");
+    check("longer", 5, "lo…");
+    check("äöü", 5, "ä…");
+    assert_eq!(cut(&"ä".repeat(1000), LONGEST_MESSAGE).len(), 1023);
+}

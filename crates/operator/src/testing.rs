@@ -1,0 +1,105 @@
+//! An API server without a socket for tests, which answers from a function and remembers what it was asked.
+
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::Full;
+use kube::client::Body;
+use serde_json::{Value, json};
+
+/// A request as the server saw it.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    /// `GET /api/v1/configmaps`
+    pub(crate) line: String,
+    pub(crate) query: String,
+    pub(crate) body: Value,
+}
+
+/// What the server does with a request.
+pub(crate) enum Answer {
+    Json(u16, Value),
+    /// Lines of a watch, after which the answer ends.
+    Lines(Vec<Value>),
+    /// Nothing ever comes.
+    Silence,
+    /// The connection breaks.
+    Broken,
+}
+
+/// What a server has seen so far.
+#[derive(Clone, Default)]
+pub(crate) struct Journal(Arc<Mutex<Vec<Seen>>>);
+
+impl Journal {
+    pub(crate) fn all(&self) -> Vec<Seen> {
+        self.0.lock().unwrap().clone()
+    }
+
+    pub(crate) fn count(&self, line: &str, query: &str) -> usize {
+        self.all().iter().filter(|seen| seen.line == line && seen.query.contains(query)).count()
+    }
+}
+
+/// A client whose server is `answer`, and what it has seen. Discovery knows ConfigMaps.
+pub(crate) fn client(answer: impl FnMut(&Seen) -> Answer + Send + 'static) -> (kube::Client, Journal) {
+    let journal = Journal::default();
+    let (kept, answer) = (journal.clone(), Arc::new(Mutex::new(answer)));
+    let service = tower::service_fn(move |request: Request<Body>| {
+        let (kept, answer) = (kept.clone(), Arc::clone(&answer));
+        async move {
+            let (parts, body) = request.into_parts();
+            let body = body.collect_bytes().await.unwrap();
+            let seen = Seen {
+                line: format!("{} {}", parts.method, parts.uri.path()),
+                query: parts.uri.query().unwrap_or_default().to_owned(),
+                body: serde_json::from_slice(&body).unwrap_or(Value::Null),
+            };
+            let answer = match seen.line.as_str() {
+                "GET /api" => Answer::Json(200, kinds("", "v1", "configmaps", "ConfigMap")),
+                "GET /apis" => Answer::Json(200, kinds("apps", "v1", "deployments", "Deployment")),
+                _ => {
+                    kept.0.lock().unwrap().push(seen.clone());
+                    (answer.lock().unwrap())(&seen)
+                }
+            };
+            let body = match answer {
+                Answer::Json(code, body) => (code, body.to_string()),
+                Answer::Lines(lines) => {
+                    (200, lines.iter().flat_map(|line| [line.to_string(), "\n".to_owned()]).collect())
+                }
+                Answer::Silence => std::future::pending().await,
+                Answer::Broken => return Err(std::io::Error::from(std::io::ErrorKind::ConnectionReset)),
+            };
+            let response = Response::builder().status(body.0).body(Full::<Bytes>::from(body.1)).unwrap();
+            Ok::<_, std::io::Error>(response)
+        }
+    });
+    (kube::Client::new(service, "default"), journal)
+}
+
+/// An answer with an error code.
+pub(crate) fn refusal(code: u16, reason: &str) -> Answer {
+    let status = json!({
+        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+        "code": code, "reason": reason, "message": format!("the test says {reason}"),
+    });
+    Answer::Json(code, status)
+}
+
+fn kinds(group: &str, version: &str, plural: &str, kind: &str) -> Value {
+    let resource = json!({
+        "resource": plural,
+        "responseKind": { "group": group, "version": version, "kind": kind },
+        "scope": "Namespaced",
+        "verbs": ["get", "list", "watch", "patch", "delete"],
+    });
+    json!({
+        "kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2",
+        "items": [{
+            "metadata": { "name": group },
+            "versions": [{ "version": version, "resources": [resource], "freshness": "Current" }],
+        }],
+    })
+}
