@@ -6,11 +6,17 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::catalogue::Catalogue;
+use super::writer::Writer;
+use crate::events::Events;
 
 /// What all controllers of the composition half share.
 pub(crate) struct Engine {
     /// The cluster.
     pub(crate) session: Session,
+    /// Writes to it.
+    pub(crate) writer: Writer,
+    /// Tells people.
+    pub(crate) events: Events,
     /// The functions, wherever they are found.
     pub(crate) functions: Functions,
     /// Compositions and their revisions.

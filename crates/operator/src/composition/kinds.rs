@@ -10,6 +10,7 @@ use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use super::definition::Role;
 use super::engine::Engine;
 use super::{claim, composite};
 
@@ -55,15 +56,6 @@ impl Kind {
 
 fn kind_of(kind: &TypeRef) -> Option<GroupVersionKind> {
     GroupVersionKind::new(kind.api_version.parse().ok()?, &kind.kind).ok()
-}
-
-/// What a controller works on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Role {
-    /// XRs.
-    Composite,
-    /// Claims.
-    Claim,
 }
 
 /// The controllers that run.
