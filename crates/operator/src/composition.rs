@@ -19,7 +19,9 @@ mod engine;
 mod function;
 mod kinds;
 mod revision;
+mod schema;
 mod target;
+mod tell;
 mod writer;
 
 use std::collections::BTreeMap;
@@ -35,6 +37,7 @@ use crate::events::Events;
 use crate::store::{Changes, Source, Store};
 use crate::work::Work;
 use catalogue::Catalogue;
+use children::Watches;
 use definition::Definitions;
 use engine::Engine;
 use function::Places;
@@ -87,6 +90,7 @@ pub async fn run(
     };
     let engine = Arc::new(Engine {
         writer: Writer::new(session.clone()),
+        watches: Watches::new(session.clone(), stop.clone()),
         events,
         functions,
         catalogue: Catalogue::new(),

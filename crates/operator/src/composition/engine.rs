@@ -6,6 +6,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::catalogue::Catalogue;
+use super::children::Watches;
 use super::writer::Writer;
 use crate::events::Events;
 
@@ -15,6 +16,8 @@ pub(crate) struct Engine {
     pub(crate) session: Session,
     /// Writes to it.
     pub(crate) writer: Writer,
+    /// Live copies of XRs, claims, and what is composed and required.
+    pub(crate) watches: Watches,
     /// Tells people.
     pub(crate) events: Events,
     /// The functions, wherever they are found.
