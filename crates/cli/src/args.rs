@@ -7,6 +7,7 @@ pub(crate) mod demo;
 pub(crate) mod files;
 pub(crate) mod owners;
 pub(crate) mod plan;
+pub(crate) mod render;
 pub(crate) mod sandbox;
 pub(crate) mod tree;
 pub(crate) mod wait;
@@ -86,6 +87,8 @@ pub(crate) enum Command {
     Tree(tree::Tree),
     /// Say in one sentence why an object is not ready, and show the way to the cause
     Why(tree::Why),
+    /// Show what a composite resource would be composed of, without a cluster
+    Render(render::Render),
     /// A small application on a real Kubernetes, told step by step; needs no cluster
     Demo(demo::Demo),
     /// A real Kubernetes control plane on this machine, without containers

@@ -12,6 +12,7 @@ mod health;
 mod kinds;
 mod owners;
 mod plan;
+mod render;
 mod sandbox;
 mod tree;
 mod wait;
@@ -32,6 +33,7 @@ pub(crate) fn run(command: Command, printer: &mut Printer) -> Outcome {
         Command::Owners(args) => owners::run(&args, printer),
         Command::Tree(args) => tree::run(&args, printer),
         Command::Why(args) => why::run(&args, printer),
+        Command::Render(args) => render::run(&args, printer),
         Command::Demo(args) => demo::run(&args, printer),
         Command::Sandbox(command) => sandbox::run(command, printer),
         Command::Completions(args) => completions::run(&args, printer),
