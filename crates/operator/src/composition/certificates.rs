@@ -30,13 +30,14 @@ pub(super) async fn follow(engine: &Arc<Engine>, namespace: &str) {
     let store = Store::start(engine.session.clone(), source, &engine.stop);
     store.synced().await;
     let mut using = None;
-    match store.get(Some(namespace), SECRET) {
-        Some(secret) => take(engine, &secret, &mut using),
-        None => tracing::warn!(
+    if let Some(secret) = store.get(Some(namespace), SECRET) {
+        take(engine, &secret, &mut using);
+    } else {
+        tracing::warn!(
             secret = SECRET,
             namespace,
             "there are no certificates for functions: only those on this machine are called"
-        ),
+        );
     }
     let engine = Arc::clone(engine);
     tokio::spawn(async move {
@@ -57,7 +58,10 @@ pub(super) async fn follow(engine: &Arc<Engine>, namespace: &str) {
 /// Uses what is in the Secret. One that cannot be used leaves what was there before.
 fn take(engine: &Engine, secret: &Value, using: &mut Option<watch::Sender<Pem>>) {
     let Some(pem) = read(secret) else {
-        tracing::warn!(secret = SECRET, "the Secret lacks tls.crt, tls.key or ca.crt; its certificates are not used");
+        tracing::warn!(
+            secret = SECRET,
+            "the Secret lacks tls.crt, tls.key or ca.crt; its certificates are not used"
+        );
         return;
     };
     if let Some(using) = using {
@@ -68,7 +72,11 @@ fn take(engine: &Engine, secret: &Value, using: &mut Option<watch::Sender<Pem>>)
     match engine.functions.secure(Certificates::Watched(receiver)) {
         Ok(()) => *using = Some(sender),
         Err(error) => {
-            tracing::warn!(secret = SECRET, why = chain(&error), "the certificates in the Secret cannot be used");
+            tracing::warn!(
+                secret = SECRET,
+                why = chain(&error),
+                "the certificates in the Secret cannot be used"
+            );
         }
     }
 }

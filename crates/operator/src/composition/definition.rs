@@ -5,6 +5,7 @@
 //!     deleted ──▶ claims go ──▶ claim CRD goes ──▶ XRs go ──▶ XR CRD goes ──▶ finalizers go
 //! ```
 
+mod access;
 mod establish;
 mod report;
 mod role;
@@ -55,6 +56,8 @@ pub(super) struct Definitions {
 #[derive(Clone, Default)]
 struct Memory {
     applied: BTreeMap<Role, Applied>,
+    /// The rights that were granted.
+    granted: Option<Object>,
     said: BTreeSet<Said>,
     failures: u32,
 }
@@ -105,7 +108,8 @@ impl Definitions {
     /// Runs until the engine stops, and waits until the controllers it started have ended.
     pub(super) async fn run(self) {
         let work = Work::new();
-        let crd = "apiextensions.k8s.io/v1/CustomResourceDefinition".parse().expect("it is the name of a kind");
+        let crd =
+            "apiextensions.k8s.io/v1/CustomResourceDefinition".parse().expect("it is the name of a kind");
         let source = Source { gvk: crd, selection: Selection::default(), trim: keep_owner_and_status };
         let crds = Store::start(self.engine.session.clone(), source, &self.engine.stop);
         let stop = self.engine.stop.clone();
@@ -232,7 +236,11 @@ impl Pass<'_> {
             let deleting = object::is_being_deleted(&self.xrd);
             let reason = if deleting { words.terminate } else { words.establish };
             let message = format!("{doing}: {}", error.text());
-            tracing::warn!(xrd = object::name(&self.xrd), message, "a CompositeResourceDefinition has to wait");
+            tracing::warn!(
+                xrd = object::name(&self.xrd),
+                message,
+                "a CompositeResourceDefinition has to wait"
+            );
             self.say(role, true, reason, message);
             Stopped::Failed
         })

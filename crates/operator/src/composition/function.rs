@@ -127,8 +127,9 @@ fn report(function: &Object, trouble: Option<&str>, now: Timestamp) -> Option<Ob
     let generation = object::generation(function);
     let before = Conditions::of(function);
     let mut conditions = before.clone();
-    let installed = Condition::new("Installed", ConditionStatus::True, "ActivePackageRevision", now)
-        .message(format!("called at the endpoint in the annotation {ANNOTATION_ENDPOINT}; no package is installed"));
+    let installed = Condition::new("Installed", ConditionStatus::True, "ActivePackageRevision", now).message(
+        format!("called at the endpoint in the annotation {ANNOTATION_ENDPOINT}; no package is installed"),
+    );
     conditions.set(installed.generation(generation));
     let healthy = match trouble {
         None => Condition::new("Healthy", ConditionStatus::True, "HealthyPackageRevision", now),
@@ -162,10 +163,7 @@ mod tests {
             };
             Conditions::of(function).iter().map(shown).collect::<Vec<_>>().join(", ")
         };
-        assert_eq!(
-            shown(&well),
-            "Installed=True ActivePackageRevision, Healthy=True HealthyPackageRevision"
-        );
+        assert_eq!(shown(&well), "Installed=True ActivePackageRevision, Healthy=True HealthyPackageRevision");
         assert_eq!(report(&well, None, now), None);
         let ill = report(&well, Some("no connection"), now).unwrap();
         assert_eq!(

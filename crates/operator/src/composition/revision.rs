@@ -140,10 +140,12 @@ impl Revisions {
         let created = self.engine.session.create(&target, &Value::Object(revision), Write::by(MANAGER)).await;
         let created = match created {
             // Ours, from before a connection broke or before the watch has told of it.
-            Err(error) if error.class() == Class::AlreadyExists => match self.engine.session.read(&target).await? {
-                Some(there) => there,
-                None => return Err(error.into()),
-            },
+            Err(error) if error.class() == Class::AlreadyExists => {
+                match self.engine.session.read(&target).await? {
+                    Some(there) => there,
+                    None => return Err(error.into()),
+                }
+            }
             created => created?,
         };
         self.engine.catalogue.revision_written(target::object(created.object));

@@ -35,6 +35,7 @@ impl Pass<'_> {
     pub(super) async fn establish(&mut self, definition: &Definition) -> Result<Ended, Stopped> {
         let roles = Role::of(definition);
         self.set_finalizers(&roles, true, "cannot add composite resource finalizer").await?;
+        self.grant(definition).await;
         let mut report = Report::on(&self.xrd, Timestamp::now());
         // Both CRDs are on their way before either is waited for.
         let mut offered = Vec::new();
