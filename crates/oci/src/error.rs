@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use diag::Diagnostic;
 use jiff::{SignedDuration, Timestamp};
-use progress::Trouble;
+use progress::{NO_CREDENTIALS, Trouble};
 
 use crate::auth::AuthError;
 use crate::codes;
@@ -206,7 +206,7 @@ impl Error {
 }
 
 /// What the operator's decisions rest on. Of trouble without an answer no status is known, so that it counts
-/// as passing.
+/// as passing, unless there is nothing to ask with.
 impl From<Error> for Trouble {
     fn from(error: Error) -> Self {
         let Error { operation, kind } = error;
@@ -222,9 +222,10 @@ impl From<Error> for Trouble {
             other => {
                 let mut message = vec![format!("{operation}: {other}")];
                 message.extend(causes(&other));
+                let code = if matches!(other, ErrorKind::Credentials(_)) { NO_CREDENTIALS } else { "" };
                 Self {
                     status: None,
-                    code: String::new(),
+                    code: code.to_owned(),
                     message: message.join(": "),
                     request_id: None,
                     retry_after: None,
@@ -301,7 +302,7 @@ mod tests {
         assert_eq!(trouble.retry_after, Some(Duration::from_secs(7)));
         let unsigned = Error { operation: "GetQueue", kind: AuthError::KeyId.into() };
         let trouble = Trouble::from(unsigned);
-        assert_eq!(trouble.status, None);
+        assert_eq!((trouble.status, trouble.code.as_str()), (None, NO_CREDENTIALS));
         assert_eq!(
             trouble.message,
             "GetQueue: not sent: no usable credentials: tenancy, user, fingerprint or token has characters that \

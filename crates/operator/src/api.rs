@@ -2,10 +2,12 @@
 
 mod definition;
 mod queue;
+mod status;
 mod stream;
 mod tags;
 
-pub use definition::definitions;
+pub use definition::{definition, definitions};
 pub use queue::{ObservedQueue, Queue, QueueCapability, QueueSpec, QueueStatus};
+pub use status::{KindStatus, Tracked};
 pub use stream::{ObservedStream, Stream, StreamSpec, StreamStatus};
 pub use tags::{DefinedTags, FreeformTags};

@@ -41,6 +41,6 @@ pub use service::{Answer, Body, Call, Drift, ExternalService, Found, Kind, OWNER
 pub use state::{Meaning, QueueState, StreamState};
 pub use status::{SharedStatus, Status, Tracker};
 pub use token::{body_hash, retry_token};
-pub use trouble::{Trouble, Verdict};
+pub use trouble::{NO_CREDENTIALS, Trouble, Verdict};
 pub use wishes::{ADOPT, DELETION_POLICY, DeletionPolicy, ON_MISSING, OnMissing, PAUSED, RELEASE, Wishes};
 pub use work_request::{QUEUE_WORK_REQUESTS, WorkRequest, WorkRequestWords};

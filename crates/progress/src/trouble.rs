@@ -3,6 +3,10 @@
 use std::fmt;
 use std::time::Duration;
 
+/// The code of a call that was not made because there are no credentials to make it with. Asking again at once helps
+/// as little as after a refusal.
+pub const NO_CREDENTIALS: &str = "NoCredentials";
+
 /// A call that did not bring the answer it asked for, as data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trouble {
@@ -42,6 +46,7 @@ impl Trouble {
     /// and `404 NotFound` says that the address is wrong, so no 404 proves absence.
     pub fn verdict(&self) -> Verdict {
         match (self.status, self.code.as_str()) {
+            (None, NO_CREDENTIALS) => Verdict::Denied,
             (None | Some(408 | 425 | 429), _) => Verdict::Passing,
             (Some(404), _) => Verdict::Unclear,
             (Some(401 | 403), _) => Verdict::Denied,
@@ -122,7 +127,12 @@ mod tests {
         );
         check(
             Verdict::Denied,
-            &[(Some(401), "NotAuthenticated"), (Some(403), "NotAuthorized"), (Some(403), "")],
+            &[
+                (Some(401), "NotAuthenticated"),
+                (Some(403), "NotAuthorized"),
+                (Some(403), ""),
+                (None, NO_CREDENTIALS),
+            ],
         );
         check(
             Verdict::Unclear,

@@ -61,6 +61,7 @@ codes! {
     PATCH_SERVER_MANAGED = "patch-server-managed", "An operation is about a field that the API server sets itself.";
     PATCH_OWN = "patch-own", "The target of a patch is managed by a `k8sconnect_object`.";
     PATCH_FIGHT = "patch-fight", "Somebody has changed what a patch set.";
+    PATCH_OVERLAP = "patch-overlap", "Another patch holds the same fields.";
     PATCH_TARGET_ABSENT = "patch-target-absent", "The target of a patch does not exist.";
     PATCH_TARGET_CHANGED = "patch-target-changed", "A patch cannot become one of another object.";
     PATCH_UNRELEASED = "patch-unreleased", "A patch was forgotten without giving its fields up, because its cluster cannot be reached.";

@@ -10,6 +10,7 @@ use tfplugin::value::Value;
 use crate::clusters::{Cluster, Clusters};
 use crate::codes;
 use crate::connection::{self, Configured};
+use crate::report::titled;
 
 /// Shared by the provider and its resources.
 pub(crate) struct Context {
@@ -64,6 +65,15 @@ impl Context {
         }
     }
 
+    /// The cluster of something that is to be done now; `title` is that of the error about a connection that is none.
+    pub(crate) fn ready(&self, own: &Value, title: &str) -> Result<Arc<Cluster>, Box<Diagnostic>> {
+        match self.reach(own) {
+            Ok(Reach::Ready(cluster)) => Ok(cluster),
+            Ok(Reach::NotYet | Reach::Nowhere) => Err(Box::new(nowhere())),
+            Err(error) => Err(Box::new(unprepared(&error, title))),
+        }
+    }
+
     /// The cluster of a connection that neither a resource nor the provider names.
     pub(crate) fn connect(&self, connection: &cluster::Connection) -> Result<Arc<Cluster>, ConnectError> {
         self.clusters.get(connection)
@@ -72,6 +82,11 @@ impl Context {
     fn settings(&self) -> Settings {
         self.settings.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
+}
+
+/// The error when no client can be made from a connection, under the title that users know for it.
+pub(crate) fn unprepared(error: &ConnectError, title: &str) -> Diagnostic {
+    Diagnostic { code: codes::UNPREPARED, ..titled(error.diagnostic(), title) }
 }
 
 /// The error when neither the resource nor the provider names a cluster.

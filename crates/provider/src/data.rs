@@ -1,5 +1,6 @@
 //! Data sources: manifests divided into single objects, and an object as it is in a cluster.
 
+mod division;
 mod glob;
 mod input;
 mod kustomize;
@@ -13,8 +14,8 @@ use tfplugin::provider::ReadDataResponse;
 use tfplugin::value::Object;
 
 pub(crate) use live_object::LiveObject;
-pub(crate) use yaml_scoped::YamlScoped;
-pub(crate) use yaml_split::YamlSplit;
+pub(crate) use yaml_scoped::YAML_SCOPED;
+pub(crate) use yaml_split::YAML_SPLIT;
 
 /// What was read, with what there is to tell about it, or why nothing was.
 fn answer(read: Result<(Object, Diagnostics), Diagnostics>) -> ReadDataResponse {

@@ -16,6 +16,7 @@ pub mod codes;
 mod connection;
 mod context;
 mod data;
+pub mod docs;
 mod dynamic;
 mod identity;
 mod object;
@@ -23,12 +24,15 @@ mod patch;
 mod private;
 mod projection;
 mod provider;
+mod reading;
 mod reference;
 mod report;
+mod situation;
 mod stop;
 mod upgrade;
 mod wait_resource;
 mod waiting;
+mod whereabouts;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -38,6 +42,9 @@ pub use provider::Provider;
 
 /// The provider's name in the registry.
 pub const ADDRESS: &str = "registry.terraform.io/jmorris0x0/k8sconnect";
+
+/// What the program is called; a link of this name to `plimsoll` is the provider too.
+pub const PROGRAM: &str = "terraform-provider-k8sconnect";
 
 /// Serves the provider to the Terraform that started this process, until it is done.
 pub fn serve() -> ExitCode {

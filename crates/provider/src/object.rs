@@ -27,20 +27,24 @@ use std::sync::Arc;
 use ownership::FieldManager;
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::provider::{
-    ApplyRequest, ApplyResponse, BoxFuture, Change, IdentitySchema, ImportRequest, ImportResponse,
-    MoveRequest, MoveResponse, PlanRequest, PlanResponse, ReadRequest, ReadResponse, Resource,
-    UpgradeRequest, UpgradeResponse,
+    ApplyRequest, ApplyResponse, BoxFuture, IdentitySchema, ImportRequest, ImportResponse, MoveRequest,
+    MoveResponse, PlanRequest, PlanResponse, ReadRequest, ReadResponse, Resource, UpgradeRequest,
+    UpgradeResponse,
 };
 use tfplugin::schema::Schema;
 use tfplugin::value::Object as Attributes;
 
 use crate::context::Context;
+use crate::situation::Situation;
 use crate::{identity, upgrade};
 
 pub(crate) use stamp::{id_of, new_id};
 
 /// In whose name objects are applied.
 pub(crate) const MANAGER: &str = "k8sconnect";
+
+/// The title of the error about a connection from which no client can be made.
+const NO_CLIENT: &str = "Preparation Failed";
 
 pub(crate) fn manager() -> FieldManager {
     FieldManager::new(MANAGER)
@@ -76,12 +80,9 @@ impl Resource for Object {
 
     fn plan(&self, request: PlanRequest) -> BoxFuture<'_, PlanResponse> {
         Box::pin(async move {
-            let (prior, planned) = match &request.change {
-                Change::Delete { .. } => return request.accept(),
-                Change::Create { planned } => (None, planned.clone()),
-                Change::Update { prior, planned } => (Some(prior.clone()), planned.clone()),
+            let Some(situation) = Situation::of(&request.change, &request.private) else {
+                return request.accept();
             };
-            let situation = decide::Situation { prior, planned, private: request.private.clone() };
             let decision = match foresee::foresee(&self.context, &situation).await {
                 Ok(outlook) => decide::decide(&situation, outlook, self.context.verbosity()),
                 Err(diagnostics) => decide::Decision::failed(&situation, diagnostics),
@@ -98,17 +99,11 @@ impl Resource for Object {
 
     fn apply(&self, request: ApplyRequest) -> BoxFuture<'_, ApplyResponse> {
         Box::pin(async move {
-            match request.change {
-                Change::Delete { prior } => {
-                    delete::delete(&self.context, prior, request.private, &request.stop).await
-                }
-                Change::Create { planned } => {
-                    apply::apply(&self.context, None, planned, request.private, &request.stop).await
-                }
-                Change::Update { prior, planned } => {
-                    apply::apply(&self.context, Some(prior), planned, request.private, &request.stop).await
-                }
+            if let Some(situation) = Situation::of(&request.change, &request.private) {
+                return apply::apply(&self.context, situation, &request.stop).await;
             }
+            let prior = request.change.prior().cloned().unwrap_or_default();
+            delete::delete(&self.context, prior, request.private, &request.stop).await
         })
     }
 

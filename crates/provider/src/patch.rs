@@ -8,6 +8,7 @@
 mod apply;
 mod check;
 mod content;
+mod overlap;
 mod own;
 mod plan;
 mod read;
@@ -21,7 +22,7 @@ use manifest::ObjectRef;
 use ownership::{FieldManager, ManagedFieldsError};
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::provider::{
-    ApplyRequest, ApplyResponse, BoxFuture, Change, ImportRequest, ImportResponse, PlanRequest, PlanResponse,
+    ApplyRequest, ApplyResponse, BoxFuture, ImportRequest, ImportResponse, PlanRequest, PlanResponse,
     ReadRequest, ReadResponse, Resource, UpgradeRequest, UpgradeResponse,
 };
 use tfplugin::schema::Schema;
@@ -30,6 +31,7 @@ use tfplugin::value::Object;
 use crate::codes;
 use crate::context::Context;
 use crate::reference::Reference;
+use crate::situation::Situation;
 use crate::upgrade;
 
 const NO_CLIENT: &str = "Failed to Create Kubernetes Client";
@@ -76,23 +78,19 @@ impl Resource for Patch {
 
     fn plan(&self, request: PlanRequest) -> BoxFuture<'_, PlanResponse> {
         Box::pin(async move {
-            let (prior, planned) = match &request.change {
-                Change::Delete { .. } => return request.accept(),
-                Change::Create { planned } => (None, planned.clone()),
-                Change::Update { prior, planned } => (Some(prior.clone()), planned.clone()),
-            };
+            let situation = Situation::of(&request.change, &request.private);
             // Another target is another patch; what becomes of it is planned as a create.
-            if !request.requires_replace.is_empty() {
-                return request.accept();
-            }
-            let situation = plan::Situation { prior, planned, private: request.private.clone() };
+            let situation = situation.filter(|_| request.requires_replace.is_empty());
             let mut response = request.accept();
-            match plan::plan(&self.context, &situation).await {
-                Ok((planned, diagnostics)) => {
-                    response.planned = Some(planned);
-                    response.diagnostics = diagnostics;
+            if let Some(situation) = situation {
+                match plan::plan(&self.context, &situation).await {
+                    Ok(plan) => {
+                        response.planned = Some(plan.planned);
+                        response.requires_replace = plan.requires_replace;
+                        response.diagnostics = plan.diagnostics;
+                    }
+                    Err(diagnostics) => response.diagnostics = diagnostics,
                 }
-                Err(diagnostics) => response.diagnostics = diagnostics,
             }
             response
         })
@@ -100,14 +98,11 @@ impl Resource for Patch {
 
     fn apply(&self, request: ApplyRequest) -> BoxFuture<'_, ApplyResponse> {
         Box::pin(async move {
-            let (private, stop) = (request.private, &request.stop);
-            match request.change {
-                Change::Delete { prior } => apply::delete(&self.context, prior, private).await,
-                Change::Create { planned } => apply::apply(&self.context, None, planned, private, stop).await,
-                Change::Update { prior, planned } => {
-                    apply::apply(&self.context, Some(prior), planned, private, stop).await
-                }
+            if let Some(situation) = Situation::of(&request.change, &request.private) {
+                return apply::apply(&self.context, situation, &request.stop).await;
             }
+            let prior = request.change.prior().cloned().unwrap_or_default();
+            apply::delete(&self.context, prior, request.private).await
         })
     }
 

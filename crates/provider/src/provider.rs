@@ -15,7 +15,7 @@ use tfplugin::value::{Object as Attributes, Value};
 use crate::codes;
 use crate::connection;
 use crate::context::{Context, Settings};
-use crate::data::{LiveObject, YamlScoped, YamlSplit};
+use crate::data::{LiveObject, YAML_SCOPED, YAML_SPLIT};
 use crate::object::Object;
 use crate::patch::Patch;
 use crate::wait_resource::Wait;
@@ -84,7 +84,11 @@ impl tfplugin::provider::Provider for Provider {
     }
 
     fn data_sources(&self) -> Vec<Arc<dyn DataSource>> {
-        vec![Arc::new(LiveObject::new(Arc::clone(&self.context))), Arc::new(YamlSplit), Arc::new(YamlScoped)]
+        vec![
+            Arc::new(LiveObject::new(Arc::clone(&self.context))),
+            Arc::new(YAML_SPLIT),
+            Arc::new(YAML_SCOPED),
+        ]
     }
 }
 

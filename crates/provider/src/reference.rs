@@ -1,6 +1,6 @@
 //! An object that attributes name: `api_version`, `kind`, `name` and `namespace`.
 
-use cluster::{Error, Session};
+use cluster::{Error, Reply, Session};
 use diag::Diagnostic;
 use manifest::{ApiVersion, GroupVersionKind, KindError, Namespace, ObjectRef};
 use tfplugin::value::Object;
@@ -33,6 +33,13 @@ impl Reference {
         )?;
         let namespace = attributes.text("namespace").and_then(Namespace::new);
         Ok(Self { gvk, namespace, name: text("name").to_owned() })
+    }
+
+    /// The object that is meant in a cluster, and how it is; nothing if it does not exist.
+    pub(crate) async fn look(&self, session: &Session) -> Result<(ObjectRef, Option<Reply>), Error> {
+        let target = self.locate(session).await?;
+        let found = session.read(&target).await?;
+        Ok((target, found))
     }
 
     /// The object that is meant in a cluster: in `default` if its kind has namespaces and none is named.

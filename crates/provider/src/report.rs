@@ -19,14 +19,12 @@ pub(crate) fn api_warnings(target: &ObjectRef, warnings: &[String]) -> Diagnosti
         .collect()
 }
 
-/// The warning that credentials were refused, `told` by the server, and that the state is used as it was.
-pub(crate) fn prior_state_used(told: &Diagnostic) -> Diagnostic {
-    Diagnostic::warning(codes::STALE_READ, "Read: Using Prior State — Authentication Failed")
-        .detail(format!(
-            "{}\n\nThe state is used as it was; the plan compares with the cluster if its credentials are better.",
-            told.detail
-        ))
-        .hint("Renew the credentials; an apply with new ones stores them.")
+/// The warning that a plan could not ask what an apply would do, `told` by a server in trouble.
+pub(crate) fn no_preview(told: Diagnostic) -> Diagnostic {
+    let warning = Diagnostic::warning(codes::NO_PREVIEW, "Plan: No Preview Possible")
+        .detail(format!("{}: {}\n\nWhat the apply will do is not known.", told.summary, told.detail))
+        .hint("Plan again once the server has recovered, to see the changes before they are applied.");
+    Diagnostic { object: told.object, ..warning }
 }
 
 /// The same finding under the title that users of the Go provider know; what it was called before begins its text.

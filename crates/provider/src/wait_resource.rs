@@ -11,14 +11,14 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::provider::{
-    ApplyRequest, ApplyResponse, BoxFuture, Change, PlanRequest, PlanResponse, ReadRequest, ReadResponse,
-    Resource,
+    ApplyRequest, ApplyResponse, BoxFuture, PlanRequest, PlanResponse, ReadRequest, ReadResponse, Resource,
 };
 use tfplugin::schema::Schema;
 use tfplugin::value::{Object, Value};
-use wait::{Cut, Planned, Situation, Tracked, Wait as WaitFor};
+use wait::{Cut, Planned, Situation as Waiting, Tracked, Wait as WaitFor};
 
 use crate::context::Context;
+use crate::situation::Situation;
 use crate::waiting;
 
 /// The resource.
@@ -47,11 +47,8 @@ impl Resource for Wait {
 
     fn plan(&self, request: PlanRequest) -> BoxFuture<'_, PlanResponse> {
         Box::pin(async move {
-            let result = match &request.change {
-                Change::Delete { .. } => None,
-                Change::Create { planned } => Some(planned_result(None, planned)),
-                Change::Update { prior, planned } => Some(planned_result(Some(prior), planned)),
-            };
+            let change = &request.change;
+            let result = change.planned().map(|planned| planned_result(change.prior(), planned));
             let mut response = request.accept();
             if let (Some(planned), Some(result)) = (&mut response.planned, result) {
                 planned.set("result", result);
@@ -62,14 +59,14 @@ impl Resource for Wait {
 
     fn apply(&self, request: ApplyRequest) -> BoxFuture<'_, ApplyResponse> {
         Box::pin(async move {
-            let private = request.private;
-            let (prior, planned) = match request.change {
-                // There is nothing in the cluster to undo.
-                Change::Delete { .. } => return ApplyResponse { private, ..ApplyResponse::default() },
-                Change::Create { planned } => (None, planned),
-                Change::Update { prior, planned } => (Some(prior), planned),
+            // There is nothing in the cluster to undo.
+            let Some(Situation { prior, planned, mut private }) =
+                Situation::of(&request.change, &request.private)
+            else {
+                return ApplyResponse::default();
             };
-            let (state, diagnostics) = match run::run(&self.context, planned, &request.stop).await {
+            let waited = run::run(&self.context, planned, &mut private, &request.stop).await;
+            let (state, diagnostics) = match waited {
                 Ok(state) => (Some(state), Diagnostics::new()),
                 Err(diagnostic) => (prior, (*diagnostic).into()),
             };
@@ -98,7 +95,7 @@ fn planned_result(prior: Option<&Object>, planned: &Object) -> Value {
     let result = prior.map_or(&Value::Null, |prior| prior.get("result"));
     // Only that there is a value decides; the value itself is carried over as Terraform has it.
     let present = (!result.is_null()).then_some(Json::Bool(true));
-    let situation = Situation {
+    let situation = Waiting {
         tracked: Tracked::in_state(wait_for(planned).as_ref(), present),
         changes: prior.is_none_or(differs),
         owed: false,

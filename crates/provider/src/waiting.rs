@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use diag::Diagnostic;
+use manifest::ObjectRef;
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::path::Path;
 use tfplugin::schema::{Attribute, Nested};
@@ -49,6 +50,11 @@ pub(crate) fn located(problems: Vec<Diagnostic>) -> Diagnostics {
         diagnostics.add_at(attribute.split('.').fold(Path::root(), Path::attribute), problem);
     }
     diagnostics
+}
+
+/// Writes into the log why a wait for `target` is not over yet.
+pub(crate) fn log(target: &ObjectRef) -> impl FnMut(&str) {
+    move |why| tracing::debug!(%target, why, "still waiting")
 }
 
 fn written<T>(value: &Value, read: impl Fn(&Value) -> Option<T>) -> Written<T> {

@@ -4,8 +4,12 @@
 
 #[cfg(feature = "cluster")]
 mod cluster;
+#[cfg(feature = "gate")]
+pub mod gate;
 #[cfg(feature = "oracle")]
 pub mod oracle;
+#[cfg(feature = "proxy")]
+pub mod proxy;
 #[cfg(feature = "terraform")]
 pub mod terraform;
 

@@ -5,6 +5,7 @@
 
 mod client;
 mod run;
+mod running;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,6 +16,7 @@ use tempfile::TempDir;
 
 pub use client::Client;
 pub use run::Run;
+pub use running::Running;
 
 /// A configuration, its state, and who runs it.
 #[derive(Debug)]
@@ -80,6 +82,16 @@ impl Workspace {
     /// `apply` without asking, with more arguments.
     pub fn apply(&self, more: &[&str]) -> Run {
         self.run_with(&["apply", "-no-color", "-input=false", "-auto-approve"], more)
+    }
+
+    /// Begins an `apply` without asking.
+    pub fn start_apply(&self) -> Running {
+        Running::start(self.command().args(["apply", "-no-color", "-input=false", "-auto-approve"]))
+    }
+
+    /// Begins a `destroy` without asking.
+    pub fn start_destroy(&self) -> Running {
+        Running::start(self.command().args(["destroy", "-no-color", "-input=false", "-auto-approve"]))
     }
 
     /// `destroy` without asking.

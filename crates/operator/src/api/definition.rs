@@ -16,8 +16,9 @@ pub fn definitions() -> Vec<CustomResourceDefinition> {
     ]
 }
 
-/// What kube derives, with the columns that all kinds share and with a polished schema.
-fn definition(
+/// What kube derives for a kind, with the columns that all kinds share and with a polished schema; the column `name`
+/// shows what people call the resource, at `name_path`.
+pub fn definition(
     mut derived: CustomResourceDefinition,
     name: &str,
     name_path: &str,

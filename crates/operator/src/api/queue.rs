@@ -4,12 +4,17 @@
 //! and the empty text included. Ranges are bounds in the schema rather than CEL rules: forms, editors and
 //! `kubectl explain` read them there, and they cost nothing to check.
 
+use std::mem;
+
+use jiff::Timestamp;
 use kube::CustomResource;
 use kube::core::Rule;
 use progress::{Mirrors, Status};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
+use super::status::{KindStatus, Tracked};
 use super::tags::{DefinedTags, FreeformTags};
 
 /// What is asked of a queue.
@@ -118,6 +123,23 @@ pub struct QueueStatus {
     /// The queue as it was last seen.
     #[serde(flatten)]
     pub observed: ObservedQueue,
+}
+
+/// Beside what all kinds have, the mirrors: they follow the shared tracker, and what an older operator left in them
+/// alone is resumed.
+impl KindStatus for QueueStatus {
+    fn recorded(&self, now: Timestamp) -> Status {
+        let mut progress = self.progress.clone();
+        self.mirrors.resume(&mut progress, now);
+        progress
+    }
+
+    fn show(&mut self, status: Status, answer: Option<&Value>) {
+        self.mirrors = Mirrors::of(&status);
+        let shown =
+            Tracked { progress: mem::take(&mut self.progress), observed: mem::take(&mut self.observed) };
+        Tracked { progress: self.progress, observed: self.observed } = shown.showing(status, answer);
+    }
 }
 
 /// A queue as Oracle Cloud shows it.

@@ -4,10 +4,10 @@
 
 use kube::CustomResource;
 use kube::core::Rule;
-use progress::Status;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::status::Tracked;
 use super::tags::{DefinedTags, FreeformTags};
 
 /// What is asked of a stream.
@@ -81,15 +81,7 @@ fn spec_rules() -> Vec<Rule> {
 }
 
 /// What is known about a stream.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct StreamStatus {
-    /// The shared contract and the conditions.
-    #[serde(flatten)]
-    pub progress: Status,
-    /// The stream as it was last seen.
-    #[serde(flatten)]
-    pub observed: ObservedStream,
-}
+pub type StreamStatus = Tracked<ObservedStream>;
 
 /// A stream as Oracle Cloud shows it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

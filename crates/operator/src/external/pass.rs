@@ -6,17 +6,19 @@
 use std::time::Duration;
 
 use diag::Diagnostic;
+use jiff::Timestamp;
+use kube::ResourceExt as _;
 use kube::api::{Api, Patch, PatchParams, PostParams};
-use kube::{Resource as _, ResourceExt as _};
 use progress::{
-    Answer, Body, Call, Desired, Evidence, Memory, Moment, Next, Observation, Settings, Trouble, Wishes,
-    decide,
+    Answer, Body, Call, ConditionStatus, ConditionType, Desired, Evidence, ExternalService, Memory, Moment,
+    Next, Observation, Phase, Settings, Trouble, Wishes, decide,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::kind::ControlledKind;
+use super::endpoint::EndpointSecret;
+use super::object::ExternalObject;
 
 /// The finalizer on every object that may have something at the provider; OSOK's, so that objects can change hands.
 pub const FINALIZER: &str = "finalizers.oci.oracle.com/oci-resources";
@@ -25,11 +27,13 @@ pub const FINALIZER: &str = "finalizers.oci.oracle.com/oci-resources";
 const MOST_CONFLICTS: usize = 10;
 
 /// What a pass works with.
-pub struct Pass<'a, K: ControlledKind> {
+pub struct Pass<'a, S, O> {
     /// Where the object lives.
-    pub api: &'a Api<K::Object>,
+    pub api: &'a Api<O>,
     /// Where its resource lives.
-    pub service: &'a K,
+    pub service: &'a S,
+    /// The Secret that says where the resource can be reached, for kinds that have one.
+    pub endpoint: Option<&'a EndpointSecret<O>>,
     /// The intervals.
     pub settings: &'a Settings,
     /// The time, and a bit of chance.
@@ -45,7 +49,9 @@ pub struct Report {
     pub ending: Ending,
     /// What to bring along to the next pass over the object.
     pub memory: Memory,
-    /// What is wrong with the object's annotations, said in every pass.
+    /// The operation that is on record as in flight: which, and since when.
+    pub in_flight: Option<(Phase, Timestamp)>,
+    /// What people should mend, in the annotations or around the object; said in every pass.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -79,20 +85,32 @@ pub enum PassError {
     },
 }
 
-impl<K: ControlledKind> Pass<'_, K> {
+impl PassError {
+    /// Whether the object is not there any more.
+    pub(super) fn is_gone(&self) -> bool {
+        match self {
+            Self::Changed { .. } => false,
+            Self::Cluster { source, .. } => {
+                matches!(&**source, kube::Error::Api(status) if status.code == 404 && status.is_not_found())
+            }
+        }
+    }
+}
+
+impl<O: ExternalObject, S: ExternalService<Spec = O::Spec>> Pass<'_, S, O> {
     /// Goes over `object` as it was just read.
-    pub async fn over(&self, mut object: K::Object, mut memory: Memory) -> Result<Report, PassError> {
+    pub async fn over(&self, mut object: O, mut memory: Memory) -> Result<Report, PassError> {
         let uid = object.uid().expect("an object that was read has a uid");
-        let (_, warnings) = Wishes::read(object.annotations(), &uid);
+        let (_, mut warnings) = Wishes::read(object.annotations(), &uid);
         let mut news = News::none();
         loop {
             let moment = (self.moment)();
-            let status = K::status(&object, moment.now);
-            let desired = desired::<K>(&object, &uid);
+            let status = object.recorded(moment.now);
+            let desired = desired::<S, O>(&object, &uid);
             let step = decide(&desired, &status, &memory, news.observation, self.settings, moment);
             memory = step.memory;
             let mut decided = object.clone();
-            K::show(&mut decided, step.status, news.shown.as_ref());
+            decided.show(step.status, news.shown.as_ref());
             let stored = self.store(&object, decided, news.of_mutation).await?;
             step.diagnostics.iter().for_each(self.tell);
             news = News::none();
@@ -114,18 +132,43 @@ impl<K: ControlledKind> Pass<'_, K> {
                 }
                 Next::Call(call) => {
                     // Boxed, since a pass would otherwise be as large as a call even while it waits for a cluster.
-                    let result = Box::pin(self.service.call(K::spec(&object), &uid, &call)).await;
-                    news = News::answer::<K>(K::spec(&object), &uid, call, result);
+                    let result = Box::pin(self.service.call(object.wanted(), &uid, &call)).await;
+                    news = News::answer::<S>(object.wanted(), &uid, call, result);
                     continue;
                 }
-                Next::Wait(pause) => Ending::Wait(pause),
+                Next::Wait(pause) => {
+                    warnings.extend(self.keep_endpoint(&object, moment).await?);
+                    Ending::Wait(pause)
+                }
                 Next::Release(evidence) => {
+                    self.remove_endpoint(&object).await?;
                     self.set_finalizer(&object, false).await?;
                     Ending::Released(evidence)
                 }
             };
-            return Ok(Report { ending, memory, warnings });
+            let recorded = object.recorded(moment.now);
+            let in_flight = recorded.current().filter(|_| matches!(ending, Ending::Wait(_)));
+            let in_flight = in_flight.map(|it| (it.phase, it.started_at.unwrap_or(it.updated_at)));
+            return Ok(Report { ending, memory, in_flight, warnings });
         }
+    }
+
+    /// Tells applications where the resource can be reached, once it can be used; what stands in the way.
+    async fn keep_endpoint(&self, object: &O, moment: Moment) -> Result<Option<Diagnostic>, PassError> {
+        let Some(secret) = self.endpoint else { return Ok(None) };
+        let status = object.recorded(moment.now);
+        let ready = status.condition(ConditionType::Ready);
+        if ready.is_none_or(|ready| ready.status != ConditionStatus::True)
+            || object.meta().deletion_timestamp.is_some()
+        {
+            return Ok(None);
+        }
+        secret.keep(object).await.map_err(|error| failed("keep the endpoint Secret of", object, error))
+    }
+
+    async fn remove_endpoint(&self, object: &O) -> Result<(), PassError> {
+        let Some(secret) = self.endpoint else { return Ok(()) };
+        secret.remove(object).await.map_err(|error| failed("remove the endpoint Secret of", object, error))
     }
 
     /// Stores the status of `decided`, which was decided on `object`.
@@ -133,12 +176,7 @@ impl<K: ControlledKind> Pass<'_, K> {
     /// The answer to a mutation `must_be_kept`: when others changed the object since, it is stored on what they made of
     /// it, provided that the status is still the one we know. A status that another wrote is another leader's, and it
     /// is not for us to overwrite.
-    async fn store(
-        &self,
-        object: &K::Object,
-        decided: K::Object,
-        must_be_kept: bool,
-    ) -> Result<Stored<K::Object>, PassError> {
+    async fn store(&self, object: &O, decided: O, must_be_kept: bool) -> Result<Stored<O>, PassError> {
         if decided == *object {
             return Ok(Stored::AsDecided(decided));
         }
@@ -164,7 +202,7 @@ impl<K: ControlledKind> Pass<'_, K> {
     }
 
     /// Puts our finalizer on the object or takes it off; others stay.
-    async fn set_finalizer(&self, object: &K::Object, held: bool) -> Result<K::Object, PassError> {
+    async fn set_finalizer(&self, object: &O, held: bool) -> Result<O, PassError> {
         let mut finalizers = object.finalizers().to_vec();
         if is_held(object) == held {
             return Ok(object.clone());
@@ -204,8 +242,8 @@ impl News {
         Self { observation: Observation::woke(), shown: None, of_mutation: false }
     }
 
-    fn answer<K: ControlledKind>(
-        spec: &K::Spec,
+    fn answer<S: ExternalService>(
+        spec: &S::Spec,
         uid: &str,
         call: Call,
         result: Result<Answer, Trouble>,
@@ -215,16 +253,16 @@ impl News {
             _ => None,
         };
         let of_mutation = call.mutates();
-        Self { observation: Observation::answered::<K>(spec, uid, call, result), shown, of_mutation }
+        Self { observation: Observation::answered::<S>(spec, uid, call, result), shown, of_mutation }
     }
 }
 
-fn desired<K: ControlledKind>(object: &K::Object, uid: &str) -> Desired {
+fn desired<S: ExternalService<Spec = O::Spec>, O: ExternalObject>(object: &O, uid: &str) -> Desired {
     Desired {
-        kind: K::KIND,
+        kind: S::KIND,
         uid: uid.to_owned(),
         generation: object.meta().generation.unwrap_or_default(),
-        body: K::create_body(K::spec(object), uid),
+        body: S::create_body(object.wanted(), uid),
         deleting: object.meta().deletion_timestamp.is_some(),
         held: is_held(object),
         wishes: Wishes::read(object.annotations(), uid).0,

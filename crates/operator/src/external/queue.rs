@@ -1,17 +1,15 @@
 //! Queue at Oracle Cloud: followed by its work requests.
 
-use jiff::Timestamp;
 use oci::Client;
 use progress::{
-    Answer, Call, ExternalService, Kind, Mirrors, OWNER_TAG, QUEUE_WORK_REQUESTS, QueueState, Resource,
-    Status, Strategy, Trouble,
+    Answer, Call, ExternalService, Kind, OWNER_TAG, QUEUE_WORK_REQUESTS, QueueState, Resource, Strategy,
+    Trouble,
 };
 use serde_json::{Map, Value, json};
 
 use super::answer::{defined_tags, freeform_tags, number, text};
 use super::drift::{Comparison, new_tags, same};
-use super::kind::ControlledKind;
-use crate::api::{ObservedQueue, Queue, QueueCapability, QueueSpec, QueueStatus};
+use crate::api::{ObservedQueue, QueueCapability, QueueSpec};
 
 /// Queues, reached with the credentials of one client.
 #[derive(Clone, Debug)]
@@ -23,31 +21,6 @@ impl QueueService {
     /// Queues that `client` reaches.
     pub const fn new(client: Client) -> Self {
         Self { client }
-    }
-
-    /// What status shows of the queue in `body`, the answer to a read of it. A listing shows less and is not for this.
-    pub fn project(body: &Value) -> ObservedQueue {
-        let capabilities = body.get("capabilities").and_then(Value::as_array).into_iter().flatten();
-        ObservedQueue {
-            id: text(body, "id"),
-            compartment_id: text(body, "compartmentId"),
-            time_created: text(body, "timeCreated"),
-            time_updated: text(body, "timeUpdated"),
-            lifecycle_state: text(body, "lifecycleState"),
-            lifecycle_details: text(body, "lifecycleDetails"),
-            messages_endpoint: text(body, "messagesEndpoint"),
-            retention_in_seconds: number(body, "retentionInSeconds"),
-            visibility_in_seconds: number(body, "visibilityInSeconds"),
-            timeout_in_seconds: number(body, "timeoutInSeconds"),
-            channel_consumption_limit: number(body, "channelConsumptionLimit"),
-            dead_letter_queue_delivery_count: number(body, "deadLetterQueueDeliveryCount"),
-            display_name: text(body, "displayName"),
-            custom_encryption_key_id: text(body, "customEncryptionKeyId"),
-            freeform_tags: freeform_tags(body),
-            defined_tags: defined_tags(body, "definedTags"),
-            system_tags: defined_tags(body, "systemTags"),
-            capabilities: capabilities.filter_map(observed_capability).collect(),
-        }
     }
 }
 
@@ -101,27 +74,30 @@ impl ExternalService for QueueService {
     }
 }
 
-impl ControlledKind for QueueService {
-    type Object = Queue;
-
-    fn spec(object: &Queue) -> &QueueSpec {
-        &object.spec
-    }
-
-    fn status(object: &Queue, now: Timestamp) -> Status {
-        let QueueStatus { mut progress, mirrors, .. } = object.status.clone().unwrap_or_default();
-        mirrors.resume(&mut progress, now);
-        progress
-    }
-
-    fn show(object: &mut Queue, status: Status, answer: Option<&Value>) {
-        let before = object.status.take().map(|status| status.observed);
-        let observed = answer.map(Self::project).or(before).filter(|it| it.id.as_deref() == status.ocid());
-        object.status = Some(QueueStatus {
-            mirrors: Mirrors::of(&status),
-            progress: status,
-            observed: observed.unwrap_or_default(),
-        });
+/// What status shows of a queue that was read. A listing shows less and is not for this.
+impl From<&Value> for ObservedQueue {
+    fn from(body: &Value) -> Self {
+        let capabilities = body.get("capabilities").and_then(Value::as_array).into_iter().flatten();
+        Self {
+            id: text(body, "id"),
+            compartment_id: text(body, "compartmentId"),
+            time_created: text(body, "timeCreated"),
+            time_updated: text(body, "timeUpdated"),
+            lifecycle_state: text(body, "lifecycleState"),
+            lifecycle_details: text(body, "lifecycleDetails"),
+            messages_endpoint: text(body, "messagesEndpoint"),
+            retention_in_seconds: number(body, "retentionInSeconds"),
+            visibility_in_seconds: number(body, "visibilityInSeconds"),
+            timeout_in_seconds: number(body, "timeoutInSeconds"),
+            channel_consumption_limit: number(body, "channelConsumptionLimit"),
+            dead_letter_queue_delivery_count: number(body, "deadLetterQueueDeliveryCount"),
+            display_name: text(body, "displayName"),
+            custom_encryption_key_id: text(body, "customEncryptionKeyId"),
+            freeform_tags: freeform_tags(body),
+            defined_tags: defined_tags(body, "definedTags"),
+            system_tags: defined_tags(body, "systemTags"),
+            capabilities: capabilities.filter_map(observed_capability).collect(),
+        }
     }
 }
 

@@ -1,16 +1,12 @@
 //! Stream at Oracle Cloud: followed by its lifecycle, and without retry tokens.
 
-use jiff::Timestamp;
 use oci::{Client, StreamHome};
-use progress::{
-    Answer, Call, ExternalService, Kind, OWNER_TAG, Resource, Status, Strategy, StreamState, Trouble,
-};
+use progress::{Answer, Call, ExternalService, Kind, OWNER_TAG, Resource, Strategy, StreamState, Trouble};
 use serde_json::{Map, Value, json};
 
 use super::answer::{defined_tags, freeform_tags, number, text};
 use super::drift::{Comparison, new_tags};
-use super::kind::ControlledKind;
-use crate::api::{ObservedStream, Stream, StreamSpec, StreamStatus};
+use crate::api::{ObservedStream, StreamSpec};
 
 /// Streams, reached with the credentials of one client.
 #[derive(Clone, Debug)]
@@ -25,24 +21,6 @@ impl StreamService {
     /// the stream whatever pool it is in, also while the spec already names the pool it is to go to.
     pub const fn new(client: Client, compartment: Option<String>) -> Self {
         Self { client, compartment }
-    }
-
-    /// What status shows of the stream in `body`, the answer to a read of it. A listing shows less and is not for this.
-    pub fn project(body: &Value) -> ObservedStream {
-        ObservedStream {
-            id: text(body, "id"),
-            name: text(body, "name"),
-            partitions: number(body, "partitions"),
-            retention_in_hours: number(body, "retentionInHours"),
-            compartment_id: text(body, "compartmentId"),
-            stream_pool_id: text(body, "streamPoolId"),
-            lifecycle_state: text(body, "lifecycleState"),
-            lifecycle_state_details: text(body, "lifecycleStateDetails"),
-            time_created: text(body, "timeCreated"),
-            messages_endpoint: text(body, "messagesEndpoint"),
-            freeform_tags: freeform_tags(body),
-            defined_tags: defined_tags(body, "definedTags"),
-        }
     }
 
     fn home<'a>(&'a self, spec: &'a StreamSpec) -> Option<StreamHome<'a>> {
@@ -103,21 +81,23 @@ impl ExternalService for StreamService {
     }
 }
 
-impl ControlledKind for StreamService {
-    type Object = Stream;
-
-    fn spec(object: &Stream) -> &StreamSpec {
-        &object.spec
-    }
-
-    fn status(object: &Stream, _now: Timestamp) -> Status {
-        object.status.clone().unwrap_or_default().progress
-    }
-
-    fn show(object: &mut Stream, status: Status, answer: Option<&Value>) {
-        let before = object.status.take().map(|status| status.observed);
-        let observed = answer.map(Self::project).or(before).filter(|it| it.id.as_deref() == status.ocid());
-        object.status = Some(StreamStatus { progress: status, observed: observed.unwrap_or_default() });
+/// What status shows of a stream that was read. A listing shows less and is not for this.
+impl From<&Value> for ObservedStream {
+    fn from(body: &Value) -> Self {
+        Self {
+            id: text(body, "id"),
+            name: text(body, "name"),
+            partitions: number(body, "partitions"),
+            retention_in_hours: number(body, "retentionInHours"),
+            compartment_id: text(body, "compartmentId"),
+            stream_pool_id: text(body, "streamPoolId"),
+            lifecycle_state: text(body, "lifecycleState"),
+            lifecycle_state_details: text(body, "lifecycleStateDetails"),
+            time_created: text(body, "timeCreated"),
+            messages_endpoint: text(body, "messagesEndpoint"),
+            freeform_tags: freeform_tags(body),
+            defined_tags: defined_tags(body, "definedTags"),
+        }
     }
 }
 

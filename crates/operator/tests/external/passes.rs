@@ -1,17 +1,13 @@
 //! Passes over real objects, with a real API server on one side and the signed server on the other.
 
-use std::path::Path;
-use std::time::Duration;
-
 use diag::Diagnostic;
 use jiff::Timestamp;
+use kube::ResourceExt as _;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
-use kube::{Resource as _, ResourceExt as _};
-use oci::{Client, Connections, Credentials, Endpoints, Limiter};
-use oci_server::{Operation, Options, Server, serve};
-use operator::api::{Queue, QueueSpec};
+use oci_server::{Operation, Server};
+use operator::api::{Queue, QueueSpec, Stream};
 use operator::external::{
-    ControlledKind, Ending, FINALIZER, Pass, PassError, QueueService, Report, StreamService,
+    Ending, ExternalObject, FINALIZER, Pass, PassError, QueueService, Report, StreamService,
 };
 use progress::{
     Answer, Call, ConditionStatus, ConditionType, Evidence, ExternalService, Jitter, Kind, Memory, Moment,
@@ -19,38 +15,20 @@ use progress::{
 };
 use serde_json::{Value, json};
 use testkit::Namespace;
-use tokio::sync::Mutex;
 
+use super::bench::{client, server};
 use super::namespace;
 
-/// Making a key takes longer than most tests, so servers share one; the first to start makes it.
-async fn server() -> Server {
-    static FIRST: Mutex<()> = Mutex::const_new(());
-    let _alone = FIRST.lock().await;
-    let key_dir = Some(Path::new(env!("CARGO_TARGET_TMPDIR")).join("operator-keys"));
-    serve(Options { key_dir, seed: Some(1), ..Options::default() }).await.unwrap()
-}
-
-fn client(server: &Server) -> Client {
-    let nothing = |_: &str| None;
-    let mut endpoints = Endpoints::default();
-    endpoints.add(&server.url()).unwrap();
-    let settings =
-        oci::Settings { deadline: Duration::from_secs(60), endpoints, limiter: Limiter::new(10_000.0) };
-    let credentials = Credentials::from_config_file(server.config_file(), None, &nothing);
-    Client::new(credentials, Connections::new(), settings, &nothing).unwrap()
-}
-
 /// Goes over one object again and again, as if every wait were over at once.
-struct Driver<'a, K: ControlledKind> {
-    api: Api<K::Object>,
-    service: &'a K,
+struct Driver<'a, S, O> {
+    api: Api<O>,
+    service: &'a S,
     memory: Memory,
     told: std::sync::Mutex<Vec<String>>,
 }
 
-impl<'a, K: ControlledKind> Driver<'a, K> {
-    fn new(namespace: &Namespace, service: &'a K) -> Self {
+impl<'a, O: ExternalObject, S: ExternalService<Spec = O::Spec>> Driver<'a, S, O> {
+    fn new(namespace: &Namespace, service: &'a S) -> Self {
         let api = Api::namespaced(namespace.client().clone(), namespace.name());
         Self { api, service, memory: Memory::default(), told: std::sync::Mutex::default() }
     }
@@ -61,11 +39,18 @@ impl<'a, K: ControlledKind> Driver<'a, K> {
         report
     }
 
-    async fn pass_over(&self, object: K::Object) -> Result<Report, PassError> {
+    async fn pass_over(&self, object: O) -> Result<Report, PassError> {
         let moment = || Moment { now: Timestamp::now(), jitter: Jitter::default() };
         let tell = |diagnostic: &Diagnostic| self.told.lock().unwrap().push(diagnostic.code.to_string());
         let settings = &Settings::default();
-        let pass = Pass { api: &self.api, service: self.service, settings, moment: &moment, tell: &tell };
+        let pass = Pass {
+            api: &self.api,
+            service: self.service,
+            endpoint: None,
+            settings,
+            moment: &moment,
+            tell: &tell,
+        };
         Box::pin(pass.over(object, self.memory.clone())).await
     }
 
@@ -74,7 +59,7 @@ impl<'a, K: ControlledKind> Driver<'a, K> {
         for passes in 1..=20 {
             assert!(matches!(self.pass().await.ending, Ending::Wait(_)));
             let object = self.api.get("orders").await.unwrap();
-            let status = K::status(&object, Timestamp::now());
+            let status = status_of(&object);
             let ready = status.condition(ConditionType::Ready).unwrap();
             if ready.status == ConditionStatus::True
                 && ready.observed_generation == object.meta().generation
@@ -106,8 +91,8 @@ impl<'a, K: ControlledKind> Driver<'a, K> {
     }
 }
 
-fn status_of<K: ControlledKind>(object: &K::Object) -> Status {
-    K::status(object, Timestamp::now())
+fn status_of(object: &impl ExternalObject) -> Status {
+    object.recorded(Timestamp::now())
 }
 
 #[tokio::test]
@@ -115,7 +100,7 @@ async fn a_queue_is_created_changed_left_alone_and_deleted() {
     let namespace = namespace("passes").await;
     let server = server().await;
     let service = QueueService::new(client(&server));
-    let mut driver = Driver::new(&namespace, &service);
+    let mut driver = Driver::<_, Queue>::new(&namespace, &service);
     let api = driver.api.clone();
     driver.create(orders(&server)).await;
 
@@ -161,7 +146,7 @@ async fn a_stream_is_created_changed_and_deleted() {
     let namespace = namespace("passes").await;
     let server = server().await;
     let service = StreamService::new(client(&server), None);
-    let mut driver = Driver::new(&namespace, &service);
+    let mut driver = Driver::<_, Stream>::new(&namespace, &service);
     let api = driver.api.clone();
     driver
         .create(json!({
@@ -173,7 +158,7 @@ async fn a_stream_is_created_changed_and_deleted() {
     let stream = api.get("orders").await.unwrap();
     let observed = stream.status.clone().unwrap().observed;
     assert_eq!((observed.partitions, observed.retention_in_hours), (Some(2), Some(24)));
-    assert_eq!(observed.id.as_deref(), status_of::<StreamService>(&stream).ocid());
+    assert_eq!(observed.id.as_deref(), status_of(&stream).ocid());
 
     driver.change(json!({"freeformTags": {"team": "web"}})).await;
     driver.until_ready().await;
@@ -198,7 +183,7 @@ async fn nothing_is_sent_for_an_object_that_was_changed_since_it_was_read() {
     let namespace = namespace("stale").await;
     let server = server().await;
     let service = QueueService::new(client(&server));
-    let driver = Driver::new(&namespace, &service);
+    let driver = Driver::<_, Queue>::new(&namespace, &service);
     driver.create(orders(&server)).await;
     let stale = driver.api.get("orders").await.unwrap();
     driver.change(json!({"displayName": "renamed"})).await;
@@ -242,22 +227,6 @@ impl ExternalService for Meddled {
     }
 }
 
-impl ControlledKind for Meddled {
-    type Object = Queue;
-
-    fn spec(object: &Queue) -> &QueueSpec {
-        QueueService::spec(object)
-    }
-
-    fn status(object: &Queue, now: Timestamp) -> Status {
-        QueueService::status(object, now)
-    }
-
-    fn show(object: &mut Queue, status: Status, answer: Option<&Value>) {
-        QueueService::show(object, status, answer);
-    }
-}
-
 #[tokio::test]
 async fn the_answer_to_a_create_goes_on_record_though_the_object_changed_meanwhile() {
     let namespace = namespace("meddled").await;
@@ -265,10 +234,10 @@ async fn the_answer_to_a_create_goes_on_record_though_the_object_changed_meanwhi
     let api: Api<Queue> = Api::namespaced(namespace.client().clone(), namespace.name());
     let queues = QueueService::new(client(&server));
     let service = Meddled { queues, api: api.clone(), change: json!({"spec": {"visibilityInSeconds": 50}}) };
-    let mut driver = Driver::new(&namespace, &service);
+    let mut driver = Driver::<_, Queue>::new(&namespace, &service);
     driver.create(orders(&server)).await;
     driver.pass().await;
-    let status = status_of::<QueueService>(&api.get("orders").await.unwrap());
+    let status = status_of(&api.get("orders").await.unwrap());
     assert!(status.current().unwrap().work_request_id.is_some(), "{status:?}");
     driver.until_ready().await;
     assert_eq!(server.resources()[0]["visibilityInSeconds"], 50);
@@ -283,10 +252,10 @@ async fn a_status_that_another_leader_wrote_is_not_overwritten() {
     let queues = QueueService::new(client(&server));
     let change = json!({"status": {"status": {"message": "written by another"}}});
     let service = Meddled { queues, api: api.clone(), change };
-    let driver = Driver::new(&namespace, &service);
+    let driver = Driver::<_, Queue>::new(&namespace, &service);
     driver.create(orders(&server)).await;
     let error = driver.pass_over(api.get("orders").await.unwrap()).await.unwrap_err();
     assert!(matches!(error, PassError::Changed { .. }), "{error}");
-    let status = status_of::<QueueService>(&api.get("orders").await.unwrap());
+    let status = status_of(&api.get("orders").await.unwrap());
     assert_eq!(status.status.message.as_deref(), Some("written by another"));
 }

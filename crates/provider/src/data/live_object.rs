@@ -13,10 +13,10 @@ use tfplugin::types::Type;
 use tfplugin::value::Object;
 
 use super::answer;
-use crate::context::{self, Context, Reach};
+use crate::context::Context;
 use crate::dynamic::dynamic;
 use crate::reference::Reference;
-use crate::report::{api_warnings, titled};
+use crate::report::api_warnings;
 use crate::{codes, connection};
 
 /// The data source.
@@ -67,13 +67,9 @@ impl DataSource for LiveObject {
 }
 
 async fn read(context: &Context, config: Object) -> Result<(Object, Diagnostics), Diagnostics> {
-    let cluster = match context.reach(config.get("cluster")) {
-        Ok(Reach::Ready(cluster)) => cluster,
-        Ok(Reach::NotYet | Reach::Nowhere) => {
-            return Err(Diagnostics::from(context::nowhere()).or_at(&Path::of("cluster")));
-        }
-        Err(error) => return Err(titled(error.diagnostic(), "Invalid connection").into()),
-    };
+    let cluster = context
+        .ready(config.get("cluster"), "Invalid connection")
+        .map_err(|error| Diagnostics::from(*error).or_at(&Path::of("cluster")))?;
     let reference =
         Reference::parse(&config, "Discover Resource Type: Invalid Kind").map_err(|error| *error)?;
     let session = cluster.session();

@@ -17,38 +17,32 @@ use tfplugin::value::{Object, Value};
 use wait::{Applied, During};
 
 use super::stamp::{self, Stamp};
-use super::{MANAGER, already, attributes, manager, release, settled, wait_for};
+use super::{MANAGER, NO_CLIENT, already, attributes, manager, release, settled, wait_for};
 use crate::body::Body;
 use crate::clusters::Cluster;
-use crate::context::{self, Context, Reach};
+use crate::context::Context;
 use crate::private::{IMPORTED, Keys as _, PENDING_PROJECTION, STALE_READ, WAIT_OWED};
 use crate::projection::{self, Lens, Maps};
-use crate::{codes, identity, report, stop};
+use crate::situation::Situation;
+use crate::{codes, identity, report, stop, whereabouts};
 
 /// How long an answer may still take when Terraform stops the provider: without it, what was created is not recorded.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Creates the object, or updates the one that `prior` has.
+/// Creates the object, or updates the one that the state has.
 pub(super) async fn apply(
     context: &Context,
-    prior: Option<Object>,
-    planned: Object,
-    private: Private,
+    situation: Situation,
     stop: &CancellationToken,
 ) -> ApplyResponse {
-    let job = match Job::prepare(context, prior.as_ref(), &planned).await {
+    let job = match Job::prepare(context, &situation).await {
         Ok(job) => job,
-        Err(diagnostics) => return failed(prior, private, diagnostics),
+        Err(diagnostics) => return situation.undone(diagnostics),
     };
-    match job.send(prior.as_ref(), &planned, &private, stop).await {
-        Ok(reply) => job.finish(prior.as_ref(), planned, private, &reply, stop).await,
-        Err(diagnostic) => failed(prior, private, (*diagnostic).into()),
+    match job.send(&situation, stop).await {
+        Ok(reply) => job.finish(situation, &reply, stop).await,
+        Err(diagnostic) => situation.undone(*diagnostic),
     }
-}
-
-/// Nothing was done: what was there is still there.
-fn failed(prior: Option<Object>, private: Private, diagnostics: Diagnostics) -> ApplyResponse {
-    ApplyResponse { state: prior, private, identity: None, diagnostics }
 }
 
 /// An object to be applied, and where.
@@ -63,11 +57,8 @@ struct Job {
 }
 
 impl Job {
-    async fn prepare(
-        context: &Context,
-        prior: Option<&Object>,
-        planned: &Object,
-    ) -> Result<Self, Diagnostics> {
+    async fn prepare(context: &Context, situation: &Situation) -> Result<Self, Diagnostics> {
+        let planned = &situation.planned;
         let text = planned.text("yaml_body").unwrap_or_default();
         if text.is_empty() {
             let empty = Diagnostic::error(codes::EMPTY_BODY, "Invalid Configuration")
@@ -76,41 +67,31 @@ impl Job {
             return Err(empty.into());
         }
         let body = Body::parse(text)?;
-        let cluster = match context.reach(planned.get("cluster")) {
-            Ok(Reach::Ready(cluster)) => cluster,
-            Ok(Reach::NotYet | Reach::Nowhere) => return Err(context::nowhere().into()),
-            Err(error) => return Err(attributes::unprepared(&error).into()),
-        };
-        let operation = if prior.is_some() { "Update" } else { "Create" };
+        let cluster = context.ready(planned.get("cluster"), NO_CLIENT).map_err(|error| *error)?;
         let (target, provisional) = match cluster.session().resource(&body.gvk).await {
             Ok(resource) => (body.target(resource.namespaced), false),
             // It may be on its way. A namespace that turns out to be too much is passed over then.
             Err(error) if matches!(error.kind(), ErrorKind::KindMissing(_)) => (body.target(true), true),
-            Err(error) => return Err(error.diagnostic(operation).into()),
+            Err(error) => return Err(error.diagnostic(operation(situation)).into()),
         };
-        if prior.is_none() {
+        if situation.is_create() {
             already::ensure_absent(&cluster, &target, planned).await.map_err(|error| *error)?;
         }
-        let id = prior.and_then(|prior| prior.text("id")).map_or_else(stamp::new_id, str::to_owned);
+        let id = situation.prior.as_ref().and_then(|prior| prior.text("id"));
+        let id = id.map_or_else(stamp::new_id, str::to_owned);
         Ok(Self { cluster, body, ignored: attributes::ignored(planned), target, provisional, id })
     }
 
-    async fn send(
-        &self,
-        prior: Option<&Object>,
-        planned: &Object,
-        private: &Private,
-        stop: &CancellationToken,
-    ) -> Result<Reply, Box<Diagnostic>> {
-        let operation = if prior.is_some() { "Update" } else { "Create" };
+    async fn send(&self, situation: &Situation, stop: &CancellationToken) -> Result<Reply, Box<Diagnostic>> {
+        let operation = operation(situation);
         let told = |error: &Error| Box::new(error.diagnostic(operation));
-        let (sent, live) = if prior.is_some() {
-            let live = self.cluster.look(&self.target).await.map_err(|error| told(&error))?;
-            let live = self.hand_over(live, private).await.map_err(|error| told(&error))?;
-            (release::sent(&self.body.value, &self.ignored, live.as_ref()), live)
-        } else {
+        let (sent, live) = if situation.is_create() {
             // A create gives ignored fields their first value.
             (self.body.value.clone(), None)
+        } else {
+            let live = self.cluster.look(&self.target).await.map_err(|error| told(&error))?;
+            let live = self.hand_over(live, &situation.private).await.map_err(|error| told(&error))?;
+            (release::sent(&self.body.value, &self.ignored, live.as_ref()), live)
         };
         let created_at = live.as_ref().and_then(stamp::created_at_of).map_or_else(stamp::now, str::to_owned);
         let sent = Stamp { id: self.id.clone(), created_at }.put_on(&sent);
@@ -119,7 +100,7 @@ impl Job {
         match stop::unless(stop, GRACE, applied).await {
             Some(Ok(reply)) => Ok(reply),
             Some(Err(error)) => Err(told(&error)),
-            None => Err(Box::new(interrupted(operation, &self.target, planned))),
+            None => Err(Box::new(interrupted(situation, &self.target))),
         }
     }
 
@@ -154,9 +135,7 @@ impl Job {
 
     async fn finish(
         mut self,
-        prior: Option<&Object>,
-        planned: Object,
-        mut private: Private,
+        Situation { prior, planned, mut private }: Situation,
         reply: &Reply,
         stop: &CancellationToken,
     ) -> ApplyResponse {
@@ -166,6 +145,7 @@ impl Job {
         {
             self.target = self.body.target(resource.namespaced);
         }
+        self.cluster.wrote(&self.target);
         self.cluster.mark_ours(&self.target);
         let mut diagnostics = report::api_warnings(&self.target, &reply.warnings);
         let mut state = planned.clone();
@@ -175,16 +155,14 @@ impl Job {
             private.set_flag(flag, false);
         }
         private.set_moved_from(&[]);
-        if let Ok(uid) = self.cluster.uid().await {
-            private.set_cluster_uid(uid);
-        }
+        whereabouts::keep(&mut private, &self.cluster).await;
         if let Err(error) = self.keep(&mut state, &mut private, &reply.object) {
             set_unknown(&mut state, "managed_state_projection", || Value::Object(Object::new()));
             set_unknown(&mut state, "managed_fields", || Value::Object(Object::new()));
             private.set_flag(PENDING_PROJECTION, true);
             diagnostics.add(projection_pending(&self.target, &error));
         }
-        let applied = match wait_for::is_due(prior, &planned, &private) {
+        let applied = match wait_for::is_due(prior.as_ref(), &planned, &private) {
             None => Applied { value: None, owed: private.flag(WAIT_OWED), ..Applied::without_wait() },
             Some(wait) => {
                 let during = if prior.is_some() { During::Update } else { During::Create };
@@ -238,14 +216,19 @@ fn projection_pending(target: &ObjectRef, error: &ManagedFieldsError) -> Diagnos
         .hint("Run terraform apply again to complete the state.")
 }
 
-fn interrupted(operation: &str, target: &ObjectRef, planned: &Object) -> Diagnostic {
-    let detail = if planned.get("id").is_unknown() {
+/// What the operation is called in messages.
+fn operation(situation: &Situation) -> &'static str {
+    if situation.is_create() { "Create" } else { "Update" }
+}
+
+fn interrupted(situation: &Situation, target: &ObjectRef) -> Diagnostic {
+    let detail = if situation.is_create() {
         "Terraform was interrupted before the API server had answered. If the object was created all the same, the next \
          apply finds it and says how to import it."
     } else {
         "Terraform was interrupted before the API server had answered. The next apply goes on."
     };
-    Diagnostic::error(codes::INTERRUPTED, format!("{operation}: Interrupted"))
+    Diagnostic::error(codes::INTERRUPTED, format!("{}: Interrupted", operation(situation)))
         .detail(detail)
         .object(target.to_string())
         .hint("Run terraform apply again.")

@@ -1,14 +1,12 @@
 //! The attributes of a resource as its lifecycle reads and writes them.
 
-use cluster::ConnectError;
-use diag::Diagnostic;
 use fields::IgnoreFields;
 use manifest::{Namespace, ObjectRef};
 use tfplugin::value::{Object, Value};
 use wait::{Cut, Wait};
 
 use crate::body::Body;
-use crate::{codes, waiting};
+use crate::waiting;
 
 /// The entries of `ignore_fields`; an unknown or empty list ignores nothing.
 pub(super) fn ignore_list(attributes: &Object) -> Vec<String> {
@@ -56,11 +54,4 @@ pub(super) fn target(state: &Object) -> Option<ObjectRef> {
         let cluster_scoped = manifest::is_known_cluster_scoped(body.gvk.group(), body.gvk.kind());
         Some(body.target(!cluster_scoped))
     })
-}
-
-/// The error when no client can be made from a connection.
-pub(super) fn unprepared(error: &ConnectError) -> Diagnostic {
-    let mut diagnostic = error.diagnostic();
-    diagnostic.code = codes::UNPREPARED;
-    crate::report::titled(diagnostic, "Preparation Failed")
 }

@@ -15,21 +15,12 @@ use super::{attributes, manager, stamp, wait_for};
 use crate::body::Body;
 use crate::private::{IMPORTED, Keys as _, STALE_READ};
 use crate::projection::{self, Lens, Maps};
+use crate::situation::Situation;
 use crate::{codes, identity};
 
 const VALUES: &str = "managed_state_projection";
 const MANAGERS: &str = "managed_fields";
 const REFERENCE: &str = "object_ref";
-
-/// What is to be planned.
-pub(super) struct Situation {
-    /// The state; none when creating.
-    pub(super) prior: Option<Object>,
-    /// What the schema alone gives: the configuration, and unknown wherever something may change.
-    pub(super) planned: Object,
-    /// What the resource keeps for itself.
-    pub(super) private: Private,
-}
 
 /// What the cluster says about it.
 pub(super) enum Outlook {

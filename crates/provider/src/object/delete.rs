@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cluster::{Delete, Deletion, ErrorKind, Propagation};
+use cluster::{Class, Delete, Deletion, Error, ErrorKind, Propagation, Reply};
 use diag::Diagnostic;
 use manifest::ObjectRef;
 use tfplugin::CancellationToken;
@@ -12,10 +12,10 @@ use tfplugin::provider::ApplyResponse;
 use tfplugin::value::Object;
 use wait::GoDuration;
 
-use super::{attributes, stamp};
+use super::{NO_CLIENT, attributes, stamp};
 use crate::clusters::Cluster;
-use crate::context::{self, Context, Reach};
-use crate::{codes, stop};
+use crate::context::Context;
+use crate::{codes, stop, whereabouts};
 
 /// What a negative `delete_timeout` means: one look.
 const ONE_LOOK: Duration = Duration::from_secs(2);
@@ -28,7 +28,7 @@ pub(super) async fn delete(
     private: Private,
     stop: &CancellationToken,
 ) -> ApplyResponse {
-    let deleted = stop::unless(stop, GRACE, remove(context, &prior)).await;
+    let deleted = stop::unless(stop, GRACE, remove(context, &prior, &private)).await;
     match deleted.unwrap_or_else(|| Err(Box::new(interrupted()))) {
         Ok(diagnostics) => ApplyResponse { diagnostics, ..ApplyResponse::default() },
         Err(error) => {
@@ -37,51 +37,131 @@ pub(super) async fn delete(
     }
 }
 
-async fn remove(context: &Context, prior: &Object) -> Result<Diagnostics, Box<Diagnostic>> {
+async fn remove(
+    context: &Context,
+    prior: &Object,
+    private: &Private,
+) -> Result<Diagnostics, Box<Diagnostic>> {
     if prior.get("delete_protection").as_bool() == Some(true) {
         return Err(Box::new(protected(prior)));
     }
-    let cluster = match context.reach(prior.get("cluster")) {
-        Ok(Reach::Ready(cluster)) => cluster,
-        Ok(Reach::NotYet | Reach::Nowhere) => return Err(Box::new(context::nowhere())),
-        Err(error) => return Err(Box::new(attributes::unprepared(&error))),
+    let stored = context.ready(prior.get("cluster"), NO_CLIENT);
+    let Some(target) = attributes::target(prior) else { return stored.map(|_| Diagnostics::new()) };
+    let refusal = match stored {
+        Err(unusable) => unusable,
+        Ok(cluster) => match remove_from(&cluster, prior, &target).await {
+            Err(Refusal::Credentials(told)) => told,
+            Err(Refusal::Other(told)) => return Err(told),
+            Ok(diagnostics) => return Ok(diagnostics),
+        },
     };
-    let Some(target) = attributes::target(prior) else { return Ok(Diagnostics::new()) };
-    let _deletion = cluster.begin_deletion(&target);
-    let live = match cluster.session().read(&target).await {
-        Ok(live) => live,
-        // A fresh and complete discovery lacks the kind, so there can be no object of it.
-        Err(error) if matches!(error.kind(), ErrorKind::KindMissing(_)) => None,
-        Err(error) => return Err(Box::new(error.diagnostic("Delete"))),
-    };
-    let Some(live) = live else {
-        cluster.forget(&target);
-        return Ok(Diagnostics::new());
-    };
-    // Another resource has taken the object over, as when the key of a for_each is renamed.
-    if stamp::id_of(&live.object).is_some_and(|id| Some(id) != prior.text("id")) {
-        return Ok(Diagnostics::new());
+    match whereabouts::with_the_providers_credentials(context, prior) {
+        Some(cluster) if is_there(&cluster, prior, private, &target).await => {
+            remove_from(&cluster, prior, &target).await.map_err(Refusal::told)
+        }
+        _ => Err(Box::new(refusal.hint(
+            "Deleting uses the connection in the state. Apply once with new credentials to store them there, or give the \
+             provider block a `cluster` that leads to the same cluster.",
+        ))),
     }
-    let how = Delete {
-        propagation: Propagation::Background,
-        uid: live.object["metadata"]["uid"].as_str().map(str::to_owned),
-        timeout: timeout(prior, &target),
-        force: prior.get("force_destroy").as_bool() == Some(true),
-    };
-    ask(&cluster, &target, &how).await
 }
 
-async fn ask(cluster: &Cluster, target: &ObjectRef, how: &Delete) -> Result<Diagnostics, Box<Diagnostic>> {
-    let ended = cluster.session().delete(target, how).await;
-    if matches!(ended, Ok(Deletion::Gone { .. } | Deletion::Taken | Deletion::Asked)) {
-        cluster.forget(target);
+/// Why an object was not deleted.
+enum Refusal {
+    /// The credentials are no good; others may be.
+    Credentials(Box<Diagnostic>),
+    /// Something that no credentials would change.
+    Other(Box<Diagnostic>),
+}
+
+impl Refusal {
+    fn of(error: &Error) -> Self {
+        let told = Box::new(error.diagnostic("Delete"));
+        if error.class() == Class::AuthenticationFailed { Self::Credentials(told) } else { Self::Other(told) }
     }
+
+    fn told(self) -> Box<Diagnostic> {
+        match self {
+            Self::Credentials(told) | Self::Other(told) => told,
+        }
+    }
+}
+
+/// Whether it is proven that the object of this state is, or was, in `cluster`.
+async fn is_there(cluster: &Cluster, prior: &Object, private: &Private, target: &ObjectRef) -> bool {
+    if whereabouts::is_same(private, cluster).await {
+        return true;
+    }
+    match cluster.session().read(target).await {
+        Ok(Some(live)) => stamp::id_of(&live.object).is_some_and(|id| Some(id) == prior.text("id")),
+        _ => false,
+    }
+}
+
+async fn remove_from(cluster: &Cluster, prior: &Object, target: &ObjectRef) -> Result<Diagnostics, Refusal> {
+    let _deletion = cluster.begin_deletion(target);
+    // What is seen may be a few seconds old, so it goes only if it is still in that version.
+    let ended = match cluster.read(target).await {
+        Ok(live) => ask(cluster, prior, target, live, Version::Seen).await,
+        Err(error) => Err(error),
+    };
+    let ended = match ended {
+        Err(error) if error.status().is_some_and(|status| status.code == 409) => {
+            match cluster.session().read(target).await {
+                Ok(live) => ask(cluster, prior, target, live, Version::Any).await,
+                Err(error) => Err(error),
+            }
+        }
+        ended => ended,
+    };
     match ended {
-        Ok(Deletion::Gone { forced }) if !forced.is_empty() => Ok(forced_out(target, &forced).into()),
-        Ok(Deletion::Gone { .. } | Deletion::Taken | Deletion::Asked) => Ok(Diagnostics::new()),
-        Ok(Deletion::Stuck(stuck)) => Err(Box::new(stuck.diagnostic())),
-        Err(error) => Err(Box::new(error.diagnostic("Delete"))),
+        Ok(Deletion::Stuck(stuck)) => Err(Refusal::Other(Box::new(stuck.diagnostic()))),
+        Ok(ended) => {
+            cluster.forget(target);
+            match ended {
+                Deletion::Gone { forced } if !forced.is_empty() => Ok(forced_out(target, &forced).into()),
+                _ => Ok(Diagnostics::new()),
+            }
+        }
+        // A fresh and complete discovery lacks the kind, so there can be no object of it.
+        Err(error) if matches!(error.kind(), ErrorKind::KindMissing(_)) => {
+            cluster.forget(target);
+            Ok(Diagnostics::new())
+        }
+        Err(error) => Err(Refusal::of(&error)),
     }
+}
+
+/// In which version an object is deleted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Version {
+    /// Only the one that was seen.
+    Seen,
+    /// Whatever it is by now.
+    Any,
+}
+
+async fn ask(
+    cluster: &Cluster,
+    prior: &Object,
+    target: &ObjectRef,
+    live: Option<Reply>,
+    version: Version,
+) -> Result<Deletion, Error> {
+    let Some(Reply { object: live, .. }) = live else { return Ok(Deletion::Gone { forced: Vec::new() }) };
+    // Another resource has taken the object over, as when the key of a for_each is renamed.
+    if stamp::id_of(&live).is_some_and(|id| Some(id) != prior.text("id")) {
+        return Ok(Deletion::Taken);
+    }
+    let text = |field: &str| live["metadata"][field].as_str().map(str::to_owned);
+    let how = Delete {
+        propagation: Propagation::Background,
+        uid: text("uid"),
+        version: text("resourceVersion").filter(|_| version == Version::Seen),
+        timeout: timeout(prior, target),
+        force: prior.get("force_destroy").as_bool() == Some(true),
+    };
+    cluster.session().delete(target, &how).await
 }
 
 /// How long to wait until it is gone; by default, things that hold others take longer.

@@ -9,13 +9,15 @@ use tfplugin::diagnostics::Diagnostics;
 use tfplugin::path::Path;
 use tfplugin::value::Object;
 
-use super::decide::{Answer, Outlook, Situation, projection_failed};
+use super::decide::{Answer, Outlook, projection_failed};
 use super::stamp::{self, Stamp};
 use super::{MANAGER, already, attributes, release, settled};
 use crate::body::Body;
 use crate::clusters::Cluster;
 use crate::context::{self, Context, Reach};
 use crate::private::{IMPORTED, Keys as _, STALE_READ};
+use crate::situation::Situation;
+use crate::whereabouts::{self, Moved};
 use crate::{codes, report};
 
 pub(super) async fn foresee(context: &Context, situation: &Situation) -> Result<Outlook, Diagnostics> {
@@ -40,13 +42,17 @@ pub(super) async fn foresee(context: &Context, situation: &Situation) -> Result<
         Err(error) => return unanswered(&error, None),
     };
     let mut diagnostics = Diagnostics::new();
-    if let Some(prior) = &situation.prior {
-        match another_cluster(context, prior, situation, &cluster).await {
+    if !situation.is_create() {
+        match whereabouts::moved(context, situation, &cluster).await {
             Moved::No => {}
-            Moved::Yes(warning) => {
+            Moved::Yes => {
+                let warning = Box::new(whereabouts::replaced(
+                    "The object will be deleted in the old cluster, with the connection in the state, and created in the new \
+                     one.",
+                ));
                 return Ok(Outlook::Replace { paths: vec![Path::of("cluster")], warning });
             }
-            Moved::Unproven(warning) => diagnostics.add(*warning),
+            Moved::Unproven => diagnostics.add(whereabouts::unproven("The object")),
         }
         cluster.mark_ours(&target);
     }
@@ -173,15 +179,7 @@ fn unanswered(error: &Error, target: Option<ObjectRef>) -> Result<Outlook, Diagn
         ErrorKind::NamespaceMissing { .. } => {}
         ErrorKind::KindMissing(missing) if may_come(&missing.gvk) => {}
         ErrorKind::Unreachable(_) => return Err(error.diagnostic("Plan").into()),
-        _ if error.is_server_trouble() => {
-            let told = error.diagnostic("Plan");
-            let warning = Diagnostic::warning(codes::NO_PREVIEW, "Plan: No Preview Possible")
-                .detail(format!("{}: {}\n\nWhat the apply will do is not known.", told.summary, told.detail))
-                .hint(
-                    "Plan again once the server has recovered, to see the changes before they are applied.",
-                );
-            diagnostics.add(Diagnostic { object: told.object, ..warning });
-        }
+        _ if error.is_server_trouble() => diagnostics.add(report::no_preview(error.diagnostic("Plan"))),
         _ => return Err(error.diagnostic("Plan").into()),
     }
     Ok(Outlook::Blank { target, diagnostics })
@@ -246,53 +244,6 @@ fn immutable(target: &ObjectRef, fields: &[String], error: &Error) -> Outlook {
     // Where somebody else has made another object of it, the body is as it was; the projection is not.
     let paths = vec![Path::of("yaml_body"), Path::of("managed_state_projection")];
     Outlook::Replace { paths, warning: Box::new(warning) }
-}
-
-/// Whether another connection leads to another cluster.
-enum Moved {
-    No,
-    Yes(Box<Diagnostic>),
-    Unproven(Box<Diagnostic>),
-}
-
-async fn another_cluster(context: &Context, prior: &Object, situation: &Situation, now: &Cluster) -> Moved {
-    const ENDPOINT: [&str; 4] = ["host", "kubeconfig", "context", "proxy_url"];
-    let (before, after) = (prior.get("cluster"), situation.planned.get("cluster"));
-    let part =
-        |value: &tfplugin::value::Value, name: &str| value.as_object().map(|object| object.get(name).clone());
-    if before == after || ENDPOINT.iter().all(|name| part(before, name) == part(after, name)) {
-        return Moved::No;
-    }
-    let former = match situation.private.cluster_uid() {
-        Some(uid) => Some(uid),
-        // A state of the Go provider does not say; the cluster itself may.
-        None => match context.reach(before) {
-            Ok(Reach::Ready(cluster)) => cluster.uid().await.ok().flatten().map(str::to_owned),
-            _ => None,
-        },
-    };
-    match (former, now.uid().await.ok().flatten()) {
-        (Some(former), Some(now)) if former == now => Moved::No,
-        (Some(_), Some(_)) => {
-            let title = "Cluster Changed - Replacement Required";
-            Moved::Yes(Box::new(
-                Diagnostic::warning(codes::CLUSTER_CHANGED, title)
-                    .detail(
-                        "The connection leads to another cluster. The object will be deleted in the old cluster, with the \
-                         connection in the state, and created in the new one.",
-                    )
-                    .hint("Revert the connection to keep the object where it is."),
-            ))
-        }
-        _ => Moved::Unproven(Box::new(
-            Diagnostic::warning(codes::CLUSTER_UNPROVEN, "Cluster May Have Changed")
-                .detail(
-                    "The connection is another one, and whether it leads to the same cluster could not be found out: the uid \
-                     of the namespace kube-system cannot be read. The object is taken for the same one.",
-                )
-                .hint("If it is another cluster, the object in the old one has to be deleted by hand."),
-        )),
-    }
 }
 
 #[cfg(test)]

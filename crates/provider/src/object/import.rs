@@ -1,12 +1,13 @@
 //! Taking an existing object into the state.
 
-use std::path::Path;
+mod kubeconfig;
+
 use std::sync::Arc;
 
-use cluster::{Class, Connection, Environment, Error};
-use diag::{Diagnostic, Source};
+use cluster::{Class, Connection, Error};
+use diag::Diagnostic;
 use fields::IgnoreFields;
-use manifest::{GroupVersionKind, Limits, Namespace, ObjectRef};
+use manifest::{GroupVersionKind, Namespace, ObjectRef};
 use serde_json::Value as Json;
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::private::Private;
@@ -109,54 +110,11 @@ fn connect(context: &Context, name: &str) -> Result<(Arc<Cluster>, Value), Box<D
             Reach::NotYet | Reach::Nowhere => Err(Box::new(import_id::context_missing())),
         };
     }
-    let kubeconfig = kubeconfig(context.environment(), name)?;
+    let kubeconfig = kubeconfig::with_context(context.environment(), name)?;
     let connection = Connection::from_kubeconfig(kubeconfig.as_str(), Some(name.to_owned()));
     let cluster = context.connect(&connection).map_err(unusable)?;
     let stored = Object::new().with("kubeconfig", kubeconfig).with("context", name);
     Ok((cluster, stored.into()))
-}
-
-/// The content of the first kubeconfig file that has the context.
-fn kubeconfig(environment: &Environment, context: &str) -> Result<String, Box<Diagnostic>> {
-    let paths = environment.kubeconfig_paths();
-    if paths.is_empty() {
-        return Err(refusal(
-            "KUBECONFIG Not Found",
-            "KUBECONFIG is not set, and there is no home directory to look for .kube/config in.".to_owned(),
-        ));
-    }
-    let mut contexts = Vec::new();
-    let mut any = false;
-    for path in &paths {
-        let content = match std::fs::read_to_string(path) {
-            Ok(content) => content,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
-            Err(error) => {
-                return Err(refusal("Cannot Read Kubeconfig", format!("{}: {error}.", path.display())));
-            }
-        };
-        any = true;
-        let found = contexts_of(&content, path)?;
-        if found.iter().any(|found| found == context) {
-            return Ok(content);
-        }
-        contexts.extend(found);
-    }
-    let listed = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
-    if !any {
-        return Err(refusal("Kubeconfig File Not Found", format!("There is no file {listed}.")));
-    }
-    let detail = format!("There is no context {context:?} in {listed}. There are: {}.", contexts.join(", "));
-    Err(refusal("Context Not Found", detail))
-}
-
-/// The names of the contexts; the text is not quoted, as it holds credentials.
-fn contexts_of(content: &str, path: &Path) -> Result<Vec<String>, Box<Diagnostic>> {
-    let source = Source::new("kubeconfig", content);
-    let invalid = || refusal("Invalid Kubeconfig", format!("{} is not valid YAML.", path.display()));
-    let document = manifest::read(&source, &Limits::default()).single().map_err(|_| invalid())?;
-    let contexts = document.value()["contexts"].as_array().into_iter().flatten();
-    Ok(contexts.filter_map(|context| context["name"].as_str().map(str::to_owned)).collect())
 }
 
 fn state_of(target: &ObjectRef, live: &Json, cluster: Value) -> Result<Object, Box<Diagnostic>> {

@@ -1,6 +1,6 @@
 //! Looking how an object is now.
 
-use cluster::{Class, Error, ErrorKind};
+use cluster::{Error, ErrorKind};
 use diag::Diagnostic;
 use manifest::ObjectRef;
 use serde_json::Value as Json;
@@ -10,22 +10,20 @@ use tfplugin::provider::{ReadRequest, ReadResponse};
 use tfplugin::value::{Object, Value};
 
 use super::decide::{former_baseline, projection_failed};
-use super::{attributes, import, manager, stamp, wait_for};
+use super::{NO_CLIENT, attributes, import, manager, stamp, wait_for};
 use crate::clusters::Cluster;
-use crate::context::{Context, Reach};
+use crate::context::Context;
 use crate::private::{BODY_MISSING, IMPORTED, Keys as _, PENDING_PROJECTION, STALE_READ};
 use crate::projection::{self, Lens, Maps};
-use crate::{codes, identity, report};
+use crate::{codes, identity, reading, report, whereabouts};
 
 pub(super) async fn read(context: &Context, request: ReadRequest) -> ReadResponse {
-    let cluster = match context.reach(request.state.get("cluster")) {
-        Ok(Reach::Ready(cluster)) => cluster,
-        // Nothing can be asked yet, and nothing follows from that.
-        Ok(Reach::NotYet | Reach::Nowhere) => return request.unchanged(),
-        Err(error) => return with(request.unchanged(), attributes::unprepared(&error)),
+    let cluster = match reading::cluster(context, &request.state, NO_CLIENT) {
+        Ok(cluster) => cluster,
+        Err(told) => return reading::kept(request, told),
     };
     let Some(target) = attributes::target(&request.state) else { return request.unchanged() };
-    let live = match cluster.session().read(&target).await {
+    let live = match cluster.read(&target).await {
         Ok(Some(reply)) => reply,
         Ok(None) => return absent(request, &cluster, &target).await,
         Err(error) if matches!(error.kind(), ErrorKind::KindMissing(_)) => {
@@ -52,43 +50,22 @@ pub(super) async fn read(context: &Context, request: ReadRequest) -> ReadRespons
 /// The object is not there. That counts only in the cluster it was created in: a provider that points elsewhere would
 /// otherwise plan to create everything again.
 async fn absent(request: ReadRequest, cluster: &Cluster, target: &ObjectRef) -> ReadResponse {
-    if is_elsewhere(&request.private, cluster).await {
-        return with(request.unchanged(), elsewhere(target));
+    if whereabouts::is_elsewhere(&request.private, cluster).await {
+        return reading::kept(request, whereabouts::elsewhere(&target.to_string()));
     }
     ReadResponse::default()
 }
 
-/// Whether the object is in another cluster, by what was kept of it.
-async fn is_elsewhere(private: &Private, cluster: &Cluster) -> bool {
-    match private.cluster_uid() {
-        None => false,
-        Some(kept) => cluster.uid().await.ok().flatten().is_some_and(|uid| uid != kept),
-    }
-}
-
-/// Nothing could be read. Refused credentials are no reason to stop: the plan may come with new ones.
+/// Nothing could be read.
 fn unread(request: ReadRequest, error: &Error) -> ReadResponse {
-    let diagnostic = error.diagnostic("Read");
-    let refused = matches!(error.class(), Class::AuthenticationFailed | Class::InsufficientPermissions);
-    let mut response = request.unchanged();
-    if refused || !diagnostic.is_error() {
+    let told = error.diagnostic("Read");
+    let is_refusal = reading::is_refusal(error);
+    let stale = is_refusal || !told.is_error();
+    let told = if is_refusal { reading::prior_state_used(&told) } else { told };
+    let mut response = reading::kept(request, told);
+    if stale {
         response.private.set_flag(STALE_READ, true);
     }
-    let told = if refused {
-        Diagnostic::warning(codes::STALE_READ, "Read: Using Prior State — Authentication Failed")
-            .detail(format!(
-                "{}\n\nThe state is used as it was; the plan compares with the cluster if its credentials are better.",
-                diagnostic.detail
-            ))
-            .hint("Renew the credentials; an apply with new ones stores them.")
-    } else {
-        diagnostic
-    };
-    with(response, told)
-}
-
-fn with(mut response: ReadResponse, diagnostic: Diagnostic) -> ReadResponse {
-    response.diagnostics.add(diagnostic);
     response
 }
 
@@ -112,8 +89,8 @@ impl Seen {
         if self.private.flag(IMPORTED) || found == id {
             return Ok(());
         }
-        if is_elsewhere(&self.private, cluster).await {
-            return Err(Box::new(elsewhere(target)));
+        if whereabouts::is_elsewhere(&self.private, cluster).await {
+            return Err(Box::new(whereabouts::elsewhere(&target.to_string())));
         }
         match found {
             None => Ok(()),
@@ -158,19 +135,6 @@ impl Seen {
             Err(error) => self.diagnostics.add(projection_failed(target, &error)),
         }
     }
-}
-
-fn elsewhere(target: &ObjectRef) -> Diagnostic {
-    Diagnostic::error(codes::CLUSTER_CHANGED, "Cluster Changed")
-        .detail(format!(
-            "{target} was created in another cluster than the one the connection leads to now: the uids of their namespaces \
-             kube-system differ."
-        ))
-        .object(target.to_string())
-        .hint(
-            "Restore the connection. If the object is to be created in the new cluster and left alone in the old one, \
-             forget it with `terraform state rm` first.",
-        )
 }
 
 fn conflict(target: &ObjectRef, expected: &str, actual: &str) -> Diagnostic {

@@ -32,16 +32,7 @@ fn check_wait(config: &Object) -> Diagnostics {
     let Some(written) = waiting::read(config.get("wait_for")) else { return Diagnostics::new() };
     let body = attributes::body(config);
     let kind = body.as_ref().map(|body| body.gvk.kind());
-    let mut diagnostics = Diagnostics::new();
-    for problem in written.parse(kind, Cut::Status).diagnostics {
-        diagnostics.add_at(path(problem.field.as_deref().unwrap_or("wait_for")), problem);
-    }
-    diagnostics
-}
-
-/// The attribute that a finding names: `wait_for.field`.
-fn path(attribute: &str) -> Path {
-    attribute.split('.').fold(Path::root(), Path::attribute)
+    waiting::located(written.parse(kind, Cut::Status).diagnostics)
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use wait::{Applied, During, Mode, Planned, Refreshed, Report, Situation, Tracked
 use super::attributes;
 use crate::dynamic::dynamic;
 use crate::private::{Keys as _, WAIT_OWED};
-use crate::{codes, stop};
+use crate::{codes, stop, waiting};
 
 /// What a plan says about `status`; `changes` says that the object is created or changed.
 pub(super) fn planned_status(
@@ -67,7 +67,8 @@ pub(super) async fn run(
     during: During,
     stop: &CancellationToken,
 ) -> (Applied, Option<Diagnostic>) {
-    let ended = stop::unless(stop, Duration::ZERO, session.wait_for(target, wait)).await;
+    let ended =
+        stop::unless(stop, Duration::ZERO, session.wait_for(target, wait, waiting::log(target))).await;
     let why = match ended {
         Some(Ok(Readiness::Met { value, .. })) => return (Applied::finished(value), None),
         Some(Ok(Readiness::Unmet { diagnosis, .. })) => *diagnosis,

@@ -18,11 +18,13 @@ use super::content::Content;
 use super::shown::{self, Shown};
 use super::{NO_CLIENT, manager, own, projection_failed, reference};
 use crate::clusters::Cluster;
-use crate::context::{self, Context, Reach};
+use crate::context::Context;
 use crate::object::new_id;
 use crate::private::Keys as _;
-use crate::report::{api_warnings, titled};
-use crate::{codes, projection, stop};
+use crate::reference::Reference;
+use crate::report::api_warnings;
+use crate::situation::Situation;
+use crate::{codes, projection, stop, whereabouts};
 
 /// How long an answer may still take when Terraform stops the provider.
 const GRACE: Duration = Duration::from_secs(5);
@@ -46,30 +48,21 @@ pub(super) async fn send(
     }
 }
 
-/// Creates the patch, or updates the one that `prior` is.
+/// Creates the patch, or updates the one that the state has.
 pub(super) async fn apply(
     context: &Context,
-    prior: Option<Object>,
-    planned: Object,
-    private: Private,
+    situation: Situation,
     stop: &CancellationToken,
 ) -> ApplyResponse {
-    let work = carry_out(context, prior.as_ref(), planned, private.clone());
-    let done = stop::unless(stop, GRACE, work).await.unwrap_or_else(|| Err(interrupted().into()));
-    done.unwrap_or_else(|diagnostics| ApplyResponse { state: prior, private, identity: None, diagnostics })
+    let done = stop::unless(stop, GRACE, carry_out(context, situation.clone())).await;
+    let done = done.unwrap_or_else(|| Err(interrupted().into()));
+    done.unwrap_or_else(|diagnostics| situation.undone(diagnostics))
 }
 
-async fn carry_out(
-    context: &Context,
-    prior: Option<&Object>,
-    planned: Object,
-    private: Private,
-) -> Result<ApplyResponse, Diagnostics> {
-    let cluster = match context.reach(planned.get("cluster")) {
-        Ok(Reach::Ready(cluster)) => cluster,
-        Ok(Reach::NotYet | Reach::Nowhere) => return Err(context::nowhere().into()),
-        Err(error) => return Err(titled(error.diagnostic(), NO_CLIENT).into()),
-    };
+async fn carry_out(context: &Context, situation: Situation) -> Result<ApplyResponse, Diagnostics> {
+    let Situation { prior, planned, mut private } = situation;
+    let prior = prior.as_ref();
+    let cluster = context.ready(planned.get("cluster"), NO_CLIENT).map_err(|error| *error)?;
     if let Some(prior) = prior.filter(|prior| prior.get("target") != planned.get("target")) {
         return Err(target_changed(prior).into());
     }
@@ -92,6 +85,7 @@ async fn carry_out(
         .await
         .map_err(|error| refused(&error, operation))?;
     diagnostics.add(api_warnings(&target, &reply.warnings));
+    whereabouts::keep(&mut private, &cluster).await;
     let mut response = ApplyResponse { state: None, private, identity: None, diagnostics };
     let mut state = planned.with("id", id);
     if let Err(error) = keep(&mut state, &mut response.private, &target, &content, &reply.object, &manager) {
@@ -109,13 +103,9 @@ async fn carry_out(
 /// The target and how it is now; it is an error that it is not there.
 async fn existing(cluster: &Arc<Cluster>, planned: &Object) -> Result<(ObjectRef, Json), Diagnostics> {
     let reference = reference(planned).map_err(|error| *error)?;
-    let found = async {
-        let target = reference.locate(cluster.session()).await?;
-        Ok((cluster.session().read(&target).await?, target))
-    };
-    match found.await {
-        Ok((Some(reply), target)) => Ok((target, reply.object)),
-        Ok((None, target)) => Err(absent(&format!("{target} does not exist.")).into()),
+    match reference.look(cluster.session()).await {
+        Ok((target, Some(reply))) => Ok((target, reply.object)),
+        Ok((target, None)) => Err(absent(&format!("{target} does not exist.")).into()),
         Err(error) if matches!(Error::kind(&error), ErrorKind::KindMissing(_)) => {
             Err(absent(&error.diagnostic("Get Target Resource").detail).into())
         }
@@ -152,7 +142,7 @@ fn keep(
 
 /// Gives up what the patch holds. The values stay as they are (decisions, seed 001, 8).
 pub(super) async fn delete(context: &Context, prior: Object, private: Private) -> ApplyResponse {
-    match release(context, &prior).await {
+    match release(context, &prior, &private).await {
         Ok(diagnostics) => ApplyResponse { diagnostics, ..ApplyResponse::default() },
         Err(error) => {
             ApplyResponse { state: Some(prior), private, identity: None, diagnostics: (*error).into() }
@@ -160,29 +150,54 @@ pub(super) async fn delete(context: &Context, prior: Object, private: Private) -
     }
 }
 
-async fn release(context: &Context, prior: &Object) -> Result<Diagnostics, Box<Diagnostic>> {
-    let cluster = match context.reach(prior.get("cluster")) {
-        Ok(Reach::Ready(cluster)) => cluster,
-        Ok(Reach::NotYet | Reach::Nowhere) => return Ok(unreleased(&context::nowhere()).into()),
-        // Nothing can be reached with such a connection, now or later, and nothing depends on it.
-        Err(error) => return Ok(unreleased(&error.diagnostic()).into()),
-    };
+async fn release(
+    context: &Context,
+    prior: &Object,
+    private: &Private,
+) -> Result<Diagnostics, Box<Diagnostic>> {
     let reference = reference(prior)?;
     let manager = manager(prior.text("id"));
+    let refusal = match context.ready(prior.get("cluster"), NO_CLIENT) {
+        // Nothing can be reached with such a connection, now or later, and nothing depends on it.
+        Err(unusable) => unreleased(&unusable),
+        Ok(cluster) => match release_in(&cluster, &reference, &manager).await {
+            Ok(()) => return Ok(Diagnostics::new()),
+            Err(error) if error.class() == Class::AuthenticationFailed => {
+                error.diagnostic("Delete Patch").hint(
+                    "Apply once with new credentials to store them in the state, or give the provider block a `cluster` that \
+                     leads to the same cluster.",
+                )
+            }
+            Err(error) => return Err(Box::new(error.diagnostic("Delete Patch"))),
+        },
+    };
+    if let Some(cluster) = whereabouts::with_the_providers_credentials(context, prior)
+        && whereabouts::is_same(private, &cluster).await
+    {
+        let released = release_in(&cluster, &reference, &manager).await;
+        return released
+            .map(|()| Diagnostics::new())
+            .map_err(|error| Box::new(error.diagnostic("Delete Patch")));
+    }
+    if refusal.is_error() { Err(Box::new(refusal)) } else { Ok(refusal.into()) }
+}
+
+/// Takes the entries of `manager` away, as far as there are any.
+async fn release_in(cluster: &Cluster, reference: &Reference, manager: &FieldManager) -> Result<(), Error> {
     let edited = async {
         let target = reference.locate(cluster.session()).await?;
         let write = Write::by(manager.as_str());
-        let edit = |live: &Json| match ownership::release_all(live, &manager) {
+        let edit = |live: &Json| match ownership::release_all(live, manager) {
             Ok(Some(Json::Array(operations))) => Some(operations),
             _ => None,
         };
         cluster.session().edit_managed_fields(&target, write, edit).await
     };
     match edited.await {
-        Ok(_) => Ok(Diagnostics::new()),
-        Err(error) if matches!(Error::kind(&error), ErrorKind::KindMissing(_)) => Ok(Diagnostics::new()),
-        Err(error) if error.class() == Class::NotFound => Ok(Diagnostics::new()),
-        Err(error) => Err(Box::new(error.diagnostic("Delete Patch"))),
+        Ok(_) => Ok(()),
+        Err(error) if matches!(Error::kind(&error), ErrorKind::KindMissing(_)) => Ok(()),
+        Err(error) if error.class() == Class::NotFound => Ok(()),
+        Err(error) => Err(error),
     }
 }
 

@@ -9,15 +9,16 @@ use ownership::{Analysis, Before, FieldManager, FieldTransition, ManagedFieldsEr
 use serde_json::Value as Json;
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::path::Path;
-use tfplugin::private::Private;
 use tfplugin::value::{Object, Value};
 
 use super::content::{ATTRIBUTES, Content};
 use super::shown::{self, Shown};
-use super::{NO_CLIENT, apply, manager, own, projection_failed, reference};
+use super::{NO_CLIENT, apply, manager, overlap, own, projection_failed, reference};
 use crate::context::{self, Context, Reach};
 use crate::private::Keys as _;
-use crate::report::{api_warnings, titled};
+use crate::report::{self, api_warnings};
+use crate::situation::Situation;
+use crate::whereabouts::{self, Moved};
 use crate::{codes, projection};
 
 const VALUES: &str = "managed_state_projection";
@@ -26,48 +27,64 @@ const MANAGERS: &str = "managed_fields";
 /// How many fields a message lists.
 const MOST_FIELDS: usize = 5;
 
-/// What is to be planned.
-pub(super) struct Situation {
-    /// The state; none when creating.
-    pub(super) prior: Option<Object>,
-    /// What the schema alone gives.
+/// A plan and what there is to tell about it.
+pub(super) struct Plan {
     pub(super) planned: Object,
-    /// What the resource keeps for itself.
-    pub(super) private: Private,
+    pub(super) requires_replace: Vec<Path>,
+    pub(super) diagnostics: Diagnostics,
 }
 
-/// The plan and what there is to tell about it.
-pub(super) async fn plan(
-    context: &Context,
-    situation: &Situation,
-) -> Result<(Object, Diagnostics), Diagnostics> {
+impl Plan {
+    fn new(planned: Object, diagnostics: impl Into<Diagnostics>) -> Self {
+        Self { planned, requires_replace: Vec::new(), diagnostics: diagnostics.into() }
+    }
+
+    /// Whatever the cluster would have to say is known after the apply.
+    fn open(situation: &Situation, diagnostics: impl Into<Diagnostics>) -> Self {
+        let planned =
+            situation.planned.clone().with(VALUES, Value::unknown()).with(MANAGERS, Value::unknown());
+        Self::new(planned, diagnostics)
+    }
+}
+
+pub(super) async fn plan(context: &Context, situation: &Situation) -> Result<Plan, Diagnostics> {
     let planned = &situation.planned;
     if ATTRIBUTES.iter().any(|name| planned.get(name).is_unknown())
         || !planned.get("target").is_wholly_known()
     {
-        return Ok((situation.open(), Diagnostics::new()));
+        return Ok(Plan::open(situation, Diagnostics::new()));
     }
-    let Some(content) = Content::of(planned) else { return Ok((situation.open(), Diagnostics::new())) };
+    let Some(content) = Content::of(planned) else {
+        return Ok(Plan::open(situation, Diagnostics::new()));
+    };
     let content = content.map_err(|problem| *problem)?;
     let cluster = match context.reach(planned.get("cluster")) {
         Ok(Reach::Ready(cluster)) => cluster,
-        Ok(Reach::NotYet) => return Ok((situation.open(), Diagnostics::new())),
+        Ok(Reach::NotYet) => return Ok(Plan::open(situation, Diagnostics::new())),
         Ok(Reach::Nowhere) => return Err(Diagnostics::from(context::nowhere()).or_at(&Path::of("cluster"))),
-        Err(error) => return Err(titled(error.diagnostic(), NO_CLIENT).into()),
-    };
-    let session = cluster.session();
-    let reference = reference(planned).map_err(|error| *error)?;
-    let found = async {
-        let target = reference.locate(session).await?;
-        Ok((session.read(&target).await?, target))
-    };
-    let (live, target) = match found.await {
-        Ok((Some(reply), target)) => (reply.object, target),
-        // It may come with the same apply.
-        Ok((None, _)) => return Ok((situation.open(), Diagnostics::new())),
-        Err(error) => return situation.unanswered(&error, "Get Target Resource"),
+        Err(error) => return Err(context::unprepared(&error, NO_CLIENT).into()),
     };
     let mut diagnostics = Diagnostics::new();
+    match whereabouts::moved(context, situation, &cluster).await {
+        Moved::No => {}
+        Moved::Yes => {
+            let warning = whereabouts::replaced(
+                "The patch gives its fields up in the old cluster, with the connection in the state, and is carried out in \
+                 the new one.",
+            );
+            let requires_replace = vec![Path::of("cluster")];
+            return Ok(Plan { requires_replace, ..Plan::open(situation, warning) });
+        }
+        Moved::Unproven => diagnostics.add(whereabouts::unproven("The target")),
+    }
+    let session = cluster.session();
+    let reference = reference(planned).map_err(|error| *error)?;
+    let (target, live) = match reference.look(session).await {
+        Ok((target, Some(reply))) => (target, reply.object),
+        // It may come with the same apply.
+        Ok((_, None)) => return Ok(Plan::open(situation, diagnostics)),
+        Err(error) => return unanswered(situation, &error, "Get Target Resource"),
+    };
     if let Some(finding) = own::check(&target, &live, cluster.is_ours(&target)) {
         if finding.is_error() {
             return Err(finding.into());
@@ -79,12 +96,12 @@ pub(super) async fn plan(
     let before = situation.prior.as_ref().and_then(Content::of).and_then(Result::ok);
     let same = before.as_ref() == Some(&content);
     if same && situation.private.settled() == shown::settled(&content, &live, &manager).ok() {
-        return Ok((situation.kept(), diagnostics));
+        return Ok(Plan::new(kept(situation), diagnostics));
     }
     let write = Write::by(manager.as_str()).dry_run();
     let reply = match apply::send(session, &target, &live, (&content, before.as_ref()), write).await {
         Ok(reply) => reply,
-        Err(error) if error.is_server_trouble() => return situation.unanswered(&error, "Dry-run Patch"),
+        Err(error) if error.is_server_trouble() => return unanswered(situation, &error, "Dry-run Patch"),
         Err(error) => return Err(apply::refused(&error, "Dry-run Patch").into()),
     };
     diagnostics.add(api_warnings(&target, &reply.warnings));
@@ -98,43 +115,34 @@ pub(super) async fn plan(
     };
     let analysis = preview.analyse(situation, before.as_ref()).map_err(failed)?;
     diagnostics.add(preview.warnings(&analysis, context.verbosity()));
+    let overlap = overlap::warning(&target, &live, &reply.object, &manager).map_err(failed)?;
+    diagnostics.add(overlap.into_iter().collect::<Diagnostics>());
     let planned = preview.decide(situation).map_err(failed)?;
-    Ok((planned, diagnostics))
+    Ok(Plan::new(planned, diagnostics))
 }
 
-impl Situation {
-    /// Whatever the cluster would have to say is known after the apply.
-    fn open(&self) -> Object {
-        self.planned.clone().with(VALUES, Value::unknown()).with(MANAGERS, Value::unknown())
-    }
-
-    /// The target stays as it is: a patch that only reads differently is no change.
-    fn kept(&self) -> Object {
-        let mut planned = self.planned.clone();
-        if let Some(prior) = &self.prior {
-            for name in ATTRIBUTES.into_iter().chain([VALUES, MANAGERS]) {
-                planned.set(name, prior.get(name).clone());
-            }
+/// The target stays as it is: a patch that only reads differently is no change.
+fn kept(situation: &Situation) -> Object {
+    let mut planned = situation.planned.clone();
+    if let Some(prior) = &situation.prior {
+        for name in ATTRIBUTES.into_iter().chain([VALUES, MANAGERS]) {
+            planned.set(name, prior.get(name).clone());
         }
-        planned
     }
+    planned
+}
 
-    /// What an answer that is none means for a plan (decisions, seed 003, 5).
-    fn unanswered(&self, error: &Error, operation: &str) -> Result<(Object, Diagnostics), Diagnostics> {
-        let told = error.diagnostic(operation);
-        match error.kind() {
-            ErrorKind::KindMissing(_) | ErrorKind::NamespaceMissing { .. } => {
-                Ok((self.open(), Diagnostics::new()))
-            }
-            ErrorKind::Unreachable(_) => Err(told.into()),
-            _ if error.is_server_trouble() => {
-                let warning = Diagnostic::warning(codes::NO_PREVIEW, "Plan: No Preview Possible")
-                    .detail(format!("{}: {}\n\nWhat the apply will do is not known.", told.summary, told.detail))
-                    .hint("Plan again once the server has recovered, to see the changes before they are applied.");
-                Ok((self.open(), Diagnostic { object: told.object, ..warning }.into()))
-            }
-            _ => Err(told.into()),
+/// What an answer that is none means for a plan (decisions, seed 003, 5).
+fn unanswered(situation: &Situation, error: &Error, operation: &str) -> Result<Plan, Diagnostics> {
+    match error.kind() {
+        ErrorKind::KindMissing(_) | ErrorKind::NamespaceMissing { .. } => {
+            Ok(Plan::open(situation, Diagnostics::new()))
         }
+        ErrorKind::Unreachable(_) => Err(error.diagnostic(operation).into()),
+        _ if error.is_server_trouble() => {
+            Ok(Plan::open(situation, report::no_preview(error.diagnostic(operation))))
+        }
+        _ => Err(error.diagnostic(operation).into()),
     }
 }
 
@@ -155,7 +163,7 @@ impl Preview<'_> {
         let shown = Shown::of(self.answer, self.manager, body.as_ref().unwrap_or(self.answer))?;
         let now = Shown::of(self.live, self.manager, body.as_ref().unwrap_or(self.live))?;
         if self.same && shown == now && !self.changes_something()? {
-            return Ok(situation.kept());
+            return Ok(kept(situation));
         }
         let (values, managers) = match body {
             Some(_) => (projection::attribute(&shown.values), projection::attribute(&shown.managers)),
@@ -217,7 +225,8 @@ impl Preview<'_> {
     fn warnings(&self, analysis: &Analysis, verbosity: Verbosity) -> Diagnostics {
         let identity = self.target.to_string();
         let mut diagnostics = Diagnostics::from(analysis.warnings(&identity, verbosity));
-        let drifted: Vec<&FieldTransition> = analysis.fields.iter().filter(|field| field.change.is_some()).collect();
+        let drifted: Vec<&FieldTransition> =
+            analysis.fields.iter().filter(|field| field.change.is_some()).collect();
         if self.same && !drifted.is_empty() && verbosity != Verbosity::None {
             diagnostics.add(fighting(self.target, analysis, &drifted));
         }

@@ -1,7 +1,7 @@
 //! Looking how the target of a patch is now. Nothing is written: what has drifted shows in the plan.
 
-use cluster::{Class, Error, ErrorKind};
-use diag::Diagnostic;
+use cluster::ErrorKind;
+use ownership::{FieldManager, ManagedFields};
 use serde_json::Value as Json;
 use tfplugin::provider::{ReadRequest, ReadResponse};
 use tfplugin::value::{Object, Value};
@@ -9,27 +9,34 @@ use tfplugin::value::{Object, Value};
 use super::content::Content;
 use super::shown::Shown;
 use super::{NO_CLIENT, manager, projection_failed, reference};
-use crate::context::{Context, Reach};
-use crate::projection;
-use crate::report::{self, api_warnings, titled};
+use crate::clusters::Cluster;
+use crate::context::Context;
+use crate::report::api_warnings;
+use crate::{projection, reading, whereabouts};
 
 pub(super) async fn read(context: &Context, request: ReadRequest) -> ReadResponse {
-    let cluster = match context.reach(request.state.get("cluster")) {
-        Ok(Reach::Ready(cluster)) => cluster,
-        // Nothing can be asked yet, and nothing follows from that.
-        Ok(Reach::NotYet | Reach::Nowhere) => return request.unchanged(),
-        Err(error) => return with(request.unchanged(), titled(error.diagnostic(), NO_CLIENT)),
+    let cluster = match reading::cluster(context, &request.state, NO_CLIENT) {
+        Ok(cluster) => cluster,
+        Err(told) => return reading::kept(request, told),
     };
     let Ok(reference) = reference(&request.state) else { return request.unchanged() };
-    let found = async {
-        let target = reference.locate(cluster.session()).await?;
-        Ok(cluster.session().read(&target).await?.map(|reply| (target, reply)))
+    let (target, reply) = match reference.look(cluster.session()).await {
+        Ok((target, Some(reply))) => (target, reply),
+        Ok((target, None)) => return absent(request, &cluster, &target.to_string()).await,
+        Err(error) if matches!(error.kind(), ErrorKind::KindMissing(_)) => {
+            return absent(request, &cluster, "The target of this patch").await;
+        }
+        Err(error) => {
+            let told = error.diagnostic("Read Target Resource");
+            let told = if reading::is_refusal(&error) { reading::prior_state_used(&told) } else { told };
+            return reading::kept(request, told);
+        }
     };
-    let (target, reply) = match found.await {
-        Ok(Some(found)) => found,
-        Ok(None) => return ReadResponse::default(),
-        Err(error) => return unread(request, &error),
-    };
+    if !is_held(&reply.object, &manager(request.state.text("id")))
+        && whereabouts::is_elsewhere(&request.private, &cluster).await
+    {
+        return reading::kept(request, whereabouts::elsewhere(&target.to_string()));
+    }
     let mut response = request.unchanged();
     response.diagnostics.add(api_warnings(&target, &reply.warnings));
     if let Some(state) = &mut response.state {
@@ -51,17 +58,16 @@ pub(super) fn keep(state: &mut Object, shown: &Shown, body: Option<&Json>) {
     state.set("managed_fields", projection::attribute(&shown.managers));
 }
 
-fn unread(request: ReadRequest, error: &Error) -> ReadResponse {
-    if matches!(error.kind(), ErrorKind::KindMissing(_)) {
-        return ReadResponse::default();
+/// The target is not there. That counts only in the cluster that was patched.
+async fn absent(request: ReadRequest, cluster: &Cluster, what: &str) -> ReadResponse {
+    if whereabouts::is_elsewhere(&request.private, cluster).await {
+        return reading::kept(request, whereabouts::elsewhere(what));
     }
-    let told = error.diagnostic("Read Target Resource");
-    // Refused credentials are no reason to stop: the plan may come with new ones.
-    let refused = matches!(error.class(), Class::AuthenticationFailed | Class::InsufficientPermissions);
-    with(request.unchanged(), if refused { report::prior_state_used(&told) } else { told })
+    ReadResponse::default()
 }
 
-fn with(mut response: ReadResponse, diagnostic: Diagnostic) -> ReadResponse {
-    response.diagnostics.add(diagnostic);
-    response
+/// Whether `manager` has an entry. A target without one may be that of another cluster.
+fn is_held(object: &Json, manager: &FieldManager) -> bool {
+    let managed = ManagedFields::of(object).unwrap_or_default();
+    managed.entries().iter().any(|entry| entry.manager == *manager)
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use sandbox::audit::{self, Request};
+use serde_json::{Value, json};
 use testkit::terraform::{Client, Workspace};
 use testkit::{Namespace, Sandbox};
 
@@ -19,15 +20,27 @@ impl Case {
         let namespace = sandbox.namespace(test).await;
         let program = Path::new(env!("CARGO_BIN_EXE_terraform-provider-k8sconnect"));
         // States of other providers can be moved only where these are there; what they can do does not matter.
-        let providers = [("jmorris0x0/k8sconnect", program), ("hashicorp/kubernetes", program)];
+        let providers = [
+            ("jmorris0x0/k8sconnect", program),
+            ("hashicorp/kubernetes", program),
+            ("gavinbunney/kubectl", program),
+        ];
         let workspace = Workspace::new(client, &providers);
-        let kubeconfig = sandbox.kubeconfig();
-        let cluster = format!("config_paths = [{:?}]", kubeconfig.display().to_string());
-        workspace
-            .write("provider.tf", &format!("provider \"k8sconnect\" {{\n  cluster = {{ {cluster} }}\n}}\n"));
         let mut log = audit::Reader::new(sandbox.layout().audit_log());
         log.read_new().expect("the audit log can be read");
-        Self { namespace, workspace, log }
+        let case = Self { namespace, workspace, log };
+        case.provider(&format!("cluster = {{ {} }}", Self::reach()));
+        case
+    }
+
+    /// What leads to the sandbox, in a provider's `cluster`.
+    pub(crate) fn reach() -> String {
+        format!("config_paths = [{:?}]", Sandbox::shared().kubeconfig().display().to_string())
+    }
+
+    /// Writes the provider block.
+    pub(crate) fn provider(&self, attributes: &str) {
+        self.workspace.write("provider.tf", &format!("provider \"k8sconnect\" {{\n  {attributes}\n}}\n"));
     }
 
     /// Writes a resource `k8sconnect_object.<name>`; `NS` in its body is the test's namespace.
@@ -37,6 +50,19 @@ impl Case {
             "resource \"k8sconnect_object\" {name:?} {{\n  yaml_body = <<-YAML\n{body}\nYAML\n{attributes}\n}}\n"
         );
         self.workspace.write(&format!("{name}.tf"), &text);
+    }
+
+    /// Changes the instance of the resource type `of` in the state file.
+    pub(crate) fn edit_state(&self, of: &str, edit: impl FnOnce(&mut Value)) {
+        let path = self.workspace.path("terraform.tfstate");
+        let text = std::fs::read_to_string(&path).expect("there is a state");
+        let mut state: Value = serde_json::from_str(&text).expect("a state is JSON");
+        let serial = state["serial"].as_i64().unwrap_or_default();
+        state["serial"] = json!(serial + 1);
+        let resources = state["resources"].as_array_mut().into_iter().flatten();
+        let mut meant = resources.filter(|resource| resource["type"] == of);
+        edit(&mut meant.next().expect("the state has the resource")["instances"][0]);
+        std::fs::write(&path, state.to_string()).expect("the folder is the test's own");
     }
 
     /// What the provider has asked the API server about the test's namespace since the last call: verb and path.

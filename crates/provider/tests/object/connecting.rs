@@ -8,19 +8,6 @@ use crate::case::Case;
 
 const BODY: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: NS}\ndata: {k: v}";
 
-/// Changes the instance of `k8sconnect_object.a` in the state file.
-fn edit_state(case: &Case, edit: impl FnOnce(&mut Value)) {
-    let path = case.workspace.path("terraform.tfstate");
-    let text = std::fs::read_to_string(&path).expect("there is a state");
-    let mut state: Value = serde_json::from_str(&text).expect("a state is JSON");
-    let serial = state["serial"].as_i64().unwrap_or_default();
-    state["serial"] = json!(serial + 1);
-    let resources = state["resources"].as_array_mut().into_iter().flatten();
-    let mut ours = resources.filter(|resource| resource["type"] == "k8sconnect_object");
-    edit(&mut ours.next().expect("the state has the object")["instances"][0]);
-    std::fs::write(&path, state.to_string()).expect("the folder is the test's own");
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_known_only_at_apply_is_planned_without_a_word_and_applied() {
     let case = Case::new("unknown", Client::any()).await;
@@ -50,7 +37,7 @@ async fn what_is_known_only_at_apply_is_planned_without_a_word_and_applied() {
     let view = Sandbox::shared().kubectl(&["config", "view", "--raw", "--minify", "-o", "json"]).stdout;
     let mut expired: Value = serde_json::from_slice(&view).unwrap();
     expired["users"][0]["user"] = json!({"token": "expired"});
-    edit_state(&case, |instance| {
+    case.edit_state("k8sconnect_object", |instance| {
         instance["attributes"]["cluster"]["kubeconfig"] = json!(expired.to_string());
     });
     let renewed = case.workspace.apply(&[]).expect_success().text();
@@ -81,7 +68,7 @@ async fn bug_5_and_18_nothing_is_forgotten_because_a_connection_leads_elsewhere_
     case.workspace.write("provider.tf", &provider);
 
     // Another cluster, told by what was kept of the right one: {"cluster_uid": base64("\"elsewhere\"")}.
-    edit_state(&case, |instance| {
+    case.edit_state("k8sconnect_object", |instance| {
         instance["private"] = json!("eyJjbHVzdGVyX3VpZCI6IkltVnNjMlYzYUdWeVpTST0ifQ==");
     });
     case.namespace.kubectl(&["delete", "configmap", "a"]).unwrap();

@@ -3,7 +3,9 @@
 #[path = "../object/case.rs"]
 mod case;
 
+mod config_map;
 mod data;
+mod interrupted;
 mod patching;
 mod refused;
 mod waiting;

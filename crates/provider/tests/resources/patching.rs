@@ -2,6 +2,7 @@ use serde_json::{Value, json};
 use testkit::terraform::Client;
 
 use crate::case::Case;
+use crate::config_map;
 
 const ADDRESS: &str = "k8sconnect_patch.settings";
 
@@ -18,12 +19,7 @@ async fn case(test: &str) -> Case {
 }
 
 fn patch(case: &Case, content: &str) {
-    let text = format!(
-        "resource \"k8sconnect_patch\" \"settings\" {{\n  target = {{ api_version = \"v1\", kind = \"ConfigMap\", name = \
-         \"settings\", namespace = {:?} }}\n  {content}\n}}\n",
-        case.namespace.name()
-    );
-    case.workspace.write("patch.tf", &text);
+    config_map::patch(case, "settings", content);
 }
 
 async fn data(case: &Case) -> Value {

@@ -196,7 +196,7 @@ fn a_queue_is_read_with_its_state_and_owner() {
 
 #[test]
 fn status_shows_the_queue_and_survives_a_strange_one() {
-    let observed = QueueService::project(&shown(json!({
+    let observed = ObservedQueue::from(&shown(json!({
         "messagesEndpoint": "https://cell-1.queue.example", "timeCreated": "2026-01-02T03:04:05.123Z",
         "systemTags": {"orcl-cloud": {"free-tier-retained": true}},
         "capabilities": [{"type": "CONSUMER_GROUPS", "isPrimaryConsumerGroupEnabled": true}, "LARGE_MESSAGES", 7],
@@ -217,7 +217,7 @@ fn status_shows_the_queue_and_survives_a_strange_one() {
         "definedTags": [], "capabilities": {"type": "X"}, "messagesEndpoint": null,
     });
     assert_eq!(
-        serde_json::to_value(QueueService::project(&strange)).unwrap(),
+        serde_json::to_value(ObservedQueue::from(&strange)).unwrap(),
         json!({"id": "q", "freeformTags": {"b": "1"}})
     );
 }

@@ -74,7 +74,7 @@ fn a_stream_is_read_with_its_state_and_owner() {
 
 #[test]
 fn status_shows_the_stream() {
-    let observed = StreamService::project(&shown(json!({"lifecycleStateDetails": "fine"})));
+    let observed = ObservedStream::from(&shown(json!({"lifecycleStateDetails": "fine"})));
     let mut expected = shown(json!({"lifecycleStateDetails": "fine"}));
     expected.as_object_mut().unwrap().remove("definedTags");
     assert_eq!(serde_json::to_value(observed).unwrap(), expected);

@@ -49,28 +49,6 @@ fn a_state_of_an_import_keeps_the_id_of_its_object() {
 }
 
 #[test]
-fn bug_23_the_context_is_looked_for_in_every_file_of_the_list() {
-    let folder = std::env::temp_dir().join(format!("k8sconnect-import-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let config = |name: &str| format!("apiVersion: v1\ncontexts:\n- name: {name}\n  context: {{}}\n");
-    let (first, second) = (folder.join("a"), folder.join("b"));
-    std::fs::write(&first, config("one")).unwrap();
-    std::fs::write(&second, config("arn:aws:eks:two")).unwrap();
-    let list = std::env::join_paths([folder.join("absent"), first, second]).unwrap();
-    let environment = Environment { kubeconfig: Some(list), ..Environment::default() };
-    assert_eq!(kubeconfig(&environment, "arn:aws:eks:two").unwrap(), config("arn:aws:eks:two"));
-    let title = |environment: &Environment, name| kubeconfig(environment, name).unwrap_err().summary;
-    assert_eq!(title(&environment, "three"), "Import Failed: Context Not Found");
-    assert_eq!(title(&Environment::default(), "x"), "Import Failed: KUBECONFIG Not Found");
-    let absent = Environment { kubeconfig: Some(folder.join("absent").into()), ..Environment::default() };
-    assert_eq!(title(&absent, "x"), "Import Failed: Kubeconfig File Not Found");
-    std::fs::write(folder.join("bad"), "a: [").unwrap();
-    let bad = Environment { kubeconfig: Some(folder.join("bad").into()), ..Environment::default() };
-    assert_eq!(title(&bad, "x"), "Import Failed: Invalid Kubeconfig");
-    std::fs::remove_dir_all(&folder).unwrap();
-}
-
-#[test]
 fn the_most_mature_version_is_imported() {
     let best = |versions: &[&str]| {
         let kinds =

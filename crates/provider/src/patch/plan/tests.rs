@@ -1,5 +1,6 @@
 use manifest::Namespace;
 use serde_json::json;
+use tfplugin::private::Private;
 
 use super::*;
 

@@ -1,0 +1,52 @@
+//! The status of a kind: what deciding keeps in it, and beside it the resource as it was last seen.
+
+use jiff::Timestamp;
+use progress::Status;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A status that deciding can be based on. [`Tracked`] is one for every kind that has nothing special about it.
+pub trait KindStatus: Default {
+    /// What is on record; what an older operator left in flight is resumed.
+    fn recorded(&self, now: Timestamp) -> Status;
+
+    /// Puts `status` on record, and shows what `answer`, a read of the resource, says of it. Without an answer what
+    /// was shown stays, as long as it is about the resource that the object is bound to.
+    fn show(&mut self, status: Status, answer: Option<&Value>);
+}
+
+/// The shared contract and the conditions, and the resource as `O` shows it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Tracked<O> {
+    /// The shared contract and the conditions.
+    #[serde(flatten)]
+    pub progress: Status,
+    /// The resource as it was last seen.
+    #[serde(flatten)]
+    pub observed: O,
+}
+
+impl<O: Default + for<'a> From<&'a Value>> Tracked<O> {
+    /// The same with `status` on record.
+    pub(super) fn showing(self, status: Status, answer: Option<&Value>) -> Self {
+        let id = status.ocid();
+        let read = answer.filter(|answer| answer.get("id").and_then(Value::as_str) == id);
+        let observed = match read {
+            Some(answer) => answer.into(),
+            None if self.progress.ocid() == id => self.observed,
+            None => O::default(),
+        };
+        Self { progress: status, observed }
+    }
+}
+
+impl<O: Default + for<'a> From<&'a Value>> KindStatus for Tracked<O> {
+    fn recorded(&self, _now: Timestamp) -> Status {
+        self.progress.clone()
+    }
+
+    fn show(&mut self, status: Status, answer: Option<&Value>) {
+        *self = std::mem::take(self).showing(status, answer);
+    }
+}

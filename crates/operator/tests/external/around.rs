@@ -1,0 +1,165 @@
+//! What surrounds an operation: kubectl as the only client, endpoint Secrets, credentials, annotations, events.
+
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use oci_server::{Operation, Script, Timeline};
+use serde_json::{Value, json};
+
+use super::bench::{Bench, at_home, condition, key_dir, ocid, quick, text};
+
+/// Bar 5: what a user does, and nothing else.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn kubectl_wait_and_kubectl_delete_are_all_it_takes() {
+    let bench = Bench::new("kubectl").await;
+    for (object, name) in [
+        (bench.queue("orders", json!({})), "queue/orders"),
+        (bench.stream("clicks", json!({"retentionInHours": 48})), "stream/clicks"),
+    ] {
+        bench.apply(&object).await;
+        bench.namespace.kubectl(&["wait", "--for=condition=Ready", "--timeout=60s", name]).unwrap();
+        bench.namespace.kubectl(&["delete", "--wait", "--timeout=60s", name]).unwrap();
+        assert_eq!(bench.living(), Vec::<Value>::new(), "{name}");
+    }
+}
+
+fn secret(name: &str, entries: &[(&str, &str)]) -> Value {
+    let data = entries.iter().map(|(key, value)| ((*key).to_owned(), json!(BASE64_STANDARD.encode(value))));
+    json!({
+        "apiVersion": "v1", "kind": "Secret", "metadata": {"name": name},
+        "data": data.collect::<serde_json::Map<_, _>>(),
+    })
+}
+
+#[tokio::test]
+async fn the_endpoint_is_kept_in_a_secret_that_is_ours() {
+    let bench = Bench::new("endpoints").await;
+    let queue = bench.apply(&bench.queue("orders", json!({}))).await;
+    let ready = bench.until_ready(&queue).await;
+    let endpoint = text(&ready["status"]["messagesEndpoint"]);
+    let kept = secret("orders", &[("endpoint", &endpoint)]);
+    let is_kept = |it: Option<&Value>| it.is_some_and(|it| it["data"] == kept["data"]);
+    let made = bench.namespace.until(&kept, "the Secret", is_kept).await.unwrap();
+    let uid = &ready["metadata"]["uid"];
+    assert_eq!(&made["metadata"]["labels"]["queue.oracle.com/queue-uid"], uid);
+    // Ours is set right again.
+    bench.namespace.merge_as("person", &kept, &json!({"data": {"endpoint": "d3Jvbmc="}})).await;
+    bench.namespace.until(&kept, "mended", is_kept).await;
+    bench.delete(&queue);
+    bench.until_gone(&queue).await;
+    bench.namespace.until(&kept, "gone", |it| it.is_none()).await;
+}
+
+#[tokio::test]
+async fn the_secret_of_somebody_else_is_left_alone_and_named_once() {
+    let bench = Bench::new("foreign").await;
+    let theirs = secret("orders", &[("endpoint", "theirs")]);
+    bench.apply(&theirs).await;
+    let queue = bench.apply(&bench.queue("orders", json!({}))).await;
+    bench.until_ready(&queue).await;
+    bench.another_look(&queue, Operation::GetQueue).await;
+    let events = bench.events("orders", "EndpointSecret").await;
+    assert_eq!(events.len(), 1, "{events:?}");
+    assert!(events[0].contains("Secret orders is somebody else's"), "{events:?}");
+    bench.delete(&queue);
+    bench.until_gone(&queue).await;
+    assert_eq!(bench.namespace.get(&theirs).await.unwrap()["data"], theirs["data"]);
+}
+
+#[tokio::test]
+async fn a_namespace_has_credentials_of_its_own_and_a_change_takes_effect() {
+    let nowhere = |_: &str| None;
+    let mut settings = quick();
+    // What brings the next look is the Secret, and nothing else.
+    settings.slow_retry = Duration::from_secs(600);
+    let bench = Bench::with("creds", Script::default(), settings, nowhere).await;
+    let queue = bench.apply(&bench.queue("orders", json!({}))).await;
+    let none = bench.until_stalled(&queue, "AccessDenied").await;
+    let message = text(&condition(&none, "Stalled")["message"]);
+    assert!(message.contains("has no Secret ocicredentials"), "{message}");
+
+    bench.apply(&secret("ocicredentials", &[("tenancy", "t")])).await;
+    let broken = bench
+        .until(&queue, "broken credentials", |queue| {
+            text(&condition(queue, "Stalled")["message"]).contains("/ocicredentials cannot be used")
+        })
+        .await;
+    let message = text(&condition(&broken, "Stalled")["message"]);
+    assert!(message.contains("the Secret has no privatekey"), "{message}");
+
+    let config = std::fs::read_to_string(key_dir().join("config")).unwrap();
+    let value = |name: &str| config.lines().find_map(|line| line.strip_prefix(&format!("{name}="))).unwrap();
+    let key = std::fs::read_to_string(value("key_file")).unwrap();
+    let entries = [
+        ("tenancy", value("tenancy")),
+        ("user", value("user")),
+        ("fingerprint", value("fingerprint")),
+        ("region", value("region")),
+        ("privatekey", &key),
+    ];
+    bench.apply(&secret("ocicredentials", &entries)).await;
+    bench.until_ready(&queue).await;
+
+    // A key that belongs to nobody is refused by the cloud, and said so.
+    let strange = oci::key::GeneratedKey::generate().unwrap();
+    let fingerprint = oci::key::PublicKey::from_pem(&strange.public_pem).unwrap().fingerprint();
+    let pem = secrecy::ExposeSecret::expose_secret(&strange.private_pem);
+    let entries =
+        [entries[0], entries[1], ("fingerprint", fingerprint.as_str()), entries[3], ("privatekey", pem)];
+    bench.apply(&secret("ocicredentials", &entries)).await;
+    let refused = bench
+        .until(&queue, "the wrong key", |queue| {
+            text(&condition(queue, "Stalled")["message"]).contains("401 NotAuthenticated")
+        })
+        .await;
+    assert_eq!(condition(&refused, "Stalled")["reason"], "AccessDenied");
+}
+
+#[tokio::test]
+async fn a_paused_object_is_left_alone_and_annotations_that_mean_nothing_are_named_once() {
+    let bench = Bench::new("paused").await;
+    let mut queue = bench.queue("orders", json!({}));
+    queue["metadata"]["annotations"] =
+        json!({"plimsoll.dev/paused": "true", "plimsoll.dev/deletion-policy": "keep"});
+    bench.apply(&queue).await;
+    let warned = bench.events("orders", "AnnotationValue").await;
+    assert_eq!(warned.len(), 1, "{warned:?}");
+    assert_eq!(bench.server.journal().entries().len(), 0, "nothing is asked while it is paused");
+    bench.change(&queue, &json!({"metadata": {"annotations": {"plimsoll.dev/paused": null}}})).await;
+    bench.until_ready(&queue).await;
+    bench.another_look(&queue, Operation::GetQueue).await;
+    assert_eq!(bench.events("orders", "AnnotationValue").await.len(), 1, "said once");
+    // What was meant as a policy is read as the careful one.
+    bench.delete(&queue);
+    bench.until_gone(&queue).await;
+    assert_eq!(bench.living().len(), 1);
+}
+
+#[tokio::test]
+async fn events_tell_of_transitions_and_of_nothing_else() {
+    let bench = Bench::new("events").await;
+    let steps = Timeline::default().steps.into_iter().cycle().take(8).collect();
+    bench.going(Operation::CreateQueue, None, Timeline { steps, ..Timeline::default() });
+    let queue = bench.apply(&bench.queue("orders", json!({}))).await;
+    bench.until_ready(&queue).await;
+    bench.another_look(&queue, Operation::GetQueue).await;
+    assert_eq!(bench.events("orders", "Started").await, ["Queue create is in flight"]);
+    assert_eq!(bench.events("orders", "Available").await, ["Queue is as its spec asks"]);
+    assert_eq!(bench.events("orders", "").await.len(), 2);
+}
+
+#[tokio::test]
+async fn drift_is_set_right_without_a_hand_on_the_object() {
+    let bench = Bench::with("drift", Script::default(), quick(), at_home).await;
+    let queue = bench.apply(&bench.queue("orders", json!({"visibilityInSeconds": 45}))).await;
+    let id = ocid(&bench.until_ready(&queue).await);
+    bench.edit(&id, json!({"visibilityInSeconds": 1}));
+    bench
+        .until(&queue, "set right", |queue| {
+            queue["status"]["status"]["async"]["lastOperation"]["phase"] == "update"
+        })
+        .await;
+    bench.until_ready(&queue).await;
+    assert_eq!(bench.living()[0]["visibilityInSeconds"], 45);
+}

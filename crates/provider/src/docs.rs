@@ -1,0 +1,198 @@
+//! The pages of the Terraform registry, made from the schemas, so that they cannot say anything else than the provider does.
+//!
+//! `cargo xtask docs` writes them to `docs/`; a test fails when they are stale.
+
+use std::fmt::Write as _;
+
+use tfplugin::provider::Provider as _;
+use tfplugin::schema::{Attribute, Kind, Nesting, Presence, Schema};
+use tfplugin::types::Type;
+
+use crate::Provider;
+
+/// A file below `docs/`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// Where: `resources/object.md`.
+    pub path: String,
+    /// Its Markdown.
+    pub text: String,
+}
+
+/// What a page has beside the schema.
+struct Extra {
+    example: &'static str,
+    prose: &'static str,
+    import: Option<&'static str>,
+}
+
+/// All pages.
+pub fn pages() -> Vec<Page> {
+    let provider = Provider::new();
+    let mut pages = vec![index(&provider.schema())];
+    for resource in provider.resources() {
+        pages.push(page("Resource", resource.type_name(), &resource.schema()));
+    }
+    for source in provider.data_sources() {
+        pages.push(page("Data Source", source.type_name(), &source.schema()));
+    }
+    pages
+}
+
+fn index(schema: &Schema) -> Page {
+    let example = include_str!("../../../examples/provider/provider.tf");
+    let prose = include_str!("docs/provider.md");
+    let text = format!(
+        "---\npage_title: \"Provider: k8sconnect\"\ndescription: |-\n  {about}\n---\n\n# k8sconnect Provider\n\n{about}\n\n{prose}\n## \
+         Example Usage\n\n```terraform\n{example}```\n\n{schema}",
+        about = schema.description,
+        schema = schema_section(schema),
+    );
+    Page { path: "index.md".to_owned(), text }
+}
+
+fn page(what: &str, type_name: &str, schema: &Schema) -> Page {
+    let extra = extra(what, type_name);
+    let about = &schema.description;
+    let mut text = format!(
+        "---\npage_title: \"{type_name} {what} - terraform-provider-k8sconnect\"\nsubcategory: \"\"\ndescription: |-\n  {about}\n---\n\n# \
+         {type_name} ({what})\n\n{about}\n\n## Example Usage\n\n```terraform\n{}```\n\n",
+        extra.example
+    );
+    if !extra.prose.is_empty() {
+        text.push_str(extra.prose);
+        text.push('\n');
+    }
+    text.push_str(&schema_section(schema));
+    if let Some(import) = extra.import {
+        let _infallible = write!(text, "\n## Import\n\n```shell\n{import}```\n");
+    }
+    let folder = if what == "Resource" { "resources" } else { "data-sources" };
+    let name = type_name.trim_start_matches("k8sconnect_");
+    Page { path: format!("{folder}/{name}.md"), text }
+}
+
+fn extra(what: &str, type_name: &str) -> Extra {
+    macro_rules! example {
+        ($path:literal) => {
+            include_str!(concat!("../../../examples/", $path))
+        };
+    }
+    let (example, prose, import) = match (what, type_name) {
+        ("Resource", "k8sconnect_object") => (
+            example!("resources/k8sconnect_object/resource.tf"),
+            include_str!("docs/object.md"),
+            Some(example!("resources/k8sconnect_object/import.sh")),
+        ),
+        ("Resource", "k8sconnect_patch") => {
+            (example!("resources/k8sconnect_patch/resource.tf"), include_str!("docs/patch.md"), None)
+        }
+        ("Resource", _) => {
+            (example!("resources/k8sconnect_wait/resource.tf"), include_str!("docs/wait.md"), None)
+        }
+        (_, "k8sconnect_object") => (example!("data-sources/k8sconnect_object/data-source.tf"), "", None),
+        (_, "k8sconnect_yaml_split") => (
+            example!("data-sources/k8sconnect_yaml_split/data-source.tf"),
+            include_str!("docs/yaml.md"),
+            None,
+        ),
+        _ => (
+            example!("data-sources/k8sconnect_yaml_scoped/data-source.tf"),
+            include_str!("docs/yaml.md"),
+            None,
+        ),
+    };
+    Extra { example, prose, import }
+}
+
+/// The attributes in the form in which the registry shows those of all providers.
+fn schema_section(schema: &Schema) -> String {
+    let mut text = "## Schema\n".to_owned();
+    let mut nested = Vec::new();
+    list(&mut text, &schema.attributes, "", &mut nested);
+    while !nested.is_empty() {
+        let mut deeper = Vec::new();
+        for (path, attributes) in nested {
+            let _infallible = write!(
+                text,
+                "\n<a id=\"nestedatt--{}\"></a>\n### Nested Schema for `{path}`\n",
+                anchor(&path)
+            );
+            list(&mut text, &attributes, &path, &mut deeper);
+        }
+        nested = deeper;
+    }
+    text
+}
+
+/// Lists attributes by who sets them; those with attributes of their own are left for later.
+fn list(text: &mut String, attributes: &[Attribute], path: &str, nested: &mut Vec<(String, Vec<Attribute>)>) {
+    let groups: [(&str, fn(Presence) -> bool); 3] = [
+        ("Required", |presence| presence == Presence::Required),
+        ("Optional", |presence| matches!(presence, Presence::Optional | Presence::OptionalComputed)),
+        ("Read-Only", |presence| presence == Presence::Computed),
+    ];
+    for (title, belongs) in groups {
+        let mut members: Vec<&Attribute> =
+            attributes.iter().filter(|attribute| belongs(attribute.presence)).collect();
+        if members.is_empty() {
+            continue;
+        }
+        members.sort_by(|one, other| one.name.cmp(&other.name));
+        let heading = if path.is_empty() { format!("\n### {title}\n\n") } else { format!("\n{title}:\n\n") };
+        text.push_str(&heading);
+        for attribute in members {
+            let path =
+                if path.is_empty() { attribute.name.clone() } else { format!("{path}.{}", attribute.name) };
+            text.push_str(&line(attribute, &path));
+            if let Kind::Nested(inner) = &attribute.kind {
+                nested.push((path, inner.attributes.clone()));
+            }
+        }
+    }
+}
+
+fn line(attribute: &Attribute, path: &str) -> String {
+    let mut kind = match &attribute.kind {
+        Kind::Plain(ty) => type_text(ty),
+        Kind::Nested(inner) => match inner.nesting {
+            Nesting::Single => "Attributes",
+            Nesting::List => "Attributes List",
+            Nesting::Set => "Attributes Set",
+            Nesting::Map => "Attributes Map",
+        }
+        .to_owned(),
+    };
+    if attribute.sensitive {
+        kind.push_str(", Sensitive");
+    }
+    let mut line = format!("- `{}` ({kind}) {}", attribute.name, attribute.description);
+    if attribute.requires_replace {
+        line.push_str(" Another value makes another resource.");
+    }
+    if matches!(attribute.kind, Kind::Nested(_)) {
+        let _infallible = write!(line, " (see [below for nested schema](#nestedatt--{}))", anchor(path));
+    }
+    line + "\n"
+}
+
+fn type_text(ty: &Type) -> String {
+    match ty {
+        Type::Bool => "Boolean".to_owned(),
+        Type::Number => "Number".to_owned(),
+        Type::String => "String".to_owned(),
+        Type::Dynamic => "Dynamic".to_owned(),
+        Type::List(element) => format!("List of {}", type_text(element)),
+        Type::Set(element) => format!("Set of {}", type_text(element)),
+        Type::Map(element) => format!("Map of {}", type_text(element)),
+        Type::Tuple(_) => "Tuple".to_owned(),
+        Type::Object(_) => "Object".to_owned(),
+    }
+}
+
+fn anchor(path: &str) -> String {
+    path.replace('.', "--")
+}
+
+#[cfg(test)]
+mod tests;

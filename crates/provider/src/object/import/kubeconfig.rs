@@ -1,0 +1,195 @@
+//! Which kubeconfig an import keeps in the state: the file it found the context in, or what the context needs of several.
+
+use std::path::Path;
+
+use cluster::Environment;
+use diag::{Diagnostic, Source};
+use manifest::Limits;
+use serde_json::{Value, json};
+
+use super::refusal;
+
+/// A kubeconfig file that is there.
+struct File<'p> {
+    path: &'p Path,
+    text: String,
+    value: Value,
+}
+
+/// The content of a kubeconfig that has `context`. A single file is kept as it is; of a list, as `KUBECONFIG` may be, what
+/// the context refers to is put together with kubectl's rule: what comes first wins.
+pub(super) fn with_context(environment: &Environment, context: &str) -> Result<String, Box<Diagnostic>> {
+    let paths = environment.kubeconfig_paths();
+    if paths.is_empty() {
+        return Err(refusal(
+            "KUBECONFIG Not Found",
+            "KUBECONFIG is not set, and there is no home directory to look for .kube/config in.".to_owned(),
+        ));
+    }
+    let listed = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
+    let mut files = Vec::new();
+    for path in &paths {
+        files.extend(read(path)?);
+    }
+    if files.is_empty() {
+        return Err(refusal("Kubeconfig File Not Found", format!("There is no file {listed}.")));
+    }
+    let Some((_, found)) = named(&files, "contexts", context) else {
+        let contexts: Vec<&str> = files.iter().flat_map(|file| names(&file.value)).collect();
+        let detail =
+            format!("There is no context {context:?} in {listed}. There are: {}.", contexts.join(", "));
+        return Err(refusal("Context Not Found", detail));
+    };
+    match &files[..] {
+        [only] => Ok(only.text.clone()),
+        several => Ok(joined(several, context, found)),
+    }
+}
+
+/// A file, unless there is none. The text is not quoted, as it holds credentials.
+fn read(path: &Path) -> Result<Option<File<'_>>, Box<Diagnostic>> {
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => {
+            return Err(refusal("Cannot Read Kubeconfig", format!("{}: {error}.", path.display())));
+        }
+    };
+    let source = Source::new("kubeconfig", text.as_str());
+    let invalid = |_| refusal("Invalid Kubeconfig", format!("{} is not valid YAML.", path.display()));
+    let value = manifest::read(&source, &Limits::default()).single().map_err(invalid)?.value().clone();
+    Ok(Some(File { path, text, value }))
+}
+
+/// A kubeconfig with one context and what it refers to.
+fn joined(files: &[File<'_>], name: &str, context: &Value) -> String {
+    let mut config = json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": name,
+        "contexts": [{"name": name, "context": context}],
+    });
+    for (list, kind) in [("clusters", "cluster"), ("users", "user")] {
+        let name = context[kind].as_str().unwrap_or_default();
+        let found = named(files, list, name);
+        let entries = found.map(|(file, found)| json!({"name": name, kind: located(found, file.path)}));
+        config[list] = entries.into_iter().collect();
+    }
+    manifest::to_yaml(&config)
+}
+
+/// The first entry of this name in a list of any of the files: `contexts`, `clusters` or `users`.
+fn named<'f>(files: &'f [File<'_>], list: &str, name: &str) -> Option<(&'f File<'f>, &'f Value)> {
+    let inner = list.trim_end_matches('s');
+    files.iter().find_map(|file| {
+        let entries = file.value[list].as_array().into_iter().flatten();
+        let entry = entries.into_iter().find(|entry| entry["name"] == name)?;
+        Some((file, &entry[inner]))
+    })
+}
+
+fn names(kubeconfig: &Value) -> impl Iterator<Item = &str> {
+    let contexts = kubeconfig["contexts"].as_array().into_iter().flatten();
+    contexts.filter_map(|context| context["name"].as_str())
+}
+
+/// A cluster or user whose relative paths are those beside its file, as kubectl reads them.
+fn located(entry: &Value, file: &Path) -> Value {
+    const PATHS: [&str; 4] = ["certificate-authority", "client-certificate", "client-key", "tokenFile"];
+    let folder = file.parent().unwrap_or(Path::new(""));
+    let mut located = entry.clone();
+    let beside = |value: &mut Value| {
+        if let Some(path) = value.as_str().filter(|path| !path.is_empty()) {
+            *value = folder.join(path).display().to_string().into();
+        }
+    };
+    for name in PATHS {
+        if let Some(path) = located.get_mut(name) {
+            beside(path);
+        }
+    }
+    // A program without a slash is one on the PATH.
+    if let Some(command) = located.pointer_mut("/exec/command")
+        && command.as_str().is_some_and(|command| command.contains('/'))
+    {
+        beside(command);
+    }
+    located
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use super::*;
+
+    fn environment(kubeconfig: OsString) -> Environment {
+        Environment { kubeconfig: Some(kubeconfig), ..Environment::default() }
+    }
+
+    fn title(environment: &Environment, context: &str) -> String {
+        with_context(environment, context).unwrap_err().summary
+    }
+
+    #[test]
+    fn a_single_file_is_kept_as_it_is_and_what_is_missing_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, absent) = (folder.path().join("a"), folder.path().join("absent"));
+        let text = "apiVersion: v1 # mine\ncontexts:\n- name: one\n  context: {}\n";
+        std::fs::write(&file, text).unwrap();
+        let list = std::env::join_paths([&absent, &file]).unwrap();
+        assert_eq!(with_context(&environment(list.clone()), "one").unwrap(), text);
+        assert_eq!(title(&environment(list), "two"), "Import Failed: Context Not Found");
+        assert_eq!(title(&Environment::default(), "x"), "Import Failed: KUBECONFIG Not Found");
+        assert_eq!(title(&environment(absent.into()), "x"), "Import Failed: Kubeconfig File Not Found");
+        assert_eq!(title(&environment(folder.path().into()), "x"), "Import Failed: Cannot Read Kubeconfig");
+        std::fs::write(&file, "a: [").unwrap();
+        assert_eq!(title(&environment(file.into()), "x"), "Import Failed: Invalid Kubeconfig");
+    }
+
+    #[test]
+    fn bug_23_of_a_list_of_files_what_the_context_needs_is_put_together() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, text).unwrap();
+            path
+        };
+        let files = [
+            write(
+                "a/config",
+                "clusters:\n- name: k\n  cluster: {server: 'https://first', certificate-authority: ca.crt}\nusers:\n- name: other\n  user: \
+                 {token: hunter2}\n",
+            ),
+            write(
+                "b/config",
+                "contexts:\n- name: 'arn:aws:eks'\n  context: {cluster: k, user: u, namespace: shop}\nclusters:\n- name: k\n  cluster: \
+                 {server: 'https://second'}\nusers:\n- name: u\n  user: {exec: {command: bin/login, args: [x]}}\n",
+            ),
+        ];
+        let list = std::env::join_paths(files).unwrap();
+        let joined = with_context(&environment(list), "arn:aws:eks").unwrap();
+        insta::assert_snapshot!(joined.replace(&folder.path().display().to_string(), "FOLDER"), @r"
+        apiVersion: v1
+        clusters:
+        - cluster:
+            certificate-authority: FOLDER/a/ca.crt
+            server: https://first
+          name: k
+        contexts:
+        - context:
+            cluster: k
+            namespace: shop
+            user: u
+          name: arn:aws:eks
+        current-context: arn:aws:eks
+        kind: Config
+        users:
+        - name: u
+          user:
+            exec:
+              args:
+              - x
+              command: FOLDER/b/bin/login
+        ");
+    }
+}

@@ -1,0 +1,191 @@
+//! Applies that do not end as they should: nothing is lost, and what is left is found and named by the next one.
+
+use serde_json::{Value, json};
+use testkit::gate::{Fault, Gate};
+use testkit::terraform::Client;
+
+use crate::case::Case;
+use crate::config_map;
+
+const BODY: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: NS}\ndata: {k: v}";
+const ADDRESS: &str = "k8sconnect_object.a";
+
+/// How an apply is disturbed while the answer to its write is still to come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Disturbance {
+    /// Terraform is interrupted, and the answer comes.
+    Interrupt,
+    /// Terraform is interrupted, and the answer never comes.
+    InterruptAndSilence,
+    /// The provider is killed.
+    Kill,
+    /// The API server is gone, and does not come back before the apply has given up.
+    Outage,
+    /// The API server is gone, and comes back.
+    Restart,
+}
+
+/// A namespace behind a gate.
+struct Disturbed {
+    case: Case,
+    gate: Gate,
+}
+
+impl Disturbed {
+    async fn new(test: &str) -> Self {
+        let case = Case::new(test, Client::any()).await;
+        let gate = Gate::open(case.namespace.client().clone()).await;
+        let cluster = format!("host = {:?}, insecure = true, token = \"x\"", gate.url());
+        case.provider(&format!("cluster = {{ {cluster} }}"));
+        Self { case, gate }
+    }
+
+    /// Applies or destroys, and disturbs that at the next request that `is_meant`; says whether it succeeded, and with
+    /// which words.
+    async fn run(
+        &self,
+        destroy: bool,
+        disturbance: Disturbance,
+        is_meant: fn(&str, &str) -> bool,
+    ) -> (bool, String) {
+        let fault = match disturbance {
+            Disturbance::Outage | Disturbance::Restart => Fault::Break,
+            _ => Fault::Hold,
+        };
+        self.gate.strike(fault, is_meant);
+        let workspace = &self.case.workspace;
+        let mut running = if destroy { workspace.start_destroy() } else { workspace.start_apply() };
+        self.gate.struck().await;
+        match disturbance {
+            Disturbance::Interrupt => {
+                running.interrupt();
+                self.gate.reopen();
+            }
+            Disturbance::InterruptAndSilence => running.interrupt(),
+            Disturbance::Kill => running.kill_providers(),
+            Disturbance::Restart => self.gate.reopen(),
+            Disturbance::Outage => {}
+        }
+        let run = running.wait();
+        self.gate.reopen();
+        (run.is_success(), run.text())
+    }
+
+    async fn live(&self, name: &str) -> Option<Value> {
+        let wanted = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}});
+        self.case.namespace.get(&wanted).await
+    }
+}
+
+fn is_write(method: &str, uri: &str) -> bool {
+    method == "PATCH" && !uri.contains("dryRun")
+}
+
+fn is_delete(method: &str, _: &str) -> bool {
+    method == "DELETE"
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_create_that_is_disturbed_is_recorded_or_found_and_named() {
+    // Whether the answer arrives, so that the object is in the state.
+    for (disturbance, recorded) in [
+        (Disturbance::Interrupt, true),
+        (Disturbance::Restart, true),
+        (Disturbance::InterruptAndSilence, false),
+        (Disturbance::Kill, false),
+        (Disturbance::Outage, false),
+    ] {
+        let here = Disturbed::new("create").await;
+        let case = &here.case;
+        case.object("a", BODY, "");
+        let (_, told) = here.run(false, disturbance, is_write).await;
+        assert!(here.live("a").await.is_some(), "{disturbance:?}: {told}");
+        assert_eq!(!case.workspace.attributes(ADDRESS).is_null(), recorded, "{disturbance:?}: {told}");
+        if !recorded {
+            let id = format!(":{}:v1/ConfigMap:a", case.namespace.name());
+            let found = case.workspace.apply(&[]).expect_failure().text();
+            assert!(found.contains("Error: Resource Already Managed"), "{disturbance:?}: {found}");
+            assert!(found.contains(&format!("'{id}'")), "{disturbance:?}: {found}");
+            case.workspace.import(ADDRESS, &id).expect_success();
+            case.workspace.apply(&[]).expect_success();
+        }
+        case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn updates_and_deletes_that_are_disturbed_are_finished_by_the_next_apply() {
+    for disturbance in [Disturbance::Interrupt, Disturbance::Kill, Disturbance::Outage, Disturbance::Restart]
+    {
+        let here = Disturbed::new("update").await;
+        let case = &here.case;
+        case.object("a", BODY, "");
+        case.workspace.apply(&[]).expect_success();
+        let id = case.workspace.attributes(ADDRESS)["id"].clone();
+        case.object("a", &BODY.replace("k: v", "k: w"), "");
+        let (_, told) = here.run(false, disturbance, is_write).await;
+        assert_eq!(case.workspace.attributes(ADDRESS)["id"], id, "{disturbance:?}: {told}");
+        case.workspace.apply(&[]).expect_success();
+        assert_eq!(here.live("a").await.unwrap()["data"], json!({"k": "w"}), "{disturbance:?}: {told}");
+        case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+
+        let (_, told) = here.run(true, disturbance, is_delete).await;
+        case.workspace.destroy().expect_success();
+        assert_eq!(here.live("a").await, None, "{disturbance:?}: {told}");
+        assert_eq!(case.workspace.attributes(ADDRESS), json!(null), "{disturbance:?}: {told}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_patch_that_is_disturbed_is_recorded_or_found_and_named() {
+    let address = "k8sconnect_patch.settings";
+    let wanted = || json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"level": "info"}});
+    for (disturbance, recorded) in [
+        (Disturbance::Interrupt, true),
+        (Disturbance::Restart, true),
+        (Disturbance::Kill, false),
+        (Disturbance::Outage, false),
+    ] {
+        let here = Disturbed::new("patch").await;
+        let case = &here.case;
+        case.namespace.apply_as("somebody", &wanted()).await;
+        config_map::patch(case, "settings", "patch = \"data: {level: debug}\"");
+        let (_, told) = here.run(false, disturbance, is_write).await;
+        assert_eq!(here.live("settings").await.unwrap()["data"]["level"], "debug", "{disturbance:?}: {told}");
+        assert_eq!(!case.workspace.attributes(address).is_null(), recorded, "{disturbance:?}: {told}");
+        let next = case.workspace.apply(&[]).expect_success().text();
+        let named = next.contains("Patch Conflicts with Existing Patch")
+            && next.contains("data.level (held by: k8sconnect-patch-");
+        assert_eq!(named, !recorded, "{disturbance:?}: {next}");
+        case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+
+        let is_release: fn(&str, &str) -> bool = |method, uri| method == "PATCH" && uri.contains("settings");
+        let (_, told) = here.run(true, disturbance, is_release).await;
+        case.workspace.destroy().expect_success();
+        assert_eq!(case.workspace.attributes(address), json!(null), "{disturbance:?}: {told}");
+        assert_eq!(here.live("settings").await.unwrap()["data"]["level"], "debug", "{disturbance:?}: {told}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wait_that_is_disturbed_goes_on_or_is_begun_again() {
+    let address = "k8sconnect_wait.settings";
+    let settings = |data: Value| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": data});
+    let is_look: fn(&str, &str) -> bool = |method, uri| method == "GET" && uri.contains("settings");
+    for disturbance in [Disturbance::InterruptAndSilence, Disturbance::Kill, Disturbance::Restart] {
+        let here = Disturbed::new("wait").await;
+        let case = &here.case;
+        case.namespace.apply_as("somebody", &settings(json!({"phase": "done"}))).await;
+        config_map::wait(case, "settings", "field = \"data.phase\"");
+        let (succeeded, told) = here.run(false, disturbance, is_look).await;
+        let goes_on = disturbance == Disturbance::Restart;
+        assert_eq!(succeeded, goes_on, "{disturbance:?}: {told}");
+        assert_eq!(!case.workspace.attributes(address).is_null(), goes_on, "{disturbance:?}: {told}");
+        if disturbance == Disturbance::InterruptAndSilence {
+            assert!(told.contains("Wait Operation Failed"), "{told}");
+        }
+        case.workspace.apply(&[]).expect_success();
+        assert_eq!(case.workspace.attributes(address)["result"], json!({"data": {"phase": "done"}}));
+        case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+    }
+}
