@@ -1,5 +1,6 @@
 //! What can be typed. Types only: what it does is in `commands`.
 
+pub(crate) mod certs;
 pub(crate) mod cluster;
 pub(crate) mod completions;
 pub(crate) mod delete;
@@ -87,6 +88,8 @@ pub(crate) enum Command {
     Tree(tree::Tree),
     /// Say in one sentence why an object is not ready, and show the way to the cause
     Why(tree::Why),
+    /// Make the certificates with which the operator and its functions know each other
+    Certs(certs::Certs),
     /// Show what a composite resource would be composed of, without a cluster
     Render(render::Render),
     /// A small application on a real Kubernetes, told step by step; needs no cluster

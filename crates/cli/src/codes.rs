@@ -54,3 +54,7 @@ pub(crate) const RENDER_FUNCTION: Code = Code::new(
     "render-function",
     "A function that renders a composite resource stopped the pipeline, or gave no answer.",
 );
+pub(crate) const CERTS_FAILED: Code = Code::new(
+    "certs-failed",
+    "Certificates for an operator and its functions cannot be made in this folder.",
+);

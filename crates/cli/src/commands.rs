@@ -1,6 +1,7 @@
 //! What the commands do, one file for each family.
 
 mod apply;
+mod certs;
 mod completions;
 mod connect;
 mod delete;
@@ -33,6 +34,7 @@ pub(crate) fn run(command: Command, printer: &mut Printer) -> Outcome {
         Command::Owners(args) => owners::run(&args, printer),
         Command::Tree(args) => tree::run(&args, printer),
         Command::Why(args) => why::run(&args, printer),
+        Command::Certs(args) => certs::run(&args, printer),
         Command::Render(args) => render::run(&args, printer),
         Command::Demo(args) => demo::run(&args, printer),
         Command::Sandbox(command) => sandbox::run(command, printer),

@@ -60,6 +60,8 @@ pub struct Options {
     pub timeout: Duration,
     /// How many calls of one function may be under way at a time.
     pub concurrency: usize,
+    /// How large a request or an answer may be, in bytes.
+    pub max_message: usize,
 }
 
 /// Why compositions cannot be run.
@@ -84,6 +86,7 @@ pub async fn run(
             certificates: options.certificates.clone().map(Certificates::Folder),
             timeout: options.timeout,
             concurrency: options.concurrency,
+            max_message: options.max_message,
             ..functions::Options::default()
         };
         Functions::new(how, move |name| places.locate(name))?

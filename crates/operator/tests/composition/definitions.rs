@@ -1,11 +1,13 @@
 //! XRDs come, change and go, and their kinds with them.
 
+use functions::{RunRequest, response};
 use serde_json::{Value, json};
 
 use crate::fixture::{
     apply, condition, delete, events, get, group, is_true, legacy_xrd, modern_xrd, said, session, until,
     until_gone, version, world,
 };
+use crate::platform::{Platform, children, desire, map};
 
 fn crd(name: &str) -> Value {
     json!({
@@ -151,4 +153,32 @@ async fn an_xrd_goes_after_its_kinds_and_can_come_again() {
             assert!(get(&session, &crd(&format!("{plural}.{group}"))).await.is_none(), "{round}: {plural}");
         }
     }
+}
+
+#[tokio::test]
+async fn claims_and_xrs_go_before_the_kinds_that_they_are_of() {
+    let compose = |request: RunRequest| async move {
+        let mut rsp = response::to(&request);
+        desire(&mut rsp, "map", map(&json!({})));
+        Ok(rsp)
+    };
+    let platform = Platform::new("swept", compose).await;
+    let session = session();
+    let claim = apply(&session, &platform.claim("swept", json!({}))).await;
+    let alone = platform.object("XApp", "alone", None, &json!({"compositionRef": {"name": platform.group}}));
+    apply(&session, &alone).await;
+    until(&session, &claim, "it is ready", |claim| is_true(claim, "Ready")).await;
+    until(&session, &alone, "it is ready", |xr| is_true(xr, "Ready")).await;
+    let xr = platform.xr(&claim, "it has a child", |xr| xr.pointer("/spec/resourceRefs/0").is_some()).await;
+    let composed = children(&xr).await.remove(0);
+    let xrd = legacy_xrd(&platform.group);
+    delete(&session, &xrd).await;
+    let terminating = until(&session, &xrd, "it says so", |xrd| said(xrd, "Offered").contains("Terminating")).await;
+    assert_eq!(said(&terminating, "Established"), "Established=False TerminatingCompositeResource");
+    assert_eq!(said(&terminating, "Offered"), "Offered=False TerminatingCompositeResourceClaim");
+    until_gone(&session, &xrd).await;
+    for gone in [&claim, &xr, &alone] {
+        until_gone(&session, gone).await;
+    }
+    until_gone(&session, &composed).await;
 }

@@ -23,6 +23,9 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 /// How long the operator waits for a function.
 pub(crate) const FUNCTION_TIMEOUT: Duration = Duration::from_secs(2);
 
+/// How large a message of a function may be.
+pub(crate) const MAX_MESSAGE: usize = 1 << 20;
+
 const USER: &str = "plimsoll-composition-test";
 
 /// The operator all tests share, and the certificates of its functions.
@@ -54,6 +57,7 @@ impl World {
             namespace: "default".to_owned(),
             timeout: FUNCTION_TIMEOUT,
             concurrency: 32,
+            max_message: MAX_MESSAGE,
         };
         runtime.spawn(async move {
             let session = session_as(Some(USER));

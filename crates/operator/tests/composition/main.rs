@@ -4,11 +4,16 @@
 #![expect(clippy::unwrap_used, reason = "a panic in a test's helper is a failed test")]
 
 mod breaker;
+mod churn;
 mod composed;
 mod connection;
+mod crash;
 mod definitions;
+mod failures;
 mod fixture;
+mod foreign;
 mod functions_found;
+mod operators;
 mod platform;
 mod propagation;
 mod requirements;
