@@ -7,6 +7,7 @@
 //!                                               children
 //! ```
 
+mod access;
 mod applied;
 pub(super) mod choice;
 mod connection;

@@ -40,6 +40,11 @@ impl WriteError {
         matches!(self, Self::Cluster(error) if error.status().is_some_and(|status| status.code == 422))
     }
 
+    /// Whether we may not.
+    pub(super) fn is_forbidden(&self) -> bool {
+        matches!(self, Self::Cluster(error) if error.class() == cluster::Class::InsufficientPermissions)
+    }
+
     /// Whether what was to be written does not exist.
     pub(super) fn is_gone(&self) -> bool {
         matches!(self, Self::Cluster(error) if error.class() == cluster::Class::NotFound)

@@ -124,7 +124,7 @@ impl Composer {
         // All at once: how many are on their way is limited where they are written.
         let results = futures::future::join_all(applies).await;
         let mut children = Vec::new();
-        let mut failed: Vec<(&String, WriteError)> = Vec::new();
+        let mut failed: Vec<(&String, ObjectRef, WriteError)> = Vec::new();
         let mut applied = std::collections::HashMap::new();
         for (key, reference, composed, result) in results {
             let state = match result {
@@ -141,9 +141,9 @@ impl Composer {
                 }
                 Err(error) if error.is_invalid() => ChildState::Refused(error.refusal()),
                 Err(error) => {
-                    let text = error.text();
-                    failed.push((key, error));
-                    if self.known(&reference).is_some() {
+                    let (text, is_there) = (error.text(), self.known(&reference).is_some());
+                    failed.push((key, reference, error));
+                    if is_there {
                         continue;
                     }
                     ChildState::Missing(text)
@@ -152,17 +152,22 @@ impl Composer {
             children.push(Child { key: key.clone(), ready: composed.ready, state, trouble: None });
         }
         memory.applied = applied;
-        match failed.first() {
-            None => Ok(children),
-            Some((key, error)) => {
-                let more = match failed.len() - 1 {
-                    0 => String::new(),
-                    more => format!(" (and {more} more)"),
-                };
-                let what = format!("cannot apply composed resource {key:?}{more}");
-                Err((children, Stopped::by(Stage::Compose, &what, error)))
-            }
+        let Some((key, reference, error)) = failed.first() else {
+            memory.access.forget();
+            return Ok(children);
+        };
+        let more = match failed.len() - 1 {
+            0 => String::new(),
+            more => format!(" (and {more} more)"),
+        };
+        let mut stopped =
+            Stopped::by(Stage::Compose, &format!("cannot apply composed resource {key:?}{more}"), error);
+        if let (Stopped::Failed(failure), true) = (&mut stopped, error.is_forbidden())
+            && let Some(missing) = memory.access.missing(&self.engine.session, reference).await
+        {
+            failure.message = format!("{}; {missing}", failure.message);
         }
+        Err((children, stopped))
     }
 
     async fn apply_child(

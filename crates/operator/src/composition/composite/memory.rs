@@ -10,6 +10,7 @@ use compose::pass::{Fingerprint, Owed, Passes};
 use compose::run::Requirements;
 use tokio::time::Instant;
 
+use super::access::Access;
 use crate::composition::children::Scope;
 
 /// What is remembered of one XR.
@@ -41,6 +42,8 @@ pub(super) struct Memory {
     pub(super) scopes: BTreeSet<Scope>,
     /// Whether what the reference left in managedFields is ours.
     pub(super) taken_over: bool,
+    /// Which rights were found missing.
+    pub(super) access: Access,
     /// Whether the XR shows that watch events reach it.
     pub(super) responsive: Option<bool>,
 }

@@ -186,6 +186,8 @@ impl Composer {
             Ok(children) => progress.children = children,
             Err((children, stopped)) => {
                 progress.children = children;
+                let missing = memory.access.found();
+                progress.events.extend(missing.map(|text| Event::warning("RoleBasedAccessControl", text)));
                 return Err(stopped);
             }
         }
@@ -261,6 +263,10 @@ impl Composer {
         memory.passes.ran(seen, written);
         memory.ttl = progress.outcome.ttl;
         let now = Instant::now();
+        if reported.as_ref().is_err_and(|unreported| unreported.is_outdated) {
+            memory.due = Some(now + SOON);
+            return memory.wait(now);
+        }
         if reported.is_err() || failure.is_some() {
             memory.failures += 1;
             if let Some(function) = &progress.down {

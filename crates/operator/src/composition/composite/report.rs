@@ -5,25 +5,32 @@ use std::collections::BTreeSet;
 use compose::breaker::{Breaker, Limits};
 use compose::composite::Composite;
 use compose::event::{self, Event, EventType, Recipient};
-use compose::health::PassFailure;
+use compose::health::{PassFailure, Stage};
 use compose::intent::{Applied, is_apply_owed};
 use compose::naming::COMPOSITE_MANAGER;
 use compose::object;
 use compose::run::Object;
-use compose::status::{Pass, settle};
+use compose::status::{Pass, Settled, settle};
 use jiff::Timestamp;
 
 use super::memory::Memory;
 use super::pass::Progress;
-use super::{Composer, lock};
+use super::{Composer, Stopped, lock};
 use crate::composition::children::Scope;
 use crate::composition::target;
 use crate::composition::tell;
 use crate::composition::writer::WriteError;
 use crate::store::Key;
 
+/// The XR does not say what became of the pass.
+pub(super) struct Unreported {
+    /// Somebody else was faster.
+    pub(super) is_outdated: bool,
+}
+
 impl Composer {
-    /// Writes the status if it has changed, and tells what is new. `xr` is then as the API server has it.
+    /// Writes the status if it has changed, and tells what is new. `xr` is then as the API server has it. Says whether the
+    /// pass stands as it was reported.
     pub(super) async fn report(
         &self,
         key: &Key,
@@ -31,14 +38,46 @@ impl Composer {
         memory: &mut Memory,
         progress: &Progress,
         failure: Option<&PassFailure>,
-    ) -> Result<(), ()> {
+    ) -> Result<(), Unreported> {
         let now = Timestamp::now();
-        let responsive = lock(&self.breakers).get(key).map_or_else(
-            || Breaker::new(Limits::default(), now).condition(now),
-            |breaker| breaker.condition(now),
-        );
         let request = Composite::new(xr, self.layout).reconcile_request().map(str::to_owned);
-        let is_responsive = responsive.is_true();
+        let mut settled = self.settle(key, xr, progress, failure, now);
+        let mut written = self.write_status(xr, memory, &settled.intent).await;
+        if let (Err(error), None) = (&written, failure)
+            && let Stopped::Failed(refused) =
+                Stopped::by(Stage::Compose, "cannot apply composite resource status", error)
+        {
+            // What the functions want in the status is not what the XRD allows. That is told instead.
+            settled = self.settle(key, xr, progress, Some(&refused), now);
+            let told = self.write_status(xr, memory, &settled.intent).await;
+            written = told.and(written);
+        }
+        memory.responsive =
+            Some(!lock(&self.breakers).get(key).is_some_and(|breaker| breaker.closes_at().is_some()));
+
+        let mut events = progress.events.clone();
+        if let Some(token) = request {
+            events.push(Event::normal(
+                "ReconcileRequestHandled",
+                format!("Handling reconcile request {token:?}"),
+            ));
+        }
+        events.extend(settled.events);
+        events.extend(self.breaches(memory, progress));
+        self.tell(xr, memory, events).await;
+        written.map(|_| ()).map_err(|error| Unreported { is_outdated: error.is_outdated() })
+    }
+
+    fn settle(
+        &self,
+        key: &Key,
+        xr: &Object,
+        progress: &Progress,
+        failure: Option<&PassFailure>,
+        now: Timestamp,
+    ) -> Settled {
+        let closed = || Breaker::new(Limits::default(), now).condition(now);
+        let responsive = lock(&self.breakers).get(key).map_or_else(closed, |breaker| breaker.condition(now));
         let settled = settle(&Pass {
             xr: Composite::new(xr, self.layout),
             revision: &progress.revision,
@@ -53,25 +92,7 @@ impl Composer {
         if let (Some(trouble), Some(failure)) = (&settled.trouble, failure) {
             tracing::warn!(xr = %key, error_id = trouble.id, cause = failure.text(), "the pass failed");
         }
-        let written = self.write_status(xr, memory, &settled.intent).await;
-        if let Err(error) = &written
-            && !error.is_outdated()
-        {
-            tracing::warn!(xr = %key, error = error.text(), "the status cannot be written");
-        }
-        memory.responsive = Some(is_responsive);
-
-        let mut events = progress.events.clone();
-        if let Some(token) = request {
-            events.push(Event::normal(
-                "ReconcileRequestHandled",
-                format!("Handling reconcile request {token:?}"),
-            ));
-        }
-        events.extend(settled.events);
-        events.extend(self.breaches(memory, progress));
-        self.tell(xr, memory, events).await;
-        written.map(|_| ()).map_err(|_| ())
+        settled
     }
 
     /// Applies the status in `intent`, unless that would change nothing.
