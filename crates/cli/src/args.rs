@@ -4,7 +4,9 @@ pub(crate) mod cluster;
 pub(crate) mod completions;
 pub(crate) mod delete;
 pub(crate) mod demo;
+pub(crate) mod doctor;
 pub(crate) mod files;
+pub(crate) mod operations;
 pub(crate) mod owners;
 pub(crate) mod plan;
 pub(crate) mod sandbox;
@@ -86,6 +88,10 @@ pub(crate) enum Command {
     Tree(tree::Tree),
     /// Say in one sentence why an object is not ready, and show the way to the cause
     Why(tree::Why),
+    /// Show what clouds are doing for the objects of a cluster
+    Operations(operations::Operations),
+    /// Say what is reachable, in which versions, what is missing, and who else is at work on the cluster
+    Doctor(doctor::Doctor),
     /// A small application on a real Kubernetes, told step by step; needs no cluster
     Demo(demo::Demo),
     /// A real Kubernetes control plane on this machine, without containers
