@@ -5,7 +5,9 @@ pub(crate) mod cluster;
 pub(crate) mod completions;
 pub(crate) mod delete;
 pub(crate) mod demo;
+pub(crate) mod doctor;
 pub(crate) mod files;
+pub(crate) mod operations;
 pub(crate) mod owners;
 pub(crate) mod plan;
 pub(crate) mod render;
@@ -92,6 +94,10 @@ pub(crate) enum Command {
     Certs(certs::Certs),
     /// Show what a composite resource would be composed of, without a cluster
     Render(render::Render),
+    /// Show what clouds are doing for the objects of a cluster
+    Operations(operations::Operations),
+    /// Say what is reachable, in which versions, what is missing, and who else is at work on the cluster
+    Doctor(doctor::Doctor),
     /// A small application on a real Kubernetes, told step by step; needs no cluster
     Demo(demo::Demo),
     /// A real Kubernetes control plane on this machine, without containers

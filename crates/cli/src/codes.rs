@@ -2,6 +2,19 @@
 
 use diag::Code;
 
+pub(crate) const ENVIRONMENT: Code = Code::new(
+    "environment",
+    "The environment of the process lacks something plimsoll needs, such as a home folder or its own executable.",
+);
+pub(crate) const FORMAT_UNSUPPORTED: Code =
+    Code::new("format-unsupported", "The command has no data that could be written in the format asked for.");
+pub(crate) const EXEC_NO_COMMAND: Code =
+    Code::new("exec-no-command", "The command given to `sandbox exec` cannot be run.");
+pub(crate) const DEMO_UNTRUE: Code = Code::new(
+    "demo-untrue",
+    "The demo was about to say something that is not so. It stops instead; the message says what it saw.",
+);
+
 pub(crate) const KIND_UNKNOWN: Code = Code::new(
     "kind-unknown",
     "No kind of the cluster goes by this name: neither as a plural, singular or short name nor as a kind.",
@@ -58,3 +71,28 @@ pub(crate) const CERTS_FAILED: Code = Code::new(
     "certs-failed",
     "Certificates for an operator and its functions cannot be made in this folder.",
 );
+
+/// Every code of this crate.
+pub(crate) const CODES: &[Code] = &[
+    ENVIRONMENT,
+    FORMAT_UNSUPPORTED,
+    EXEC_NO_COMMAND,
+    DEMO_UNTRUE,
+    KIND_UNKNOWN,
+    OBJECT_MISSING,
+    OBJECT_AMBIGUOUS,
+    FIELD_UNKNOWN,
+    MANAGER_UNKNOWN,
+    OWNERSHIP_UNREADABLE,
+    FILE_UNREADABLE,
+    NAME_GENERATED,
+    OBJECT_TWICE,
+    NAMESPACE_OTHER,
+    KUSTOMIZE_MISSING,
+    KUSTOMIZE_FAILED,
+    NOTHING_APPLIED,
+    REPORT_UNWRITABLE,
+    RENDER_INPUT,
+    RENDER_FUNCTION,
+    CERTS_FAILED,
+];

@@ -1,16 +1,21 @@
 //! What the commands do, one file for each family.
 
+mod age;
 mod apply;
 mod certs;
 mod completions;
 mod connect;
 mod delete;
 mod demo;
+mod doctor;
 mod drift;
 mod family;
 mod files;
+mod following;
 mod health;
 mod kinds;
+mod operation;
+mod operations;
 mod owners;
 mod plan;
 mod render;
@@ -36,6 +41,8 @@ pub(crate) fn run(command: Command, printer: &mut Printer) -> Outcome {
         Command::Why(args) => why::run(&args, printer),
         Command::Certs(args) => certs::run(&args, printer),
         Command::Render(args) => render::run(&args, printer),
+        Command::Operations(args) => operations::run(&args, printer),
+        Command::Doctor(args) => doctor::run(&args, printer),
         Command::Demo(args) => demo::run(&args, printer),
         Command::Sandbox(command) => sandbox::run(command, printer),
         Command::Completions(args) => completions::run(&args, printer),

@@ -3,7 +3,9 @@
 use std::io;
 use std::process::ExitCode;
 
-use diag::{Code, Diagnostic};
+use diag::Diagnostic;
+
+use crate::codes::ENVIRONMENT;
 
 /// The exit status of a command that did its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,12 +43,6 @@ pub(crate) enum Failure {
 /// What every command returns.
 pub(crate) type Outcome = Result<Exit, Failure>;
 
-/// A command that does not fit the machine it runs on.
-pub(crate) const ENVIRONMENT: Code = Code::new(
-    "environment",
-    "The environment of the process lacks something plimsoll needs, such as a home folder or its own executable.",
-);
-
 impl From<Diagnostic> for Failure {
     fn from(diagnostic: Diagnostic) -> Self {
         Self::Diagnostic(Box::new(diagnostic))
@@ -61,7 +57,9 @@ impl From<sandbox::Error> for Failure {
 
 impl From<sandbox::NoHome> for Failure {
     fn from(error: sandbox::NoHome) -> Self {
-        Diagnostic::error(ENVIRONMENT, error.to_string()).hint("set HOME to a folder you can write to").into()
+        Diagnostic::error(ENVIRONMENT, error.to_string())
+            .hint("Set HOME to a folder you can write to.")
+            .into()
     }
 }
 

@@ -3,6 +3,7 @@
 //! `args` says what can be typed, `commands` does it, `printer` is the only one to write to the terminal.
 
 mod args;
+mod called;
 mod codes;
 mod commands;
 mod exit;
@@ -11,13 +12,19 @@ mod process;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory as _, FromArgMatches as _};
 
 use args::Cli;
+use called::Called;
 use printer::Printer;
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let called = Called::now();
+    // First of all: Terraform waits for the handshake.
+    if called == Called::Provider {
+        return provider::serve();
+    }
+    let cli = match parse(called) {
         Ok(cli) => cli,
         Err(help) => return help_or_usage(&help),
     };
@@ -26,6 +33,12 @@ fn main() -> ExitCode {
         Ok(exit) => exit.into(),
         Err(failure) => printer.failure(&failure).into(),
     }
+}
+
+/// What was typed; usage and help speak of the program as it was called.
+fn parse(called: Called) -> Result<Cli, clap::Error> {
+    let matches = Cli::command().bin_name(called.typed()).try_get_matches()?;
+    Cli::from_arg_matches(&matches)
 }
 
 /// Shows the help that was asked for, or what is wrong with what was typed. A slip is a failure like any other: clap's

@@ -15,6 +15,7 @@ use manifest::ObjectRef;
 use serde::Serialize;
 
 use crate::args::{Colour, Format, Global};
+use crate::codes;
 use crate::exit::{Exit, Failure};
 
 /// What went well.
@@ -57,6 +58,16 @@ impl Printer {
     /// How data is wanted.
     pub(crate) fn format(&self) -> Format {
         self.format
+    }
+
+    /// Refuses a format for programs where there is nothing for them; `why` says so.
+    pub(crate) fn only_text(&self, why: &str) -> Result<(), Failure> {
+        if self.format == Format::Text {
+            return Ok(());
+        }
+        Err(Diagnostic::error(codes::FORMAT_UNSUPPORTED, format!("{why}, and has no data for programs"))
+            .hint("Leave out --output.")
+            .into())
     }
 
     /// Data, for a person or a program.

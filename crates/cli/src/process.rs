@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use diag::Diagnostic;
 use tokio::runtime::{Builder, Runtime};
 
-use crate::exit::{ENVIRONMENT, Exit, Failure, Outcome};
+use crate::codes::ENVIRONMENT;
+use crate::exit::{Exit, Failure, Outcome};
 
 /// The path of this program, which supervises sandboxes as well.
 pub(crate) fn own_executable() -> Result<PathBuf, Failure> {

@@ -39,20 +39,20 @@ impl Renderer {
         out.push('\n');
         if diagnostic.location.is_none() {
             for (name, value) in about(diagnostic) {
-                self.prose(&mut out, &format!("  {name}: "), "    ", value);
+                self.prose(&mut out, Lead::plain(&format!("  {name}: "), "    "), value);
             }
         }
         if !diagnostic.detail.is_empty() {
             out.push('\n');
-            self.prose(&mut out, "  ", "  ", &diagnostic.detail);
+            self.prose(&mut out, Lead::plain("  ", "  "), &diagnostic.detail);
         }
         for (word, text) in [("hint", &diagnostic.hint), ("help", &diagnostic.help)] {
             if let Some(text) = text {
                 out.push('\n');
-                self.prose(&mut out, &format!("{word}: "), "      ", text);
+                self.prose(&mut out, Lead { word, style: HINT, first: ": ", rest: "      " }, text);
             }
         }
-        self.paint(out)
+        out
     }
 
     /// The title and, where there is a source, its lines with their markers and what they are about.
@@ -84,21 +84,34 @@ impl Renderer {
         renderer.term_width(self.width).render(&[group])
     }
 
-    fn prose(&self, out: &mut String, first: &str, rest: &str, text: &str) {
-        let width = self.width.min(MOST_PROSE).saturating_sub(first.len().max(rest.len())).max(20);
+    fn prose(&self, out: &mut String, lead: Lead<'_>, text: &str) {
+        let Lead { word, style, first, rest } = lead;
+        let indent = (word.len() + first.len()).max(rest.len());
+        let width = self.width.min(MOST_PROSE).saturating_sub(indent).max(20);
         for (number, line) in wrap(text, width).lines().enumerate() {
-            let indent = if number == 0 { first } else { rest };
-            let _infallible = writeln!(out, "{}", format!("{indent}{line}").trim_end());
+            let line = match number {
+                0 if self.styled => format!("{style}{word}{style:#}{first}{line}"),
+                0 => format!("{word}{first}{line}"),
+                _ => format!("{rest}{line}"),
+            };
+            let _infallible = writeln!(out, "{}", line.trim_end());
         }
     }
+}
 
-    fn paint(&self, text: String) -> String {
-        if !self.styled {
-            return text;
-        }
-        ["hint", "help"].iter().fold(text, |text, word| {
-            text.replace(&format!("\n{word}: "), &format!("\n{HINT}{word}{HINT:#}: "))
-        })
+/// What stands before the first line of a paragraph, and how far its other lines are indented.
+#[derive(Clone, Copy)]
+struct Lead<'a> {
+    /// The word that is shown in `style`.
+    word: &'a str,
+    style: Style,
+    first: &'a str,
+    rest: &'a str,
+}
+
+impl<'a> Lead<'a> {
+    const fn plain(first: &'a str, rest: &'a str) -> Self {
+        Self { word: "", style: Style::new(), first, rest }
     }
 }
 

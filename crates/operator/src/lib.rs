@@ -9,11 +9,23 @@
 
 pub mod api;
 mod backoff;
+pub mod codes;
 pub mod composition;
 pub mod events;
 pub mod external;
+pub mod health;
+pub mod install;
+mod lease;
+pub mod metrics;
+mod options;
+mod rivals;
+mod run;
 mod said;
 pub mod store;
 #[cfg(test)]
 mod testing;
 pub mod work;
+
+pub use options::{FunctionOptions, Half, Options};
+pub use rivals::Rival;
+pub use run::{Error, Surroundings, USER_AGENT, run};

@@ -42,7 +42,7 @@ impl Journal {
     }
 }
 
-/// A client whose server is `answer`, and what it has seen. Discovery knows ConfigMaps.
+/// A client whose server is `answer`, and what it has seen. Discovery knows ConfigMaps and Leases.
 pub(crate) fn client(answer: impl FnMut(&Seen) -> Answer + Send + 'static) -> (kube::Client, Journal) {
     let journal = Journal::default();
     let (kept, answer) = (journal.clone(), Arc::new(Mutex::new(answer)));
@@ -58,7 +58,7 @@ pub(crate) fn client(answer: impl FnMut(&Seen) -> Answer + Send + 'static) -> (k
             };
             let answer = match seen.line.as_str() {
                 "GET /api" => Answer::Json(200, kinds("", "v1", "configmaps", "ConfigMap")),
-                "GET /apis" => Answer::Json(200, kinds("apps", "v1", "deployments", "Deployment")),
+                "GET /apis" => Answer::Json(200, kinds("coordination.k8s.io", "v1", "leases", "Lease")),
                 _ => {
                     kept.0.lock().unwrap().push(seen.clone());
                     (answer.lock().unwrap())(&seen)

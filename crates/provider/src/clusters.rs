@@ -1,15 +1,19 @@
 //! One cluster for each distinct connection, with what this process has seen and done there.
 
+mod reads;
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use cluster::{ConnectError, Connection, Environment, Error, Session};
+use cluster::{ConnectError, Connection, Environment, Error, Reply, Session};
 use manifest::ObjectRef;
 use serde_json::Value;
 use tfplugin::CancellationToken;
 use tokio::sync::{Notify, OnceCell};
 use tokio::time::Instant;
+
+use reads::Reads;
 
 /// How the API server's audit log knows us.
 const USER_AGENT: &str = concat!("terraform-provider-k8sconnect/", env!("CARGO_PKG_VERSION"));
@@ -27,6 +31,7 @@ pub(crate) struct Clusters {
 pub(crate) struct Cluster {
     session: Session,
     uid: OnceCell<Option<String>>,
+    reads: Reads,
     memory: Mutex<HashMap<Place, Memory>>,
     deletions: Mutex<HashMap<Place, CancellationToken>>,
     deletion_began: Notify,
@@ -78,6 +83,7 @@ impl Cluster {
         Self {
             session,
             uid: OnceCell::new(),
+            reads: Reads::default(),
             memory: Mutex::default(),
             deletions: Mutex::default(),
             deletion_began: Notify::new(),
@@ -103,12 +109,18 @@ impl Cluster {
         Ok(uid.await?.as_deref())
     }
 
+    /// Reads an object, alone or with others of its kind that were asked for lately. What comes may be a few seconds old;
+    /// `None` is the server's own word at this moment.
+    pub(crate) async fn read(&self, target: &ObjectRef) -> Result<Option<Reply>, Error> {
+        self.reads.read(&self.session, target).await
+    }
+
     /// Reads an object, or takes what was read of it a moment ago in this process.
     pub(crate) async fn look(&self, target: &ObjectRef) -> Result<Option<Value>, Error> {
         if let Some(live) = self.recall(target) {
             return Ok(Some(live));
         }
-        Ok(self.session.read(target).await?.map(|reply| reply.object))
+        Ok(self.read(target).await?.map(|reply| reply.object))
     }
 
     /// Remembers an object as it was read or answered; it belongs to this state.
@@ -128,7 +140,16 @@ impl Cluster {
 
     /// Forgets an object, because it is gone.
     pub(crate) fn forget(&self, target: &ObjectRef) {
+        self.reads.forget(target);
         lock(&self.memory).remove(&Place::of(target));
+    }
+
+    /// Forgets what was seen of an object, because it was written.
+    pub(crate) fn wrote(&self, target: &ObjectRef) {
+        self.reads.forget(target);
+        if let Some(memory) = lock(&self.memory).get_mut(&Place::of(target)) {
+            memory.live = None;
+        }
     }
 
     /// Remembers that this state has the object.

@@ -127,14 +127,14 @@ fn schema_section(schema: &Schema) -> String {
 
 /// Lists attributes by who sets them; those with attributes of their own are left for later.
 fn list(text: &mut String, attributes: &[Attribute], path: &str, nested: &mut Vec<(String, Vec<Attribute>)>) {
-    let groups: [(&str, fn(Presence) -> bool); 3] = [
-        ("Required", |presence| presence == Presence::Required),
-        ("Optional", |presence| matches!(presence, Presence::Optional | Presence::OptionalComputed)),
-        ("Read-Only", |presence| presence == Presence::Computed),
+    let groups: [(&str, &[Presence]); 3] = [
+        ("Required", &[Presence::Required]),
+        ("Optional", &[Presence::Optional, Presence::OptionalComputed]),
+        ("Read-Only", &[Presence::Computed]),
     ];
-    for (title, belongs) in groups {
+    for (title, presences) in groups {
         let mut members: Vec<&Attribute> =
-            attributes.iter().filter(|attribute| belongs(attribute.presence)).collect();
+            attributes.iter().filter(|attribute| presences.contains(&attribute.presence)).collect();
         if members.is_empty() {
             continue;
         }

@@ -1,5 +1,6 @@
 //! A real Kubernetes for tests: one shared by all, or one of their own for those that break it.
 
+mod account;
 mod namespace;
 mod program;
 

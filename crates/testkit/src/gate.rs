@@ -50,8 +50,11 @@ struct Shared {
 /// The client has nothing to show.
 struct Client(kube::Client);
 
+/// Says of a method and a path with query whether the request is meant.
+type Choice = dyn Fn(&str, &str) -> bool + Send;
+
 struct Rule {
-    is_meant: Box<dyn Fn(&str, &str) -> bool + Send>,
+    is_meant: Box<Choice>,
     fault: Fault,
 }
 

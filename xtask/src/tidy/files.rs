@@ -36,7 +36,7 @@ pub(super) fn check(root: &Path) -> Result<Vec<String>> {
 }
 
 /// What git knows or would add, so that build output and editors' files do not count.
-fn rust_files(root: &Path) -> Result<Vec<PathBuf>> {
+pub(super) fn rust_files(root: &Path) -> Result<Vec<PathBuf>> {
     let output = Command::new("git")
         .args(["ls-files", "--cached", "--others", "--exclude-standard", "--", "*.rs"])
         .current_dir(root)
@@ -51,7 +51,7 @@ fn is_generated(file: &Path) -> bool {
     file.components().any(|part| part.as_os_str() == "gen")
 }
 
-fn is_test(file: &Path) -> bool {
+pub(super) fn is_test(file: &Path) -> bool {
     file.components().any(|part| part.as_os_str() == "tests")
         || file.file_stem().is_some_and(|stem| stem == "tests")
 }

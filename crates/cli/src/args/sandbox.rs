@@ -11,7 +11,7 @@ use sandbox::Name;
 pub(crate) enum Command {
     /// Start a sandbox, and stop it again with Ctrl-C
     ///
-    /// The first time the programs are built with Go, which takes about four minutes; from then on a start takes
+    /// The first time the programs are built with Go, which takes four to six minutes; from then on a start takes
     /// about three seconds. A sandbox that runs already is left as it is.
     ///
     /// The kubeconfig has two contexts for the same administrator: plimsoll-NAME (client certificate, the current
@@ -53,11 +53,14 @@ pub(crate) enum Command {
     },
 }
 
+/// Names the sandbox where `--name` does not.
+const NAME_VARIABLE: &str = "PLIMSOLL_SANDBOX";
+
 /// Which sandbox is meant.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Which {
     /// The name of the sandbox
-    #[arg(long, env = "PLIMSOLL_SANDBOX", default_value_t)]
+    #[arg(long, env = NAME_VARIABLE, default_value_t, value_parser = name)]
     pub(crate) name: Name,
 }
 
@@ -91,8 +94,8 @@ pub(crate) struct Up {
 pub(crate) struct Exec {
     #[command(flatten)]
     pub(crate) which: Which,
-    /// The command and its arguments, after `--`
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    /// The command and its arguments; `--` before it is customary, and needed if it begins with a hyphen
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true, value_name = "COMMAND")]
     pub(crate) command: Vec<std::ffi::OsString>,
 }
 
@@ -107,6 +110,13 @@ pub(crate) struct Logs {
     /// Go on with what is added, until Ctrl-C or the end of the sandbox
     #[arg(short, long)]
     pub(crate) follow: bool,
+}
+
+fn name(text: &str) -> Result<Name, String> {
+    if text.is_empty() {
+        return Err(format!("it is empty; give a name, or leave --name out and unset {NAME_VARIABLE}"));
+    }
+    text.parse().map_err(|error: sandbox::InvalidName| error.to_string())
 }
 
 fn duration(text: &str) -> Result<Duration, String> {

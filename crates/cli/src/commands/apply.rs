@@ -39,7 +39,7 @@ fn refuse(work: &Work, printer: &mut Printer) -> Exit {
     }
     let title = format!("nothing was applied: the files have {}", view::problems(work.problems.len()));
     printer.diagnostic(
-        &Diagnostic::error(codes::NOTHING_APPLIED, title).hint("correct the files and apply again"),
+        &Diagnostic::error(codes::NOTHING_APPLIED, title).hint("Correct the files and apply again."),
     );
     Exit::Failure
 }
@@ -62,29 +62,36 @@ async fn apply(work: &Work, session: &Session, args: &Apply, printer: &Printer) 
     reports
 }
 
-/// Waits until everything that rolls out has done so; whether it has.
+/// Waits until everything that rolls out has done so, all at the same time; whether it has.
 async fn wait(
     report: &Report,
     session: &Session,
     args: &Apply,
     printer: &mut Printer,
 ) -> Result<bool, Failure> {
+    let written = report.objects.iter().filter(|object| object.action() != Action::Refused);
+    let waits: Vec<_> =
+        written.filter_map(|object| Some((&object.target, rollout(&object.target, args)?))).collect();
+    let bar = printer.progress(waits.len(), "ready");
+    let waiting = waits.iter().map(|(target, wait)| async {
+        let readiness = follow(session, target, wait, &bar).await;
+        bar.inc(1);
+        (*target, readiness)
+    });
+    let mut ended = stream::iter(waiting).buffered(waits.len().max(1));
     let mut ready = true;
-    for object in report.objects.iter().filter(|object| object.action() != Action::Refused) {
-        let Some(wait) = rollout(&object.target, args) else { continue };
-        let bar = printer.spinner();
-        let readiness = follow(session, &object.target, &wait, &bar).await;
-        bar.finish_and_clear();
+    while let Some((target, readiness)) = ended.next().await {
         match readiness? {
             Readiness::Met { .. } => {
-                printer.message(format_args!("{GOOD}ready{GOOD:#} {}", object.target));
+                bar.suspend(|| printer.message(format_args!("{GOOD}ready{GOOD:#} {target}")))
             }
             Readiness::Unmet { diagnosis, .. } => {
-                printer.diagnostic(&diagnosis);
+                bar.suspend(|| printer.diagnostic(&diagnosis));
                 ready = false;
             }
         }
     }
+    bar.finish_and_clear();
     Ok(ready)
 }
 

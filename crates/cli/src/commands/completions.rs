@@ -9,6 +9,7 @@ use crate::printer::Printer;
 
 /// Prints the script.
 pub(super) fn run(args: &Completions, printer: &mut Printer) -> Outcome {
+    printer.only_text("completions are a script for a shell")?;
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "plimsoll", &mut script);
     printer.raw(&script)?;

@@ -77,7 +77,7 @@ impl Cluster {
                 format!("{} namespaces have a {} called {name}", namespaces.len(), gvk.kind()),
             )
             .detail(format!("It is in {}.", namespaces.join(", ")))
-            .hint("say which one is meant with --namespace")
+            .hint("Say which one is meant with --namespace.")
             .into()),
         }
     }
@@ -89,7 +89,7 @@ pub(super) fn missing(target: &ObjectRef) -> Diagnostic {
     match &target.namespace {
         Some(namespace) => diagnostic
             .detail(format!("It was looked for in the namespace {namespace}."))
-            .hint("name another namespace with --namespace, or look in all with --all-namespaces"),
+            .hint("Name another namespace with --namespace, or look in all with --all-namespaces."),
         None => diagnostic,
     }
 }
@@ -110,5 +110,5 @@ fn connection(args: &ClusterArgs) -> Connection {
 /// The connection was given by options, not by an attribute called `cluster`.
 fn about_options(mut diagnostic: Diagnostic) -> Diagnostic {
     diagnostic.field = None;
-    diagnostic.hint("name a kubeconfig with --kubeconfig or KUBECONFIG, and a context of it with --context; `plimsoll sandbox up` starts a cluster of your own")
+    diagnostic.hint("Name a kubeconfig with --kubeconfig or KUBECONFIG, and a context of it with --context; `plimsoll sandbox up` starts a cluster of your own.")
 }

@@ -69,7 +69,7 @@ impl Fate {
             Self::Absent if named => Some(missing(target)),
             Self::Failed(diagnostic) => Some((**diagnostic).clone()),
             Self::Ended(Deletion::Stuck(stuck)) => Some(stuck.diagnostic().hint(
-                "give it more time with --timeout, let whoever set the finalizers do their work, or take them away with --force",
+                "Give it more time with --timeout, let whoever set the finalizers do their work, or take them away with --force.",
             )),
             Self::Absent | Self::Ended(_) => None,
         }
@@ -136,6 +136,7 @@ async fn delete_one(session: &Session, target: &ObjectRef, args: &Delete) -> Res
         uid: live.object["metadata"]["uid"].as_str().map(str::to_owned),
         timeout: if args.no_wait { Duration::ZERO } else { args.timeout.to_std().unwrap_or_default() },
         force: args.force,
+        ..cluster::Delete::of(target)
     };
     session.delete(target, &how).await.map(Fate::Ended)
 }

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use cluster::{Connection, Readiness, Session, Write};
-use diag::{Code, Diagnostic, Source};
+use diag::{Diagnostic, Source};
 use futures::future::try_join_all;
 use manifest::{Limits, ObjectRef};
 use ownership::{Analysis, Baseline, Before, FieldManager, Outlook, Verbosity};
@@ -18,6 +18,7 @@ use wait::{Cut, WrittenWait};
 
 use super::sandbox::progress;
 use crate::args::demo::Demo;
+use crate::codes;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::printer::{LITERAL, Printer};
 use crate::process::{own_executable, runtime};
@@ -27,13 +28,9 @@ const SHOP: &str = include_str!("../../../../examples/shop/shop.yaml");
 /// In whose name the demo applies.
 const US: &str = "plimsoll";
 
-const UNTRUE: Code = Code::new(
-    "demo-untrue",
-    "The demo was about to say something that is not so. It stops instead; the message says what it saw.",
-);
-
 /// Plays the demo.
 pub(super) fn run(args: &Demo, printer: &mut Printer) -> Outcome {
+    printer.only_text("the demo is a story to read")?;
     let environment = Environment::from_process()?;
     let name: Name = "demo".parse().expect("a simple name");
     let request = UpRequest {
@@ -156,7 +153,7 @@ fn find<'a>(objects: &'a [(ObjectRef, Value)], kind: &str, name: &str) -> &'a Ob
 async fn wait_for(session: &Session, target: &ObjectRef, what: &str) -> Result<Option<Value>, Failure> {
     let written: WrittenWait = what.parse().expect("the demo writes its waits well");
     let wait = written.parse(None, Cut::Status).wait.expect("the demo writes its waits well");
-    match session.wait_for(target, &wait).await.map_err(|error| error.diagnostic("Wait"))? {
+    match session.wait_for(target, &wait, |_| {}).await.map_err(|error| error.diagnostic("Wait"))? {
         Readiness::Met { value, .. } => Ok(value),
         Readiness::Unmet { diagnosis, .. } => Err(Failure::Diagnostic(diagnosis)),
     }
@@ -191,7 +188,7 @@ fn drift(
 }
 
 fn untrue(what: impl Into<String>) -> Failure {
-    Diagnostic::error(UNTRUE, what)
-        .hint("this is a bug in plimsoll: please report it with this output")
+    Diagnostic::error(codes::DEMO_UNTRUE, what)
+        .hint("Report it with this output, please: it is a bug in plimsoll.")
         .into()
 }

@@ -2,7 +2,7 @@
 
 mod gather;
 
-pub(super) use gather::gather;
+pub(super) use gather::Family;
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,6 +10,7 @@ use manifest::{GroupVersionKind, Namespace, ObjectRef};
 use serde_json::Value;
 
 use super::health::{Health, health};
+use super::operation::Operation;
 
 /// An object with those below it.
 #[derive(Debug)]
@@ -18,13 +19,15 @@ pub(super) struct Node {
     pub(super) health: Health,
     /// When it was created, as the API server wrote it.
     pub(super) created: Option<String>,
+    /// What a cloud is doing for it.
+    pub(super) operation: Option<Operation>,
     pub(super) children: Vec<Node>,
 }
 
 /// The object `root` with those of `all` that hang on it, sorted by kind and name.
-pub(super) fn tree(root: &Value, all: &[Value]) -> Option<Node> {
+pub(super) fn tree(root: &Value, all: &[&Value]) -> Option<Node> {
     let mut owned: HashMap<&str, Vec<&Value>> = HashMap::new();
-    for object in all {
+    for &object in all {
         for owner in array(&object["metadata"]["ownerReferences"]) {
             owned.entry(owner["uid"].as_str().unwrap_or_default()).or_default().push(object);
         }
@@ -42,7 +45,7 @@ pub(super) fn parent(object: &Value) -> Option<String> {
 }
 
 struct Growth<'a> {
-    all: &'a [Value],
+    all: &'a [&'a Value],
     owned: HashMap<&'a str, Vec<&'a Value>>,
     /// Uids on the way: references may run in a circle, and an object may be owned and referred to.
     seen: HashSet<String>,
@@ -65,7 +68,8 @@ impl Growth<'_> {
         }
         children.sort_by(|left, right| left.target.cmp(&right.target));
         let created = object["metadata"]["creationTimestamp"].as_str().map(str::to_owned);
-        Some(Node { target: reference_of(object)?, health: health(object), created, children })
+        let operation = Operation::of(object);
+        Some(Node { target: reference_of(object)?, health: health(object), created, operation, children })
     }
 }
 
@@ -96,7 +100,13 @@ impl Reference {
     }
 
     fn missing(self) -> Node {
-        Node { target: self.target, health: Health::Missing, created: None, children: Vec::new() }
+        Node {
+            target: self.target,
+            health: Health::Missing,
+            created: None,
+            operation: None,
+            children: Vec::new(),
+        }
     }
 }
 

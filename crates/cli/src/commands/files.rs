@@ -41,7 +41,7 @@ pub(super) fn load(args: &FileArgs) -> Result<Loaded, Failure> {
     if args.filenames.is_empty() && args.kustomize.is_none() {
         let diagnostic = Diagnostic::error(codes::FILE_UNREADABLE, "nothing says which objects are meant");
         return Err(diagnostic
-            .hint("name files or folders with --filename, or a kustomization with --kustomize")
+            .hint("Name files or folders with --filename, or a kustomization with --kustomize.")
             .into());
     }
     let mut loaded = Loaded::default();
@@ -80,7 +80,7 @@ impl Loaded {
                 let problem = Diagnostic::error(codes::NAME_GENERATED, "this object has no name of its own")
                     .at(source, object.span(&[manifest::Step::Key("metadata")]), "")
                     .detail("What has another name each time cannot be compared with what is there.")
-                    .hint("write metadata.name, or create the object with kubectl create");
+                    .hint("Write metadata.name, or create the object with kubectl create.");
                 return self.problems.push(problem);
             }
         };
@@ -113,7 +113,7 @@ impl Loaded {
                         Diagnostic::error(codes::OBJECT_TWICE, title)
                             .at(&object.source, object.span, "again here")
                             .related(&twin.source, twin.span, "first here")
-                            .hint("keep one of them"),
+                            .hint("Keep one of them."),
                     );
                 }
             }
@@ -140,8 +140,7 @@ fn sources(path: &Path, recursive: bool) -> Result<Vec<Source>, Failure> {
     collect(path, recursive, &mut found)?;
     if found.is_empty() {
         let title = format!("there is no manifest in {}", path.display());
-        let hint =
-            "a manifest ends in .yaml, .yml or .json; folders within it are looked into with --recursive";
+        let hint = "Name files that end in .yaml, .yml or .json, or look into the folders within it with --recursive.";
         return Err(Diagnostic::error(codes::FILE_UNREADABLE, title).hint(hint).into());
     }
     found.iter().map(|path| read(path)).collect()

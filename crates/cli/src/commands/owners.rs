@@ -62,7 +62,7 @@ impl Held {
                 codes::MANAGER_UNKNOWN,
                 format!("{manager} holds no field of {target}"),
             )
-            .hint(format!("its managers are {}", names.join(", ")))
+            .hint(format!("Name one of its managers: {}.", names.join(", ")))
             .into());
         }
         self.object = fields::project(&self.object, &held.union(&fields::identity()), &self.schema);
@@ -145,7 +145,7 @@ fn places(path: &str, object: &Value) -> Result<Vec<Place>, Failure> {
     let wrong = |why: String| {
         Diagnostic::error(codes::FIELD_UNKNOWN, format!("{path} is not a field of the object"))
             .detail(why)
-            .hint("write a path such as spec.replicas or spec.template.spec.containers[0].image")
+            .hint("Write a path such as spec.replicas or spec.template.spec.containers[0].image.")
     };
     let parsed =
         JsonPath::parse_relaxed(path).map_err(|error| wrong(format!("The path cannot be read: {error}.")))?;

@@ -1,12 +1,14 @@
 //! `plimsoll plan`: what an apply would change, told before it happens, and what `apply` and `drift` share with it.
 
+mod admission;
 mod forecast;
 mod live;
 pub(super) mod placed;
 pub(super) mod report;
+mod unchanged;
 pub(super) mod view;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use cluster::{Class, Error, ErrorKind, Reply, Session, Write};
 use diag::Diagnostic;
@@ -15,6 +17,7 @@ use manifest::ObjectRef;
 use ownership::FieldManager;
 use serde_json::Value;
 
+use self::admission::Admission;
 use self::forecast::Forecast;
 use self::placed::{Pending, Placed};
 use self::report::{ObjectReport, Report};
@@ -28,6 +31,9 @@ use crate::process::until_interrupted;
 
 /// How many requests are under way at the same time.
 pub(super) const AT_ONCE: usize = 16;
+
+/// From how many objects on it takes fewer requests to learn who intervenes than to ask about each.
+const WORTH_LEARNING: usize = 5;
 
 /// Shows what would change.
 pub(super) fn run(args: &Plan, printer: &mut Printer) -> Outcome {
@@ -59,17 +65,41 @@ impl Work {
         Ok(Self { objects, live, problems })
     }
 
-    /// Asks the API server what would become of every object.
+    /// Asks the API server what would become of every object that is not known to stay as it is.
     pub(super) async fn foresee(self, session: &Session, writer: &WriterArgs, printer: &Printer) -> Report {
         let bar = printer.progress(self.objects.len(), "planning");
+        let settled = self.settled(session, writer).await;
         let asked = self.objects.iter().map(|object| async {
-            let report = self.foresee_one(session, object, writer).await;
+            let report = if settled.contains(&object.target) {
+                ObjectReport::known(&object.target, Forecast::nothing(), Vec::new())
+            } else {
+                self.foresee_one(session, object, writer).await
+            };
             bar.inc(1);
             report
         });
         let objects = stream::iter(asked).buffered(AT_ONCE).collect().await;
         bar.finish_and_clear();
         Report { objects, problems: self.problems }
+    }
+
+    /// The objects that an apply leaves as they are, whatever the API server might be asked.
+    async fn settled(&self, session: &Session, writer: &WriterArgs) -> HashSet<&ObjectRef> {
+        let manager = FieldManager::new(writer.field_manager.as_str());
+        let is_unchanged = |object: &&Placed| {
+            let live = self.live.get(&object.target);
+            live.is_some_and(|live| unchanged::is_unchanged(&object.body, live, &manager))
+        };
+        let unchanged: Vec<&Placed> = self.objects.iter().filter(is_unchanged).collect();
+        if unchanged.len() < WORTH_LEARNING {
+            return HashSet::new();
+        }
+        let Ok(resources) = session.resources().await else { return HashSet::new() };
+        let Some(admission) = Admission::read(session, &resources).await else { return HashSet::new() };
+        let free: HashSet<_> =
+            resources.iter().filter(|it| !admission.concerns(it)).map(|resource| &resource.gvk).collect();
+        let targets = unchanged.into_iter().map(|object| &object.target);
+        targets.filter(|target| free.contains(&target.gvk)).collect()
     }
 
     async fn foresee_one(&self, session: &Session, object: &Placed, writer: &WriterArgs) -> ObjectReport {
@@ -117,7 +147,7 @@ pub(super) fn refusal(error: &Error, operation: &str) -> Diagnostic {
     let diagnostic = error.diagnostic(operation);
     match error.class() {
         Class::FieldManagerConflict => diagnostic.hint(
-            "take the fields out of the file, or take them from the other managers with --force-conflicts",
+            "Take the fields out of the file, or take them from the other managers with --force-conflicts.",
         ),
         _ => diagnostic,
     }

@@ -27,7 +27,7 @@ pub(super) fn run(command: Command, printer: &mut Printer) -> Outcome {
         Command::List => list(&environment, printer),
         Command::Env(which) => env(&environment, &which, printer),
         Command::Kubeconfig(which) => kubeconfig(&environment, &which, printer),
-        Command::Exec(args) => exec::run(&environment, &args),
+        Command::Exec(args) => exec::run(&environment, &args, printer),
         Command::Logs(args) => logs::run(&environment, &args, printer),
         Command::Purge => purge(&environment, printer),
         Command::Supervise { folder } => {
@@ -39,13 +39,18 @@ pub(super) fn run(command: Command, printer: &mut Printer) -> Outcome {
 
 fn down(environment: &Environment, name: &Name, printer: &mut Printer) -> Outcome {
     let found = progress::follow(printer, |on_event| sandbox::down(environment, name, on_event))?;
-    let stopped = found == Down::Stopped;
-    if matches!(printer.format(), Format::Json | Format::Yaml) {
-        printer.structured(&json!({ "name": name, "stopped": stopped }))?;
-    } else if stopped {
-        printer.message(format_args!("{GOOD}stopped{GOOD:#} sandbox {name}"));
-    } else {
-        printer.message(format_args!("there is no sandbox {name}, nothing to stop"));
+    match printer.format() {
+        Format::Json | Format::Yaml => {
+            printer.structured(&json!({ "name": name, "stopped": found != Down::NotThere }))?;
+        }
+        Format::Name => printer.data(name)?,
+        Format::Text => printer.message(match found {
+            Down::Stopped => format!("{GOOD}stopped{GOOD:#} sandbox {name}"),
+            Down::CalledOff => {
+                format!("{GOOD}stopped{GOOD:#} sandbox {name}: it will not start once its programs are built")
+            }
+            Down::NotThere => format!("there is no sandbox {name}, nothing to stop"),
+        }),
     }
     Ok(Exit::Success)
 }
@@ -56,7 +61,8 @@ fn status(environment: &Environment, name: &Name, printer: &mut Printer) -> Outc
     };
     match printer.format() {
         Format::Json | Format::Yaml => printer.structured(&status)?,
-        Format::Text | Format::Name => view::status(printer, &status)?,
+        Format::Name => printer.data(name)?,
+        Format::Text => view::status(printer, &status)?,
     }
     Ok(if status.state == Standing::Ready { Exit::Success } else { Exit::Failure })
 }
@@ -65,8 +71,9 @@ fn list(environment: &Environment, printer: &mut Printer) -> Outcome {
     let all = sandbox::list(environment)?;
     match printer.format() {
         Format::Json | Format::Yaml => printer.structured(&all)?,
-        Format::Text | Format::Name if all.is_empty() => printer.message("there are no sandboxes"),
-        Format::Text | Format::Name => view::list(printer, &all)?,
+        Format::Name => all.iter().try_for_each(|status| printer.data(&status.name))?,
+        Format::Text if all.is_empty() => printer.message("there are no sandboxes"),
+        Format::Text => view::list(printer, &all)?,
     }
     Ok(Exit::Success)
 }
@@ -86,7 +93,10 @@ fn env(environment: &Environment, which: &Which, printer: &mut Printer) -> Outco
 fn kubeconfig(environment: &Environment, which: &Which, printer: &mut Printer) -> Outcome {
     let path = ready(environment, &which.name)?.kubeconfig;
     let content = fs::read(&path).map_err(|source| Error::Files { action: "read", path, source })?;
-    printer.raw(&content)?;
+    match (printer.format(), serde_json::from_slice::<serde_json::Value>(&content)) {
+        (Format::Json | Format::Yaml, Ok(config)) => printer.structured(&config)?,
+        _ => printer.raw(&content)?,
+    }
     Ok(Exit::Success)
 }
 

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use cluster::{Readiness, Session, Verdict};
+use cluster::{Readiness, Session};
 use diag::Diagnostic;
 use indicatif::ProgressBar;
 use manifest::ObjectRef;
 use serde_json::json;
-use wait::{Check, Cut, Wait, Written, WrittenWait};
+use wait::{Cut, Wait, Written, WrittenWait};
 
 use super::connect::Cluster;
 use crate::args::Format;
@@ -64,37 +64,8 @@ pub(super) async fn follow(
     wait: &Wait,
     bar: &ProgressBar,
 ) -> Result<Readiness, Failure> {
-    let end = session.wait_for(target, wait);
-    let outcome = if bar.is_hidden() {
-        end.await
-    } else {
-        bar.enable_steady_tick(Duration::from_millis(100));
-        bar.set_message(format!("waiting for {target}"));
-        tokio::select! {
-            outcome = end => outcome,
-            never = narrate(session, target, wait, bar) => match never {},
-        }
-    };
-    Ok(outcome.map_err(|error| error.diagnostic("Wait"))?)
-}
-
-/// Follows the object for those who watch, by a watch of its own; whether the wait is over is not decided here.
-async fn narrate(
-    session: &Session,
-    target: &ObjectRef,
-    wait: &Wait,
-    bar: &ProgressBar,
-) -> std::convert::Infallible {
-    let look = |object: Option<&serde_json::Value>| {
-        let why = match object.map(|object| wait.check(object)) {
-            None => "it does not exist".to_owned(),
-            Some(Check::NotYet(why) | Check::Never(why)) => why,
-            Some(Check::Met(_)) => "it is ready".to_owned(),
-        };
-        bar.set_message(format!("waiting for {target}: {why}"));
-        Verdict::<()>::NotYet(why)
-    };
-    // Trouble is told by the wait itself.
-    let _ended = session.wait_until(target, Duration::MAX, look).await;
-    std::future::pending().await
+    bar.enable_steady_tick(Duration::from_millis(100));
+    bar.set_message(format!("waiting for {target}"));
+    let say = |why: &str| bar.set_message(format!("waiting for {target}: {why}"));
+    Ok(session.wait_for(target, wait, say).await.map_err(|error| error.diagnostic("Wait"))?)
 }

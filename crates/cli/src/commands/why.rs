@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::connect::Cluster;
-use super::family::{self, Node};
+use super::family::{self, Family, Node};
 use super::health::Health;
 use crate::args::Format;
 use crate::args::tree::Why;
@@ -16,14 +16,15 @@ pub(super) fn run(args: &Why, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
         let cluster = Cluster::connect(&args.target.cluster)?;
         let target = cluster.target(&args.target).await?;
-        let family = family::gather(&cluster, &target, "Why").await?;
-        let chain = chain(&family.root);
+        let family = Family::gather(&cluster, &target, "Why").await?;
+        let root = family.root()?;
+        let chain = chain(&root);
         match printer.format() {
-            Format::Json | Format::Yaml => printer.structured(&to_json(&family.root, &chain))?,
+            Format::Json | Format::Yaml => printer.structured(&to_json(&root, &chain))?,
             Format::Name => chain.iter().try_for_each(|node| printer.name(&node.target))?,
             Format::Text => {
                 let style = if chain.is_empty() { GOOD } else { BAD };
-                printer.data(format_args!("{style}{}{style:#}", sentence(&family.root, &chain)))?;
+                printer.data(format_args!("{style}{}{style:#}", sentence(&root, &chain)))?;
                 for (depth, node) in chain.iter().enumerate().filter(|_| chain.len() > 1) {
                     let why = node.health.trouble().unwrap_or("it says nothing about itself");
                     let indent = "  ".repeat(depth + 1);
@@ -107,7 +108,7 @@ mod tests {
 
     fn node(name: &str, health: Health, children: Vec<Node>) -> Node {
         let target = ObjectRef::new("example.org/v1/Thing".parse().unwrap(), None, name);
-        Node { target, health, created: None, children }
+        Node { target, health, created: None, operation: None, children }
     }
 
     fn waiting(why: &str) -> Health {

@@ -27,7 +27,7 @@ async fn objects_go_and_those_that_were_not_there_are_named() {
 
       It was looked for in the namespace NS.
 
-    hint: name another namespace with --namespace, or look in all with --all-namespaces
+    hint: Name another namespace with --namespace, or look in all with --all-namespaces.
     ");
     assert_eq!(ns.get(&object("a", &[])).await, None);
     ns.apply_as("somebody", &object("a", &[])).await;
@@ -78,7 +78,7 @@ async fn what_holds_an_object_is_told_and_can_be_taken_away() {
 
         - example.org/backup: custom finalizer; its controller has work to do first
 
-    hint: give it more time with --timeout, let whoever set the finalizers do their work, or take them
+    hint: Give it more time with --timeout, let whoever set the finalizers do their work, or take them
           away with --force
 
     help: kubectl describe configmap held -n NS

@@ -57,8 +57,8 @@ async fn a_machine_without_a_kubeconfig_is_told_how_to_get_a_cluster() {
       no cluster is configured: none of HOME/.kube/config exists and this is no pod of a
       cluster
 
-    hint: name a kubeconfig with --kubeconfig or KUBECONFIG, and a context of it with --context;
-          `plimsoll sandbox up` starts a cluster of your own
+    hint: Name a kubeconfig with --kubeconfig or KUBECONFIG, and a context of it with --context;
+          `plimsoll sandbox up` starts a cluster of your own.
     ");
 }
 
@@ -94,7 +94,7 @@ async fn a_slip_in_a_kind_gets_a_suggestion() {
     --- stderr
     error[kind-unknown]: the cluster has no kind deploymnet
 
-    hint: did you mean Deployment (apps/v1)?
+    hint: Did you mean Deployment (apps/v1)?
     ");
     insta::assert_snapshot!(run(&ns, &["owners", "deploy/none"]), @"
     exit 1
@@ -103,7 +103,7 @@ async fn a_slip_in_a_kind_gets_a_suggestion() {
 
       It was looked for in the namespace NS.
 
-    hint: name another namespace with --namespace, or look in all with --all-namespaces
+    hint: Name another namespace with --namespace, or look in all with --all-namespaces.
     ");
 }
 

@@ -70,7 +70,7 @@ async fn every_field_has_its_manager_in_the_margin() {
     --- stderr
     error[manager-unknown]: nobody holds no field of ConfigMap NS/settings
 
-    hint: its managers are plimsoll, argocd, kubectl-edit
+    hint: Name one of its managers: plimsoll, argocd, kubectl-edit.
     ");
     insta::assert_snapshot!(run(&ns, &["owners", "cm/settings", "-o", "name"]), @"
     exit 0
@@ -129,7 +129,7 @@ async fn one_field_can_be_asked_for() {
 
       There is nothing: weight is not found.
 
-    hint: write a path such as spec.replicas or spec.template.spec.containers[0].image
+    hint: Write a path such as spec.replicas or spec.template.spec.containers[0].image.
     ");
     let shown = run(&ns, &["owners", "cm/settings", "--who", "data.colour", "-o", "yaml"]);
     insta::assert_snapshot!(shown, @r#"

@@ -112,7 +112,7 @@ async fn fields_that_somebody_else_changes_are_named_with_their_manager() {
 
         - data.colour (managed by kubectl-edit)
 
-    hint: take the fields out of the file, or take them from the other managers with --force-conflicts
+    hint: Take the fields out of the file, or take them from the other managers with --force-conflicts.
     1 to change
     "#);
     insta::assert_snapshot!(run_with(&ns, &["plan", "-f", "-", "--force-conflicts"], &input), @r#"
@@ -132,7 +132,7 @@ async fn fields_that_somebody_else_changes_are_named_with_their_manager() {
 
       If that manager stays active, both will go on setting them, and every plan will show a difference.
 
-    hint: to leave them to the other manager, take them out of the file
+    hint: Take them out of the file to leave them to the other manager.
 
     help: https://plimsoll.dev/book/ownership.html
     1 to change
@@ -150,7 +150,7 @@ async fn fields_that_somebody_else_changes_are_named_with_their_manager() {
 
         - data.colour (managed by kubectl-edit)
 
-    hint: take the fields out of the file, or take them from the other managers with --force-conflicts
+    hint: Take the fields out of the file, or take them from the other managers with --force-conflicts.
     ");
     let forced = run_with(&ns, &["apply", "-f", "-", "--force-conflicts", "-q"], &input);
     assert!(forced.starts_with("exit 0"), "{forced}");

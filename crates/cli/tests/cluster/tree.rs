@@ -59,7 +59,7 @@ async fn a_tree_shows_what_hangs_on_an_object() {
 
       It was looked for in the namespace NS.
 
-    hint: name another namespace with --namespace, or look in all with --all-namespaces
+    hint: Name another namespace with --namespace, or look in all with --all-namespaces.
     ");
 }
 

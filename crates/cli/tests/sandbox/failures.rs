@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
+use std::os::unix::fs::PermissionsExt;
 
 use crate::harness::{User, eventually};
 
@@ -16,7 +17,7 @@ fn without_go_and_without_programs_there_are_three_ways_out() {
 
       KUBEBUILDER_ASSETS is not set, FOLDER/cache/plimsoll/control-plane/HASH is
       not a whole build, and no `go` is on PATH. There are three ways out:
-      1. install Go 1.26 or later, https://go.dev/dl: the next run builds them, in about four minutes
+      1. install Go 1.26 or later, https://go.dev/dl: the next run builds them, in four to six minutes
       2. set KUBEBUILDER_ASSETS to a folder that has them
       3. copy that build from the cache of a machine that has it
     "#);
@@ -37,8 +38,22 @@ fn a_cache_that_cannot_be_written_is_named() {
 
       Not a directory (os error 20).
 
-    hint: set XDG_CACHE_HOME to a folder you can write to, with 300 MB free
+    hint: Set XDG_CACHE_HOME to a folder you can write to, with 300 MB free.
     "#);
+}
+
+#[test]
+fn a_cache_that_may_not_be_written_is_named() {
+    let user = User::without_programs();
+    let cache = user.path("cache");
+    fs::create_dir(&cache).unwrap();
+    fs::set_permissions(&cache, fs::Permissions::from_mode(0o555)).unwrap();
+    if fs::write(cache.join("probe"), "").is_ok() {
+        // Root may write everywhere; the test above shows what is said.
+        return;
+    }
+    let said = user.run(&["up", "--detach"]).failed();
+    assert!(said.contains("Permission denied"), "{said}");
 }
 
 #[test]
@@ -50,7 +65,7 @@ fn a_state_folder_that_cannot_be_written_is_named() {
 
       Not a directory (os error 20).
 
-    hint: set XDG_STATE_HOME to a folder you can write to
+    hint: Set XDG_STATE_HOME to a folder you can write to.
     "#);
 }
 
@@ -65,7 +80,7 @@ fn a_port_that_is_taken_is_named_before_anything_starts() {
 
       Address already in use (os error 98).
 
-    hint: leave out --port to get a free one, or end what listens there
+    hint: Leave out --port to get a free one, or end what listens there.
     "#);
     assert!(!user.sandbox("default").exists());
 }
@@ -142,6 +157,44 @@ fn a_start_that_takes_too_long_says_what_it_waited_for() {
 
     help: the whole logs are in FOLDER/state/plimsoll/sandbox/default/logs
     "#);
+}
+
+#[test]
+fn an_empty_name_in_the_environment_is_named() {
+    let user = User::with_stand_ins(&[]).with("PLIMSOLL_SANDBOX", "");
+    insta::assert_snapshot!(user.run(&["status"]).failed(), @r"
+    error: invalid value '' for '--name <NAME>': it is empty; give a name, or leave --name out and unset PLIMSOLL_SANDBOX
+
+    For more information, try '--help'.
+    ");
+}
+
+#[test]
+fn whatever_is_mistyped_ends_with_the_same_status() {
+    let user = User::with_stand_ins(&[]);
+    for arguments in [
+        &["sandbx"][..],
+        &["sandbox", "upp"],
+        &["sandbox", "up", "--nme", "x"],
+        &["sandbox", "up", "--port", "none"],
+        &["sandbox", "exec"],
+        &["sandbox"],
+        &[],
+    ] {
+        assert_eq!(user.command(arguments).output().unwrap().status.code(), Some(1), "{arguments:?}");
+    }
+}
+
+#[test]
+fn stories_and_logs_have_no_data_for_programs() {
+    let user = User::with_stand_ins(&[]);
+    for arguments in [&["demo", "-o", "json"][..], &["completions", "bash", "-o", "yaml"]] {
+        let output = user.command(arguments).output().unwrap();
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{arguments:?}");
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(told.starts_with("error[format-unsupported]: "), "{told}");
+        assert!(told.ends_with("hint: Leave out --output.\n"), "{told}");
+    }
 }
 
 #[test]

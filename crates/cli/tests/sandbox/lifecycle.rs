@@ -106,6 +106,9 @@ fn listening(pids: &[i64]) -> Vec<String> {
 fn is_used_with_either_credential(user: &User, kubeconfig: &Path) {
     let printed = user.run(&["env", "--name", "once"]).succeeded();
     assert_eq!(printed, format!("export KUBECONFIG={}\n", kubeconfig.display()));
+    assert_eq!(user.run(&["list", "-o", "name"]).succeeded(), "once\n");
+    let yaml = user.run(&["kubeconfig", "--name", "once", "-o", "yaml"]).succeeded();
+    assert!(yaml.starts_with("apiVersion: v1\nclusters:\n- "), "{yaml}");
     let content = user.run(&["kubeconfig", "--name", "once"]).succeeded();
     assert_eq!(content, fs::read_to_string(kubeconfig).unwrap());
 
@@ -122,6 +125,15 @@ fn is_used_with_either_credential(user: &User, kubeconfig: &Path) {
     assert_eq!(node, "sandbox");
     let exit = user.run(&["exec", "--name", "once", "--", "sh", "-c", "test -n \"$KUBECONFIG\" && exit 7"]);
     assert_eq!(exit.code(), Some(7), "the exit status is passed on");
+    let plain = user.run(&["exec", "--name", "once", "kubectl", "get", "nodes", "-o", "name"]).succeeded();
+    assert_eq!(plain, "node/sandbox\n", "the hyphens before a command may be left out");
+    let missing = user.run(&["exec", "--name", "once", "--", "kubectll"]);
+    assert_eq!(missing.code(), Some(127), "as a shell says it");
+    assert!(
+        missing.stderr().starts_with("error[exec-no-command]: cannot run kubectll: "),
+        "{}",
+        missing.stderr()
+    );
 }
 
 fn shows_its_logs(user: &User) {

@@ -19,7 +19,7 @@ fn duplicate_key() -> Diagnostic {
         .field("spec.replicas")
         .at(&source, Span::new(last, last + 8), "defined again")
         .related(&source, Span::new(first, first + 8), "first defined here")
-        .hint("keep one of the two")
+        .hint("Keep one of the two.")
 }
 
 fn conflict() -> Diagnostic {
@@ -27,7 +27,7 @@ fn conflict() -> Diagnostic {
         .object("Deployment shop/web")
         .field("spec.replicas")
         .detail("The field was 3 at the last apply, somebody using kubectl set it to 5, and this apply would set it back to 3.\n  - spec.replicas: 5 → 3")
-        .hint("add \"spec.replicas\" to ignore_fields to leave the field to kubectl")
+        .hint("Add \"spec.replicas\" to ignore_fields to leave the field to kubectl.")
         .help("https://plimsoll.dev/book/ownership.html")
 }
 
@@ -46,7 +46,7 @@ fn a_source_is_shown_with_both_places_marked() {
       = object: Deployment shop/web
       = field: spec.replicas
 
-    hint: keep one of the two
+    hint: Keep one of the two.
     ");
 }
 
@@ -62,7 +62,8 @@ fn without_a_source_the_message_is_wrapped_prose() {
       and this apply would set it back to 3.
         - spec.replicas: 5 → 3
 
-    hint: add "spec.replicas" to ignore_fields to leave the field to kubectl
+    hint: Add "spec.replicas" to ignore_fields to leave the field to
+          kubectl.
 
     help: https://plimsoll.dev/book/ownership.html
     "#);
@@ -80,9 +81,9 @@ fn forty_columns_are_enough() {
       and this apply would set it back to 3.
         - spec.replicas: 5 → 3
 
-    hint: add "spec.replicas" to
+    hint: Add "spec.replicas" to
           ignore_fields to leave the field
-          to kubectl
+          to kubectl.
 
     help: https://plimsoll.dev/book/ownership.html
     "#);
@@ -106,4 +107,12 @@ fn a_span_outside_the_text_or_inside_a_character_does_not_hide_the_message() {
             Renderer::plain(80).render(&Diagnostic::error(DUPLICATE, "no luck").at(&source, span, "here"));
         assert!(text.contains("no luck") && text.contains("x.yaml:1:"), "{span:?}: {text}");
     }
+}
+
+#[test]
+fn only_the_words_that_lead_a_paragraph_are_coloured() {
+    let quoted = conflict().detail("The server says:\nhint: none\nhelp: none");
+    let styled = Renderer::styled(80).render(&quoted);
+    assert!(styled.contains("\n  hint: none\n  help: none\n"), "{styled:?}");
+    assert_eq!(styled.matches("hint\u{1b}[0m: Add").count(), 1, "{styled:?}");
 }

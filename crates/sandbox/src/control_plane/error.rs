@@ -115,33 +115,33 @@ impl Error {
             Self::NoPrograms { assets, cache, .. } => no_programs(self, assets.as_deref(), cache),
             Self::OldEtcd { .. } => Diagnostic::error(codes::ETCD_TOO_OLD, self.to_string())
                 .detail("Before 3.6 etcd does not answer watches the way this API server asks, so informers never sync.")
-                .hint("use newer assets, or unset KUBEBUILDER_ASSETS to let plimsoll build its own"),
+                .hint("Use newer assets, or unset KUBEBUILDER_ASSETS to let plimsoll build its own."),
             Self::Build(error) => build(error),
             Self::Files { source, .. } => Diagnostic::error(codes::FILES, self.to_string())
                 .detail(capitalised(source))
-                .hint("set XDG_STATE_HOME to a folder you can write to"),
+                .hint("Set XDG_STATE_HOME to a folder you can write to."),
             Self::Executable { source, .. } => Diagnostic::error(codes::START_FAILED, self.to_string())
                 .detail(capitalised(source))
-                .hint("if plimsoll was replaced or moved while it ran, try again"),
+                .hint("Try again, if plimsoll was replaced or moved while it ran."),
             Self::Port { source, .. } => Diagnostic::error(codes::PORT, self.to_string())
                 .detail(capitalised(source))
-                .hint("leave out --port to get a free one, or end what listens there"),
+                .hint("Leave out --port to get a free one, or end what listens there."),
             Self::Failed { failure, logs, .. } => Diagnostic::error(codes::START_FAILED, self.to_string())
                 .detail(last_lines(&failure.log))
                 .help(format!("the whole logs are in {}", logs.display())),
             Self::NotRunning { name, .. } => Diagnostic::error(codes::NOT_RUNNING, self.to_string())
-                .hint(format!("start it with `plimsoll sandbox up --name {name} --detach`"))
+                .hint(format!("Start it with `plimsoll sandbox up --name {name} --detach`."))
                 .help("`plimsoll sandbox list` shows what there is"),
             Self::NotStopped { name, pid } => Diagnostic::error(codes::NOT_STOPPED, self.to_string())
                 .detail("It was sent SIGKILL and is still there, so the kernel is not done with it.")
-                .hint(format!("look at /proc/{pid}/stack, then try `plimsoll sandbox down --name {name}` again")),
+                .hint(format!("Look at /proc/{pid}/stack, then try `plimsoll sandbox down --name {name}` again.")),
             Self::CacheInUse { names } => Diagnostic::error(codes::CACHE_IN_USE, self.to_string())
-                .hint(format!("stop it first: {}", stop_commands(names))),
+                .hint(format!("Stop it first: {}.", stop_commands(names))),
             Self::NoLog { program, .. } => Diagnostic::error(codes::NO_LOG, self.to_string()).hint(
                 if program == "audit" {
-                    "a sandbox that is started with --audit has one"
+                    "Start the sandbox with --audit to have one."
                 } else {
-                    "leave out the program to see which logs there are"
+                    "Leave out the program to see which logs there are."
                 },
             ),
         }
@@ -155,7 +155,7 @@ fn no_programs(error: &Error, assets: Option<&Path>, cache: &Path) -> Diagnostic
     };
     Diagnostic::error(codes::PROGRAMS_MISSING, error.to_string()).detail(format!(
         "{assets}, {} is not a whole build, and no `go` is on PATH. There are three ways out:\n\
-         1. install Go 1.26 or later, https://go.dev/dl: the next run builds them, in about four minutes\n\
+         1. install Go 1.26 or later, https://go.dev/dl: the next run builds them, in four to six minutes\n\
          2. set KUBEBUILDER_ASSETS to a folder that has them\n\
          3. copy that build from the cache of a machine that has it",
         cache.display(),
@@ -167,13 +167,13 @@ fn build(error: &gobuild::Error) -> Diagnostic {
     match error {
         gobuild::Error::Failed { output, .. } => Diagnostic::error(codes::BUILD_FAILED, summary)
             .detail(last_lines(output))
-            .hint("check that Go is 1.26 or later (`go version`) and that modules can be fetched (`go env GOPROXY`)"),
+            .hint("Check that Go is 1.26 or later (`go version`) and that modules can be fetched (`go env GOPROXY`)."),
         gobuild::Error::Cache { source, .. } => Diagnostic::error(codes::FILES, summary)
             .detail(capitalised(source))
-            .hint("set XDG_CACHE_HOME to a folder you can write to, with 300 MB free"),
+            .hint("Set XDG_CACHE_HOME to a folder you can write to, with 300 MB free."),
         gobuild::Error::Run { source, .. } => Diagnostic::error(codes::BUILD_FAILED, summary).detail(capitalised(source)),
         gobuild::Error::Busy { .. } => {
-            Diagnostic::error(codes::CACHE_IN_USE, summary).hint("wait until it is done, then try again")
+            Diagnostic::error(codes::CACHE_IN_USE, summary).hint("Wait until it is done, then try again.")
         }
         gobuild::Error::NoGo { .. } => Diagnostic::error(codes::PROGRAMS_MISSING, summary),
     }

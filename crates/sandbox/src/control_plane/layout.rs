@@ -167,6 +167,12 @@ impl Layout {
         // No name has a dot, so this is never the folder of another sandbox.
         self.root.with_extension("lock")
     }
+
+    /// Says to whoever is about to start the sandbox that it is not to start after all; beside the folder, which is not
+    /// there yet.
+    pub(crate) fn called_off(&self) -> PathBuf {
+        self.root.with_extension("off")
+    }
 }
 
 /// The folder that holds a folder for each sandbox.

@@ -80,7 +80,7 @@ impl Up {
         let summary = format!("sandbox {name} runs already, and not as it was asked for");
         let warning = Diagnostic::warning(codes::DIFFERS, summary)
             .detail(format!("It was started with other options: {}.", self.differences.join(", ")))
-            .hint(format!("stop it first with `plimsoll sandbox down --name {name}`"));
+            .hint(format!("Stop it first with `plimsoll sandbox down --name {name}`."));
         Some(warning)
     }
 }
@@ -93,7 +93,10 @@ pub fn up(
 ) -> Result<Up, Error> {
     let layout = Layout::new(environment, &request.name);
     let lock = ChangeLock::wait(&layout, &request.name, on_event)?;
+    // Whoever it was meant for is gone.
+    cleaning::forget_calling_off(&layout)?;
     let up = up_alone(environment, request, &layout, on_event);
+    cleaning::forget_calling_off(&layout)?;
     if up.is_err() && !layout.root().exists() {
         lock.remove();
     }
@@ -144,6 +147,11 @@ fn up_alone(
         timeout: request.timeout,
     };
     make_private_folder(&layout.logs()).map_err(Error::files("write to", layout.root()))?;
+    // Only now: from here on `down` finds the folder, and before it leaves its word for us.
+    if layout.called_off().exists() {
+        cleaning::clean(layout, &request.name)?;
+        return Err(starting::stopped(layout, &request.name));
+    }
     let lease = Lease::begin(layout)?;
     let status = starting::start(layout, &options, &request.executable, on_event)?;
     Ok(Up { status, lease, started: true, differences: Vec::new() })
@@ -168,6 +176,8 @@ fn differences(state: &State, request: &UpRequest) -> Vec<&'static str> {
 pub enum Down {
     /// There was something to stop or to clean.
     Stopped,
+    /// It was about to start, and will not: whoever starts it is still building its programs.
+    CalledOff,
     /// There was nothing.
     NotThere,
 }
@@ -177,7 +187,13 @@ pub fn down(environment: &Environment, name: &Name, on_event: &mut dyn FnMut(Eve
     let layout = Layout::new(environment, name);
     // Without its folder there may still be processes, if somebody has removed it by hand.
     if !layout.root().exists() && with_variable(MARK, layout.root()).is_empty() {
-        return Ok(Down::NotThere);
+        if !cleaning::call_off(&layout)? {
+            return Ok(Down::NotThere);
+        }
+        // It may have begun to start at this very moment, without having seen our word.
+        if !layout.root().exists() {
+            return Ok(Down::CalledOff);
+        }
     }
     // Before the lock, which belongs to whoever waits for a start: this ends the wait.
     cleaning::ask_to_end(&layout)?;

@@ -1,62 +1,61 @@
-//! All objects that may hang on one, with one request for each kind.
+//! All objects that may hang on one, with one request for each kind, and a watch on each if they are followed.
 
 use std::collections::BTreeMap;
 
-use cluster::{Resource, Selection};
-use futures::stream::{self, StreamExt as _};
-use manifest::{Namespace, ObjectRef};
+use cluster::Resource;
+use manifest::ObjectRef;
 use serde_json::Value;
 
 use super::{Node, refers_elsewhere, tree};
 use crate::commands::connect::{Cluster, missing};
+use crate::commands::following::{Following, uid};
 use crate::commands::kinds::version;
-use crate::commands::plan::AT_ONCE;
 use crate::exit::Failure;
 
-/// A tree, and what could not be looked at for it.
+/// An object and everything that may hang on it.
 pub(crate) struct Family {
-    pub(crate) root: Node,
-    /// The object at the root.
+    target: ObjectRef,
+    /// The object at the root, as it was first seen.
     pub(crate) object: Value,
-    /// Kinds that we may not list, or whose server does not answer.
-    pub(crate) unseen: Vec<String>,
+    members: Following,
 }
 
-/// Reads `target` and everything that hangs on it.
-pub(crate) async fn gather(
-    cluster: &Cluster,
-    target: &ObjectRef,
-    operation: &str,
-) -> Result<Family, Failure> {
-    let object = cluster.read(target, operation).await?;
-    // An owner in a namespace owns nothing outside of it; whatever refers to others or is in none may.
-    let namespace = target.namespace.as_ref().filter(|_| !refers_elsewhere(&object));
-    let resources = cluster.session.resources().await.map_err(|error| error.diagnostic(operation))?;
-    let kinds = worth_listing(resources, namespace.is_some());
-    let lists = kinds.into_iter().map(|resource| list(cluster, resource, namespace));
-    let listed: Vec<Result<Vec<Value>, String>> =
-        stream::iter(lists).buffer_unordered(AT_ONCE).collect().await;
-    let (mut all, mut unseen) = (Vec::new(), Vec::new());
-    for outcome in listed {
-        match outcome {
-            Ok(items) => all.extend(items),
-            Err(kind) => unseen.push(kind),
-        }
+impl Family {
+    /// Reads `target` and everything that may hang on it.
+    pub(crate) async fn gather(
+        cluster: &Cluster,
+        target: &ObjectRef,
+        operation: &str,
+    ) -> Result<Self, Failure> {
+        let object = cluster.read(target, operation).await?;
+        // An owner in a namespace owns nothing outside of it; whatever refers to others or is in none may.
+        let namespace = target.namespace.as_ref().filter(|_| !refers_elsewhere(&object));
+        let resources = cluster.session.resources().await.map_err(|error| error.diagnostic(operation))?;
+        let kinds = worth_listing(resources, namespace.is_some());
+        let members = Following::begin(&cluster.session, kinds, namespace).await;
+        Ok(Self { target: target.clone(), object, members })
     }
-    unseen.sort();
-    let root = tree(&object, &all).ok_or_else(|| missing(target))?;
-    Ok(Family { root, object, unseen })
-}
 
-async fn list(
-    cluster: &Cluster,
-    resource: Resource,
-    namespace: Option<&Namespace>,
-) -> Result<Vec<Value>, String> {
-    let selection = Selection { namespace: namespace.cloned(), ..Selection::default() };
-    match cluster.session.list(&resource.gvk, &selection).await {
-        Ok(listing) => Ok(listing.items),
-        Err(_) => Err(resource.plural),
+    /// How the object and those below it stand.
+    pub(crate) fn root(&self) -> Result<Node, Failure> {
+        tree(&self.object, &self.members.objects()).ok_or_else(|| missing(&self.target).into())
+    }
+
+    /// Waits until something about the family is different. That the object itself is gone is a failure.
+    pub(crate) async fn change(&mut self) -> Result<(), Failure> {
+        self.members.change().await;
+        match self.members.get(&uid(&self.object)) {
+            Some(object) => self.object = object.clone(),
+            // A kind that we may read and not list is not among those that are followed.
+            None if self.members.follows(&self.target.gvk) => return Err(missing(&self.target).into()),
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Kinds that we may not list, or whose server does not answer.
+    pub(crate) fn unseen(&self) -> &[String] {
+        &self.members.unseen
     }
 }
 
@@ -83,15 +82,11 @@ fn worth_listing(resources: Vec<Resource>, only_namespaced: bool) -> Vec<Resourc
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::commands::kinds::tests::resource;
 
     #[test]
     fn each_kind_is_listed_once() {
-        let resource = |gvk: &str, namespaced: bool| Resource {
-            gvk: gvk.parse().unwrap(),
-            plural: String::new(),
-            namespaced,
-            verbs: vec!["list".to_owned()],
-        };
+        let resource = |gvk: &str, namespaced: bool| resource(gvk, "", namespaced);
         let all = || {
             vec![
                 resource("autoscaling/v1/HorizontalPodAutoscaler", true),

@@ -22,7 +22,7 @@ fn draw(node: &Node, depth: usize, out: &mut Vec<String>) {
 
 fn check(root: &Value, all: &[Value], expected: &[&str]) {
     let mut drawn = Vec::new();
-    draw(&tree(root, all).unwrap(), 0, &mut drawn);
+    draw(&tree(root, &all.iter().collect::<Vec<_>>()).unwrap(), 0, &mut drawn);
     assert_eq!(drawn, expected);
 }
 

@@ -22,7 +22,7 @@ pub(super) fn build(folder: &Path) -> Result<Source, Failure> {
     }
     Err(Diagnostic::error(codes::KUSTOMIZE_MISSING, format!("nothing here can build {}", folder.display()))
         .detail("Neither kustomize nor kubectl is on PATH, and no sandbox runs whose kubectl could do it.")
-        .hint("install kustomize or kubectl, or run `plimsoll sandbox up --detach`")
+        .hint("Install kustomize or kubectl, or run `plimsoll sandbox up --detach`.")
         .into())
 }
 

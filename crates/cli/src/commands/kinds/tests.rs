@@ -1,42 +1,44 @@
 //! Names that people type, and the kinds they mean.
 
-use serde_json::json;
-
 use super::*;
 
-fn resource(gvk: &str, plural: &str) -> Named {
-    Named::built_in(Resource {
+/// A kind whose objects can be listed.
+pub(crate) fn resource(gvk: &str, plural: &str, namespaced: bool) -> Resource {
+    Resource {
         gvk: gvk.parse().unwrap(),
         plural: plural.to_owned(),
-        namespaced: true,
-        verbs: Vec::new(),
-    })
+        singular: String::new(),
+        short_names: Vec::new(),
+        namespaced,
+        verbs: vec!["list".to_owned()],
+    }
 }
 
-fn cluster() -> Vec<Named> {
-    let mut named = vec![
-        resource("example.org/v1/Deployment", "deployments"),
-        resource("apps/v1/Deployment", "deployments"),
-        resource("v1/Pod", "pods"),
-        resource("v1/Event", "events"),
-        resource("events.k8s.io/v1/Event", "events"),
-        resource("autoscaling/v1/HorizontalPodAutoscaler", "horizontalpodautoscalers"),
-        resource("autoscaling/v2/HorizontalPodAutoscaler", "horizontalpodautoscalers"),
-        resource("shop.example.org/v1/Widget", "widgets"),
-    ];
-    let crd = json!({ "spec": {
-        "group": "shop.example.org",
-        "names": { "plural": "widgets", "singular": "widget", "shortNames": ["wd"] },
-    } });
-    named.iter_mut().filter(|named| named.is_of(&crd)).for_each(|named| named.learn(&crd));
-    named
+fn cluster() -> Vec<Resource> {
+    let kind = |gvk: &str, plural: &str, short: &[&str]| Resource {
+        short_names: short.iter().map(|name| (*name).to_owned()).collect(),
+        ..resource(gvk, plural, true)
+    };
+    vec![
+        kind("example.org/v1/Deployment", "deployments", &[]),
+        kind("apps/v1/Deployment", "deployments", &["deploy"]),
+        kind("v1/Pod", "pods", &["po"]),
+        kind("v1/Event", "events", &["ev"]),
+        kind("events.k8s.io/v1/Event", "events", &["ev"]),
+        kind("autoscaling/v1/HorizontalPodAutoscaler", "horizontalpodautoscalers", &["hpa"]),
+        kind("autoscaling/v2/HorizontalPodAutoscaler", "horizontalpodautoscalers", &["hpa"]),
+        Resource {
+            singular: "one-widget".to_owned(),
+            ..kind("shop.example.org/v1/Widget", "widgets", &["wd"])
+        },
+    ]
 }
 
 #[test]
 fn every_form_of_kubectl_finds_its_kind() {
-    let named = cluster();
+    let kinds = cluster();
     let check = |typed: &str, expected: Option<&str>| {
-        let found = find(typed, &named).map(|named| named.resource.gvk.to_string());
+        let found = find(typed, &kinds).map(|kind| kind.gvk.to_string());
         assert_eq!(found.as_deref(), expected, "{typed}");
     };
     for typed in ["deploy", "deployment", "deployments", "Deployment", "deploy.apps", "deployments.v1.apps"] {
@@ -50,19 +52,20 @@ fn every_form_of_kubectl_finds_its_kind() {
     check("hpa", Some("autoscaling/v2/HorizontalPodAutoscaler"));
     check("hpa.v1.autoscaling", Some("autoscaling/v1/HorizontalPodAutoscaler"));
     check("wd", Some("shop.example.org/v1/Widget"));
+    check("one-widget", Some("shop.example.org/v1/Widget"));
     check("depl", None);
 }
 
 #[test]
 fn a_slip_is_told_what_was_probably_meant() {
-    let named = cluster();
+    let kinds = cluster();
     let check = |typed: &str, expected: &str| {
-        let diagnostic = unknown(typed, &named);
+        let diagnostic = unknown(typed, &kinds);
         assert_eq!(diagnostic.summary, format!("the cluster has no kind {typed}"));
         assert_eq!(diagnostic.hint.as_deref(), Some(expected), "{typed}");
     };
-    check("deploymnet", "did you mean Deployment (apps/v1)?");
-    check("Widgte", "did you mean Widget (shop.example.org/v1)?");
-    check("deploymnet.apps", "did you mean Deployment (apps/v1)?");
-    check("zebra", "`kubectl api-resources` lists the kinds that there are");
+    check("deploymnet", "Did you mean Deployment (apps/v1)?");
+    check("Widgte", "Did you mean Widget (shop.example.org/v1)?");
+    check("deploymnet.apps", "Did you mean Deployment (apps/v1)?");
+    check("zebra", "Look for it in what `kubectl api-resources` lists.");
 }

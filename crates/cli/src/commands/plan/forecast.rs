@@ -49,6 +49,17 @@ impl Forecast {
         }
     }
 
+    /// An apply that leaves everything as it is.
+    pub(crate) fn nothing() -> Self {
+        Self {
+            created: false,
+            changes: Vec::new(),
+            takes: Vec::new(),
+            releases: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
     /// Whether any value differs, or the object is new.
     pub(crate) fn changes_values(&self) -> bool {
         self.created || !self.changes.is_empty()
@@ -171,7 +182,7 @@ fn advise(warning: Diagnostic) -> Diagnostic {
     if warning.hint.is_none() {
         return warning;
     }
-    warning.hint("to leave them to the other manager, take them out of the file")
+    warning.hint("Take them out of the file to leave them to the other manager.")
 }
 
 #[cfg(test)]

@@ -131,7 +131,7 @@ fn elsewhere(object: &Written, namespace: &Namespace, typed: &Namespace) -> Diag
     Diagnostic::error(codes::NAMESPACE_OTHER, title)
         .at(&object.source, object.span, "")
         .detail(format!("It names {namespace}, and --namespace names {typed}."))
-        .hint("leave --namespace away, or take metadata.namespace out of the file")
+        .hint("Leave --namespace away, or take metadata.namespace out of the file.")
 }
 
 #[cfg(test)]
@@ -140,6 +140,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::commands::kinds;
 
     fn written(gvk: &str, namespace: &str, name: &str, spec: &Value) -> Written {
         Written {
@@ -153,7 +154,7 @@ mod tests {
     }
 
     fn resource(gvk: &str, namespaced: bool) -> Resource {
-        Resource { gvk: gvk.parse().unwrap(), plural: String::new(), namespaced, verbs: Vec::new() }
+        kinds::tests::resource(gvk, "", namespaced)
     }
 
     #[test]

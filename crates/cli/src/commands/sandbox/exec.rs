@@ -1,22 +1,22 @@
 //! `plimsoll sandbox exec`
 
 use std::env;
+use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus};
 
-use diag::{Code, Diagnostic};
+use diag::Diagnostic;
 use sandbox::{Environment, Layout, Lease};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{ready, runtime};
 use crate::args::sandbox::Exec;
-use crate::exit::{ENVIRONMENT, Exit, Failure, Outcome};
-
-/// The command after `--` cannot be run.
-const NO_COMMAND: Code = Code::new("exec-no-command", "The command given to `sandbox exec` cannot be run.");
+use crate::codes::{self, ENVIRONMENT};
+use crate::exit::{Exit, Failure, Outcome};
+use crate::printer::Printer;
 
 /// Runs the command with the sandbox's kubeconfig, and passes its exit status on.
-pub(super) fn run(environment: &Environment, args: &Exec) -> Outcome {
+pub(super) fn run(environment: &Environment, args: &Exec, printer: &mut Printer) -> Outcome {
     let status = ready(environment, &args.which.name)?;
     // It may take its time; a sandbox that lingers waits for it.
     let _lease = Lease::hold(environment, &args.which.name)?;
@@ -29,17 +29,25 @@ pub(super) fn run(environment: &Environment, args: &Exec) -> Outcome {
     let (program, arguments) = args.command.split_first().expect("clap asks for a command");
     let mut command = Command::new(program);
     command.args(arguments).env("KUBECONFIG", &status.kubeconfig).env("PATH", path);
-    let program = program.to_string_lossy();
-    wait(command).map(passed).map_err(|error| {
-        Diagnostic::error(NO_COMMAND, format!("cannot run {program}: {error}"))
-            .hint("the command comes after `--`, for instance `plimsoll sandbox exec -- kubectl get pods`")
-            .into()
+    wait(command).map(passed).or_else(|error| {
+        let program = program.to_string_lossy();
+        printer.diagnostic(
+            &Diagnostic::error(codes::EXEC_NO_COMMAND, format!("cannot run {program}: {error}")).hint(
+                "Name a program that is on PATH, for instance `plimsoll sandbox exec -- kubectl get pods`.",
+            ),
+        );
+        Ok(Exit::Passed(if error.kind() == io::ErrorKind::NotFound { NOT_FOUND } else { NOT_RUN }))
     })
 }
 
+/// What shells, `env` and `nice` exit with when there is no such command.
+const NOT_FOUND: u8 = 127;
+/// What they exit with when it cannot be run.
+const NOT_RUN: u8 = 126;
+
 /// Runs `command` to its end. Ctrl-C reaches the command itself, through the terminal; here it must not end the wait.
-fn wait(command: Command) -> std::io::Result<ExitStatus> {
-    let runtime = runtime().map_err(|_: Failure| std::io::Error::other("there is no runtime"))?;
+fn wait(command: Command) -> io::Result<ExitStatus> {
+    let runtime = runtime().map_err(|_: Failure| io::Error::other("there is no runtime"))?;
     runtime.block_on(async {
         let _interrupt = signal(SignalKind::interrupt())?;
         let _quit = signal(SignalKind::quit())?;

@@ -19,6 +19,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 /// Prints one log, or all of them with the program before each line.
 pub(super) fn run(environment: &Environment, args: &Logs, printer: &mut Printer) -> Outcome {
+    printer.only_text("logs are printed as they were written")?;
     let layout = folder(environment, &args.which.name)?;
     let mut logs = match &args.program {
         Some(program) => vec![Log::open(&layout, &args.which.name, program)?],

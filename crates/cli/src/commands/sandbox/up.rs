@@ -9,7 +9,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::{progress, view};
 use crate::args::Format;
 use crate::args::sandbox::Up;
-use crate::exit::{ENVIRONMENT, Exit, Failure, Outcome};
+use crate::codes::ENVIRONMENT;
+use crate::exit::{Exit, Failure, Outcome};
 use crate::printer::{GOOD, LITERAL, Printer};
 use crate::process::{own_executable, runtime};
 
@@ -33,7 +34,8 @@ pub(super) fn run(environment: &Environment, args: &Up, printer: &mut Printer) -
     }
     match printer.format() {
         Format::Json | Format::Yaml => printer.structured(&up.status)?,
-        Format::Text | Format::Name => announce(printer, &up.status, up.started),
+        Format::Name => printer.data(&up.status.name)?,
+        Format::Text => announce(printer, &up.status, up.started),
     }
     if !args.detach && up.started {
         stay(environment, &request.name, up.lease, printer)?;

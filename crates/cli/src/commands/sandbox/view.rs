@@ -5,6 +5,7 @@ use std::io;
 use jiff::Timestamp;
 use sandbox::{Name, Standing, Status};
 
+use crate::commands::age;
 use crate::printer::{BAD, DIM, GOOD, PENDING, Printer};
 
 /// Everything about one sandbox.
@@ -56,7 +57,7 @@ pub(super) fn status(printer: &mut Printer, status: &Status) -> io::Result<()> {
 pub(super) fn list(printer: &mut Printer, all: &[Status]) -> io::Result<()> {
     let head = ["NAME", "STATE", "SERVER", "KUBERNETES", "AGE"].map(str::to_owned).to_vec();
     let rows = all.iter().map(|status| {
-        let age = status.started.map_or_else(String::new, |started| age(started, Timestamp::now()));
+        let age = status.started.map_or_else(String::new, |started| age::between(started, Timestamp::now()));
         let version = status.versions.get("kubernetes").cloned().unwrap_or_default();
         vec![status.name.to_string(), status.state.word().to_owned(), status.server.clone(), version, age]
     });
@@ -84,17 +85,6 @@ pub(super) fn shell_quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// The time from `then` to `now` in its largest unit, as kubectl shows it.
-fn age(then: Timestamp, now: Timestamp) -> String {
-    let seconds = now.duration_since(then).as_secs().max(0);
-    match seconds {
-        0..60 => format!("{seconds}s"),
-        60..3600 => format!("{}m", seconds / 60),
-        3600..86_400 => format!("{}h", seconds / 3600),
-        _ => format!("{}d", seconds / 86_400),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,14 +99,6 @@ mod tests {
             ("", "''"),
         ] {
             assert_eq!(shell_quoted(text), quoted);
-        }
-    }
-
-    #[test]
-    fn an_age_is_told_in_its_largest_unit() {
-        let then = Timestamp::from_second(1_000_000).unwrap();
-        for (later, told) in [(-5, "0s"), (59, "59s"), (60, "1m"), (7199, "1h"), (200_000, "2d")] {
-            assert_eq!(age(then, Timestamp::from_second(1_000_000 + later).unwrap()), told);
         }
     }
 

@@ -7,8 +7,9 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 use super::MARK;
+use crate::control_plane::change_lock::ChangeLock;
 use crate::control_plane::error::Error;
-use crate::control_plane::layout::{Layout, Name};
+use crate::control_plane::layout::{Layout, Name, open_private};
 use crate::control_plane::process::{Identity, with_variable};
 use crate::control_plane::state::State;
 
@@ -46,6 +47,32 @@ pub(super) fn ask_to_end(layout: &Layout) -> Result<(), Error> {
         .and_then(|()| process.wait(POLITE))
         .map(drop)
         .map_err(Error::files("stop the supervisor of", layout.root()))
+}
+
+/// Leaves word for whoever is about to start the sandbox; whether there is anybody.
+pub(super) fn call_off(layout: &Layout) -> Result<bool, Error> {
+    let path = layout.called_off();
+    if !layout.lock().exists() {
+        return Ok(false);
+    }
+    match ChangeLock::try_take(layout).map_err(Error::files("lock", &layout.lock()))? {
+        // Nobody changes it, and nothing of it is there: the lock is all that is left.
+        Some(lock) => {
+            lock.remove();
+            Ok(false)
+        }
+        None => open_private(&path).map_err(Error::files("write", &path)).map(|_| true),
+    }
+}
+
+/// Removes the word that [`call_off`] left, if there is one.
+pub(super) fn forget_calling_off(layout: &Layout) -> Result<(), Error> {
+    match fs::remove_file(layout.called_off()) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(Error::files("remove", &layout.called_off())(error))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn kill(layout: &Layout, name: &Name, recorded: &[Identity]) -> Result<(), Error> {

@@ -53,6 +53,12 @@ pub(super) fn start(
     wait(layout, &options.name, &supervisor, on_event)
 }
 
+/// A start that somebody has ended on purpose.
+pub(super) fn stopped(layout: &Layout, name: &Name) -> Error {
+    let failure = Failure::because("it was stopped meanwhile");
+    Error::Failed { name: name.clone(), failure, logs: layout.logs() }
+}
+
 /// Waits for a sandbox that another process has begun to start.
 pub(super) fn join(layout: &Layout, name: &Name, on_event: &mut dyn FnMut(Event)) -> Result<Status, Error> {
     match State::read(layout) {
@@ -81,9 +87,7 @@ fn wait(
                 return Ok(Status::new(layout, state));
             }
             Ok(State { phase: Phase::Failed { failure }, .. }) => return Err(failed(failure)),
-            _ if !runs && !layout.root().exists() => {
-                return Err(failed(Failure::because("it was stopped meanwhile")));
-            }
+            _ if !runs && !layout.root().exists() => return Err(stopped(layout, name)),
             _ if !runs => {
                 let log = last_lines(&layout.supervisor_log());
                 return Err(failed(Failure { log, ..Failure::because("its supervisor ended") }));

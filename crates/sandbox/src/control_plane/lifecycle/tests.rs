@@ -68,7 +68,7 @@ fn only_the_cache_that_a_sandbox_runs_from_is_kept() {
     let Err(error) = purge(&environment) else { panic!("the cache is in use") };
     assert_eq!(
         error.diagnostic().hint.as_deref(),
-        Some("stop it first: `plimsoll sandbox down --name default`")
+        Some("Stop it first: `plimsoll sandbox down --name default`.")
     );
 
     running("/elsewhere/plimsoll/control-plane/1/etcd".into()).write(&layout).unwrap();

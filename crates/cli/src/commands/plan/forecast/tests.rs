@@ -54,7 +54,7 @@ fn a_field_taken_from_somebody_shows_both_holders_and_warns() {
     assert_eq!(change.row, Some(Row::TakeFromActive));
     assert_eq!(forecast.warnings.len(), 1);
     let hint = forecast.warnings[0].hint.as_deref();
-    assert_eq!(hint, Some("to leave them to the other manager, take them out of the file"));
+    assert_eq!(hint, Some("Take them out of the file to leave them to the other manager."));
 }
 
 #[test]

@@ -1,0 +1,145 @@
+//! From nothing to nothing in five steps, each with its time, its memory and its requests.
+
+use std::error::Error;
+use std::fs::{self, File};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use testkit::terraform::{Client, Workspace};
+
+use crate::control_plane::{Asked, ControlPlane};
+use crate::memory;
+use crate::peer::{Peer, Resources};
+
+/// What is done, in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    Plan,
+    Apply,
+    NoOp,
+    Change,
+    Destroy,
+}
+
+impl Step {
+    pub(crate) const ALL: [Self; 5] = [Self::Plan, Self::Apply, Self::NoOp, Self::Change, Self::Destroy];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Plan => "plan",
+            Self::Apply => "apply",
+            Self::NoOp => "no-op plan",
+            Self::Change => "change all",
+            Self::Destroy => "destroy",
+        }
+    }
+
+    /// The most requests about an object that we allow ourselves.
+    pub(crate) const fn bar(self) -> f64 {
+        match self {
+            Self::Plan => 2.0,
+            Self::Apply => 4.0,
+            Self::NoOp => 1.0,
+            Self::Change | Self::Destroy => 5.0,
+        }
+    }
+
+    /// Whether an exit code of the client is the one that this step has when it did what it should.
+    fn is_expected(self, code: Option<i32>) -> bool {
+        // With `-detailed-exitcode`, two says that there is something to do.
+        code == Some(if self == Self::Plan { 2 } else { 0 })
+    }
+
+    fn arguments(self) -> &'static [&'static str] {
+        match self {
+            Self::Plan | Self::NoOp => &["plan", "-detailed-exitcode"],
+            Self::Apply | Self::Change => &["apply", "-auto-approve"],
+            Self::Destroy => &["destroy", "-auto-approve"],
+        }
+    }
+}
+
+/// What a lifecycle took.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Measured {
+    times: [Duration; 5],
+    asked: [Asked; 5],
+    /// The peak of any process, in KiB.
+    pub(crate) memory: u64,
+}
+
+impl Measured {
+    pub(crate) fn seconds(&self, step: Step) -> f64 {
+        self.times[step as usize].as_secs_f64()
+    }
+
+    pub(crate) fn asked(&self, step: Step) -> Asked {
+        self.asked[step as usize]
+    }
+
+    /// The median of each time, the highest of each other figure.
+    pub(crate) fn median(all: &[Self]) -> Self {
+        let mut median = Self::default();
+        for step in 0..5 {
+            let mut times: Vec<_> = all.iter().map(|measured| measured.times[step]).collect();
+            times.sort();
+            median.times[step] = times.get(times.len() / 2).copied().unwrap_or_default();
+            let asked = all.iter().map(|measured| measured.asked[step]);
+            median.asked[step] = asked.max_by_key(|asked| asked.objects).unwrap_or_default();
+        }
+        median.memory = all.iter().map(|measured| measured.memory).max().unwrap_or_default();
+        median
+    }
+}
+
+/// Does all five steps in a namespace of their own.
+pub(crate) fn run(
+    peer: &Peer,
+    control_plane: &ControlPlane,
+    client: &Client,
+    objects: usize,
+    parallelism: usize,
+) -> Result<Measured, Box<dyn Error>> {
+    static RUNS: AtomicUsize = AtomicUsize::new(0);
+    let namespace = format!("bench-{}", RUNS.fetch_add(1, Ordering::Relaxed));
+    control_plane.namespace(&namespace)?;
+    let workspace = Workspace::new(client.clone(), &[(peer.address, peer.program.as_path())]);
+    let mut requests = control_plane.requests()?;
+    let mut measured = Measured::default();
+    for step in Step::ALL {
+        let text = if matches!(step, Step::Change | Step::Destroy) { "changed" } else { "first" };
+        let resources = Resources { count: objects, namespace: &namespace, text };
+        workspace.write("main.tf", &peer.configuration(&control_plane.kubeconfig(), &resources));
+        let (time, memory) = measure(&workspace, step, parallelism)?;
+        measured.times[step as usize] = time;
+        measured.asked[step as usize] = requests.by(peer.user_agent, &namespace)?;
+        measured.memory = measured.memory.max(memory);
+    }
+    Ok(measured)
+}
+
+fn measure(workspace: &Workspace, step: Step, parallelism: usize) -> Result<(Duration, u64), Box<dyn Error>> {
+    let output = workspace.path("output.txt");
+    let file = File::create(&output)?;
+    let mut command = workspace.command();
+    command.args(step.arguments()).args(["-no-color", "-input=false"]);
+    command.arg(format!("-parallelism={parallelism}")).stdout(file.try_clone()?).stderr(file);
+    let began = Instant::now();
+    let mut child = command.spawn()?;
+    let (pid, ended) = (child.id(), AtomicBool::new(false));
+    let (status, time, memory) = thread::scope(|scope| {
+        let watched = scope.spawn(|| memory::watch(pid, &ended));
+        let status = child.wait();
+        let time = began.elapsed();
+        ended.store(true, Ordering::Relaxed);
+        (status, time, watched.join())
+    });
+    if !step.is_expected(status?.code()) {
+        let told = fs::read_to_string(&output)?;
+        let last: Vec<&str> = told.lines().rev().take(40).collect();
+        let last: Vec<&str> = last.into_iter().rev().collect();
+        return Err(format!("{} did not do what it should:\n{}", step.name(), last.join("\n")).into());
+    }
+    Ok((time, memory.map_err(|_| "the memory could not be watched")?))
+}

@@ -1,0 +1,57 @@
+//! The programs that are compared: ours from cargo, the peer from its Go module.
+
+use std::env;
+use std::error::Error;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use sandbox::Environment;
+use sandbox::gobuild::{Event, Module, Program};
+
+/// Builds a program of this workspace, in the profile of this one, and says where it is.
+pub(crate) fn cargo(package: &str, program: &str) -> Result<PathBuf, Box<dyn Error>> {
+    let this = env::current_exe()?;
+    let folder = this.parent().ok_or("a program without a folder")?;
+    let target = folder.parent().ok_or("cargo names a folder after the profile")?;
+    let mut build = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    build.args(["build", "--quiet", "--package", package, "--bin", program, "--target-dir"]).arg(target);
+    if folder.ends_with("release") {
+        build.arg("--release");
+    }
+    let built = build.current_dir(env!("CARGO_MANIFEST_DIR")).status()?;
+    if !built.success() {
+        return Err(format!("{package} does not build").into());
+    }
+    Ok(folder.join(program))
+}
+
+/// The peer, built once and kept in the cache.
+pub(crate) fn yardstick() -> Result<PathBuf, Box<dyn Error>> {
+    const FILE: &str = "terraform-provider-kubectl";
+    let module = Module {
+        name: "kubectl-provider",
+        files: &[
+            ("go.mod", include_str!("../../../../tools/kubectl-provider/go.mod")),
+            ("go.sum", include_str!("../../../../tools/kubectl-provider/go.sum")),
+        ],
+        programs: &[Program {
+            package: "github.com/gavinbunney/terraform-provider-kubectl",
+            file: FILE,
+            links: &[],
+        }],
+        ldflags: "",
+        cold_build: Duration::from_secs(420),
+    };
+    let environment = Environment::from_process()?;
+    let folder = module.ensure(&environment.cache, &environment.path, &mut |event| {
+        if let Event::Started { estimate, .. } = event {
+            let minutes = estimate.as_secs() / 60;
+            // Nobody who cannot read this misses a figure.
+            let _told =
+                writeln!(io::stderr(), "building the peer, which takes up to {minutes} minutes, once");
+        }
+    })?;
+    Ok(folder.join(FILE))
+}

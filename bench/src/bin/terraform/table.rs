@@ -1,0 +1,87 @@
+//! Figures side by side, each with its bar.
+
+use std::io::{self, Write as _};
+
+use crate::lifecycle::{Measured, Step};
+
+/// Prints one table; the first of `measured` is ours, and faster than the second is what it should be.
+pub(crate) fn print(names: &[&str], measured: &[Measured], objects: usize) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    write!(out, "{:<12}", "")?;
+    for name in names {
+        write!(out, "{name:>18}")?;
+    }
+    writeln!(out, "   ratio  bar    requests/object (bar), others")?;
+    for step in Step::ALL {
+        write!(out, "{:<12}", step.name())?;
+        for measured in measured {
+            write!(out, "{:>16.2} s", measured.seconds(step))?;
+        }
+        let ratio = ratio(measured, |measured| measured.seconds(step));
+        write!(out, "{ratio:>8.2}  <1 {}", verdict(ratio < 1.0))?;
+        for (number, measured) in measured.iter().enumerate() {
+            let asked = measured.asked(step);
+            let each = share(asked.objects, objects);
+            write!(out, "   {each:.2}")?;
+            if number == 0 {
+                write!(out, " (≤{} {})", step.bar(), verdict(each <= step.bar()))?;
+            }
+            write!(out, ", {}", asked.else_)?;
+        }
+        writeln!(out)?;
+    }
+    write!(out, "{:<12}", "memory")?;
+    for measured in measured {
+        write!(out, "{:>15.1} MB", megabytes(measured))?;
+    }
+    let bar = if objects <= 100 { 30.0 } else { 60.0 };
+    let within = measured.first().is_none_or(|ours| megabytes(ours) <= bar);
+    let ratio = ratio(measured, megabytes);
+    writeln!(out, "{ratio:>8.2}  ≤{bar} MB {}", verdict(within))
+}
+
+/// Prints whether an object among many takes longer than one among few.
+pub(crate) fn print_growth(
+    names: &[&str],
+    (few, first): (usize, &[Measured]),
+    (many, last): (usize, &[Measured]),
+) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "\nmilliseconds per object, {few} → {many} (bar: no more)")?;
+    for step in Step::ALL {
+        write!(out, "{:<12}", step.name())?;
+        for ((_, first), last) in names.iter().zip(first).zip(last) {
+            let (before, after) = (each(first, step, few), each(last, step, many));
+            write!(out, "{before:>10.2} → {after:<6.2}{}", verdict(after <= before))?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+fn each(measured: &Measured, step: Step, objects: usize) -> f64 {
+    1000.0 * measured.seconds(step) / number(objects)
+}
+
+fn ratio(measured: &[Measured], figure: impl Fn(&Measured) -> f64) -> f64 {
+    match measured {
+        [ours, yardstick, ..] => figure(ours) / figure(yardstick),
+        _ => f64::NAN,
+    }
+}
+
+fn share(requests: usize, objects: usize) -> f64 {
+    number(requests) / number(objects)
+}
+
+fn megabytes(measured: &Measured) -> f64 {
+    number(usize::try_from(measured.memory).unwrap_or(usize::MAX)) / 1024.0
+}
+
+fn number(count: usize) -> f64 {
+    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
+}
+
+const fn verdict(holds: bool) -> &'static str {
+    if holds { "✓" } else { "✗" }
+}

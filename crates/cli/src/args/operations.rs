@@ -1,0 +1,22 @@
+//! `plimsoll operations`
+
+use clap::Args;
+
+use super::cluster::ClusterArgs;
+
+/// What `operations` understands.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  plimsoll operations
+  plimsoll operations -A --watch
+  plimsoll operations -A -o json")]
+pub(crate) struct Operations {
+    /// In all namespaces
+    #[arg(short = 'A', long, conflicts_with = "namespace")]
+    pub(crate) all_namespaces: bool,
+    /// Show them again whenever one changes, until Ctrl-C
+    #[arg(short, long)]
+    pub(crate) watch: bool,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
+}

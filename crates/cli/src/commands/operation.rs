@@ -1,0 +1,100 @@
+//! What a cloud is doing for an object: the record in its status that operators keep of an operation.
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::age::age;
+
+/// The operation of an object that is under way, or that came to an end nobody has settled yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Operation {
+    pub(super) phase: String,
+    pub(super) class: String,
+    /// In hundredths of a percent, as numbers that can be compared.
+    pub(super) percent: Option<u8>,
+    pub(super) work_request: String,
+    pub(super) request_id: String,
+    pub(super) message: String,
+    /// When it began, or was last heard of where nobody wrote that down.
+    since: String,
+}
+
+impl Operation {
+    /// The operation that `object` tells of at `.status.status.async.current`.
+    pub(super) fn of(object: &Value) -> Option<Self> {
+        let status = object.pointer("/status/status")?;
+        let current = status.pointer("/async/current")?.as_object().filter(|current| !current.is_empty())?;
+        let text = |name: &str| current.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let percent = current.get("percentComplete").and_then(Value::as_f64);
+        let started = text("startedAt");
+        Some(Self {
+            phase: text("phase"),
+            class: text("normalizedClass"),
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is clamped")]
+            percent: percent.map(|percent| percent.clamp(0.0, 100.0).round() as u8),
+            work_request: text("workRequestId"),
+            request_id: status["opcRequestId"].as_str().unwrap_or_default().to_owned(),
+            message: text("message"),
+            since: if started.is_empty() { text("updatedAt") } else { started },
+        })
+    }
+
+    /// How long it has been going on.
+    pub(super) fn age(&self, now: Timestamp) -> String {
+        age(&self.since, now)
+    }
+
+    /// `40 %`, or nothing where it is not known.
+    pub(super) fn percentage(&self) -> String {
+        self.percent.map_or_else(String::new, |percent| format!("{percent} %"))
+    }
+
+    /// The operation in a few words: `pending, 40 %: waiting for capacity`.
+    pub(super) fn sentence(&self) -> String {
+        let mut sentence = self.class.clone();
+        if let Some(percent) = self.percent {
+            sentence = format!("{sentence}, {percent} %");
+        }
+        if self.message.is_empty() { sentence } else { format!("{sentence}: {}", self.message) }
+    }
+
+    pub(super) fn to_json(&self) -> Value {
+        json!({
+            "phase": self.phase, "class": self.class, "percent": self.percent, "workRequest": self.work_request,
+            "requestId": self.request_id, "message": self.message, "since": self.since,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_operation_is_read_from_status() {
+        let object = json!({ "status": { "status": {
+            "opcRequestId": "req-1",
+            "async": { "current": {
+                "phase": "create", "normalizedClass": "pending", "percentComplete": 39.6, "workRequestId": "wr-1",
+                "message": "making it", "startedAt": "2026-01-01T00:00:00Z", "updatedAt": "2026-01-01T00:00:05Z",
+            } },
+        } } });
+        let operation = Operation::of(&object).unwrap();
+        assert_eq!(operation.sentence(), "pending, 40 %: making it");
+        assert_eq!((operation.work_request.as_str(), operation.request_id.as_str()), ("wr-1", "req-1"));
+        assert_eq!(operation.age("2026-01-01T00:00:30Z".parse().unwrap()), "30s");
+    }
+
+    #[test]
+    fn an_object_without_one_has_none() {
+        for status in [
+            json!({}),
+            json!({ "status": { "async": {} } }),
+            json!({ "status": { "async": { "current": {} } } }),
+        ] {
+            assert_eq!(Operation::of(&json!({ "status": status })), None);
+        }
+        let odd = json!({ "status": { "status": { "async": { "current": { "percentComplete": 400 } } } } });
+        assert_eq!(Operation::of(&odd).unwrap().percentage(), "100 %");
+    }
+}

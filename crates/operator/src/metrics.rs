@@ -1,0 +1,199 @@
+//! What the operator counts, for Prometheus. Labels are of few values: kinds, functions and reasons, never objects.
+
+mod population;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use prometheus_client::encoding::{EncodeLabelSet, text::encode};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+
+use population::Population;
+
+/// The format of [`Metrics::text`].
+pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// From a call on this machine to one that ran into its deadline, in seconds.
+const BUCKETS: [f64; 11] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0];
+
+/// What the operator counts. Clones count together.
+#[derive(Clone)]
+pub struct Metrics(Arc<Inner>);
+
+struct Inner {
+    registry: Registry,
+    leading: Gauge,
+    cloud_calls: Family<CloudCall, Histogram>,
+    function_calls: Family<FunctionCall, Histogram>,
+    retries: Family<OfKind, Counter>,
+    operations: Population<Operation, Timestamp>,
+    operations_shown: Family<Operation, Gauge>,
+    oldest_shown: Family<OfKind, Gauge>,
+    claims: Population<Claim, ()>,
+    claims_shown: Family<Claim, Gauge>,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct CloudCall {
+    operation: &'static str,
+    outcome: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct FunctionCall {
+    function: String,
+    outcome: &'static str,
+}
+
+/// What concerns a kind as a whole.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OfKind {
+    kind: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Operation {
+    kind: &'static str,
+    phase: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Claim {
+    xrd: String,
+    reason: String,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Metrics {
+    /// Nothing counted yet.
+    pub fn new() -> Self {
+        let mut registry = Registry::with_prefix("plimsoll");
+        let timed = || Histogram::new(BUCKETS);
+        let inner = Inner {
+            leading: Gauge::default(),
+            cloud_calls: Family::new_with_constructor(timed as fn() -> Histogram),
+            function_calls: Family::new_with_constructor(timed as fn() -> Histogram),
+            retries: Family::default(),
+            operations: Population::default(),
+            operations_shown: Family::default(),
+            oldest_shown: Family::default(),
+            claims: Population::default(),
+            claims_shown: Family::default(),
+            registry: Registry::default(),
+        };
+        registry.register(
+            "leader",
+            "Whether the controllers run in this copy of the operator",
+            inner.leading.clone(),
+        );
+        registry.register(
+            "operations_in_flight",
+            "Operations that a provider has not ended yet",
+            inner.operations_shown.clone(),
+        );
+        registry.register(
+            "operation_oldest_seconds",
+            "The age of the oldest operation in flight",
+            inner.oldest_shown.clone(),
+        );
+        registry.register(
+            "cloud_call_seconds",
+            "How long calls of a provider took",
+            inner.cloud_calls.clone(),
+        );
+        registry.register(
+            "retries",
+            "Passes that ended in trouble that passes, and will be tried again",
+            inner.retries.clone(),
+        );
+        registry.register(
+            "claims",
+            "Claims by the reason of their condition Healthy",
+            inner.claims_shown.clone(),
+        );
+        registry.register(
+            "function_call_seconds",
+            "How long calls of functions took",
+            inner.function_calls.clone(),
+        );
+        Self(Arc::new(Inner { registry, ..inner }))
+    }
+
+    /// An object of a kind has an operation of this phase in flight since then; or none any more.
+    pub fn operation(&self, kind: &'static str, uid: &str, flight: Option<(&'static str, Timestamp)>) {
+        let flight = flight.map(|(phase, since)| (Operation { kind, phase }, since));
+        self.0.operations.set(uid, flight);
+    }
+
+    /// A provider was called: `GetQueue` was `ok` after that long.
+    pub fn cloud_call(&self, operation: &'static str, outcome: &'static str, took: Duration) {
+        self.0.cloud_calls.get_or_create(&CloudCall { operation, outcome }).observe(took.as_secs_f64());
+    }
+
+    /// A pass over an object of a kind ended in trouble that passes.
+    pub fn retry(&self, kind: &'static str) {
+        self.0.retries.get_or_create(&OfKind { kind }).inc();
+    }
+
+    /// A claim of an XRD is healthy or not for this reason; or is gone.
+    pub fn claim(&self, xrd: &str, uid: &str, reason: Option<&str>) {
+        let claim = reason.map(|reason| Claim { xrd: xrd.to_owned(), reason: reason.to_owned() });
+        self.0.claims.set(uid, claim.map(|claim| (claim, ())));
+    }
+
+    /// A function was called, with this outcome after that long.
+    pub fn function_call(&self, function: &str, outcome: &'static str, took: Duration) {
+        let call = FunctionCall { function: function.to_owned(), outcome };
+        self.0.function_calls.get_or_create(&call).observe(took.as_secs_f64());
+    }
+
+    /// A term of leadership begins or ends. What is known of objects ends with it: another copy counts them now.
+    pub(crate) fn leading(&self, leads: bool) {
+        self.0.leading.set(leads.into());
+        if !leads {
+            self.0.operations.clear();
+            self.0.claims.clear();
+        }
+    }
+
+    /// Everything, as Prometheus reads it.
+    pub fn text(&self, now: Timestamp) -> String {
+        self.show_operations(now);
+        self.0.claims_shown.clear();
+        for (claim, members) in self.0.claims.groups() {
+            self.0.claims_shown.get_or_create(&claim).set(count(members.len()));
+        }
+        let mut text = String::new();
+        encode(&mut text, &self.0.registry).expect("a string takes any text");
+        text
+    }
+
+    fn show_operations(&self, now: Timestamp) {
+        self.0.operations_shown.clear();
+        self.0.oldest_shown.clear();
+        for (operation, since) in self.0.operations.groups() {
+            self.0.operations_shown.get_or_create(&operation).set(count(since.len()));
+            let oldest = since.into_iter().min().unwrap_or(now);
+            let age = now.duration_since(oldest).as_secs().max(0);
+            let shown = self.0.oldest_shown.get_or_create(&OfKind { kind: operation.kind });
+            shown.set(shown.get().max(age));
+        }
+    }
+}
+
+fn count(members: usize) -> i64 {
+    i64::try_from(members).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,82 @@
+//! The manifests in `deploy/`: they apply as they are, list everything, and speak of metrics that exist.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use operator::metrics::Metrics;
+use testkit::Sandbox;
+
+const DEPLOY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy");
+
+#[test]
+fn the_kustomization_applies_as_it_is() {
+    let sandbox = Sandbox::shared();
+    let run = |arguments: &[&str]| {
+        let output = sandbox.kubectl(arguments);
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{arguments:?}: {told}");
+        assert!(!told.contains("Warning"), "{told}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let apply = ["apply", "--server-side", "--force-conflicts", "--kustomize", DEPLOY];
+    run(&apply);
+    let again = run(&apply);
+    assert_eq!(again.lines().count(), 16, "{again}");
+    let account = "--as=system:serviceaccount:plimsoll-system:plimsoll-operator";
+    let may = |what: &[&str]| {
+        let asked = [&["auth", "can-i", account], what].concat();
+        sandbox.kubectl(&asked).status.success()
+    };
+    for allowed in [
+        &["watch", "queues.queue.oracle.com"][..],
+        &["update", "queues.queue.oracle.com", "--subresource=status"],
+        &["create", "events", "--namespace=default"],
+        &["update", "leases.coordination.k8s.io/plimsoll-operator", "--namespace=plimsoll-system"],
+        &["create", "secrets", "--namespace=default"],
+    ] {
+        assert!(may(allowed), "{allowed:?}");
+    }
+    for forbidden in [
+        &["delete", "queues.queue.oracle.com"][..],
+        &["create", "queues.queue.oracle.com"],
+        &["get", "pods", "--namespace=default"],
+        &["delete", "events", "--namespace=default"],
+        &["update", "leases.coordination.k8s.io/plimsoll-operator", "--namespace=default"],
+        &["create", "clusterroles.rbac.authorization.k8s.io"],
+        &["impersonate", "users"],
+    ] {
+        assert!(!may(forbidden), "{forbidden:?}");
+    }
+    run(&["delete", "deployment", "plimsoll-operator", "--namespace=plimsoll-system"]);
+}
+
+#[test]
+fn every_definition_is_listed() {
+    let kustomization = fs::read_to_string(format!("{DEPLOY}/kustomization.yaml")).unwrap();
+    for file in fs::read_dir(format!("{DEPLOY}/crds")).unwrap() {
+        let line = format!("\n  - crds/{}\n", file.unwrap().file_name().to_str().unwrap());
+        assert!(kustomization.contains(&line), "{line}");
+    }
+}
+
+#[test]
+fn alerts_speak_of_metrics_that_exist() {
+    let metrics = Metrics::new();
+    metrics.operation("Queue", "u", Some(("create", Timestamp::now())));
+    metrics.claim("xrd", "u", Some("InternalError"));
+    metrics.cloud_call("GetQueue", "ok", Duration::ZERO);
+    let text = metrics.text(Timestamp::now());
+    let alerts = fs::read_to_string(format!("{DEPLOY}/monitoring/alerts.yaml")).unwrap();
+    let names: BTreeSet<&str> = alerts
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("expr: "))
+        .flat_map(|expression| expression.split(|letter: char| !letter.is_alphanumeric() && letter != '_'))
+        .filter(|word| word.starts_with("plimsoll_"))
+        .collect();
+    assert_eq!(names.len(), 3, "{names:?}");
+    for name in names {
+        assert!(text.lines().any(|line| line.starts_with(name)), "{name} is not in\n{text}");
+    }
+}

@@ -1,0 +1,185 @@
+//! Operators that start, take turns and end.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use cluster::Connection;
+use jiff::Timestamp;
+use operator::{Error, Options, run};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use testkit::{Namespace, Sandbox};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+/// How long a test waits for something that should happen.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A namespace with what operators in it need.
+struct Place {
+    namespace: Namespace,
+    kubeconfig: std::path::PathBuf,
+    _folder: TempDir,
+}
+
+impl Place {
+    async fn new(test: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let namespace = Sandbox::shared().namespace(test).await;
+        let kubeconfig = Sandbox::shared().operator_kubeconfig(&namespace, folder.path()).await;
+        Self { namespace, kubeconfig, _folder: folder }
+    }
+
+    fn options(&self) -> Options {
+        let connection = Connection { config_paths: vec![self.kubeconfig.clone()], ..Connection::default() };
+        Options {
+            namespace: manifest::Namespace::new(self.namespace.name()),
+            metrics_address: None,
+            health_address: None,
+            leader_elect: Some(true),
+            lease_duration: Duration::from_secs(6),
+            // Leases of other engines may be about in a shared cluster.
+            take_over: true,
+            ..Options::on(connection)
+        }
+    }
+
+    fn start(&self, options: Options) -> Running {
+        let stop = CancellationToken::new();
+        let task = tokio::spawn(run(options, stop.clone()));
+        Running { task, stop }
+    }
+
+    /// Waits until the holder of the lease is as `wanted`; who it is.
+    async fn holder(&self, what: &str, wanted: impl Fn(&str) -> bool) -> String {
+        let lease = json!({
+            "apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": { "name": "plimsoll-operator" },
+        });
+        let seen =
+            self.namespace.until(&lease, what, |lease| lease.is_some_and(|lease| wanted(&holder_of(lease))));
+        holder_of(&seen.await.unwrap())
+    }
+}
+
+fn holder_of(lease: &Value) -> String {
+    lease.pointer("/spec/holderIdentity").and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+/// An operator that runs.
+struct Running {
+    task: JoinHandle<Result<(), Error>>,
+    stop: CancellationToken,
+}
+
+impl Running {
+    async fn end(self) -> Result<(), Error> {
+        self.stop.cancel();
+        tokio::time::timeout(PATIENCE, self.task).await.expect("the operator ends").unwrap()
+    }
+}
+
+#[tokio::test]
+async fn an_operator_that_ends_hands_over_at_once() {
+    let place = Place::new("handover").await;
+    let first = place.start(place.options());
+    let holder = place.holder("the first copy leads", |holder| !holder.is_empty()).await;
+    let second = place.start(place.options());
+    first.end().await.unwrap();
+    let next = place.holder("the second copy leads", |next| !next.is_empty() && next != holder).await;
+    second.end().await.unwrap();
+    let last = place.holder("nobody leads", |last| last != next).await;
+    assert_eq!(last, "");
+}
+
+#[tokio::test]
+async fn an_operator_that_dies_is_followed_when_its_lease_has_expired() {
+    let place = Place::new("followed").await;
+    let first = place.start(place.options());
+    let holder = place.holder("the first copy leads", |holder| !holder.is_empty()).await;
+    let second = place.start(place.options());
+    first.task.abort();
+    place.holder("the second copy leads", |next| !next.is_empty() && next != holder).await;
+    second.end().await.unwrap();
+}
+
+#[tokio::test]
+async fn another_engine_is_not_disturbed_unless_told() {
+    let place = Place::new("rival").await;
+    let now = Timestamp::now();
+    let lease = json!({
+        "apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": { "name": "40558063.oci" },
+        "spec": { "holderIdentity": "osok-0", "leaseDurationSeconds": 3600, "renewTime": format!("{now:.6}") },
+    });
+    place.namespace.apply_as("osok", &lease).await;
+    let careful = Options { take_over: false, ..place.options() };
+    let error = run(careful, CancellationToken::new()).await.unwrap_err();
+    let expected = format!(
+        "the OCI Service Operator runs: osok-0 holds the lease {}/40558063.oci",
+        place.namespace.name()
+    );
+    assert_eq!(error.to_string(), expected);
+    assert!(error.diagnostic().hint.unwrap().contains("--take-over"));
+    let bold = place.start(place.options());
+    place.holder("it leads all the same", |holder| !holder.is_empty()).await;
+    bold.end().await.unwrap();
+    place.namespace.kubectl(&["delete", "lease", "40558063.oci"]).unwrap();
+}
+
+#[tokio::test]
+async fn who_may_not_look_for_other_engines_is_told_so() {
+    let place = Place::new("forbidden").await;
+    let nobody = cluster::Impersonate { user: Some("nobody".to_owned()), ..cluster::Impersonate::default() };
+    let connection = Connection {
+        config_paths: vec![Sandbox::shared().kubeconfig()],
+        impersonate: Some(nobody),
+        ..Connection::default()
+    };
+    let options = Options { connection, take_over: false, ..place.options() };
+    let error = run(options, CancellationToken::new()).await.unwrap_err();
+    assert!(matches!(error, Error::Cluster(_)), "{error:?}");
+    assert_eq!(error.to_string(), "cannot list objects of kind Lease");
+}
+
+#[tokio::test]
+async fn an_operator_says_when_it_is_ready_and_what_it_counted() {
+    let place = Place::new("health").await;
+    let address: SocketAddr = free_address().await;
+    let options =
+        Options { metrics_address: Some(address), health_address: Some(address), ..place.options() };
+    let running = place.start(options.clone());
+    place.holder("it leads", |holder| !holder.is_empty()).await;
+    assert_eq!(get(address, "/readyz").await, "ok\n");
+    let metrics = get(address, "/metrics").await;
+    assert!(metrics.lines().any(|line| line == "plimsoll_leader 1"), "{metrics}");
+    let second = run(options, CancellationToken::new()).await.unwrap_err();
+    assert!(matches!(&second, Error::Listen(error) if error.is_taken()), "{second:?}");
+    assert!(second.diagnostic().hint.unwrap().contains("--metrics-address off"));
+    running.end().await.unwrap();
+}
+
+#[tokio::test]
+async fn definitions_are_installed_when_asked_for() {
+    let place = Place::new("install").await;
+    let running = place.start(Options { install_crds: true, ..place.options() });
+    place.holder("it leads", |holder| !holder.is_empty()).await;
+    running.end().await.unwrap();
+    let shown = place.namespace.kubectl(&["get", "queues,streams"]);
+    assert_eq!(shown.as_deref(), Ok(""));
+}
+
+/// An address that nobody listens on.
+async fn free_address() -> SocketAddr {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    listener.local_addr().unwrap()
+}
+
+async fn get(address: SocketAddr, path: &str) -> String {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\nHost: operator\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+    body.to_owned()
+}
