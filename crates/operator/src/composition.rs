@@ -34,6 +34,7 @@ use functions::{Certificates, CertificatesError, Functions};
 use tokio_util::sync::CancellationToken;
 
 use crate::events::Events;
+use crate::metrics::Metrics;
 use crate::store::{Changes, Source, Store};
 use crate::work::Work;
 use catalogue::Catalogue;
@@ -64,6 +65,20 @@ pub struct Options {
     pub max_message: usize,
 }
 
+impl Default for Options {
+    fn default() -> Self {
+        let how = functions::Options::default();
+        Self {
+            functions: BTreeMap::new(),
+            certificates: None,
+            namespace: "default".to_owned(),
+            timeout: how.timeout,
+            concurrency: how.concurrency,
+            max_message: how.max_message,
+        }
+    }
+}
+
 /// Why compositions cannot be run.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
@@ -76,6 +91,7 @@ pub enum StartError {
 pub async fn run(
     session: Session,
     events: Events,
+    metrics: Metrics,
     options: Options,
     stop: CancellationToken,
 ) -> Result<(), StartError> {
@@ -95,32 +111,25 @@ pub async fn run(
         writer: Writer::new(session.clone()),
         watches: Watches::new(session.clone(), stop.clone()),
         events,
+        metrics,
         functions,
         catalogue: Catalogue::new(),
         functions_moved: places.moves(),
         stop,
         session,
     });
-    let stop = engine.stop.clone();
-    let running = async {
+    let starting = async {
         if options.certificates.is_none() {
             certificates::follow(&engine, &options.namespace).await;
         }
-        let stores = Stores::start(&engine).await;
-        stores.serve(Arc::clone(&engine), places).await;
+        Stores::start(&engine).await
     };
-    // Until everything has been read there is nothing to end in good order; after that, each part ends by itself.
-    tokio::select! {
-        () = running => {}
-        () = ended(&stop) => {}
-    }
+    let stores = tokio::select! {
+        stores = starting => stores,
+        () = engine.stop.cancelled() => return Ok(()),
+    };
+    stores.serve(Arc::clone(&engine), places).await;
     Ok(())
-}
-
-/// Ready some time after `stop`: long enough for what ends in good order, not for what hangs.
-async fn ended(stop: &CancellationToken) {
-    stop.cancelled().await;
-    tokio::time::sleep(Duration::from_secs(25)).await;
 }
 
 /// Live copies of the kinds of the engine itself.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use cluster::{Connection, Environment, Session};
 use operator::composition::{self, Options};
 use operator::events::Events;
+use operator::metrics::Metrics;
 use tokio_util::sync::CancellationToken;
 
 use super::function::NAME;
@@ -26,7 +27,7 @@ pub(crate) async fn operator(kubeconfig: &str, certificates: &str, endpoint: &st
         concurrency: 32,
         max_message: 64 << 20,
     };
-    composition::run(session, events, options, CancellationToken::new()).await?;
+    composition::run(session, events, Metrics::new(), options, CancellationToken::new()).await?;
     Ok(())
 }
 

@@ -85,6 +85,8 @@ struct Memory {
     said: BTreeSet<Event>,
     /// Passes that failed in a row.
     failures: u32,
+    /// The uid under which it is counted.
+    counted: Option<String>,
 }
 
 impl Binder {

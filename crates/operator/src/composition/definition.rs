@@ -58,6 +58,8 @@ struct Memory {
     applied: BTreeMap<Role, Applied>,
     /// The rights that were granted.
     granted: Option<Object>,
+    /// What XRs that are being deleted were composed of, with the uid of the XR.
+    composed: BTreeSet<(object::ObjectRef, String)>,
     said: BTreeSet<Said>,
     failures: u32,
 }

@@ -9,6 +9,7 @@ use super::catalogue::Catalogue;
 use super::children::Watches;
 use super::writer::Writer;
 use crate::events::Events;
+use crate::metrics::Metrics;
 
 /// What all controllers of the composition half share.
 pub(crate) struct Engine {
@@ -20,6 +21,8 @@ pub(crate) struct Engine {
     pub(crate) watches: Watches,
     /// Tells people.
     pub(crate) events: Events,
+    /// What is counted.
+    pub(crate) metrics: Metrics,
     /// The functions, wherever they are found.
     pub(crate) functions: Functions,
     /// Compositions and their revisions.

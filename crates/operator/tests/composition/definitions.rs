@@ -4,8 +4,8 @@ use functions::{RunRequest, response};
 use serde_json::{Value, json};
 
 use crate::fixture::{
-    apply, condition, delete, events, get, group, is_true, legacy_xrd, modern_xrd, said, session, until,
-    until_gone, version, world,
+    apply, condition, delete, get, group, is_true, legacy_xrd, modern_xrd, said, session, until, until_gone,
+    until_told, version, world,
 };
 use crate::platform::{Platform, children, desire, map};
 
@@ -20,7 +20,8 @@ async fn a_legacy_xrd_defines_an_xr_and_offers_a_claim() {
     world();
     let (session, group) = (session(), group("legacy"));
     let xrd = apply(&session, &legacy_xrd(&group)).await;
-    let offered = until(&session, &xrd, "it is offered", |xrd| is_true(xrd, "Offered")).await;
+    let watched = |xrd: &Value| is_true(xrd, "Established") && is_true(xrd, "Offered");
+    let offered = until(&session, &xrd, "it is established and offered", watched).await;
     assert_eq!(said(&offered, "Established"), "Established=True WatchingCompositeResource");
     assert_eq!(said(&offered, "Offered"), "Offered=True WatchingCompositeResourceClaim");
     let api_version = format!("{group}/v1");
@@ -41,11 +42,14 @@ async fn a_legacy_xrd_defines_an_xr_and_offers_a_claim() {
     assert_eq!(composite["metadata"]["ownerReferences"][0]["controller"], true);
     let claim = get(&session, &crd(&format!("apps.{group}"))).await.unwrap();
     assert_eq!(claim["spec"]["scope"], "Namespaced");
-    let told = events(&session, &offered, 2).await;
-    let applied = format!(
-        "Normal EstablishComposite: Applied composite resource CustomResourceDefinition: xapps.{group}"
-    );
-    assert!(told.contains(&applied), "{told:?}");
+    for told in [
+        format!(
+            "Normal EstablishComposite: Applied composite resource CustomResourceDefinition: xapps.{group}"
+        ),
+        format!("Normal OfferClaim: Applied composite resource claim CustomResourceDefinition: apps.{group}"),
+    ] {
+        until_told(&session, &offered, &told).await;
+    }
 }
 
 #[tokio::test]
@@ -173,12 +177,15 @@ async fn claims_and_xrs_go_before_the_kinds_that_they_are_of() {
     let composed = children(&xr).await.remove(0);
     let xrd = legacy_xrd(&platform.group);
     delete(&session, &xrd).await;
-    let terminating = until(&session, &xrd, "it says so", |xrd| said(xrd, "Offered").contains("Terminating")).await;
+    let terminating =
+        until(&session, &xrd, "it says so", |xrd| said(xrd, "Offered").contains("Terminating")).await;
     assert_eq!(said(&terminating, "Established"), "Established=False TerminatingCompositeResource");
     assert_eq!(said(&terminating, "Offered"), "Offered=False TerminatingCompositeResourceClaim");
     until_gone(&session, &xrd).await;
     for gone in [&claim, &xr, &alone] {
         until_gone(&session, gone).await;
     }
-    until_gone(&session, &composed).await;
+    // Kubernetes collects what it was composed of only while the kind of its owner is there.
+    let left = get(&session, &composed).await;
+    assert!(left.is_none_or(|left| left.pointer("/metadata/deletionTimestamp").is_some()));
 }

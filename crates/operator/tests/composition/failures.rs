@@ -39,7 +39,7 @@ async fn behave(mood: &str, request: &RunRequest) -> Result<RunResponse, Functio
     match mood {
         "slow" => std::future::pending::<()>().await,
         "oversized" => desire(&mut rsp, "huge", map(&json!({"text": "x".repeat(2 * MAX_MESSAGE)}))),
-        "failing" => return Err("no route to the database".into()),
+        "failing" => return Err(FunctionError("no route to the database".to_owned())),
         "fatal" => {
             response::fatal(&mut rsp, "the price list is broken");
         }
@@ -70,11 +70,11 @@ async fn whatever_a_function_does_wrong_is_told_and_heals_by_itself() {
     until(&session, &claim, "it is ready", |claim| is_true(claim, "Ready")).await;
     let uid = child(&platform, &claim).await;
     let causes = [
-        ("slow", "context deadline exceeded"),
-        ("oversized", "larger than max"),
+        ("slow", "did not answer within 2 s"),
+        ("oversized", "a message is too large"),
         ("failing", "no route to the database"),
         ("fatal", "the price list is broken"),
-        ("nonsense", "is not the name of a kind"),
+        ("nonsense", "it has no apiVersion or no kind"),
     ];
     for (how, cause) in causes {
         mood.set(how);

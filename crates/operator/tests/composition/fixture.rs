@@ -1,17 +1,19 @@
 //! The operator under test, functions for it to call, and what tests do to objects.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use cluster::{Connection, Environment, Impersonate, Session, Verdict, Waited, Write};
+use cluster::{Connection, Environment, Session, Verdict, Waited, Write};
 use functions::certs::{Made, Order, make};
 use functions::{Certificates, Function, ServeOptions, Server};
 use jiff::Timestamp;
 use manifest::{Namespace, ObjectRef};
 use operator::composition;
 use operator::events::Events;
+use operator::metrics::Metrics;
 use serde_json::{Value, json};
 use testkit::Sandbox;
 use tokio::runtime::Runtime;
@@ -26,16 +28,16 @@ pub(crate) const FUNCTION_TIMEOUT: Duration = Duration::from_secs(2);
 /// How large a message of a function may be.
 pub(crate) const MAX_MESSAGE: usize = 1 << 20;
 
-const USER: &str = "plimsoll-composition-test";
-
 /// The operator all tests share, and the certificates of its functions.
 pub(crate) struct World {
     certificates: Made,
     runtime: Runtime,
     _folder: tempfile::TempDir,
+    _turn: File,
 }
 
-/// The world, made by whoever needs it first. XRDs have no namespaces, so two operators would get in each other's way.
+/// The world, made by whoever needs it first. XRDs have no namespaces, so two operators would get in each other's way;
+/// another run of the tests waits until this one has ended.
 pub(crate) fn world() -> &'static World {
     static WORLD: OnceLock<World> = OnceLock::new();
     // On a thread of its own, since the first to need it is a test with a runtime.
@@ -44,13 +46,15 @@ pub(crate) fn world() -> &'static World {
 
 impl World {
     fn make() -> Self {
+        let turn = File::create(Sandbox::shared().kubeconfig().with_extension("composition-lock")).unwrap();
+        turn.lock().unwrap();
         let folder = tempfile::tempdir().unwrap();
         let sans = vec!["127.0.0.1".to_owned(), "localhost".to_owned()];
         let certificates =
             make(folder.path(), &Order { sans, days: 1, ..Order::new("fn") }, Timestamp::now()).unwrap();
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-        runtime.block_on(prepare());
+        let kubeconfig = runtime.block_on(prepare(folder.path()));
         let options = composition::Options {
             functions: BTreeMap::new(),
             certificates: Some(certificates.client.clone()),
@@ -60,11 +64,13 @@ impl World {
             max_message: MAX_MESSAGE,
         };
         runtime.spawn(async move {
-            let session = session_as(Some(USER));
+            let session = connect(kubeconfig, "plimsoll-operator");
             let events = Events::start(session.client().clone(), "test");
-            composition::run(session, events, options, CancellationToken::new()).await.unwrap();
+            composition::run(session, events, Metrics::new(), options, CancellationToken::new())
+                .await
+                .unwrap();
         });
-        Self { certificates, runtime, _folder: folder }
+        Self { certificates, runtime, _folder: folder, _turn: turn }
     }
 
     /// Serves `function` over mutual TLS until what is returned is dropped.
@@ -108,67 +114,40 @@ impl Drop for Served {
     }
 }
 
-/// Kinds and rights as people install them.
-async fn prepare() {
+/// Kinds and rights as people install them, and what the tests compose granted as people grant what they compose; the
+/// kubeconfig of the account that has them.
+async fn prepare(folder: &Path) -> PathBuf {
+    let namespace = Sandbox::shared().namespace("composition").await;
+    let kubeconfig = Sandbox::shared().operator_kubeconfig(&namespace, folder).await;
     let session = session();
-    let deploy = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy");
-    for definition in composition::crds::definitions() {
-        apply(&session, &definition).await;
-    }
-    for definition in composition::crds::definitions() {
-        until(&session, &definition, "it is established", |crd| is_true(crd, "Established")).await;
-    }
-    let roles = std::fs::read_to_string(deploy.join("roles/composition.yaml")).unwrap();
-    for role in documents(&roles) {
-        apply(&session, &role).await;
-    }
-    apply(&session, &json!({
-        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
-        "metadata": {"name": USER},
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "plimsoll-composition"},
-        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": USER}],
-    }))
-    .await;
-    // What the tests compose is granted as people grant what they compose.
-    apply(&session, &json!({
+    let composed = json!({
         "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
         "metadata": {
-            "name": "plimsoll-composition-test:composed",
+            "name": "plimsoll-composition-test",
             "labels": {"rbac.crossplane.io/aggregate-to-crossplane": "true"},
         },
         "rules": [{"apiGroups": ["", "apps"], "resources": ["configmaps", "deployments"], "verbs": ["*"]}],
-    }))
-    .await;
-    let role = json!({
-        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
-        "metadata": {"name": "plimsoll-composition"},
     });
-    until(&session, &role, "its rules are aggregated", |role| {
-        role.pointer("/rules").and_then(Value::as_array).is_some_and(|rules| rules.len() > 5)
-    })
-    .await;
-}
-
-/// The documents of a file.
-fn documents(text: &str) -> Vec<Value> {
-    let stream = manifest::read(&diag::Source::new("test.yaml", text), &manifest::Limits::default());
-    let documents = stream.documents.into_iter().map(|document| document.unwrap().value().clone());
-    documents.collect()
+    apply(&session, &composed).await;
+    let role = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "plimsoll-composed"},
+    });
+    let grants = |role: &Value| {
+        role["rules"]
+            .as_array()
+            .is_some_and(|rules| rules.iter().any(|rule| rule["resources"][0] == "configmaps"))
+    };
+    until(&session, &role, "its rules are aggregated", grants).await;
+    kubeconfig
 }
 
 /// A session with every right, for the runtime of the calling test.
 pub(crate) fn session() -> Session {
-    session_as(None)
+    connect(Sandbox::shared().kubeconfig(), "plimsoll-tests")
 }
 
-fn session_as(user: Option<&str>) -> Session {
-    let impersonate = user.map(|user| Impersonate { user: Some(user.to_owned()), ..Impersonate::default() });
-    let connection = Connection {
-        config_paths: vec![Sandbox::shared().kubeconfig()],
-        impersonate,
-        ..Connection::default()
-    };
-    let agent = if user.is_some() { "plimsoll-operator" } else { "plimsoll-tests" };
+fn connect(kubeconfig: PathBuf, agent: &str) -> Session {
+    let connection = Connection { config_paths: vec![kubeconfig], ..Connection::default() };
     Session::connect(&connection, &Environment::default(), agent).unwrap()
 }
 
@@ -272,6 +251,28 @@ pub(crate) async fn events(session: &Session, object: &Value, count: usize) -> V
         }
     }
     seen.into_values().collect()
+}
+
+/// Waits until an event on `object` says `text`.
+pub(crate) async fn until_told(session: &Session, object: &Value, text: &str) {
+    let uid = object.pointer("/metadata/uid").and_then(Value::as_str).unwrap();
+    let fields = Some(format!("involvedObject.uid={uid}"));
+    let selection = cluster::Selection { fields, ..cluster::Selection::default() };
+    let mut watch = session.watch(&"v1/Event".parse().unwrap(), selection, None).await.unwrap();
+    let mut told = Vec::new();
+    let coming = async {
+        loop {
+            if let cluster::Event::Set(event) = watch.next().await.unwrap() {
+                let part = |key: &str| event[key].as_str().unwrap_or_default().to_owned();
+                told.push(format!("{} {}: {}", part("type"), part("reason"), part("message")));
+                if told.iter().any(|told| told.contains(text)) {
+                    return;
+                }
+            }
+        }
+    };
+    let in_time = tokio::time::timeout(PATIENCE, coming).await.is_ok();
+    assert!(in_time, "{text} was not among {told:#?}");
 }
 
 /// An XRD of scope LegacyCluster with a claim, in a group of the test's own, whose schema takes anything.

@@ -6,8 +6,8 @@ use std::process::{Child, Command, Stdio};
 use serde_json::json;
 
 use crate::fixture::{
-    apply, composition, condition, events, function, get, group, is_true, legacy_xrd, said, session, until,
-    world,
+    apply, composition, condition, function, get, group, is_true, legacy_xrd, said, session, until,
+    until_told, world,
 };
 use crate::platform::children;
 
@@ -129,8 +129,8 @@ async fn a_function_of_the_python_sdk_speaks_to_a_claim() {
     apply(&session, &claim("missing")).await;
     let missing = until(&session, &claim(""), "it says what is missing", |claim| {
         condition(claim, "ImageReady").is_some()
-    });
-    let missing = missing.await;
+    })
+    .await;
     assert_eq!(said(&missing, "ImageReady"), "ImageReady=False NotFound");
     let missing =
         until(&session, &claim(""), "it is not healthy", |claim| condition(claim, "Healthy").is_some()).await;
@@ -142,8 +142,7 @@ async fn a_function_of_the_python_sdk_speaks_to_a_claim() {
     assert_eq!(said(&out, "ImageReady"), "ImageReady=True Available");
     assert_eq!(said(&out, "Healthy"), "Healthy=True Healthy");
     assert!(condition(&out, "Odd").is_none(), "a target nobody knows means the XR only");
-    let told = events(&session, &out, 2).await;
-    assert!(told.contains(&"Normal Deployed: Your app is out.".to_owned()), "{told:?}");
+    until_told(&session, &out, "Normal Deployed: Your app is out.").await;
     let xr = json!({
         "apiVersion": format!("{group}/v1"), "kind": "XApp",
         "metadata": {"name": out["spec"]["resourceRef"]["name"]},

@@ -10,6 +10,7 @@ use http::{Method, Request};
 use kube::client::Body;
 use operator::composition;
 use operator::events::Events;
+use operator::metrics::Metrics;
 use testkit::Sandbox;
 use tokio::runtime::Runtime;
 use tokio::sync::{Mutex, MutexGuard, watch};
@@ -59,8 +60,9 @@ impl Last {
 
     /// Waits until it has come.
     pub(crate) async fn struck(&self) {
+        let mut struck = self.struck.subscribe();
         // The sender is our own.
-        let _struck = self.struck.subscribe().wait_for(|struck| *struck).await;
+        let _struck = struck.wait_for(|struck| *struck).await;
     }
 
     /// What becomes of a request: after the last write there are no more.
@@ -130,7 +132,9 @@ impl Operator {
         runtime.spawn(async move {
             let session = Session::new(connect().await);
             let events = Events::start(session.client().clone(), "test");
-            composition::run(session, events, options, CancellationToken::new()).await.unwrap();
+            composition::run(session, events, Metrics::new(), options, CancellationToken::new())
+                .await
+                .unwrap();
         });
         Self(Some(runtime))
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use compose::claim::{check_binding, composite_name, marked};
 use compose::composite::{Composite, Layout};
+use compose::condition::{Conditions, HEALTHY};
 use compose::event::Event;
 use compose::object;
 use compose::pass::back_off;
@@ -60,7 +61,10 @@ impl Binder {
     /// Goes over the claim called `key`.
     pub(super) async fn pass(self: &Arc<Self>, key: Key) -> Next {
         let Some(found) = self.claims.store.find(&key) else {
-            self.memories().remove(&key);
+            let counted = self.memories().remove(&key).and_then(|memory| memory.counted);
+            if let Some(uid) = counted {
+                self.engine.metrics.claim(self.kind.name(), &uid, None);
+            }
             return Next::Idle;
         };
         let Some(claim) = found.as_object() else { return Next::Idle };
@@ -83,8 +87,19 @@ impl Binder {
                 Next::In(wait)
             }
         };
+        self.count(&key, &mut memory);
         self.memories().insert(key, memory);
         next
+    }
+
+    /// Counts the claim by why it is healthy or not.
+    fn count(&self, key: &Key, memory: &mut Memory) {
+        let Some(claim) = self.claims.store.find(key) else { return };
+        let Some(claim) = claim.as_object() else { return };
+        let (Some(uid), conditions) = (object::uid(claim), Conditions::of(claim)) else { return };
+        let reason = conditions.get(HEALTHY).map(|healthy| healthy.reason.as_str());
+        self.engine.metrics.claim(self.kind.name(), uid, reason);
+        memory.counted = Some(uid.to_owned());
     }
 
     async fn go_over(&self, claim: &Object, memory: &mut Memory) -> Result<Next, Stopped> {

@@ -13,6 +13,7 @@ use compose::run::{
 use compose::{FunctionRunner as _, RunErrorClass, pipeline::Failure};
 use functions::{ResolveError, Resolver, Resolving};
 use serde_json::Value;
+use tokio::time::Instant;
 
 use super::Composer;
 use crate::composition::children::{Scope, Watched};
@@ -66,7 +67,11 @@ impl Composer {
                 }
             };
             let function = &step.function_ref.name;
-            match self.engine.functions.runner(&given).run(function, &request).await {
+            let began = Instant::now();
+            let answer = self.engine.functions.runner(&given).run(function, &request).await;
+            let outcome = answer.as_ref().map_or_else(|error| error.class.name(), |_| "ok");
+            self.engine.metrics.function_call(function, outcome, began.elapsed());
+            match answer {
                 Ok(answer) => {
                     required.insert(step.step.clone(), answer.requirements.clone());
                     pipeline.answered(&step.step, TAG, answer);

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use cluster::{Class, Propagation, Selection};
+use compose::composite::Composite;
 use compose::definition::Definition;
 use compose::object;
 use compose::run::Object;
@@ -28,6 +29,7 @@ impl Pass<'_> {
             report.terminating(*role);
         }
         self.publish(report).await?;
+        self.remember_composed(definition).await?;
         for role in roles.into_iter().rev() {
             if let Some(ended) = self.redact(definition, role).await? {
                 return Ok(ended);
@@ -73,6 +75,9 @@ impl Pass<'_> {
             self.say(role, false, words.terminate, message);
             return Ok(Some(Ended::Waiting(LOOK)));
         }
+        if role == Role::Composite && self.is_left_behind().await? {
+            return Ok(Some(Ended::Waiting(LOOK)));
+        }
         // The controller has seen the last object go; without a kind it would only meet errors.
         self.definitions.kinds.stop(role, &name).await;
         if !object::is_being_deleted(&live) {
@@ -89,6 +94,40 @@ impl Pass<'_> {
         Ok(Some(Ended::Waiting(LOOK)))
     }
 
+    /// Notes what the XRs are composed of, while they can be asked.
+    async fn remember_composed(&mut self, definition: &Definition) -> Result<(), Stopped> {
+        for xr in self.objects(definition, Role::Composite).await? {
+            let refs = Composite::new(&xr, definition.scope.layout()).resource_refs();
+            let uid = object::uid(&xr).unwrap_or_default();
+            self.memory.composed.extend(refs.into_iter().map(|reference| (reference, uid.to_owned())));
+        }
+        Ok(())
+    }
+
+    /// Whether something is left that XRs were composed of and that nobody has asked to go yet.
+    ///
+    /// Kubernetes collects it, but not any more once it does not know the kind of its owner.
+    async fn is_left_behind(&mut self) -> Result<bool, Stopped> {
+        for (reference, uid) in self.memory.composed.clone() {
+            let Ok(target) = target::target(&reference) else { continue };
+            let read = match self.definitions.engine.session.read(&target).await {
+                Err(error) if error.class() == Class::KindMissing => Ok(None),
+                read => read,
+            };
+            let read =
+                self.done(read.map_err(WriteError::from), Role::Composite, "cannot get composed resource")?;
+            let is_left = read.map(|reply| target::object(reply.object)).is_some_and(|left| {
+                let is_ours = object::controller(&left).is_some_and(|controller| controller.uid == uid);
+                is_ours && !object::is_being_deleted(&left)
+            });
+            if is_left {
+                return Ok(true);
+            }
+            self.memory.composed.remove(&(reference, uid));
+        }
+        Ok(false)
+    }
+
     fn controls(&self, crd: &Object) -> bool {
         object::controller(crd).is_some_and(|owner| Some(owner.uid.as_str()) == object::uid(&self.xrd))
     }
@@ -96,16 +135,7 @@ impl Pass<'_> {
     /// Asks all objects of one side to go; whether there are any left.
     async fn delete_objects(&mut self, definition: &Definition, role: Role) -> Result<bool, Stopped> {
         let words = role.words();
-        let kind = role.objects(definition).and_then(|kind| target::gvk(&kind).ok());
-        let Some(kind) = kind else { return Ok(false) };
-        let listed = self.definitions.engine.session.list(&kind, &Selection::default()).await;
-        let listed = match listed {
-            Err(error) if matches!(error.class(), Class::KindMissing) => return Ok(false),
-            listed => listed,
-        };
-        let doing = format!("cannot list defined {}s", words.noun);
-        let listing = self.done(listed.map_err(WriteError::from), role, &doing)?;
-        let objects: Vec<Object> = listing.items.into_iter().map(target::object).collect();
+        let objects = self.objects(definition, role).await?;
         for one in objects.iter().filter(|one| !object::is_being_deleted(one)) {
             let uid = object::uid(one).map(str::to_owned);
             let reference = object::ObjectRef::of(one);
@@ -114,5 +144,18 @@ impl Pass<'_> {
             self.done(deleted, role, &format!("cannot delete defined {}s", words.noun))?;
         }
         Ok(!objects.is_empty())
+    }
+
+    /// All objects of one side.
+    async fn objects(&mut self, definition: &Definition, role: Role) -> Result<Vec<Object>, Stopped> {
+        let kind = role.objects(definition).and_then(|kind| target::gvk(&kind).ok());
+        let Some(kind) = kind else { return Ok(Vec::new()) };
+        let listed = match self.definitions.engine.session.list(&kind, &Selection::default()).await {
+            Err(error) if error.class() == Class::KindMissing => return Ok(Vec::new()),
+            listed => listed,
+        };
+        let doing = format!("cannot list defined {}s", role.words().noun);
+        let listing = self.done(listed.map_err(WriteError::from), role, &doing)?;
+        Ok(listing.items.into_iter().map(target::object).collect())
     }
 }
