@@ -125,9 +125,19 @@ fn configurable(of: &[Attribute], prefix: &str, paths: &mut BTreeSet<String>) {
     }
 }
 
-/// Bad input, and what is told about it. An attribute that any value is good for is in a case with another one that is not.
-fn cases() -> Vec<(Block, Json, Vec<String>)> {
-    let mut cases: Vec<(Block, Json, &[&str])> = vec![
+/// What a configuration changes in one without a fault, and what is told about it: `path line:column: title`.
+type Case = (Block, Json, &'static [&'static str]);
+
+/// Bad input. An attribute that any value is good for is in a case with another one that is not.
+fn cases() -> Vec<Case> {
+    let mut cases = [object_cases(), patch_cases(), other_cases()].concat();
+    cases.extend([OBJECT, WAIT].into_iter().flat_map(wait_cases));
+    cases.extend([OBJECT, PATCH, WAIT, DATA, Block::Provider].into_iter().flat_map(connection_cases));
+    cases
+}
+
+fn object_cases() -> Vec<Case> {
+    vec![
         (OBJECT, json!({"yaml_body": "a: ["}), &["yaml_body 1:4: Invalid YAML"]),
         (OBJECT, json!({"yaml_body": "apiVersion: v1\nkind: Pod\n"}), &["yaml_body 1:1: Invalid YAML"]),
         (
@@ -158,6 +168,11 @@ fn cases() -> Vec<(Block, Json, Vec<String>)> {
             &["ignore_fields[0]: Cannot ignore provider internal annotations"],
         ),
         (OBJECT, json!({"wait_for": {"field": "spec.x"}}), &["wait_for.field: Field Outside Status"]),
+    ]
+}
+
+fn patch_cases() -> Vec<Case> {
+    vec![
         (PATCH, json!({"patch": "a: ["}), &["patch 1:4: Failed to Parse Patch"]),
         (PATCH, json!({"patch": "status: {}"}), &["patch: Status Field in Patch"]),
         (PATCH, json!({"patch": "metadata: {uid: x}"}), &["patch: Server-Managed Field in Patch"]),
@@ -195,6 +210,11 @@ fn cases() -> Vec<(Block, Json, Vec<String>)> {
         ),
         (PATCH, json!({"patch": null}), &["patch: Invalid Attribute Combination"]),
         (PATCH, json!({"merge_patch": "{}"}), &["patch: Invalid Attribute Combination"]),
+    ]
+}
+
+fn other_cases() -> Vec<Case> {
+    vec![
         (SPLIT, json!({}), &[": Invalid Configuration"]),
         (SPLIT, json!({"content": "a", "pattern": "b", "kustomize_path": "c"}), &[": Invalid Configuration"]),
         (
@@ -222,88 +242,80 @@ fn cases() -> Vec<(Block, Json, Vec<String>)> {
             json!({"cluster": {"in_cluster": true, "kubeconfig": "{}", "impersonate": {"user": "u"}}}),
             &["cluster: Invalid Cluster Connection Configuration"],
         ),
+    ]
+}
+
+fn wait_cases(block: Block) -> Vec<Case> {
+    let waits: [(Json, &'static [&'static str]); 7] = [
+        (json!({"field": "status.x["}), &["wait_for.field: Invalid JSONPath Syntax"]),
+        (json!({"field_value": {"status.x[": "1"}}), &["wait_for.field_value: Invalid JSONPath"]),
+        (json!({"condition": "Ready", "timeout": "soon"}), &["wait_for.timeout: Invalid Duration"]),
+        (json!({"condition": "Ready", "timeout": "0s"}), &["wait_for.timeout: Invalid Timeout"]),
+        (json!({"rollout": true}), &["wait_for.rollout: Rollout Not Supported"]),
+        (json!({"rollout": false}), &["wait_for: Wait Has No Condition"]),
+        (
+            json!({"condition": "Ready", "field": "status.x"}),
+            &["wait_for.field: Invalid Attribute Combination"],
+        ),
     ];
-    for block in [OBJECT, WAIT] {
-        let waits: [(Json, &[&str]); 7] = [
-            (json!({"field": "status.x["}), &["wait_for.field: Invalid JSONPath Syntax"]),
-            (json!({"field_value": {"status.x[": "1"}}), &["wait_for.field_value: Invalid JSONPath"]),
-            (json!({"condition": "Ready", "timeout": "soon"}), &["wait_for.timeout: Invalid Duration"]),
-            (json!({"condition": "Ready", "timeout": "0s"}), &["wait_for.timeout: Invalid Timeout"]),
-            (json!({"rollout": true}), &["wait_for.rollout: Rollout Not Supported"]),
-            (json!({"rollout": false}), &["wait_for: Wait Has No Condition"]),
-            (
-                json!({"condition": "Ready", "field": "status.x"}),
-                &["wait_for.field: Invalid Attribute Combination"],
-            ),
+    waits.map(|(wait, told)| (block, json!({"wait_for": wait}), told)).into()
+}
+
+fn connection_cases(block: Block) -> Vec<Case> {
+    let exec = |exec: Json| with_cluster(&json!({"token": null, "exec": exec}));
+    let connections: [(Json, &'static [&'static str]); 8] = [
+        (
+            with_cluster(&json!({"host": null, "insecure": null, "cluster_ca_certificate": "c"})),
+            &["cluster: Invalid Cluster Connection Configuration"],
+        ),
+        (with_cluster(&json!({"insecure": false})), &["cluster: Invalid Cluster Connection Configuration"]),
+        (
+            with_cluster(&json!({"token": null, "proxy_url": "http://p"})),
+            &["cluster: Invalid Cluster Connection Configuration"],
+        ),
+        (
+            with_cluster(&json!({"client_certificate": "c"})),
+            &["cluster: Invalid Cluster Connection Configuration"],
+        ),
+        (with_cluster(&json!({"client_key": "k"})), &["cluster: Invalid Cluster Connection Configuration"]),
+        (
+            with_cluster(&json!({"kubeconfig": "{}", "context": "c"})),
+            &["cluster: Invalid Cluster Connection Configuration"],
+        ),
+        (
+            exec(json!({"api_version": "v1", "command": "", "args": ["a"], "env": {"A": "b"}})),
+            &["cluster.exec: Invalid Exec Authentication Configuration"],
+        ),
+        (
+            exec(json!({"api_version": "", "command": "login"})),
+            &["cluster.exec: Invalid Exec Authentication Configuration"],
+        ),
+    ];
+    let mut cases: Vec<Case> = connections.map(|(cluster, told)| (block, cluster, told)).into();
+    // A data source checks the parts of a connection when it is read.
+    if block != DATA {
+        let parts: [(Json, &'static [&'static str]); 3] = [
+            (with_cluster(&json!({"host": "nowhere"})), &["cluster.host: Invalid URL"]),
+            (with_cluster(&json!({"proxy_url": "nowhere"})), &["cluster.proxy_url: Invalid URL"]),
+            (json!({"cluster": {"kubeconfig": "a: ["}}), &["cluster.kubeconfig: Invalid Kubeconfig"]),
         ];
-        cases.extend(waits.map(|(wait, told)| (block, json!({"wait_for": wait}), told)));
+        cases.extend(parts.map(|(cluster, told)| (block, cluster, told)));
     }
-    for block in [OBJECT, PATCH, WAIT, DATA, Block::Provider] {
-        let exec = |exec: Json| with_cluster(&json!({"token": null, "exec": exec}));
-        let connections: [(Json, &[&str]); 8] = [
-            (
-                with_cluster(&json!({"host": null, "insecure": null, "cluster_ca_certificate": "c"})),
-                &["cluster: Invalid Cluster Connection Configuration"],
-            ),
-            (
-                with_cluster(&json!({"insecure": false})),
-                &["cluster: Invalid Cluster Connection Configuration"],
-            ),
-            (
-                with_cluster(&json!({"token": null, "proxy_url": "http://p"})),
-                &["cluster: Invalid Cluster Connection Configuration"],
-            ),
-            (
-                with_cluster(&json!({"client_certificate": "c"})),
-                &["cluster: Invalid Cluster Connection Configuration"],
-            ),
-            (
-                with_cluster(&json!({"client_key": "k"})),
-                &["cluster: Invalid Cluster Connection Configuration"],
-            ),
-            (
-                with_cluster(&json!({"kubeconfig": "{}", "context": "c"})),
-                &["cluster: Invalid Cluster Connection Configuration"],
-            ),
-            (
-                exec(json!({"api_version": "v1", "command": "", "args": ["a"], "env": {"A": "b"}})),
-                &["cluster.exec: Invalid Exec Authentication Configuration"],
-            ),
-            (
-                exec(json!({"api_version": "", "command": "login"})),
-                &["cluster.exec: Invalid Exec Authentication Configuration"],
-            ),
+    if block != Block::Provider {
+        let told: &[&str] = &[
+            "cluster: Missing Cluster Connection Configuration",
+            "cluster: Missing Required Configuration Block",
         ];
-        cases.extend(connections.map(|(cluster, told)| (block, cluster, told)));
-        // A data source checks the parts of a connection when it is read.
-        if block != DATA {
-            let parts: [(Json, &[&str]); 3] = [
-                (with_cluster(&json!({"host": "nowhere"})), &["cluster.host: Invalid URL"]),
-                (with_cluster(&json!({"proxy_url": "nowhere"})), &["cluster.proxy_url: Invalid URL"]),
-                (json!({"cluster": {"kubeconfig": "a: ["}}), &["cluster.kubeconfig: Invalid Kubeconfig"]),
-            ];
-            cases.extend(parts.map(|(cluster, told)| (block, cluster, told)));
-        }
-        if block != Block::Provider {
-            let told: &[&str] = &[
-                "cluster: Missing Cluster Connection Configuration",
-                "cluster: Missing Required Configuration Block",
-            ];
-            cases.push((block, json!({"cluster": {}}), told));
-        }
+        cases.push((block, json!({"cluster": {}}), told));
     }
     cases
-        .into_iter()
-        .map(|(block, change, told)| {
-            (block, config(block, &change), told.iter().map(|line| (*line).to_owned()).collect())
-        })
-        .collect()
 }
 
 #[test]
 fn bad_input_of_every_attribute_has_the_title_people_know_and_a_path() {
     let mut covered: BTreeSet<(Block, String)> = BTreeSet::new();
-    for (block, config, told) in cases() {
+    for (block, change, told) in cases() {
+        let config = config(block, &change);
         assert_eq!(check(block, &config), told, "{block:?} {config}");
         let mut paths = BTreeSet::new();
         set(&schema(block).attributes, &config, "", &mut paths);

@@ -14,7 +14,8 @@ fn examples() -> PathBuf {
 
 /// Every folder of an example, with its files.
 fn folders() -> Vec<PathBuf> {
-    let inner = |folder: &str| fs::read_dir(examples().join(folder)).unwrap().flatten();
+    let inner =
+        |folder: &str| fs::read_dir(examples().join(folder)).expect("the examples are there").flatten();
     let mut folders: Vec<PathBuf> =
         ["resources", "data-sources"].iter().flat_map(|kind| inner(kind)).map(|entry| entry.path()).collect();
     folders.sort();
@@ -22,13 +23,13 @@ fn folders() -> Vec<PathBuf> {
 }
 
 fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap().flatten() {
+    fs::create_dir_all(to).expect("the workspace is ours");
+    for entry in fs::read_dir(from).expect("the example is there").flatten() {
         let (source, target) = (entry.path(), to.join(entry.file_name()));
         if source.is_dir() {
             copy(&source, &target);
         } else {
-            _ = fs::copy(&source, &target).unwrap();
+            _ = fs::copy(&source, &target).expect("the workspace is ours");
         }
     }
 }

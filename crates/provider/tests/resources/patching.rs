@@ -188,7 +188,7 @@ async fn bug_19f_a_change_inside_a_list_is_applied() {
 /// The connection to the sandbox as an attribute of a resource.
 fn own_cluster(case: &Case) -> String {
     let view = testkit::Sandbox::shared().kubectl(&["config", "view", "--raw", "--minify", "-o", "json"]);
-    case.workspace.write("kubeconfig.json", &String::from_utf8(view.stdout).unwrap());
+    case.workspace.write("kubeconfig.json", &String::from_utf8(view.stdout).expect("kubectl prints text"));
     "cluster = { kubeconfig = file(\"kubeconfig.json\") }".to_owned()
 }
 
