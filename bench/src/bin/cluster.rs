@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use cluster::{Connection, Delete, Environment, Session, Verdict, Write};
+use cluster::{Check, Connection, Delete, Environment, Session, Write};
 use futures::{StreamExt as _, stream};
 use http::Request;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
@@ -143,13 +143,13 @@ async fn late_kinds(session: &Session) -> Outcome<()> {
     Ok(())
 }
 
-fn is_established(definition: Option<&Value>) -> Verdict<()> {
+fn is_established(definition: Option<&Value>) -> Check<()> {
     let conditions = definition.and_then(|definition| definition["status"]["conditions"].as_array());
     let is = |condition: &Value| condition["type"] == "Established" && condition["status"] == "True";
     if conditions.is_some_and(|conditions| conditions.iter().any(is)) {
-        Verdict::Met(())
+        Check::Met(())
     } else {
-        Verdict::NotYet("it is not established".to_owned())
+        Check::NotYet("it is not established".to_owned())
     }
 }
 

@@ -3,13 +3,18 @@
 pub(crate) mod certs;
 pub(crate) mod cluster;
 pub(crate) mod completions;
+pub(crate) mod crds;
 pub(crate) mod delete;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod files;
+pub(crate) mod function;
+pub(crate) mod oci_server;
 pub(crate) mod operations;
+pub(crate) mod operator;
 pub(crate) mod owners;
 pub(crate) mod plan;
+pub(crate) mod reference;
 pub(crate) mod render;
 pub(crate) mod sandbox;
 pub(crate) mod tree;
@@ -90,19 +95,31 @@ pub(crate) enum Command {
     Tree(tree::Tree),
     /// Say in one sentence why an object is not ready, and show the way to the cause
     Why(tree::Why),
-    /// Make the certificates with which the operator and its functions know each other
-    Certs(certs::Certs),
     /// Show what a composite resource would be composed of, without a cluster
     Render(render::Render),
     /// Show what clouds are doing for the objects of a cluster
     Operations(operations::Operations),
     /// Say what is reachable, in which versions, what is missing, and who else is at work on the cluster
     Doctor(doctor::Doctor),
+    /// Run the controllers: compositions with claims, and cloud resources with operations you can follow
+    Operator(Box<operator::Operator>),
+    /// Print or install the definitions of the kinds that the operator looks after
+    Crds(crds::Crds),
+    /// Make the certificates with which the engine and a composition function know each other
+    Certs(certs::Certs),
+    /// Serve Oracle Cloud's API on this machine, for development: signatures checked, faults on order
+    OciServer(oci_server::OciServer),
     /// A small application on a real Kubernetes, told step by step; needs no cluster
     Demo(demo::Demo),
     /// A real Kubernetes control plane on this machine, without containers
     #[command(subcommand)]
     Sandbox(sandbox::Command),
+    /// Serve a composition function that comes along
+    #[command(subcommand)]
+    Function(function::Function),
+    /// Print a page of the book's reference
+    #[command(hide = true)]
+    Reference(reference::Reference),
     /// Print a script that completes commands and options in a shell
     Completions(completions::Completions),
 }

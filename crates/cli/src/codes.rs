@@ -10,6 +10,10 @@ pub(crate) const FORMAT_UNSUPPORTED: Code =
     Code::new("format-unsupported", "The command has no data that could be written in the format asked for.");
 pub(crate) const EXEC_NO_COMMAND: Code =
     Code::new("exec-no-command", "The command given to `sandbox exec` cannot be run.");
+pub(crate) const FUNCTION_NOT_SERVED: Code = Code::new(
+    "function-not-served",
+    "A composition function cannot be served: its address cannot be listened on, or its certificates cannot be used.",
+);
 pub(crate) const DEMO_UNTRUE: Code = Code::new(
     "demo-untrue",
     "The demo was about to say something that is not so. It stops instead; the message says what it saw.",
@@ -67,9 +71,16 @@ pub(crate) const RENDER_FUNCTION: Code = Code::new(
     "render-function",
     "A function that renders a composite resource stopped the pipeline, or gave no answer.",
 );
-pub(crate) const CERTS_FAILED: Code = Code::new(
-    "certs-failed",
-    "Certificates for an operator and its functions cannot be made in this folder.",
+
+pub(crate) const OPTION_UNUSABLE: Code = Code::new(
+    "option-unusable",
+    "What an option says, or the file it names, cannot be used; the message says why.",
+);
+pub(crate) const SERVER_NOT_STARTED: Code =
+    Code::new("server-not-started", "The server for development cannot listen, or cannot use its files.");
+pub(crate) const CERTIFICATES_NOT_MADE: Code = Code::new(
+    "certificates-not-made",
+    "Certificates cannot be made: a name, a file or the authority stands in the way.",
 );
 
 /// Every code of this crate.
@@ -77,6 +88,7 @@ pub(crate) const CODES: &[Code] = &[
     ENVIRONMENT,
     FORMAT_UNSUPPORTED,
     EXEC_NO_COMMAND,
+    FUNCTION_NOT_SERVED,
     DEMO_UNTRUE,
     KIND_UNKNOWN,
     OBJECT_MISSING,
@@ -94,5 +106,7 @@ pub(crate) const CODES: &[Code] = &[
     REPORT_UNWRITABLE,
     RENDER_INPUT,
     RENDER_FUNCTION,
-    CERTS_FAILED,
+    OPTION_UNUSABLE,
+    SERVER_NOT_STARTED,
+    CERTIFICATES_NOT_MADE,
 ];

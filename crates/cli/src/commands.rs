@@ -5,6 +5,7 @@ mod apply;
 mod certs;
 mod completions;
 mod connect;
+mod crds;
 mod delete;
 mod demo;
 mod doctor;
@@ -12,12 +13,16 @@ mod drift;
 mod family;
 mod files;
 mod following;
+mod function;
 mod health;
 mod kinds;
+mod oci_server;
 mod operation;
 mod operations;
+mod operator;
 mod owners;
 mod plan;
+mod reference;
 mod render;
 mod sandbox;
 mod tree;
@@ -39,12 +44,17 @@ pub(crate) fn run(command: Command, printer: &mut Printer) -> Outcome {
         Command::Owners(args) => owners::run(&args, printer),
         Command::Tree(args) => tree::run(&args, printer),
         Command::Why(args) => why::run(&args, printer),
-        Command::Certs(args) => certs::run(&args, printer),
         Command::Render(args) => render::run(&args, printer),
         Command::Operations(args) => operations::run(&args, printer),
         Command::Doctor(args) => doctor::run(&args, printer),
+        Command::Operator(args) => operator::run(&args, printer),
+        Command::Crds(args) => crds::run(&args, printer),
+        Command::Certs(args) => certs::run(&args, printer),
+        Command::OciServer(args) => oci_server::run(&args, printer),
         Command::Demo(args) => demo::run(&args, printer),
         Command::Sandbox(command) => sandbox::run(command, printer),
+        Command::Function(function) => function::run(&function, printer),
+        Command::Reference(args) => reference::run(&args, printer),
         Command::Completions(args) => completions::run(&args, printer),
     }
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use diag::Diagnostic;
 use tokio::runtime::{Builder, Runtime};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::codes::ENVIRONMENT;
 use crate::exit::{Exit, Failure, Outcome};
@@ -19,14 +20,16 @@ pub(crate) fn own_executable() -> Result<PathBuf, Failure> {
 
 /// A runtime for commands that wait for bytes.
 pub(crate) fn runtime() -> Result<Runtime, Failure> {
-    let describe = |error: io::Error| {
-        Diagnostic::error(ENVIRONMENT, format!("cannot start the asynchronous runtime: {error}"))
-    };
-    Ok(Builder::new_current_thread().enable_all().build().map_err(describe)?)
+    Builder::new_current_thread().enable_all().build().map_err(no_runtime)
+}
+
+/// The machine does not let us wait for bytes.
+pub(crate) fn no_runtime(error: io::Error) -> Failure {
+    Diagnostic::error(ENVIRONMENT, format!("cannot start the asynchronous runtime: {error}")).into()
 }
 
 /// The exit status of a program that was interrupted, as shells report it.
-const INTERRUPTED: u8 = 130;
+pub(crate) const INTERRUPTED: u8 = 130;
 
 /// Does `work` until it is done or somebody presses Ctrl-C; what was begun is given up then.
 pub(crate) fn until_interrupted(work: impl Future<Output = Outcome>) -> Outcome {
@@ -36,4 +39,33 @@ pub(crate) fn until_interrupted(work: impl Future<Output = Outcome>) -> Outcome 
             Ok(()) = tokio::signal::ctrl_c() => Ok(Exit::Passed(INTERRUPTED)),
         }
     })
+}
+
+/// The signals by which somebody asks a program that serves to end: Ctrl-C, or what a supervisor sends.
+pub(crate) struct Ending {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Ending {
+    /// From now on signals are heard instead of ending the process.
+    pub(crate) fn listen() -> Result<Self, Failure> {
+        let listen = || {
+            Ok(Self {
+                interrupt: signal(SignalKind::interrupt())?,
+                terminate: signal(SignalKind::terminate())?,
+            })
+        };
+        listen().map_err(|error: io::Error| {
+            Diagnostic::error(ENVIRONMENT, format!("cannot listen for signals: {error}")).into()
+        })
+    }
+
+    /// Waits until somebody asks, the first time or once more.
+    pub(crate) async fn asked(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
 }

@@ -125,15 +125,11 @@ impl Session {
         target: &ObjectRef,
         write: Write<'_>,
     ) -> Result<Reply, Error> {
-        match self.send(call).await {
-            Ok(reply) => {
-                if !write.dry_run && defines_kinds(target) {
-                    self.forget_kinds();
-                }
-                Ok(reply)
-            }
-            Err(error) => Err(self.settle_404(missing_namespace(error), &target.gvk).await),
+        let reply = self.send_to(&target.gvk, call).await.map_err(missing_namespace)?;
+        if !write.dry_run && defines_kinds(target) {
+            self.forget_kinds();
         }
+        Ok(reply)
     }
 
     /// Patches the managedFields of an object: `edit` sees the live object and says which JSON patch operations to

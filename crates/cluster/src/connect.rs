@@ -11,6 +11,7 @@ mod environment;
 mod error;
 mod exec;
 mod kubeconfig;
+mod oidc;
 mod pem;
 mod proxy;
 mod transport;
@@ -19,19 +20,23 @@ pub use environment::Environment;
 pub use error::ConnectError;
 pub use exec::ExecError;
 
+pub(crate) use credentials::CredentialError;
 pub(crate) use transport::TransportError;
+
+use std::sync::Arc;
 
 use crate::Connection;
 
-/// A client for `connection`; nothing is sent yet, so an unreachable server shows at the first request.
+/// A client for `connection`, and the way to its server for messages. Nothing is sent yet, so that an unreachable
+/// server shows at the first request.
 ///
 /// Must be called inside a tokio runtime, on which the client then depends.
 pub(crate) fn client(
     connection: &Connection,
     environment: &Environment,
     user_agent: &str,
-) -> Result<kube::Client, ConnectError> {
+) -> Result<(kube::Client, Arc<str>), ConnectError> {
     let endpoint = endpoint::resolve(connection, environment)?;
-    let namespace = endpoint.namespace.clone();
-    Ok(kube::Client::new(transport::Transport::new(endpoint, user_agent)?, namespace))
+    let (namespace, way) = (endpoint.namespace.clone(), endpoint.to_string());
+    Ok((kube::Client::new(transport::Transport::new(endpoint, user_agent)?, namespace), way.into()))
 }

@@ -12,6 +12,7 @@ use http::Method;
 use manifest::ObjectRef;
 use serde_json::{Value, json};
 use tokio::time::Instant;
+use wait::Check;
 
 use crate::apply::{Dialect, Write, defines_kinds};
 use crate::codes;
@@ -19,7 +20,7 @@ use crate::error::{Error, ErrorKind, Subject, Verb};
 use crate::read::is_absent;
 use crate::request::{Call, Reply};
 use crate::session::Session;
-use crate::until::{Verdict, Waited};
+use crate::until::Waited;
 
 /// How to delete.
 #[derive(Clone, Debug)]
@@ -28,6 +29,8 @@ pub struct Delete {
     pub propagation: Propagation,
     /// Only the object with this uid, not one that took its name since.
     pub uid: Option<String>,
+    /// Only in this version, if it was not seen just now; while it has another one, the answer is an error with code 409.
+    pub version: Option<String>,
     /// How long to wait until it is gone; zero: not at all.
     pub timeout: Duration,
     /// When time is over, take its finalizers away. What they were there for will not be done.
@@ -68,6 +71,7 @@ impl Delete {
         Self {
             propagation: Propagation::Background,
             uid: None,
+            version: None,
             timeout: usual_time(target.kind()),
             force: false,
         }
@@ -169,11 +173,14 @@ impl Session {
             "apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": how.propagation.name(),
         });
         if let Some(uid) = &how.uid {
-            options["preconditions"] = json!({ "uid": uid });
+            options["preconditions"]["uid"] = json!(uid);
+        }
+        if let Some(version) = &how.version {
+            options["preconditions"]["resourceVersion"] = json!(version);
         }
         let subject = Subject::Object(target.clone());
         let call = Call::write(Verb::Delete, subject, Method::DELETE, path, "application/json", &options);
-        match self.send(&call).await {
+        match self.send_to(&target.gvk, &call).await {
             Ok(reply) => {
                 if defines_kinds(target) {
                     self.forget_kinds();
@@ -182,13 +189,15 @@ impl Session {
             }
             Err(error) if is_absent(&error, &target.name) => Ok(Asked::Gone),
             // The only precondition is the uid.
-            Err(error) if how.uid.is_some() && error.status().is_some_and(|status| status.code == 409) => {
+            Err(error)
+                if how.uid.is_some()
+                    && how.version.is_none()
+                    && error.status().is_some_and(|status| status.code == 409) =>
+            {
                 Ok(Asked::Taken)
             }
-            Err(error) => match self.settle_404(error, &target.gvk).await {
-                error if matches!(error.kind(), ErrorKind::KindMissing(_)) => Ok(Asked::Gone),
-                error => Err(error),
-            },
+            Err(error) if matches!(error.kind(), ErrorKind::KindMissing(_)) => Ok(Asked::Gone),
+            Err(error) => Err(error),
         }
     }
 
@@ -199,11 +208,11 @@ impl Session {
         timeout: Duration,
     ) -> Result<Ending, Error> {
         let check = |object: Option<&Value>| match object {
-            None => Verdict::Met(Ending::Gone),
+            None => Check::Met(Ending::Gone),
             Some(object) if uid.is_some_and(|uid| object["metadata"]["uid"] != uid) => {
-                Verdict::Met(Ending::Taken)
+                Check::Met(Ending::Taken)
             }
-            Some(_) => Verdict::NotYet("it is still there".to_owned()),
+            Some(_) => Check::NotYet("it is still there".to_owned()),
         };
         match self.wait_until(target, timeout, check).await {
             Ok(Waited::Met { value, .. }) => Ok(value),
@@ -233,7 +242,7 @@ impl Session {
             }
             if metadata["deletionTimestamp"].is_null() {
                 // Somebody has undone the deletion, or it never began.
-                self.ask_to_go(target, how).await?;
+                self.ask_to_go(target, &Delete { version: None, ..how.clone() }).await?;
             }
             let mut names = strings(&metadata["finalizers"]);
             let outcome = if names.is_empty() {

@@ -57,6 +57,12 @@ impl Session {
                 (Some(need), _) => need,
                 // Discovery knows the new kind already, and its paths are not there yet.
                 (None, Some(lookout)) if lookout.is_due() && error.is_no_path() => lookout.need.clone(),
+                // So it may have been when nobody had looked out for it yet.
+                (None, None) if error.is_no_path() => {
+                    let need = Need::Kind(target.gvk.clone());
+                    lookout = Some(Lookout { need: need.clone(), watch: None, seen: Some(Instant::now()) });
+                    need
+                }
                 (None, _) => return Err(error),
             };
             // What was missing first may have come, and now something else is missing.

@@ -29,6 +29,8 @@ struct Inner {
     subject: Subject,
     kind: ErrorKind,
     retries: Vec<Retry>,
+    /// The URL of the server, if it is known.
+    server: Option<Arc<str>>,
 }
 
 /// What was tried.
@@ -86,6 +88,17 @@ pub enum ErrorKind {
     /// The answer broke off or was not JSON.
     #[error("the server's answer broke off or is damaged")]
     Broken(#[source] Cause),
+    /// The answer is larger than anything we would keep, or nested deeper than anything we can.
+    #[error("the server's answer is {0}")]
+    Unwieldy(Excess),
+    /// What was to be sent is nested deeper than its answer could be read. Nothing was sent.
+    #[error("it is nested {levels} levels deep, and {most} is the most")]
+    TooDeep {
+        /// How deep.
+        levels: usize,
+        /// How deep it may be.
+        most: usize,
+    },
     /// No connection.
     #[error("cannot connect to the server")]
     Unreachable(#[source] Cause),
@@ -111,9 +124,39 @@ pub enum ErrorKind {
     },
 }
 
+/// What there is too much of in an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Excess {
+    /// More bytes than this.
+    #[error("larger than {} MiB", .0 >> 20)]
+    Bytes(usize),
+    /// Collections inside each other, this many.
+    #[error("nested {0} levels deep")]
+    Levels(usize),
+}
+
 impl Error {
     pub(crate) fn new(verb: Verb, subject: Subject, kind: ErrorKind, retries: Vec<Retry>) -> Self {
-        Self(Box::new(Inner { verb, subject, kind, retries }))
+        Self(Box::new(Inner { verb, subject, kind, retries, server: None }))
+    }
+
+    /// The same, of a call to the server at this URL.
+    pub(crate) fn on(mut self, server: Option<&Arc<str>>) -> Self {
+        self.0.server = server.cloned();
+        self
+    }
+
+    /// The same, said of another call that could not be made because of it.
+    pub(crate) fn about(mut self, verb: Verb, subject: Subject) -> Self {
+        (self.0.verb, self.0.subject) = (verb, subject);
+        self
+    }
+
+    /// The URL of the server, where it matters: it could not be reached, did not answer, or does not know us.
+    pub fn server(&self) -> Option<&str> {
+        let matters =
+            matches!(self.class(), Class::ConnectionFailed | Class::Timeout | Class::AuthenticationFailed);
+        self.0.server.as_deref().filter(|_| matters)
     }
 
     /// What was tried.
@@ -176,7 +219,11 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot {} {}", self.0.verb, self.0.subject)
+        write!(f, "cannot {} {}", self.0.verb, self.0.subject)?;
+        match self.server() {
+            Some(server) => write!(f, " at {server}"),
+            None => Ok(()),
+        }
     }
 }
 

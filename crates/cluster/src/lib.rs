@@ -6,6 +6,7 @@
 //!
 //! ```text
 //! Connection ─▶ Sessions ─▶ Session ── read, list, watch ─────────────▶ Reply, Listing, Event
+//!                             │     ── gather ────────────────────────▶ Gathered (texts of many objects)
 //!                             │     ── apply, patch, create, replace ─▶ Reply (status, object, warnings, retries)
 //!                             │     ── apply_when_possible ───────────▶   … once kind and namespace are there
 //!                             │     ── wait_until, wait_for ──────────▶ Waited, Readiness
@@ -30,6 +31,7 @@ mod dependency;
 mod discovery;
 mod error;
 mod flight;
+mod gather;
 mod read;
 mod ready;
 mod replace;
@@ -49,7 +51,8 @@ pub use connect::{ConnectError, Environment, ExecError};
 pub use connection::{Connection, Exec, Impersonate};
 pub use delete::{Delete, Deletion, Propagation, Stuck};
 pub use discovery::{MissingKind, Resource};
-pub use error::{Cause, Class, Error, ErrorKind, FieldConflict, Subject, Verb};
+pub use error::{Cause, Class, Error, ErrorKind, Excess, FieldConflict, Subject, Verb};
+pub use gather::{Gathered, Gathering};
 pub use read::{Listing, Selection};
 pub use ready::Readiness;
 pub use request::Reply;
@@ -57,8 +60,10 @@ pub use retry::Retry;
 pub use secret::Secret;
 pub use session::{Session, Sessions};
 pub use status::{ApiStatus, StatusCause, StatusDetails};
-pub use until::{Verdict, Waited};
+pub use until::Waited;
 pub use watch::{Event, Watch};
+
+pub use wait::Check;
 
 #[cfg(test)]
 mod testing;

@@ -52,10 +52,11 @@ impl Session {
     /// not exist, a page by a proxy or a kind that is missing is an error, as nothing follows from it.
     pub async fn read(&self, object: &ObjectRef) -> Result<Option<Reply>, Error> {
         let (_, path) = self.locate(Verb::Read, object).await?;
-        match self.send(&Call::get(Verb::Read, Subject::Object(object.clone()), path)).await {
+        let call = Call::get(Verb::Read, Subject::Object(object.clone()), path);
+        match self.send_to(&object.gvk, &call).await {
             Ok(reply) => Ok(Some(reply)),
             Err(error) if is_absent(&error, &object.name) => Ok(None),
-            Err(error) => Err(self.settle_404(error, &object.gvk).await),
+            Err(error) => Err(error),
         }
     }
 
@@ -77,7 +78,7 @@ impl Session {
             }
             let path = with_query(collection.clone(), &query);
             let call = Call::get(Verb::List, Subject::Kind(gvk.clone()), path);
-            let mut reply = match self.send(&call).await {
+            let mut reply = match self.send_to(gvk, &call).await {
                 Ok(reply) => reply,
                 // The pages have expired; what is left is asked for anew, in one piece.
                 Err(error) if !next.is_empty() && error.status().is_some_and(|status| status.code == 410) => {
@@ -86,7 +87,7 @@ impl Session {
                     page = 0;
                     continue;
                 }
-                Err(error) => return Err(self.settle_404(error, gvk).await),
+                Err(error) => return Err(error),
             };
             listing.warnings.append(&mut reply.warnings);
             let metadata = &reply.object["metadata"];

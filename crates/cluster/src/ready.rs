@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::read::Selection;
 use crate::session::Session;
 use crate::shown::{Hidden, Shown, shown};
-use crate::until::{Verdict, Waited};
+use crate::until::Waited;
 
 /// How a user's wait ended.
 #[derive(Clone, PartialEq)]
@@ -53,19 +53,20 @@ const PODS: usize = 10;
 
 impl Session {
     /// Waits until `target` is as `wait` says, or can never be, or time is over. An object that is not there yet is
-    /// waited for as well, within the same time.
-    pub async fn wait_for(&self, target: &ObjectRef, wait: &Wait) -> Result<Readiness, Error> {
+    /// waited for as well, within the same time. `observe` is told why it is not over yet, whenever that changes.
+    pub async fn wait_for(
+        &self,
+        target: &ObjectRef,
+        wait: &Wait,
+        observe: impl FnMut(&str),
+    ) -> Result<Readiness, Error> {
         let timeout = wait.timeout.to_std().unwrap_or(Duration::ZERO);
         let check = |object: Option<&Value>| match object {
-            None => Verdict::NotYet("it does not exist".to_owned()),
-            Some(object) => match wait.check(object) {
-                Check::Met(value) => Verdict::Met(value),
-                Check::NotYet(why) => Verdict::NotYet(why),
-                Check::Never(why) => Verdict::Never(why),
-            },
+            None => Check::NotYet("it does not exist".to_owned()),
+            Some(object) => wait.check(object),
         };
         let mut unread = None;
-        let (why, last) = match self.wait_until(target, timeout, check).await? {
+        let (why, last) = match self.wait_observed(target, timeout, check, observe).await? {
             Waited::Met { value, object: Some(object) } => return Ok(Readiness::Met { value, object }),
             Waited::Met { .. } => unreachable!("an object that does not exist is never met"),
             Waited::Never { why, object } => (Some(why), object),

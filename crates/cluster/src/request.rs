@@ -8,16 +8,18 @@ use bytes::Bytes;
 use diag::Diagnostic;
 use http::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, Method, Request, StatusCode};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use hyper::body::Body as _;
 use hyper_util::client::legacy;
 use kube::client::Body;
-use manifest::ObjectRef;
+use manifest::{JsonError, ObjectRef};
 use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::codes;
 use crate::connect::TransportError;
 use crate::discovery::segment;
-use crate::error::{Error, ErrorKind, Subject, Verb};
+use crate::error::{Error, ErrorKind, Excess, Subject, Verb};
 use crate::retry::{self, Retry, Trouble};
 use crate::shown::Shown;
 use crate::status::ApiStatus;
@@ -25,6 +27,11 @@ use crate::warning::warnings;
 
 /// The longest one attempt may take. The server gives up on ordinary requests after 60 s by itself.
 const ATTEMPT: Duration = Duration::from_secs(65);
+/// The largest answer that is kept. A page of 500 objects has seldom more than a tenth of that.
+const LARGEST_ANSWER: usize = 256 << 20;
+/// The deepest that is sent: as deep as manifests are read. managedFields repeat every level of an object, a few levels
+/// down, so that answers are deeper than what was sent, and still within what can be read.
+const DEEPEST_SENT: usize = 256;
 
 /// A call, ready to be sent as often as needed.
 #[derive(Clone)]
@@ -36,6 +43,8 @@ pub(crate) struct Call {
     accept: &'static str,
     body: Option<(&'static str, Bytes)>,
     repeatable: bool,
+    /// The most bytes that the answer may have.
+    most: usize,
 }
 
 /// What came back from a call that succeeded.
@@ -90,7 +99,16 @@ impl Call {
     /// Reads `path`.
     pub(crate) fn get(verb: Verb, subject: Subject, path: String) -> Self {
         let accept = "application/json";
-        Self { verb, subject, method: Method::GET, path, accept, body: None, repeatable: true }
+        Self {
+            verb,
+            subject,
+            method: Method::GET,
+            path,
+            accept,
+            body: None,
+            repeatable: true,
+            most: LARGEST_ANSWER,
+        }
     }
 
     /// Changes what is at `path`. What cannot be done twice without harm says so by [`Call::once`].
@@ -103,7 +121,16 @@ impl Call {
         body: &Value,
     ) -> Self {
         let body = Some((content_type, Bytes::from(body.to_string())));
-        Self { verb, subject, method, path, accept: "application/json", body, repeatable: true }
+        Self {
+            verb,
+            subject,
+            method,
+            path,
+            accept: "application/json",
+            body,
+            repeatable: true,
+            most: LARGEST_ANSWER,
+        }
     }
 
     /// Never repeats the call when it is open whether it took effect.
@@ -115,8 +142,19 @@ impl Call {
         Self { accept, ..self }
     }
 
+    /// Breaks an answer off that has more bytes than this.
+    pub(crate) fn at_most(self, bytes: usize) -> Self {
+        Self { most: bytes, ..self }
+    }
+
     pub(crate) fn error(&self, kind: ErrorKind, retries: Vec<Retry>) -> Error {
         Error::new(self.verb, self.subject.clone(), kind, retries)
+    }
+
+    /// Why it is better not sent: nobody could read the answer.
+    fn excess(&self) -> Option<ErrorKind> {
+        let levels = self.body.as_ref().map_or(0, |(_, body)| manifest::json_depth(body));
+        (levels > DEEPEST_SENT).then_some(ErrorKind::TooDeep { levels, most: DEEPEST_SENT })
     }
 
     pub(crate) fn request(&self) -> Request<Body> {
@@ -143,15 +181,34 @@ pub(crate) fn with_query(path: String, query: &[(&str, &str)]) -> String {
 
 /// Sends `call`, again and again while the trouble is passing and the budget lasts.
 pub(crate) async fn send(client: &kube::Client, call: &Call) -> Result<Reply, Error> {
+    let Answer { code, content, warnings, retries } = ask(client, call, manifest::from_json).await?;
+    Ok(Reply { code, object: content, warnings, retries })
+}
+
+/// An answer, read as whatever was wanted of it.
+pub(crate) struct Answer<T> {
+    pub(crate) code: u16,
+    pub(crate) content: T,
+    pub(crate) warnings: Vec<String>,
+    pub(crate) retries: Vec<Retry>,
+}
+
+/// The same for a caller with its own way to read an answer.
+pub(crate) async fn ask<T, E: Into<JsonError>>(
+    client: &kube::Client,
+    call: &Call,
+    read: fn(&[u8]) -> Result<T, E>,
+) -> Result<Answer<T>, Error> {
+    if let Some(excess) = call.excess() {
+        return Err(call.error(excess, Vec::new()));
+    }
     let began = Instant::now();
     let mut retries: Vec<Retry> = Vec::new();
     loop {
-        let failure = match tokio::time::timeout(ATTEMPT, attempt(client, call)).await {
-            Ok(Ok(reply)) => return Ok(Reply { retries, ..reply }),
+        let failure = match tokio::time::timeout(ATTEMPT, attempt(client, call, read)).await {
+            Ok(Ok(answer)) => return Ok(Answer { retries, ..answer }),
             Ok(Err(failure)) => failure,
-            Err(_) => {
-                Failure { kind: ErrorKind::TimedOut(ATTEMPT), trouble: Trouble::Lasting, retry_after: None }
-            }
+            Err(_) => Failure::lasting(ErrorKind::TimedOut(ATTEMPT)),
         };
         let wait = retry::wait(
             failure.trouble,
@@ -159,6 +216,7 @@ pub(crate) async fn send(client: &kube::Client, call: &Call) -> Result<Reply, Er
             retries.len(),
             began.elapsed(),
             failure.retry_after,
+            retry::chance(),
         );
         let Some(waited) = wait else { return Err(call.error(failure.kind, retries)) };
         let why = crate::error::chain(&failure.kind);
@@ -174,30 +232,58 @@ struct Failure {
     retry_after: Option<Duration>,
 }
 
-async fn attempt(client: &kube::Client, call: &Call) -> Result<Reply, Failure> {
+impl Failure {
+    /// Trouble that will not pass.
+    fn lasting(kind: ErrorKind) -> Self {
+        Self { kind, trouble: Trouble::Lasting, retry_after: None }
+    }
+}
+
+async fn attempt<T, E: Into<JsonError>>(
+    client: &kube::Client,
+    call: &Call,
+    read: fn(&[u8]) -> Result<T, E>,
+) -> Result<Answer<T>, Failure> {
     let response = client.send(call.request()).await.map_err(no_answer)?;
     let (head, body) = response.into_parts();
-    let body = body.collect_bytes().await.map_err(|error| Failure {
-        kind: ErrorKind::Broken(Arc::new(error)),
-        trouble: Trouble::Unclear,
-        retry_after: None,
-    })?;
+    let body = collect(body, call.most).await?;
     if !head.status.is_success() {
         return Err(refusal(head.status, &head.headers, &body));
     }
-    match serde_json::from_slice(&body) {
-        Ok(object) => Ok(Reply {
+    match read(&body) {
+        Ok(content) => Ok(Answer {
             code: head.status.as_u16(),
-            object,
+            content,
             warnings: warnings(&head.headers),
             retries: Vec::new(),
         }),
-        // Ended in good order and yet not JSON: nothing that would get better.
+        // Ended in good order and yet not to be read: nothing that would get better.
+        Err(error) => Err(Failure::lasting(unreadable(error.into()))),
+    }
+}
+
+/// The whole body of an answer, unless it is larger than `most`.
+async fn collect(body: Body, most: usize) -> Result<Bytes, Failure> {
+    let too_large = || Failure::lasting(ErrorKind::Unwieldy(Excess::Bytes(most)));
+    if usize::try_from(body.size_hint().lower()).is_ok_and(|announced| announced > most) {
+        return Err(too_large());
+    }
+    match Limited::new(body, most).collect().await {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(too_large()),
         Err(error) => Err(Failure {
-            kind: ErrorKind::Broken(Arc::new(error)),
-            trouble: Trouble::Lasting,
+            kind: ErrorKind::Broken(error.into()),
+            trouble: Trouble::Unclear,
             retry_after: None,
         }),
+    }
+}
+
+/// What it means that a text by the server is not what it should be.
+pub(crate) fn unreadable(error: JsonError) -> ErrorKind {
+    match error {
+        JsonError::Malformed(error) => ErrorKind::Broken(Arc::new(error)),
+        JsonError::TooDeep { levels } => ErrorKind::Unwieldy(Excess::Levels(levels)),
     }
 }
 
@@ -286,7 +372,7 @@ pub(crate) async fn open(client: &kube::Client, call: &Call) -> Result<Body, Err
         if head.status.is_success() {
             return Ok(body);
         }
-        let text = body.collect_bytes().await.unwrap_or_default();
+        let text = collect(body, call.most).await.unwrap_or_default();
         Err(refusal(head.status, &head.headers, &text))
     };
     match tokio::time::timeout(ATTEMPT, began).await {

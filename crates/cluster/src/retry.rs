@@ -51,21 +51,32 @@ impl Trouble {
 }
 
 /// How long to wait before repetition number `retries + 1`, or `None` to give up.
+///
+/// `chance` is between 0 and 1 and spreads by a tenth what many clients would else do at the same moment. What the
+/// server asks for is never undercut.
 pub(crate) fn wait(
     trouble: Trouble,
     repeatable: bool,
     retries: usize,
     elapsed: Duration,
     retry_after: Option<Duration>,
+    chance: f64,
 ) -> Option<Duration> {
     match trouble {
         Trouble::Lasting => return None,
         Trouble::Unclear if !repeatable => return None,
         Trouble::Unclear | Trouble::Refused => {}
     }
-    let usual = *WAITS.get(retries)?;
-    let wait = retry_after.map_or(usual, |asked| asked.max(usual));
+    let usual = WAITS.get(retries)?.mul_f64(0.9 + 0.2 * chance);
+    let wait = retry_after.map_or(usual, |asked| asked.mul_f64(1.0 + 0.1 * chance).max(usual));
     (elapsed + wait <= BUDGET).then_some(wait)
+}
+
+/// A number between 0 and 1. What keeps hash maps from being attacked is good enough to spread repetitions.
+pub(crate) fn chance() -> f64 {
+    use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+    f64::from(u32::try_from(RandomState::new().build_hasher().finish() >> 32).unwrap_or(u32::MAX))
+        / f64::from(u32::MAX)
 }
 
 #[cfg(test)]
@@ -101,18 +112,35 @@ mod tests {
                 retries,
                 Duration::from_millis(elapsed),
                 asked.map(Duration::from_secs),
+                0.5,
             );
             assert_eq!(found, expected.map(Duration::from_millis), "{retries} {elapsed} {asked:?}");
         };
         check(true, 0, 0, None, Some(100));
         check(true, 4, 0, None, Some(1600));
         check(true, 5, 0, None, None);
-        check(true, 0, 0, Some(3), Some(3000));
+        check(true, 0, 0, Some(3), Some(3150));
         check(true, 4, 0, Some(1), Some(1600));
         check(true, 0, 29_000, Some(3), None);
         check(true, 0, 0, Some(3600), None);
         check(false, 0, 0, None, None);
-        assert!(wait(Trouble::Refused, false, 0, Duration::ZERO, None).is_some());
-        assert!(wait(Trouble::Lasting, true, 0, Duration::ZERO, None).is_none());
+        assert!(wait(Trouble::Refused, false, 0, Duration::ZERO, None, 0.5).is_some());
+        assert!(wait(Trouble::Lasting, true, 0, Duration::ZERO, None, 0.5).is_none());
+    }
+
+    #[test]
+    fn clients_do_not_come_back_all_at_once_nor_before_they_are_asked_to() {
+        let check = |asked: Option<u64>, chance: f64, expected: u64| {
+            let asked = asked.map(Duration::from_secs);
+            let found = wait(Trouble::Refused, true, 0, Duration::ZERO, asked, chance);
+            assert_eq!(found, Some(Duration::from_millis(expected)), "{asked:?} {chance}");
+        };
+        check(None, 0.0, 90);
+        check(None, 1.0, 110);
+        check(Some(2), 0.0, 2000);
+        check(Some(2), 1.0, 2200);
+        let chances: Vec<f64> = (0..100).map(|_| chance()).collect();
+        assert!(chances.iter().all(|chance| (0.0..=1.0).contains(chance)), "{chances:?}");
+        assert!(chances.iter().any(|chance| *chance < 0.5) && chances.iter().any(|chance| *chance > 0.5));
     }
 }

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use crate::Connection;
 use crate::connect::{self, ConnectError, Environment};
 use crate::discovery::{Catalog, Discovery, MissingKind, Resource, discover};
 use crate::error::{Error, ErrorKind, Subject, Verb};
-use crate::request::{Call, Reply, send};
+use crate::request::{Answer, Call, Reply, ask, send};
+use crate::{Connection, Retry};
 use manifest::{GroupVersionKind, ObjectRef};
 
 /// A cluster to talk to. Cloning is cheap, and clones share connections and discovery.
@@ -17,14 +18,19 @@ pub struct Session(Arc<Inner>);
 struct Inner {
     client: kube::Client,
     discovery: Discovery,
+    /// The URL of the server, for messages.
+    server: Option<Arc<str>>,
 }
+
+/// How long to wait for a path that discovery lists and the server does not have yet.
+const JUST_LISTED: Duration = Duration::from_millis(100);
 
 impl Session {
     /// A session on a client of one's own: a test's, or one that speaks through something special.
     ///
     /// kube's own retries must be off in it, or trouble stays hidden for minutes.
     pub fn new(client: kube::Client) -> Self {
-        Self(Arc::new(Inner { client, discovery: Discovery::default() }))
+        Self(Arc::new(Inner { client, discovery: Discovery::default(), server: None }))
     }
 
     /// A session for `connection`. Nothing is sent yet.
@@ -35,7 +41,8 @@ impl Session {
         environment: &Environment,
         user_agent: &str,
     ) -> Result<Self, ConnectError> {
-        connect::client(connection, environment, user_agent).map(Self::new)
+        let (client, server) = connect::client(connection, environment, user_agent)?;
+        Ok(Self(Arc::new(Inner { client, discovery: Discovery::default(), server: Some(server) })))
     }
 
     /// The client below, for controllers that bring their own machinery.
@@ -68,13 +75,46 @@ impl Session {
 
     /// The path of `object`, and how its kind is served.
     pub(crate) async fn locate(&self, verb: Verb, object: &ObjectRef) -> Result<(Resource, String), Error> {
-        let resource = self.resource(&object.gvk).await.map_err(|error| about(error, verb, object))?;
+        let resource = self.resource(&object.gvk).await.map_err(|error| match error.kind() {
+            ErrorKind::KindMissing(_) => error.about(verb, Subject::Object(object.clone())),
+            _ => error.about(Verb::Discover, Subject::Cluster),
+        })?;
         let path = resource.path(object.namespace.as_ref(), &object.name);
         Ok((resource, path))
     }
 
+    /// The URL of the server, if it is known.
+    pub(crate) fn server(&self) -> Option<&Arc<str>> {
+        self.0.server.as_ref()
+    }
+
     pub(crate) async fn send(&self, call: &Call) -> Result<Reply, Error> {
-        send(&self.0.client, call).await
+        send(&self.0.client, call).await.map_err(|error| error.on(self.server()))
+    }
+
+    pub(crate) async fn ask<T>(
+        &self,
+        call: &Call,
+        read: fn(&[u8]) -> serde_json::Result<T>,
+    ) -> Result<Answer<T>, Error> {
+        ask(&self.0.client, call, read).await.map_err(|error| error.on(self.server()))
+    }
+
+    /// Sends a call to a path of `gvk`. The path may be gone with its kind; or the kind may have joined its group just
+    /// now, which discovery says a moment before the server knows the path: then the call is sent once more.
+    pub(crate) async fn send_to(&self, gvk: &GroupVersionKind, call: &Call) -> Result<Reply, Error> {
+        let error = match self.send(call).await {
+            Err(error) if error.is_no_path() => self.settle_404(error, gvk).await,
+            outcome => return outcome,
+        };
+        if !error.is_no_path() {
+            return Err(error);
+        }
+        tracing::debug!(kind = %gvk, "the kind is listed and its path is not there; trying once more");
+        tokio::time::sleep(JUST_LISTED).await;
+        let mut reply = self.send(call).await?;
+        reply.retries.insert(0, Retry { why: crate::error::chain(error.kind()), waited: JUST_LISTED });
+        Ok(reply)
     }
 
     /// Tells a 404 that only says "no such path" from one that names the object: the former means that the kind has
@@ -113,16 +153,6 @@ fn missing(verb: Verb, subject: Subject, gvk: &GroupVersionKind, fresh: &Catalog
         ErrorKind::KindMissing(Box::new(MissingKind::new(gvk, fresh)))
     };
     Error::new(verb, subject, kind, Vec::new())
-}
-
-/// The same error, said of the object that was wanted.
-fn about(error: Error, verb: Verb, object: &ObjectRef) -> Error {
-    match error.into_kind() {
-        (kind @ ErrorKind::KindMissing(_), retries) => {
-            Error::new(verb, Subject::Object(object.clone()), kind, retries)
-        }
-        (kind, retries) => Error::new(Verb::Discover, Subject::Cluster, kind, retries),
-    }
 }
 
 /// One session for each distinct connection, for the life of a process.

@@ -45,7 +45,7 @@ mod tests {
 
     use crate::error::{Subject, Verb};
     use crate::request::Call;
-    use crate::{Delete, Deletion, Event, Listing, Readiness, Reply, Verdict, Waited};
+    use crate::{Check, Delete, Deletion, Event, Listing, Readiness, Reply, Waited};
 
     #[tokio::test(start_paused = true)]
     async fn debug_output_says_which_object_and_never_what_is_in_it() {
@@ -86,7 +86,7 @@ mod tests {
         for shown in &cases {
             assert!(shown.contains("(Secret shop/db at 7)"), "{shown}");
         }
-        let nameless = [format!("{call:?}"), format!("{:?}", Verdict::Met(value()))];
+        let nameless = [format!("{call:?}"), format!("{:?}", Check::Met(value()))];
         for shown in cases.iter().chain(&nameless) {
             assert!(!shown.contains("aHVudGVyMg"), "{shown}");
         }

@@ -5,23 +5,13 @@ use std::time::Duration;
 
 use manifest::ObjectRef;
 use serde_json::Value;
+use wait::Check;
 
 use crate::error::{Error, chain};
 use crate::read::Selection;
 use crate::session::Session;
 use crate::shown::{Hidden, shown};
 use crate::watch::{Event, Watch};
-
-/// What a check thinks of an object.
-#[derive(Clone, PartialEq, Eq)]
-pub enum Verdict<T> {
-    /// It is as it should be.
-    Met(T),
-    /// It is not yet; says why.
-    NotYet(String),
-    /// It is not and never will be; says why.
-    Never(String),
-}
 
 /// How a wait ended.
 #[derive(Clone, PartialEq)]
@@ -47,16 +37,6 @@ pub enum Waited<T> {
         /// The object as last seen; none if it is not there.
         object: Option<Value>,
     },
-}
-
-impl<T> fmt::Debug for Verdict<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Met(_) => f.debug_tuple("Met").field(&Hidden).finish(),
-            Self::NotYet(why) => f.debug_tuple("NotYet").field(why).finish(),
-            Self::Never(why) => f.debug_tuple("Never").field(why).finish(),
-        }
-    }
 }
 
 impl<T> fmt::Debug for Waited<T> {
@@ -87,9 +67,20 @@ impl Session {
         &self,
         target: &ObjectRef,
         timeout: Duration,
-        check: impl FnMut(Option<&Value>) -> Verdict<T>,
+        check: impl FnMut(Option<&Value>) -> Check<T>,
     ) -> Result<Waited<T>, Error> {
-        let mut wait = Wait { check, object: None, why: "it was not looked at yet".to_owned() };
+        self.wait_observed(target, timeout, check, |_| {}).await
+    }
+
+    /// The same; `observe` is told why it is not over yet, whenever that changes.
+    pub(crate) async fn wait_observed<T>(
+        &self,
+        target: &ObjectRef,
+        timeout: Duration,
+        check: impl FnMut(Option<&Value>) -> Check<T>,
+        observe: impl FnMut(&str),
+    ) -> Result<Waited<T>, Error> {
+        let mut wait = Wait { check, observe, object: None, why: "it was not looked at yet".to_owned() };
         match tokio::time::timeout(timeout, wait.run(self, target)).await {
             Ok(outcome) => outcome,
             Err(_) => Ok(Waited::TimedOut { why: wait.why, object: wait.object }),
@@ -98,13 +89,14 @@ impl Session {
 }
 
 /// A wait and what it knows so far.
-struct Wait<C> {
+struct Wait<C, O> {
     check: C,
+    observe: O,
     object: Option<Value>,
     why: String,
 }
 
-impl<T, C: FnMut(Option<&Value>) -> Verdict<T>> Wait<C> {
+impl<T, C: FnMut(Option<&Value>) -> Check<T>, O: FnMut(&str)> Wait<C, O> {
     async fn run(&mut self, session: &Session, target: &ObjectRef) -> Result<Waited<T>, Error> {
         let selection = Selection {
             namespace: target.namespace.clone().or_else(|| manifest::Namespace::new("default")),
@@ -117,7 +109,7 @@ impl<T, C: FnMut(Option<&Value>) -> Verdict<T>> Wait<C> {
                 Ok(live) => live.map(|reply| reply.object),
                 // While a kind goes, its paths are gone before discovery says so; the next look will agree.
                 Err(error) if error.is_server_trouble() || error.is_no_path() => {
-                    self.why = chain(&error);
+                    self.go_on(chain(&error));
                     tokio::time::sleep(POLL).await;
                     continue;
                 }
@@ -168,12 +160,20 @@ impl<T, C: FnMut(Option<&Value>) -> Verdict<T>> Wait<C> {
         let verdict = (self.check)(object.as_ref());
         self.object = object;
         match verdict {
-            Verdict::Met(value) => Some(Waited::Met { value, object: self.object.take() }),
-            Verdict::Never(why) => Some(Waited::Never { why, object: self.object.take() }),
-            Verdict::NotYet(why) => {
-                self.why = why;
+            Check::Met(value) => Some(Waited::Met { value, object: self.object.take() }),
+            Check::Never(why) => Some(Waited::Never { why, object: self.object.take() }),
+            Check::NotYet(why) => {
+                self.go_on(why);
                 None
             }
+        }
+    }
+
+    /// It is not over yet, because of `why`.
+    fn go_on(&mut self, why: String) {
+        if self.why != why {
+            (self.observe)(&why);
+            self.why = why;
         }
     }
 }

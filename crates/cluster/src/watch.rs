@@ -1,6 +1,7 @@
 //! Watching objects: one long answer after the other, so that the watcher sees a single stream.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Buf as _, BytesMut};
@@ -13,9 +14,9 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::discovery::Resource;
-use crate::error::{Error, ErrorKind, Subject, Verb};
+use crate::error::{Error, ErrorKind, Excess, Subject, Verb};
 use crate::read::{Selection, selectors};
-use crate::request::{Call, open, with_query};
+use crate::request::{Call, open, unreadable, with_query};
 use crate::session::Session;
 use crate::shown::Shown;
 use crate::status::ApiStatus;
@@ -74,7 +75,12 @@ struct Answer {
     body: Body,
     line: BytesMut,
     opened: Instant,
+    /// How long a line may be.
+    longest: usize,
 }
+
+/// The longest line: an object, which the store takes up to 1.5 MiB of, with everything that is said around it.
+const LONGEST_LINE: usize = 16 << 20;
 
 #[derive(Deserialize)]
 struct Line {
@@ -166,11 +172,11 @@ impl Watch {
                 Stage::Opening(opening) => match opening.await {
                     Ok(body) => {
                         let (line, opened) = (BytesMut::new(), Instant::now());
-                        self.stage = Stage::Open(Answer { body, line, opened });
+                        self.stage = Stage::Open(Answer { body, line, opened, longest: LONGEST_LINE });
                     }
                     Err(error) => {
                         self.pause();
-                        return Err(error);
+                        return Err(error.on(self.session.server()));
                     }
                 },
                 Stage::Open(answer) => {
@@ -178,8 +184,7 @@ impl Watch {
                     if !matches!(next, Ok(Some(_))) {
                         self.pause();
                     }
-                    return next
-                        .map_err(|error| self.call().error(ErrorKind::Broken(error.into()), Vec::new()));
+                    return next.map_err(|kind| self.call().error(kind, Vec::new()));
                 }
             }
         }
@@ -211,7 +216,7 @@ impl Watch {
 
 impl Answer {
     /// The next line; `None` at the end. Half a line at the end is the other side's last breath.
-    async fn next(&mut self) -> Result<Option<Line>, Box<dyn std::error::Error + Send + Sync>> {
+    async fn next(&mut self) -> Result<Option<Line>, ErrorKind> {
         loop {
             if let Some(end) = self.line.iter().position(|byte| *byte == b'\n') {
                 let line = self.line.split_to(end);
@@ -219,11 +224,15 @@ impl Answer {
                 if line.trim_ascii().is_empty() {
                     continue;
                 }
-                return Ok(Some(serde_json::from_slice(&line)?));
+                return manifest::from_json(&line).map(Some).map_err(unreadable);
+            }
+            if self.line.len() > self.longest {
+                return Err(ErrorKind::Unwieldy(Excess::Bytes(self.longest)));
             }
             match tokio::time::timeout(SILENCE, self.body.frame()).await {
                 Err(_) | Ok(None) => return Ok(None),
-                Ok(Some(frame)) => self.line.extend(frame?.into_data().ok()),
+                Ok(Some(Ok(frame))) => self.line.extend(frame.into_data().ok()),
+                Ok(Some(Err(error))) => return Err(ErrorKind::Broken(Arc::new(error))),
             }
         }
     }

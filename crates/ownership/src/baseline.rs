@@ -3,10 +3,12 @@
 //! Kept in Terraform's private state under `ownership_baseline_v2`. The Go provider's `ownership_baseline` (field as
 //! printed → first manager) is written too, so that one can swap back, and read where v2 is missing.
 
+mod stored;
+
 use std::collections::BTreeMap;
 
-use fields::{FieldPath, FieldSet, PathElement, Positions, Schema};
-use serde::{Deserialize, Serialize};
+use fields::{FieldPath, FieldSet, Positions, Schema};
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::holders::Holders;
@@ -40,8 +42,7 @@ impl BaselineField {
 }
 
 /// A value as it is remembered.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Remembered {
     /// The value in the answer to the apply; of a Secret, its mask.
     Value(Value),
@@ -105,26 +106,12 @@ impl Baseline {
 
     /// The stored form, for the key `ownership_baseline_v2`.
     pub fn to_value(&self) -> Value {
-        let fields = self.iter().map(|(path, field)| Stored {
-            path: path.elements().iter().map(PathElement::to_wire).collect(),
-            managers: field.managers.clone(),
-            value: field.value.clone(),
-            ignored: field.ignored,
-        });
-        serde_json::to_value(fields.collect::<Vec<_>>()).expect("a baseline has only string keys")
+        stored::write(self.iter())
     }
 
     /// Reads the stored form.
     pub fn from_value(value: &Value) -> Result<Self, BaselineError> {
-        let stored = Vec::<Stored>::deserialize(value).map_err(|error| BaselineError(error.into()))?;
-        let field = |stored: Stored| {
-            let elements = stored.path.iter().map(|element| PathElement::from_wire(element));
-            let path =
-                elements.collect::<Result<FieldPath, _>>().map_err(|error| BaselineError(error.into()))?;
-            let Stored { managers, value, ignored, .. } = stored;
-            Ok((path, BaselineField { managers, value, ignored }))
-        };
-        let fields = stored.into_iter().map(field).collect::<Result<BTreeMap<_, _>, _>>()?;
+        let fields = stored::read(value).map_err(BaselineError)?;
         let (paths, fields) = fields.into_iter().unzip();
         Ok(Self { paths, fields })
     }
@@ -162,15 +149,6 @@ impl FormerManagers {
             Self::All(managers) => managers.clone(),
         }
     }
-}
-
-#[derive(Serialize, Deserialize)]
-struct Stored {
-    path: Vec<String>,
-    managers: Vec<FieldManager>,
-    value: Remembered,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    ignored: bool,
 }
 
 #[cfg(test)]

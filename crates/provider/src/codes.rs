@@ -30,7 +30,7 @@ codes! {
     CLUSTER_CHANGED = "object-cluster-changed", "The connection leads to another cluster than the one the object is in.";
     CLUSTER_UNPROVEN = "object-cluster-unproven", "Whether a new connection leads to the same cluster could not be found out.";
     NO_PREVIEW = "object-no-preview", "The API server could not say what an apply would do, because it is in trouble.";
-    ALREADY_EXISTS = "object-already-exists", "The object exists and was not created by this provider; import it to manage it.";
+    ALREADY_EXISTS = "object-exists-unmanaged", "The object exists and was not created by this provider; import it to manage it.";
     ALREADY_MANAGED = "object-already-managed", "The object belongs to another resource of this provider.";
     OWNERSHIP_CONFLICT = "object-ownership-conflict", "Another resource has taken the object over.";
     ANNOTATIONS_MISSING = "object-annotations-missing", "The annotations by which an object knows its resource are gone.";

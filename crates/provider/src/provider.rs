@@ -112,3 +112,6 @@ fn check_verbosity(value: &Value, path: &Path) -> Diagnostics {
         _ => Diagnostics::new(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -69,6 +69,11 @@ impl Workspace {
         self.folder.path().join(name)
     }
 
+    /// The registry that the client takes addresses without a host for: states name it.
+    pub fn registry(&self) -> &'static str {
+        if self.client.name() == "tofu" { "registry.opentofu.org" } else { "registry.terraform.io" }
+    }
+
     /// `validate`
     pub fn validate(&self) -> Run {
         self.run(&["validate", "-no-color"])

@@ -10,7 +10,6 @@ use serde_json::Value;
 
 use crate::duration::GoDuration;
 use crate::ended;
-use crate::hidden::Hidden;
 use crate::object::Object;
 use crate::rollout;
 use crate::tracked::Tracked;
@@ -58,19 +57,20 @@ pub enum Cut {
 
 /// Where a wait stands with an object.
 #[derive(Clone, PartialEq)]
-pub enum Check {
+pub enum Check<T = Option<Value>> {
     /// It is over, and this is what it yields: the value of a field, nothing for other modes.
-    Met(Option<Value>),
+    Met(T),
     /// It goes on, because of this.
     NotYet(String),
     /// It will never be over, because of this.
     Never(String),
 }
 
-impl fmt::Debug for Check {
+/// Leaves out what was waited for, which may be what a Secret holds.
+impl<T> fmt::Debug for Check<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Met(value) => f.debug_tuple("Met").field(&Hidden(value.as_ref())).finish(),
+            Self::Met(_) => f.debug_tuple("Met").finish_non_exhaustive(),
             Self::NotYet(why) => f.debug_tuple("NotYet").field(why).finish(),
             Self::Never(why) => f.debug_tuple("Never").field(why).finish(),
         }

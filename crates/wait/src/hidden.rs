@@ -35,7 +35,9 @@ mod tests {
         for shown in shown {
             assert!(!shown.contains("aHVudGVyMg"), "{shown}");
         }
-        assert_eq!(format!("{:?}", Check::Met(None)), "Met((no value))");
-        assert_eq!(format!("{:?}", Check::NotYet("it is early".to_owned())), "NotYet(\"it is early\")");
+        assert_eq!(format!("{:?}", Planned::Value(value)), "Value((a value))");
+        assert_eq!(format!("{:?}", Check::Met(())), "Met(..)");
+        let early = Check::<()>::NotYet("it is early".to_owned());
+        assert_eq!(format!("{early:?}"), "NotYet(\"it is early\")");
     }
 }

@@ -57,6 +57,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "oci",
             "oci-server",
             "sandbox",
+            // For the codes in the book's reference only.
+            "tfplugin",
             "provider",
             "operator",
         ],

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use cluster::{Connection, Environment, Event, Selection, Session, Verdict, Waited, Write};
+use cluster::{Connection, Environment, Event, Selection, Session, Check, Waited, Write};
 use functions::certs::{Order, make};
 use jiff::Timestamp;
 use manifest::{Namespace, ObjectRef};
@@ -199,8 +199,8 @@ async fn until(
     is_so: impl Fn(&Value) -> bool,
 ) -> Outcome<Value> {
     let check = |object: Option<&Value>| match object {
-        Some(object) if is_so(object) => Verdict::Met(()),
-        _ => Verdict::NotYet(what.to_owned()),
+        Some(object) if is_so(object) => Check::Met(()),
+        _ => Check::NotYet(what.to_owned()),
     };
     match session.wait_until(target, PATIENCE, check).await? {
         Waited::Met { object: Some(object), .. } => Ok(object),

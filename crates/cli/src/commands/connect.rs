@@ -94,7 +94,7 @@ pub(super) fn missing(target: &ObjectRef) -> Diagnostic {
     }
 }
 
-fn connection(args: &ClusterArgs) -> Connection {
+pub(super) fn connection(args: &ClusterArgs) -> Connection {
     let impersonate = args.as_user.as_ref().map(|user| Impersonate {
         user: Some(user.clone()),
         groups: args.as_group.clone(),

@@ -79,7 +79,7 @@ async fn what_holds_an_object_is_told_and_can_be_taken_away() {
         - example.org/backup: custom finalizer; its controller has work to do first
 
     hint: Give it more time with --timeout, let whoever set the finalizers do their work, or take them
-          away with --force
+          away with --force.
 
     help: kubectl describe configmap held -n NS
     ");

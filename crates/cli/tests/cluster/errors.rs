@@ -29,8 +29,8 @@ async fn a_cluster_that_is_not_there_is_named() {
     --- stderr
     error[connection-failed]: Connect: Cluster Connection Failed
 
-      Could not discover the kinds of the cluster: cannot connect to the server: client error (Connect):
-      tcp connect error: Connection refused (os error 111)
+      Could not discover the kinds of the cluster at http://127.0.0.1:PORT: cannot connect to the server:
+      client error (Connect): tcp connect error: Connection refused (os error 111)
 
       Tried 6 times; before the last: cannot connect to the server: client error (Connect): tcp connect
       error: Connection refused (os error 111).
@@ -66,7 +66,19 @@ async fn a_machine_without_a_kubeconfig_is_told_how_to_get_a_cluster() {
 async fn a_wrong_context_is_named_with_those_there_are() {
     let ns = namespace().await;
     let told = run(&ns, &["owners", "cm/x", "--context", "production"]);
-    assert!(told.starts_with("exit 1") && told.contains("production"), "{told}");
+    // The contexts are called after the sandbox, which is called after the checkout.
+    let sandbox = Sandbox::shared().status().name.to_string();
+    insta::assert_snapshot!(told.replace(&sandbox, "SANDBOX"), @r#"
+    exit 1
+    --- stderr
+    error[connection-invalid]: Invalid Connection Configuration
+
+      context "production" not found in kubeconfig; it has plimsoll-SANDBOX,
+      plimsoll-SANDBOX-token
+
+    hint: Name a kubeconfig with --kubeconfig or KUBECONFIG, and a context of it with --context;
+          `plimsoll sandbox up` starts a cluster of your own.
+    "#);
 }
 
 #[tokio::test]
@@ -162,16 +174,41 @@ async fn a_reader_that_has_seen_enough_is_no_failure_to_talk_about() {
 }
 
 #[tokio::test]
-async fn an_interrupt_ends_a_wait_at_once() {
+async fn an_interrupt_ends_whatever_waits_at_once() {
     let ns = namespace().await;
-    let watch = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "later" } });
-    ns.apply_as("somebody", &watch).await;
-    let mut child =
-        plimsoll(&ns, &["wait", "cm/later", "--for", "field=data.x"]).stderr(Stdio::piped()).spawn().unwrap();
-    // Until it has begun to wait, Ctrl-C would end it all the same, by the signal's own default.
-    interrupt_until_gone(&mut child);
-    let code = child.wait().unwrap().code();
-    assert!(matches!(code, Some(130) | None), "{code:?}");
+    let object = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "later" } });
+    ns.apply_as("somebody", &object).await;
+    let commands: [&[&str]; 3] = [
+        &["wait", "cm/later", "--for", "field=data.x"],
+        &["tree", "cm/later", "--watch"],
+        &["operations", "--watch"],
+    ];
+    for arguments in commands {
+        let mut child = plimsoll(&ns, arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        // Until it has begun to wait, Ctrl-C would end it all the same, by the signal's own default.
+        interrupt_until_gone(&mut child);
+        let code = child.wait().unwrap().code();
+        assert!(matches!(code, Some(130) | None), "{arguments:?}: {code:?}");
+    }
+}
+
+#[tokio::test]
+async fn kubectl_runs_it_as_a_plugin() {
+    let ns = namespace().await;
+    let folder = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_plimsoll"), folder.path().join("kubectl-plimsoll"))
+        .unwrap();
+    let kubectl = Sandbox::shared().layout().bin().join("kubectl");
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(&kubectl);
+        command.arg("plimsoll").args(arguments).env("PATH", folder.path());
+        command.env("KUBECONFIG", Sandbox::shared().kubeconfig()).env("NO_COLOR", "1").output().unwrap()
+    };
+    let who = run(&["owners", "ns/default", "-o", "name"]);
+    assert!(who.status.success(), "{}", told(&who, &ns));
+    let help = run(&["wait", "--help"]);
+    let help = String::from_utf8(help.stdout).unwrap();
+    assert!(help.contains("Usage: kubectl plimsoll wait "), "{help}");
 }
 
 fn interrupt_until_gone(child: &mut std::process::Child) {

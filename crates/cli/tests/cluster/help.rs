@@ -22,8 +22,24 @@ fn examples(help: &str) -> Vec<Vec<String>> {
 
 #[test]
 fn every_example_is_understood() {
-    let commands =
-        ["plan", "apply", "drift", "delete", "wait", "owners", "tree", "why", "completions", "demo"];
+    let commands = [
+        "plan",
+        "apply",
+        "drift",
+        "delete",
+        "wait",
+        "owners",
+        "tree",
+        "why",
+        "operations",
+        "doctor",
+        "operator",
+        "crds",
+        "certs",
+        "oci-server",
+        "completions",
+        "demo",
+    ];
     for command in commands {
         let examples = examples(&plimsoll(&[command, "--help"]));
         assert!(!examples.is_empty(), "{command}");

@@ -5,6 +5,7 @@ mod program;
 mod delete;
 mod errors;
 mod help;
+mod operations;
 mod owners;
 mod plan;
 mod tree;

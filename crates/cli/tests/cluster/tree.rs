@@ -1,6 +1,6 @@
 //! `plimsoll tree` and `plimsoll why`
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::Stdio;
 
 use serde_json::json;
@@ -102,7 +102,11 @@ async fn a_watched_tree_is_shown_again_when_it_changes() {
     let ns = Sandbox::shared().namespace("cli-tree").await;
     let object = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "root" } });
     let root = ns.apply_as("somebody", &object).await;
-    let mut child = plimsoll(&ns, &["tree", "cm/root", "--watch"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = plimsoll(&ns, &["tree", "cm/root", "--watch"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut next = || lines.next().expect("a line").expect("text");
     assert!(next().starts_with("ConfigMap root"));
@@ -112,6 +116,10 @@ async fn a_watched_tree_is_shown_again_when_it_changes() {
     ns.apply_as("somebody", &owned).await;
     assert!(next().starts_with("ConfigMap root"));
     assert!(next().starts_with("└─ Secret leaf"));
-    child.kill().unwrap();
-    child.wait().unwrap();
+    // Gone in the middle: that is no tree any more.
+    ns.kubectl(&["delete", "cm", "root"]).unwrap();
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(said.starts_with("error[object-missing]: there is no ConfigMap "), "{said}");
+    assert_eq!(child.wait().unwrap().code(), Some(1));
 }

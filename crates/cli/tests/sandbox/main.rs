@@ -7,4 +7,5 @@ mod failures;
 mod harness;
 mod leftovers;
 mod lifecycle;
+mod stock;
 mod workload;

@@ -4,8 +4,9 @@ use http::header::CONTENT_TYPE;
 use serde_json::json;
 
 use super::*;
+use crate::Retry;
 use crate::error::Class;
-use crate::testing::{Answer, Seen, config_map, ok, reply, session, status};
+use crate::testing::{Answer, Seen, config_map, ok, plain, reply, session, status};
 
 fn target(gvk: &str, namespace: &str, name: &str) -> ObjectRef {
     ObjectRef::new(gvk.parse().unwrap(), manifest::Namespace::new(namespace), name)
@@ -127,10 +128,12 @@ async fn passing_trouble_is_waited_out_and_noted() {
     let (session, _) = session(troubled(3, busy));
     let began = tokio::time::Instant::now();
     let reply = session.apply(&map(), &config_map("a"), Write::by("m")).await.unwrap();
-    let notes: Vec<(&str, Duration)> =
-        reply.retries.iter().map(|retry| (retry.why.as_str(), retry.waited)).collect();
-    assert_eq!(notes, [("the server says: slow down", Duration::from_secs(2)); 3]);
-    assert_eq!(began.elapsed(), Duration::from_secs(6));
+    assert_eq!(reply.retries.len(), 3);
+    for Retry { why, waited } in &reply.retries {
+        assert_eq!(why, "the server says: slow down");
+        assert!((Duration::from_secs(2)..Duration::from_millis(2201)).contains(waited), "{waited:?}");
+    }
+    assert!(began.elapsed() >= Duration::from_secs(6));
 }
 
 #[tokio::test(start_paused = true)]
@@ -232,4 +235,57 @@ async fn managed_fields_are_edited_against_the_version_that_was_seen() {
     let before = journal.work().len();
     assert!(session.edit_managed_fields(&map(), Write::by("m"), |_| None).await.unwrap().is_none());
     assert_eq!(journal.work().len(), before + 1);
+}
+
+fn nested(levels: usize) -> Value {
+    (1..levels).fold(json!([]), |inner, _| json!({ "a": inner }))
+}
+
+#[tokio::test]
+async fn what_is_nested_too_deep_is_refused_before_it_is_sent() {
+    let (session, journal) = session(|seen| ok(&seen.body));
+    let object = nested(257);
+    let error = session.apply(&map(), &object, Write::by("m")).await.unwrap_err();
+    let diagnostic = error.diagnostic("Create");
+    assert_eq!(diagnostic.summary, "Create: Invalid Resource");
+    assert_eq!(
+        diagnostic.detail,
+        "Could not apply ConfigMap shop/a: it is nested 257 levels deep, and 256 is the most"
+    );
+    assert!(!error.is_server_trouble());
+    assert!(journal.work().is_empty());
+}
+
+#[tokio::test]
+async fn whatever_is_sent_can_be_read_when_it_comes_back() {
+    // managedFields repeat every level of an object, a few levels down.
+    let answer =
+        json!({ "spec": nested(255), "metadata": { "managedFields": [{ "fieldsV1": nested(256) }] } });
+    let shown = answer.clone();
+    let (session, _) = session(move |_| ok(&shown));
+    let reply = session.apply(&map(), &nested(256), Write::by("m")).await.unwrap();
+    assert_eq!(reply.object, answer);
+
+    let (session, _) = crate::testing::session(|_| ok(&nested(513)));
+    let error = session.apply(&map(), &config_map("a"), Write::by("m")).await.unwrap_err();
+    let diagnostic = error.diagnostic("Create");
+    assert!(diagnostic.detail.ends_with("the server's answer is nested 513 levels deep"), "{diagnostic:?}");
+    assert!(diagnostic.hint.is_some() && !error.is_server_trouble());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_path_that_is_missing_although_discovery_lists_its_kind_is_tried_once_more() {
+    let check = async |missing: usize, expected: Option<usize>| {
+        let mut left = missing;
+        let (session, journal) = session(move |_| {
+            left = left.saturating_sub(1);
+            if left > 0 || missing == usize::MAX { plain(404, "404 page not found") } else { ok(&json!({})) }
+        });
+        let outcome = session.read(&map()).await;
+        assert_eq!(outcome.ok().map(|reply| reply.unwrap().retries.len()), expected);
+        assert_eq!(journal.work().len(), missing.min(2));
+    };
+    check(1, Some(0)).await;
+    check(2, Some(1)).await;
+    check(usize::MAX, None).await;
 }

@@ -18,6 +18,8 @@ pub(crate) enum Credentials {
     Anonymous,
     /// A fixed bearer token.
     Token(Secret),
+    /// The token of an OpenID provider, which is not renewed.
+    IdToken { token: Secret, expires: Option<Timestamp> },
     /// A user with a password.
     Basic { user: String, password: Secret },
     /// A file that somebody keeps fresh; `fallback` while it cannot be read.
@@ -45,6 +47,25 @@ pub(crate) enum CredentialError {
     TokenFile { path: PathBuf, source: std::io::Error },
     #[error("the {0} has characters that no HTTP header can carry")]
     Header(&'static str),
+    #[error(
+        "the id-token of the kubeconfig (auth-provider oidc) has expired at {0}, and is not refreshed here"
+    )]
+    IdTokenExpired(Timestamp),
+}
+
+impl CredentialError {
+    /// What to do about it.
+    pub(crate) const fn advice(&self) -> &'static str {
+        match self {
+            Self::Exec(_) => {
+                "Run the credential plugin by hand to see what it needs, or log in with it first."
+            }
+            Self::TokenFile { .. } | Self::Header(_) => "Check the token, and the file that it comes from.",
+            Self::IdTokenExpired(_) => {
+                "Let kubectl refresh it (`kubectl get namespaces` with the same kubeconfig), or replace auth-provider by an exec plugin such as `kubectl oidc-login`."
+            }
+        }
+    }
 }
 
 /// How long a token read from a file is used before the file is looked at again; client-go's figure.
@@ -105,6 +126,12 @@ impl Credentials {
             Self::Anonymous => Ok(Credential::default()),
             Self::Token(token) => {
                 Ok(Credential { authorization: Some(bearer(token)?), ..Credential::default() })
+            }
+            Self::IdToken { expires: Some(expires), .. } if Timestamp::now() >= *expires => {
+                Err(CredentialError::IdTokenExpired(*expires))
+            }
+            Self::IdToken { token, expires } => {
+                Ok(Credential { authorization: Some(bearer(token)?), expires: *expires, identity: None })
             }
             Self::Basic { user, password } => {
                 Ok(Credential { authorization: Some(basic(user, password)?), ..Credential::default() })

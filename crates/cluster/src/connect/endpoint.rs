@@ -1,5 +1,6 @@
 //! Everything a client needs to know about one cluster, resolved from settings, files and variables.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use http::Uri;
@@ -10,7 +11,7 @@ use super::credentials::Credentials;
 use super::exec::{ClusterInfo, Plugin};
 use super::pem::{Identity, certificates, pem};
 use super::proxy::{self, Proxy};
-use super::{ConnectError, Environment, kubeconfig};
+use super::{ConnectError, Environment, kubeconfig, oidc};
 use crate::{Connection, Impersonate, Secret};
 
 /// One cluster and who we are to it.
@@ -29,6 +30,20 @@ pub(crate) struct Endpoint {
     pub(crate) identity: Option<Identity>,
     pub(crate) credentials: Credentials,
     pub(crate) impersonate: Impersonate,
+}
+
+/// The server, and the proxy in between: `https://k8s.example.com:6443 through http://proxy:3128`. A URL may carry a
+/// password, so that only its scheme, host and port are said.
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut write = |before: &str, url: &Uri| {
+            let (scheme, host) = (url.scheme_str().unwrap_or("https"), url.host().unwrap_or_default());
+            write!(f, "{before}{scheme}://{host}")?;
+            url.port().map_or(Ok(()), |port| write!(f, ":{port}"))
+        };
+        write("", &self.server)?;
+        self.proxy.as_ref().map_or(Ok(()), |proxy| write(" through ", proxy.uri()))
+    }
 }
 
 /// Reads whatever `connection` refers to.
@@ -188,11 +203,8 @@ fn credentials_of(
     }
     match &user.auth_provider {
         None => Ok(Credentials::Anonymous),
-        // The one in-tree provider that is left; its token is used as it stands, as refreshing it writes to the file.
-        Some(provider) if provider.name == "oidc" => match provider.config.get("id-token") {
-            Some(token) => Ok(Credentials::Token(Secret::from(token.as_str()))),
-            None => Err(ConnectError::AuthProvider("oidc (without id-token)".to_owned())),
-        },
+        // The one in-tree provider that is left.
+        Some(provider) if provider.name == "oidc" => oidc::credentials(&provider.config),
         Some(provider) => Err(ConnectError::AuthProvider(provider.name.clone())),
     }
 }

@@ -4,12 +4,12 @@
 //! no time limit, lets them talk to the terminal and repeats what they print in its errors.
 
 mod error;
+mod process;
 
 pub use error::ExecError;
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
-use std::process::Stdio;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -20,6 +20,7 @@ use tokio::process::Command;
 use super::ConnectError;
 use super::pem::Identity;
 use crate::{Exec, Secret};
+use process::Unfinished;
 
 /// How long a plugin may take. Cloud CLIs need seconds; one that waits for somebody at a terminal waits forever.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -144,24 +145,21 @@ impl Plugin {
     /// Runs the plugin to its end, or to the end of our patience.
     pub(crate) async fn run(&self) -> Result<Printed, ExecError> {
         let command = || self.command.clone();
-        let mut process = Command::new(&self.command);
-        process
+        let mut program = Command::new(&self.command);
+        program
             .args(self.args.iter().map(Secret::expose))
             .envs(self.env.iter().map(|(name, value)| (name, value.expose())))
-            .env("KUBERNETES_EXEC_INFO", self.request())
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true);
-        let child = process.spawn().map_err(|source| match source.kind() {
+            .env("KUBERNETES_EXEC_INFO", self.request());
+        let running = process::start(&mut program).map_err(|source| match source.kind() {
             ErrorKind::NotFound => {
                 ExecError::NotFound { command: command(), hint: self.install_hint.clone() }
             }
             _ => ExecError::Start { command: command(), source },
         })?;
-        let output = match tokio::time::timeout(self.patience, child.wait_with_output()).await {
+        let output = match tokio::time::timeout(self.patience, running.finish()).await {
             Err(_) => return Err(ExecError::TimedOut { command: command(), after: self.patience }),
-            Ok(Err(source)) => return Err(ExecError::Start { command: command(), source }),
+            Ok(Err(Unfinished::Io(source))) => return Err(ExecError::Start { command: command(), source }),
+            Ok(Err(Unfinished::TooMuch)) => return Err(ExecError::TooMuch { command: command() }),
             Ok(Ok(output)) => output,
         };
         let stderr = last_lines(&String::from_utf8_lossy(&output.stderr));

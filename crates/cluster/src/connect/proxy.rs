@@ -17,6 +17,15 @@ pub(crate) enum Proxy {
     Socks(Intercept),
 }
 
+impl Proxy {
+    /// Its URL.
+    pub(crate) fn uri(&self) -> &Uri {
+        match self {
+            Self::Http(proxy) | Self::Socks(proxy) => proxy.uri(),
+        }
+    }
+}
+
 /// The proxy for `server`: the one that was set, else the environment's.
 ///
 /// As in client-go, a proxy that was set is used always; `NO_PROXY` and the exception for this very machine are for

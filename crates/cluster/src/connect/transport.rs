@@ -72,6 +72,10 @@ pub(crate) enum TransportError {
 
 impl Transport {
     pub(crate) fn new(endpoint: Endpoint, user_agent: &str) -> Result<Self, ConnectError> {
+        Self::with_patience(endpoint, user_agent, HANDSHAKE_TIMEOUT)
+    }
+
+    fn with_patience(endpoint: Endpoint, user_agent: &str, patience: Duration) -> Result<Self, ConnectError> {
         let mut headers = impersonation(&endpoint.impersonate)?;
         let agent = HeaderValue::try_from(user_agent).map_err(|_| ConnectError::Header("the user agent"))?;
         headers.insert(USER_AGENT, agent);
@@ -83,6 +87,7 @@ impl Transport {
             server_name: endpoint.server_name,
             proxy: endpoint.proxy,
             identity: endpoint.identity,
+            patience,
         };
         let http = HttpClient { identity: None, service: tls.connect(None)? };
         Ok(Self(Arc::new(Inner {
@@ -168,6 +173,8 @@ struct TlsSettings {
     server_name: Option<String>,
     proxy: Option<Proxy>,
     identity: Option<Identity>,
+    /// How long a connection may take to come about, with everything that belongs to it.
+    patience: Duration,
 }
 
 impl TlsSettings {
@@ -182,13 +189,13 @@ impl TlsSettings {
         tcp.set_keepalive_interval(Some(KEEPALIVE));
         let config = self.config(identity.or(self.identity.as_ref()));
         match &self.proxy {
-            None => Ok(pool(config.rustls_https_connector_with_connector(tcp).map_err(unusable)?)),
+            None => Ok(self.pool(config.rustls_https_connector_with_connector(tcp).map_err(unusable)?)),
             Some(Proxy::Socks(proxy)) => {
                 let mut socks = SocksV5::new(proxy.uri().clone(), tcp);
                 if let Some((user, password)) = proxy.raw_auth() {
                     socks = socks.with_auth(user.to_owned(), password.to_owned());
                 }
-                Ok(pool(config.rustls_https_connector_with_connector(socks).map_err(unusable)?))
+                Ok(self.pool(config.rustls_https_connector_with_connector(socks).map_err(unusable)?))
             }
             Some(Proxy::Http(proxy)) => {
                 // A proxy that speaks TLS is checked against the system's certificates, not the cluster's.
@@ -199,7 +206,7 @@ impl TlsSettings {
                 if let Some(authorization) = proxy.basic_auth() {
                     tunnel = tunnel.with_auth(authorization.clone());
                 }
-                Ok(pool(config.rustls_https_connector_with_connector(tunnel).map_err(unusable)?))
+                Ok(self.pool(config.rustls_https_connector_with_connector(tunnel).map_err(unusable)?))
             }
         }
     }
@@ -217,26 +224,27 @@ impl TlsSettings {
         }
         config
     }
+
+    fn pool<C>(&self, connector: C) -> HttpService
+    where
+        C: Service<Uri> + Clone + Send + Sync + 'static,
+        C::Response:
+            hyper::rt::Read + hyper::rt::Write + legacy::connect::Connection + Send + Unpin + 'static,
+        C::Future: Send + 'static,
+        C::Error: Into<BoxError>,
+    {
+        // Boxed, because the pool wants futures that can be moved.
+        let connector = Timeout::new(connector, self.patience).map_future(Box::pin);
+        let client = legacy::Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(Duration::from_secs(90))
+            .build::<_, Full<Bytes>>(connector);
+        BoxCloneSyncService::new(client)
+    }
 }
 
 fn unusable(error: kube::Error) -> ConnectError {
     ConnectError::Tls(error.into())
-}
-
-fn pool<C>(connector: C) -> HttpService
-where
-    C: Service<Uri> + Clone + Send + Sync + 'static,
-    C::Response: hyper::rt::Read + hyper::rt::Write + legacy::connect::Connection + Send + Unpin + 'static,
-    C::Future: Send + 'static,
-    C::Error: Into<BoxError>,
-{
-    // Boxed, because the pool wants futures that can be moved.
-    let connector = Timeout::new(connector, HANDSHAKE_TIMEOUT).map_future(Box::pin);
-    let client = legacy::Client::builder(TokioExecutor::new())
-        .pool_timer(TokioTimer::new())
-        .pool_idle_timeout(Duration::from_secs(90))
-        .build::<_, Full<Bytes>>(connector);
-    BoxCloneSyncService::new(client)
 }
 
 /// Puts the server's scheme, host and path before a request's path.

@@ -43,6 +43,17 @@ async fn deleted(
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_object_that_was_seen_a_while_ago_goes_only_in_that_version() {
+    let how = Delete { uid: Some("u1".to_owned()), version: Some("5".to_owned()), ..patient() };
+    let conflict =
+        || status(409, "Conflict", "the ResourceVersion in the precondition (5) does not match", &json!({}));
+    let (outcome, journal) = deleted(&map(), &how, move |_| conflict()).await;
+    assert_eq!(outcome.unwrap_err().status().unwrap().code, 409);
+    let seen = journal.all().pop().unwrap();
+    assert_eq!(seen.body["preconditions"], json!({ "uid": "u1", "resourceVersion": "5" }));
+}
+
+#[tokio::test(start_paused = true)]
 async fn propagation_and_uid_are_always_said() {
     let how = Delete { uid: Some("u1".to_owned()), propagation: Propagation::Foreground, ..patient() };
     let (outcome, journal) = deleted(&map(), &how, |_| success()).await;
@@ -58,6 +69,7 @@ async fn propagation_and_uid_are_always_said() {
     );
     let (_, journal) = deleted(&map(), &patient(), |_| success()).await;
     assert_eq!(journal.all().pop().unwrap().body["propagationPolicy"], "Background");
+    assert_eq!(journal.all().pop().unwrap().body.get("preconditions"), None);
 }
 
 #[tokio::test(start_paused = true)]

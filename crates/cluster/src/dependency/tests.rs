@@ -40,8 +40,8 @@ struct Server {
     /// The CRD is established this long after the first request.
     after: Option<Duration>,
     may_watch: bool,
-    /// After that, its paths are there only at the second attempt.
-    slow_paths: bool,
+    /// After that, this many attempts find no path.
+    without_path: usize,
 }
 
 impl Server {
@@ -56,7 +56,7 @@ impl Server {
                 "/apis" => ok(&discovery(there)),
                 "/apis/example.com/v1/widgets/w" if there => {
                     attempts += 1;
-                    if self.slow_paths && attempts == 1 {
+                    if attempts <= self.without_path {
                         plain(404, "404 page not found")
                     } else {
                         reply(201, &seen.body)
@@ -94,7 +94,7 @@ async fn an_apply_goes_on_the_moment_its_kind_is_established() {
     // The watch of this server ends at once each time and is opened anew with growing pauses, so that the moment is
     // seen within one pause (5 s) and not at the next tick (10 s).
     let (outcome, elapsed, _) =
-        applied(Server { after: Some(Duration::from_secs(9)), may_watch: true, slow_paths: false }).await;
+        applied(Server { after: Some(Duration::from_secs(9)), may_watch: true, without_path: 0 }).await;
     assert!(outcome.unwrap().created());
     assert!(elapsed < Duration::from_secs(15), "{elapsed:?}");
 }
@@ -102,15 +102,30 @@ async fn an_apply_goes_on_the_moment_its_kind_is_established() {
 #[tokio::test(start_paused = true)]
 async fn paths_that_lag_behind_discovery_are_waited_for() {
     let (outcome, elapsed, _) =
-        applied(Server { after: Some(Duration::from_millis(700)), may_watch: true, slow_paths: true }).await;
+        applied(Server { after: Some(Duration::from_millis(700)), may_watch: true, without_path: 3 }).await;
     assert!(outcome.unwrap().created());
     assert!(elapsed < Duration::from_secs(3), "{elapsed:?}");
+}
+
+/// A kind that joins a group which is there already is in discovery before its paths are.
+#[tokio::test(start_paused = true)]
+async fn paths_that_lag_behind_discovery_from_the_start_are_waited_for_and_not_for_long() {
+    let (outcome, elapsed, _) =
+        applied(Server { after: Some(Duration::ZERO), may_watch: true, without_path: 5 }).await;
+    assert!(outcome.unwrap().created());
+    assert!(elapsed < Duration::from_secs(1), "{elapsed:?}");
+
+    let (outcome, elapsed, journal) =
+        applied(Server { after: Some(Duration::ZERO), may_watch: true, without_path: usize::MAX }).await;
+    assert_eq!(outcome.unwrap_err().class(), Class::ConnectionFailed);
+    assert!(elapsed >= NOTICED && elapsed < NOTICED * 2, "{elapsed:?}");
+    assert!(journal.work().len() < 50, "{}", journal.work().len());
 }
 
 #[tokio::test(start_paused = true)]
 async fn without_the_right_to_watch_the_schedule_decides() {
     let (outcome, elapsed, _) =
-        applied(Server { after: Some(Duration::from_secs(4)), may_watch: false, slow_paths: false }).await;
+        applied(Server { after: Some(Duration::from_secs(4)), may_watch: false, without_path: 0 }).await;
     assert!(outcome.unwrap().created());
     // Attempts are at 0, 0.1, 0.6, 1.6, 3.6, 8.6, 18.6 and 28.6 s.
     assert_eq!(elapsed, Duration::from_millis(8600));
@@ -119,7 +134,7 @@ async fn without_the_right_to_watch_the_schedule_decides() {
 #[tokio::test(start_paused = true)]
 async fn a_kind_that_never_comes_is_given_up_after_the_schedule() {
     for may_watch in [true, false] {
-        let (outcome, elapsed, journal) = applied(Server { after: None, may_watch, slow_paths: false }).await;
+        let (outcome, elapsed, journal) = applied(Server { after: None, may_watch, without_path: 0 }).await;
         let error = outcome.unwrap_err();
         assert_eq!(error.class(), Class::KindMissing);
         assert!(elapsed >= Duration::from_millis(28_600) && elapsed < Duration::from_secs(30), "{elapsed:?}");
@@ -205,7 +220,7 @@ async fn nothing_else_is_waited_for() {
 
 #[tokio::test(start_paused = true)]
 async fn a_wait_ends_at_once_when_it_is_given_up() {
-    let (session, _) = Server { after: None, may_watch: true, slow_paths: false }.session();
+    let (session, _) = Server { after: None, may_watch: true, without_path: 0 }.session();
     let (target, body) = widget();
     let began = Instant::now();
     let stop = tokio::time::sleep(Duration::from_millis(1234));

@@ -10,7 +10,7 @@ use futures::{StreamExt as _, TryStreamExt as _};
 use serde::Deserialize;
 
 use super::Catalog;
-use super::catalog::{Group, Listed, Version};
+use super::catalog::{Group, Listed, Unaggregated, Version};
 use crate::error::{Error, ErrorKind, Subject, Verb};
 use crate::request::{Call, Reply};
 use crate::session::Session;
@@ -134,24 +134,12 @@ impl NamedGroups {
 /// `APIResourceList`: the kinds of one version.
 #[derive(Deserialize)]
 struct Resources {
-    resources: Vec<Listing>,
-}
-
-#[derive(Deserialize)]
-struct Listing {
-    name: String,
-    kind: String,
-    namespaced: bool,
-    #[serde(default)]
-    verbs: Vec<String>,
+    resources: Vec<Unaggregated>,
 }
 
 impl Resources {
     fn version(self, name: String) -> Version {
-        // What stands behind a slash is a part of an object, such as its status.
-        let whole = self.resources.into_iter().filter(|listing| !listing.name.contains('/'));
-        let listed =
-            whole.map(|listing| Listed::new(listing.name, listing.kind, listing.namespaced, listing.verbs));
-        Version::of(name, listed.collect())
+        let whole = self.resources.into_iter().filter(|listed| !listed.is_part());
+        Version::of(name, whole.map(Listed::from).collect())
     }
 }

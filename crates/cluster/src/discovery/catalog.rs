@@ -13,6 +13,10 @@ pub struct Resource {
     pub gvk: GroupVersionKind,
     /// The name in URLs: `deployments`.
     pub plural: String,
+    /// The name of one: `deployment`. Servers before 1.27 leave it out for their own kinds.
+    pub singular: String,
+    /// What people type: `deploy`.
+    pub short_names: Vec<String>,
     /// Whether its objects live in namespaces.
     pub namespaced: bool,
     /// What can be done with it: `get`, `list`, `watch`, `patch` …
@@ -104,6 +108,8 @@ impl Catalog {
                 let found = Resource {
                     gvk: gvk.clone(),
                     plural: resource.resource,
+                    singular: resource.singular_resource,
+                    short_names: resource.short_names,
                     namespaced: resource.scope == NAMESPACED,
                     verbs: resource.verbs,
                 };
@@ -168,13 +174,46 @@ pub(super) struct Listed {
     response_kind: Option<ResponseKind>,
     scope: String,
     #[serde(default)]
+    singular_resource: String,
+    #[serde(default)]
+    short_names: Vec<String>,
+    #[serde(default)]
     verbs: Vec<String>,
 }
 
-impl Listed {
-    pub(super) fn new(resource: String, kind: String, namespaced: bool, verbs: Vec<String>) -> Self {
-        let scope = if namespaced { NAMESPACED } else { "Cluster" }.to_owned();
-        Self { resource, response_kind: Some(ResponseKind { kind }), scope, verbs }
+/// A kind as servers list it that do not aggregate (`APIResource`).
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Unaggregated {
+    name: String,
+    kind: String,
+    namespaced: bool,
+    #[serde(default)]
+    singular_name: String,
+    #[serde(default)]
+    short_names: Vec<String>,
+    #[serde(default)]
+    verbs: Vec<String>,
+}
+
+impl Unaggregated {
+    /// Whether it is a part of an object, such as its status.
+    pub(super) fn is_part(&self) -> bool {
+        self.name.contains('/')
+    }
+}
+
+impl From<Unaggregated> for Listed {
+    fn from(listed: Unaggregated) -> Self {
+        let scope = if listed.namespaced { NAMESPACED } else { "Cluster" };
+        Self {
+            resource: listed.name,
+            response_kind: Some(ResponseKind { kind: listed.kind }),
+            scope: scope.to_owned(),
+            singular_resource: listed.singular_name,
+            short_names: listed.short_names,
+            verbs: listed.verbs,
+        }
     }
 }
 

@@ -77,6 +77,29 @@ async fn a_server_that_does_not_aggregate_is_asked_group_by_group() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn kinds_come_with_the_names_that_people_type() {
+    let listed = json!({ "resource": "widgets", "responseKind": { "kind": "Widget" }, "scope": "Cluster",
+        "singularResource": "widget", "shortNames": ["wd"], "verbs": ["get"] });
+    let aggregated = json!({ "kind": "APIGroupDiscoveryList", "items": [
+        { "metadata": { "name": "example.com" }, "versions": [{ "version": "v1", "resources": [listed] }] } ] });
+    let (new, _) =
+        raw_session(move |seen| ok(&if seen.path == "/api" { core() } else { aggregated.clone() }));
+    let (old, _) = raw_session(|seen| match seen.path.as_str() {
+        "/api" => ok(&json!({ "kind": "APIVersions", "versions": ["v1"] })),
+        "/api/v1" => ok(&json!({ "kind": "APIResourceList", "resources": [
+            { "name": "pods", "kind": "Pod", "namespaced": true } ] })),
+        "/apis" => ok(&json!({ "kind": "APIGroupList", "groups": [
+            { "name": "example.com", "versions": [{ "version": "v1" }] } ] })),
+        _ => ok(&json!({ "kind": "APIResourceList", "resources": [
+            { "name": "widgets", "kind": "Widget", "namespaced": false, "singularName": "widget", "shortNames": ["wd"], "verbs": ["get"] } ] })),
+    });
+    for session in [new, old] {
+        let found = session.resource(&gvk("example.com/v1/Widget")).await.unwrap();
+        assert_eq!((found.singular.as_str(), &found.short_names[..]), ("widget", &["wd".to_owned()][..]));
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_discovery_that_fails_is_paid_for_once_by_all_who_wait() {
     let (session, journal) = raw_session(|_| reply(403, &json!({})));
     let widget = gvk("example.com/v1/Widget");

@@ -78,7 +78,8 @@ impl Error {
             ErrorKind::NamespaceMissing { .. } => Class::NamespaceMissing,
             ErrorKind::KindMissing(missing) if missing.home_of_builtin().is_some() => Class::InvalidGroup,
             ErrorKind::KindMissing(_) => Class::KindMissing,
-            ErrorKind::Broken(_) | ErrorKind::Foreign { .. } => Class::Other,
+            ErrorKind::TooDeep { .. } => Class::Invalid,
+            ErrorKind::Broken(_) | ErrorKind::Unwieldy(_) | ErrorKind::Foreign { .. } => Class::Other,
             ErrorKind::Status(status) => self.class_of(status),
         }
     }

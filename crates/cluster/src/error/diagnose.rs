@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 use diag::{Code, Diagnostic, Severity};
 
 use super::class::SCHEMA_CHECK;
-use super::{Class, Error, ErrorKind, Subject, chain};
+use super::{Class, Error, ErrorKind, Excess, Subject, chain};
 use crate::codes;
-use crate::status::StatusCause;
+use crate::connect::CredentialError;
+use crate::status::{ApiStatus, StatusCause};
 
 /// A field that another manager holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,11 +68,14 @@ impl Error {
                 }
                 format!("{text}.\n\n{} needs it to exist.", self.subject())
             }
-            (Class::FieldValidation | Class::Cel | Class::Invalid | Class::Immutable, _) => self.findings(),
+            (
+                Class::FieldValidation | Class::Cel | Class::Invalid | Class::Immutable,
+                ErrorKind::Status(status),
+            ) => self.findings(status),
             (_, ErrorKind::Status(status)) => {
-                format!("Could not {} {}. The server says: {}", self.verb(), self.subject(), status.message)
+                format!("{}. The server says: {}", self.attempt(), status.message)
             }
-            (_, kind) => format!("Could not {} {}: {}", self.verb(), self.subject(), chain(kind)),
+            (_, kind) => format!("{}: {}", self.attempt(), chain(kind)),
         };
         if let Some(last) = self.retries().last() {
             let _ = write!(
@@ -84,6 +88,12 @@ impl Error {
         detail
     }
 
+    /// `Could not read ConfigMap shop/a at https://k8s.example.com`
+    fn attempt(&self) -> String {
+        let place = self.server().map_or_else(String::new, |server| format!(" at {server}"));
+        format!("Could not {} {}{place}", self.verb(), self.subject())
+    }
+
     fn conflict_detail(&self) -> String {
         let mut text = format!("Other managers hold fields of {} that would be set:\n", self.subject());
         for conflict in self.field_conflicts() {
@@ -93,8 +103,7 @@ impl Error {
     }
 
     /// The server's findings, one paragraph each, or its whole text when it gave none.
-    fn findings(&self) -> String {
-        let Some(status) = self.status() else { return chain(self.kind()) };
+    fn findings(&self, status: &ApiStatus) -> String {
         let causes = &status.details.causes;
         let found: Vec<(String, String)> = if causes.is_empty() {
             named_fields(&status.message)
@@ -140,9 +149,10 @@ impl Error {
     fn hint(&self, class: Class) -> Option<String> {
         let text = match class {
             Class::AuthenticationFailed => match self.kind() {
-                ErrorKind::Credentials(_) => {
-                    "Run the credential plugin by hand to see what it needs, or log in with it first."
-                }
+                ErrorKind::Credentials(cause) => match cause.downcast_ref::<CredentialError>() {
+                    Some(error) => error.advice(),
+                    None => "Check what the credential plugin prints.",
+                },
                 _ => {
                     "The credentials may have expired, or may be those of another cluster. Renew the token or certificate, or log in again."
                 }
@@ -199,6 +209,13 @@ impl Error {
     fn hint_about_kind(&self) -> Option<String> {
         match self.kind() {
             ErrorKind::KindMissing(missing) => Some(missing.advise()),
+            ErrorKind::Unwieldy(Excess::Bytes(_)) => Some(
+                "Whatever answers may be no Kubernetes API server. Ask for less at a time, or take out of the object what is so large."
+                    .to_owned(),
+            ),
+            ErrorKind::Unwieldy(Excess::Levels(_)) => {
+                Some("Something has nested the object deeper than can be worked with; take out of it what does so.".to_owned())
+            }
             ErrorKind::Broken(_) => Some(
                 "The server or a proxy broke off while answering. What was asked may have happened all the same: look before trying again."
                     .to_owned(),

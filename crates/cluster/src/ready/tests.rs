@@ -16,7 +16,8 @@ async fn told(
     let wait = written.parse(None, Cut::Root).wait.unwrap();
     let target = ObjectRef::new("v1/ConfigMap".parse().unwrap(), manifest::Namespace::new("shop"), "a");
     let (session, _) = session(answer);
-    let Readiness::Unmet { diagnosis, object } = session.wait_for(&target, &wait).await.unwrap() else {
+    let Readiness::Unmet { diagnosis, object } = session.wait_for(&target, &wait, |_| {}).await.unwrap()
+    else {
         panic!("it was met")
     };
     assert_eq!(diagnosis.summary, "Wait Operation Failed");
@@ -64,4 +65,41 @@ async fn an_object_seen_before_the_server_went_down_is_told_as_it_was() {
         "{}",
         diagnosis.detail
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_watches_a_wait_hears_why_it_is_not_over_whenever_that_changes() {
+    let written = WrittenWait {
+        field_value: Written::Known([("data.state".to_owned(), "warm".to_owned())].into()),
+        timeout: Written::Known("60s".to_owned()),
+        ..WrittenWait::default()
+    };
+    let wait = written.parse(None, Cut::Root).wait.unwrap();
+    let target = ObjectRef::new("v1/ConfigMap".parse().unwrap(), manifest::Namespace::new("shop"), "a");
+    let at = |state: &str, version: &str| json!({ "metadata": { "name": "a", "resourceVersion": version }, "data": { "state": state } });
+    let line = move |state: &str, version: &str| {
+        json!({ "type": "MODIFIED", "object": at(state, version) }).to_string() + "\n"
+    };
+    let mut reads = 0;
+    let (session, _) = session(move |seen| {
+        if seen.query.contains("watch=true") {
+            return stream(
+                &(line("cold", "2") + &line("cold", "3") + &line("hot", "4") + &line("warm", "5")),
+            );
+        }
+        reads += 1;
+        match reads {
+            ..=6 => plain(503, "down"),
+            _ => status(404, "NotFound", "not found", &json!({ "name": "a", "kind": "configmaps" })),
+        }
+    });
+    let mut heard = Vec::new();
+    let readiness = session.wait_for(&target, &wait, |why| heard.push(why.to_owned())).await.unwrap();
+    assert!(matches!(readiness, Readiness::Met { .. }), "{readiness:?}");
+    insta::assert_snapshot!(heard.join("\n"), @r#"
+    cannot read ConfigMap shop/a: unexpected answer (HTTP 503): down
+    it does not exist
+    field "data.state" is "cold", not "warm"
+    field "data.state" is "hot", not "warm"
+    "#);
 }

@@ -20,12 +20,12 @@ fn change(kind: &str, object: &Value) -> String {
 }
 
 /// Met by `ready`, never by `broken`.
-fn check(object: Option<&Value>) -> Verdict<String> {
+fn check(object: Option<&Value>) -> Check<String> {
     match object.and_then(|object| object["state"].as_str()) {
-        Some("ready") => Verdict::Met("yes".to_owned()),
-        Some("broken") => Verdict::Never("it is broken".to_owned()),
-        Some(state) => Verdict::NotYet(format!("it is {state}")),
-        None => Verdict::NotYet("it is not there".to_owned()),
+        Some("ready") => Check::Met("yes".to_owned()),
+        Some("broken") => Check::Never("it is broken".to_owned()),
+        Some(state) => Check::NotYet(format!("it is {state}")),
+        None => Check::NotYet("it is not there".to_owned()),
     }
 }
 
@@ -112,8 +112,8 @@ async fn a_deleted_object_is_absent_and_a_refusal_is_an_error() {
         );
     let waited = session
         .wait_until(&target(), Duration::from_secs(60), |object| match object {
-            None => Verdict::Met(()),
-            Some(_) => Verdict::NotYet("still there".to_owned()),
+            None => Check::Met(()),
+            Some(_) => Check::NotYet("still there".to_owned()),
         })
         .await
         .unwrap();

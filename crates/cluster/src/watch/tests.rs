@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::testing::{Answer, Journal, Seen, plain, session, status, stream};
+use crate::testing::{Answer as Sent, Journal, Seen, plain, session, status, stream};
 
 fn event(kind: &str, name: &str, version: &str) -> String {
     json!({ "type": kind, "object": { "metadata": { "name": name, "resourceVersion": version } } })
@@ -17,7 +17,7 @@ fn expired() -> String {
 
 /// Watches ConfigMaps from version 1 on a server that opens with `answers` in turn, and says what is seen until
 /// `count` events have come.
-async fn watched(answers: Vec<Box<dyn Fn() -> Answer + Send>>, count: usize) -> (Vec<String>, Journal) {
+async fn watched(answers: Vec<Box<dyn Fn() -> Sent + Send>>, count: usize) -> (Vec<String>, Journal) {
     let mut answers = answers.into_iter();
     let (session, journal) =
         session(move |_: &Seen| answers.next().map_or_else(|| plain(403, "no more"), |answer| answer()));
@@ -45,7 +45,7 @@ fn versions(journal: &Journal) -> Vec<String> {
     journal.all().iter().filter(|seen| seen.query.contains("watch=true")).map(version).collect()
 }
 
-fn lines(text: String) -> Box<dyn Fn() -> Answer + Send> {
+fn lines(text: String) -> Box<dyn Fn() -> Sent + Send> {
     Box::new(move || stream(&text))
 }
 
@@ -129,4 +129,26 @@ async fn giving_up_on_an_event_loses_none() {
     }
     assert!(matches!(seen, Some(Event::Set(_))));
     assert_eq!(journal.work().len(), 1, "what was begun is gone on with");
+}
+
+#[tokio::test]
+async fn a_line_is_kept_up_to_a_limit_and_read_at_any_depth() {
+    let answer = |text: String, longest| Answer {
+        body: Body::from(text.into_bytes()),
+        line: BytesMut::new(),
+        opened: Instant::now(),
+        longest,
+    };
+    let text = event("ADDED", "a", "2");
+    let mut whole = answer(text.clone(), text.len());
+    assert_eq!(whole.next().await.unwrap().unwrap().kind, "ADDED");
+    let endless = answer("x".repeat(101), 100).next().await.err().unwrap();
+    assert!(matches!(endless, ErrorKind::Unwieldy(Excess::Bytes(100))), "{endless:?}");
+
+    let nested = |levels: usize| (2..levels).fold(json!([]), |inner, _| json!({ "a": inner }));
+    let line = |levels| json!({ "type": "ADDED", "object": nested(levels) }).to_string() + "\n";
+    let deep = answer(line(400), 1 << 20).next().await.unwrap().unwrap();
+    assert_eq!(deep.object, nested(400));
+    let too_deep = answer(line(513), 1 << 20).next().await.err().unwrap();
+    assert!(matches!(too_deep, ErrorKind::Unwieldy(Excess::Levels(513))), "{too_deep:?}");
 }

@@ -7,6 +7,7 @@ mod connect;
 mod delete;
 mod dependency;
 mod error;
+mod outage;
 mod ready;
 
 use cluster::{Connection, Environment, Session};

@@ -16,7 +16,8 @@ async fn a_rollout_is_seen_to_its_end() {
     let object = deployment(&namespace, "web", 3);
     session.apply(&reference(&object), &object, Write::by("us")).await.unwrap();
     let rollout = wait(|wait| wait.rollout = Written::Known(true), "60s");
-    let Readiness::Met { value, object } = session.wait_for(&reference(&object), &rollout).await.unwrap()
+    let Readiness::Met { value, object } =
+        session.wait_for(&reference(&object), &rollout, |_| {}).await.unwrap()
     else {
         panic!("it did not roll out");
     };
@@ -32,8 +33,10 @@ async fn a_value_that_comes_later_is_returned_and_an_object_may_come_later_too()
     });
     let ingress = wait(|wait| wait.field = Written::Known("status.loadBalancer.ingress".to_owned()), "60s");
     let target = reference(&service);
-    let (waited, applied) =
-        tokio::join!(session.wait_for(&target, &ingress), session.apply(&target, &service, Write::by("us")));
+    let (waited, applied) = tokio::join!(
+        session.wait_for(&target, &ingress, |_| {}),
+        session.apply(&target, &service, Write::by("us"))
+    );
     applied.unwrap();
     let Readiness::Met { value: Some(value), .. } = waited.unwrap() else { panic!("no address came") };
     assert!(value["loadBalancer"]["ingress"][0]["ip"].is_string(), "{value}");
@@ -45,7 +48,7 @@ async fn a_wait_that_ends_in_vain_is_diagnosed() {
     let object = config_map(&namespace, "a", &json!({}));
     let condition = wait(|wait| wait.condition = Written::Known("Ready".to_owned()), "300ms");
     let Readiness::Unmet { diagnosis, object: None } =
-        session.wait_for(&reference(&object), &condition).await.unwrap()
+        session.wait_for(&reference(&object), &condition, |_| {}).await.unwrap()
     else {
         panic!("it is there");
     };
@@ -54,7 +57,7 @@ async fn a_wait_that_ends_in_vain_is_diagnosed() {
 
     session.apply(&reference(&object), &object, Write::by("us")).await.unwrap();
     let Readiness::Unmet { diagnosis, object: Some(_) } =
-        session.wait_for(&reference(&object), &condition).await.unwrap()
+        session.wait_for(&reference(&object), &condition, |_| {}).await.unwrap()
     else {
         panic!("it cannot be ready");
     };

@@ -152,7 +152,8 @@ impl Writer {
         propagation: Propagation,
     ) -> Result<bool, WriteError> {
         let target = target::target(object)?;
-        let how = Delete { propagation, uid, timeout: std::time::Duration::ZERO, force: false };
+        let how =
+            Delete { propagation, uid, version: None, timeout: std::time::Duration::ZERO, force: false };
         let _turn = self.turn().await;
         Ok(self.session.delete(&target, &how).await? == Deletion::Asked)
     }

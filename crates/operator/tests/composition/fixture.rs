@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use cluster::{Connection, Environment, Session, Verdict, Waited, Write};
+use cluster::{Check, Connection, Environment, Session, Waited, Write};
 use functions::certs::{Made, Order, make};
 use functions::{Certificates, Function, ServeOptions, Server};
 use jiff::Timestamp;
@@ -183,8 +183,8 @@ pub(crate) async fn until(
     is_so: impl Fn(&Value) -> bool,
 ) -> Value {
     let check = |object: Option<&Value>| match object {
-        Some(object) if is_so(object) => Verdict::Met(()),
-        _ => Verdict::NotYet(what.to_owned()),
+        Some(object) if is_so(object) => Check::Met(()),
+        _ => Check::NotYet(what.to_owned()),
     };
     match session.wait_until(&reference(object), PATIENCE, check).await {
         Ok(Waited::Met { object: Some(object), .. }) => object,
@@ -198,8 +198,8 @@ pub(crate) async fn until(
 /// Waits until the object that `object` names is gone.
 pub(crate) async fn until_gone(session: &Session, object: &Value) {
     let check = |object: Option<&Value>| match object {
-        None => Verdict::Met(()),
-        Some(_) => Verdict::NotYet("it is still there".to_owned()),
+        None => Check::Met(()),
+        Some(_) => Check::NotYet("it is still there".to_owned()),
     };
     let target = reference(object);
     match session.wait_until(&target, PATIENCE, check).await {

@@ -33,20 +33,42 @@ fn baseline() -> Baseline {
 
 #[test]
 fn every_written_field_is_kept_with_all_its_holders() {
-    insta::assert_snapshot!(baseline().to_value().to_string(), @r#"
-    [{"ignored":true,"managers":["k8sconnect"],"path":["f:metadata","f:labels","f:a.b/c"],"value":{"value":"x"}},{"managers":["argocd","k8sconnect"],"path":["f:spec","f:replicas"],"value":{"value":3}},{"managers":["k8sconnect"],"path":["f:spec","f:template","f:spec","f:containers","k:{\"name\":\"web\"}","f:image"],"value":{"value":"web:1"}},{"managers":["k8sconnect"],"path":["f:spec","f:template","f:spec","f:containers","k:{\"name\":\"web\"}","f:name"],"value":{"value":"web"}}]
-    "#);
+    insta::assert_snapshot!(baseline().to_value().to_string(), @r#"{"by":[["k8sconnect"],["argocd","k8sconnect"]],"fields":{"f:metadata":{"f:labels":{"f:a.b/c":["x",0,"value",true]}},"f:spec":{"f:replicas":[3,1],"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"web\"}":{"f:image":["web:1"],"f:name":["web"]}}}}}}}"#);
 }
 
 #[test]
 fn what_is_stored_reads_back() {
     assert_eq!(Baseline::from_value(&baseline().to_value()).unwrap(), baseline());
-    for broken in
-        [json!({}), json!([{ "path": ["x:y"], "managers": [], "value": "absent" }]), json!([{ "path": 1 }])]
-    {
+    for broken in [
+        json!([]),
+        json!({ "by": [[]], "fields": { "x:y": [1] } }),
+        json!({ "by": [[]], "fields": { "f:a": 1 } }),
+        json!({ "by": [], "fields": { "f:a": [1] } }),
+        json!({ "by": [[]], "fields": { "f:a": [1, 0, "other"] } }),
+    ] {
         let error = Baseline::from_value(&broken).unwrap_err();
-        assert_eq!(error.to_string(), "the stored ownership baseline is malformed");
+        assert_eq!(error.to_string(), "the stored ownership baseline is malformed", "{broken}");
     }
+}
+
+#[test]
+fn every_kind_of_value_reads_back_also_of_fields_above_others() {
+    let path = |names: &[&str]| FieldPath::of_fields(names.iter().copied());
+    let field = |value: Remembered, managers: &[&str], ignored: bool| BaselineField {
+        managers: managers.iter().map(|name| FieldManager::new(*name)).collect(),
+        value,
+        ignored,
+    };
+    let fields = BTreeMap::from([
+        (path(&["a"]), field(Remembered::Value(json!({})), &[], false)),
+        (path(&["a", "b"]), field(Remembered::Absent, &["x"], false)),
+        (path(&["a", "b", "c"]), field(Remembered::Text("t".to_owned()), &["x", "y"], true)),
+        (path(&["d"]), field(Remembered::Unknown, &[], true)),
+        (path(&["e"]), field(Remembered::Value(Value::Null), &["x"], false)),
+    ]);
+    let (paths, fields) = fields.into_iter().unzip();
+    let baseline = Baseline { paths, fields };
+    assert_eq!(Baseline::from_value(&baseline.to_value()).unwrap(), baseline);
 }
 
 #[test]

@@ -80,7 +80,7 @@ mod tests {
         })
     }
 
-    fn containers(fields: Value) -> Value {
+    fn containers(fields: &Value) -> Value {
         let mut item = json!({".": {}, "f:name": {}});
         item.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
         json!({"f:spec": {"f:template": {"f:spec": {"f:containers": {"k:{\"name\":\"web\"}": item}}}}})
@@ -91,7 +91,7 @@ mod tests {
         let target = ObjectRef::new("apps/v1/Deployment".parse().unwrap(), Namespace::new("shop"), "web");
         let check = |other: (&str, Value), expected: Option<&str>| {
             let ours = "k8sconnect-patch-0123456789ab";
-            let image = containers(json!({"f:image": {}}));
+            let image = containers(&json!({"f:image": {}}));
             let answer = deployment(&[(ours, image)]);
             let live = deployment(&[other]);
             let found = warning(&target, &live, &answer, &FieldManager::new(ours)).unwrap();
@@ -103,10 +103,10 @@ mod tests {
         };
         let field = "spec.template.spec.containers[0].image (held by: k8sconnect-patch-ffffffffffff)";
         let theirs = "k8sconnect-patch-ffffffffffff";
-        check((theirs, containers(json!({"f:image": {}}))), Some(field));
-        check((theirs, containers(json!({"f:env": {}}))), None);
+        check((theirs, containers(&json!({"f:image": {}}))), Some(field));
+        check((theirs, containers(&json!({"f:env": {}}))), None);
         check((theirs, json!({"f:spec": {"f:replicas": {}}})), None);
-        check(("kubectl", containers(json!({"f:image": {}}))), None);
-        check(("k8sconnect-patch-0123456789ab", containers(json!({"f:image": {}}))), None);
+        check(("kubectl", containers(&json!({"f:image": {}}))), None);
+        check(("k8sconnect-patch-0123456789ab", containers(&json!({"f:image": {}}))), None);
     }
 }

@@ -1,6 +1,6 @@
 //! Objects that were there before: found, imported, moved from other providers.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use testkit::terraform::Client;
 
 use crate::case::Case;
@@ -32,77 +32,85 @@ async fn an_object_that_exists_is_named_in_the_plan_and_can_be_imported() {
     }
 }
 
+/// A state of another provider with one resource called `old`, and a block that moves it to `k8sconnect_object.a`.
+fn moved(case: &Case, provider: &str, type_name: &str, version: u8, attributes: &Value) {
+    let host = case.workspace.registry();
+    let state = json!({
+        "version": 4, "terraform_version": "1.11.4", "serial": 1, "lineage": "00000000-0000-0000-0000-000000000000",
+        "outputs": {}, "resources": [{
+            "mode": "managed", "type": type_name, "name": "old", "provider": format!("provider[\"{host}/{provider}\"]"),
+            "instances": [{"schema_version": version, "attributes": attributes, "sensitive_attributes": []}],
+        }],
+    });
+    case.workspace.write("terraform.tfstate", &state.to_string());
+    let block = format!("moved {{\n  from = {type_name}.old\n  to   = k8sconnect_object.a\n}}\n");
+    case.workspace.write("moved.tf", &block);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_moved_manifest_becomes_ours_with_everything_its_provider_held() {
-    let client = Client::any();
-    let host = if client.name() == "tofu" { "registry.opentofu.org" } else { "registry.terraform.io" };
-    let case = Case::new("moved", client).await;
-    let manifest = json!({
-        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": case.namespace.name()},
-        "data": {"k": "v", "dropped": "x"},
-    });
-    case.namespace.apply_as("Terraform", &manifest).await;
-    let strings = |names: &[&str]| -> serde_json::Map<String, serde_json::Value> {
+    let strings = |names: &[&str]| -> serde_json::Map<String, Value> {
         names.iter().map(|name| ((*name).to_owned(), json!("string"))).collect()
     };
     let types = json!(["object", {
         "apiVersion": "string", "kind": "string", "metadata": ["object", strings(&["name", "namespace"])],
         "data": ["object", strings(&["k", "dropped"])],
     }]);
-    let state = json!({
-        "version": 4, "terraform_version": "1.11.4", "serial": 1, "lineage": "00000000-0000-0000-0000-000000000000",
-        "outputs": {}, "resources": [{
-            "mode": "managed", "type": "kubernetes_manifest", "name": "old",
-            "provider": format!("provider[\"{host}/hashicorp/kubernetes\"]"),
-            "instances": [{"schema_version": 1, "attributes": {
-                "manifest": {"type": types, "value": manifest}, "object": null, "field_manager": [],
-            }, "sensitive_attributes": []}],
-        }],
-    });
-    case.workspace.write("terraform.tfstate", &state.to_string());
-    case.workspace
-        .write("moved.tf", "moved {\n  from = kubernetes_manifest.old\n  to   = k8sconnect_object.a\n}\n");
-    case.object("a", &BODY.replace("{k: v}", "{k: v, dropped: x}"), "");
-    case.workspace.apply(&[]).expect_success();
-    let live = case.namespace.get(&manifest).await.unwrap();
-    let managers: Vec<_> =
-        live["metadata"]["managedFields"].as_array().unwrap().iter().map(|it| &it["manager"]).collect();
-    assert_eq!(managers, ["k8sconnect"]);
-    // What its former manager held would stay for ever when it is dropped here.
-    case.object("a", BODY, "");
-    case.workspace.apply(&[]).expect_success();
-    assert_eq!(case.namespace.get(&manifest).await.unwrap()["data"], json!({"k": "v"}));
+    for (client, source) in Client::all()
+        .into_iter()
+        .flat_map(|client| [(client.clone(), "kubernetes_manifest"), (client, "kubectl_manifest")])
+    {
+        let case = Case::new("moved", client).await;
+        let manifest = json!({
+            "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": case.namespace.name()},
+            "data": {"k": "v", "dropped": "x"},
+        });
+        let former = if source == "kubectl_manifest" {
+            let attributes = json!({
+                "id": "/api/v1/x", "api_version": "v1", "kind": "ConfigMap", "name": "a", "namespace": case.namespace.name(),
+                "yaml_body": manifest.to_string(), "server_side_apply": true, "field_manager": "kubectl", "force_new": false,
+            });
+            moved(&case, "gavinbunney/kubectl", source, 1, &attributes);
+            "kubectl"
+        } else {
+            let value = json!({"type": types, "value": manifest});
+            let attributes = json!({"manifest": value, "object": null, "field_manager": []});
+            moved(&case, "hashicorp/kubernetes", source, 1, &attributes);
+            "Terraform"
+        };
+        case.namespace.apply_as(former, &manifest).await;
+        case.object("a", &BODY.replace("{k: v}", "{k: v, dropped: x}"), "");
+        let change = case.workspace.change("k8sconnect_object.a");
+        assert_eq!(change["actions"], json!(["update"]), "{source}: {change}");
+        case.workspace.apply(&[]).expect_success();
+        case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+        let live = case.namespace.get(&manifest).await.unwrap();
+        let managers: Vec<_> =
+            live["metadata"]["managedFields"].as_array().unwrap().iter().map(|it| &it["manager"]).collect();
+        assert_eq!(managers, ["k8sconnect"], "{source}");
+        // What its former manager held would stay for ever when it is dropped here.
+        case.object("a", BODY, "");
+        case.workspace.apply(&[]).expect_success();
+        assert_eq!(case.namespace.get(&manifest).await.unwrap()["data"], json!({"k": "v"}), "{source}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_typed_resource_is_moved_with_the_body_its_object_has() {
-    let client = Client::any();
-    let host = if client.name() == "tofu" { "registry.opentofu.org" } else { "registry.terraform.io" };
-    let case = Case::new("typed", client).await;
-    let wanted =
-        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"k": "v"}});
-    case.namespace.apply_as("HashiCorp", &wanted).await;
-    let state = json!({
-        "version": 4, "terraform_version": "1.11.4", "serial": 1, "lineage": "00000000-0000-0000-0000-000000000000",
-        "outputs": {}, "resources": [{
-            "mode": "managed", "type": "kubernetes_config_map_v1", "name": "old",
-            "provider": format!("provider[\"{host}/hashicorp/kubernetes\"]"),
-            "instances": [{"schema_version": 0, "attributes": {
-                "id": format!("{}/a", case.namespace.name()), "data": {"k": "v"},
-            }, "sensitive_attributes": []}],
-        }],
-    });
-    case.workspace.write("terraform.tfstate", &state.to_string());
-    case.workspace.write(
-        "moved.tf",
-        "moved {\n  from = kubernetes_config_map_v1.old\n  to   = k8sconnect_object.a\n}\n",
-    );
-    case.object("a", BODY, "");
-    let change = case.workspace.change("k8sconnect_object.a");
-    assert_eq!(change["actions"], json!(["update"]), "{change}");
-    assert!(change["before"]["yaml_body"].as_str().is_some_and(|body| body.contains("k: v")), "{change}");
-    case.workspace.apply(&[]).expect_success();
-    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+    for client in Client::all() {
+        let case = Case::new("typed", client).await;
+        let wanted =
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"k": "v"}});
+        case.namespace.apply_as("HashiCorp", &wanted).await;
+        let attributes = json!({"id": format!("{}/a", case.namespace.name()), "data": {"k": "v"}});
+        moved(&case, "hashicorp/kubernetes", "kubernetes_config_map_v1", 0, &attributes);
+        case.object("a", BODY, "");
+        let change = case.workspace.change("k8sconnect_object.a");
+        assert_eq!(change["actions"], json!(["update"]), "{change}");
+        assert!(change["before"]["yaml_body"].as_str().is_some_and(|body| body.contains("k: v")), "{change}");
+        case.workspace.apply(&[]).expect_success();
+        case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

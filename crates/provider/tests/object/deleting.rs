@@ -33,3 +33,54 @@ async fn bug_4_finalizers_hold_an_object_until_force_destroy_takes_them_away() {
     assert!(forced.contains("Force Destroying Resource with Finalizers"), "{forced}");
     assert_eq!(case.namespace.get(&wanted).await, None);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bug_6_what_belongs_to_a_job_goes_with_it() {
+    let case = Case::new("garbage", Client::any()).await;
+    let job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: once, namespace: NS}\nspec: {suspend: true, template: {spec: {restartPolicy: \
+               Never, containers: [{name: a, image: 'a:1'}]}}}";
+    case.object("once", job, "");
+    case.workspace.apply(&[]).expect_success();
+    let wanted = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "once"}});
+    let uid = case.namespace.get(&wanted).await.unwrap()["metadata"]["uid"].clone();
+    let dependent = json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "log", "ownerReferences": [
+            {"apiVersion": "batch/v1", "kind": "Job", "name": "once", "uid": uid},
+        ]},
+    });
+    case.namespace.apply_as("worker", &dependent).await;
+    case.workspace.destroy().expect_success();
+    // By default the API leaves behind what Jobs of batch/v1 have made.
+    case.namespace.until(&dependent, "what belonged to the job is gone", |found| found.is_none()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bug_18_destroying_with_expired_credentials_uses_those_of_the_provider() {
+    let case = Case::new("expired", Client::any()).await;
+    let wanted = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});
+    let sandbox = testkit::Sandbox::shared();
+    let view = sandbox.kubectl(&["config", "view", "--raw", "--minify", "-o", "json"]).stdout;
+    let kubeconfig = String::from_utf8(view).unwrap();
+    let mut expired: serde_json::Value = serde_json::from_str(&kubeconfig).unwrap();
+    expired["users"][0]["user"] = json!({"token": "expired"});
+    case.workspace.write("kubeconfig.json", &kubeconfig);
+    case.object(
+        "a",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: NS}",
+        "cluster = { kubeconfig = file(\"kubeconfig.json\") }",
+    );
+    case.workspace.apply(&[]).expect_success();
+    case.edit_state("k8sconnect_object", |instance| {
+        instance["attributes"]["cluster"]["kubeconfig"] = json!(expired.to_string());
+    });
+
+    case.provider("");
+    let refused = case.workspace.destroy().expect_failure().text();
+    assert!(refused.contains("Delete: Authentication Failed"), "{refused}");
+    assert!(refused.contains("Apply once with new credentials"), "{refused}");
+    assert!(case.namespace.get(&wanted).await.is_some());
+
+    case.provider(&format!("cluster = {{ {} }}", Case::reach()));
+    case.workspace.destroy().expect_success();
+    assert_eq!(case.namespace.get(&wanted).await, None);
+}

@@ -69,3 +69,49 @@ async fn bug_22_discovery_is_asked_once_a_process_and_not_per_object() {
     let looked = case.requests();
     assert!(looked.len() <= 12, "{}: {looked:#?}", looked.len());
 }
+
+/// After a few reads a list gives the rest; what has changed or gone is told of each object as by a read of its own, and
+/// a deletion of something that was listed is as careful as any.
+#[tokio::test(flavor = "multi_thread")]
+async fn many_objects_of_a_kind_are_read_at_once_and_each_as_it_is() {
+    const OBJECTS: usize = 60;
+    let mut case = Case::new("many", Client::any()).await;
+    let many = format!(
+        "resource \"k8sconnect_object\" \"many\" {{\n  count = {OBJECTS}\n  yaml_body = <<-YAML\n    apiVersion: v1\n    kind: \
+         ConfigMap\n    metadata: {{name: \"a${{count.index}}\", namespace: {}}}\n    data: {{k: v}}\n  YAML\n}}\n",
+        case.namespace.name()
+    );
+    case.workspace.write("many.tf", &many);
+    case.workspace.apply(&[]).expect_success();
+    case.requests();
+
+    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+    let looked = case.requests();
+    assert!(looked.iter().any(|request| request.starts_with("list ")), "{looked:#?}");
+    assert!(looked.len() <= OBJECTS / 2, "{}: {looked:#?}", looked.len());
+
+    let wanted = |name: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}});
+    for name in ["a7", "a53"] {
+        case.namespace.merge_as("somebody", &wanted(name), &json!({"data": {"k": "other"}})).await;
+    }
+    for name in ["a11", "a59"] {
+        case.namespace.kubectl(&["delete", "configmap", name]).unwrap();
+    }
+    let told = case.workspace.plan(&[]).expect_success().text();
+    assert!(told.contains("Plan: 2 to add, 2 to change, 0 to destroy."), "{told}");
+
+    // One belongs to somebody else by now, and stays.
+    let taken =
+        json!({"metadata": {"annotations": {"k8sconnect.terraform.io/terraform-id": "000000000000"}}});
+    case.namespace.merge_as("somebody", &wanted("a30"), &taken).await;
+    case.requests();
+    case.workspace
+        .run(&["destroy", "-no-color", "-input=false", "-auto-approve", "-refresh=false"])
+        .expect_success();
+    let destroyed = case.requests();
+    assert!(destroyed.len() <= 2 * OBJECTS, "{}: {destroyed:#?}", destroyed.len());
+    assert!(case.namespace.get(&wanted("a30")).await.is_some());
+    for name in ["a0", "a7", "a29", "a53"] {
+        assert_eq!(case.namespace.get(&wanted(name)).await, None, "{name}");
+    }
+}

@@ -11,4 +11,5 @@ mod random;
 mod refusing;
 mod replacing;
 mod states;
+mod telling;
 mod waiting;

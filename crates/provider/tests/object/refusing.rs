@@ -70,3 +70,66 @@ async fn bad_input_has_the_title_people_know_and_a_place() {
         "{empty}"
     );
 }
+
+/// Expressions that users' tests have for what a client prints, where `.` does not cross the end of a line.
+#[tokio::test(flavor = "multi_thread")]
+async fn texts_that_users_match_are_not_broken_by_line_ends() {
+    for client in Client::all() {
+        let case = Case::new("texts", client).await;
+        let check = |output: String, expression: &str| {
+            let expression = regex::Regex::new(expression).unwrap();
+            assert!(expression.is_match(&output), "{expression}: {output}");
+        };
+        let good = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}";
+        case.object("a", good, "cluster = { host = \"https://127.0.0.1:99999\" }");
+        let refused = || case.workspace.plan(&[]).expect_failure().output();
+        check(refused(), "(?i)(connection.*failed|connect.*cluster|dial tcp)");
+        case.workspace.write("a.tf", "resource \"k8sconnect_object\" \"a\" {\n  yaml_body = \"\"\n}\n");
+        let empty = case.workspace.apply(&[]).expect_failure().output();
+        check(empty, "yaml_body.*empty|cannot be empty");
+
+        case.workspace.write(
+            "a.tf",
+            r#"
+            data "k8sconnect_yaml_split" "several" {
+              content = "a"
+              pattern = "b"
+            }
+            "#,
+        );
+        check(
+            refused(),
+            r"Exactly one of 'content', 'pattern', or\s+'kustomize_path'\s+must\s+be\s+specified",
+        );
+        case.workspace.write(
+            "a.tf",
+            r#"
+            data "k8sconnect_yaml_split" "files" {
+              pattern = "nothing/**/*.yaml"
+            }
+            data "k8sconnect_yaml_scoped" "built" {
+              kustomize_path = "nowhere"
+            }
+            data "k8sconnect_yaml_split" "empty" {
+              content = "\# nothing"
+            }
+            data "k8sconnect_yaml_split" "twice" {
+              content = "kind: A\nmetadata: {name: a}\n---\nkind: A\nmetadata: {name: a}\n"
+            }
+            "#
+            .replace("\\#", "#")
+            .as_str(),
+        );
+        let all = refused();
+        for text in [
+            "No files matched pattern",
+            "failed to build kustomization",
+            "No Kubernetes resources found in YAML content",
+            "duplicate resource ID \"a.a\"",
+            "Manifest Generation Error",
+            "Document Loading Error",
+        ] {
+            check(all.clone(), &regex::escape(text));
+        }
+    }
+}

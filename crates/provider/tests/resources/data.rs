@@ -6,68 +6,77 @@ use crate::case::Case;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn manifests_are_divided_and_objects_are_read() {
-    let case = Case::new("data", Client::any()).await;
-    let folder = case.workspace.path("base");
-    std::fs::create_dir(&folder).unwrap();
-    case.workspace.write("base/kustomization.yaml", "namePrefix: dev-\nresources: [config.yaml]\n");
-    case.workspace.write("base/config.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: built\n");
-    case.workspace.write(
-        "main.tf",
-        &r#"
-        data "k8sconnect_yaml_split" "files" {
-          pattern = "${path.module}/base/con*.yaml"
-        }
+    for client in Client::all() {
+        let case = Case::new("data", client).await;
+        let folder = case.workspace.path("base");
+        std::fs::create_dir(&folder).unwrap();
+        case.workspace.write("base/kustomization.yaml", "namePrefix: dev-\nresources: [config.yaml]\n");
+        case.workspace
+            .write("base/config.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: built\n");
+        case.workspace.write(
+            "main.tf",
+            &r#"
+            data "k8sconnect_yaml_split" "files" {
+              pattern = "${path.module}/base/con*.yaml"
+            }
 
-        data "k8sconnect_yaml_scoped" "text" {
-          content = <<-YAML
-            apiVersion: v1
-            kind: Namespace
-            metadata:
-              name: shop
-            ---
-            apiVersion: v1
-            kind: ConfigMap
-            metadata:
-              name: settings
-              namespace: shop
-          YAML
-        }
+            data "k8sconnect_yaml_scoped" "text" {
+              content = <<-YAML
+                apiVersion: v1
+                kind: Namespace
+                metadata:
+                  name: shop
+                ---
+                apiVersion: v1
+                kind: ConfigMap
+                metadata:
+                  name: settings
+                  namespace: shop
+              YAML
+            }
 
-        data "k8sconnect_yaml_split" "built" {
-          kustomize_path = "${path.module}/base"
-        }
+            data "k8sconnect_yaml_split" "built" {
+              kustomize_path = "${path.module}/base"
+            }
 
-        data "k8sconnect_object" "account" {
-          api_version = "v1"
-          kind        = "ServiceAccount"
-          name        = "default"
-          namespace   = "NS"
-        }
-        "#
-        .replace("NS", case.namespace.name()),
-    );
-    // The control plane's own kubectl builds the kustomization, whatever else is installed.
-    let bin = Sandbox::shared().layout().bin();
-    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap_or_default());
-    let mut apply = case.workspace.command();
-    apply.env("PATH", path).args(["apply", "-no-color", "-input=false", "-auto-approve"]);
-    Run::ended("apply", &apply.output().unwrap()).expect_success();
-    let keys = |address: &str, attribute: &str| -> Vec<String> {
-        let attributes = case.workspace.attributes(address);
-        attributes[attribute].as_object().unwrap_or_else(|| panic!("{attributes}")).keys().cloned().collect()
-    };
-    assert_eq!(keys("data.k8sconnect_yaml_split.files", "manifests"), ["configmap.built"]);
-    assert_eq!(keys("data.k8sconnect_yaml_split.built", "manifests"), ["configmap.dev-built"]);
-    assert_eq!(keys("data.k8sconnect_yaml_scoped.text", "cluster_scoped"), ["namespace.shop"]);
-    assert_eq!(keys("data.k8sconnect_yaml_scoped.text", "namespaced"), ["configmap.shop.settings"]);
-    let account = case.workspace.attributes("data.k8sconnect_object.account");
-    assert_eq!(account["object"]["metadata"]["name"], "default");
-    assert_eq!(account["object"]["metadata"]["managedFields"], json!(null));
-    assert!(account["yaml_body"].as_str().unwrap().contains("kind: ServiceAccount"));
-    let manifest: serde_json::Value = serde_json::from_str(account["manifest"].as_str().unwrap()).unwrap();
-    assert_eq!(manifest["metadata"]["namespace"], case.namespace.name());
+            data "k8sconnect_object" "account" {
+              api_version = "v1"
+              kind        = "ServiceAccount"
+              name        = "default"
+              namespace   = "NS"
+            }
+            "#
+            .replace("NS", case.namespace.name()),
+        );
+        // The control plane's own kubectl builds the kustomization, whatever else is installed.
+        let bin = Sandbox::shared().layout().bin();
+        let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap_or_default());
+        let mut apply = case.workspace.command();
+        apply.env("PATH", path).args(["apply", "-no-color", "-input=false", "-auto-approve"]);
+        Run::ended("apply", &apply.output().unwrap()).expect_success();
+        let keys = |address: &str, attribute: &str| -> Vec<String> {
+            let attributes = case.workspace.attributes(address);
+            attributes[attribute]
+                .as_object()
+                .unwrap_or_else(|| panic!("{attributes}"))
+                .keys()
+                .cloned()
+                .collect()
+        };
+        assert_eq!(keys("data.k8sconnect_yaml_split.files", "manifests"), ["configmap.built"]);
+        assert_eq!(keys("data.k8sconnect_yaml_split.built", "manifests"), ["configmap.dev-built"]);
+        assert_eq!(keys("data.k8sconnect_yaml_scoped.text", "cluster_scoped"), ["namespace.shop"]);
+        assert_eq!(keys("data.k8sconnect_yaml_scoped.text", "namespaced"), ["configmap.shop.settings"]);
+        let account = case.workspace.attributes("data.k8sconnect_object.account");
+        assert_eq!(account["object"]["metadata"]["name"], "default");
+        assert_eq!(account["object"]["metadata"]["managedFields"], json!(null));
+        assert!(account["yaml_body"].as_str().unwrap().contains("kind: ServiceAccount"));
+        let manifest: serde_json::Value =
+            serde_json::from_str(account["manifest"].as_str().unwrap()).unwrap();
+        assert_eq!(manifest["metadata"]["namespace"], case.namespace.name());
 
-    case.workspace.write("main.tf", "data \"k8sconnect_object\" \"none\" {\n  api_version = \"v1\"\n  kind = \"ConfigMap\"\n  name = \"none\"\n}\n");
-    let absent = case.workspace.plan(&[]).expect_failure().text();
-    assert!(absent.contains("Read Resource: Resource Not Found"), "{absent}");
+        case.workspace.write("main.tf", "data \"k8sconnect_object\" \"none\" {\n  api_version = \"v1\"\n  kind = \"ConfigMap\"\n  name = \"none\"\n}\n");
+        let absent = case.workspace.plan(&[]).expect_failure().text();
+        assert!(absent.contains("Read Resource: Resource Not Found"), "{absent}");
+    }
 }

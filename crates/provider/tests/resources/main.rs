@@ -5,6 +5,7 @@ mod case;
 
 mod config_map;
 mod data;
+mod examples;
 mod interrupted;
 mod patching;
 mod refused;

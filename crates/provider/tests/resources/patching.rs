@@ -10,8 +10,8 @@ fn settings() -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}})
 }
 
-async fn case(test: &str) -> Case {
-    let case = Case::new(test, Client::any()).await;
+async fn case(test: &str, client: Client) -> Case {
+    let case = Case::new(test, client).await;
     let mut object = settings();
     object["data"] = json!({"level": "info", "mode": "fast"});
     case.namespace.apply_as("somebody", &object).await;
@@ -36,61 +36,68 @@ async fn patch_managers(case: &Case) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn bug_19g_a_patch_holds_its_fields_until_it_is_destroyed_and_leaves_their_values() {
-    let mut case = case("patch_apply").await;
-    patch(&case, "patch = \"data: {level: debug, extra.key: x}\"");
-    let taken = case.workspace.apply(&[]).expect_success().text();
-    assert!(taken.contains("Ownership Conflict - Taking Field from Active Controller"), "{taken}");
-    assert_eq!(data(&case).await, json!({"level": "debug", "mode": "fast", "extra.key": "x"}));
-    let attributes = case.workspace.attributes(ADDRESS);
-    let expected = json!({"data.extra.key": "x", "data.level": "debug"});
-    assert_eq!(attributes["managed_state_projection"], expected);
-    assert_eq!(attributes["managed_fields"]["data.level"], "k8sconnect-patch");
-    let id = attributes["id"].as_str().unwrap();
-    assert_eq!(patch_managers(&case).await, [format!("k8sconnect-patch-{id}")]);
+    for client in Client::all() {
+        let mut case = case("patch_apply", client).await;
+        patch(&case, "patch = \"data: {level: debug, extra.key: x}\"");
+        let taken = case.workspace.apply(&[]).expect_success().text();
+        assert!(taken.contains("Ownership Conflict - Taking Field from Active Controller"), "{taken}");
+        assert_eq!(data(&case).await, json!({"level": "debug", "mode": "fast", "extra.key": "x"}));
+        let attributes = case.workspace.attributes(ADDRESS);
+        let expected = json!({"data.extra.key": "x", "data.level": "debug"});
+        assert_eq!(attributes["managed_state_projection"], expected);
+        assert_eq!(attributes["managed_fields"]["data.level"], "k8sconnect-patch");
+        let id = attributes["id"].as_str().unwrap();
+        assert_eq!(patch_managers(&case).await, [format!("k8sconnect-patch-{id}")]);
 
-    case.requests();
-    patch(&case, "patch = \"{\\\"data\\\": {\\\"extra.key\\\": \\\"x\\\", \\\"level\\\": \\\"debug\\\"}}\"");
-    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
-    let looked = case.requests();
-    assert!(looked.len() <= 2 && looked.iter().all(|request| request.starts_with("get ")), "{looked:#?}");
+        case.requests();
+        patch(
+            &case,
+            "patch = \"{\\\"data\\\": {\\\"extra.key\\\": \\\"x\\\", \\\"level\\\": \\\"debug\\\"}}\"",
+        );
+        case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+        let looked = case.requests();
+        assert!(looked.len() <= 2 && looked.iter().all(|request| request.starts_with("get ")), "{looked:#?}");
 
-    case.namespace.merge_as("kubectl-edit", &settings(), &json!({"data": {"level": "theirs"}})).await;
-    let drift = case.workspace.plan(&[]).expect_success().text();
-    assert!(drift.contains("Field Ownership Conflict") && drift.contains("kubectl-edit"), "{drift}");
-    assert_eq!(data(&case).await["level"], "theirs", "a plan writes nothing");
-    case.workspace.apply(&[]).expect_success();
-    assert_eq!(data(&case).await["level"], "debug");
+        case.namespace.merge_as("kubectl-edit", &settings(), &json!({"data": {"level": "theirs"}})).await;
+        let drift = case.workspace.plan(&[]).expect_success().text();
+        assert!(drift.contains("Field Ownership Conflict") && drift.contains("kubectl-edit"), "{drift}");
+        assert_eq!(data(&case).await["level"], "theirs", "a plan writes nothing");
+        case.workspace.apply(&[]).expect_success();
+        assert_eq!(data(&case).await["level"], "debug");
 
-    case.workspace.destroy().expect_success();
-    assert_eq!(data(&case).await, json!({"level": "debug", "mode": "fast", "extra.key": "x"}));
-    assert_eq!(patch_managers(&case).await, Vec::<String>::new());
+        case.workspace.destroy().expect_success();
+        assert_eq!(data(&case).await, json!({"level": "debug", "mode": "fast", "extra.key": "x"}));
+        assert_eq!(patch_managers(&case).await, Vec::<String>::new());
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn drift_of_merge_and_json_patches_is_planned_and_corrected() {
-    let case = case("patch_other").await;
-    let contents = [
-        "merge_patch = jsonencode({ data = { level = \"debug\", mode = null } })",
-        "json_patch = jsonencode([{ op = \"replace\", path = \"/data/level\", value = \"trace\" }, \
-         { op = \"remove\", path = \"/data/theirs\" }])",
-    ];
-    for (content, level) in contents.into_iter().zip(["debug", "trace"]) {
-        case.namespace.merge_as("somebody", &settings(), &json!({"data": {"theirs": "x"}})).await;
-        patch(&case, content);
-        case.workspace.apply(&[]).expect_success();
-        assert_eq!(data(&case).await["level"], level);
-        assert_eq!(case.workspace.attributes(ADDRESS)["managed_state_projection"], json!(null));
-        case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+    for client in Client::all() {
+        let case = case("patch_other", client).await;
+        let contents = [
+            "merge_patch = jsonencode({ data = { level = \"debug\", mode = null } })",
+            "json_patch = jsonencode([{ op = \"replace\", path = \"/data/level\", value = \"trace\" }, \
+             { op = \"remove\", path = \"/data/theirs\" }])",
+        ];
+        for (content, level) in contents.into_iter().zip(["debug", "trace"]) {
+            case.namespace.merge_as("somebody", &settings(), &json!({"data": {"theirs": "x"}})).await;
+            patch(&case, content);
+            case.workspace.apply(&[]).expect_success();
+            assert_eq!(data(&case).await["level"], level);
+            assert_eq!(case.workspace.attributes(ADDRESS)["managed_state_projection"], json!(null));
+            case.workspace.plan(&["-detailed-exitcode"]).expect_success();
 
-        case.namespace.merge_as("kubectl-edit", &settings(), &json!({"data": {"level": "theirs"}})).await;
-        let corrected = case.workspace.apply(&[]).expect_success().text();
-        assert!(corrected.contains("Field Ownership Conflict"), "{corrected}");
-        assert_eq!(data(&case).await["level"], level);
+            case.namespace.merge_as("kubectl-edit", &settings(), &json!({"data": {"level": "theirs"}})).await;
+            let corrected = case.workspace.apply(&[]).expect_success().text();
+            assert!(corrected.contains("Field Ownership Conflict"), "{corrected}");
+            assert_eq!(data(&case).await["level"], level);
+        }
+        assert_eq!(data(&case).await, json!({"level": "trace"}));
+        case.workspace.destroy().expect_success();
+        assert_eq!(data(&case).await, json!({"level": "trace"}));
+        assert_eq!(patch_managers(&case).await, Vec::<String>::new());
     }
-    assert_eq!(data(&case).await, json!({"level": "trace"}));
-    case.workspace.destroy().expect_success();
-    assert_eq!(data(&case).await, json!({"level": "trace"}));
-    assert_eq!(patch_managers(&case).await, Vec::<String>::new());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -115,7 +122,7 @@ async fn what_cannot_be_patched_is_refused() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn states_of_every_version_plan_as_no_changes() {
-    let case = case("patch_states").await;
+    let case = case("patch_states", Client::any()).await;
     let kinds = [
         ("a", "patch = \"data: {a: x}\""),
         ("b", "merge_patch = jsonencode({ data = { b = \"x\", gone = null } })"),
@@ -176,4 +183,97 @@ async fn bug_19f_a_change_inside_a_list_is_applied() {
         assert_eq!(live["spec"]["ports"][0]["name"], "http", "what others hold stays");
     }
     case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+}
+
+/// The connection to the sandbox as an attribute of a resource.
+fn own_cluster(case: &Case) -> String {
+    let view = testkit::Sandbox::shared().kubectl(&["config", "view", "--raw", "--minify", "-o", "json"]);
+    case.workspace.write("kubeconfig.json", &String::from_utf8(view.stdout).expect("kubectl prints text"));
+    "cluster = { kubeconfig = file(\"kubeconfig.json\") }".to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bug_19c_and_19i_values_that_read_alike_are_no_drift_and_the_state_has_what_the_server_made_of_them()
+{
+    let case = Case::new("patch_alike", Client::any()).await;
+    let web = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": {
+        "paused": true, "selector": {"matchLabels": {"a": "b"}}, "template": {"metadata": {"labels": {"a": "b"}}, "spec": {
+            "containers": [{"name": "proxy", "image": "p:1"}, {"name": "web", "image": "w:1"}],
+        }},
+    }});
+    case.namespace.apply_as("somebody", &web).await;
+    let limits = json!({"spec": {"template": {"spec": {"containers": [
+        {"name": "web", "resources": {"limits": {"cpu": "1000m", "memory": "1024Mi"}}},
+    ]}}}});
+    let target = format!(
+        "{{ api_version = \"apps/v1\", kind = \"Deployment\", name = \"web\", namespace = {:?} }}",
+        case.namespace.name()
+    );
+    case.workspace.write("limits.json", &limits.to_string());
+    case.workspace.write(
+        "patch.tf",
+        &format!("resource \"k8sconnect_patch\" \"web\" {{\n  target = {target}\n  patch = file(\"limits.json\")\n}}\n"),
+    );
+    case.workspace.apply(&[]).expect_success();
+    let values = case.workspace.attributes("k8sconnect_patch.web")["managed_state_projection"].clone();
+    let path = "spec.template.spec.containers[0].resources.limits";
+    assert_eq!(values[format!("{path}.cpu")], "1", "{values}");
+    assert_eq!(values[format!("{path}.memory")], "1Gi", "{values}");
+    // Without what was kept of the apply, everything is compared anew.
+    case.edit_state("k8sconnect_patch", |instance| _ = instance.as_object_mut().unwrap().remove("private"));
+    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bug_19h_a_patch_whose_connection_is_no_more_can_be_destroyed() {
+    let case = case("patch_unusable", Client::any()).await;
+    let own = own_cluster(&case);
+    patch(&case, &format!("patch = \"data: {{level: debug}}\"\n  {own}"));
+    case.workspace.apply(&[]).expect_success();
+    let unusable = json!("apiVersion: v1\ncontexts: []\n");
+    case.edit_state("k8sconnect_patch", |instance| {
+        instance["attributes"]["cluster"]["kubeconfig"] = unusable.clone();
+    });
+    let provider = std::fs::read_to_string(case.workspace.path("provider.tf")).unwrap();
+    case.provider("");
+    let destroy = ["destroy", "-no-color", "-auto-approve", "-refresh=false"];
+    let destroyed = case.workspace.run(&destroy).expect_success().text();
+    assert!(destroyed.contains("Patch Not Released"), "{destroyed}");
+    assert_eq!(patch_managers(&case).await.len(), 1, "nobody could give the fields up");
+
+    // With a cluster of the provider's own that is the same one, it is released after all.
+    case.workspace.write("provider.tf", &provider);
+    case.workspace.apply(&[]).expect_success();
+    case.edit_state("k8sconnect_patch", |instance| {
+        instance["attributes"]["cluster"]["kubeconfig"] = unusable;
+    });
+    case.workspace.run(&destroy).expect_success();
+    assert_eq!(patch_managers(&case).await.len(), 1, "that of the patch before");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_cluster_is_another_patch_and_another_wait() {
+    let case = case("patch_elsewhere", Client::any()).await;
+    patch(&case, "patch = \"data: {level: debug}\"");
+    config_map::wait(&case, "settings", "field = \"data.mode\"");
+    case.workspace.apply(&[]).expect_success();
+    // What was kept of another cluster: {"cluster_uid": base64("\"elsewhere\"")}.
+    for resource in ["k8sconnect_patch", "k8sconnect_wait"] {
+        case.edit_state(resource, |instance| {
+            instance["private"] = json!("eyJjbHVzdGVyX3VpZCI6IkltVnNjMlYzYUdWeVpTST0ifQ==");
+        });
+    }
+    let waited = case.workspace.change("k8sconnect_wait.settings");
+    assert_eq!(waited["actions"], json!(["create"]), "{waited}");
+    let own = own_cluster(&case);
+    patch(&case, &format!("patch = \"data: {{level: debug}}\"\n  {own}"));
+    let change = case.workspace.change(ADDRESS);
+    assert_eq!(change["actions"], json!(["delete", "create"]), "{change}");
+    assert_eq!(change["replace_paths"], json!([["cluster"]]), "{change}");
+
+    // A target that is gone there says nothing about the cluster that was patched.
+    patch(&case, "patch = \"data: {level: debug}\"");
+    case.namespace.kubectl(&["delete", "configmap", "settings"]).unwrap();
+    let planned = case.workspace.plan(&[]).expect_failure().text();
+    assert!(planned.contains("Cluster Changed"), "{planned}");
 }

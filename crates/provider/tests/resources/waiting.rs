@@ -6,30 +6,86 @@ use crate::config_map;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wait_hands_out_what_it_waited_for_and_fails_without() {
-    let case = Case::new("waits", Client::any()).await;
-    let settings = |phase: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"phase": phase}});
-    config_map::wait(&case, "settings", "field = \"data.phase\", timeout = \"1s\"");
-    let failed = case.workspace.apply(&[]).expect_failure().text();
-    assert!(failed.contains("Wait Operation Failed") && failed.contains("did not appear"), "{failed}");
-    assert_eq!(case.workspace.attributes("k8sconnect_wait.settings"), json!(null), "nothing is saved");
+    for client in Client::all() {
+        let case = Case::new("waits", client).await;
+        let settings = |phase: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"phase": phase}});
+        config_map::wait(&case, "settings", "field = \"data.phase\", timeout = \"1s\"");
+        let failed = case.workspace.apply(&[]).expect_failure().text();
+        assert!(failed.contains("Wait Operation Failed") && failed.contains("did not appear"), "{failed}");
+        assert_eq!(case.workspace.attributes("k8sconnect_wait.settings"), json!(null), "nothing is saved");
 
-    case.namespace.apply_as("somebody", &settings("one")).await;
-    config_map::wait(&case, "settings", "field = \"data.phase\"");
+        case.namespace.apply_as("somebody", &settings("one")).await;
+        config_map::wait(&case, "settings", "field = \"data.phase\"");
+        case.workspace.apply(&[]).expect_success();
+        assert_eq!(
+            case.workspace.attributes("k8sconnect_wait.settings")["result"],
+            json!({"data": {"phase": "one"}})
+        );
+
+        // Another value is a change outside Terraform, and no reason to wait again.
+        case.namespace.apply_as("somebody", &settings("two")).await;
+        let change = case.workspace.change("k8sconnect_wait.settings");
+        assert_eq!(change["actions"], json!(["no-op"]), "{change}");
+        assert_eq!(change["after"]["result"], json!({"data": {"phase": "two"}}));
+
+        config_map::wait(&case, "settings", "field_value = { \"data.phase\" = \"two\" }");
+        case.workspace.apply(&[]).expect_success();
+        assert_eq!(case.workspace.attributes("k8sconnect_wait.settings")["result"], json!(null));
+        case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+        case.workspace.destroy().expect_success();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bug_20_waits_know_what_is_ready_what_never_will_be_and_how_to_say_it() {
+    let case = Case::new("rollouts", Client::any()).await;
+    let deployment = |name: &str, replicas: u8| {
+        let container = json!({"name": "a", "image": "a:1"});
+        json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}, "spec": {
+            "replicas": replicas, "progressDeadlineSeconds": 1, "selector": {"matchLabels": {"app": name}},
+            "template": {"metadata": {"labels": {"app": name}}, "spec": {"nodeSelector": {"nowhere": "yes"}, "containers": [container]}},
+        }})
+    };
+    let mut job = deployment("once", 0);
+    job["apiVersion"] = json!("batch/v1");
+    job["kind"] = json!("Job");
+    job["spec"] = json!({"suspend": true, "template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "a", "image": "a:1"}]}}});
+    for object in [deployment("none", 0), deployment("stuck", 1), job] {
+        case.namespace.apply_as("somebody", &object).await;
+    }
+    let wait = |name: &str, kind: &str, object: &str, wait_for: &str| {
+        let api_version = if kind == "Job" { "batch/v1" } else { "apps/v1" };
+        let text = format!(
+            "resource \"k8sconnect_wait\" {name:?} {{\n  object_ref = {{ api_version = {api_version:?}, kind = {kind:?}, name = {object:?}, \
+             namespace = {:?} }}\n  wait_for = {{ {wait_for} }}\n}}\n",
+            case.namespace.name()
+        );
+        case.workspace.write("wait.tf", &text);
+    };
+    // Nothing to run is a complete rollout, and predicates select what they select.
+    wait("none", "Deployment", "none", "rollout = true");
     case.workspace.apply(&[]).expect_success();
-    assert_eq!(
-        case.workspace.attributes("k8sconnect_wait.settings")["result"],
-        json!({"data": {"phase": "one"}})
-    );
-
-    // Another value is a change outside Terraform, and no reason to wait again.
-    case.namespace.apply_as("somebody", &settings("two")).await;
-    let change = case.workspace.change("k8sconnect_wait.settings");
-    assert_eq!(change["actions"], json!(["no-op"]), "{change}");
-    assert_eq!(change["after"]["result"], json!({"data": {"phase": "two"}}));
-
-    config_map::wait(&case, "settings", "field_value = { \"data.phase\" = \"two\" }");
+    wait("none", "Deployment", "none", r#"field = "status.conditions[?(@.type==\"Available\")].status""#);
     case.workspace.apply(&[]).expect_success();
-    assert_eq!(case.workspace.attributes("k8sconnect_wait.settings")["result"], json!(null));
-    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
-    case.workspace.destroy().expect_success();
+    let result = case.workspace.attributes("k8sconnect_wait.none")["result"].clone();
+    let conditions = result["status"]["conditions"].as_array().unwrap_or_else(|| panic!("{result}"));
+    assert!(conditions.iter().any(|condition| condition == &json!({"status": "True"})), "{result}");
+
+    // One that can never succeed is not waited for until the ten minutes are over.
+    wait("stuck", "Deployment", "stuck", "rollout = true");
+    let never = case.workspace.apply(&[]).expect_failure().text();
+    assert!(never.contains("Wait Operation Failed") && never.contains("ProgressDeadlineExceeded"), "{never}");
+
+    wait("once", "Job", "once", "condition = \"Complete\", timeout = \"1s\"");
+    let late = case.workspace.apply(&[]).expect_failure().output();
+    for expression in ["(?s)Wait Timeout.*Job.*did not", "(?s)Wait Operation Failed.*timeout"] {
+        assert!(regex::Regex::new(expression).unwrap().is_match(&late), "{expression}: {late}");
+    }
+    wait("gone", "Job", "nobody", "condition = \"Complete\", timeout = \"1s\"");
+    let absent = case.workspace.apply(&[]).expect_failure().output();
+    let expression = "(?s)Wait Operation Failed.*(did not appear|never appeared)";
+    assert!(regex::Regex::new(expression).unwrap().is_match(&absent), "{absent}");
+    wait("unknown", "Nonsense", "a", "condition = \"Complete\"");
+    let unknown = case.workspace.apply(&[]).expect_failure().text();
+    assert!(unknown.contains("Failed to Discover GVR"), "{unknown}");
 }

@@ -71,7 +71,8 @@ impl Run {
         words.collect::<Vec<_>>().join(" ")
     }
 
-    fn output(&self) -> String {
+    /// Everything it printed, as it printed it.
+    pub fn output(&self) -> String {
         format!("{}{}", self.stdout, self.stderr)
     }
 }

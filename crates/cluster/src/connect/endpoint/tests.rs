@@ -100,6 +100,7 @@ fn a_kubeconfig_s_user_may_authenticate_in_every_way_there_is() {
         let found = match &endpoint.credentials {
             Credentials::Anonymous => "anonymous".to_owned(),
             Credentials::Token(token) => format!("token {}", token.expose()),
+            Credentials::IdToken { token, .. } => format!("id-token {}", token.expose()),
             Credentials::Basic { user, password } => format!("basic {user} {}", password.expose()),
             Credentials::TokenFile { path, fallback } => {
                 format!("file {} {}", path.display(), fallback.is_some())
@@ -115,7 +116,7 @@ fn a_kubeconfig_s_user_may_authenticate_in_every_way_there_is() {
     check("username: jane, password: hunter2", "basic jane hunter2");
     check("token: hunter2, tokenFile: /nowhere", "file /nowhere true");
     check("exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: aws}", "exec");
-    check("auth-provider: {name: oidc, config: {id-token: hunter2}}", "token hunter2");
+    check("auth-provider: {name: oidc, config: {id-token: hunter2}}", "id-token hunter2");
 
     assert_eq!(problem(&kubeconfig("tokenFile: /nowhere", "")), "cannot read the token file /nowhere");
     assert_eq!(

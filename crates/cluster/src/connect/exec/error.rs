@@ -49,6 +49,12 @@ pub enum ExecError {
         /// How long it was waited for.
         after: Duration,
     },
+    /// The program printed without end.
+    #[error("exec plugin {command:?} printed more than {} KiB and was stopped", super::process::MOST_PRINTED >> 10)]
+    TooMuch {
+        /// The program.
+        command: String,
+    },
     /// The program failed.
     #[error("exec plugin {command:?} failed ({status}){}", said(stderr))]
     Failed {

@@ -94,6 +94,39 @@ async fn a_plugin_that_misbehaves_is_described_and_never_quoted() {
 }
 
 #[tokio::test]
+async fn a_plugin_that_prints_without_end_is_stopped() {
+    check("yes hunter2", "exec plugin \"sh\" printed more than 1024 KiB and was stopped").await;
+    // Complaints are kept as far as their end goes.
+    let complaints = "yes | head -c 1000000 >&2; echo done >&2; exit 1";
+    let said = format!("{}done", "y\n".repeat(7));
+    check(complaints, &format!("exec plugin \"sh\" failed (exit status: 1): {said}")).await;
+}
+
+/// A plugin often is a script, and what hangs is what the script has started.
+#[cfg(unix)]
+#[tokio::test]
+async fn what_a_stopped_plugin_has_started_ends_with_it() {
+    use std::io::Read as _;
+
+    // Whoever has the pipe open for writing keeps its reader waiting, so that its end means that nobody is left.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+    let plugin = shell(&format!("exec 3>'{}'; sleep 100 & echo started >&3; sleep 100", path.display()));
+    let begin = tokio::task::spawn_blocking(move || {
+        let mut pipe = std::fs::File::open(path).unwrap();
+        pipe.read_exact(&mut [0; 8]).unwrap();
+        pipe
+    });
+    let mut pipe = tokio::select! {
+        pipe = begin => pipe.unwrap(),
+        outcome = plugin.run() => panic!("it ended: {outcome:?}"),
+    };
+    let end = tokio::task::spawn_blocking(move || pipe.read_to_end(&mut Vec::new()).unwrap());
+    tokio::time::timeout(Duration::from_secs(60), end).await.unwrap().unwrap();
+}
+
+#[tokio::test]
 async fn a_missing_plugin_comes_with_the_kubeconfig_s_advice() {
     let exec = ExecConfig {
         api_version: Some(V1.to_owned()),

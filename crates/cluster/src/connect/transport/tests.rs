@@ -8,10 +8,10 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
 use super::*;
-use crate::connect::{Environment, client};
-use crate::error::{Class, Error, ErrorKind, Subject, Verb};
-use crate::request::{Call, Reply, send};
-use crate::{Connection, Exec, Secret};
+use crate::connect::{Environment, endpoint};
+use crate::error::{Class, Error, ErrorKind, Excess, Subject, Verb};
+use crate::request::{Call, Reply};
+use crate::{Connection, Exec, Secret, Session};
 
 /// Requests as they came, head and body.
 type Heads = Arc<StdMutex<Vec<String>>>;
@@ -88,12 +88,15 @@ fn to(address: &str) -> Connection {
 }
 
 async fn get(connection: &Connection) -> Result<Reply, Error> {
-    let client = client(connection, &Environment::default(), "plimsoll/test").unwrap();
-    get_with(&client).await
+    get_with(&open(connection)).await
 }
 
-async fn get_with(client: &kube::Client) -> Result<Reply, Error> {
-    let outcome = send(client, &Call::get(Verb::Read, Subject::Cluster, "/version?x=1".to_owned())).await;
+fn open(connection: &Connection) -> Session {
+    Session::connect(connection, &Environment::default(), "plimsoll/test").unwrap()
+}
+
+async fn get_with(session: &Session) -> Result<Reply, Error> {
+    let outcome = session.send(&Call::get(Verb::Read, Subject::Cluster, "/version?x=1".to_owned())).await;
     if let Err(error) = &outcome {
         let text = format!("{error:?} {:?}", error.diagnostic("Read"));
         assert!(!text.contains("hunter2"), "{text}");
@@ -168,9 +171,9 @@ async fn a_plugin_runs_once_until_its_token_expires_or_is_refused() {
         let mut connection = to(&address);
         connection.token = None;
         connection.exec = Some(counting_plugin(folder.path(), expires));
-        let client = client(&connection, &Environment::default(), "test").unwrap();
+        let session = open(&connection);
         for _ in 0..requests {
-            let _ = get_with(&client).await;
+            let _ = get_with(&session).await;
         }
         assert_eq!(tokens(&heads), expected);
     };
@@ -218,10 +221,10 @@ async fn a_token_file_is_read_again_when_the_token_is_refused() {
         file.display()
     );
     let connection = Connection::from_kubeconfig(kubeconfig, None);
-    let client = client(&connection, &Environment::default(), "test").unwrap();
-    get_with(&client).await.unwrap();
+    let session = open(&connection);
+    get_with(&session).await.unwrap();
     std::fs::write(&file, "t2").unwrap();
-    get_with(&client).await.unwrap();
+    get_with(&session).await.unwrap();
     assert_eq!(tokens(&heads), ["t1", "t1", "t2"]);
 }
 
@@ -266,6 +269,80 @@ async fn nobody_at_the_other_end_is_a_failed_connection() {
     let diagnostic = error.diagnostic("Plan");
     assert_eq!(diagnostic.summary, "Plan: Cluster Connection Failed");
     assert!(diagnostic.detail.contains("refused"), "{}", diagnostic.detail);
+    let place = format!("Could not read the cluster at http://{address}: cannot connect");
+    assert!(diagnostic.detail.starts_with(&place), "{}", diagnostic.detail);
+    assert_eq!(error.to_string(), format!("cannot read the cluster at http://{address}"));
+}
+
+#[tokio::test]
+async fn a_server_or_proxy_that_accepts_and_says_nothing_is_not_waited_for_long() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let check = async |connection: Connection, place: &str| {
+        let endpoint = endpoint::resolve(&connection, &Environment::default()).unwrap();
+        assert_eq!(endpoint.to_string(), place);
+        let transport =
+            Transport::with_patience(endpoint, "plimsoll/test", Duration::from_millis(100)).unwrap();
+        let session = Session::new(kube::Client::new(transport, "default"));
+        let error = get_with(&session).await.unwrap_err();
+        assert_eq!(error.class(), Class::ConnectionFailed);
+        assert!(error.retries().is_empty(), "{error:?}");
+        let detail = error.diagnostic("Plan").detail;
+        assert!(detail.contains("timed out"), "{detail}");
+    };
+    let host = format!("https://{address}");
+    check(Connection { host: Some(host.clone()), ..to("") }, &host).await;
+    let proxied = |scheme: &str| Connection {
+        host: Some("https://k8s.example.com/prefix".to_owned()),
+        proxy_url: Some(Secret::from(format!("{scheme}://user:hunter2@{address}"))),
+        ..to("")
+    };
+    for scheme in ["http", "https", "socks5"] {
+        check(proxied(scheme), &format!("https://k8s.example.com through {scheme}://{address}")).await;
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_is_too_large_is_not_read() {
+    // Announced, so that it is refused before the first byte.
+    let announced = "HTTP/1.1 200 OK\r\ncontent-length: 1099511627776\r\n\r\n".to_owned();
+    let (address, heads) = serve(vec![announced], None).await;
+    let error = get(&to(&address)).await.unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Unwieldy(Excess::Bytes(_))), "{error:?}");
+    assert!(!error.is_server_trouble() && error.retries().is_empty(), "{error:?}");
+    assert_eq!(heads.lock().unwrap().len(), 1);
+    let diagnostic = error.diagnostic("Read");
+    assert!(diagnostic.detail.ends_with("the server's answer is larger than 256 MiB"), "{diagnostic:?}");
+    assert!(diagnostic.hint.is_some());
+
+    // Not announced, and broken off at the limit.
+    let chunk = format!("2000\r\n{}\r\n", "x".repeat(0x2000));
+    let chunked = format!("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{}", chunk.repeat(4));
+    let (address, _) = serve(vec![chunked], None).await;
+    let call = Call::get(Verb::Read, Subject::Cluster, "/".to_owned()).at_most(0x3000);
+    let error = open(&to(&address)).send(&call).await.unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Unwieldy(Excess::Bytes(0x3000))), "{error:?}");
+}
+
+#[tokio::test]
+async fn an_id_token_that_has_expired_is_not_sent() {
+    let (address, heads) = serve(vec![json("200 OK", "{}")], None).await;
+    let kubeconfig = |claims: &str| {
+        let token = base64::prelude::BASE64_URL_SAFE_NO_PAD.encode(claims);
+        format!(
+            "apiVersion: v1\ncontexts: [{{name: x, context: {{cluster: c, user: u}}}}]\n\
+             clusters: [{{name: c, cluster: {{server: 'http://{address}'}}}}]\n\
+             users: [{{name: u, user: {{auth-provider: {{name: oidc, config: {{id-token: hunter2.{token}.s}}}}}}}}]",
+        )
+    };
+    let session = |claims: &str| open(&Connection::from_kubeconfig(kubeconfig(claims), None));
+    get_with(&session(r#"{"exp":32503680000}"#)).await.unwrap();
+    let error = get_with(&session(r#"{"exp":1700000000}"#)).await.unwrap_err();
+    assert_eq!(error.class(), Class::AuthenticationFailed);
+    let diagnostic = error.diagnostic("Plan");
+    assert!(diagnostic.detail.contains("has expired at 2023-11-14T22:13:20Z"), "{}", diagnostic.detail);
+    assert!(diagnostic.hint.unwrap().contains("oidc-login"));
+    assert_eq!(heads.lock().unwrap().len(), 1);
 }
 
 /// An authority, and what it takes to be `name` under it.
@@ -397,6 +474,46 @@ async fn proxies_of_all_schemes_are_gone_through() {
     connection.proxy_url = Some(Secret::from(format!("http://user:hunter2@{address}")));
     let error = get(&connection).await.unwrap_err();
     assert_eq!(error.class(), Class::ConnectionFailed);
+}
+
+/// The certificate of a proxy is checked against the system's, which only a process of its own can be given.
+#[tokio::test]
+async fn a_proxy_that_speaks_tls_is_gone_through_and_must_be_vouched_for() {
+    const PROXY: &str = "PLIMSOLL_TEST_HTTPS_PROXY";
+    if let Ok(proxy) = std::env::var(PROXY) {
+        let outcome =
+            get(&Connection { proxy_url: Some(Secret::from(proxy)), ..to("k8s.example.com:80") }).await;
+        if std::env::var("SSL_CERT_FILE").is_ok() {
+            outcome.unwrap();
+        } else {
+            let error = outcome.unwrap_err();
+            assert!(matches!(error.kind(), ErrorKind::Tls(_)), "{error:?}");
+        }
+        return;
+    }
+    let authority = Authority::new();
+    let tunnel = "HTTP/1.1 200 Connection established\r\n\r\n".to_owned();
+    let answers = vec![tunnel, json("200 OK", "{}")];
+    let (address, heads) = serve(answers, Some(authority.acceptor("127.0.0.1", false))).await;
+    let certificate = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(certificate.path(), authority.pem().expose()).unwrap();
+    let name = "connect::transport::tests::a_proxy_that_speaks_tls_is_gone_through_and_must_be_vouched_for";
+    let run = async |trusted: bool| {
+        let mut process = tokio::process::Command::new(std::env::current_exe().unwrap());
+        process.args(["--exact", name, "--nocapture"]).env(PROXY, format!("https://{address}"));
+        process.env_remove("SSL_CERT_FILE").env_remove("SSL_CERT_DIR");
+        if trusted {
+            process.env("SSL_CERT_FILE", certificate.path());
+        }
+        let output = process.output().await.unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && text.contains("1 passed"), "{text}");
+    };
+    run(false).await;
+    assert!(heads.lock().unwrap().is_empty());
+    run(true).await;
+    let first = heads.lock().unwrap()[0].clone();
+    assert!(first.starts_with("CONNECT k8s.example.com:80 HTTP/1.1\r\n"), "{first}");
 }
 
 #[test]

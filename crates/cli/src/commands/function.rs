@@ -1,0 +1,45 @@
+//! `plimsoll function`: serves a composition function until somebody ends it.
+
+mod demo;
+
+use diag::Diagnostic;
+use functions::{Certificates, FunctionError, RunRequest, ServeError, ServeOptions, Server};
+use serde_json::json;
+
+use crate::args::function::{Function, Serve};
+use crate::codes;
+use crate::exit::{Exit, Outcome};
+use crate::printer::Printer;
+use crate::process::{self, Ending};
+
+/// Serves the function that was named.
+pub(super) fn run(function: &Function, printer: &mut Printer) -> Outcome {
+    match function {
+        Function::Demo(args) => serve(args, printer),
+    }
+}
+
+fn serve(args: &Serve, printer: &mut Printer) -> Outcome {
+    let options = ServeOptions {
+        address: args.listen.clone(),
+        certificates: args.certs_dir.clone().map(Certificates::Folder),
+        ..ServeOptions::default()
+    };
+    process::runtime()?.block_on(async {
+        let mut ending = Ending::listen()?;
+        let server = Server::bind(options).await.map_err(|error| refused(&error))?;
+        let address = server.address().map_or_else(|| args.listen.clone(), |address| address.to_string());
+        printer.data(json!({ "address": address }))?;
+        let answer = async |request: RunRequest| Ok::<_, FunctionError>(demo::answer(&request));
+        let answer = move |request| answer(request);
+        server.run(answer, async { ending.asked().await }).await.map_err(|error| refused(&error))?;
+        Ok(Exit::Success)
+    })
+}
+
+fn refused(error: &ServeError) -> Diagnostic {
+    let cause = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
+    Diagnostic::error(codes::FUNCTION_NOT_SERVED, error.to_string())
+        .detail(cause)
+        .hint("Name another address with --listen, or a folder that `plimsoll certs` made with --certs-dir.")
+}

@@ -1,0 +1,191 @@
+//! What the function of the demo answers: a queue for every application, a Deployment once its image is in the catalogue.
+//!
+//! The catalogue is a ConfigMap called `images` beside the claim. The function requires it, so that the composite is gone
+//! over again when it changes.
+
+use compose::run::{Match, Ready, Resource, ResourceSelector, RunRequest, RunResponse};
+use functions::response;
+use serde_json::{Value, json};
+
+/// The name under which the function asks for the catalogue.
+const CATALOGUE: &str = "images";
+const QUEUE: &str = "queue";
+const DEPLOYMENT: &str = "deployment";
+
+/// The answer for one composite.
+pub(super) fn answer(request: &RunRequest) -> RunResponse {
+    let mut answer = response::to(request);
+    let composite = Value::Object(request.observed.composite.object.clone());
+    let app = App::of(&composite);
+    answer.requirements.resources.insert(CATALOGUE.to_owned(), app.catalogue());
+
+    let queue = observed(request, QUEUE);
+    let is_queue_ready = has_condition(&queue, "Ready");
+    answer.desired.resources.insert(QUEUE.to_owned(), with_readiness(app.queue(), is_queue_ready));
+    let endpoint = queue["status"]["messagesEndpoint"].as_str().filter(|endpoint| !endpoint.is_empty());
+    if let Some(endpoint) = endpoint {
+        let composite = &mut answer.desired.composite.object;
+        composite.insert("status".to_owned(), json!({ "endpoint": endpoint }));
+    }
+
+    // Nothing is known of the catalogue before the engine has looked.
+    let Some(catalogue) = request.required_resources.get(CATALOGUE) else { return answer };
+    if !catalogue.iter().any(|images| images.object["data"][&app.image] == "listed") {
+        response::condition_false(&mut answer, "ImageReady", "NotFound")
+            .with_message(format!(
+                "Image {} is not in the catalogue. Ask the platform team to add it.",
+                app.image
+            ))
+            .target_composite_and_claim();
+        return answer;
+    }
+    response::condition_true(&mut answer, "ImageReady", "Listed").target_composite_and_claim();
+    let is_rolled_out = has_condition(&observed(request, DEPLOYMENT), "Available");
+    answer.desired.resources.insert(DEPLOYMENT.to_owned(), with_readiness(app.deployment(), is_rolled_out));
+    if is_rolled_out && is_queue_ready && endpoint.is_some() {
+        response::condition_true(&mut answer, "Deployed", "Success")
+            .with_message("The application runs and its queue takes messages.")
+            .target_composite_and_claim();
+    } else {
+        response::condition_false(&mut answer, "Deployed", "Progressing")
+            .with_message("The application and its queue are being made.")
+            .target_composite_and_claim();
+    }
+    answer
+}
+
+/// What the composite asks for.
+struct App<'o> {
+    name: &'o str,
+    namespace: &'o str,
+    image: String,
+    replicas: i64,
+    compartment: &'o str,
+}
+
+impl<'o> App<'o> {
+    fn of(composite: &'o Value) -> Self {
+        let (spec, claim) = (&composite["spec"], &composite["spec"]["claimRef"]);
+        let text = |value: &'o Value| value.as_str();
+        Self {
+            name: text(&claim["name"]).or(text(&composite["metadata"]["name"])).unwrap_or_default(),
+            namespace: text(&claim["namespace"]).unwrap_or("default"),
+            image: text(&spec["image"]).unwrap_or_default().to_owned(),
+            replicas: spec["replicas"].as_i64().unwrap_or(1),
+            compartment: text(&spec["compartmentId"]).unwrap_or_default(),
+        }
+    }
+
+    fn catalogue(&self) -> ResourceSelector {
+        ResourceSelector {
+            api_version: "v1".to_owned(),
+            kind: "ConfigMap".to_owned(),
+            matching: Match::Name("images".to_owned()),
+            namespace: Some(self.namespace.to_owned()),
+        }
+    }
+
+    fn queue(&self) -> Value {
+        json!({
+            "apiVersion": "queue.oracle.com/v1beta1", "kind": "Queue",
+            "metadata": { "name": self.name, "namespace": self.namespace },
+            "spec": { "displayName": self.name, "compartmentId": self.compartment },
+        })
+    }
+
+    fn deployment(&self) -> Value {
+        let labels = json!({ "app": self.name });
+        let container = json!({ "name": "app", "image": self.image });
+        json!({
+            "apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": { "name": self.name, "namespace": self.namespace },
+            "spec": {
+                "replicas": self.replicas, "selector": { "matchLabels": labels },
+                "template": { "metadata": { "labels": labels }, "spec": { "containers": [container] } },
+            },
+        })
+    }
+}
+
+fn observed(request: &RunRequest, name: &str) -> Value {
+    let resource = request.observed.resources.get(name);
+    resource.map_or(Value::Null, |resource| Value::Object(resource.object.clone()))
+}
+
+fn has_condition(object: &Value, kind: &str) -> bool {
+    let conditions = object["status"]["conditions"].as_array();
+    conditions
+        .into_iter()
+        .flatten()
+        .any(|condition| condition["type"] == kind && condition["status"] == "True")
+}
+
+fn with_readiness(object: Value, is_ready: bool) -> Resource {
+    Resource { ready: if is_ready { Ready::True } else { Ready::False }, ..Resource::of(object) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use compose::run::State;
+
+    use super::*;
+
+    fn request(catalogue: Option<Value>, resources: &[(&str, Value)]) -> RunRequest {
+        let composite = json!({
+            "apiVersion": "demo.plimsoll.dev/v1", "kind": "XApp", "metadata": { "name": "web-x7" },
+            "spec": {
+                "image": "web-2", "replicas": 2, "compartmentId": "c",
+                "claimRef": { "name": "web", "namespace": "shop" },
+            },
+        });
+        let resources = resources
+            .iter()
+            .map(|(name, object)| ((*name).to_owned(), Resource::of(object.clone())))
+            .collect();
+        RunRequest {
+            observed: Arc::new(State { composite: Resource::of(composite), resources }),
+            required_resources: catalogue
+                .into_iter()
+                .map(|data| ("images".to_owned(), vec![Resource::of(json!({ "data": data }))]))
+                .collect(),
+            ..RunRequest::default()
+        }
+    }
+
+    fn said(answer: &RunResponse) -> Vec<String> {
+        answer
+            .conditions
+            .iter()
+            .map(|it| format!("{} {:?} {} {:?}", it.kind, it.status, it.reason, it.target))
+            .collect()
+    }
+
+    #[test]
+    fn without_its_image_an_application_gets_a_queue_and_an_explanation() {
+        let first = answer(&request(None, &[]));
+        assert_eq!(first.desired.resources.keys().collect::<Vec<_>>(), ["queue"]);
+        assert_eq!(first.requirements.resources["images"].namespace.as_deref(), Some("shop"));
+        assert!(said(&first).is_empty());
+        let answer = answer(&request(Some(json!({ "other": "listed" })), &[]));
+        assert_eq!(answer.desired.resources.keys().collect::<Vec<_>>(), ["queue"]);
+        assert_eq!(said(&answer), ["ImageReady False NotFound CompositeAndClaim"]);
+    }
+
+    #[test]
+    fn with_its_image_it_is_deployed_and_says_when_it_is_there() {
+        let listed = || Some(json!({ "web-2": "listed" }));
+        let begun = answer(&request(listed(), &[]));
+        assert_eq!(begun.desired.resources["deployment"].object["spec"]["replicas"], 2);
+        assert_eq!(begun.desired.resources["deployment"].object["metadata"]["namespace"], "shop");
+        assert_eq!(said(&begun)[1], "Deployed False Progressing CompositeAndClaim");
+        let is = |kind: &str| json!([{ "type": kind, "status": "True" }]);
+        let queue = json!({ "status": { "messagesEndpoint": "https://q", "conditions": is("Ready") } });
+        let deployment = json!({ "status": { "conditions": is("Available") } });
+        let done = answer(&request(listed(), &[("queue", queue), ("deployment", deployment)]));
+        assert_eq!(done.desired.composite.object["status"]["endpoint"], "https://q");
+        assert_eq!(said(&done)[1], "Deployed True Success CompositeAndClaim");
+        assert!(done.desired.resources.values().all(|resource| resource.ready == Ready::True));
+    }
+}

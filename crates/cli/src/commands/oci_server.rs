@@ -1,0 +1,52 @@
+//! `plimsoll oci-server`: an Oracle Cloud for development, until somebody ends it.
+
+use std::fs;
+
+use diag::Diagnostic;
+use oci_server::{Options, Script};
+
+use crate::args::oci_server::OciServer;
+use crate::codes;
+use crate::exit::{Exit, Failure, Outcome};
+use crate::printer::Printer;
+use crate::process::{self, Ending};
+
+/// Runs the server; says in one line where it is.
+pub(super) fn run(args: &OciServer, printer: &mut Printer) -> Outcome {
+    let options = Options {
+        listen: args.listen,
+        key_dir: args.key_dir.clone(),
+        journal: args.journal.clone(),
+        retry_after: args.retry_after,
+        script: script(args)?,
+        seed: None,
+    };
+    process::runtime()?.block_on(async {
+        let mut ending = Ending::listen()?;
+        let server = oci_server::serve(options).await.map_err(|error| refused(&error))?;
+        printer.data(server.announcement())?;
+        printer.message("Serving Oracle Cloud's API for development; Ctrl-C ends it.");
+        ending.asked().await;
+        Ok(Exit::Success)
+    })
+}
+
+fn script(args: &OciServer) -> Result<Script, Failure> {
+    let Some(path) = &args.script else { return Ok(Script::default()) };
+    let unusable = |why: String| {
+        Diagnostic::error(
+            codes::OPTION_UNUSABLE,
+            format!("{} cannot be used as a script: {why}", path.display()),
+        )
+        .hint("A script is JSON: `{}` is the shortest, and an error names the line that is wrong.")
+    };
+    let text = fs::read_to_string(path).map_err(|error| unusable(error.to_string()))?;
+    Ok(Script::read(&text).map_err(|error| unusable(error.to_string()))?)
+}
+
+fn refused(error: &oci_server::ServeError) -> Diagnostic {
+    let cause = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
+    Diagnostic::error(codes::SERVER_NOT_STARTED, error.to_string())
+        .detail(cause)
+        .hint("Name another address with --listen, or another file or folder with --journal or --key-dir.")
+}

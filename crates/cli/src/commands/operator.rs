@@ -1,0 +1,122 @@
+//! `plimsoll operator`: the controllers, until somebody ends them.
+
+use std::io::{self, IsTerminal as _};
+use std::time::Duration;
+
+use diag::Diagnostic;
+use manifest::Namespace;
+use operator::{FunctionOptions, Options};
+use tokio::runtime::Builder;
+use tokio_util::sync::CancellationToken;
+use tracing_subscriber::EnvFilter;
+use wait::GoDuration;
+
+use super::connect::connection;
+use crate::args::cluster::ClusterArgs;
+use crate::args::operator::Operator;
+use crate::codes;
+use crate::exit::{Exit, Failure, Outcome};
+use crate::printer::Printer;
+use crate::process::{self, Ending};
+
+/// Enough to compose while answers are read; each further one costs memory.
+const WORKERS: usize = 2;
+
+/// Runs the operator.
+pub(super) fn run(args: &Operator, printer: &mut Printer) -> Outcome {
+    printer.only_text("the operator only logs")?;
+    let options = options(args)?;
+    log();
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(WORKERS)
+        .thread_name("operator")
+        .enable_all()
+        .build()
+        .map_err(process::no_runtime)?;
+    runtime.block_on(async {
+        let stop = CancellationToken::new();
+        let mut running = tokio::spawn(operator::run(options, stop.clone()));
+        let mut ending = Ending::listen()?;
+        let ended = tokio::select! {
+            ended = &mut running => ended,
+            () = ending.asked() => {
+                tracing::info!("asked to end; once more ends at once");
+                stop.cancel();
+                tokio::select! {
+                    ended = &mut running => ended,
+                    () = ending.asked() => return Ok(Exit::Passed(process::INTERRUPTED)),
+                }
+            }
+        };
+        match ended {
+            Ok(Ok(())) => Ok(Exit::Success),
+            Ok(Err(error)) => Err(error.diagnostic().into()),
+            // A bug; the panic has told its story already.
+            Err(_) => Ok(Exit::Failure),
+        }
+    })
+}
+
+/// Where the log goes. A panic in a test of the CLI cannot set it twice: each command is a process.
+fn log() {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
+    if io::stderr().is_terminal() {
+        lines.compact().init();
+    } else {
+        lines.json().init();
+    }
+}
+
+fn options(args: &Operator) -> Result<Options, Failure> {
+    let cluster = ClusterArgs {
+        kubeconfig: args.kubeconfig.clone(),
+        context: args.context.clone(),
+        ..ClusterArgs::default()
+    };
+    Ok(Options {
+        namespace: args.namespace.clone().and_then(Namespace::new),
+        controllers: args.controllers.clone(),
+        install_crds: args.install_crds,
+        take_over: args.take_over,
+        leader_elect: args.leader_elect,
+        lease_duration: std_duration(args.lease_duration),
+        metrics_address: args.metrics_address.0,
+        health_address: args.health_address.0,
+        operations: progress::Settings {
+            poll_interval: std_duration(args.poll_interval),
+            operation_deadline: std_duration(args.operation_deadline),
+            create_grace: std_duration(args.create_grace),
+            slow_retry: std_duration(args.slow_retry),
+            drift_interval: std_duration(args.drift_interval),
+        },
+        oci: oci_settings(args)?,
+        functions: FunctionOptions {
+            endpoints: args
+                .functions
+                .iter()
+                .map(|function| (function.name.clone(), function.endpoint.clone()))
+                .collect(),
+            certs_dir: args.function_certs_dir.clone(),
+            timeout: std_duration(args.function_timeout),
+            concurrency: args.function_concurrency.into(),
+        },
+        ..Options::on(connection(&cluster))
+    })
+}
+
+fn oci_settings(args: &Operator) -> Result<oci::Settings, Failure> {
+    let mut endpoints = oci::Endpoints::default();
+    for endpoint in &args.oci_endpoint {
+        endpoints.add(endpoint).map_err(|error| {
+            Diagnostic::error(codes::OPTION_UNUSABLE, format!("--oci-endpoint {endpoint} cannot be used: {error}"))
+                .hint("Write URL or SERVICE=URL, for instance queue=https://messaging.example.com; plain http is for this machine only.")
+        })?;
+    }
+    Ok(oci::Settings { endpoints, limiter: oci::Limiter::new(args.oci_qps), ..oci::Settings::default() })
+}
+
+/// What was typed is positive, so that it is a time.
+fn std_duration(duration: GoDuration) -> Duration {
+    duration.to_std().expect("clap lets only positive durations through")
+}

@@ -1,0 +1,21 @@
+//! `plimsoll reference`: the pages of the book that are made from code, as Markdown.
+
+mod commands;
+mod diagnostics;
+mod kinds;
+
+use crate::args::reference::{Page, Reference};
+use crate::exit::{Exit, Outcome};
+use crate::printer::Printer;
+
+/// Prints a page.
+pub(super) fn run(args: &Reference, printer: &mut Printer) -> Outcome {
+    printer.only_text("the reference is written in Markdown")?;
+    let page = match args.page {
+        Page::Cli => commands::page(),
+        Page::Kinds => kinds::page(),
+        Page::Diagnostics => diagnostics::page(),
+    };
+    printer.raw(page.as_bytes())?;
+    Ok(Exit::Success)
+}

@@ -1,0 +1,74 @@
+//! What a page of Markdown tells its reader to save and to type.
+
+/// A block of a page that the reader does something with.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Block {
+    /// Commands, in their order.
+    Commands(Vec<String>),
+    /// A file to save: ```` ```yaml file=shop.yaml ````.
+    File { name: String, content: String },
+}
+
+/// The blocks of a page; those in other languages and without a name are pictures.
+pub(crate) fn of(page: &str) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut lines = page.lines();
+    while let Some(line) = lines.next() {
+        let Some(info) = line.strip_prefix("```") else { continue };
+        let body: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
+        if info == "sh" {
+            blocks.push(Block::Commands(commands(&body)));
+        } else if let Some((_, name)) = info.split_once(" file=") {
+            blocks.push(Block::File { name: name.to_owned(), content: body.join("\n") + "\n" });
+        }
+    }
+    blocks
+}
+
+/// One command a line, without the remark behind it; a here-document belongs to its command.
+fn commands(lines: &[&str]) -> Vec<String> {
+    let mut commands = Vec::new();
+    let mut lines = lines.iter();
+    while let Some(line) = lines.next() {
+        let command = line.split("  # ").next().unwrap_or(line).trim_end();
+        if command.is_empty() {
+            continue;
+        }
+        let mut command = command.to_owned();
+        if command.ends_with("<<EOF") {
+            for line in lines.by_ref() {
+                command.push('\n');
+                command.push_str(line);
+                if *line == "EOF" {
+                    break;
+                }
+            }
+        }
+        commands.push(command);
+    }
+    commands
+}
+
+/// Where a page links to: `[text](target)`.
+pub(crate) fn links(page: &str) -> Vec<String> {
+    let ends = page.split("](").skip(1);
+    ends.filter_map(|rest| rest.split_once(')').map(|(target, _)| target.to_owned())).collect()
+}
+
+/// `text` as one word of a shell.
+pub(crate) fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[test]
+fn commands_and_files_are_told_apart_from_pictures() {
+    let page = "a\n```sh\nls -l  # all\n\ncat <<EOF\nx\nEOF\n```\n```text\nno\n```\n```yaml file=a.yaml\nk: v\n```\n";
+    assert_eq!(
+        of(page),
+        [
+            Block::Commands(vec!["ls -l".to_owned(), "cat <<EOF\nx\nEOF".to_owned()]),
+            Block::File { name: "a.yaml".to_owned(), content: "k: v\n".to_owned() },
+        ]
+    );
+    assert_eq!(links("[a](b.md) and [c](d/e.md#f)"), ["b.md", "d/e.md#f"]);
+}

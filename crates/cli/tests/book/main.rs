@@ -1,0 +1,134 @@
+//! The book and README: what is made from code is fresh, and what people are told to type works.
+
+#![expect(clippy::unwrap_used, reason = "all of this is tests, also what has no #[test] of its own")]
+
+mod blocks;
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use blocks::Block;
+use testkit::terraform::{Client, Workspace};
+
+const PLIMSOLL: &str = env!("CARGO_BIN_EXE_plimsoll");
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()
+}
+
+#[test]
+fn the_reference_is_fresh() {
+    for page in ["cli", "kinds", "diagnostics"] {
+        let printed = Command::new(PLIMSOLL).args(["reference", page]).output().unwrap();
+        assert!(printed.status.success(), "{}", String::from_utf8_lossy(&printed.stderr));
+        let kept =
+            fs::read_to_string(root().join(format!("book/src/reference/{page}.md"))).unwrap_or_default();
+        let is_fresh = kept == String::from_utf8(printed.stdout).unwrap();
+        assert!(is_fresh, "book/src/reference/{page}.md is stale: run `cargo xtask book`");
+    }
+}
+
+#[test]
+fn every_page_of_the_summary_is_there_and_every_link_leads_somewhere() {
+    let source = root().join("book/src");
+    let mut pages = vec!["SUMMARY.md".to_owned()];
+    let summary = fs::read_to_string(source.join("SUMMARY.md")).unwrap();
+    pages.extend(blocks::links(&summary));
+    assert!(pages.len() > 20, "{pages:?}");
+    for page in pages {
+        let path = source.join(&page);
+        let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{page}: {error}"));
+        for link in blocks::links(&text).into_iter().filter(|link| !link.contains("://")) {
+            let target = path.parent().unwrap().join(link.split('#').next().unwrap());
+            assert!(target.exists(), "{page} links to {link}");
+        }
+    }
+}
+
+#[test]
+fn the_first_chapter_works_as_it_is_written() {
+    Reader::new().follow("book/src/first-steps.md", |_| true);
+}
+
+#[test]
+fn the_commands_of_readme_work_as_they_are_written() {
+    // A test cannot run the suite that it is part of, and the demo has a test of its own.
+    let elsewhere = ["cargo test --workspace", "cargo run --release -- demo"];
+    Reader::new().follow("README.md", |command| !elsewhere.contains(&command));
+}
+
+/// Somebody with an empty folder, no cluster, and `plimsoll` and `terraform` on PATH.
+struct Reader {
+    folder: tempfile::TempDir,
+}
+
+impl Reader {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let bin = folder.path().join("bin");
+        fs::create_dir(&bin).unwrap();
+        symlink(PLIMSOLL, bin.join("plimsoll")).unwrap();
+        // OpenTofu where there is no Terraform: it understands the same.
+        let client = Workspace::new(Client::any(), &[]).command().get_program().to_owned();
+        symlink(client, bin.join("terraform")).unwrap();
+        Self { folder }
+    }
+
+    /// Does everything on the page, from top to bottom, in one shell.
+    fn follow(&self, page: &str, is_for_us: impl Fn(&str) -> bool) {
+        let text = fs::read_to_string(root().join(page)).unwrap();
+        let mut script = String::from(STEP);
+        let mut steps = 0;
+        for block in blocks::of(&text) {
+            match block {
+                Block::File { name, content } => fs::write(self.folder.path().join(name), content).unwrap(),
+                Block::Commands(commands) => {
+                    for command in commands.iter().filter(|command| is_for_us(command)) {
+                        steps += 1;
+                        let typed = command
+                            .replace("cargo run --release --", "plimsoll")
+                            .replace("cargo run --", "plimsoll");
+                        script.push_str(&format!("step {}\n", blocks::quoted(&typed)));
+                    }
+                }
+            }
+        }
+        assert!(steps > 3, "{page} has {steps} commands");
+        let output = self.bash().args(["-c", &script]).output().unwrap();
+        let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        assert!(output.status.success(), "{page}:\n{}\n{}", said(&output.stdout), said(&output.stderr));
+    }
+
+    fn bash(&self) -> Command {
+        let mut bash = Command::new("bash");
+        let path = std::env::var("PATH").unwrap_or_default();
+        bash.current_dir(self.folder.path())
+            .env("PATH", format!("{}:{path}", self.folder.path().join("bin").display()))
+            .env("XDG_STATE_HOME", self.folder.path().join("state"))
+            .env("CHECKPOINT_DISABLE", "1")
+            .env_remove("KUBECONFIG")
+            .env_remove("TF_CLI_CONFIG_FILE");
+        bash
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        // What a page that failed has left running.
+        let _ended = self.bash().args(["-c", "plimsoll sandbox down"]).output();
+    }
+}
+
+/// Runs one command as it was typed, and ends everything when it fails. A plan that finds something says so by 2.
+const STEP: &str = r#"
+step() {
+  local status=0
+  eval "$1" || status=$?
+  case "$status:$1" in
+    0:*|2:"plimsoll plan "*) ;;
+    *) echo "ended with $status: $1"; exit 1 ;;
+  esac
+}
+"#;

@@ -1,0 +1,129 @@
+//! `plimsoll operations` and `plimsoll doctor`
+
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+use testkit::{Namespace, Sandbox};
+
+use crate::program::{plimsoll, run, told};
+
+/// A namespace with a kind that keeps record of operations, and one object of it.
+async fn queue() -> (Namespace, Value) {
+    let ns = Sandbox::shared().namespace("cli-operations").await;
+    let group = format!("{}.oracle.com", ns.name());
+    let any = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
+    let definition = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": { "name": format!("queues.{group}") },
+        "spec": {
+            "group": group, "scope": "Namespaced",
+            "names": { "kind": "Queue", "plural": "queues", "singular": "queue" },
+            "versions": [{
+                "name": "v1", "served": true, "storage": true,
+                "schema": { "openAPIV3Schema": { "type": "object", "properties": { "status": {
+                    "type": "object", "properties": { "status": {
+                        "type": "object", "x-kubernetes-preserve-unknown-fields": true, "properties": { "async": any },
+                    } },
+                } } } },
+            }],
+        },
+    });
+    let current = json!({
+        "source": "workrequest", "phase": "create", "normalizedClass": "pending", "percentComplete": 40,
+        "workRequestId": "wr-1", "startedAt": jiff::Timestamp::now().to_string(),
+    });
+    let queue = json!({
+        "apiVersion": format!("{group}/v1"), "kind": "Queue", "metadata": { "name": "orders" },
+        "status": { "status": { "opcRequestId": "req-1", "async": { "current": current } } },
+    });
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), format!("{definition}\n---\n{queue}")).unwrap();
+    let applied = run(&ns, &["apply", "-f", file.path().to_str().unwrap()]);
+    assert!(applied.starts_with("exit 0"), "{applied}");
+    (ns, queue)
+}
+
+#[tokio::test]
+async fn operations_are_shown_at_a_glance_and_followed() {
+    let (ns, queue) = queue().await;
+    let shown = run(&ns, &["operations"]);
+    let line = shown.lines().nth(3).unwrap_or_default().split_whitespace().collect::<Vec<_>>();
+    assert_eq!(
+        shown.lines().nth(2),
+        Some("KIND    NAME     PHASE    CLASS     PERCENT   AGE   WORK REQUEST   REQUEST ID")
+    );
+    assert_eq!(
+        (&line[..6], &line[7..]),
+        (&["Queue", "orders", "create", "pending", "40", "%"][..], &["wr-1", "req-1"][..])
+    );
+    let told = run(&ns, &["operations", "-o", "json"]);
+    assert!(told.contains("\"workRequest\": \"wr-1\"") && told.contains("\"percent\": 40"), "{told}");
+    let tree = run(&ns, &["tree", &format!("queues.{}.oracle.com/orders", ns.name())]);
+    assert!(tree.contains("└─ create operation") && tree.contains("pending, 40 %"), "{tree}");
+
+    let mut child =
+        plimsoll(&ns, &["operations", "--watch", "-o", "name"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut next = || lines.next().expect("a line").expect("text").starts_with("queue.");
+    assert!(next());
+    ns.merge_as(
+        "operator",
+        &queue,
+        &json!({ "status": { "status": { "async": { "current": { "percentComplete": 80 } } } } }),
+    )
+    .await;
+    assert!(next(), "it is shown again when it has changed");
+    child.kill().unwrap();
+    child.wait().unwrap();
+
+    ns.merge_as("operator", &queue, &json!({ "status": { "status": { "async": null } } })).await;
+    insta::assert_snapshot!(run(&ns, &["operations"]), @r"
+    exit 0
+    --- stderr
+    no operation is under way
+    ");
+}
+
+#[tokio::test]
+async fn the_doctor_says_what_is_there_and_what_is_not() {
+    let ns = Sandbox::shared().namespace("cli-doctor").await;
+    let healthy = run(&ns, &["doctor"]);
+    assert!(healthy.starts_with("exit 0"), "{healthy}");
+    for line in [
+        "ok     cluster       Kubernetes v1.36.3, ",
+        "ok     control plane built, in ",
+        "ok     go            1.",
+    ] {
+        assert!(healthy.contains(line), "{healthy}");
+    }
+
+    let folder = tempfile::tempdir().unwrap();
+    let mut bare = plimsoll(&ns, &["doctor"]);
+    bare.env("PATH", "/none").env("XDG_STATE_HOME", folder.path()).env("XDG_CACHE_HOME", folder.path());
+    bare.env("HOME", folder.path()).env_remove("KUBECONFIG");
+    let bare = told(&bare.output().unwrap(), &ns).replace(&folder.path().display().to_string(), "HOME");
+    insta::assert_snapshot!(bare, @r"
+    exit 0
+    --- stdout
+    ok     plimsoll      0.1.0
+    absent go            not on PATH
+                         The first start of a sandbox builds its programs with Go 1.26 or later.
+    absent kubectl       not on PATH
+                         A sandbox brings its own; `--kustomize` uses it where kustomize is missing.
+    absent kustomize     not on PATH
+                         `--kustomize` uses kubectl in its place.
+    absent terraform     not on PATH
+                         The demo and the provider are for terraform or tofu.
+    absent tofu          not on PATH
+                         The demo and the provider are for terraform or tofu.
+    absent control plane not built yet
+                         `plimsoll sandbox up --detach` builds it, in four to six minutes.
+    ok     sandboxes     none
+    absent cluster       no cluster is configured: none of HOME/.kube/config exists and this is no pod of a cluster
+                         Name a kubeconfig with --kubeconfig or KUBECONFIG, and a context of it with --context; `plimsoll sandbox up` starts a cluster of your own.
+    ");
+
+    let refused = run(&ns, &["doctor", "--context", "production"]);
+    assert!(refused.starts_with("exit 1") && refused.contains("broken cluster"), "{refused}");
+}

@@ -1,0 +1,46 @@
+//! Programs as others build them: a folder for `KUBEBUILDER_ASSETS` with stock etcd, kube-apiserver and kubectl.
+
+use std::time::Duration;
+
+use sandbox::gobuild::{Module, Program};
+use sandbox::{Environment, MODULE};
+
+use crate::harness::{User, eventually, is_running, kill};
+
+/// The same sources in the same versions, each program from its own `main`, as a release has it.
+const STOCK: Module<'static> = Module {
+    name: "stock-control-plane",
+    programs: &[
+        Program { package: "go.etcd.io/etcd/server/v3", file: "etcd", links: &[] },
+        Program { package: "k8s.io/kubernetes/cmd/kube-apiserver", file: "kube-apiserver", links: &[] },
+        Program { package: "k8s.io/kubernetes/cmd/kubectl", file: "kubectl", links: &[] },
+    ],
+    cold_build: Duration::from_secs(300),
+    ..MODULE
+};
+
+#[test]
+fn stock_programs_serve_as_well_and_are_ended_though_they_do_not_look_at_their_input() {
+    let environment = Environment::from_process().unwrap();
+    let assets = STOCK.ensure(&environment.cache, &environment.path, &mut |_| {}).unwrap();
+    let user = User::new().with("KUBEBUILDER_ASSETS", assets);
+    user.run(&["up", "--name", "stock", "--detach"]).succeeded();
+    let status = user.status("stock");
+    let origin = |name: &str| {
+        let programs = status["programs"].as_array().unwrap();
+        programs.iter().find(|program| program["program"] == name).unwrap()["origin"].clone()
+    };
+    assert_eq!(
+        (origin("etcd"), origin("kube-apiserver"), origin("kubectl")),
+        ("assets".into(), "assets".into(), "assets".into())
+    );
+    assert_eq!(origin("kwok"), "cache");
+    assert_eq!(user.kubectl("stock", &["get", "nodes", "-o", "name"]), "node/sandbox\n");
+
+    // Ours end with their supervisor; these stay, and the next command finds them.
+    let pids: Vec<i64> =
+        status["programs"].as_array().unwrap().iter().filter_map(|program| program["pid"].as_i64()).collect();
+    kill(status["supervisor"].as_i64().unwrap());
+    user.run(&["down", "--name", "stock"]).succeeded();
+    eventually("nothing is left", || pids.iter().all(|pid| !is_running(*pid)).then_some(()));
+}

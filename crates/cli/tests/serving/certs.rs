@@ -1,0 +1,43 @@
+//! `plimsoll certs`
+
+use std::path::Path;
+
+use crate::program::{plimsoll, told};
+
+fn certs(folder: &Path, arguments: &[&str]) -> String {
+    let mut command = plimsoll(&["certs", "--out", "certs"]);
+    told(&command.args(arguments).current_dir(folder).output().unwrap())
+}
+
+#[test]
+fn each_side_gets_a_folder_and_the_authority_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    insta::assert_snapshot!(certs(folder.path(), &["--name", "function-web.shop", "--san", "127.0.0.1"]), @r"
+    exit 0
+    certs/ca       the authority: new
+    certs/client   for the engine: --function-certs-dir
+    certs/server   for the function: function-web, function-web.shop, function-web.shop.svc, 127.0.0.1
+    ");
+    for side in ["ca", "client", "server"] {
+        for file in ["tls.crt", "tls.key", "ca.crt"] {
+            let text = std::fs::read_to_string(folder.path().join("certs").join(side).join(file)).unwrap();
+            assert!(text.starts_with("-----BEGIN"), "{side}/{file}");
+        }
+    }
+    let again = certs(folder.path(), &["--name", "function-db", "-o", "json"]);
+    let made: serde_json::Value = serde_json::from_str(again.strip_prefix("exit 0\n").unwrap()).unwrap();
+    assert_eq!(made["keptAuthority"], true);
+    assert_eq!(made["names"], serde_json::json!(["function-db"]));
+}
+
+#[test]
+fn what_stands_in_the_way_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("certs"), "a file").unwrap();
+    insta::assert_snapshot!(certs(folder.path(), &["--name", "function-web"]), @r"
+    exit 1
+    error[certificates-not-made]: cannot use certs/ca
+      Not a directory (os error 20)
+    hint: Name a folder you can write to with --out.
+    ");
+}

@@ -1,0 +1,40 @@
+//! `plimsoll oci-server`
+
+use std::fs;
+use std::net::TcpListener;
+
+use serde_json::Value;
+
+use crate::program::{Running, plimsoll, told};
+
+#[test]
+fn one_line_says_where_it_is_and_a_signal_ends_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let keys = folder.path().join("keys");
+    for signal in ["-INT", "-TERM"] {
+        let mut server = Running::answering(plimsoll(&["oci-server", "--key-dir", keys.to_str().unwrap()]));
+        let announced: Value = serde_json::from_str(&server.line()).unwrap();
+        assert!(announced["url"].as_str().unwrap().starts_with("http://127.0.0.1:"), "{announced}");
+        assert!(announced["compartment"].as_str().unwrap().starts_with("ocid1."), "{announced}");
+        let profile = fs::read_to_string(announced["configFile"].as_str().unwrap()).unwrap();
+        assert!(profile.starts_with("[DEFAULT]\n"), "{profile}");
+        assert_eq!(server.end_by(signal), (Some(0), String::new()));
+    }
+}
+
+#[test]
+fn what_cannot_be_used_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("script.json"), "{\n  \"pagesize\": 1\n}").unwrap();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let check = |arguments: &[&str]| {
+        let mut command = plimsoll(&["oci-server"]);
+        let output = command.args(arguments).current_dir(folder.path()).output().unwrap();
+        told(&output).replace(&port, "PORT")
+    };
+    insta::assert_snapshot!(check(&["--script", "script.json"]), @"");
+    insta::assert_snapshot!(check(&["--script", "none.json"]), @"");
+    insta::assert_snapshot!(check(&["--listen", "0.0.0.0:0"]), @"");
+    insta::assert_snapshot!(check(&["--listen", &format!("127.0.0.1:{port}")]), @"");
+}

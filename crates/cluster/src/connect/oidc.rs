@@ -1,0 +1,51 @@
+//! The token of an OpenID provider, as kubeconfigs of former days hold it (`auth-provider: oidc`).
+//!
+//! The token is used as it stands. A new one would have to be written back into the file that it came from, because
+//! most providers give each refresh token out once; that is the business of whoever owns the file.
+
+use std::collections::HashMap;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use super::ConnectError;
+use super::credentials::Credentials;
+use crate::Secret;
+
+/// The credentials that the settings of an `oidc` provider hold.
+pub(super) fn credentials(config: &HashMap<String, String>) -> Result<Credentials, ConnectError> {
+    let token = config.get("id-token").filter(|token| !token.is_empty());
+    let token = token.ok_or_else(|| ConnectError::AuthProvider("oidc (without id-token)".to_owned()))?;
+    Ok(Credentials::IdToken { token: Secret::from(token.as_str()), expires: expiry(token) })
+}
+
+/// When a JSON web token expires, if it says so. Whether it is genuine is for the server to find out.
+fn expiry(token: &str) -> Option<Timestamp> {
+    #[derive(Deserialize)]
+    struct Claims {
+        exp: i64,
+    }
+    let claims = token.split('.').nth(1)?;
+    let claims = BASE64_URL_SAFE_NO_PAD.decode(claims.trim_end_matches('=')).ok()?;
+    Timestamp::from_second(serde_json::from_slice::<Claims>(&claims).ok()?.exp).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_says_when_it_expires_or_nothing() {
+        let token = |claims: &str| format!("h.{}.s", BASE64_URL_SAFE_NO_PAD.encode(claims));
+        let check = |token: &str, expected: Option<&str>| {
+            assert_eq!(expiry(token).map(|time| time.to_string()).as_deref(), expected, "{token}");
+        };
+        check(&token(r#"{"exp":1700000000,"sub":"jane"}"#), Some("2023-11-14T22:13:20Z"));
+        check(&token("{}"), None);
+        check(&token(r#"{"exp":9223372036854775807}"#), None);
+        check("opaque", None);
+        check("a.!.c", None);
+    }
+}

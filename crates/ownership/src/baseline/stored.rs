@@ -1,0 +1,129 @@
+//! How a baseline is kept: small, because Terraform writes every state anew after each resource.
+//!
+//! Fields are a tree as in managedFields, `f:data` above `f:level`. What is remembered of one is a list of its value, its
+//! holders (a position in `by`), what kind of value it is, and whether it is ignored; what is usual is left out at the end.
+//!
+//! ```text
+//! {"by": [["k8sconnect"], ["hpa", "k8sconnect"]], "fields": {"f:spec": {"f:paused": [false], "f:replicas": [3, 1]}}}
+//! ```
+
+use std::collections::BTreeMap;
+
+use fields::{FieldPath, PathElement};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::{BaselineField, Remembered};
+use crate::manager::FieldManager;
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// Where a field is remembered that has others below it.
+const ITSELF: &str = ".";
+
+#[derive(Default, Serialize, Deserialize)]
+struct Stored {
+    by: Vec<Vec<FieldManager>>,
+    fields: Map<String, Value>,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    #[default]
+    Value,
+    Absent,
+    Text,
+    Unknown,
+}
+
+pub(super) fn write<'b>(fields: impl Iterator<Item = (FieldPath, &'b BaselineField)>) -> Value {
+    let mut stored = Stored::default();
+    for (path, field) in fields {
+        let known = stored.by.iter().position(|managers| *managers == field.managers);
+        let by = known.unwrap_or_else(|| {
+            stored.by.push(field.managers.clone());
+            stored.by.len() - 1
+        });
+        insert(&mut stored.fields, path.elements(), entry(field, by));
+    }
+    serde_json::to_value(stored).expect("a baseline has only string keys")
+}
+
+pub(super) fn read(value: &Value) -> Result<BTreeMap<FieldPath, BaselineField>, Failure> {
+    let stored = Stored::deserialize(value)?;
+    let mut fields = BTreeMap::new();
+    collect(&stored.fields, &FieldPath::root(), &stored.by, &mut fields)?;
+    Ok(fields)
+}
+
+fn entry(field: &BaselineField, by: usize) -> Value {
+    let (kind, value) = match &field.value {
+        Remembered::Value(value) => (Kind::Value, value.clone()),
+        Remembered::Absent => (Kind::Absent, Value::Null),
+        Remembered::Text(text) => (Kind::Text, Value::String(text.clone())),
+        Remembered::Unknown => (Kind::Unknown, Value::Null),
+    };
+    let mut parts = vec![value, json!(by), json!(kind), json!(field.ignored)];
+    let usual = [None, Some(json!(0)), Some(json!(Kind::default())), Some(json!(false))];
+    while parts.last() == usual[parts.len() - 1].as_ref() {
+        parts.pop();
+    }
+    Value::Array(parts)
+}
+
+fn insert(fields: &mut Map<String, Value>, path: &[PathElement], entry: Value) {
+    let Some((element, rest)) = path.split_first() else {
+        fields.insert(ITSELF.to_owned(), entry);
+        return;
+    };
+    match fields.entry(element.to_wire()).or_insert(Value::Null) {
+        empty @ Value::Null if rest.is_empty() => *empty = entry,
+        Value::Object(below) => insert(below, rest, entry),
+        other => {
+            let mut below = Map::new();
+            if !other.is_null() {
+                below.insert(ITSELF.to_owned(), other.take());
+            }
+            insert(&mut below, rest, entry);
+            *other = Value::Object(below);
+        }
+    }
+}
+
+fn collect(
+    fields: &Map<String, Value>,
+    above: &FieldPath,
+    by: &[Vec<FieldManager>],
+    found: &mut BTreeMap<FieldPath, BaselineField>,
+) -> Result<(), Failure> {
+    for (name, value) in fields {
+        let path = match name.as_str() {
+            ITSELF => above.clone(),
+            name => above.child(PathElement::from_wire(name)?),
+        };
+        match value {
+            Value::Object(below) => collect(below, &path, by, found)?,
+            Value::Array(parts) => {
+                found.insert(path, remembered(parts, by)?);
+            }
+            other => return Err(format!("{path} is neither a field nor above one: {other}").into()),
+        }
+    }
+    Ok(())
+}
+
+fn remembered(parts: &[Value], by: &[Vec<FieldManager>]) -> Result<BaselineField, Failure> {
+    let part = |index: usize| parts.get(index);
+    let value = part(0).cloned().unwrap_or_default();
+    let position = part(1).map_or(Ok(0), usize::deserialize)?;
+    let kind = part(2).map_or(Ok(Kind::default()), Kind::deserialize)?;
+    let value = match kind {
+        Kind::Value => Remembered::Value(value),
+        Kind::Absent => Remembered::Absent,
+        Kind::Text => Remembered::Text(String::deserialize(value)?),
+        Kind::Unknown => Remembered::Unknown,
+    };
+    let managers = by.get(position).cloned().ok_or("holders that are not there")?;
+    Ok(BaselineField { managers, value, ignored: part(3).map_or(Ok(false), bool::deserialize)? })
+}

@@ -1,0 +1,111 @@
+//! Which warnings there are, about what, and how much they say.
+
+use serde_json::{Value, json};
+use testkit::terraform::Client;
+
+use crate::case::Case;
+
+const BODY: &str =
+    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: NS}\ndata: {k: v, other: w}";
+
+fn wanted() -> Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}})
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bug_15_sharing_a_field_is_no_drift_and_removing_one_is() {
+    let case = Case::new("sharing", Client::any()).await;
+    case.object("a", BODY, "");
+    case.workspace.apply(&[]).expect_success();
+    // Somebody applies the same value, and so holds the field as well; an edit elsewhere is nobody else's business.
+    let mut shared = wanted();
+    shared["data"] = json!({"k": "v"});
+    case.namespace.apply_as("another", &shared).await;
+    case.object("a", &BODY.replace("other: w", "other: x"), "");
+    let planned = case.workspace.apply(&[]).expect_success().text();
+    assert!(!planned.contains("Drift Detected") && !planned.contains("Ownership Conflict"), "{planned}");
+
+    case.namespace.merge_as("remover", &wanted(), &json!({"data": {"other": null}})).await;
+    let planned = case.workspace.plan(&[]).expect_success().text();
+    assert!(planned.contains("Drift Detected - Reverting External Changes"), "{planned}");
+    assert!(planned.contains("data.other: (none) → \"x\""), "{planned}");
+    assert!(!planned.contains("data.k:"), "{planned}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn how_much_is_said_about_ownership_is_for_the_provider_to_say() {
+    for client in Client::all() {
+        let case = Case::new("verbosity", client).await;
+        case.object("a", BODY, "");
+        case.workspace.apply(&[]).expect_success();
+        case.namespace.merge_as("kubectl-edit", &wanted(), &json!({"data": {"k": "theirs"}})).await;
+        let detail = "data.k: \"theirs\" → \"v\" (modified by: kubectl-edit)";
+        for (verbosity, title, details) in
+            [("full", true, true), ("minimal", true, false), ("none", false, false)]
+        {
+            let reach = Case::reach();
+            case.provider(&format!("cluster = {{ {reach} }}\n  managed_fields_verbosity = {verbosity:?}"));
+            let change = case.workspace.change("k8sconnect_object.a");
+            assert_eq!(change["actions"], json!(["update"]), "{verbosity}: {change}");
+            let planned = case.workspace.plan(&[]).expect_success().text();
+            let about = planned.contains(&format!("(ConfigMap {}/a)", case.namespace.name()));
+            assert_eq!((about, planned.contains(detail)), (title, details), "{verbosity}: {planned}");
+        }
+        case.provider("managed_fields_verbosity = \"loud\"");
+        let refused = case.workspace.validate().expect_failure().text();
+        assert!(refused.contains("Invalid Attribute Value") && refused.contains("\"loud\""), "{refused}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bug_14_warnings_of_the_server_are_told_of_their_own_object() {
+    let case = Case::new("warnings", Client::any()).await;
+    for name in ["one", "two"] {
+        let endpoints = format!("apiVersion: v1\nkind: Endpoints\nmetadata: {{name: {name}, namespace: NS}}");
+        case.object(name, &endpoints, "");
+        case.object(&format!("map-{name}"), &BODY.replace("name: a", &format!("name: {name}")), "");
+    }
+    let planned = case.workspace.plan(&[]).expect_success().text();
+    for name in ["one", "two"] {
+        assert!(planned.contains(&format!("Kubernetes API Warning (Endpoints/{name})")), "{planned}");
+    }
+    assert!(!planned.contains("Kubernetes API Warning (ConfigMap"), "{planned}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bug_11_only_a_conflict_is_called_one() {
+    let case = Case::new("conflict", Client::any()).await;
+    case.object(
+        "a",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: conflict-a, namespace: NS}\ndata: {'no key': v}",
+        "",
+    );
+    let refused = case.workspace.apply(&[]).expect_failure().text();
+    assert!(!refused.contains("Field Manager Conflict") && refused.contains("conflict-a"), "{refused}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bug_21_a_server_nobody_vouches_for_is_told_with_what_to_check() {
+    let case = Case::new("untrusted", Client::any()).await;
+    let config = |path: &str| {
+        let shown = testkit::Sandbox::shared().kubectl(&[
+            "config",
+            "view",
+            "--raw",
+            "-o",
+            &format!("jsonpath={path}"),
+        ]);
+        String::from_utf8(shown.stdout).unwrap()
+    };
+    // A certificate that has signed nothing, in place of the authority.
+    let (host, other) =
+        (config("{.clusters[0].cluster.server}"), config("{.users[0].user.client-certificate-data}"));
+    case.object(
+        "a",
+        BODY,
+        &format!("cluster = {{ host = {host:?}, cluster_ca_certificate = {other:?}, token = \"x\" }}"),
+    );
+    let refused = case.workspace.plan(&[]).expect_failure().text();
+    assert!(refused.contains("Plan: Cluster Connection Failed"), "{refused}");
+    assert!(refused.contains("cluster_ca_certificate"), "{refused}");
+}
