@@ -2,6 +2,8 @@
 //!
 //! `cargo build --release -p bench -p cli`, then `target/release/composition [CLAIMS]`. It starts a sandbox with an audit log,
 //! the operator as a process of its own, and a function in this process, called over mutual TLS.
+//!
+//! `composition steady` counts for three minutes what fifty claims cost when nothing happens.
 
 mod composition {
     pub(crate) mod function;
@@ -34,9 +36,10 @@ fn main() -> Outcome<()> {
         [role, kubeconfig, certificates, endpoint] if role == "operator" => {
             runtime.block_on(process::operator(kubeconfig, certificates, endpoint))
         }
+        [role] if role == "steady" => runtime.block_on(steady()),
         [] => runtime.block_on(measure(CLAIMS)),
         [claims] => runtime.block_on(measure(claims.parse()?)),
-        _ => Err("usage: composition [CLAIMS]".into()),
+        _ => Err("usage: composition [CLAIMS | steady]".into()),
     }
 }
 
@@ -84,6 +87,28 @@ async fn measure(claims: usize) -> Outcome<()> {
     say(format_args!(
         "a child changed by somebody else is as it was after {:?} (median of {REVERTS})",
         median(&mut times)
+    ))?;
+    Ok(())
+}
+
+/// Fifty claims, two minutes to settle, and three in which their function is called again three times for each.
+async fn steady() -> Outcome<()> {
+    const STEADY: usize = 50;
+    let calls = function::Calls::default();
+    let mut stage = Stage::set(&calls).await?;
+    for number in 0..STEADY {
+        stage.create(&format!("steady-{number}")).await?;
+    }
+    stage.ready(STEADY).await?;
+    tokio::time::sleep(Duration::from_secs(120)).await;
+    stage.requests()?;
+    calls.take();
+    tokio::time::sleep(Duration::from_secs(180)).await;
+    let requests = stage.requests()?;
+    say(format_args!(
+        "{STEADY} claims in three minutes: {} function calls each, requests in all: {}",
+        per(calls.take(), STEADY),
+        Requests::of(&requests, 1)
     ))?;
     Ok(())
 }

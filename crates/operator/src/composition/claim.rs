@@ -13,6 +13,7 @@ use compose::event::{self, Event, EventType};
 use compose::intent::Applied;
 use compose::object::TypeRef;
 use compose::run::Object;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::children::{Scope, Watched};
@@ -81,6 +82,8 @@ struct Binder {
 struct Memory {
     /// The apply of its XR.
     applied: Option<Applied>,
+    /// When its XR was created, until that has something to say.
+    created: Option<Instant>,
     /// What the last pass had to say.
     said: BTreeSet<Event>,
     /// Passes that failed in a row.

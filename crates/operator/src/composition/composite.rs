@@ -33,6 +33,7 @@ use compose::run::Object;
 use jiff::Timestamp;
 use serde_json::Value;
 use tokio::sync::broadcast::error::RecvError;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use self::memory::Memory;
@@ -90,6 +91,8 @@ struct Composer {
     forced: Mutex<HashSet<Key>>,
     /// The version in which we left each child: that the watch tells of it is no news.
     left: Mutex<HashMap<String, String>>,
+    /// When an XR was last told of something urgent.
+    urgent: Mutex<HashMap<Key, Instant>>,
     waiting: Waiting,
 }
 
@@ -146,6 +149,7 @@ impl Composer {
                 breakers: Mutex::default(),
                 forced: Mutex::default(),
                 left: Mutex::default(),
+                urgent: Mutex::default(),
                 waiting: Waiting::default(),
             }
         })
@@ -214,16 +218,28 @@ impl Composer {
         };
         let now = Timestamp::now();
         let source = source(change);
+        let is_urgent = is_beside_status(change);
         for xr in concerned {
             let mut breakers = lock(&self.breakers);
             let breaker = breakers.entry(xr.clone()).or_insert_with(|| Breaker::new(Limits::default(), now));
             // What is there when a kind is watched for the first time costs nothing.
             let passes = kind == compose::breaker::Change::Created || breaker.passes(&source, kind, now);
             drop(breakers);
-            if passes {
+            if passes && is_urgent && self.is_first(&xr) {
+                self.work.now(xr);
+            } else if passes {
                 self.work.after(xr, DEBOUNCE);
             }
         }
+    }
+
+    /// Whether an urgent change of something `xr` depends on is the first for a while. What comes with it in a burst is one
+    /// more reason for one more pass.
+    fn is_first(&self, xr: &Key) -> bool {
+        let now = Instant::now();
+        let mut urgent = lock(&self.urgent);
+        urgent.retain(|_, last| now.duration_since(*last) < DEBOUNCE);
+        urgent.insert(xr.clone(), now).is_none()
     }
 
     /// The XRs that control what has changed, or did.
@@ -279,6 +295,23 @@ impl Composer {
         lock(&self.forced).remove(key);
         self.dependents.forget(&self.engine.watches, key);
     }
+}
+
+/// Whether somebody changed more than the status. Status comes in bursts, from controllers at work; what is changed beside
+/// it is probably to be changed back, and the sooner the better.
+fn is_beside_status(change: &Change) -> bool {
+    let object = |side: &'_ Option<Arc<Value>>| side.as_ref().and_then(|side| side.as_object().cloned());
+    let (Some(mut before), Some(mut after)) = (object(&change.before), object(&change.after)) else {
+        return change.after.is_none();
+    };
+    for side in [&mut before, &mut after] {
+        side.remove("status");
+        if let Some(metadata) = side.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata
+                .retain(|key, _| !["resourceVersion", "generation", "managedFields"].contains(&key.as_str()));
+        }
+    }
+    before != after
 }
 
 /// What changed, as the `Responsive` condition names it.

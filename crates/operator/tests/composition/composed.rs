@@ -138,7 +138,7 @@ async fn a_pass_that_changes_nothing_writes_nothing() {
     );
     let writes = writes_to(&names);
     // A claim, its XR, its references and two children: counted before the goals were set.
-    assert!((8..=12).contains(&writes), "{writes}");
+    assert!((8..=12).contains(&writes.len()), "{writes:#?}");
     let seen = *called.borrow_and_update();
     called.wait_for(|calls| *calls >= seen + 3).await.unwrap();
     assert_eq!(versions().await, before);
@@ -146,14 +146,14 @@ async fn a_pass_that_changes_nothing_writes_nothing() {
 }
 
 /// The operator's mutating requests so far whose path names one of `names`, as the API server has them on record.
-fn writes_to(names: &[String]) -> usize {
+fn writes_to(names: &[String]) -> Vec<String> {
     let requests = audit::Reader::new(Sandbox::shared().layout().audit_log()).read_new().unwrap();
     let is_write = |request: &&audit::Request| {
         ["create", "update", "patch", "delete"].contains(&request.verb.as_str())
             && request.user_agent.starts_with("plimsoll-operator")
             && names.iter().any(|name| request.uri.contains(name))
     };
-    requests.iter().filter(is_write).count()
+    requests.iter().filter(is_write).map(|request| format!("{} {}", request.verb, request.uri)).collect()
 }
 
 /// A child may take its name from the function; what is named badly stops the pass and says so.
@@ -181,5 +181,4 @@ async fn a_bad_name_is_told_and_nothing_is_applied() {
     until(&session, &map, "it is composed", |_| true).await;
     delete(&session, &claim).await;
     until_gone(&session, &claim).await;
-    until_gone(&session, &map).await;
 }

@@ -1,5 +1,7 @@
 //! Keeps a claim and its XR in step: first the claim names its XR, then the XR is applied, then the claim shows its state.
 
+use std::time::Duration;
+
 use compose::claim::{composite_name, status, sync};
 use compose::composite::{Composite, Layout};
 use compose::condition::{Condition, Conditions, READY};
@@ -11,6 +13,7 @@ use compose::object::{self, ObjectRef};
 use compose::run::Object;
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::deletion::FINALIZER;
 use super::pass::{BIND, Stopped};
@@ -23,6 +26,8 @@ use crate::composition::writer::{WriteError, said};
 use crate::store::Key;
 use crate::work::Next;
 
+/// How long an XR may take until it says something for the first time.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// How many names are tried for an XR.
 const MOST_NAMES: usize = 10;
 
@@ -49,6 +54,7 @@ impl Binder {
             claim = answer.map_err(|error| failed("cannot update claim", &error))?;
             self.learned(&claim);
         }
+        let is_new = xr.is_none();
         let xr = match xr {
             Some(xr) if !is_apply_owed(&synced.composite, memory.applied.as_ref(), Some(&xr)) => xr,
             _ => {
@@ -59,6 +65,9 @@ impl Binder {
                 answer
             }
         };
+        if is_new {
+            memory.created = Some(Instant::now());
+        }
         let mut events = Vec::new();
         if !was_bound && serves(&xr, &claim) {
             events.push(Event::normal(BIND, "Successfully bound composite resource"));
@@ -74,6 +83,10 @@ impl Binder {
         memory: &mut Memory,
         mut events: Vec<Event>,
     ) -> Result<Next, Stopped> {
+        if let Some(wait) = patience(memory, xr) {
+            self.tell(claim, memory, events);
+            return Ok(Next::In(wait));
+        }
         let now = Timestamp::now();
         let composition = Composite::new(xr, Layout::Legacy).composition_ref();
         let composition = composition.and_then(|name| self.engine.catalogue.composition(name));
@@ -117,6 +130,17 @@ impl Binder {
         let text = format!("cannot generate a name for composite resource: {MOST_NAMES} names were taken");
         Err(cannot_sync(&text))
     }
+}
+
+/// How long an XR that was just created may take until it says something. Before, there is nothing to show that is not
+/// about to change, and a write that nobody reads costs as much as one that somebody does.
+fn patience(memory: &mut Memory, xr: &Object) -> Option<Duration> {
+    let waited = memory.created?.elapsed();
+    if Conditions::of(xr).iter().next().is_some() || waited >= PATIENCE {
+        memory.created = None;
+        return None;
+    }
+    Some(PATIENCE.saturating_sub(waited))
 }
 
 /// Puts our finalizer on the claim.

@@ -140,6 +140,10 @@ impl Composer {
         }
 
         self.depend(key, xr, None, &memory.scopes);
+        let kinds =
+            Composite::new(xr, self.layout).resource_refs().into_iter().map(|reference| reference.kind);
+        // What cannot be watched is asked for instead, and told about when it is applied.
+        let _watched = self.watched(kinds.collect()).await;
         let observed = self.observe(xr).await?;
         progress.gone = observed.gone.iter().map(|reference| reference.name.clone()).collect();
         let state = self.state(xr, &observed).await?;
@@ -181,7 +185,8 @@ impl Composer {
             *xr = answer;
         }
         // What is applied is watched before, so that no change of it is missed.
-        let watched = self.watched(rendered).await;
+        let kinds = rendered.resources.values().map(|composed| TypeRef::of(&composed.intent));
+        let watched = self.watched(kinds.collect()).await;
         match self.apply_children(xr, memory, &rendered.resources).await {
             Ok(children) => progress.children = children,
             Err((children, stopped)) => {
@@ -232,10 +237,8 @@ impl Composer {
         self.dependents.depend(&self.engine.watches, key, &scopes);
     }
 
-    /// Waits until every kind of what is desired is watched; why not, if it cannot be.
-    async fn watched(&self, rendered: &Rendered) -> Result<(), PassFailure> {
-        let kinds: BTreeSet<TypeRef> =
-            rendered.resources.values().map(|composed| TypeRef::of(&composed.intent)).collect();
+    /// Waits until each of these kinds is watched; why not, if it cannot be.
+    async fn watched(&self, kinds: BTreeSet<TypeRef>) -> Result<(), PassFailure> {
         for kind in kinds {
             let Ok(gvk) = target::gvk(&kind) else { continue };
             let Some(watched) = self.dependents.watched(&Scope::composed(gvk)) else { continue };
