@@ -32,7 +32,7 @@ pub(super) fn run(args: &Operator, printer: &mut Printer) -> Outcome {
         .thread_name("operator")
         .enable_all()
         .build()
-        .map_err(process::no_runtime)?;
+        .map_err(|error| process::no_runtime(&error))?;
     runtime.block_on(async {
         let stop = CancellationToken::new();
         let mut running = tokio::spawn(operator::run(options, stop.clone()));
