@@ -118,7 +118,10 @@ fn what_keeps_it_from_starting_is_named() {
     For more information, try '--help'.
     ");
     let unknown = check(&["--controllers", "oci,aws"]);
-    assert!(unknown.starts_with("exit 1\nerror: invalid value 'aws' for '--controllers <NAME>'\n"), "{unknown}");
+    assert!(
+        unknown.starts_with("exit 1\nerror: invalid value 'aws' for '--controllers <NAME>'\n"),
+        "{unknown}"
+    );
     let mut command = plimsoll(&["operator", "--metrics-address=off", "--health-address", &address]);
     let port = told(&command.output().unwrap()).replace(&address, "ADDRESS");
     insta::assert_snapshot!(port, @r"
