@@ -17,6 +17,14 @@ func init() {
 	register("json.floatVerb", withBits(func(value float64) (any, error) {
 		return fmt.Sprintf("%v", value), nil
 	}))
+	// A value, read as Kubernetes reads JSON, as fmt's %v shows it.
+	register("json.verb", withText(func(text string) (any, error) {
+		var value any
+		if err := utiljson.Unmarshal([]byte(text), &value); err != nil {
+			return nil, err
+		}
+		return fmt.Sprintf("%v", value), nil
+	}))
 	// A text read as Kubernetes reads JSON (integers stay int64) and written again.
 	register("json.compact", withText(compact))
 	register("json.indent", withText(func(text string) (any, error) {

@@ -105,7 +105,7 @@ pub(crate) enum Command {
     Operator(Box<operator::Operator>),
     /// Print or install the definitions of the kinds that the operator looks after
     Crds(crds::Crds),
-    /// Make the certificates with which the engine and a composition function know each other
+    /// Make the certificates with which the operator and its functions know each other
     Certs(certs::Certs),
     /// Serve Oracle Cloud's API on this machine, for development: signatures checked, faults on order
     OciServer(oci_server::OciServer),

@@ -78,9 +78,9 @@ pub(crate) const OPTION_UNUSABLE: Code = Code::new(
 );
 pub(crate) const SERVER_NOT_STARTED: Code =
     Code::new("server-not-started", "The server for development cannot listen, or cannot use its files.");
-pub(crate) const CERTIFICATES_NOT_MADE: Code = Code::new(
-    "certificates-not-made",
-    "Certificates cannot be made: a name, a file or the authority stands in the way.",
+pub(crate) const CERTS_FAILED: Code = Code::new(
+    "certs-failed",
+    "Certificates for an operator and its functions cannot be made in this folder.",
 );
 
 /// Every code of this crate.
@@ -108,5 +108,5 @@ pub(crate) const CODES: &[Code] = &[
     RENDER_FUNCTION,
     OPTION_UNUSABLE,
     SERVER_NOT_STARTED,
-    CERTIFICATES_NOT_MADE,
+    CERTS_FAILED,
 ];

@@ -20,11 +20,11 @@ pub(crate) fn own_executable() -> Result<PathBuf, Failure> {
 
 /// A runtime for commands that wait for bytes.
 pub(crate) fn runtime() -> Result<Runtime, Failure> {
-    Builder::new_current_thread().enable_all().build().map_err(no_runtime)
+    Builder::new_current_thread().enable_all().build().map_err(|error| no_runtime(&error))
 }
 
 /// The machine does not let us wait for bytes.
-pub(crate) fn no_runtime(error: io::Error) -> Failure {
+pub(crate) fn no_runtime(error: &io::Error) -> Failure {
     Diagnostic::error(ENVIRONMENT, format!("cannot start the asynchronous runtime: {error}")).into()
 }
 

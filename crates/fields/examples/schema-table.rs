@@ -21,7 +21,12 @@ type Types = BTreeMap<String, Value>;
 
 fn main() -> anyhow::Result<()> {
     let directory = std::env::args().nth(1).context("give the directory of the OpenAPI v3 documents")?;
-    let types = read_types(&directory)?;
+    Ok(std::io::stdout().write_all(table(&directory)?.as_bytes())?)
+}
+
+/// The table of the documents in `directory`.
+pub(crate) fn table(directory: &str) -> anyhow::Result<String> {
+    let types = read_types(directory)?;
     let kinds = kinds(&types);
     let reachable = reachable(&types, kinds.values().map(String::as_str));
 
@@ -32,7 +37,7 @@ fn main() -> anyhow::Result<()> {
     for name in reachable {
         table.push_str(&describe(&types, &name)?);
     }
-    Ok(std::io::stdout().write_all(table.as_bytes())?)
+    Ok(table)
 }
 
 /// All types of all documents, by name without the leading `io.k8s.`.

@@ -226,3 +226,14 @@ fn manifests() -> Vec<Value> {
                 "matchConditions": [{"name": "m", "expression": "true"}], "namespaceSelector": {"matchLabels": {}}}]}),
     ]
 }
+
+#[test]
+fn values_print_as_with_go_s_verb() {
+    compare(
+        "json.verb",
+        3000,
+        arbitrary::value(),
+        |value| json!(value.to_string()),
+        |value, theirs| same(&theirs, &Ok(&json!(crate::jsonpath::go_text(value)))),
+    );
+}

@@ -125,11 +125,15 @@ impl ListKey {
         self.0.iter().map(|(name, value)| (&**name, value))
     }
 
-    /// Whether `other` has all these fields and more.
-    pub(crate) fn is_part_of(&self, other: &Self) -> bool {
-        let has =
-            |(name, value)| other.get(name).is_some_and(|against| order::compare(value, against).is_eq());
-        self.0.len() < other.0.len() && self.fields().all(has)
+    /// The names of its fields, sorted.
+    pub(crate) fn names(&self) -> Vec<Arc<str>> {
+        self.0.iter().map(|(name, _)| Arc::clone(name)).collect()
+    }
+
+    /// The part of it that has the fields `names`, if it has them all.
+    pub(crate) fn part(&self, names: &[Arc<str>]) -> Option<Self> {
+        let field = |name: &Arc<str>| Some((Arc::clone(name), self.get(name)?.clone()));
+        names.iter().map(field).collect::<Option<Vec<_>>>().map(|fields| Self(fields.into()))
     }
 
     /// The value of the merge-key field `name`.

@@ -3,8 +3,9 @@
 //! A position says nothing about an object that others change too, so it is only a way to print: code names list items
 //! by key, and a [`Positions`] knows where these stand in the body that was written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -18,8 +19,8 @@ mod tests;
 #[derive(Debug, Default)]
 pub struct Positions {
     places: BTreeMap<PathElement, Place>,
-    /// Whether some names leave merge-key fields out whose defaults nobody knows.
-    has_partial_names: bool,
+    /// The fields of names that leave merge-key fields out whose defaults nobody knows.
+    partial: BTreeSet<Vec<Arc<str>>>,
 }
 
 #[derive(Debug)]
@@ -58,7 +59,7 @@ impl Positions {
 
     fn below(value: &Value, shape: Shape<'_>) -> Self {
         let mut places = BTreeMap::new();
-        let mut has_partial_names = false;
+        let mut partial = BTreeSet::new();
         match value {
             Value::Object(fields) => {
                 for (name, child) in fields {
@@ -73,22 +74,26 @@ impl Positions {
                 for (index, item) in list.iter().enumerate().filter(|_| kind != ListKind::Atomic) {
                     let place = || Place { index: Some(index), below: Self::below(item, shape.element()) };
                     let name = Name::of(item, index, kind);
-                    has_partial_names |= name.is_partial();
-                    places.entry(name.to_element()).or_insert_with(place);
+                    let element = name.to_element();
+                    match &element {
+                        PathElement::Key(key) if name.is_partial() => drop(partial.insert(key.names())),
+                        _ => {}
+                    }
+                    places.entry(element).or_insert_with(place);
                 }
             }
             _ => {}
         }
-        Self { places, has_partial_names }
+        Self { places, partial }
     }
 
     fn place(&self, element: &PathElement) -> Option<&Place> {
         let guess = || {
             let PathElement::Key(key) = element else { return None };
-            let is_it =
-                |name: &PathElement| matches!(name, PathElement::Key(partial) if partial.is_part_of(key));
-            self.places.iter().find(|(name, _)| is_it(name)).map(|(_, place)| place)
+            let parts = self.partial.iter().filter_map(|names| key.part(names).map(PathElement::Key));
+            let found = parts.filter_map(|part| self.places.get_key_value(&part));
+            found.min_by_key(|(name, _)| *name).map(|(_, place)| place)
         };
-        self.places.get(element).or_else(|| if self.has_partial_names { guess() } else { None })
+        self.places.get(element).or_else(guess)
     }
 }

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::iter::Peekable;
 use std::ops::Deref;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
 use crate::items::Name;
 use crate::set::{Entries, Entry};
-use crate::{FieldPath, FieldSet, KeyField, ListKind, PathElement, Schema, Shape};
+use crate::{FieldPath, FieldSet, KeyField, ListKey, ListKind, PathElement, Schema, Shape};
 
 #[cfg(test)]
 mod tests;
@@ -215,8 +216,10 @@ fn item_matches<'s, 'v>(list: &'v [Value], set: &'s FieldSet, shape: Shape<'_>) 
         known => known,
     };
     let mut found: Vec<Option<Found<'v>>> = set.entries().map(|_| None).collect();
+    let mut guesses = Guesses::default();
     for (index, item) in list.iter().enumerate() {
-        let Some(position) = position_of(Name::of(item, index, kind), index, set) else { continue };
+        let name = Name::of(item, index, kind);
+        let Some(position) = position_of(name, index, set, &mut guesses) else { continue };
         let found = &mut found[position];
         *found = Some(match found.take() {
             Some(earlier) => earlier.and(index, item),
@@ -239,11 +242,35 @@ impl<'v> Found<'v> {
 }
 
 /// Which entry of `set` the item called `name` at `index` belongs to. A set may name any item by its position.
-fn position_of(name: Name<'_>, index: usize, set: &FieldSet) -> Option<usize> {
-    let guess = || set.entries().position(|entry| name.may_be(entry.element));
+fn position_of(name: Name<'_>, index: usize, set: &FieldSet, guesses: &mut Guesses) -> Option<usize> {
     set.position(|element| name.cmp_element(element).reverse())
-        .or_else(|| if name.is_partial() { guess() } else { None })
+        .or_else(|| if name.is_partial() { guesses.position(name, set) } else { None })
         .or_else(|| set.position(|element| element.cmp(&PathElement::Index(index))))
+}
+
+/// What names may mean that leave merge-key fields out: for each choice of fields that they do have, the first entry
+/// of a set with the same values of these. Made when the first such name is met, so that the next ones cost little.
+#[derive(Default)]
+struct Guesses(BTreeMap<Vec<Arc<str>>, BTreeMap<ListKey, usize>>);
+
+impl Guesses {
+    fn position(&mut self, name: Name<'_>, set: &FieldSet) -> Option<usize> {
+        let PathElement::Key(partial) = name.to_element() else { return None };
+        let first_of = |names: &[Arc<str>]| {
+            let mut first = BTreeMap::new();
+            for (position, entry) in set.entries().enumerate() {
+                if let PathElement::Key(key) = entry.element
+                    && let Some(part) = key.part(names)
+                {
+                    first.entry(part).or_insert(position);
+                }
+            }
+            first
+        };
+        let names = partial.names();
+        let first = self.0.entry(names.clone()).or_insert_with(|| first_of(&names));
+        first.get(&partial).copied()
+    }
 }
 
 /// The merge-key fields that the names in `set` are made of.

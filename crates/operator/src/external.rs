@@ -19,7 +19,7 @@ mod run;
 mod stream;
 mod telling;
 
-pub use controller::Controller;
+pub use controller::{Controller, Reach};
 pub use credentials::Clients;
 pub use endpoint::EndpointSecret;
 pub use object::ExternalObject;

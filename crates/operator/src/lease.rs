@@ -130,13 +130,11 @@ impl Candidate {
             lease_transitions: Some(transitions),
             ..LeaseSpec::default()
         };
-        match lease {
-            Some(lease) => self.replace(&Lease { spec: Some(spec), ..lease }).await,
-            None => {
-                let metadata = ObjectMeta { name: Some(NAME.to_owned()), ..ObjectMeta::default() };
-                self.api().create(&PostParams::default(), &Lease { metadata, spec: Some(spec) }).await
-            }
+        if let Some(lease) = lease {
+            return self.replace(&Lease { spec: Some(spec), ..lease }).await;
         }
+        let metadata = ObjectMeta { name: Some(NAME.to_owned()), ..ObjectMeta::default() };
+        self.api().create(&PostParams::default(), &Lease { metadata, spec: Some(spec) }).await
     }
 
     /// Stores a lease, unless it was changed since it was read.

@@ -1,6 +1,11 @@
-//! Controllers for cloud resources: their kinds, what they send and what they make of the answers.
+//! The operator: what every controller stands on, and the controllers for cloud resources.
 //!
 //! ```text
+//! run ──▶ health, rivals, install ──▶ lease ──▶ controllers, for one term
+//!
+//! store ──▶ work ──▶ a pass ──▶ events, metrics
+//! (what is there) (whose turn it is)  (what people and Prometheus hear of it)
+//!
 //! api::Queue, api::Stream ──▶ external::Pass ──▶ external::QueueService, StreamService ──▶ oci
 //!   (what people write)     (store, then do)     (bodies, drift, what status shows)    (one signed call)
 //! ```

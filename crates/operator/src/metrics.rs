@@ -2,6 +2,7 @@
 
 mod population;
 
+use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
-use prometheus_client::registry::Registry;
+use prometheus_client::registry::{Metric, Registry};
 
 use population::Population;
 
@@ -78,55 +79,45 @@ impl Metrics {
     /// Nothing counted yet.
     pub fn new() -> Self {
         let mut registry = Registry::with_prefix("plimsoll");
-        let timed = || Histogram::new(BUCKETS);
+        let r = &mut registry;
         let inner = Inner {
-            leading: Gauge::default(),
-            cloud_calls: Family::new_with_constructor(timed as fn() -> Histogram),
-            function_calls: Family::new_with_constructor(timed as fn() -> Histogram),
-            retries: Family::default(),
+            leading: kept(
+                r,
+                "leader",
+                "Whether the controllers run in this copy of the operator",
+                Gauge::default(),
+            ),
             operations: Population::default(),
-            operations_shown: Family::default(),
-            oldest_shown: Family::default(),
+            operations_shown: kept(
+                r,
+                "operations_in_flight",
+                "Operations that a provider has not ended yet",
+                Family::default(),
+            ),
+            oldest_shown: kept(
+                r,
+                "operation_oldest_seconds",
+                "The age of the oldest operation in flight",
+                Family::default(),
+            ),
+            cloud_calls: kept(r, "cloud_call_seconds", "How long calls of a provider took", timed()),
+            retries: kept(
+                r,
+                "retries",
+                "Passes that ended in trouble that passes, and will be tried again",
+                Family::default(),
+            ),
             claims: Population::default(),
-            claims_shown: Family::default(),
-            registry: Registry::default(),
+            claims_shown: kept(
+                r,
+                "claims",
+                "Claims by the reason of their condition Healthy",
+                Family::default(),
+            ),
+            function_calls: kept(r, "function_call_seconds", "How long calls of functions took", timed()),
+            registry,
         };
-        registry.register(
-            "leader",
-            "Whether the controllers run in this copy of the operator",
-            inner.leading.clone(),
-        );
-        registry.register(
-            "operations_in_flight",
-            "Operations that a provider has not ended yet",
-            inner.operations_shown.clone(),
-        );
-        registry.register(
-            "operation_oldest_seconds",
-            "The age of the oldest operation in flight",
-            inner.oldest_shown.clone(),
-        );
-        registry.register(
-            "cloud_call_seconds",
-            "How long calls of a provider took",
-            inner.cloud_calls.clone(),
-        );
-        registry.register(
-            "retries",
-            "Passes that ended in trouble that passes, and will be tried again",
-            inner.retries.clone(),
-        );
-        registry.register(
-            "claims",
-            "Claims by the reason of their condition Healthy",
-            inner.claims_shown.clone(),
-        );
-        registry.register(
-            "function_call_seconds",
-            "How long calls of functions took",
-            inner.function_calls.clone(),
-        );
-        Self(Arc::new(Inner { registry, ..inner }))
+        Self(Arc::new(inner))
     }
 
     /// An object of a kind has an operation of this phase in flight since then; or none any more.
@@ -189,6 +180,16 @@ impl Metrics {
             shown.set(shown.get().max(age));
         }
     }
+}
+
+/// Registers a metric, and keeps it to count with.
+fn kept<M: Metric + Clone>(registry: &mut Registry, name: &str, about: &str, metric: M) -> M {
+    registry.register(name, about, metric.clone());
+    metric
+}
+
+fn timed<L: Clone + Eq + Hash>() -> Family<L, Histogram> {
+    Family::new_with_constructor(|| Histogram::new(BUCKETS))
 }
 
 fn count(members: usize) -> i64 {

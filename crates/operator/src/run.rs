@@ -106,7 +106,7 @@ async fn prepare(session: &Session, options: &Options) -> Result<(), Error> {
 
 /// Runs controllers until `stop`, since nobody else does.
 async fn alone(around: &Surroundings, stop: &CancellationToken) -> Result<(), Error> {
-    let mut term = term::begin(around, stop.child_token());
+    let mut term = term::begin(around, &stop.child_token());
     let outcome = tokio::select! {
         ended = term.ended() => Err(ended),
         () = stop.cancelled() => Ok(()),
@@ -128,7 +128,7 @@ async fn take_turns(
         };
         tracing::info!(identity = candidate.identity, "the lease is ours; controllers start");
         // Not a child of `stop`: the lease is renewed until they have ended.
-        let mut term = term::begin(around, CancellationToken::new());
+        let mut term = term::begin(around, &CancellationToken::new());
         let outcome = tokio::select! {
             ended = term.ended() => Some(Err(ended)),
             () = stop.cancelled() => Some(Ok(())),

@@ -23,6 +23,8 @@ const GRACE: Duration = Duration::from_secs(20);
 /// The waits after passes over an object that panicked.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LONGEST_RETRY: Duration = Duration::from_secs(300);
+/// As good as never.
+const LONGEST_WAIT: Duration = Duration::from_secs(365 * 86_400);
 
 /// The objects that are to be gone over, by keys. Clones share them.
 pub struct Work<K>(Arc<Shared<K>>);
@@ -91,7 +93,7 @@ impl<K: Clone + Eq + Hash + Send + 'static> Work<K> {
 
     /// A pass over `key` is due when `wait` is over. An earlier time that is planned already stays.
     pub fn after(&self, key: K, wait: Duration) {
-        self.plan().name(key, Instant::now() + wait);
+        self.plan().name(key, in_time(wait));
         self.0.changed.notify_one();
     }
 
@@ -145,6 +147,11 @@ impl<K: Clone + Eq + Hash + Send + 'static> Work<K> {
     fn plan(&self) -> MutexGuard<'_, Plan<K>> {
         self.0.plan.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// When `wait` is over. A clock does not reach as far as a duration.
+fn in_time(wait: Duration) -> Instant {
+    Instant::now() + wait.min(LONGEST_WAIT)
 }
 
 /// The passes in flight.
@@ -240,7 +247,7 @@ impl<K: Clone + Eq + Hash> Plan<K> {
             (None, Some(_)) => {}
         }
         if let Some(wait) = wait {
-            self.name(key, Instant::now() + wait);
+            self.name(key, in_time(wait));
         }
     }
 }

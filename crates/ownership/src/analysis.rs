@@ -3,11 +3,11 @@
 use std::fmt;
 use std::iter::zip;
 
-use fields::{FieldPath, Leaf, Positions, Schema, Shape};
+use fields::{FieldPath, FieldSet, Leaf, Positions, Schema, Shape};
 use serde_json::Value;
 
 use crate::baseline::{Baseline, BaselineField, Remembered};
-use crate::columns::align;
+use crate::columns::{align, held};
 use crate::holders::Holders;
 use crate::managed::{ManagedFields, ManagedFieldsError};
 use crate::manager::FieldManager;
@@ -113,6 +113,16 @@ impl Analysis {
         outlook: &Outlook<'_>,
         ignored: impl Fn(&FieldPath) -> bool,
     ) -> Result<Self, ManagedFieldsError> {
+        Self::with_removals(outlook, &FieldSet::new(), ignored)
+    }
+
+    /// The same for a patch that also takes fields away. Nobody can hold a field that is not there; whoever sees to it
+    /// that it is not there decides its value all the same, so that it counts as held.
+    pub fn with_removals(
+        outlook: &Outlook<'_>,
+        removed: &FieldSet,
+        ignored: impl Fn(&FieldPath) -> bool,
+    ) -> Result<Self, ManagedFieldsError> {
         let live_managers = ManagedFields::of(outlook.live)?;
         let planned_managers = ManagedFields::of(outlook.planned)?;
         // Lists that are gone afterwards are known by what is held of them now.
@@ -131,6 +141,7 @@ impl Analysis {
             Before::Untold | Before::Imported => (View::of(&Value::Null), &nothing),
         };
         universe.add_all(&baseline.paths);
+        universe.add_all(removed);
         let columns = zip(
             zip(
                 zip(written.column(&universe, &schema), former.column(&universe, &schema)),
@@ -140,11 +151,13 @@ impl Analysis {
         );
         let (live_holders, planned_holders) =
             (Holders::of(&live_managers, &universe), Holders::of(&planned_managers, &universe));
+        let removed = held(&universe, [removed].into_iter()).swap_remove(0);
         let us = outlook.manager;
 
         let fields = zip(universe.paths(), columns).enumerate().map(
             |(index, (path, (((written, former), baseline), (live, planned))))| {
                 let others: Vec<_> = live_holders.at(index).filter(|holder| *holder != us).cloned().collect();
+                let is_removed = removed[index] && planned.is_none();
                 let field = Field {
                     shape: shape_at(&schema, &path),
                     ignored: ignored(&path),
@@ -154,7 +167,7 @@ impl Analysis {
                     live,
                     planned,
                     held: live_holders.is_held_by(us, index),
-                    will_be_held: planned_holders.is_held_by(us, index),
+                    will_be_held: is_removed || planned_holders.is_held_by(us, index),
                     held_by_others: !others.is_empty(),
                 };
                 let row = classify(field.transition(outlook));

@@ -81,6 +81,25 @@ impl Baseline {
         Ok(Self { paths, fields })
     }
 
+    /// Remembers as well that `manager` has taken these fields away.
+    #[must_use]
+    pub fn with_removals(self, removed: &FieldSet, manager: &FieldManager) -> Self {
+        let mut fields: BTreeMap<_, _> = self.paths.paths().into_iter().zip(self.fields).collect();
+        for path in removed.paths() {
+            let (managers, value) = (vec![manager.clone()], Remembered::Absent);
+            fields.entry(path).or_insert(BaselineField { managers, value, ignored: false });
+        }
+        let (paths, fields) = fields.into_iter().unzip();
+        Self { paths, fields }
+    }
+
+    /// The fields that `manager` has taken away.
+    pub fn removed_by(&self, manager: &FieldManager) -> FieldSet {
+        let removed =
+            |field: &BaselineField| field.value == Remembered::Absent && field.managers == [manager.clone()];
+        self.iter().filter(|(_, field)| removed(field)).map(|(path, _)| path).collect()
+    }
+
     /// The best that can be said from what the Go provider kept: the text of each field in its projection, and its
     /// first manager (or, from one of its older versions, all of them).
     pub fn from_former(

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use diag::{Code, Diagnostic};
+use fields::jsonpath::go_text;
 use serde_json::Value;
 
 use crate::analysis::{Analysis, FieldTransition, ValueChange};
@@ -206,12 +207,12 @@ fn summary(identity: &str, found: &[(Kind, Vec<Shown<'_>>); 4]) -> Option<Diagno
     )
 }
 
-/// Strings quoted, a missing value as `(none)`, everything else as Go prints it.
+/// Strings quoted, a missing value as `(none)`, everything else as Go's `%v` prints it (terraform-provider.md, 5.5).
 fn value(value: Option<&Value>) -> String {
     match value {
         None => "(none)".to_owned(),
         Some(Value::String(text)) => format!("{text:?}"),
-        Some(other) => manifest::display(other),
+        Some(other) => go_text(other),
     }
 }
 

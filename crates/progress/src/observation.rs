@@ -42,7 +42,10 @@ impl Observation {
             (Call::Create { .. } | Call::Update { .. } | Call::Delete { .. }, _) => {
                 Some(Learned::Accepted(None))
             }
-            (Call::Get { .. }, Body::Json(body)) => read(&body).map(Learned::Seen),
+            // An answer about something else than was asked for says nothing about ours.
+            (Call::Get { id, .. }, Body::Json(body)) => {
+                read(&body).filter(|resource| resource.id == *id).map(Learned::Seen)
+            }
             // One entry that cannot be read may be ours, so a listing with such an entry is no evidence.
             (Call::Find { .. }, Body::Found(Found { resources, creating })) => resources
                 .iter()

@@ -46,10 +46,9 @@ impl Trouble {
     /// and `404 NotFound` says that the address is wrong, so no 404 proves absence.
     pub fn verdict(&self) -> Verdict {
         match (self.status, self.code.as_str()) {
-            (None, NO_CREDENTIALS) => Verdict::Denied,
+            (None, NO_CREDENTIALS) | (Some(401 | 403), _) => Verdict::Denied,
             (None | Some(408 | 425 | 429), _) => Verdict::Passing,
             (Some(404), _) => Verdict::Unclear,
-            (Some(401 | 403), _) => Verdict::Denied,
             (Some(409), "InvalidatedRetryToken") => Verdict::TokenSpent,
             (Some(409), "NotAuthorizedOrResourceAlreadyExists") | (Some(501), _) => Verdict::Rejected,
             (Some(409 | 412), _) => Verdict::Busy,

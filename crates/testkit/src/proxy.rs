@@ -33,6 +33,7 @@ type Answer = Response<UnsyncBoxBody<Bytes, Failure>>;
 struct Failure(String);
 
 impl Failure {
+    #[expect(clippy::needless_pass_by_value, reason = "`map_err` gives errors away")]
     fn of(error: impl ToString) -> Self {
         Self(error.to_string())
     }
@@ -59,13 +60,22 @@ pub struct Crossing(Arc<Mutex<State>>);
 #[derive(Default)]
 struct State {
     requests: Vec<String>,
+    others: Vec<String>,
     strike: Option<(usize, When)>,
     victim: Option<Arc<Mutex<Child>>>,
     struck: Option<String>,
 }
 
 impl Crossing {
-    /// Kills `victim` at the `nth` request from the beginning, counted from 1.
+    /// Counts from here, and kills nobody until told to.
+    pub fn restart(&self) {
+        let mut state = self.state();
+        state.requests.clear();
+        state.strike = None;
+        state.struck = None;
+    }
+
+    /// Kills the program at the `nth` request from the beginning, counted from 1.
     pub fn strike(&self, nth: usize, when: When) {
         self.state().strike = Some((nth, when));
     }
@@ -78,6 +88,11 @@ impl Crossing {
     /// The requests so far that were boundaries.
     pub fn requests(&self) -> Vec<String> {
         self.state().requests.clone()
+    }
+
+    /// The requests so far that were no boundaries.
+    pub fn others(&self) -> Vec<String> {
+        self.state().others.clone()
     }
 
     /// The request at which the program was killed.
@@ -183,7 +198,12 @@ impl Way {
     /// The answer for the program; an error closes the connection.
     async fn pass(&self, request: Request<Incoming>) -> Result<Answer, Failure> {
         let shown = format!("{} {}", request.method(), request.uri());
-        let fate = if (self.is_boundary)(&shown) { self.crossing.cross(shown) } else { None };
+        let fate = if (self.is_boundary)(&shown) {
+            self.crossing.cross(shown)
+        } else {
+            self.crossing.state().others.push(shown);
+            None
+        };
         if fate == Some(When::BeforeForwarding) {
             self.kill().await;
             return Err(Failure::of("killed"));

@@ -83,7 +83,7 @@ async fn wait(
     while let Some((target, readiness)) = ended.next().await {
         match readiness? {
             Readiness::Met { .. } => {
-                bar.suspend(|| printer.message(format_args!("{GOOD}ready{GOOD:#} {target}")))
+                bar.suspend(|| printer.message(format_args!("{GOOD}ready{GOOD:#} {target}")));
             }
             Readiness::Unmet { diagnosis, .. } => {
                 bar.suspend(|| printer.diagnostic(&diagnosis));

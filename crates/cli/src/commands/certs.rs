@@ -1,4 +1,4 @@
-//! `plimsoll certs`: what an engine and its functions need to know each other.
+//! `plimsoll certs`: makes the certificates with which an operator and its functions know each other.
 
 use std::error::Error as _;
 
@@ -10,35 +10,51 @@ use serde_json::json;
 use crate::args::Format;
 use crate::args::certs::Certs;
 use crate::codes;
-use crate::exit::{Exit, Outcome};
-use crate::printer::Printer;
+use crate::exit::{Exit, Failure, Outcome};
+use crate::printer::{LITERAL, Printer};
 
-/// Makes them.
+/// Makes them, and says where they are.
 pub(super) fn run(args: &Certs, printer: &mut Printer) -> Outcome {
-    let order = Order { name: args.name.clone(), sans: args.sans.clone(), days: args.days };
-    let made = make(&args.out, &order, Timestamp::now()).map_err(|error| refused(&error))?;
-    if printer.format() == Format::Json || printer.format() == Format::Yaml {
-        printer.structured(&json!({
-            "authority": made.authority, "client": made.client, "server": made.server, "names": made.names,
-            "keptAuthority": made.kept_authority,
-        }))?;
-        return Ok(Exit::Success);
+    let order = Order { name: args.name.clone(), sans: args.san.clone(), days: args.days };
+    let made = make(&args.out, &order, Timestamp::now()).map_err(|error| told(&error))?;
+    let folders = [("ca", &made.authority), ("client", &made.client), ("server", &made.server)];
+    match printer.format() {
+        Format::Json | Format::Yaml => {
+            let folders = folders.map(|(role, folder)| (role, folder.display().to_string()));
+            let folders: std::collections::BTreeMap<_, _> = folders.into_iter().collect();
+            printer.structured(
+                &json!({"folders": folders, "names": made.names, "keptAuthority": made.kept_authority}),
+            )?;
+        }
+        Format::Name => {
+            for (_, folder) in folders {
+                printer.data(folder.display())?;
+            }
+        }
+        Format::Text => {
+            let kept = if made.kept_authority { ", kept" } else { "" };
+            printer.data(format_args!("{:8}{}  the authority{kept}", "ca", made.authority.display()))?;
+            printer.data(format_args!("{:8}{}  for the operator", "client", made.client.display()))?;
+            let names = made.names.join(", ");
+            printer.data(format_args!(
+                "{:8}{}  for the function: {names}",
+                "server",
+                made.server.display()
+            ))?;
+            let (folder, secret) = (made.client.display(), "plimsoll-tls-client");
+            printer.message(format_args!(
+                "\nGive the operator its own: {LITERAL}--function-certs-dir {folder}{LITERAL:#}, or in a cluster\n  \
+                 {LITERAL}kubectl create secret generic {secret} --from-file {folder}{LITERAL:#}"
+            ));
+        }
     }
-    let authority = if made.kept_authority { "kept, as it was there already" } else { "new" };
-    printer.table(&[
-        vec![made.authority.display().to_string(), format!("the authority: {authority}")],
-        vec![made.client.display().to_string(), "for the engine: --function-certs-dir".to_owned()],
-        vec![made.server.display().to_string(), format!("for the function: {}", made.names.join(", "))],
-    ])?;
     Ok(Exit::Success)
 }
 
-fn refused(error: &MakeError) -> Diagnostic {
-    let hint = match error {
-        MakeError::File { .. } => "Name a folder you can write to with --out.",
-        MakeError::Certificate(_) => "Names are those of DNS, or addresses; check --name and --san.",
-        MakeError::ForeignAuthority { .. } => "Name another folder with --out, or move the authority away.",
-    };
-    let cause = error.source().map(ToString::to_string).unwrap_or_default();
-    Diagnostic::error(codes::CERTIFICATES_NOT_MADE, error.to_string()).detail(cause).hint(hint)
+fn told(error: &MakeError) -> Failure {
+    let diagnostic = Diagnostic::error(codes::CERTS_FAILED, error.to_string());
+    match error.source() {
+        Some(cause) => diagnostic.detail(format!("The cause: {cause}.")).into(),
+        None => diagnostic.into(),
+    }
 }

@@ -108,7 +108,7 @@ pub(super) fn connection(args: &ClusterArgs) -> Connection {
 }
 
 /// The connection was given by options, not by an attribute called `cluster`.
-fn about_options(mut diagnostic: Diagnostic) -> Diagnostic {
+pub(super) fn about_options(mut diagnostic: Diagnostic) -> Diagnostic {
     diagnostic.field = None;
     diagnostic.hint("Name a kubeconfig with --kubeconfig or KUBECONFIG, and a context of it with --context; `plimsoll sandbox up` starts a cluster of your own.")
 }

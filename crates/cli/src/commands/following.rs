@@ -21,8 +21,11 @@ pub(super) struct Following {
     /// Kinds that we may not list, or whose server does not answer.
     pub(super) unseen: Vec<String>,
     /// Opened when somebody asks for changes.
-    watches: Option<SelectAll<BoxStream<'static, (usize, Result<Event, Error>)>>>,
+    watches: Option<Watches>,
 }
+
+/// Events of all kinds, each with the position of its kind.
+type Watches = SelectAll<BoxStream<'static, (usize, Result<Event, Error>)>>;
 
 struct Followed {
     gvk: GroupVersionKind,
@@ -102,7 +105,7 @@ impl Following {
         }
     }
 
-    async fn open(&self) -> SelectAll<BoxStream<'static, (usize, Result<Event, Error>)>> {
+    async fn open(&self) -> Watches {
         let mut watches = SelectAll::new();
         for (index, kind) in self.kinds.iter().enumerate() {
             let from = Some(kind.resource_version.clone());

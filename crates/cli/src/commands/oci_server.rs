@@ -33,15 +33,14 @@ pub(super) fn run(args: &OciServer, printer: &mut Printer) -> Outcome {
 
 fn script(args: &OciServer) -> Result<Script, Failure> {
     let Some(path) = &args.script else { return Ok(Script::default()) };
-    let unusable = |why: String| {
-        Diagnostic::error(
-            codes::OPTION_UNUSABLE,
-            format!("{} cannot be used as a script: {why}", path.display()),
-        )
-        .hint("A script is JSON: `{}` is the shortest, and an error names the line that is wrong.")
-    };
-    let text = fs::read_to_string(path).map_err(|error| unusable(error.to_string()))?;
-    Ok(Script::read(&text).map_err(|error| unusable(error.to_string()))?)
+    let unusable = |summary: String| Diagnostic::error(codes::OPTION_UNUSABLE, summary);
+    let text = fs::read_to_string(path).map_err(|error| {
+        unusable(format!("cannot read {}: {error}", path.display())).hint("Name a script with --script.")
+    })?;
+    Ok(Script::read(&text).map_err(|error| {
+        unusable(format!("{}: {error}", path.display()))
+            .hint("A script is JSON; `{}` is the shortest, and lets everything go well.")
+    })?)
 }
 
 fn refused(error: &oci_server::ServeError) -> Diagnostic {

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 use wait::GoDuration;
 
-use super::connect::connection;
+use super::connect::{about_options, connection};
 use crate::args::cluster::ClusterArgs;
 use crate::args::operator::Operator;
 use crate::codes;
@@ -32,7 +32,7 @@ pub(super) fn run(args: &Operator, printer: &mut Printer) -> Outcome {
         .thread_name("operator")
         .enable_all()
         .build()
-        .map_err(process::no_runtime)?;
+        .map_err(|error| process::no_runtime(&error))?;
     runtime.block_on(async {
         let stop = CancellationToken::new();
         let mut running = tokio::spawn(operator::run(options, stop.clone()));
@@ -50,6 +50,7 @@ pub(super) fn run(args: &Operator, printer: &mut Printer) -> Outcome {
         };
         match ended {
             Ok(Ok(())) => Ok(Exit::Success),
+            Ok(Err(error @ operator::Error::Connect(_))) => Err(about_options(error.diagnostic()).into()),
             Ok(Err(error)) => Err(error.diagnostic().into()),
             // A bug; the panic has told its story already.
             Err(_) => Ok(Exit::Failure),

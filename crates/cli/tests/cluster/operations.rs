@@ -6,7 +6,7 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 use testkit::{Namespace, Sandbox};
 
-use crate::program::{plimsoll, run, told};
+use crate::program::{plimsoll, run, run_with, told};
 
 /// A namespace with a kind that keeps record of operations, and one object of it.
 async fn queue() -> (Namespace, Value) {
@@ -37,9 +37,7 @@ async fn queue() -> (Namespace, Value) {
         "apiVersion": format!("{group}/v1"), "kind": "Queue", "metadata": { "name": "orders" },
         "status": { "status": { "opcRequestId": "req-1", "async": { "current": current } } },
     });
-    let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(file.path(), format!("{definition}\n---\n{queue}")).unwrap();
-    let applied = run(&ns, &["apply", "-f", file.path().to_str().unwrap()]);
+    let applied = run_with(&ns, &["apply", "-f", "-"], &format!("{definition}\n---\n{queue}"));
     assert!(applied.starts_with("exit 0"), "{applied}");
     (ns, queue)
 }

@@ -414,7 +414,7 @@ async fn many_objects_of_a_kind_are_read_with_one_request() {
 
 /// How often the API server was asked what an apply would do in the namespace.
 fn dry_runs(ns: &Namespace) -> usize {
-    let log = std::fs::read_to_string(Sandbox::shared().layout().audit_log()).unwrap();
+    let log = std::fs::read_to_string(Sandbox::shared().layout().audit_log()).expect("it is on");
     let is_dry_run =
         |line: &&str| line.contains(ns.name()) && line.contains("plimsoll/") && line.contains("dryRun=All");
     // One line for each request, whatever its stages.

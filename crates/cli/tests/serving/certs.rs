@@ -14,9 +14,12 @@ fn each_side_gets_a_folder_and_the_authority_stays() {
     let folder = tempfile::tempdir().unwrap();
     insta::assert_snapshot!(certs(folder.path(), &["--name", "function-web.shop", "--san", "127.0.0.1"]), @r"
     exit 0
-    certs/ca       the authority: new
-    certs/client   for the engine: --function-certs-dir
-    certs/server   for the function: function-web, function-web.shop, function-web.shop.svc, 127.0.0.1
+    ca      certs/ca  the authority
+    client  certs/client  for the operator
+    server  certs/server  for the function: function-web, function-web.shop, function-web.shop.svc, 127.0.0.1
+
+    Give the operator its own: --function-certs-dir certs/client, or in a cluster
+      kubectl create secret generic plimsoll-tls-client --from-file certs/client
     ");
     for side in ["ca", "client", "server"] {
         for file in ["tls.crt", "tls.key", "ca.crt"] {
@@ -36,8 +39,8 @@ fn what_stands_in_the_way_is_named() {
     std::fs::write(folder.path().join("certs"), "a file").unwrap();
     insta::assert_snapshot!(certs(folder.path(), &["--name", "function-web"]), @r"
     exit 1
-    error[certificates-not-made]: cannot use certs/ca
-      Not a directory (os error 20)
-    hint: Name a folder you can write to with --out.
+    error[certs-failed]: cannot use certs/ca
+
+      The cause: Not a directory (os error 20).
     ");
 }

@@ -33,8 +33,32 @@ fn what_cannot_be_used_is_named() {
         let output = command.args(arguments).current_dir(folder.path()).output().unwrap();
         told(&output).replace(&port, "PORT")
     };
-    insta::assert_snapshot!(check(&["--script", "script.json"]), @"");
-    insta::assert_snapshot!(check(&["--script", "none.json"]), @"");
-    insta::assert_snapshot!(check(&["--listen", "0.0.0.0:0"]), @"");
-    insta::assert_snapshot!(check(&["--listen", &format!("127.0.0.1:{port}")]), @"");
+    insta::assert_snapshot!(check(&["--script", "script.json"]), @r"
+    exit 1
+    error[option-unusable]: script.json: the script cannot be read: unknown field `pagesize`, expected
+                            one of `pace`, `timelines`, `faults`, `pageSize`, `streamWorkRequests`,
+                            `tagDefaults`, `revoked` at line 2 column 12
+
+    hint: A script is JSON; `{}` is the shortest, and lets everything go well.
+    ");
+    insta::assert_snapshot!(check(&["--script", "none.json"]), @r"
+    exit 1
+    error[option-unusable]: cannot read none.json: No such file or directory (os error 2)
+
+    hint: Name a script with --script.
+    ");
+    insta::assert_snapshot!(check(&["--listen", "0.0.0.0:0"]), @r"
+    exit 1
+    error[server-not-started]: 0.0.0.0:0 is not an address of this machine alone; listen on 127.0.0.1
+
+    hint: Name another address with --listen, or another file or folder with --journal or --key-dir.
+    ");
+    insta::assert_snapshot!(check(&["--listen", &format!("127.0.0.1:{port}")]), @r"
+    exit 1
+    error[server-not-started]: cannot listen on 127.0.0.1:PORT
+
+      Address already in use (os error 98)
+
+    hint: Name another address with --listen, or another file or folder with --journal or --key-dir.
+    ");
 }

@@ -94,11 +94,43 @@ fn what_keeps_it_from_starting_is_named() {
         let output = command.args(arguments).current_dir(folder.path()).output().unwrap();
         told(&output).replace(&address, "ADDRESS")
     };
-    insta::assert_snapshot!(check(&["--oci-endpoint", "ftp://example.com"]), @"");
-    insta::assert_snapshot!(check(&["--kubeconfig", "none"]), @"");
-    insta::assert_snapshot!(check(&["--lease-duration", "1s"]), @"");
-    insta::assert_snapshot!(check(&["--controllers", "aws"]), @"");
+    insta::assert_snapshot!(check(&["--oci-endpoint", "ftp://example.com"]), @r"
+    exit 1
+    error[option-unusable]: --oci-endpoint ftp://example.com cannot be used: `ftp://example.com` is not
+                            an address like https://host or http://127.0.0.1:8080
+
+    hint: Write URL or SERVICE=URL, for instance queue=https://messaging.example.com; plain http is for
+          this machine only.
+    ");
+    insta::assert_snapshot!(check(&["--kubeconfig", "none"]), @r"
+    exit 1
+    error[connection-invalid]: Invalid Connection Configuration
+
+      cannot read the kubeconfig none: No such file or directory (os error 2)
+
+    hint: Name a kubeconfig with --kubeconfig or KUBECONFIG, and a context of it with --context;
+          `plimsoll sandbox up` starts a cluster of your own.
+    ");
+    insta::assert_snapshot!(check(&["--lease-duration", "1s"]), @r"
+    exit 1
+    error: invalid value '1s' for '--lease-duration <DURATION>': it must be 3s or more
+
+    For more information, try '--help'.
+    ");
+    let unknown = check(&["--controllers", "oci,aws"]);
+    assert!(
+        unknown.starts_with("exit 1\nerror: invalid value 'aws' for '--controllers <NAME>'\n"),
+        "{unknown}"
+    );
     let mut command = plimsoll(&["operator", "--metrics-address=off", "--health-address", &address]);
     let port = told(&command.output().unwrap()).replace(&address, "ADDRESS");
-    insta::assert_snapshot!(port, @"");
+    insta::assert_snapshot!(port, @r"
+    exit 1
+    error[operator-listen]: cannot listen on ADDRESS for health
+
+      Address already in use (os error 98)
+
+    hint: Another program has the port; name another one with --health-address, or `--health-address
+          off`.
+    ");
 }

@@ -132,6 +132,33 @@ fn items_of_one_name_are_held_together() {
     );
 }
 
+/// Ports of a kind that nobody knows: the set names them by port and protocol, whose default only the server knows.
+#[test]
+fn items_that_leave_key_fields_out_belong_to_the_first_entry_that_fits() {
+    let object = json!({ "apiVersion": "example.com/v1", "kind": "Gate", "spec": { "ports": [
+        { "port": 53 }, { "port": 80, "name": "web" }, { "protocol": "SCTP" }, { "port": 9 },
+    ] } });
+    let wire = r#"{"f:spec":{"f:ports":{
+        "k:{\"port\":53,\"protocol\":\"TCP\"}":{"f:port":{}}, "k:{\"port\":53,\"protocol\":\"UDP\"}":{"f:port":{}},
+        "k:{\"port\":80,\"protocol\":\"TCP\"}":{"f:name":{}}, "k:{\"port\":81,\"protocol\":\"SCTP\"}":{"f:protocol":{}}
+    }}}"#;
+    let set = FieldSet::from_json(wire).unwrap();
+    let schema = Schema::of(&object).learning_from(&set);
+    let found = leaf_values(&object, &set, &schema);
+    let shown: Vec<String> = found.iter().map(|(path, value)| format!("{path} {value}")).collect();
+    assert_eq!(
+        shown,
+        [
+            "spec.ports[port=53,protocol=TCP].port 53",
+            "spec.ports[port=80,protocol=TCP].name \"web\"",
+            "spec.ports[port=81,protocol=SCTP].protocol \"SCTP\"",
+        ]
+    );
+    let positions = crate::Positions::of(&object, &schema);
+    let printed: Vec<String> = found.keys().map(|path| positions.print(path)).collect();
+    assert_eq!(printed, ["spec.ports[0].port", "spec.ports[1].name", "spec.ports[2].protocol"]);
+}
+
 /// Whether `part` is `whole` with fields and list items left out.
 fn is_part(part: &Value, whole: &Value) -> bool {
     match (part, whole) {

@@ -31,6 +31,9 @@ const MOST_ATTEMPTS: usize = 3;
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LONGEST_RETRY: Duration = Duration::from_secs(60);
 
+/// The way to an object's resource, or what stands in it.
+pub type Reach<O, S> = Box<dyn Fn(&O) -> Result<S, Trouble> + Send + Sync>;
+
 /// What a controller works with.
 pub struct Controller<O, S> {
     /// The cluster.
@@ -40,7 +43,7 @@ pub struct Controller<O, S> {
     /// Where a namespace's credentials come from, to look again when they change.
     pub credentials: Option<Store>,
     /// The way to an object's resource, or what stands in it.
-    pub reach: Box<dyn Fn(&O) -> Result<S, Trouble> + Send + Sync>,
+    pub reach: Reach<O, S>,
     /// The Secret that says where a resource can be reached.
     pub endpoint: Option<EndpointSecret<O>>,
     /// The intervals.
@@ -99,7 +102,7 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static> Running<O,
         while let Some(change) = changes.recv().await {
             self.hear(&change);
         }
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 
     /// Names the object if there is something new for a pass. What passes write themselves is nothing new.
@@ -133,7 +136,7 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static> Running<O,
             let keys = objects.iter().map(|object| Key::of(object));
             keys.filter(|object| object.namespace == key.namespace).for_each(|key| self.work.now(key));
         }
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 
     async fn pass(&self, key: Key) -> Next {

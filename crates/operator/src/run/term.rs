@@ -38,7 +38,7 @@ pub(super) struct Term {
 }
 
 /// Starts the controllers; cancelling `stop` asks them to end.
-pub(super) fn begin(around: &Surroundings, stop: CancellationToken) -> Term {
+pub(super) fn begin(around: &Surroundings, stop: &CancellationToken) -> Term {
     around.metrics.leading(true);
     let mut term = Term {
         controllers: JoinSet::new(),

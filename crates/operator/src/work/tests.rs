@@ -66,6 +66,15 @@ async fn a_pass_says_when_the_next_one_is_due() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_wait_may_be_as_long_as_can_be_said() {
+    let work = Work::new();
+    work.after("a", Duration::MAX);
+    work.now("b");
+    let log = check(&work, 4, Duration::ZERO, seconds(9), |_, _| Next::In(Duration::MAX)).await;
+    assert_eq!(log, [(0, "b")]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_key_named_during_its_pass_is_gone_over_right_after_it() {
     let work = Work::new();
     work.now("a");

@@ -146,7 +146,8 @@ async fn events_tell_of_transitions_and_of_nothing_else() {
     bench.another_look(&queue, Operation::GetQueue).await;
     assert_eq!(bench.events("orders", "Started").await, ["Queue create is in flight"]);
     assert_eq!(bench.events("orders", "Available").await, ["Queue is as its spec asks"]);
-    assert_eq!(bench.events("orders", "").await.len(), 2);
+    let all = bench.events("orders", "").await;
+    assert_eq!(all.len(), 2, "{all:?}");
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ use operator::events::Events;
 use operator::external::{Surroundings, run};
 use operator::metrics::Metrics;
 use progress::Settings;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use testkit::{Namespace, Sandbox};
 use tokio::sync::Mutex;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -248,7 +248,7 @@ pub(crate) fn failing(message: &str) -> Timeline {
 }
 
 fn with(mut base: Value, fields: Value) -> Value {
-    let none = Map::new();
-    base.as_object_mut().unwrap().extend(fields.as_object().unwrap_or(&none).clone());
+    let Value::Object(fields) = fields else { panic!("{fields} is no object") };
+    base.as_object_mut().unwrap().extend(fields);
     base
 }

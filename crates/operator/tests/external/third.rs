@@ -155,7 +155,9 @@ async fn a_third_kind_inherits_everything() {
     let ready = |title: &'static str| {
         move |topic: Option<&Value>| {
             topic.is_some_and(|topic| {
-                condition(topic, "Ready")["status"] == "True" && topic["status"]["title"] == title
+                condition(topic, "Ready")["status"] == "True"
+                    && condition(topic, "Progressing")["status"] == "False"
+                    && topic["status"]["title"] == title
             })
         }
     };

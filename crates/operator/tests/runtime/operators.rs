@@ -44,21 +44,18 @@ impl Place {
         }
     }
 
-    fn start(&self, options: Options) -> Running {
-        let stop = CancellationToken::new();
-        let task = tokio::spawn(run(options, stop.clone()));
-        Running { task, stop }
-    }
-
     /// Waits until the holder of the lease is as `wanted`; who it is.
     async fn holder(&self, what: &str, wanted: impl Fn(&str) -> bool) -> String {
-        let lease = json!({
-            "apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": { "name": "plimsoll-operator" },
-        });
+        let lease = lease();
         let seen =
             self.namespace.until(&lease, what, |lease| lease.is_some_and(|lease| wanted(&holder_of(lease))));
         holder_of(&seen.await.unwrap())
     }
+}
+
+fn lease() -> Value {
+    let metadata = json!({ "name": "plimsoll-operator" });
+    json!({ "apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata })
 }
 
 fn holder_of(lease: &Value) -> String {
@@ -72,6 +69,12 @@ struct Running {
 }
 
 impl Running {
+    fn start(options: Options) -> Self {
+        let stop = CancellationToken::new();
+        let task = tokio::spawn(run(options, stop.clone()));
+        Self { task, stop }
+    }
+
     async fn end(self) -> Result<(), Error> {
         self.stop.cancel();
         tokio::time::timeout(PATIENCE, self.task).await.expect("the operator ends").unwrap()
@@ -81,9 +84,9 @@ impl Running {
 #[tokio::test]
 async fn an_operator_that_ends_hands_over_at_once() {
     let place = Place::new("handover").await;
-    let first = place.start(place.options());
+    let first = Running::start(place.options());
     let holder = place.holder("the first copy leads", |holder| !holder.is_empty()).await;
-    let second = place.start(place.options());
+    let second = Running::start(place.options());
     first.end().await.unwrap();
     let next = place.holder("the second copy leads", |next| !next.is_empty() && next != holder).await;
     second.end().await.unwrap();
@@ -94,12 +97,34 @@ async fn an_operator_that_ends_hands_over_at_once() {
 #[tokio::test]
 async fn an_operator_that_dies_is_followed_when_its_lease_has_expired() {
     let place = Place::new("followed").await;
-    let first = place.start(place.options());
+    let first = Running::start(place.options());
     let holder = place.holder("the first copy leads", |holder| !holder.is_empty()).await;
-    let second = place.start(place.options());
+    let second = Running::start(place.options());
     first.task.abort();
     place.holder("the second copy leads", |next| !next.is_empty() && next != holder).await;
     second.end().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_lease_that_is_taken_away_ends_the_term_and_one_that_is_given_back_begins_another() {
+    let place = Place::new("taken").await;
+    let address = free_address().await;
+    let running = Running::start(Options { metrics_address: Some(address), ..place.options() });
+    let holder = place.holder("it leads", |holder| !holder.is_empty()).await;
+    let held_by =
+        |holder: &str| json!({ "spec": { "holderIdentity": holder, "leaseDurationSeconds": 3600 } });
+    place.namespace.merge_as("thief", &lease(), &held_by("a thief")).await;
+    let ended = async {
+        let mut looks = tokio::time::interval(Duration::from_millis(50));
+        while !get(address, "/metrics").await.lines().any(|line| line == "plimsoll_leader 0") {
+            looks.tick().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, ended).await.expect("the term ends");
+    assert_eq!(place.holder("the thief leads", |_| true).await, "a thief");
+    place.namespace.merge_as("thief", &lease(), &held_by("")).await;
+    assert_eq!(place.holder("it leads again", |next| !next.is_empty()).await, holder);
+    running.end().await.unwrap();
 }
 
 #[tokio::test]
@@ -119,7 +144,7 @@ async fn another_engine_is_not_disturbed_unless_told() {
     );
     assert_eq!(error.to_string(), expected);
     assert!(error.diagnostic().hint.unwrap().contains("--take-over"));
-    let bold = place.start(place.options());
+    let bold = Running::start(place.options());
     place.holder("it leads all the same", |holder| !holder.is_empty()).await;
     bold.end().await.unwrap();
     place.namespace.kubectl(&["delete", "lease", "40558063.oci"]).unwrap();
@@ -146,7 +171,7 @@ async fn an_operator_says_when_it_is_ready_and_what_it_counted() {
     let address: SocketAddr = free_address().await;
     let options =
         Options { metrics_address: Some(address), health_address: Some(address), ..place.options() };
-    let running = place.start(options.clone());
+    let running = Running::start(options.clone());
     place.holder("it leads", |holder| !holder.is_empty()).await;
     assert_eq!(get(address, "/readyz").await, "ok\n");
     let metrics = get(address, "/metrics").await;
@@ -160,7 +185,7 @@ async fn an_operator_says_when_it_is_ready_and_what_it_counted() {
 #[tokio::test]
 async fn definitions_are_installed_when_asked_for() {
     let place = Place::new("install").await;
-    let running = place.start(Options { install_crds: true, ..place.options() });
+    let running = Running::start(Options { install_crds: true, ..place.options() });
     place.holder("it leads", |holder| !holder.is_empty()).await;
     running.end().await.unwrap();
     let shown = place.namespace.kubectl(&["get", "queues,streams"]);

@@ -295,3 +295,41 @@ fn a_secret_is_compared_in_its_stored_form_and_shown_masked() {
         );
     }
 }
+
+/// The row of the label, which a patch takes away, and what is said about it.
+fn removal(baseline: Option<&Baseline>, live: &Value, planned: &Value) -> (u8, Level) {
+    let manager = FieldManager::new(US);
+    let body = written(None, None);
+    let before = match baseline {
+        None => Before::Imported,
+        Some(baseline) => Before::Applied { written: &body, baseline },
+    };
+    let outlook = Outlook { manager: &manager, before, written: &body, live, planned };
+    let label = FieldPath::of_fields(["metadata", "labels", "app.kubernetes.io/name"]);
+    let removed = FieldSet::from_iter([label]);
+    let analysis = Analysis::with_removals(&outlook, &removed, |_| false).unwrap();
+    let [field] = &analysis.fields[..] else { panic!("one field: {analysis:?}") };
+    (field.row.number(), field.level())
+}
+
+#[test]
+fn a_field_that_a_patch_takes_away_is_classified_like_one_that_it_sets() {
+    let label: &[&str] = &["label"];
+    let without = deployment(None, None, &[]);
+    let theirs = deployment(None, Some("web"), &[("kubectl", label)]);
+    let nobodys = deployment(None, Some("web"), &[]);
+    assert_eq!(removal(None, &theirs, &without), (7, Warning));
+    assert_eq!(removal(None, &nobodys, &without), (6, Note));
+    // Afterwards it is known who has taken it away, and whoever puts it back causes drift.
+    let removed =
+        FieldSet::from_iter([FieldPath::of_fields(["metadata", "labels", "app.kubernetes.io/name"])]);
+    let baseline = Baseline::record(&without, &written(None, None), |_| false).unwrap();
+    let baseline = baseline.with_removals(&removed, &FieldManager::new(US));
+    assert_eq!(baseline.removed_by(&FieldManager::new(US)), removed);
+    assert!(baseline.removed_by(&FieldManager::new("kubectl")).is_empty());
+    let stored = Baseline::from_value(&baseline.to_value()).unwrap();
+    assert_eq!(removal(Some(&stored), &without, &without), (12, Silent));
+    assert_eq!(removal(Some(&stored), &theirs, &without), (13, Warning));
+    // A field that comes back at once was not taken away.
+    assert_eq!(removal(Some(&stored), &theirs, &theirs), (9, NotKept));
+}

@@ -193,3 +193,15 @@ fn notes_tell_what_changes_hands() {
         ]
     );
 }
+
+#[test]
+fn values_read_as_in_the_go_provider() {
+    let check = |shown: Option<Value>, expected: &str| assert_eq!(value(shown.as_ref()), expected);
+    check(None, "(none)");
+    check(Some(json!("a \"b\"")), r#""a \"b\"""#);
+    check(Some(json!(3)), "3");
+    check(Some(json!(1e6)), "1e+06");
+    check(Some(json!(null)), "<nil>");
+    check(Some(json!(["--v=2", 7])), "[--v=2 7]");
+    check(Some(json!({ "b": [true], "a": { "x": null } })), "map[a:map[x:<nil>] b:[true]]");
+}

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use cluster::{Class, Error, ErrorKind, Reply, Session, Write};
 use diag::Diagnostic;
+use fields::FieldSet;
 use manifest::ObjectRef;
 use ownership::{Baseline, FieldManager, ManagedFieldsError};
 use serde_json::Value as Json;
@@ -88,7 +89,14 @@ async fn carry_out(context: &Context, situation: Situation) -> Result<ApplyRespo
     whereabouts::keep(&mut private, &cluster).await;
     let mut response = ApplyResponse { state: None, private, identity: None, diagnostics };
     let mut state = planned.with("id", id);
-    if let Err(error) = keep(&mut state, &mut response.private, &target, &content, &reply.object, &manager) {
+    let what = (&content, before.as_ref() == Some(&content));
+    let baseline = response.private.baseline();
+    let removed = shown::removals(what, (&live, &reply.object), baseline.as_ref(), &manager);
+    let kept = removed.and_then(|removed| {
+        let what = (&content, &removed);
+        keep(&mut state, &mut response.private, &target, what, &reply.object, &manager)
+    });
+    if let Err(error) = kept {
         response.diagnostics.add(projection_failed(&target, &error));
     }
     for name in ["managed_state_projection", "managed_fields"] {
@@ -118,7 +126,7 @@ fn keep(
     state: &mut Object,
     private: &mut Private,
     target: &ObjectRef,
-    content: &Content,
+    (content, removed): (&Content, &FieldSet),
     answer: &Json,
     manager: &FieldManager,
 ) -> Result<(), ManagedFieldsError> {
@@ -134,7 +142,8 @@ fn keep(
             *state.get(name) == value
         });
     let written = body.map_or_else(|| shown::held_part(answer, manager), Ok)?;
-    private.adopt_baseline(&Baseline::record(answer, &written, |_| false)?);
+    let baseline = Baseline::record(answer, &written, |_| false)?;
+    private.adopt_baseline(&baseline.with_removals(removed, manager));
     let hash = shown::settled(content, answer, manager)?;
     private.set_settled(Some(hash.as_str()).filter(|_| as_promised.into_iter().all(|kept| kept)));
     Ok(())

@@ -219,7 +219,9 @@ impl Preview<'_> {
             live: self.live,
             planned: self.answer,
         };
-        Analysis::of(&outlook, |_| false)
+        let what = (self.content, self.same);
+        let removed = shown::removals(what, (self.live, self.answer), baseline.as_ref(), self.manager)?;
+        Analysis::with_removals(&outlook, &removed, |_| false)
     }
 
     fn warnings(&self, analysis: &Analysis, verbosity: Verbosity) -> Diagnostics {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fields::{FieldSet, Positions};
 use manifest::secret;
-use ownership::{FieldManager, ManagedFields, ManagedFieldsError};
+use ownership::{Baseline, FieldManager, ManagedFields, ManagedFieldsError};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -46,6 +46,35 @@ pub(super) fn held_part(object: &Value, manager: &FieldManager) -> Result<Value,
     // What names a list item belongs to it.
     held = held.union(&keys_of(&held));
     Ok(fields::project(object, &held, &managed.schema(object)))
+}
+
+/// The fields that a patch takes away, by what the target is `now` and `after` it; and, if it is the `same` as was
+/// carried out before, those that it took away then. An apply takes away only what its manager holds.
+pub(super) fn removals(
+    (content, same): (&Content, bool),
+    (now, after): (&Value, &Value),
+    baseline: Option<&Baseline>,
+    manager: &FieldManager,
+) -> Result<FieldSet, ManagedFieldsError> {
+    if content.dialect().is_none() {
+        return Ok(FieldSet::new());
+    }
+    let mut removed = vanished(now, after)?;
+    if let Some(baseline) = baseline.filter(|_| same) {
+        removed.add_all(&baseline.removed_by(manager));
+    }
+    Ok(removed)
+}
+
+/// What `live` has and `after` has not, apart from what controllers report.
+fn vanished(live: &Value, after: &Value) -> Result<FieldSet, ManagedFieldsError> {
+    let schema = ManagedFields::of(live)?.schema(live);
+    let leaves = |object: &Value| fields::written(object, &schema).leaves();
+    let reported = FieldSet::from_iter([
+        fields::FieldPath::of_fields(["status"]),
+        fields::FieldPath::of_fields(["metadata", "managedFields"]),
+    ]);
+    Ok(leaves(live).difference(&leaves(after)).recursive_difference(&reported))
 }
 
 /// The merge-key fields of every list item in `set`.

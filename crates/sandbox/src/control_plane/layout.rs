@@ -9,6 +9,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::lifecycle::MARK;
 use super::programs::Program;
 use crate::Environment;
 
@@ -130,6 +131,12 @@ impl Layout {
     /// The API server's audit log, if it was asked for.
     pub fn audit_log(&self) -> PathBuf {
         self.logs().join("audit.jsonl")
+    }
+
+    /// The variable, and its value, by which a process belongs to the sandbox: [`down`](crate::down) ends whatever has
+    /// it in its environment.
+    pub fn membership(&self) -> (&'static str, &Path) {
+        (MARK, &self.root)
     }
 
     /// What the supervisor is to do.

@@ -72,8 +72,8 @@ impl Sandbox {
 fn manifests() -> Vec<String> {
     let listed =
         fs::read_to_string(format!("{MANIFESTS}/kustomization.yaml")).expect("there is a kustomization");
-    let files =
-        listed.lines().filter_map(|line| line.strip_prefix("  - ")).filter(|file| file.ends_with(".yaml"));
+    let (_, resources) = listed.split_once("\nresources:\n").expect("it lists manifests");
+    let files = resources.lines().map_while(|line| line.strip_prefix("  - "));
     files.filter(|file| *file != "deployment.yaml").map(|file| format!("{MANIFESTS}/{file}")).collect()
 }
 

@@ -121,9 +121,10 @@ fn engine(lease: &Value, now: Timestamp) -> Option<Finding> {
     }
     let (namespace, heard) = (text("/metadata/namespace"), age(text("/spec/renewTime"), now));
     let found = format!("{engine} is at work in namespace {namespace} ({holder}, heard of {heard} ago)");
-    Some(match meaning.is_empty() {
-        true => Finding::new("engines", State::Good, found),
-        false => Finding::new("engines", State::Odd, found).advise(*meaning),
+    Some(if meaning.is_empty() {
+        Finding::new("engines", State::Good, found)
+    } else {
+        Finding::new("engines", State::Odd, found).advise(*meaning)
     })
 }
 

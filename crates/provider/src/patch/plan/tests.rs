@@ -98,3 +98,46 @@ fn a_new_patch_is_planned_even_if_its_target_stays_as_it_is() {
     assert_eq!(values, Object::from([("data.level", "info")]).into());
     assert_eq!(told, Vec::<String>::new());
 }
+
+#[test]
+fn a_field_that_a_patch_takes_away_is_told_like_one_that_it_sets() {
+    let live = object("info", "kubectl");
+    let mut answer = live.clone();
+    answer["data"].as_object_mut().unwrap().remove("level");
+    answer["metadata"]["managedFields"] = json!([]);
+    for patch in [
+        ("json_patch", r#"[{"op":"remove","path":"/data/level"}]"#),
+        ("merge_patch", r#"{"data":{"level":null}}"#),
+    ] {
+        let manager = FieldManager::new(MANAGER);
+        let attributes = Object::from([patch]).with("id", "0123456789ab");
+        let content = Content::of(&attributes).unwrap().unwrap_or_else(|problem| panic!("{problem:?}"));
+        let told = |prior: Option<Object>, private: Private, live: &Json| {
+            let same = prior.is_some();
+            let situation = Situation { prior, planned: attributes.clone(), private };
+            let preview = Preview {
+                target: &target(),
+                content: &content,
+                same,
+                live,
+                answer: &answer,
+                manager: &manager,
+            };
+            let analysis = preview.analyse(&situation, same.then_some(&content)).unwrap();
+            let warnings = preview.warnings(&analysis, Verbosity::Full);
+            warnings.iter().map(|(_, warning)| warning.detail.clone()).collect::<Vec<_>>()
+        };
+        let [taking] = &told(None, Private::default(), &live)[..] else { panic!("one warning") };
+        assert!(taking.contains("data.level: \"info\" → (none) (modified by: kubectl)"), "{taking}");
+
+        // Done, and then put back by somebody.
+        let removed = shown::removals((&content, false), (&live, &answer), None, &manager).unwrap();
+        let nothing = json!({ "apiVersion": "v1", "kind": "ConfigMap" });
+        let baseline = ownership::Baseline::record(&answer, &nothing, |_| false).unwrap();
+        let mut private = Private::default();
+        private.adopt_baseline(&baseline.with_removals(&removed, &manager));
+        assert!(told(Some(attributes.clone()), private.clone(), &answer).is_empty());
+        let drifted = told(Some(attributes.clone()), private, &live);
+        assert!(drifted[0].contains("data.level: \"info\" → (none)"), "{drifted:?}");
+    }
+}

@@ -1,0 +1,9 @@
+//! The operator as a process that is killed, starved and kept waiting, with the rights that its deployment gives it.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod idle;
+mod matrix;
+mod place;
+mod process;
+mod soak;

@@ -1,0 +1,242 @@
+//! The crash matrix: the operator is killed at every request of a clean run, before the request is forwarded and before
+//! its answer is relayed, and the next one brings it to the same end.
+
+use std::fmt;
+use std::sync::Arc;
+
+use futures::future::join_all;
+use oci_server::{Operation, Script, Step, Timeline, TimelineFor};
+use serde_json::{Value, json};
+use testkit::proxy::When;
+use tokio::sync::Semaphore;
+
+use super::place::{Place, a_moment, is_ready};
+use super::process::Operator;
+
+/// Everything that takes minutes takes seconds.
+const FLAGS: &[&str] = &[
+    "--poll-interval=100ms",
+    "--create-grace=6s",
+    "--slow-retry=1s",
+    "--drift-interval=10m",
+    "--oci-qps=10000",
+];
+/// Runs that go on at a time.
+const AT_ONCE: usize = 6;
+/// What `cargo test` takes of the runs that it does not make as a whole.
+const SAMPLE: usize = 12;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Queue,
+    Stream,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Action {
+    Create,
+    Update,
+    Delete,
+}
+
+/// A run: what is done, and at which request the operator is killed while it does it.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    kind: Kind,
+    action: Action,
+    strike: Option<(usize, When)>,
+}
+
+impl fmt::Display for Run {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, action, strike } = self;
+        match strike {
+            Some((nth, when)) => write!(f, "{action:?} {kind:?}, killed {when:?} at request {nth}"),
+            None => write!(f, "{action:?} {kind:?}, undisturbed"),
+        }
+    }
+}
+
+impl Run {
+    /// Makes the run and holds its end to the rules; the requests it took until it was over or cut off.
+    async fn make(self) -> Vec<String> {
+        let place = Place::new("crash", quick(), None).await;
+        let object = match self.kind {
+            Kind::Queue => place.queue("it"),
+            Kind::Stream => place.stream("it"),
+        };
+        let mut operator;
+        if self.action == Action::Create {
+            self.arm(&place);
+            operator = start(&place);
+            place.namespace.apply_as("person", &object).await;
+        } else {
+            operator = start(&place);
+            place.namespace.apply_as("person", &object).await;
+            self.until(&place, &object, &operator, |object| object.is_some_and(is_ready)).await;
+            self.arm(&place);
+            self.act(&place, &object).await;
+        }
+        let converged = |object: Option<&Value>| match self.action {
+            Action::Create => object.is_some_and(is_ready),
+            Action::Update => object.is_some_and(|it| is_ready(it) && it["metadata"]["generation"] == 2),
+            Action::Delete => object.is_none(),
+        };
+        tokio::select! {
+            () = struck(&place) => {
+                operator = start(&place);
+                self.until(&place, &object, &operator, converged).await;
+            }
+            () = self.until(&place, &object, &operator, converged) => {}
+        }
+        self.judge(&place, &object).await;
+        drop(operator);
+        place.crossing.requests()
+    }
+
+    /// Requests count from here.
+    fn arm(self, place: &Place) {
+        place.crossing.restart();
+        if let Some((nth, when)) = self.strike {
+            place.crossing.strike(nth, when);
+        }
+    }
+
+    async fn act(self, place: &Place, object: &Value) {
+        if self.action == Action::Update {
+            let change = json!({"spec": {"freeformTags": {"team": "checkout"}}});
+            place.namespace.merge_as("person", object, &change).await;
+        } else {
+            let kind = format!("{:?}", self.kind);
+            place.namespace.kubectl(&["delete", "--wait=false", &kind, "it"]).unwrap();
+        }
+    }
+
+    async fn until(
+        self,
+        place: &Place,
+        object: &Value,
+        operator: &Operator,
+        met: impl Fn(Option<&Value>) -> bool,
+    ) {
+        let told = std::panic::AssertUnwindSafe(place.namespace.until(object, "converged", met));
+        if let Err(panic) = futures::FutureExt::catch_unwind(told).await {
+            let struck = place.crossing.struck();
+            eprint(&format!(
+                "{self} ({struck:?}) does not converge; the operator said:\n{}",
+                operator.last_words()
+            ));
+            std::panic::resume_unwind(panic);
+        }
+    }
+
+    /// At most one create, nothing left behind, and the object held as long as it is there.
+    async fn judge(self, place: &Place, object: &Value) {
+        let journal = place.server.journal();
+        let creates = journal.effects(Operation::CreateQueue) + journal.effects(Operation::CreateStream);
+        assert_eq!(creates, 1, "{self}: creates");
+        let living = place.living();
+        if self.action == Action::Delete {
+            assert_eq!(living, Vec::<Value>::new(), "{self}: an orphan");
+            return;
+        }
+        let object = place.namespace.get(object).await.unwrap();
+        assert_eq!(living.len(), 1, "{self}: resources");
+        assert_eq!(living[0]["id"], object["status"]["status"]["ocid"], "{self}");
+        assert_eq!(
+            object["metadata"]["finalizers"],
+            json!(["finalizers.oci.oracle.com/oci-resources"]),
+            "{self}"
+        );
+        if self.action == Action::Update {
+            assert_eq!(living[0]["freeformTags"]["team"], "checkout", "{self}");
+        }
+    }
+}
+
+async fn struck(place: &Place) {
+    while place.crossing.struck().is_none() {
+        a_moment().await;
+    }
+}
+
+fn start(place: &Place) -> Operator {
+    let operator = place.operator(FLAGS);
+    place.crossing.watch(operator.child());
+    operator
+}
+
+/// Operations that are over after two looks.
+fn quick() -> Script {
+    use Operation::{CreateQueue, CreateStream, DeleteQueue, DeleteStream, UpdateQueue, UpdateStream};
+    let steps = vec![Step { status: "IN_PROGRESS".to_owned(), percent: 50.0 }];
+    let timeline = Timeline { steps, ..Timeline::default() };
+    let operations = [CreateQueue, UpdateQueue, DeleteQueue, CreateStream, UpdateStream, DeleteStream];
+    let of = |operation| TimelineFor { operation, name: None, times: None, timeline: timeline.clone() };
+    Script { timelines: operations.map(of).to_vec(), ..Script::default() }
+}
+
+/// Every run that kills the operator during one action, after an undisturbed one that says how many there are.
+async fn every_run(kind: Kind, action: Action) -> Vec<Run> {
+    let requests = Run { kind, action, strike: None }.make().await.len();
+    let strikes = (1..=requests).flat_map(|nth| When::ALL.map(|when| (nth, when)));
+    strikes.map(|strike| Run { kind, action, strike: Some(strike) }).collect()
+}
+
+async fn make_all(runs: Vec<Run>) {
+    let places = Arc::new(Semaphore::new(AT_ONCE));
+    let made = join_all(runs.into_iter().map(|run| {
+        let places = Arc::clone(&places);
+        tokio::spawn(async move {
+            let _place = places.acquire().await.unwrap();
+            run.make().await;
+        })
+    }));
+    for run in made.await {
+        run.unwrap();
+    }
+}
+
+/// `cargo xtask crash-matrix` sets `PLIMSOLL_WHOLE`; without it a part is made as a whole and of the rest a sample,
+/// whose seed is printed and can be given again in `PLIMSOLL_SEED`.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whenever_the_operator_is_killed_the_next_one_brings_it_to_the_same_end() {
+    let is_whole = std::env::var_os("PLIMSOLL_WHOLE").is_some();
+    let (mut sure, mut rest) = (Vec::new(), Vec::new());
+    for kind in [Kind::Queue, Kind::Stream] {
+        for action in [Action::Create, Action::Update, Action::Delete] {
+            let runs = every_run(kind, action).await;
+            eprint(&format!("{action:?} {kind:?}: {} requests", runs.len() / 2));
+            if is_whole || (kind == Kind::Queue && action != Action::Update) {
+                sure.extend(runs);
+            } else {
+                rest.extend(runs);
+            }
+        }
+    }
+    let seed = seed();
+    eprint(&format!(
+        "crash matrix: {} runs, and {} of {} by seed {seed}",
+        sure.len(),
+        SAMPLE.min(rest.len()),
+        rest.len()
+    ));
+    let mut random = seed;
+    for _ in 0..SAMPLE.min(rest.len()) {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let chosen = usize::try_from((random >> 33) % rest.len() as u64).unwrap();
+        sure.push(rest.swap_remove(chosen));
+    }
+    make_all(sure).await;
+}
+
+fn seed() -> u64 {
+    let given = std::env::var("PLIMSOLL_SEED").ok().map(|seed| seed.parse().unwrap());
+    given.unwrap_or_else(|| jiff::Timestamp::now().as_second().unsigned_abs())
+}
+
+/// A line for whoever runs the matrix by hand.
+#[expect(clippy::print_stderr, reason = "the only way for a test to say which runs it made")]
+fn eprint(line: &str) {
+    eprintln!("{line}");
+}

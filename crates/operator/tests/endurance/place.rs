@@ -1,0 +1,102 @@
+//! A place to run an operator in: a namespace, a cloud, and the proxies before both.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use oci_server::{Options, Script, Server, serve};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use testkit::proxy::{Crossing, Proxy, Upstream};
+use testkit::{Namespace, Sandbox};
+use tokio::sync::Mutex;
+
+use super::process::{Operator, grant, kubeconfig};
+
+/// A namespace, a cloud, and the proxies before both.
+pub(crate) struct Place {
+    pub(crate) namespace: Namespace,
+    pub(crate) server: Server,
+    pub(crate) crossing: Crossing,
+    folder: TempDir,
+    cluster: Proxy,
+    cloud: Proxy,
+}
+
+impl Place {
+    pub(crate) async fn new(test: &str, script: Script, retry_after: Option<u64>) -> Self {
+        grant();
+        let namespace = Sandbox::shared().namespace(test).await;
+        let server = serve_shared(script, retry_after).await;
+        let crossing = Crossing::default();
+        let folder = tempfile::tempdir().unwrap();
+        let to_cluster = Upstream::Kubernetes(namespace.client().clone());
+        let cluster = Proxy::start(to_cluster, crossing.clone(), is_boundary).await;
+        let to_cloud = Upstream::Plain(server.url());
+        let cloud = Proxy::start(to_cloud, crossing.clone(), |_| true).await;
+        Self { namespace, server, crossing, folder, cluster, cloud }
+    }
+
+    /// Starts an operator that looks after this place alone.
+    pub(crate) fn operator(&self, flags: &[&str]) -> Operator {
+        let kubeconfig = kubeconfig(self.folder.path(), &self.cluster.url());
+        let mut all: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
+        all.push(format!("--namespace={}", self.namespace.name()));
+        all.push(format!("--oci-endpoint={}", self.cloud.url()));
+        Operator::start(&kubeconfig, &key_dir(), &all)
+    }
+
+    pub(crate) fn queue(&self, name: &str) -> Value {
+        json!({
+            "apiVersion": "queue.oracle.com/v1beta1", "kind": "Queue", "metadata": {"name": name},
+            "spec": {"displayName": name, "compartmentId": self.server.compartment()},
+        })
+    }
+
+    pub(crate) fn stream(&self, name: &str) -> Value {
+        json!({
+            "apiVersion": "streaming.oracle.com/v1beta1", "kind": "Stream", "metadata": {"name": name},
+            "spec": {"name": name, "partitions": 1, "compartmentId": self.server.compartment()},
+        })
+    }
+
+    /// The resources at the cloud that are not deleted.
+    pub(crate) fn living(&self) -> Vec<Value> {
+        self.server.resources().into_iter().filter(|it| it["lifecycleState"] != "DELETED").collect()
+    }
+}
+
+/// Servers share a key, which takes long to make.
+async fn serve_shared(script: Script, retry_after: Option<u64>) -> Server {
+    static FIRST: Mutex<()> = Mutex::const_new(());
+    let _alone = FIRST.lock().await;
+    serve(Options { key_dir: Some(key_dir()), script, retry_after, ..Options::default() }).await.unwrap()
+}
+
+fn key_dir() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("endurance-keys")
+}
+
+/// Watches, leases and Events are no boundaries: nothing about a resource hangs on them.
+fn is_boundary(request: &str) -> bool {
+    !request.contains("watch=true") && !request.contains("/leases") && !request.contains("/events")
+}
+
+/// The condition of this type; null when there is none.
+pub(crate) fn condition<'a>(object: &'a Value, kind: &str) -> &'a Value {
+    let conditions = object["status"]["conditions"].as_array().into_iter().flatten();
+    conditions.into_iter().find(|condition| condition["type"] == kind).unwrap_or(&Value::Null)
+}
+
+/// Whether the object is as asked, in the generation it is in, and nothing is in flight.
+pub(crate) fn is_ready(object: &Value) -> bool {
+    let ready = condition(object, "Ready");
+    ready["status"] == "True"
+        && ready["observedGeneration"] == object["metadata"]["generation"]
+        && condition(object, "Progressing")["status"] == "False"
+        && object["status"]["status"]["async"].get("current").is_none()
+}
+
+/// A little while, between two looks at something that says nothing by itself.
+pub(crate) async fn a_moment() {
+    tokio::time::sleep(Duration::from_millis(20)).await;
+}

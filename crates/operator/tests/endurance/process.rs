@@ -1,0 +1,120 @@
+//! An operator process: started with the flags of a test, killed when it is dropped.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use serde_json::json;
+use testkit::{Sandbox, plimsoll};
+
+/// Whom the deployment runs the operator as.
+const ACCOUNT: &str = "system:serviceaccount:plimsoll-system:plimsoll-operator";
+
+/// A running operator.
+pub(crate) struct Operator {
+    child: Arc<Mutex<Child>>,
+    log: PathBuf,
+}
+
+impl Operator {
+    /// Starts `plimsoll operator`, whose own credentials are in the folder `keys`.
+    pub(crate) fn start(kubeconfig: &Path, keys: &Path, flags: &[String]) -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let log = kubeconfig.with_file_name(format!("operator-{number}.log"));
+        let file = File::create(&log).unwrap();
+        let child = Command::new(plimsoll())
+            .args(["operator", "--controllers=oci", "--kubeconfig"])
+            .arg(kubeconfig)
+            .args(["--metrics-address=off", "--health-address=off"])
+            .args(flags)
+            .env("OCI_CONFIG_FILE_PATH", keys.join("config"))
+            .env_remove("KUBECONFIG")
+            .env("RUST_LOG", "info,operator=debug")
+            .stdin(Stdio::null())
+            .stdout(file.try_clone().unwrap())
+            .stderr(file)
+            .spawn()
+            .unwrap();
+        Self { child: Arc::new(Mutex::new(child)), log }
+    }
+
+    /// The process, to be killed by somebody else.
+    pub(crate) fn child(&self) -> Arc<Mutex<Child>> {
+        Arc::clone(&self.child)
+    }
+
+    /// What it said last.
+    pub(crate) fn last_words(&self) -> String {
+        let log = std::fs::read_to_string(&self.log).unwrap_or_default();
+        let lines: Vec<&str> = log.lines().collect();
+        lines[lines.len().saturating_sub(30)..].join("\n")
+    }
+
+    /// Kills it on the spot.
+    pub(crate) fn kill(&self) {
+        let mut child = self.lock();
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+
+    /// Asks it to end, and waits until it has.
+    pub(crate) fn end(&self) {
+        let pid = self.id().to_string();
+        let asked = Command::new("kill").args(["-TERM", &pid]).status().unwrap();
+        assert!(asked.success());
+        self.lock().wait().unwrap();
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.lock().id()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Child> {
+        self.child.lock().unwrap()
+    }
+}
+
+impl Drop for Operator {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// A kubeconfig for the server at `url`, which asks for no credentials, as the deployment's account.
+pub(crate) fn kubeconfig(folder: &Path, url: &str) -> PathBuf {
+    let text = json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "proxy",
+        "clusters": [{"name": "proxy", "cluster": {"server": url}}],
+        "users": [{"name": "operator", "user": {"as": ACCOUNT}}],
+        "contexts": [{"name": "proxy", "context": {"cluster": "proxy", "user": "operator"}}],
+    });
+    let path = folder.join("kubeconfig");
+    std::fs::write(&path, text.to_string()).unwrap();
+    path
+}
+
+/// Gives the account the roles of `deploy/`, once; nothing else is granted to it.
+pub(crate) fn grant() {
+    static GRANTED: std::sync::Once = std::sync::Once::new();
+    GRANTED.call_once(|| {
+        let deploy = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy");
+        for file in ["crds", "namespace.yaml", "service-account.yaml", "roles-common.yaml", "roles-oci.yaml"]
+        {
+            let path = deploy.join(file).display().to_string();
+            let output = Sandbox::shared().kubectl(&[
+                "apply",
+                "--server-side",
+                "--force-conflicts",
+                "--filename",
+                &path,
+            ]);
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        }
+        let crds = deploy.join("crds").display().to_string();
+        let wait = ["wait", "--for=condition=Established", "--timeout=60s", "--filename", &crds];
+        assert!(Sandbox::shared().kubectl(&wait).status.success());
+    });
+}

@@ -1,0 +1,253 @@
+//! A soak: many objects, bad weather, leaders that come and go, access that is revoked, an operation that never ends.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use futures::stream;
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::api::{Api, ApiResource, DynamicObject, ListParams};
+use oci_server::{Operation, Outcome, Pace, Script, Timeline, TimelineFor};
+use operator::api::{Queue, Stream};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::place::{Place, a_moment, condition, is_ready};
+use super::process::Operator;
+
+const FLAGS: &[&str] = &[
+    "--leader-elect",
+    "--lease-duration=4s",
+    "--poll-interval=1s",
+    "--create-grace=4s",
+    "--slow-retry=2s",
+    "--drift-interval=20s",
+    "--operation-deadline=15s",
+    "--oci-qps=2000",
+];
+/// Requests of the test itself that are under way at a time.
+const AT_ONCE: usize = 8;
+/// The share of calls that go wrong, in percent.
+const BAD_WEATHER: u32 = 5;
+const NEVER: &str = "never-ends";
+
+struct Plan {
+    objects: usize,
+    leader_changes: usize,
+    revoked: Duration,
+    patience: Duration,
+}
+
+/// `cargo xtask soak` sets `PLIMSOLL_WHOLE`.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_lost_in_bad_weather() {
+    let plan = if std::env::var_os("PLIMSOLL_WHOLE").is_some() {
+        Plan {
+            objects: 500,
+            leader_changes: 20,
+            revoked: Duration::from_secs(60),
+            patience: Duration::from_secs(280),
+        }
+    } else {
+        Plan {
+            objects: 40,
+            leader_changes: 2,
+            revoked: Duration::from_secs(5),
+            patience: Duration::from_secs(120),
+        }
+    };
+    let began = Instant::now();
+    let place = Place::new("soak", script(), None).await;
+    // The deployment grants the lease in its own namespace; here it is in that of the objects.
+    let account = "--serviceaccount=plimsoll-system:plimsoll-operator";
+    let grant = ["create", "rolebinding", "plimsoll-lease", "--clusterrole=plimsoll-lease", account];
+    place.namespace.kubectl(&grant).unwrap();
+    place.server.faults().weather(BAD_WEATHER, 7);
+    let soak = Soak { place: &place, plan: &plan };
+    let working = async { tokio::join!(soak.change_leaders(), soak.ask_and_revoke()) };
+    let (leaders, ()) = tokio::time::timeout(plan.patience, working).await.unwrap();
+    let left = soak.until_settled(began + plan.patience, &leaders).await;
+    soak.judge(&left);
+    let faults = place.server.journal().entries().iter().filter(|entry| entry.fault.is_some()).count();
+    say(&format!(
+        "soak: {} objects, {} calls of which {faults} went wrong, {} leader changes, {:?}",
+        plan.objects,
+        place.server.journal().entries().len(),
+        plan.leader_changes,
+        began.elapsed(),
+    ));
+}
+
+/// Operations take a second, and one of them for ever.
+fn script() -> Script {
+    let never = Timeline { outcome: Outcome::Never, ..Timeline::default() };
+    let timelines = vec![TimelineFor {
+        operation: Operation::CreateQueue,
+        name: Some(NEVER.to_owned()),
+        times: None,
+        timeline: never,
+    }];
+    Script { pace: Pace::StepMillis(300), timelines, ..Script::default() }
+}
+
+struct Soak<'a> {
+    place: &'a Place,
+    plan: &'a Plan,
+}
+
+impl Soak<'_> {
+    /// Two operators take turns; whoever leads is killed, or asked to end, and a new one queues up.
+    async fn change_leaders(&self) -> Vec<Operator> {
+        let mut operators = vec![self.place.operator(FLAGS)];
+        let mut holder = self.next_holder("").await;
+        for change in 0..self.plan.leader_changes {
+            operators.push(self.place.operator(FLAGS));
+            let leader = operators.remove(0);
+            if change.is_multiple_of(2) {
+                leader.kill();
+            } else {
+                tokio::task::block_in_place(|| leader.end());
+            }
+            holder = self.next_holder(&holder).await;
+        }
+        operators
+    }
+
+    /// Who leads, once it is somebody else than `before`.
+    async fn next_holder(&self, before: &str) -> String {
+        let api =
+            Api::<Lease>::namespaced(self.place.namespace.client().clone(), self.place.namespace.name());
+        loop {
+            let lease = api.get_opt("plimsoll-operator").await.unwrap();
+            let holder = lease.and_then(|lease| lease.spec?.holder_identity).unwrap_or_default();
+            if !holder.is_empty() && holder != before {
+                return holder;
+            }
+            a_moment().await;
+        }
+    }
+
+    /// Everything is created; most is changed, some is deleted, and in the middle of it access is lost for a while.
+    async fn ask_and_revoke(&self) {
+        let namespace = &self.place.namespace;
+        namespace.apply_as("person", &self.place.queue(NEVER)).await;
+        self.each(|object, _| async move {
+            namespace.apply_as("person", &object).await;
+        })
+        .await;
+        // What is changed and deleted next is there, though not all of it is known to be.
+        while self.place.living().len() < self.plan.objects {
+            a_moment().await;
+        }
+        let revoking = async {
+            self.place.server.revoke(self.place.server.compartment());
+            tokio::time::sleep(self.plan.revoked).await;
+            self.place.server.grant(self.place.server.compartment());
+        };
+        let changing = self.each(|object, number| async move {
+            if is_deleted(number) {
+                let api = self.api_of(&object);
+                let name = object["metadata"]["name"].as_str().unwrap();
+                api.delete(name, &kube::api::DeleteParams::default()).await.unwrap();
+            } else if number.is_multiple_of(3) {
+                let change = json!({"spec": {"freeformTags": {"round": "2"}}});
+                namespace.merge_as("person", &object, &change).await;
+            }
+        });
+        tokio::join!(revoking, changing);
+    }
+
+    async fn each<F: Future<Output = ()>>(&self, act: impl Fn(Value, usize) -> F) {
+        let objects = (0..self.plan.objects).map(|number| {
+            let name = format!("object-{number}");
+            let object =
+                if number.is_multiple_of(2) { self.place.queue(&name) } else { self.place.stream(&name) };
+            act(object, number)
+        });
+        stream::iter(objects).buffer_unordered(AT_ONCE).collect::<Vec<()>>().await;
+    }
+
+    fn api_of(&self, object: &Value) -> Api<DynamicObject> {
+        let resource = if object["kind"] == "Queue" {
+            ApiResource::erase::<Queue>(&())
+        } else {
+            ApiResource::erase::<Stream>(&())
+        };
+        let namespace = &self.place.namespace;
+        Api::namespaced_with(namespace.client().clone(), namespace.name(), &resource)
+    }
+
+    /// Every object that is left, when none of them is in between any more.
+    async fn until_settled(&self, deadline: Instant, operators: &[Operator]) -> Vec<Value> {
+        loop {
+            let mut objects = Vec::new();
+            for kind in [json!({"kind": "Queue"}), json!({"kind": "Stream"})] {
+                let listed = self.api_of(&kind).list(&ListParams::default()).await.unwrap();
+                objects.extend(listed.items.iter().map(|object| serde_json::to_value(object).unwrap()));
+            }
+            let unsettled: Vec<&Value> = objects.iter().filter(|object| !is_settled(object)).collect();
+            if unsettled.is_empty() && objects.len() == self.plan.objects - self.plan.objects.div_ceil(5) + 1
+            {
+                return objects;
+            }
+            assert!(
+                Instant::now() < deadline,
+                "{} objects of {} are not settled, such as {:#}\n{}",
+                unsettled.len(),
+                objects.len(),
+                unsettled.first().copied().unwrap_or(&Value::Null),
+                operators.iter().map(Operator::last_words).collect::<Vec<_>>().join("\n"),
+            );
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        }
+    }
+
+    /// Nothing orphaned, nothing duplicated, everybody with a resource or a cause, and conditions that do not pile up.
+    fn judge(&self, objects: &[Value]) {
+        let mut owners: BTreeMap<String, usize> = BTreeMap::new();
+        for resource in self.place.living() {
+            let owner = resource["freeformTags"]["plimsoll-uid"].as_str().unwrap_or("nobody").to_owned();
+            *owners.entry(owner).or_default() += 1;
+        }
+        let known: BTreeSet<&str> = objects.iter().filter_map(|it| it["metadata"]["uid"].as_str()).collect();
+        for (owner, count) in &owners {
+            assert!(known.contains(owner.as_str()), "an orphan of {owner}");
+            assert_eq!(*count, 1, "duplicates of {owner}");
+        }
+        for object in objects {
+            let name = object["metadata"]["name"].as_str().unwrap();
+            let uid = object["metadata"]["uid"].as_str().unwrap();
+            assert!(owners.contains_key(uid), "{name} has no resource");
+            for pointer in ["/status/conditions", "/status/status/conditions"] {
+                let entries = object.pointer(pointer).and_then(Value::as_array).unwrap();
+                let types: BTreeSet<&str> =
+                    entries.iter().filter_map(|entry| entry["type"].as_str()).collect();
+                assert_eq!(types.len(), entries.len(), "{name}: {entries:?}");
+            }
+            if name == NEVER {
+                assert_eq!(condition(object, "Stalled")["reason"], "DeadlineExceeded");
+            }
+        }
+    }
+}
+
+/// Every fifth object is deleted halfway.
+const fn is_deleted(number: usize) -> bool {
+    number.is_multiple_of(5)
+}
+
+/// Ready, or stalled with a cause, and not on the way out.
+fn is_settled(object: &Value) -> bool {
+    let stalled = condition(object, "Stalled");
+    let is_stalled =
+        stalled["status"] == "True" && stalled["message"].as_str().is_some_and(|it| !it.is_empty());
+    // Only what never ends may stay so; for all others a cause that has gone must be noticed.
+    let may_stall = object["metadata"]["name"] == NEVER;
+    object["metadata"].get("deletionTimestamp").is_none() && (is_ready(object) || (may_stall && is_stalled))
+}
+
+/// A line for whoever runs the soak by hand.
+#[expect(clippy::print_stderr, reason = "the only way for a test to say what it measured")]
+fn say(line: &str) {
+    eprintln!("{line}");
+}

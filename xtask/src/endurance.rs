@@ -1,0 +1,50 @@
+//! The tests that take minutes, made as a whole: `cargo test` makes a part of each.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context as _, ensure};
+
+/// What can be made as a whole.
+#[derive(Clone, Copy)]
+pub(crate) enum Test {
+    /// The operator, killed at every request of its work.
+    CrashMatrix,
+    /// Many objects in bad weather.
+    Soak,
+    /// Many objects that nothing happens to.
+    Idle,
+}
+
+impl Test {
+    /// The package, the test program and the beginning of the names of the tests.
+    const fn place(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            Self::CrashMatrix => ("operator", "endurance", "matrix::"),
+            Self::Soak => ("operator", "endurance", "soak::"),
+            Self::Idle => ("operator", "endurance", "idle::"),
+        }
+    }
+}
+
+/// Makes a test as a whole, in a release build if asked to, which is what figures are taken from.
+pub(crate) fn run(root: &Path, test: Test, release: bool) -> anyhow::Result<()> {
+    let profile: &[&str] = if release { &["--release"] } else { &[] };
+    // The program under test is a file that tests find beside their own.
+    cargo(root, &[&["build", "--package", "cli"], profile].concat())?;
+    let (package, program, tests) = test.place();
+    let arguments = ["test", "--package", package, "--test", program];
+    cargo(root, &[&arguments, profile, &["--", "--nocapture", tests]].concat())
+}
+
+fn cargo(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status = Command::new(cargo)
+        .args(arguments)
+        .current_dir(root)
+        .env("PLIMSOLL_WHOLE", "1")
+        .status()
+        .context("cargo does not start")?;
+    ensure!(status.success(), "cargo {} failed", arguments.join(" "));
+    Ok(())
+}
