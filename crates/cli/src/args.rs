@@ -15,6 +15,7 @@ pub(crate) mod operator;
 pub(crate) mod owners;
 pub(crate) mod plan;
 pub(crate) mod reference;
+pub(crate) mod render;
 pub(crate) mod sandbox;
 pub(crate) mod tree;
 pub(crate) mod wait;
@@ -94,6 +95,8 @@ pub(crate) enum Command {
     Tree(tree::Tree),
     /// Say in one sentence why an object is not ready, and show the way to the cause
     Why(tree::Why),
+    /// Show what a composite resource would be composed of, without a cluster
+    Render(render::Render),
     /// Show what clouds are doing for the objects of a cluster
     Operations(operations::Operations),
     /// Say what is reachable, in which versions, what is missing, and who else is at work on the cluster

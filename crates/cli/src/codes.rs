@@ -63,6 +63,14 @@ pub(crate) const NOTHING_APPLIED: Code = Code::new(
 );
 pub(crate) const REPORT_UNWRITABLE: Code =
     Code::new("report-unwritable", "The file that a report was to be written to cannot be written.");
+pub(crate) const RENDER_INPUT: Code = Code::new(
+    "render-input",
+    "What a composite resource is to be rendered from is missing, is something else, or does not fit together.",
+);
+pub(crate) const RENDER_FUNCTION: Code = Code::new(
+    "render-function",
+    "A function that renders a composite resource stopped the pipeline, or gave no answer.",
+);
 
 pub(crate) const OPTION_UNUSABLE: Code = Code::new(
     "option-unusable",
@@ -96,6 +104,8 @@ pub(crate) const CODES: &[Code] = &[
     KUSTOMIZE_FAILED,
     NOTHING_APPLIED,
     REPORT_UNWRITABLE,
+    RENDER_INPUT,
+    RENDER_FUNCTION,
     OPTION_UNUSABLE,
     SERVER_NOT_STARTED,
     CERTS_FAILED,

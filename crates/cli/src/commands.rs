@@ -23,6 +23,7 @@ mod operator;
 mod owners;
 mod plan;
 mod reference;
+mod render;
 mod sandbox;
 mod tree;
 mod wait;
@@ -43,6 +44,7 @@ pub(crate) fn run(command: Command, printer: &mut Printer) -> Outcome {
         Command::Owners(args) => owners::run(&args, printer),
         Command::Tree(args) => tree::run(&args, printer),
         Command::Why(args) => why::run(&args, printer),
+        Command::Render(args) => render::run(&args, printer),
         Command::Operations(args) => operations::run(&args, printer),
         Command::Doctor(args) => doctor::run(&args, printer),
         Command::Operator(args) => operator::run(&args, printer),

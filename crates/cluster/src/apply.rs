@@ -17,12 +17,14 @@ pub struct Write<'a> {
     pub dry_run: bool,
     /// Take fields that other managers hold; for applies only.
     pub force: bool,
+    /// Write the status, and nothing else; the kind must keep it apart.
+    pub status: bool,
 }
 
 impl<'a> Write<'a> {
     /// In the name of `manager`, for real, leaving other managers' fields to them.
     pub const fn by(manager: &'a str) -> Self {
-        Self { manager, dry_run: false, force: false }
+        Self { manager, dry_run: false, force: false, status: false }
     }
 
     /// Asks what would happen, and changes nothing.
@@ -35,6 +37,17 @@ impl<'a> Write<'a> {
     #[must_use]
     pub const fn force(self) -> Self {
         Self { force: true, ..self }
+    }
+
+    /// Writes the status, and nothing else.
+    #[must_use]
+    pub const fn status(self) -> Self {
+        Self { status: true, ..self }
+    }
+
+    /// The path of what is written, given the object's.
+    pub(crate) fn path(self, object: String, query: &[(&str, &str)]) -> String {
+        with_query(if self.status { object + "/status" } else { object }, query)
     }
 }
 
@@ -71,7 +84,7 @@ impl Session {
         if write.force {
             query.push(("force", "true"));
         }
-        let path = with_query(path, &query);
+        let path = write.path(path, &query);
         let mut scoped = None;
         if !resource.namespaced && object.pointer("/metadata/namespace").is_some() {
             // As kubectl does, a namespace on a kind that has none is passed over; the server would refuse it.
@@ -99,14 +112,19 @@ impl Session {
         write: Write<'_>,
     ) -> Result<Reply, Error> {
         let (_, path) = self.locate(Verb::Patch, target).await?;
-        let path = with_query(path, &query(write));
+        let path = write.path(path, &query(write));
         let subject = Subject::Object(target.clone());
         let call = Call::write(Verb::Patch, subject, Method::PATCH, path, dialect.content_type(), patch);
         let call = if dialect == Dialect::Json { call.once() } else { call };
         self.write(&call, target, write).await
     }
 
-    async fn write(&self, call: &Call, target: &ObjectRef, write: Write<'_>) -> Result<Reply, Error> {
+    pub(crate) async fn write(
+        &self,
+        call: &Call,
+        target: &ObjectRef,
+        write: Write<'_>,
+    ) -> Result<Reply, Error> {
         let reply = self.send_to(&target.gvk, call).await.map_err(missing_namespace)?;
         if !write.dry_run && defines_kinds(target) {
             self.forget_kinds();
@@ -145,7 +163,7 @@ impl Session {
     }
 }
 
-fn query(write: Write<'_>) -> Vec<(&'static str, &str)> {
+pub(crate) fn query(write: Write<'_>) -> Vec<(&'static str, &str)> {
     let mut query = vec![("fieldManager", write.manager), ("fieldValidation", "Strict")];
     if write.dry_run {
         query.push(("dryRun", "All"));

@@ -44,6 +44,10 @@ pub enum Verb {
     Apply,
     /// Any other patch.
     Patch,
+    /// Creating an object.
+    Create,
+    /// Replacing a whole object.
+    Replace,
     /// Deleting an object.
     Delete,
     /// Watching objects.
@@ -236,6 +240,8 @@ impl fmt::Display for Verb {
             Self::List => "list",
             Self::Apply => "apply",
             Self::Patch => "patch",
+            Self::Create => "create",
+            Self::Replace => "replace",
             Self::Delete => "delete",
             Self::Watch => "watch",
             Self::Discover => "discover the kinds of",

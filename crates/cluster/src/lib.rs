@@ -7,7 +7,7 @@
 //! ```text
 //! Connection ─▶ Sessions ─▶ Session ── read, list, watch ─────────────▶ Reply, Listing, Event
 //!                             │     ── gather ────────────────────────▶ Gathered (texts of many objects)
-//!                             │     ── apply, patch ──────────────────▶ Reply (status, object, warnings, retries)
+//!                             │     ── apply, patch, create, replace ─▶ Reply (status, object, warnings, retries)
 //!                             │     ── apply_when_possible ───────────▶   … once kind and namespace are there
 //!                             │     ── wait_until, wait_for ──────────▶ Waited, Readiness
 //!                             │     ── delete ────────────────────────▶ Deletion
@@ -34,6 +34,7 @@ mod flight;
 mod gather;
 mod read;
 mod ready;
+mod replace;
 mod request;
 mod retry;
 mod secret;

@@ -33,6 +33,12 @@ pub struct Rendered {
 /// Why what a function desires cannot be applied. Nothing is applied then.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RenderError {
+    /// It is of no kind, so nobody could find it again.
+    #[error("cannot render composed resource {key:?}: it has no apiVersion or no kind")]
+    NoKind {
+        /// The resource's key.
+        key: String,
+    },
     /// The XR lacks the label all names derive from.
     #[error(
         "cannot render metadata for composed resource {key:?}: cannot find top-level composite resource name \
@@ -104,6 +110,10 @@ pub fn render(
     let mut rendered = Rendered::default();
     for (key, resource) in &desired.resources {
         let mut intent = resource.object.clone();
+        let kind = TypeRef::of(&intent);
+        if kind.api_version.is_empty() || kind.kind.is_empty() {
+            return Err(RenderError::NoKind { key: key.clone() });
+        }
         keep_identity(&mut intent, observed.get(key));
         if let Some(own) = object::namespace(xr) {
             match object::namespace(&intent) {

@@ -117,6 +117,17 @@ impl Pipeline {
         Self { outcome: Outcome::default(), context: Some(Object::new()), audience }
     }
 
+    /// The pipeline with a context for its first step.
+    #[must_use]
+    pub fn with_context(self, context: Object) -> Self {
+        Self { context: Some(context), ..self }
+    }
+
+    /// The context the next step would be given.
+    pub fn context(&self) -> Option<&Object> {
+        self.context.as_ref()
+    }
+
     /// What the next step is asked, but for what it requires and its tag.
     pub fn request(
         &self,

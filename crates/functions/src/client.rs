@@ -6,7 +6,7 @@ mod failure;
 mod link;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use compose::function::Location;
@@ -53,7 +53,7 @@ impl Default for Options {
 /// over them. Each function has its own limit of calls, so that a slow or dead one takes nothing from the others.
 pub struct Functions {
     options: Options,
-    tls: Option<Arc<Reloading<ClientConfig>>>,
+    tls: RwLock<Option<Arc<Reloading<ClientConfig>>>>,
     locate: Box<Locate>,
     channels: Mutex<BTreeMap<String, Arc<Channel>>>,
 }
@@ -69,7 +69,16 @@ impl Functions {
         locate: impl Fn(&str) -> Result<Location, RunError> + Send + Sync + 'static,
     ) -> Result<Self, CertificatesError> {
         let tls = options.certificates.clone().map(tls::client).transpose()?.map(Arc::new);
-        Ok(Self { options, tls, locate: Box::new(locate), channels: Mutex::default() })
+        Ok(Self { options, tls: RwLock::new(tls), locate: Box::new(locate), channels: Mutex::default() })
+    }
+
+    /// Connects with `certificates` from now on. Connections without them, or with others, are given up; calls under way
+    /// end as they would have.
+    pub fn secure(&self, certificates: Certificates) -> Result<(), CertificatesError> {
+        let tls = Arc::new(tls::client(certificates)?);
+        *self.tls.write().unwrap_or_else(PoisonError::into_inner) = Some(tls);
+        self.channels.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        Ok(())
     }
 
     /// A runner whose functions are given what they ask for by `resolver`.
@@ -119,7 +128,8 @@ impl Functions {
         let parsed: Endpoint = endpoint.parse().map_err(|error: crate::BadEndpoint| {
             RunError::new(RunErrorClass::FunctionNotFound, error.to_string())
         })?;
-        let channel = Arc::new(Channel::new(endpoint, parsed, self.tls.clone(), &self.options));
+        let tls = self.tls.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let channel = Arc::new(Channel::new(endpoint, parsed, tls, &self.options));
         channels.insert(function.to_owned(), Arc::clone(&channel));
         Ok(channel)
     }

@@ -8,6 +8,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::api;
+use crate::composition::crds;
 use crate::options::Half;
 use crate::store::{Source, Store};
 
@@ -41,6 +42,7 @@ pub fn definitions(half: Half) -> Vec<Value> {
                 .map(|definition| serde_json::to_value(definition).expect("a definition is JSON"))
                 .collect()
         }
+        Half::Composition => crds::definitions(),
     }
 }
 

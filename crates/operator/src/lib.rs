@@ -15,6 +15,7 @@
 pub mod api;
 mod backoff;
 pub mod codes;
+pub mod composition;
 pub mod events;
 pub mod external;
 pub mod health;

@@ -42,16 +42,19 @@ pub struct Options {
 pub enum Half {
     /// Resources at Oracle Cloud.
     Oci,
+    /// XRDs, Compositions and claims.
+    Composition,
 }
 
 impl Half {
     /// All of them.
-    pub const ALL: &[Self] = &[Self::Oci];
+    pub const ALL: &[Self] = &[Self::Oci, Self::Composition];
 
     /// Its name in `--controllers`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Oci => "oci",
+            Self::Composition => "composition",
         }
     }
 }

@@ -27,6 +27,7 @@ pub struct Rival {
 const fn engine_of(half: Half) -> Engine {
     match half {
         Half::Oci => Engine { name: "the OCI Service Operator", lease: "40558063.oci" },
+        Half::Composition => Engine { name: "Crossplane", lease: "crossplane-leader-election-core" },
     }
 }
 

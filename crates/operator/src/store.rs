@@ -191,6 +191,22 @@ impl Store {
         self.shared.state.borrow().trouble.clone()
     }
 
+    /// Waits until everything has been read once, or until it is known why it cannot be.
+    pub async fn ready(&self) -> Result<(), Arc<str>> {
+        let mut state = self.shared.state.subscribe();
+        let ended = state.wait_for(|state| state.synced || state.trouble.is_some()).await;
+        match ended.as_deref() {
+            Ok(State { synced: false, trouble: Some(trouble) }) => Err(Arc::clone(trouble)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes in what the API server answered to a write, before the watch tells of it: whoever writes must not decide
+    /// next on what was there before. What the watch has already told more about is left alone.
+    pub fn learned(&self, object: Value) {
+        self.shared.objects().learn(self.shared.trimmed(object));
+    }
+
     /// All changes from now on; first, what is there already, as if it were new.
     pub fn subscribe(&self) -> Changes {
         self.shared.objects().subscribe()
@@ -214,7 +230,7 @@ impl Shared {
             self.report(&error);
             if error.class() == Class::KindMissing {
                 // With the kind, a fresh discovery says, all its objects have gone.
-                self.objects().replace(Vec::new());
+                self.objects().replace(Vec::new(), None);
             }
             tokio::time::sleep(backoff::pause(failures, FIRST_RETRY, LONGEST_RETRY)).await;
         }
@@ -239,7 +255,7 @@ impl Shared {
             let Some(event) = next else { continue };
             match event {
                 Event::Set(object) => self.objects().set(self.trimmed(object)),
-                Event::Deleted(object) => self.objects().remove(&Key::of(&object)),
+                Event::Deleted(object) => self.objects().deleted(&object),
                 Event::Expired => {
                     let from = self.read(session).await?;
                     watch.resume(Some(from));
@@ -252,7 +268,7 @@ impl Shared {
     async fn read(&self, session: &Session) -> Result<String, Error> {
         let listing = session.list(&self.source.gvk, &self.source.selection).await?;
         let items = listing.items.into_iter().map(|object| self.trimmed(object)).collect();
-        self.objects().replace(items);
+        self.objects().replace(items, listing.resource_version.parse().ok());
         self.state.send_if_modified(|state| !std::mem::replace(&mut state.synced, true));
         Ok(listing.resource_version)
     }

@@ -34,10 +34,15 @@ impl Resource {
         }
     }
 
-    /// The path of one object; a namespaced kind without a namespace is in `default`.
-    pub(crate) fn path(&self, namespace: Option<&Namespace>, name: &str) -> String {
+    /// The path of the objects beside one in `namespace`; a namespaced kind without a namespace is in `default`.
+    pub(crate) fn collection_of(&self, namespace: Option<&Namespace>) -> String {
         let default = Namespace::new("default");
-        format!("{}/{}", self.collection(namespace.or(default.as_ref())), segment(name))
+        self.collection(namespace.or(default.as_ref()))
+    }
+
+    /// The path of one object.
+    pub(crate) fn path(&self, namespace: Option<&Namespace>, name: &str) -> String {
+        format!("{}/{}", self.collection_of(namespace), segment(name))
     }
 
     /// Whether `verb` can be used on it.

@@ -136,6 +136,14 @@ fn what_cannot_be_applied_is_an_error() {
     let check = |xr: &Object, desired: Value, expected: &str| {
         assert_eq!(render_one(xr, None, desired).unwrap_err().to_string(), expected);
     };
+    for of_no_kind in [json!({}), json!({"apiVersion": "v1"}), json!({"kind": "ConfigMap", "apiVersion": ""})]
+    {
+        check(
+            &xr(&json!({})),
+            of_no_kind,
+            "cannot render composed resource \"database\": it has no apiVersion or no kind",
+        );
+    }
     check(
         &xr(&json!({"labels": {}})),
         config_map(&json!({})),

@@ -6,7 +6,7 @@ use std::path::Path;
 use compose::RunErrorClass;
 use compose::run::{RunRequest, RunResponse};
 use functions::certs::Made;
-use functions::{FunctionError, response};
+use functions::{Certificates, FunctionError, response};
 use jiff::{Timestamp, ToSpan};
 
 use crate::fixture::{Engine, certificates, certificates_at, impatient, patient, serve};
@@ -47,6 +47,17 @@ async fn an_engine_of_another_authority_is_not_let_in() {
     let (ours, theirs) = (certificates(ours.path()), certificates(theirs.path()));
     trusting(&theirs, &ours, &mixed);
     check(&ours.server, Some(&mixed), "received fatal alert").await;
+}
+
+#[tokio::test]
+async fn an_engine_that_gets_certificates_later_is_let_in_then() {
+    let out = tempfile::tempdir().unwrap();
+    let made = certificates(out.path());
+    let served = serve(echo, Some(&made.server)).await;
+    let engine = Engine::of(impatient(None), &served.endpoint);
+    assert_eq!(engine.call().await.unwrap_err().class, RunErrorClass::Unavailable);
+    engine.functions.secure(Certificates::Folder(made.client)).unwrap();
+    engine.call().await.unwrap();
 }
 
 #[tokio::test]

@@ -9,10 +9,12 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::Error;
+use crate::composition;
 use crate::events::Events;
 use crate::external;
 use crate::metrics::Metrics;
 use crate::options::{Half, Options};
+use crate::said::chain;
 
 /// What every controller works with.
 #[derive(Clone)]
@@ -47,6 +49,7 @@ pub(super) fn begin(around: &Surroundings, stop: &CancellationToken) -> Term {
     for half in &around.options.controllers {
         let controller = match half {
             Half::Oci => term.controllers.spawn(external::run(oci(around), stop.clone())),
+            Half::Composition => term.controllers.spawn(compose(around.clone(), stop.clone())),
         };
         term.names.insert(controller.id(), half.name());
     }
@@ -85,6 +88,23 @@ impl Term {
 impl Drop for Term {
     fn drop(&mut self) {
         self.metrics.leading(false);
+    }
+}
+
+async fn compose(around: Surroundings, stop: CancellationToken) {
+    let Surroundings { session, events, metrics, options } = around;
+    let functions = &options.functions;
+    let own = options.namespace.as_ref().map(|namespace| namespace.as_str().to_owned());
+    let options = composition::Options {
+        functions: functions.endpoints.clone(),
+        certificates: functions.certs_dir.clone(),
+        namespace: own.unwrap_or_else(|| session.client().default_namespace().to_owned()),
+        timeout: functions.timeout,
+        concurrency: functions.concurrency,
+        ..composition::Options::default()
+    };
+    if let Err(error) = composition::run(session, events, metrics, options, stop).await {
+        tracing::error!(why = chain(&error), "compositions cannot be run");
     }
 }
 

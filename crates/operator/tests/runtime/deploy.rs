@@ -23,7 +23,7 @@ fn the_kustomization_applies_as_it_is() {
     let apply = ["apply", "--server-side", "--force-conflicts", "--kustomize", DEPLOY];
     run(&apply);
     let again = run(&apply);
-    assert_eq!(again.lines().count(), 16, "{again}");
+    assert_eq!(again.lines().count(), 23, "{again}");
     let account = "--as=system:serviceaccount:plimsoll-system:plimsoll-operator";
     let may = |what: &[&str]| {
         let asked = [&["auth", "can-i", account], what].concat();
@@ -35,6 +35,8 @@ fn the_kustomization_applies_as_it_is() {
         &["create", "events", "--namespace=default"],
         &["update", "leases.coordination.k8s.io/plimsoll-operator", "--namespace=plimsoll-system"],
         &["create", "secrets", "--namespace=default"],
+        &["update", "compositeresourcedefinitions.apiextensions.crossplane.io", "--subresource=status"],
+        &["escalate", "clusterroles.rbac.authorization.k8s.io"],
     ] {
         assert!(may(allowed), "{allowed:?}");
     }
@@ -44,7 +46,8 @@ fn the_kustomization_applies_as_it_is() {
         &["get", "pods", "--namespace=default"],
         &["delete", "events", "--namespace=default"],
         &["update", "leases.coordination.k8s.io/plimsoll-operator", "--namespace=default"],
-        &["create", "clusterroles.rbac.authorization.k8s.io"],
+        &["create", "clusterrolebindings.rbac.authorization.k8s.io"],
+        &["bind", "clusterroles.rbac.authorization.k8s.io"],
         &["impersonate", "users"],
     ] {
         assert!(!may(forbidden), "{forbidden:?}");

@@ -1,0 +1,116 @@
+//! `plimsoll render`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use wait::GoDuration;
+
+use super::Format;
+use super::cluster::duration;
+
+/// What rendering understands: the words of Crossplane's own command.
+#[derive(Args, Debug)]
+#[command(after_help = "Functions are called where their annotations say:
+  render.crossplane.io/runtime: Development                     at localhost:9443
+  render.crossplane.io/runtime-development-target: HOST:PORT    or there
+  plimsoll.dev/endpoint: HOST:PORT                              as the operator does
+function-auto-ready and function-status-transformer are built in.
+
+Examples:
+  plimsoll render xr.yaml composition.yaml functions.yaml
+  plimsoll render xr.yaml composition.yaml functions.yaml -r -o observed/ --xrd xrd.yaml
+  plimsoll render xr.yaml composition.yaml functions.yaml --context-values apps=[\"web\"] -c")]
+pub(crate) struct Render {
+    /// The composite resource (XR)
+    #[arg(value_name = "XR")]
+    pub(crate) composite: PathBuf,
+    /// The Composition it is rendered with
+    #[arg(value_name = "COMPOSITION")]
+    pub(crate) composition: PathBuf,
+    /// The Functions that the Composition uses: a file or a folder
+    #[arg(value_name = "FUNCTIONS")]
+    pub(crate) functions: PathBuf,
+    /// Composed resources that are there already: a file or a folder
+    #[arg(short, long, value_name = "PATH")]
+    pub(crate) observed_resources: Option<PathBuf>,
+    /// Objects that functions may require: a file or a folder
+    #[arg(short = 'e', long, alias = "extra-resources", value_name = "PATH")]
+    pub(crate) required_resources: Option<PathBuf>,
+    /// OpenAPI v3 documents with schemas that functions may require: a file or a folder
+    #[arg(long, value_name = "PATH")]
+    pub(crate) required_schemas: Option<PathBuf>,
+    /// Secrets with credentials for functions: a file or a folder
+    #[arg(long, value_name = "PATH")]
+    pub(crate) function_credentials: Option<PathBuf>,
+    /// The definition of the XR, which says where engine fields are and what is filled in by default
+    #[arg(long, value_name = "PATH")]
+    pub(crate) xrd: Option<PathBuf>,
+    /// Context for the first function from files with JSON; can be repeated
+    #[arg(long, value_name = "KEY=FILE", value_parser = pair)]
+    pub(crate) context_files: Vec<(String, String)>,
+    /// Context for the first function as JSON; can be repeated
+    #[arg(long, value_name = "KEY=JSON", value_parser = pair)]
+    pub(crate) context_values: Vec<(String, String)>,
+    /// Show what the functions said, too
+    #[arg(short = 'r', long)]
+    pub(crate) include_function_results: bool,
+    /// Show the whole XR, and not only what has become of its status
+    #[arg(short = 'x', long)]
+    pub(crate) include_full_xr: bool,
+    /// Show the context after the last function, too
+    #[arg(short = 'c', long)]
+    pub(crate) include_context: bool,
+    /// How long all functions together may take
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "2m")]
+    pub(crate) timeout: GoDuration,
+    /// How data is written to standard output (-o means observed resources here)
+    // Under the name of the global option, which it replaces: `-o` is Crossplane's own here.
+    #[arg(id = "output", long, value_enum, default_value_t, value_name = "FORMAT", help_heading = super::GLOBAL)]
+    pub(crate) output: Format,
+}
+
+/// `KEY=VALUE`
+fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        _ => Err("write a key, an equals sign and a value".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::args::{Cli, Command};
+
+    fn parse(arguments: &[&str]) -> (Format, Render) {
+        let all = ["plimsoll", "render", "xr", "comp", "fns"].iter().chain(arguments);
+        let cli = Cli::try_parse_from(all).unwrap();
+        match cli.command {
+            Command::Render(render) => (cli.global.output, render),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_short_o_means_observed_resources_and_the_long_output_the_format() {
+        let (format, render) = parse(&["-o", "json", "-r", "-x", "-c", "-e", "extra"]);
+        assert_eq!(format, Format::Text);
+        assert_eq!(render.observed_resources, Some("json".into()));
+        assert_eq!(render.required_resources, Some("extra".into()));
+        assert!(render.include_function_results && render.include_full_xr && render.include_context);
+        let (format, render) = parse(&["--output", "json", "--extra-resources", "extra"]);
+        assert_eq!((format, render.output), (Format::Json, Format::Json));
+        assert_eq!(render.required_resources, Some("extra".into()));
+    }
+
+    #[test]
+    fn context_is_given_by_key() {
+        let (_, render) = parse(&["--context-values", r#"a={"b":1}"#, "--context-values", "c=[1,2]"]);
+        let pairs: Vec<_> =
+            render.context_values.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+        assert_eq!(pairs, [("a", r#"{"b":1}"#), ("c", "[1,2]")]);
+        assert!(Cli::try_parse_from(["plimsoll", "render", "x", "c", "f", "--context-files", "a"]).is_err());
+    }
+}

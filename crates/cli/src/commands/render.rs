@@ -1,0 +1,146 @@
+//! `plimsoll render`: what an XR would be composed of, without a cluster.
+
+mod defaults;
+mod inputs;
+mod rehearse;
+mod resolver;
+
+use std::time::Duration;
+
+use compose::object;
+use compose::pipeline::Failure as PipelineFailure;
+use compose::run::{FunctionResult, Object, Severity};
+use serde_json::{Value, json};
+
+use self::inputs::Inputs;
+use self::rehearse::Rendered;
+use crate::args::Format;
+use crate::args::render::Render;
+use crate::exit::{Exit, Failure, Outcome};
+use crate::printer::Printer;
+use crate::process::until_interrupted;
+
+/// The version of the kinds in which results and context are shown, which are those of Crossplane's command.
+const RENDER_VERSION: &str = "render.crossplane.io/v1beta1";
+
+/// Renders, and shows what came of it.
+pub(super) fn run(args: &Render, printer: &mut Printer) -> Outcome {
+    let inputs = Inputs::read(args)?;
+    for warning in &inputs.warnings {
+        printer.diagnostic(warning);
+    }
+    let timeout = args.timeout.to_std().unwrap_or(Duration::MAX);
+    until_interrupted(async {
+        let rendered = rehearse::rehearse(&inputs, timeout).await?;
+        Shown::of(&rendered, args).print(printer)?;
+        match &rendered.failure {
+            None => Ok(Exit::Success),
+            Some(failure) => {
+                printer.diagnostic(failure);
+                Ok(Exit::Failure)
+            }
+        }
+    })
+}
+
+/// What is shown, in the order in which it is.
+struct Shown {
+    composite: Value,
+    composed: Vec<Value>,
+    deleted: Vec<Value>,
+    results: Option<Vec<Value>>,
+    context: Option<Value>,
+}
+
+impl Shown {
+    fn of(rendered: &Rendered, args: &Render) -> Self {
+        let objects = |objects: &[Object]| objects.iter().cloned().map(Value::Object).collect();
+        let context = rendered.context.clone().unwrap_or_default();
+        Self {
+            composite: composite(&rendered.composite, args.include_full_xr),
+            composed: objects(&rendered.composed),
+            deleted: objects(&rendered.deleted),
+            results: args.include_function_results.then(|| results(rendered)),
+            context: args
+                .include_context
+                .then(|| json!({"apiVersion": RENDER_VERSION, "kind": "Context", "fields": context})),
+        }
+    }
+
+    fn print(&self, printer: &mut Printer) -> Result<(), Failure> {
+        match printer.format() {
+            Format::Text | Format::Yaml => {
+                for document in self.documents() {
+                    printer.data("---")?;
+                    printer.raw(manifest::to_yaml(document).as_bytes())?;
+                }
+                for gone in &self.deleted {
+                    let name = object::ObjectRef::of(gone.as_object().unwrap_or(&Object::new()));
+                    printer.message(format_args!("would be deleted: {name}"));
+                }
+            }
+            Format::Json => printer.structured(&json!({
+                "compositeResource": self.composite,
+                "composedResources": self.composed,
+                "deletedResources": self.deleted,
+                "results": self.results,
+                "context": self.context,
+            }))?,
+            Format::Name => {
+                for document in [&self.composite].into_iter().chain(&self.composed) {
+                    let named = object::ObjectRef::of(document.as_object().unwrap_or(&Object::new()));
+                    printer.data(format_args!(
+                        "{}/{}",
+                        named.kind.group_kind().to_lowercase(),
+                        named.name
+                    ))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn documents(&self) -> impl Iterator<Item = &Value> {
+        let results = self.results.iter().flatten();
+        [&self.composite].into_iter().chain(&self.composed).chain(results).chain(&self.context)
+    }
+}
+
+/// The XR, whole or just as much of it as the pipeline has brought about.
+fn composite(xr: &Object, whole: bool) -> Value {
+    if whole {
+        return Value::Object(xr.clone());
+    }
+    let mut shown = compose::composite::identity(xr);
+    let mut status = xr.get("status").and_then(Value::as_object).cloned().unwrap_or_default();
+    // What the engine keeps there for itself.
+    status.remove("crossplane");
+    shown.insert("status".to_owned(), status.into());
+    Value::Object(shown)
+}
+
+/// What the functions said, as Crossplane's command shows it.
+fn results(rendered: &Rendered) -> Vec<Value> {
+    let show = |step: &str, result: &FunctionResult| {
+        let severity = match result.severity {
+            Severity::Fatal => "SEVERITY_FATAL",
+            Severity::Warning => "SEVERITY_WARNING",
+            Severity::Normal => "SEVERITY_NORMAL",
+            Severity::Unspecified => "SEVERITY_UNSPECIFIED",
+        };
+        let mut shown = json!({
+            "apiVersion": RENDER_VERSION, "kind": "Result",
+            "step": step, "severity": severity, "message": result.message,
+        });
+        if let Some(reason) = &result.reason {
+            shown["reason"] = reason.as_str().into();
+        }
+        shown
+    };
+    let said = rendered.outcome.results.iter().map(|said| show(&said.step, &said.what));
+    let fatal = match &rendered.outcome.failure {
+        Some(PipelineFailure::Fatal { step, result }) => Some(show(step, result)),
+        _ => None,
+    };
+    said.chain(fatal).collect()
+}

@@ -1,0 +1,85 @@
+//! What an API server would fill in: the defaults of a schema.
+
+use compose::object;
+use compose::run::Object;
+use serde_json::Value;
+
+/// Fills into `xr` what the CRD generated from its XRD has as defaults, for the version it is written in.
+pub(super) fn fill(xr: &mut Object, crd: &Object) {
+    let kind = object::TypeRef::of(xr);
+    let version = kind.api_version.rsplit('/').next().unwrap_or_default();
+    let versions = object::nested(crd, &["spec", "versions"]).and_then(Value::as_array);
+    let schema = versions
+        .into_iter()
+        .flatten()
+        .find(|one| one.get("name").and_then(Value::as_str) == Some(version))
+        .and_then(|one| one.pointer("/schema/openAPIV3Schema"));
+    if let Some(schema) = schema {
+        fill_object(xr, schema);
+    }
+}
+
+fn fill_value(value: &mut Value, schema: &Value) {
+    match value {
+        Value::Object(object) => fill_object(object, schema),
+        Value::Array(list) => {
+            if let Some(items) = schema.get("items") {
+                for value in list {
+                    fill_value(value, items);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A default is filled in where its property is missing, also within what another default has brought; where the parent
+/// is missing, nothing is.
+fn fill_object(object: &mut Object, schema: &Value) {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    for (name, property) in properties.into_iter().flatten() {
+        if !object.contains_key(name)
+            && let Some(default) = property.get("default")
+        {
+            object.insert(name.clone(), default.clone());
+        }
+        if let Some(value) = object.get_mut(name) {
+            fill_value(value, property);
+        }
+    }
+    if let Some(additional) = schema.get("additionalProperties").filter(|additional| additional.is_object()) {
+        let known = |name: &String| properties.is_some_and(|properties| properties.contains_key(name));
+        for (_, value) in object.iter_mut().filter(|(name, _)| !known(name)) {
+            fill_value(value, additional);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn defaults_fill_what_is_missing_and_nothing_else() {
+        let schema = json!({"properties": {
+            "size": {"default": "small"},
+            "nested": {"properties": {"a": {"default": 1}}},
+            "made": {"default": {}, "properties": {"b": {"default": 2}}},
+            "list": {"items": {"properties": {"c": {"default": 3}}}},
+            "map": {"additionalProperties": {"properties": {"d": {"default": 4}}}},
+        }});
+        let check = |before: Value, expected: Value| {
+            let mut value = before.clone();
+            fill_value(&mut value, &schema);
+            assert_eq!(value, expected, "{before}");
+        };
+        check(json!({}), json!({"size": "small", "made": {"b": 2}}));
+        check(
+            json!({"size": "large", "nested": {}, "made": {"b": 0}, "list": [{}, {"c": 0}], "map": {"x": {}}}),
+            json!({"size": "large", "nested": {"a": 1}, "made": {"b": 0}, "list": [{"c": 3}, {"c": 0}],
+                   "map": {"x": {"d": 4}}}),
+        );
+    }
+}

@@ -1,0 +1,229 @@
+//! One pass over an XR as the operator makes it, with files in the place of the cluster.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use compose::composite::{Composite, Layout, refs_intent};
+use compose::composition::{CredentialsSource, Step};
+use compose::condition::{Condition, Conditions, RESPONSIVE};
+use compose::function::{BUILT_IN, Function, Location};
+use compose::health::{PassFailure, Stage};
+use compose::pipeline::{Audience, Outcome, Pipeline};
+use compose::readiness::{Child, ChildState};
+use compose::render::{self, Rehearsal};
+use compose::run::{ConditionStatus, Object, SecretData, State};
+use compose::status::{self, Pass};
+use compose::{FunctionRunner as _, RunError, RunErrorClass, crd, desired, garbage, object, observed};
+use diag::Diagnostic;
+use functions::{Functions, Options};
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::defaults;
+use super::inputs::Inputs;
+use super::resolver::Files;
+use crate::codes;
+use crate::exit::Failure;
+
+/// What a rendering came to.
+pub(super) struct Rendered {
+    /// The XR after the pass.
+    pub(super) composite: Object,
+    /// What would be applied, by key.
+    pub(super) composed: Vec<Object>,
+    /// What would be deleted.
+    pub(super) deleted: Vec<Object>,
+    pub(super) outcome: Outcome,
+    /// The context after the last step.
+    pub(super) context: Option<Object>,
+    /// Why the pass failed, if it did.
+    pub(super) failure: Option<Diagnostic>,
+}
+
+/// The moment of every rendering, so that the same input renders to the same text.
+const MOMENT: &str = "2024-01-01T00:00:00Z";
+
+/// Makes the pass.
+pub(super) async fn rehearse(inputs: &Inputs, timeout: Duration) -> Result<Rendered, Failure> {
+    let mut xr = inputs.xr.clone();
+    if let Some(definition) = &inputs.definition
+        && let Ok(crd) = crd::composite(definition)
+    {
+        defaults::fill(&mut xr, &crd);
+    }
+    let prepared = render::prepare(&xr, inputs.definition.as_ref(), &inputs.composition, &inputs.observed);
+    let Rehearsal { mut xr, layout, revision } = prepared.map_err(|errors| {
+        let all: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        Diagnostic::error(codes::RENDER_INPUT, "the files do not fit together").detail(all.join("\n"))
+    })?;
+    let uid = object::uid(&xr).unwrap_or_default().to_owned();
+    let read = inputs.observed.iter().map(|one| (object::ObjectRef::of(one), Some(one.clone())));
+    let observed = observed::observe(&uid, read)
+        .map_err(|error| Diagnostic::error(codes::RENDER_INPUT, error.to_string()))?;
+    let state = Arc::new(observed.state(&xr, SecretData::default(), BTreeMap::new()));
+
+    let ran = tokio::time::timeout(timeout, run(inputs, layout, &revision.spec.pipeline, &state)).await;
+    let Ok(ran) = ran else {
+        let title = format!("the functions did not answer within {} s", timeout.as_secs());
+        return Err(Diagnostic::error(codes::RENDER_FUNCTION, title)
+            .hint("See whether they run, or give them more time with --timeout.")
+            .into());
+    };
+    let (outcome, context) = ran?;
+    let mut failure = outcome.failure.as_ref().map(PassFailure::of);
+    let mut composed = BTreeMap::new();
+    let mut deleted = Vec::new();
+    if failure.is_none() {
+        match compose(&xr, &observed.resources, &outcome) {
+            Ok(made) => (composed, deleted) = made,
+            Err(message) => failure = Some(PassFailure::engine(Stage::Compose, "Render", message)),
+        }
+    }
+    let children: Vec<Child> = composed
+        .iter()
+        .map(|(key, one): (&String, &desired::Composed)| Child {
+            key: key.clone(),
+            ready: one.ready,
+            state: ChildState::Applied,
+            trouble: observed.resources.get(key).and_then(compose::health::trouble),
+        })
+        .collect();
+    let now: Timestamp = MOMENT.parse().expect("it is a time");
+    let settled = status::settle(&Pass {
+        xr: Composite::new(&xr, layout),
+        revision: object::name(&revision.object).unwrap_or_default(),
+        outcome: &outcome,
+        failure: failure.as_ref(),
+        children: &children,
+        gone: &[],
+        responsive: Condition::new(RESPONSIVE, ConditionStatus::True, "WatchCircuitClosed", now),
+        published: None,
+        now,
+    });
+    if failure.is_none() {
+        let refs = refs_intent(Composite::new(&xr, layout), composed.values().map(|one| &one.intent));
+        let refs =
+            object::nested(&refs, layout.path()).and_then(|engine| engine.get("resourceRefs")).cloned();
+        object::nested_mut(&mut xr, layout.path()).extend(refs.map(|refs| ("resourceRefs".to_owned(), refs)));
+    }
+    Ok(Rendered {
+        composite: with_status(xr, &settled.intent),
+        composed: composed.into_values().map(|one| one.intent).collect(),
+        deleted,
+        failure: failure.as_ref().map(|failure| told(failure, &outcome)),
+        outcome,
+        context,
+    })
+}
+
+/// Runs the steps, and returns what they came to with the context after the last.
+async fn run(
+    inputs: &Inputs,
+    layout: Layout,
+    steps: &[Step],
+    observed: &Arc<State>,
+) -> Result<(Outcome, Option<Object>), Failure> {
+    let known = inputs.functions.clone();
+    let functions = Functions::new(Options::default(), move |name| locate(name, &known))
+        .map_err(|error| Diagnostic::error(codes::RENDER_FUNCTION, error.to_string()))?;
+    let files = Files { objects: &inputs.required, schemas: &inputs.schemas };
+    let runner = functions.runner(&files);
+    let audience = match layout {
+        Layout::Legacy => Audience::CompositeAndClaim,
+        Layout::Modern => Audience::CompositeOnly,
+    };
+    let mut pipeline = Pipeline::new(audience).with_context(inputs.context.clone());
+    for step in steps {
+        let mut request = pipeline.request(step, observed, credentials(inputs, step)?);
+        for (name, selector) in step.requirements.resources() {
+            request.required_resources.insert(name, files.find(&selector));
+        }
+        for (name, selector) in step.requirements.schemas() {
+            request.required_schemas.insert(name, files.schema_of(&selector));
+        }
+        match runner.run(&step.function_ref.name, &request).await {
+            Ok(answer) => pipeline.answered(&step.step, &request.meta.tag, answer),
+            Err(error) => pipeline.failed(&step.step, &step.function_ref.name, error),
+        }
+        if !pipeline.goes_on() {
+            break;
+        }
+    }
+    let context = pipeline.context().cloned();
+    Ok((pipeline.finish(), context))
+}
+
+/// Where a function of the files is.
+fn locate(name: &str, functions: &[Function]) -> Result<Location, RunError> {
+    let function = functions.iter().find(|function| function.name == name);
+    let endpoint =
+        function.and_then(|function| function.development.clone().or_else(|| function.endpoint.clone()));
+    match endpoint {
+        Some(endpoint) => Ok(Location::Endpoint(endpoint)),
+        None if BUILT_IN.contains(&name) => Ok(Location::BuiltIn),
+        None => {
+            let why = if function.is_some() { "has no endpoint" } else { "is not among the functions" };
+            let message = format!(
+                "function {name:?} {why}: run it, and annotate its Function with \
+                 render.crossplane.io/runtime: Development and \
+                 render.crossplane.io/runtime-development-target: HOST:PORT (no containers are started here)"
+            );
+            Err(RunError::new(RunErrorClass::FunctionNotFound, message))
+        }
+    }
+}
+
+fn credentials(inputs: &Inputs, step: &Step) -> Result<BTreeMap<String, SecretData>, Failure> {
+    let mut given = BTreeMap::new();
+    let from_secrets = step.credentials.iter().filter(|one| one.source == CredentialsSource::Secret);
+    for (name, secret) in from_secrets.filter_map(|one| Some((&one.name, one.secret_ref.as_ref()?))) {
+        let key = (secret.namespace.clone(), secret.name.clone());
+        let Some(data) = inputs.credentials.get(&key) else {
+            let title = format!(
+                "step {:?} needs credentials from Secret {}/{}",
+                step.step, secret.namespace, secret.name
+            );
+            return Err(Diagnostic::error(codes::RENDER_INPUT, title)
+                .hint("Put the Secret into a file, and name the file with --function-credentials.")
+                .into());
+        };
+        given.insert(name.clone(), data.clone());
+    }
+    Ok(given)
+}
+
+/// What would be applied and deleted.
+type Made = (BTreeMap<String, desired::Composed>, Vec<Object>);
+
+fn compose(xr: &Object, observed: &BTreeMap<String, Object>, outcome: &Outcome) -> Result<Made, String> {
+    // Without a cluster nobody knows better: kinds of Kubernetes are known, and others mostly have namespaces.
+    let is_namespaced =
+        |kind: &object::TypeRef| Some(!manifest::is_known_cluster_scoped(kind.group(), &kind.kind));
+    let rendered = desired::render(xr, observed, &outcome.desired, is_namespaced);
+    let rendered = rendered.map_err(|error| error.to_string())?;
+    let uid = object::uid(xr).unwrap_or_default();
+    let doomed = garbage::garbage(uid, observed, &rendered.resources).map_err(|error| error.to_string())?;
+    let deleted = doomed.iter().filter_map(|one| observed.get(&one.key).cloned()).collect();
+    Ok((rendered.resources, deleted))
+}
+
+/// The XR with the status that was decided.
+fn with_status(mut xr: Object, intent: &Object) -> Object {
+    let mut status = intent.get("status").and_then(Value::as_object).cloned().unwrap_or_default();
+    // Nothing is watched here, so nothing is to be said about watches.
+    let conditions = Conditions::of(intent);
+    let shown: Conditions = conditions.iter().filter(|one| one.kind != RESPONSIVE).cloned().collect();
+    status.insert("conditions".to_owned(), shown.to_value());
+    xr.insert("status".to_owned(), status.into());
+    xr
+}
+
+fn told(failure: &PassFailure, outcome: &Outcome) -> Diagnostic {
+    let diagnostic = Diagnostic::error(codes::RENDER_FUNCTION, failure.text());
+    match &outcome.failure {
+        Some(compose::pipeline::Failure::Fatal { step, .. }) => diagnostic
+            .detail(format!("The function of step {step:?} stopped the pipeline; nothing would be applied.")),
+        _ => diagnostic,
+    }
+}

@@ -1,0 +1,106 @@
+//! What functions require, found in files instead of a cluster.
+
+use std::collections::BTreeMap;
+
+use compose::object::{self, TypeRef};
+use compose::run::{Match, Object, Resource, ResourceSelector, Schema, SchemaSelector};
+use functions::{Resolver, Resolving};
+use serde_json::Value;
+
+/// How deep schemas may refer to each other before a reference stays as it is: some refer to themselves.
+const DEEPEST: usize = 32;
+
+/// Objects and OpenAPI documents from files.
+pub(super) struct Files<'a> {
+    pub(super) objects: &'a [Object],
+    pub(super) schemas: &'a [Object],
+}
+
+impl Files<'_> {
+    /// The objects that match, sorted by namespace and name.
+    pub(super) fn find(&self, selector: &ResourceSelector) -> Vec<Resource> {
+        let kind = TypeRef::new(&selector.api_version, &selector.kind);
+        let has_labels = |object: &Object, labels: &BTreeMap<String, String>| {
+            labels.iter().all(|(key, value)| {
+                let found = object::nested(object, &["metadata", "labels", key]);
+                found.and_then(Value::as_str) == Some(value.as_str())
+            })
+        };
+        let fits = |object: &&Object| {
+            TypeRef::of(object) == kind
+                && match &selector.matching {
+                    Match::Name(name) => object::name(object) == Some(name.as_str()),
+                    Match::Labels(labels) => has_labels(object, labels),
+                    Match::All => true,
+                }
+                && selector.namespace.as_deref().is_none_or(|namespace| {
+                    namespace.is_empty() || object::namespace(object) == Some(namespace)
+                })
+        };
+        let mut found: Vec<&Object> = self.objects.iter().filter(fits).collect();
+        found.sort_by_key(|object| {
+            (object::namespace(object).unwrap_or_default(), object::name(object).unwrap_or_default())
+        });
+        found.into_iter().map(|object| Resource::of(Value::Object(object.clone()))).collect()
+    }
+
+    /// The schema of a kind with its references inlined.
+    pub(super) fn schema_of(&self, selector: &SchemaSelector) -> Schema {
+        let kind = TypeRef::new(&selector.api_version, &selector.kind);
+        let version = kind.api_version.rsplit('/').next().unwrap_or_default().to_owned();
+        let is_of = |schema: &Value| {
+            let kinds = schema.get("x-kubernetes-group-version-kind").and_then(Value::as_array);
+            let part =
+                |one: &Value, key: &str| one.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+            kinds.is_some_and(|kinds| {
+                kinds.len() == 1
+                    && part(&kinds[0], "group") == kind.group()
+                    && part(&kinds[0], "version") == version
+                    && part(&kinds[0], "kind") == kind.kind
+            })
+        };
+        for document in self.schemas {
+            let schemas = object::nested(document, &["components", "schemas"]).and_then(Value::as_object);
+            let Some(schemas) = schemas else { continue };
+            if let Some(schema) = schemas.values().find(|schema| is_of(schema)) {
+                let inlined = inline(schema, schemas, DEEPEST);
+                return Schema { openapi_v3: inlined.as_object().cloned() };
+            }
+        }
+        Schema::default()
+    }
+}
+
+/// The schema with what it refers to in place of the references.
+fn inline(schema: &Value, all: &Object, depth: usize) -> Value {
+    match schema {
+        Value::Object(object) => {
+            let name = object.get("$ref").and_then(Value::as_str).and_then(|name| name.rsplit('/').next());
+            if let (Some(target), 1..) = (name.and_then(|name| all.get(name)), depth) {
+                return inline(target, all, depth - 1);
+            }
+            // A description beside a reference is written as `allOf` with one entry.
+            if let Some([only]) = object.get("allOf").and_then(Value::as_array).map(Vec::as_slice)
+                && only.get("$ref").is_some()
+            {
+                let mut merged = inline(only, all, depth).as_object().cloned().unwrap_or_default();
+                let beside = object.iter().filter(|(key, _)| *key != "allOf");
+                merged.extend(beside.map(|(key, value)| (key.clone(), inline(value, all, depth))));
+                return Value::Object(merged);
+            }
+            object.iter().map(|(key, value)| (key.clone(), inline(value, all, depth))).collect()
+        }
+        Value::Array(list) => list.iter().map(|value| inline(value, all, depth)).collect(),
+        plain => plain.clone(),
+    }
+}
+
+impl Resolver for Files<'_> {
+    fn resources<'a>(&'a self, selector: &'a ResourceSelector) -> Resolving<'a, Vec<Resource>> {
+        Box::pin(async { Ok(self.find(selector)) })
+    }
+
+    fn schema<'a>(&'a self, selector: &'a SchemaSelector) -> Resolving<'a, Schema> {
+        Box::pin(async { Ok(self.schema_of(selector)) })
+    }
+}

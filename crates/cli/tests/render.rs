@@ -1,0 +1,667 @@
+//! `plimsoll render` as a whole command: files and functions in, what would be composed out.
+
+use std::process::Command;
+
+use functions::{RunRequest, ServeOptions, Server, response};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// A folder with what is rendered, and a function that is served while it lives.
+struct Scene {
+    folder: TempDir,
+    runtime: tokio::runtime::Runtime,
+}
+
+const XR: &str = "
+apiVersion: example.org/v1
+kind: XApp
+metadata:
+  name: shop
+spec:
+  size: 3
+";
+
+impl Scene {
+    fn new() -> Self {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        let scene = Self { folder: tempfile::tempdir().unwrap(), runtime: runtime.unwrap() };
+        scene.write("xr.yaml", XR);
+        scene
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.folder.path().join(name).display().to_string()
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    /// A Composition that runs these functions, with what `change` adds to it.
+    fn composition(&self, functions: &[&str], change: impl FnOnce(&mut Value)) {
+        let step =
+            |function: &&str| json!({"step": format!("run-{function}"), "functionRef": {"name": function}});
+        let mut composition = json!({
+            "apiVersion": "apiextensions.crossplane.io/v1", "kind": "Composition", "metadata": {"name": "app"},
+            "spec": {
+                "compositeTypeRef": {"apiVersion": "example.org/v1", "kind": "XApp"},
+                "mode": "Pipeline", "pipeline": functions.iter().map(step).collect::<Vec<_>>(),
+            },
+        });
+        change(&mut composition);
+        self.write("composition.yaml", &manifest::to_yaml(&composition));
+    }
+
+    /// Functions, `main` being developed at `endpoint` and the others built in.
+    fn functions(&self, endpoint: &str) {
+        self.write(
+            "functions.yaml",
+            &format!(
+                "
+apiVersion: pkg.crossplane.io/v1
+kind: Function
+metadata:
+  name: main
+  annotations:
+    render.crossplane.io/runtime: Development
+    render.crossplane.io/runtime-development-target: {endpoint}
+spec:
+  package: xpkg.example.org/test/main:v1
+---
+apiVersion: pkg.crossplane.io/v1
+kind: Function
+metadata:
+  name: function-auto-ready
+spec:
+  package: xpkg.example.org/test/function-auto-ready:v1
+"
+            ),
+        );
+    }
+
+    /// Serves `main` on loopback, in the clear.
+    fn serve(&self, function: impl functions::Function) {
+        let endpoint = self.runtime.block_on(async {
+            let address = "127.0.0.1:0".to_owned();
+            let server = Server::bind(ServeOptions { address, ..ServeOptions::default() }).await.unwrap();
+            let endpoint = server.address().unwrap().to_string();
+            tokio::spawn(server.run(function, std::future::pending()));
+            endpoint
+        });
+        self.functions(&endpoint);
+    }
+
+    /// What is said, and how it ends.
+    fn render(&self, arguments: &[&str]) -> String {
+        let files = ["xr.yaml", "composition.yaml", "functions.yaml"].map(|name| self.path(name));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+        command.arg("render").args(files).args(arguments).env("COLUMNS", "100").env("NO_COLOR", "1");
+        let output = command.output().expect("plimsoll starts");
+        let text = |bytes: &[u8]| {
+            String::from_utf8_lossy(bytes).replace(&self.folder.path().display().to_string(), "DIR")
+        };
+        let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+        let mut told = format!("exit {}\n{}", output.status.code().unwrap(), stdout);
+        if !stderr.is_empty() {
+            told.push_str("--- stderr\n");
+            told.push_str(&stderr);
+        }
+        told
+    }
+}
+
+/// Composes a ConfigMap of the XR's size, says so, and adds to the context.
+async fn config_map(request: RunRequest) -> Result<functions::RunResponse, functions::FunctionError> {
+    let mut answer = response::to(&request);
+    let size = &request.observed.composite.object["spec"]["size"];
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"size": size.to_string()}});
+    answer.desired.resources.insert("map".to_owned(), compose::run::Resource::of(map));
+    answer.desired.composite.object.insert("status".to_owned(), json!({"size": size}));
+    response::normal(&mut answer, "composed a map").with_reason("Composed");
+    response::condition_true(&mut answer, "MapReady", "Available");
+    answer.context.get_or_insert_default().insert("seen".to_owned(), true.into());
+    Ok(answer)
+}
+
+#[test]
+fn an_xr_is_shown_with_what_it_is_composed_of() {
+    let scene = Scene::new();
+    scene.composition(&["main"], |_| {});
+    scene.serve(config_map);
+    insta::assert_snapshot!(scene.render(&["-r", "-c"]), @r#"
+    exit 0
+    ---
+    apiVersion: example.org/v1
+    kind: XApp
+    metadata:
+      name: shop
+    status:
+      conditions:
+      - lastTransitionTime: "2024-01-01T00:00:00Z"
+        reason: Available
+        status: "True"
+        type: MapReady
+      - lastTransitionTime: "2024-01-01T00:00:00Z"
+        reason: ReconcileSuccess
+        status: "True"
+        type: Synced
+      - lastTransitionTime: "2024-01-01T00:00:00Z"
+        message: 'Unready resources: map'
+        reason: Creating
+        status: "False"
+        type: Ready
+      - lastTransitionTime: "2024-01-01T00:00:00Z"
+        reason: Healthy
+        status: "True"
+        type: Healthy
+      size: 3
+    ---
+    apiVersion: v1
+    data:
+      size: "3"
+    kind: ConfigMap
+    metadata:
+      annotations:
+        crossplane.io/composition-resource-name: map
+      generateName: shop-
+      labels:
+        crossplane.io/composite: shop
+      name: shop-9c1a21435007
+      ownerReferences:
+      - apiVersion: example.org/v1
+        blockOwnerDeletion: true
+        controller: true
+        kind: XApp
+        name: shop
+        uid: 1b0dc85e-913f-5925-9e76-a269606f5ce6
+    ---
+    apiVersion: render.crossplane.io/v1beta1
+    kind: Result
+    message: composed a map
+    reason: Composed
+    severity: SEVERITY_NORMAL
+    step: run-main
+    ---
+    apiVersion: render.crossplane.io/v1beta1
+    fields:
+      seen: true
+    kind: Context
+    "#);
+    insta::assert_snapshot!(scene.render(&["--output", "name"]), @r"
+    exit 0
+    xapp.example.org/shop
+    configmap/shop-9c1a21435007
+    ");
+}
+
+#[test]
+fn what_is_there_already_is_observed_and_what_is_not_wanted_any_more_is_deleted() {
+    let scene = Scene::new();
+    scene.composition(&["main", "function-auto-ready"], |_| {});
+    scene.serve(config_map);
+    let observed = |key: &str, name: &str| {
+        format!(
+            "
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: {name}
+  annotations:
+    crossplane.io/composition-resource-name: {key}
+  ownerReferences:
+  - {{apiVersion: example.org/v1, kind: XApp, name: shop, uid: 6b7d8f33-6d0f-4e0c-8f2e-6f1c1d1a2b3c, controller: true}}
+"
+        )
+    };
+    scene.write(
+        "xr.yaml",
+        &XR.replace("name: shop", "name: shop\n  uid: 6b7d8f33-6d0f-4e0c-8f2e-6f1c1d1a2b3c"),
+    );
+    scene.write("observed/map.yaml", &observed("map", "kept"));
+    scene.write("observed/old.yaml", &observed("old", "goes"));
+    insta::assert_snapshot!(scene.render(&["-o", &scene.path("observed"), "-x"]), @r#"
+    exit 0
+    ---
+    apiVersion: example.org/v1
+    kind: XApp
+    metadata:
+      labels:
+        crossplane.io/composite: shop
+      name: shop
+      uid: 6b7d8f33-6d0f-4e0c-8f2e-6f1c1d1a2b3c
+    spec:
+      crossplane:
+        compositionRef:
+          name: app
+        compositionRevisionRef:
+          name: app-11bbaa9
+        resourceRefs:
+        - apiVersion: v1
+          kind: ConfigMap
+          name: kept
+      size: 3
+    status:
+      conditions:
+      - lastTransitionTime: "2024-01-01T00:00:00Z"
+        reason: Available
+        status: "True"
+        type: MapReady
+      - lastTransitionTime: "2024-01-01T00:00:00Z"
+        reason: ReconcileSuccess
+        status: "True"
+        type: Synced
+      - lastTransitionTime: "2024-01-01T00:00:00Z"
+        reason: Available
+        status: "True"
+        type: Ready
+      - lastTransitionTime: "2024-01-01T00:00:00Z"
+        reason: Healthy
+        status: "True"
+        type: Healthy
+      crossplane:
+        conditionTypes:
+        - revision: app-11bbaa9
+          type: MapReady
+        pipeline:
+        - message: composed a map
+          reason: Composed
+          severity: Normal
+          step: run-main
+          target: Composite
+      size: 3
+    ---
+    apiVersion: v1
+    data:
+      size: "3"
+    kind: ConfigMap
+    metadata:
+      annotations:
+        crossplane.io/composition-resource-name: map
+      labels:
+        crossplane.io/composite: shop
+      name: kept
+      ownerReferences:
+      - apiVersion: example.org/v1
+        blockOwnerDeletion: true
+        controller: true
+        kind: XApp
+        name: shop
+        uid: 6b7d8f33-6d0f-4e0c-8f2e-6f1c1d1a2b3c
+    --- stderr
+    would be deleted: ConfigMap goes
+    "#);
+}
+
+#[test]
+fn a_fatal_result_says_what_the_functions_said_and_composes_nothing() {
+    let scene = Scene::new();
+    scene.composition(&["main"], |_| {});
+    scene.serve(|request: RunRequest| async move {
+        let mut answer = response::to(&request);
+        response::fatal(&mut answer, "no such image").condition_false("ImageReady", "NotFound");
+        Ok(answer)
+    });
+    insta::assert_snapshot!(scene.render(&["-r"]), @r#"
+    exit 1
+    ---
+    apiVersion: example.org/v1
+    kind: XApp
+    metadata:
+      name: shop
+    status:
+      conditions:
+      - lastTransitionTime: "2024-01-01T00:00:00Z"
+        message: 'cannot compose resources: pipeline step "run-main" returned a fatal
+          result: no such image'
+        reason: ReconcileError
+        status: "False"
+        type: Synced
+      - lastTransitionTime: "2024-01-01T00:00:00Z"
+        message: no such image
+        reason: NotFound
+        status: "False"
+        type: ImageReady
+      - lastTransitionTime: "2024-01-01T00:00:00Z"
+        reason: Creating
+        status: "False"
+        type: Ready
+      - lastTransitionTime: "2024-01-01T00:00:00Z"
+        message: 'cannot compose resources: pipeline step "run-main" returned a fatal
+          result: no such image (error id 015f57c6)'
+        reason: FatalResult
+        status: "False"
+        type: Healthy
+    ---
+    apiVersion: render.crossplane.io/v1beta1
+    kind: Result
+    message: no such image
+    severity: SEVERITY_FATAL
+    step: run-main
+    --- stderr
+    error[render-function]: cannot compose resources: pipeline step "run-main" returned a fatal result:
+                            no such image
+
+      The function of step "run-main" stopped the pipeline; nothing would be applied.
+    "#);
+}
+
+#[test]
+fn what_functions_require_comes_from_files() {
+    let scene = Scene::new();
+    scene.composition(&["main"], |composition| {
+        composition["spec"]["pipeline"][0]["credentials"] =
+            json!([{"name": "db", "source": "Secret", "secretRef": {"namespace": "default", "name": "db"}}]);
+    });
+    scene.serve(|request: RunRequest| async move {
+        let mut answer = response::to(&request);
+        let selector = compose::run::ResourceSelector {
+            api_version: "v1".to_owned(),
+            kind: "ConfigMap".to_owned(),
+            matching: compose::run::Match::Labels([("app".to_owned(), "shop".to_owned())].into()),
+            namespace: None,
+        };
+        answer.requirements.resources.insert("maps".to_owned(), selector);
+        let names: Vec<String> = request
+            .required_resources
+            .get("maps")
+            .into_iter()
+            .flatten()
+            .map(|one| one.object["metadata"]["name"].to_string())
+            .collect();
+        let user = request.credentials["db"].get("user").cloned().unwrap_or_default();
+        response::normal(&mut answer, format!("{names:?} for {}", String::from_utf8_lossy(&user)));
+        let given = request.context.unwrap_or_default();
+        response::normal(&mut answer, format!("context {}", Value::Object(given)));
+        Ok(answer)
+    });
+    scene.write(
+        "extra.yaml",
+        "
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: b, namespace: shop, labels: {app: shop}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a, namespace: shop, labels: {app: shop}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: c, namespace: shop}
+",
+    );
+    scene.write(
+        "secret.yaml",
+        "
+apiVersion: v1
+kind: Secret
+metadata: {name: db, namespace: default}
+stringData: {user: alice}
+",
+    );
+    scene.write("region.json", r#"{"name": "eu"}"#);
+    let arguments = |scene: &Scene| {
+        [
+            "-r",
+            "-e",
+            &scene.path("extra.yaml"),
+            "--function-credentials",
+            &scene.path("secret.yaml"),
+            "--context-files",
+            &format!("region={}", scene.path("region.json")),
+            "--context-values",
+            "size=3",
+        ]
+        .map(str::to_owned)
+    };
+    let arguments = arguments(&scene);
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    insta::assert_snapshot!(scene.render(&arguments), @r#"
+    exit 0
+    ---
+    apiVersion: example.org/v1
+    kind: XApp
+    metadata:
+      name: shop
+    status:
+      conditions:
+      - lastTransitionTime: "2024-01-01T00:00:00Z"
+        reason: ReconcileSuccess
+        status: "True"
+        type: Synced
+      - lastTransitionTime: "2024-01-01T00:00:00Z"
+        reason: Available
+        status: "True"
+        type: Ready
+      - lastTransitionTime: "2024-01-01T00:00:00Z"
+        reason: Healthy
+        status: "True"
+        type: Healthy
+    ---
+    apiVersion: render.crossplane.io/v1beta1
+    kind: Result
+    message: '["\"a\"", "\"b\""] for alice'
+    severity: SEVERITY_NORMAL
+    step: run-main
+    ---
+    apiVersion: render.crossplane.io/v1beta1
+    kind: Result
+    message: context {"region":{"name":"eu"},"size":3}
+    severity: SEVERITY_NORMAL
+    step: run-main
+    "#);
+    insta::assert_snapshot!(scene.render(&["-r"]), @r#"
+    exit 1
+    --- stderr
+    error[render-input]: step "run-main" needs credentials from Secret default/db
+
+    hint: Put the Secret into a file, and name the file with --function-credentials.
+    "#);
+}
+
+#[test]
+fn a_definition_says_where_engine_fields_are_and_what_is_filled_in() {
+    let scene = Scene::new();
+    scene.composition(&["main"], |_| {});
+    scene.serve(config_map);
+    scene.write("xr.yaml", &XR.replace("  size: 3", "  color: red"));
+    let xrd = |kind: &str| {
+        json!({
+            "apiVersion": "apiextensions.crossplane.io/v1", "kind": "CompositeResourceDefinition",
+            "metadata": {"name": "xapps.example.org"},
+            "spec": {
+                "group": "example.org", "names": {"kind": kind, "plural": "xapps"},
+                "versions": [{"name": "v1", "served": true, "referenceable": true, "schema": {"openAPIV3Schema": {
+                    "type": "object",
+                    "properties": {"spec": {"type": "object", "properties": {
+                        "size": {"type": "integer", "default": 7}, "color": {"type": "string"},
+                    }}},
+                }}}],
+            },
+        })
+    };
+    scene.write("xrd.yaml", &manifest::to_yaml(&xrd("XApp")));
+    insta::assert_snapshot!(scene.render(&["--xrd", &scene.path("xrd.yaml"), "-x"]), @r#"
+    exit 0
+    ---
+    apiVersion: example.org/v1
+    kind: XApp
+    metadata:
+      labels:
+        crossplane.io/composite: shop
+      name: shop
+      uid: 1b0dc85e-913f-5925-9e76-a269606f5ce6
+    spec:
+      color: red
+      compositionRef:
+        name: app
+      compositionRevisionRef:
+        name: app-d0830a0
+      resourceRefs:
+      - apiVersion: v1
+        kind: ConfigMap
+        name: shop-9c1a21435007
+      size: 7
+    status:
+      conditions:
+      - lastTransitionTime: "2024-01-01T00:00:00Z"
+        reason: Available
+        status: "True"
+        type: MapReady
+      - lastTransitionTime: "2024-01-01T00:00:00Z"
+        reason: ReconcileSuccess
+        status: "True"
+        type: Synced
+      - lastTransitionTime: "2024-01-01T00:00:00Z"
+        message: 'Unready resources: map'
+        reason: Creating
+        status: "False"
+        type: Ready
+      - lastTransitionTime: "2024-01-01T00:00:00Z"
+        reason: Healthy
+        status: "True"
+        type: Healthy
+      crossplane:
+        conditionTypes:
+        - revision: app-d0830a0
+          type: MapReady
+        pipeline:
+        - message: composed a map
+          reason: Composed
+          severity: Normal
+          step: run-main
+          target: Composite
+      size: 7
+    ---
+    apiVersion: v1
+    data:
+      size: "7"
+    kind: ConfigMap
+    metadata:
+      annotations:
+        crossplane.io/composition-resource-name: map
+      generateName: shop-
+      labels:
+        crossplane.io/composite: shop
+      name: shop-9c1a21435007
+      ownerReferences:
+      - apiVersion: example.org/v1
+        blockOwnerDeletion: true
+        controller: true
+        kind: XApp
+        name: shop
+        uid: 1b0dc85e-913f-5925-9e76-a269606f5ce6
+    "#);
+    scene.write("xrd.yaml", &manifest::to_yaml(&xrd("XOther")));
+    insta::assert_snapshot!(scene.render(&["--xrd", &scene.path("xrd.yaml")]), @r#"
+    exit 1
+    --- stderr
+    error[render-input]: the files do not fit together
+
+      CompositeResourceDefinition "xapps.example.org" (composite Group=example.org Kind=XOther) does not
+      match the input XR's Group=example.org Kind=XApp
+    "#);
+}
+
+#[test]
+fn what_cannot_be_rendered_is_said_with_what_to_do() {
+    let scene = Scene::new();
+    scene.composition(&["unheard-of"], |_| {});
+    scene.functions("127.0.0.1:1");
+    insta::assert_snapshot!(scene.render(&[]), @r#"
+    exit 1
+    ---
+    apiVersion: example.org/v1
+    kind: XApp
+    metadata:
+      name: shop
+    status:
+      conditions:
+      - lastTransitionTime: "2024-01-01T00:00:00Z"
+        message: 'cannot compose resources: cannot run Composition pipeline step "run-unheard-of":
+          cannot run Function "unheard-of": function "unheard-of" is not among the functions:
+          run it, and annotate its Function with render.crossplane.io/runtime: Development
+          and render.crossplane.io/runtime-development-target: HOST:PORT (no containers
+          are started here)'
+        reason: ReconcileError
+        status: "False"
+        type: Synced
+      - lastTransitionTime: "2024-01-01T00:00:00Z"
+        reason: Creating
+        status: "False"
+        type: Ready
+      - lastTransitionTime: "2024-01-01T00:00:00Z"
+        message: 'cannot compose resources: cannot run Composition pipeline step "run-unheard-of":
+          cannot run Function "unheard-of": function "unheard-of" is not among the functions:
+          run it, and annotate its Function with render.crossplane.io/runtime: Development
+          and render.crossplane.io/runtime-development-target: HOST:PORT (no containers
+          are started here) (error id d1b94cc7)'
+        reason: FunctionNotFound
+        status: "False"
+        type: Healthy
+    --- stderr
+    error[render-function]: cannot compose resources: cannot run Composition pipeline step
+                            "run-unheard-of": cannot run Function "unheard-of": function "unheard-of" is
+                            not among the functions: run it, and annotate its Function with
+                            render.crossplane.io/runtime: Development and
+                            render.crossplane.io/runtime-development-target: HOST:PORT (no containers
+                            are started here)
+    "#);
+    scene.composition(&["main"], |_| {});
+    insta::assert_snapshot!(scene.render(&["--timeout", "20s"]), @r#"
+    exit 1
+    ---
+    apiVersion: example.org/v1
+    kind: XApp
+    metadata:
+      name: shop
+    status:
+      conditions:
+      - lastTransitionTime: "2024-01-01T00:00:00Z"
+        message: 'cannot compose resources: cannot run Composition pipeline step "run-main":
+          cannot run Function "main": rpc error: code = Unavailable desc = the function
+          cannot be reached at 127.0.0.1:1: 127.0.0.1:1: no connection: Connection refused
+          (os error 111)'
+        reason: ReconcileError
+        status: "False"
+        type: Synced
+      - lastTransitionTime: "2024-01-01T00:00:00Z"
+        reason: Creating
+        status: "False"
+        type: Ready
+      - lastTransitionTime: "2024-01-01T00:00:00Z"
+        message: 'cannot compose resources: cannot run Composition pipeline step "run-main":
+          cannot run Function "main": rpc error: code = Unavailable desc = the function
+          cannot be reached at 127.0.0.1:1: 127.0.0.1:1: no connection: Connection refused
+          (os error 111) (error id 33dd436a)'
+        reason: ReconcileError
+        status: "False"
+        type: Healthy
+    --- stderr
+    error[render-function]: cannot compose resources: cannot run Composition pipeline step "run-main":
+                            cannot run Function "main": rpc error: code = Unavailable desc = the
+                            function cannot be reached at 127.0.0.1:1: 127.0.0.1:1: no connection:
+                            Connection refused (os error 111)
+    "#);
+    scene.write("xr.yaml", &format!("{XR}---{XR}").replacen("name: shop", "name: other", 1));
+    insta::assert_snapshot!(scene.render(&[]), @r"
+    exit 1
+    --- stderr
+    error[render-input]: DIR/xr.yaml holds 2 objects instead of one: the composite resource
+
+    hint: Give each of XR, Composition and XRD a file of its own.
+    ");
+    scene.write("xr.yaml", XR);
+    scene.composition(&[], |_| {});
+    insta::assert_snapshot!(scene.render(&[]), @r"
+    exit 1
+    --- stderr
+    error[composition-pipeline]: the pipeline has 0 steps instead of 1 to 99
+      object: Composition app
+      field: spec.pipeline
+
+      It is in DIR/composition.yaml.
+    ");
+}

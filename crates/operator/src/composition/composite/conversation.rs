@@ -1,0 +1,211 @@
+//! Runs the pipeline of a revision over an XR: each step with its credentials and with what it requires.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use compose::composite::Layout;
+use compose::composition::{Composition, CredentialsSource, Step};
+use compose::health::{PassFailure, Stage};
+use compose::pipeline::{Audience, Outcome, Pipeline};
+use compose::run::{
+    Requirements, Resource, ResourceSelector, RunRequest, Schema, SchemaSelector, SecretData, State,
+};
+use compose::{FunctionRunner as _, RunErrorClass, pipeline::Failure};
+use functions::{ResolveError, Resolver, Resolving};
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::Composer;
+use crate::composition::children::{Scope, Watched};
+use crate::composition::schema;
+use crate::composition::target;
+use crate::composition::writer::said;
+
+/// The tag of our requests as far as we look at it: the wire has the real one, and an answer to it comes back with this.
+const TAG: &str = "pass";
+
+/// What became of a pipeline.
+pub(super) struct Conversation {
+    /// What it came to.
+    pub(super) outcome: Outcome,
+    /// What the engine failed at, if it was not a function.
+    pub(super) failure: Option<PassFailure>,
+    /// What each step asked for.
+    pub(super) required: BTreeMap<String, Requirements>,
+    /// Where that is found, also what was asked for in vain.
+    pub(super) scopes: BTreeSet<Scope>,
+    /// The function that could not be reached.
+    pub(super) down: Option<String>,
+    /// Keeps what was asked for watched until somebody says who depends on it.
+    _held: Vec<Arc<Watched>>,
+}
+
+impl Composer {
+    /// Runs all steps, or as many as it takes to fail. `before` is what each step asked for the last time.
+    pub(super) async fn converse(
+        &self,
+        revision: &Composition,
+        observed: &Arc<State>,
+        before: &BTreeMap<String, Requirements>,
+    ) -> Conversation {
+        let audience = match self.layout {
+            Layout::Legacy => Audience::CompositeAndClaim,
+            Layout::Modern => Audience::CompositeOnly,
+        };
+        let mut pipeline = Pipeline::new(audience);
+        let given = Given { composer: self, asked: Mutex::default() };
+        let mut required = BTreeMap::new();
+        let mut failure = None;
+        let mut down = None;
+        for step in &revision.spec.pipeline {
+            let request = match self.request(&pipeline, step, observed, &given, before.get(&step.step)).await
+            {
+                Ok(request) => request,
+                Err(error) => {
+                    failure = Some(PassFailure { step: Some(step.step.clone()), ..error });
+                    break;
+                }
+            };
+            let function = &step.function_ref.name;
+            let began = Instant::now();
+            let answer = self.engine.functions.runner(&given).run(function, &request).await;
+            let outcome = answer.as_ref().map_or_else(|error| error.class.name(), |_| "ok");
+            self.engine.metrics.function_call(function, outcome, began.elapsed());
+            match answer {
+                Ok(answer) => {
+                    required.insert(step.step.clone(), answer.requirements.clone());
+                    pipeline.answered(&step.step, TAG, answer);
+                }
+                Err(error) => {
+                    if error.class == RunErrorClass::Unavailable {
+                        down = Some(function.clone());
+                    }
+                    pipeline.failed(&step.step, function, error);
+                }
+            }
+            if !pipeline.goes_on() {
+                break;
+            }
+        }
+        let outcome = pipeline.finish();
+        let failure = failure.or_else(|| outcome.failure.as_ref().map(PassFailure::of));
+        if matches!(outcome.failure, Some(Failure::Run { .. })) {
+            // A step that gave no answer asks for what it asked before.
+            for (step, requirements) in before {
+                required.entry(step.clone()).or_insert_with(|| requirements.clone());
+            }
+        }
+        let asked = given.asked.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let (scopes, held) = asked.into_iter().unzip::<_, _, BTreeSet<_>, Vec<_>>();
+        Conversation { outcome, failure, required, scopes, down, _held: held }
+    }
+
+    async fn request(
+        &self,
+        pipeline: &Pipeline,
+        step: &Step,
+        observed: &Arc<State>,
+        given: &Given<'_>,
+        before: Option<&Requirements>,
+    ) -> Result<RunRequest, PassFailure> {
+        let credentials = self.credentials(step).await?;
+        let mut request = pipeline.request(step, observed, credentials);
+        TAG.clone_into(&mut request.meta.tag);
+        let unreadable = |what: &str, name: &str, error: &ResolveError| {
+            let text = format!("cannot fetch bootstrap required {what} for requirement {name:?}: {error}");
+            PassFailure::engine(Stage::Compose, "RequirementUnreadable", text)
+        };
+        for (name, selector) in step.requirements.resources() {
+            let found = given.resources(&selector).await;
+            let found = found.map_err(|error| unreadable("resources", &name, &error))?;
+            request.required_resources.insert(name, found);
+        }
+        for (name, selector) in step.requirements.schemas() {
+            let found = given.schema(&selector).await.map_err(|error| unreadable("schema", &name, &error))?;
+            request.required_schemas.insert(name, found);
+        }
+        // What it asked for the last time it will probably ask for again; given now, it need not be called twice.
+        let Some(before) = before else { return Ok(request) };
+        for (name, selector) in &before.resources {
+            if let (false, Ok(found)) =
+                (request.required_resources.contains_key(name), given.resources(selector).await)
+            {
+                request.required_resources.insert(name.clone(), found);
+            }
+        }
+        for (name, selector) in &before.extra_resources {
+            if let Ok(found) = given.resources(selector).await {
+                request.extra_resources.insert(name.clone(), found);
+            }
+        }
+        for (name, selector) in &before.schemas {
+            if let (false, Ok(found)) =
+                (request.required_schemas.contains_key(name), given.schema(selector).await)
+            {
+                request.required_schemas.insert(name.clone(), found);
+            }
+        }
+        Ok(request)
+    }
+
+    async fn credentials(&self, step: &Step) -> Result<BTreeMap<String, SecretData>, PassFailure> {
+        let mut credentials = BTreeMap::new();
+        for wanted in step.credentials.iter().filter(|wanted| wanted.source == CredentialsSource::Secret) {
+            let Some(secret) = &wanted.secret_ref else { continue };
+            let failed = |class: String, text: String| {
+                let text = format!(
+                    "cannot get Composition pipeline step {:?} credential {:?} from Secret: {text}",
+                    step.step, wanted.name
+                );
+                PassFailure::engine(Stage::Compose, class, text)
+            };
+            let target = target::secret(&secret.namespace, &secret.name);
+            match self.engine.session.read(&target).await {
+                Ok(Some(reply)) => {
+                    let data = compose::connection::data(&target::object(reply.object));
+                    credentials.insert(wanted.name.clone(), data);
+                }
+                Ok(None) => {
+                    let text = format!("{target} does not exist");
+                    return Err(failed("CredentialsNotFound".to_owned(), text));
+                }
+                Err(error) => return Err(failed(format!("{:?}", error.class()), said(&error))),
+            }
+        }
+        Ok(credentials)
+    }
+}
+
+/// Gives functions what they ask for, from live copies that are opened for it.
+struct Given<'a> {
+    composer: &'a Composer,
+    asked: Mutex<BTreeMap<Scope, Arc<Watched>>>,
+}
+
+impl Given<'_> {
+    fn open(&self, scope: Scope) -> Arc<Watched> {
+        let watched = self.composer.engine.watches.open(&scope);
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(asked.entry(scope).or_insert(watched))
+    }
+}
+
+impl Resolver for Given<'_> {
+    fn resources<'a>(&'a self, selector: &'a ResourceSelector) -> Resolving<'a, Vec<Resource>> {
+        Box::pin(async move {
+            let scope = Scope::required(selector).map_err(|error| ResolveError(error.to_string()))?;
+            let watched = self.open(scope);
+            watched.ready().await.map_err(ResolveError)?;
+            let mut found: Vec<Arc<Value>> = watched.store.all();
+            found.sort_by_cached_key(|object| {
+                let text = |pointer| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+                format!("{}/{}", text("/metadata/namespace"), text("/metadata/name"))
+            });
+            Ok(found.into_iter().map(|object| Resource::of(Value::clone(&object))).collect())
+        })
+    }
+
+    fn schema<'a>(&'a self, selector: &'a SchemaSelector) -> Resolving<'a, Schema> {
+        Box::pin(schema::of(&self.composer.engine.session, selector))
+    }
+}

@@ -1,0 +1,142 @@
+//! The kinds that XRDs offer, and the controllers that run for them while they do.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use compose::definition::Definition;
+use compose::object::{self, TypeRef};
+use manifest::GroupVersionKind;
+use tokio::sync::Mutex;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::definition::Role;
+use super::engine::Engine;
+use super::{claim, composite};
+
+/// What one XRD offers, as its controllers know it. It never changes: a changed XRD makes a new one, and starts its
+/// controllers anew.
+#[derive(Debug)]
+pub(crate) struct Kind {
+    /// The XRD, with the scope of its XRs.
+    pub(crate) definition: Definition,
+    /// The kind of its XRs, in the referenceable version.
+    pub(crate) composite: GroupVersionKind,
+    /// The kind of its claims, if it offers any.
+    pub(crate) claim: Option<GroupVersionKind>,
+}
+
+impl Kind {
+    /// What `definition` offers; nothing if its names are no names of kinds.
+    pub(crate) fn new(definition: Definition) -> Option<Self> {
+        let composite = kind_of(&definition.composite_type())?;
+        let claim = match definition.claim_type() {
+            Some(claim) => Some(kind_of(&claim)?),
+            None => None,
+        };
+        Some(Self { definition, composite, claim })
+    }
+
+    /// The name of the XRD.
+    pub(crate) fn name(&self) -> &str {
+        object::name(&self.definition.object).unwrap_or_default()
+    }
+
+    /// Whether controllers that run for `self` are right for `other` too.
+    fn serves(&self, other: &Self) -> bool {
+        let annotations =
+            |kind: &Self| object::nested(&kind.definition.object, &["metadata", "annotations"]).cloned();
+        self.definition.spec == other.definition.spec
+            && self.definition.scope == other.definition.scope
+            && object::uid(&self.definition.object) == object::uid(&other.definition.object)
+            // What a claim says after an internal error is an annotation.
+            && annotations(self) == annotations(other)
+    }
+}
+
+fn kind_of(kind: &TypeRef) -> Option<GroupVersionKind> {
+    GroupVersionKind::new(kind.api_version.parse().ok()?, &kind.kind).ok()
+}
+
+/// The controllers that run.
+pub(crate) struct Kinds {
+    engine: Arc<Engine>,
+    running: Mutex<BTreeMap<(String, Role), Running>>,
+}
+
+struct Running {
+    kind: Arc<Kind>,
+    stop: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+impl Kinds {
+    /// None run yet.
+    pub(crate) fn new(engine: Arc<Engine>) -> Self {
+        Self { engine, running: Mutex::default() }
+    }
+
+    /// Sees to it that a controller for `role` runs as `kind` wants it. One that runs for an older XRD is stopped first.
+    /// Says whether it was started anew.
+    pub(crate) async fn start(&self, role: Role, kind: Kind) -> bool {
+        let mut running = self.running.lock().await;
+        let key = (kind.name().to_owned(), role);
+        if let Some(current) = running.get(&key)
+            && current.kind.serves(&kind)
+            && !current.task.is_finished()
+        {
+            return false;
+        }
+        if let Some(outdated) = running.remove(&key) {
+            outdated.end().await;
+        }
+        let kind = shared(&running, kind);
+        let stop = self.engine.stop.child_token();
+        let (engine, task_kind, task_stop) = (Arc::clone(&self.engine), Arc::clone(&kind), stop.clone());
+        let task = match role {
+            Role::Composite => tokio::spawn(composite::run(engine, task_kind, task_stop)),
+            Role::Claim => tokio::spawn(claim::run(engine, task_kind, task_stop)),
+        };
+        running.insert(key, Running { kind, stop, task });
+        true
+    }
+
+    /// Stops the controller for `role` of the XRD called `definition`, if there is one, and waits until it has ended.
+    pub(crate) async fn stop(&self, role: Role, definition: &str) {
+        let removed = self.running.lock().await.remove(&(definition.to_owned(), role));
+        if let Some(running) = removed {
+            running.end().await;
+        }
+    }
+
+    /// Whether a controller for `role` of the XRD called `definition` runs.
+    pub(crate) async fn is_running(&self, role: Role, definition: &str) -> bool {
+        let running = self.running.lock().await;
+        running.get(&(definition.to_owned(), role)).is_some_and(|running| !running.task.is_finished())
+    }
+
+    /// Waits until every controller has ended, which they do when the engine stops.
+    pub(crate) async fn ended(&self) {
+        let running = std::mem::take(&mut *self.running.lock().await);
+        for running in running.into_values() {
+            running.end().await;
+        }
+    }
+}
+
+/// The value the other controller of the same XRD has already, so that both share what hangs on it.
+fn shared(running: &BTreeMap<(String, Role), Running>, kind: Kind) -> Arc<Kind> {
+    let other = [Role::Composite, Role::Claim]
+        .into_iter()
+        .filter_map(|role| running.get(&(kind.name().to_owned(), role)))
+        .find(|other| other.kind.serves(&kind));
+    other.map_or_else(|| Arc::new(kind), |other| Arc::clone(&other.kind))
+}
+
+impl Running {
+    async fn end(self) {
+        self.stop.cancel();
+        // A controller that panicked has ended too, and has said so in the log.
+        let _ = self.task.await;
+    }
+}

@@ -1,0 +1,191 @@
+//! XRDs come, change and go, and their kinds with them.
+
+use functions::{RunRequest, response};
+use serde_json::{Value, json};
+
+use crate::fixture::{
+    apply, condition, delete, get, group, is_true, legacy_xrd, modern_xrd, said, session, until, until_gone,
+    until_told, version, world,
+};
+use crate::platform::{Platform, children, desire, map};
+
+fn crd(name: &str) -> Value {
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": name},
+    })
+}
+
+#[tokio::test]
+async fn a_legacy_xrd_defines_an_xr_and_offers_a_claim() {
+    world();
+    let (session, group) = (session(), group("legacy"));
+    let xrd = apply(&session, &legacy_xrd(&group)).await;
+    let watched = |xrd: &Value| is_true(xrd, "Established") && is_true(xrd, "Offered");
+    let offered = until(&session, &xrd, "it is established and offered", watched).await;
+    assert_eq!(said(&offered, "Established"), "Established=True WatchingCompositeResource");
+    assert_eq!(said(&offered, "Offered"), "Offered=True WatchingCompositeResourceClaim");
+    let api_version = format!("{group}/v1");
+    assert_eq!(
+        offered["status"]["controllers"],
+        json!({
+            "compositeResourceType": {"apiVersion": api_version, "kind": "XApp"},
+            "compositeResourceClaimType": {"apiVersion": api_version, "kind": "App"},
+        })
+    );
+    assert_eq!(
+        offered["metadata"]["finalizers"],
+        json!(["defined.apiextensions.crossplane.io", "offered.apiextensions.crossplane.io"])
+    );
+    let composite = get(&session, &crd(&format!("xapps.{group}"))).await.unwrap();
+    assert_eq!(composite["spec"]["scope"], "Cluster");
+    assert_eq!(composite["metadata"]["ownerReferences"][0]["uid"], offered["metadata"]["uid"]);
+    assert_eq!(composite["metadata"]["ownerReferences"][0]["controller"], true);
+    let claim = get(&session, &crd(&format!("apps.{group}"))).await.unwrap();
+    assert_eq!(claim["spec"]["scope"], "Namespaced");
+    for told in [
+        format!(
+            "Normal EstablishComposite: Applied composite resource CustomResourceDefinition: xapps.{group}"
+        ),
+        format!("Normal OfferClaim: Applied composite resource claim CustomResourceDefinition: apps.{group}"),
+    ] {
+        until_told(&session, &offered, &told).await;
+    }
+}
+
+#[tokio::test]
+async fn modern_scopes_define_xrs_without_claims() {
+    world();
+    let session = session();
+    for (scope, crd_scope) in [("Namespaced", "Namespaced"), ("Cluster", "Cluster")] {
+        let group = group("modern");
+        let xrd = apply(&session, &modern_xrd(&group, scope)).await;
+        let established = until(&session, &xrd, "it is established", |xrd| is_true(xrd, "Established")).await;
+        assert!(condition(&established, "Offered").is_none());
+        assert_eq!(established["metadata"]["finalizers"], json!(["defined.apiextensions.crossplane.io"]));
+        let crd = get(&session, &crd(&format!("xapps.{group}"))).await.unwrap();
+        assert_eq!(crd["spec"]["scope"], crd_scope, "{scope}");
+    }
+}
+
+#[tokio::test]
+async fn a_changed_xrd_changes_its_kinds() {
+    world();
+    let (session, group) = (session(), group("changed"));
+    let mut wanted = legacy_xrd(&group);
+    let xrd = apply(&session, &wanted).await;
+    until(&session, &xrd, "it is offered", |xrd| is_true(xrd, "Offered")).await;
+    // Another version becomes the one Compositions are written for, and another label goes to the CRDs.
+    wanted["spec"]["versions"] = json!([version("v1", false), version("v2", true)]);
+    wanted["spec"]["metadata"] = json!({"labels": {"team": "platform"}});
+    apply(&session, &wanted).await;
+    let wants = |crd: &Value| {
+        crd["metadata"]["labels"]["team"] == "platform" && crd["spec"]["versions"][1]["storage"] == true
+    };
+    for plural in ["xapps", "apps"] {
+        until(&session, &crd(&format!("{plural}.{group}")), "it has changed", wants).await;
+    }
+    let moved = until(&session, &xrd, "the other version is watched", |xrd| {
+        xrd["status"]["controllers"]["compositeResourceType"]["apiVersion"] == format!("{group}/v2")
+    })
+    .await;
+    assert_eq!(
+        condition(&moved, "Established").unwrap()["observedGeneration"],
+        moved["metadata"]["generation"]
+    );
+    // Somebody tampers with a CRD.
+    let mut tampered = crd(&format!("xapps.{group}"));
+    tampered["metadata"]["labels"] = json!({"team": "nobody"});
+    apply(&session, &tampered).await;
+    until(&session, &tampered, "it is put right", |crd| crd["metadata"]["labels"]["team"] == "platform")
+        .await;
+}
+
+#[tokio::test]
+async fn a_crd_of_somebody_else_is_never_touched() {
+    world();
+    let (session, group) = (session(), group("foreign"));
+    let mut foreign = crd(&format!("xapps.{group}"));
+    foreign["metadata"]["ownerReferences"] = json!([{
+        "apiVersion": "v1", "kind": "ConfigMap", "name": "somebody", "uid": "not-ours", "controller": true,
+    }]);
+    foreign["spec"] = json!({
+        "group": group, "scope": "Cluster", "names": {"kind": "XApp", "plural": "xapps"},
+        "versions": [{"name": "v1", "served": true, "storage": true,
+                      "schema": {"openAPIV3Schema": {"type": "object"}}}],
+    });
+    let before = apply(&session, &foreign).await;
+    let xrd = apply(&session, &modern_xrd(&group, "Cluster")).await;
+    let refused = until(&session, &xrd, "it says why", |xrd| condition(xrd, "Established").is_some()).await;
+    assert_eq!(said(&refused, "Established"), "Established=False EstablishComposite");
+    let message = condition(&refused, "Established").unwrap()["message"].as_str().unwrap();
+    assert!(message.contains("existing object is not controlled by UID"), "{message}");
+    let after = get(&session, &foreign).await.unwrap();
+    assert_eq!(before["spec"]["versions"], after["spec"]["versions"]);
+    // It goes, and leaves what is not its own.
+    delete(&session, &xrd).await;
+    until_gone(&session, &xrd).await;
+    assert!(get(&session, &foreign).await.is_some());
+}
+
+#[tokio::test]
+async fn an_xrd_that_makes_no_sense_says_what_is_wrong_until_it_is_put_right() {
+    world();
+    let (session, group) = (session(), group("broken"));
+    let mut wanted = modern_xrd(&group, "Cluster");
+    wanted["spec"]["versions"] = json!([version("v1", true), version("v2", true)]);
+    let xrd = apply(&session, &wanted).await;
+    let refused = until(&session, &xrd, "it says why", |xrd| condition(xrd, "Established").is_some()).await;
+    assert_eq!(said(&refused, "Established"), "Established=False RenderCRD");
+    let message = condition(&refused, "Established").unwrap()["message"].as_str().unwrap();
+    assert!(message.contains("2 versions are referenceable instead of one"), "{message}");
+    assert!(get(&session, &crd(&format!("xapps.{group}"))).await.is_none());
+    wanted["spec"]["versions"] = json!([version("v1", true), version("v2", false)]);
+    apply(&session, &wanted).await;
+    until(&session, &xrd, "it is established", |xrd| is_true(xrd, "Established")).await;
+}
+
+#[tokio::test]
+async fn an_xrd_goes_after_its_kinds_and_can_come_again() {
+    world();
+    let (session, group) = (session(), group("gone"));
+    for round in 0..2 {
+        let xrd = apply(&session, &legacy_xrd(&group)).await;
+        until(&session, &xrd, "it is offered", |xrd| is_true(xrd, "Offered")).await;
+        delete(&session, &xrd).await;
+        until_gone(&session, &xrd).await;
+        for plural in ["xapps", "apps"] {
+            assert!(get(&session, &crd(&format!("{plural}.{group}"))).await.is_none(), "{round}: {plural}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn claims_and_xrs_go_before_the_kinds_that_they_are_of() {
+    let compose = |request: RunRequest| async move {
+        let mut rsp = response::to(&request);
+        desire(&mut rsp, "map", map(&json!({})));
+        Ok(rsp)
+    };
+    let platform = Platform::new("swept", compose).await;
+    let session = session();
+    let claim = apply(&session, &platform.claim("swept", json!({}))).await;
+    let alone = platform.object("XApp", "alone", None, &json!({"compositionRef": {"name": platform.group}}));
+    apply(&session, &alone).await;
+    until(&session, &claim, "it is ready", |claim| is_true(claim, "Ready")).await;
+    until(&session, &alone, "it is ready", |xr| is_true(xr, "Ready")).await;
+    let xr = platform.xr(&claim, "it has a child", |xr| xr.pointer("/spec/resourceRefs/0").is_some()).await;
+    let composed = children(&xr).await.remove(0);
+    let xrd = legacy_xrd(&platform.group);
+    delete(&session, &xrd).await;
+    let terminating =
+        until(&session, &xrd, "it says so", |xrd| said(xrd, "Offered").contains("Terminating")).await;
+    assert_eq!(said(&terminating, "Established"), "Established=False TerminatingCompositeResource");
+    assert_eq!(said(&terminating, "Offered"), "Offered=False TerminatingCompositeResourceClaim");
+    until_gone(&session, &xrd).await;
+    for gone in [&claim, &xr, &alone] {
+        until_gone(&session, gone).await;
+    }
+    // Kubernetes collects what it was composed of only while the kind of its owner is there.
+    let left = get(&session, &composed).await;
+    assert!(left.is_none_or(|left| left.pointer("/metadata/deletionTimestamp").is_some()));
+}

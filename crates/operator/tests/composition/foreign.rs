@@ -1,0 +1,153 @@
+//! A function of the official Python SDK, forty lines of a platform team, drives a claim over mutual TLS.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::json;
+
+use crate::fixture::{
+    apply, composition, condition, function, get, group, is_true, legacy_xrd, said, session, until,
+    until_told, world,
+};
+use crate::platform::children;
+
+const SDK: &str = "0.15.1";
+
+/// Composes a ConfigMap, speaks to the claim, and returns numbers that no enum of the protocol has.
+const FUNCTION: &str = r#"
+import sys
+from crossplane.function import resource, response, runtime
+from crossplane.function.proto.v1 import run_function_pb2 as fnv1
+from crossplane.function.proto.v1 import run_function_pb2_grpc as grpcv1
+
+
+class Function(grpcv1.FunctionRunnerService):
+    async def RunFunction(self, req, _):
+        rsp = response.to(req)
+        image = req.observed.composite.resource["spec"]["image"]
+        if image == "missing":
+            rsp.conditions.append(fnv1.Condition(
+                type="ImageReady", status=fnv1.STATUS_CONDITION_FALSE, reason="NotFound",
+                message="No such image.", target=fnv1.TARGET_COMPOSITE_AND_CLAIM,
+            ))
+            rsp.results.append(fnv1.Result(
+                severity=fnv1.SEVERITY_FATAL, message="registry.internal says 404", target=fnv1.TARGET_COMPOSITE,
+            ))
+            return rsp
+        resource.update(rsp.desired.resources["app"], {
+            "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "default"}, "data": {"image": image},
+        })
+        rsp.desired.resources["app"].ready = fnv1.READY_TRUE
+        rsp.conditions.append(fnv1.Condition(
+            type="ImageReady", status=fnv1.STATUS_CONDITION_TRUE, reason="Available",
+            target=fnv1.TARGET_COMPOSITE_AND_CLAIM,
+        ))
+        rsp.conditions.append(fnv1.Condition(type="Odd", status=42, reason="WhoKnows", target=7))
+        rsp.results.append(fnv1.Result(
+            severity=fnv1.SEVERITY_NORMAL, reason="Deployed", message="Your app is out.",
+            target=fnv1.TARGET_COMPOSITE_AND_CLAIM,
+        ))
+        rsp.results.append(fnv1.Result(severity=99, message="odd"))
+        return rsp
+
+
+runtime.serve(Function(), sys.argv[1], creds=runtime.load_credentials(sys.argv[2]), insecure=False)
+"#;
+
+/// Python with the SDK, made once and kept; nothing where there is no Python.
+fn python() -> Option<PathBuf> {
+    let is_ci = std::env::var("CI").is_ok_and(|value| value == "true");
+    if Command::new("python3").arg("--version").stdout(Stdio::null()).status().is_err() {
+        assert!(!is_ci, "python3 is needed in CI");
+        eprintln!("skipped: there is no python3");
+        return None;
+    }
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = cache.unwrap_or_else(|| PathBuf::from(std::env::var_os("HOME").unwrap()).join(".cache"));
+    let versions = cache.join("plimsoll/function-python");
+    let venv = versions.join(SDK);
+    if !venv.exists() {
+        // Made under another name and moved, so that an interrupted one is never used and two do not meet.
+        std::fs::create_dir_all(&versions).unwrap();
+        let making = tempfile::tempdir_in(&versions).unwrap();
+        run(Command::new("python3").args(["-m", "venv"]).arg(making.path()));
+        let package = format!("crossplane-function-sdk-python=={SDK}");
+        run(Command::new(making.path().join("bin/python"))
+            .args(["-m", "pip", "install", "--quiet", &package]));
+        let made = making.keep();
+        if std::fs::rename(&made, &venv).is_err() {
+            assert!(venv.exists(), "{} cannot be renamed", made.display());
+            std::fs::remove_dir_all(&made).unwrap();
+        }
+    }
+    Some(venv.join("bin/python"))
+}
+
+fn run(command: &mut Command) {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// The function as a program, ended with the test.
+struct Program(Child);
+
+impl Program {
+    fn start(python: &Path, script: &Path, endpoint: &str, certificates: &Path) -> Self {
+        Self(Command::new(python).arg(script).arg(endpoint).arg(certificates).spawn().unwrap())
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // It has ended already if this fails.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[tokio::test]
+async fn a_function_of_the_python_sdk_speaks_to_a_claim() {
+    let Some(python) = tokio::task::spawn_blocking(python).await.unwrap() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("function.py");
+    std::fs::write(&script, FUNCTION).unwrap();
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let endpoint = format!("127.0.0.1:{port}");
+    let _program = Program::start(&python, &script, &endpoint, world().server_certificates());
+    let (session, group) = (session(), group("python"));
+    let name = format!("function-{}", group.split('.').next().unwrap());
+    apply(&session, &function(&name, &format!("dns:///localhost:{port}"))).await;
+    apply(&session, &composition(&group, &group, &[&name])).await;
+    apply(&session, &legacy_xrd(&group)).await;
+    let claim = |image: &str| {
+        json!({
+            "apiVersion": format!("{group}/v1"), "kind": "App",
+            "metadata": {"name": "shop", "namespace": "default"},
+            "spec": {"compositionRef": {"name": group}, "image": image},
+        })
+    };
+    apply(&session, &claim("missing")).await;
+    let missing = until(&session, &claim(""), "it says what is missing", |claim| {
+        condition(claim, "ImageReady").is_some()
+    })
+    .await;
+    assert_eq!(said(&missing, "ImageReady"), "ImageReady=False NotFound");
+    let missing =
+        until(&session, &claim(""), "it is not healthy", |claim| condition(claim, "Healthy").is_some()).await;
+    assert_eq!(said(&missing, "Healthy"), "Healthy=False ReportedByComposition");
+    assert!(!missing.to_string().contains("registry.internal"), "the cause is not for the claim's user");
+
+    apply(&session, &claim("shop:1")).await;
+    let out = until(&session, &claim(""), "it is ready", |claim| is_true(claim, "Ready")).await;
+    assert_eq!(said(&out, "ImageReady"), "ImageReady=True Available");
+    assert_eq!(said(&out, "Healthy"), "Healthy=True Healthy");
+    assert!(condition(&out, "Odd").is_none(), "a target nobody knows means the XR only");
+    until_told(&session, &out, "Normal Deployed: Your app is out.").await;
+    let xr = json!({
+        "apiVersion": format!("{group}/v1"), "kind": "XApp",
+        "metadata": {"name": out["spec"]["resourceRef"]["name"]},
+    });
+    let xr = get(&session, &xr).await.unwrap();
+    assert_eq!(said(&xr, "Odd"), "Odd=Unknown WhoKnows");
+    assert_eq!(children(&xr).await[0]["data"]["image"], "shop:1");
+}

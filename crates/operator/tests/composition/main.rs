@@ -1,0 +1,22 @@
+//! Compositions on a real control plane: one operator for all tests, with no more rights than `deploy/roles` gives it, which
+//! calls its functions over mutual TLS.
+
+#![expect(clippy::unwrap_used, reason = "a panic in a test's helper is a failed test")]
+
+mod breaker;
+mod churn;
+mod composed;
+mod connection;
+mod crash;
+mod definitions;
+mod failures;
+mod fixture;
+mod foreign;
+mod functions_found;
+mod operators;
+mod platform;
+mod propagation;
+mod requirements;
+mod revisions;
+mod scopes;
+mod seed;

@@ -1,0 +1,154 @@
+//! Operators that can be killed: each on a runtime of its own, on a sandbox that nobody else uses.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use cluster::Session;
+use http::{Method, Request};
+use kube::client::Body;
+use operator::composition;
+use operator::events::Events;
+use operator::metrics::Metrics;
+use testkit::Sandbox;
+use tokio::runtime::Runtime;
+use tokio::sync::{Mutex, MutexGuard, watch};
+use tokio_util::sync::CancellationToken;
+
+use crate::fixture::{apply, is_true, until};
+
+/// The sandbox for tests with operators of their own, one test at a time.
+pub(crate) async fn alone() -> (&'static Sandbox, MutexGuard<'static, ()>) {
+    static TURN: Mutex<()> = Mutex::const_new(());
+    static SANDBOX: OnceLock<Sandbox> = OnceLock::new();
+    let turn = TURN.lock().await;
+    let sandbox = tokio::task::spawn_blocking(|| SANDBOX.get_or_init(|| Sandbox::own("operators", |_| {})));
+    let sandbox = sandbox.await.unwrap();
+    let session = Session::new(sandbox.client().await);
+    for definition in composition::crds::definitions() {
+        apply(&session, &definition).await;
+        until(&session, &definition, "it is established", |crd| is_true(crd, "Established")).await;
+    }
+    (sandbox, turn)
+}
+
+/// When an operator dies, seen from the write that is its last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum When {
+    /// The API server never hears of the write.
+    Before,
+    /// The write is done, and the operator never learns of it.
+    After,
+}
+
+/// The last write of an operator.
+#[derive(Clone)]
+pub(crate) struct Last {
+    nth: usize,
+    when: When,
+    is_counted: fn(&str) -> bool,
+    count: Arc<AtomicUsize>,
+    struck: watch::Sender<bool>,
+}
+
+impl Last {
+    /// The `nth` write whose path `is_counted`, from 1.
+    pub(crate) fn new(nth: usize, when: When, is_counted: fn(&str) -> bool) -> Self {
+        Self { nth, when, is_counted, count: Arc::default(), struck: watch::Sender::new(false) }
+    }
+
+    /// Waits until it has come.
+    pub(crate) async fn struck(&self) {
+        let mut struck = self.struck.subscribe();
+        // The sender is our own.
+        let _struck = struck.wait_for(|struck| *struck).await;
+    }
+
+    /// What becomes of a request: after the last write there are no more.
+    async fn pass(
+        self,
+        client: kube::Client,
+        request: Request<Body>,
+    ) -> Result<http::Response<Body>, kube::Error> {
+        let is_write = *request.method() != Method::GET;
+        if is_write && *self.struck.borrow() {
+            return std::future::pending().await;
+        }
+        let counts = is_write && (self.is_counted)(request.uri().path());
+        if !counts || self.count.fetch_add(1, Ordering::SeqCst) + 1 != self.nth {
+            return client.send(request).await;
+        }
+        self.struck.send_replace(true);
+        if self.when == When::After {
+            drop(client.send(request).await);
+        }
+        std::future::pending().await
+    }
+}
+
+/// An operator that runs until it is killed.
+pub(crate) struct Operator(Option<Runtime>);
+
+impl Operator {
+    /// Starts one that calls `functions` in the clear, and dies at `last`.
+    pub(crate) fn start(
+        sandbox: &'static Sandbox,
+        functions: BTreeMap<String, String>,
+        last: Option<Last>,
+    ) -> Self {
+        let connect = async move || {
+            let client = sandbox.client().await;
+            match last {
+                None => client,
+                Some(last) => {
+                    let service =
+                        tower::service_fn(move |request| last.clone().pass(client.clone(), request));
+                    kube::Client::new(service, "default")
+                }
+            }
+        };
+        Self::start_with(functions, connect)
+    }
+
+    /// Starts one whose API server is what `connect` connects to.
+    pub(crate) fn start_with<F>(
+        functions: BTreeMap<String, String>,
+        connect: impl FnOnce() -> F + Send + 'static,
+    ) -> Self
+    where
+        F: Future<Output = kube::Client> + Send,
+    {
+        let options = composition::Options {
+            functions,
+            certificates: None,
+            namespace: "default".to_owned(),
+            timeout: Duration::from_secs(20),
+            concurrency: 32,
+            max_message: 64 << 20,
+        };
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        runtime.spawn(async move {
+            let session = Session::new(connect().await);
+            let events = Events::start(session.client().clone(), "test");
+            composition::run(session, events, Metrics::new(), options, CancellationToken::new())
+                .await
+                .unwrap();
+        });
+        Self(Some(runtime))
+    }
+
+    /// Kills it: nothing it is doing is finished.
+    pub(crate) fn kill(mut self) {
+        self.0.take().unwrap().shutdown_background();
+    }
+}
+
+impl Drop for Operator {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
