@@ -2,9 +2,9 @@
 
 mod book;
 mod codegen;
-mod endurance;
 mod dist;
 mod docs;
+mod endurance;
 mod tidy;
 
 use std::path::PathBuf;

@@ -10,12 +10,14 @@ use tfplugin::value::Value;
 use crate::clusters::{Cluster, Clusters};
 use crate::codes;
 use crate::connection::{self, Configured};
+use crate::ids::Ids;
 use crate::report::titled;
 
 /// Shared by the provider and its resources.
 pub(crate) struct Context {
     clusters: Clusters,
     settings: RwLock<Settings>,
+    ids: Ids,
 }
 
 /// The `provider` block.
@@ -39,7 +41,7 @@ pub(crate) enum Reach {
 
 impl Context {
     pub(crate) fn new(environment: Environment) -> Self {
-        Self { clusters: Clusters::new(environment), settings: RwLock::default() }
+        Self { clusters: Clusters::new(environment), settings: RwLock::default(), ids: Ids::default() }
     }
 
     pub(crate) fn configure(&self, settings: Settings) {
@@ -48,6 +50,11 @@ impl Context {
 
     pub(crate) fn verbosity(&self) -> Verbosity {
         self.settings().verbosity
+    }
+
+    /// The ids of the objects that this state has.
+    pub(crate) fn ids(&self) -> &Ids {
+        &self.ids
     }
 
     /// The environment in which imports look for a kubeconfig.

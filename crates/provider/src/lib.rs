@@ -19,6 +19,7 @@ mod data;
 pub mod docs;
 mod dynamic;
 mod identity;
+mod ids;
 mod object;
 mod patch;
 mod private;

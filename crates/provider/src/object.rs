@@ -59,6 +59,13 @@ impl Object {
     pub(crate) fn new(context: Arc<Context>) -> Self {
         Self { context }
     }
+
+    /// Remembers that this state has the object.
+    fn heard_of(&self, state: Option<&Attributes>) {
+        if let Some(id) = state.and_then(|state| state.text("id")) {
+            self.context.ids().add(id);
+        }
+    }
 }
 
 impl Resource for Object {
@@ -83,6 +90,7 @@ impl Resource for Object {
             let Some(situation) = Situation::of(&request.change, &request.private) else {
                 return request.accept();
             };
+            self.heard_of(situation.prior.as_ref());
             let decision = match foresee::foresee(&self.context, &situation).await {
                 Ok(outlook) => decide::decide(&situation, outlook, self.context.verbosity()),
                 Err(diagnostics) => decide::Decision::failed(&situation, diagnostics),
@@ -108,6 +116,7 @@ impl Resource for Object {
     }
 
     fn read(&self, request: ReadRequest) -> BoxFuture<'_, ReadResponse> {
+        self.heard_of(Some(&request.state));
         Box::pin(read::read(&self.context, request))
     }
 

@@ -89,14 +89,9 @@ impl Workspace {
         self.run_with(&["apply", "-no-color", "-input=false", "-auto-approve"], more)
     }
 
-    /// Begins an `apply` without asking.
-    pub fn start_apply(&self) -> Running {
-        Running::start(self.command().args(["apply", "-no-color", "-input=false", "-auto-approve"]))
-    }
-
-    /// Begins a `destroy` without asking.
-    pub fn start_destroy(&self) -> Running {
-        Running::start(self.command().args(["destroy", "-no-color", "-input=false", "-auto-approve"]))
+    /// Begins a command, which goes on while the test does something about it.
+    pub fn start(&self, arguments: &[&str]) -> Running {
+        Running::start(self.command().args(arguments))
     }
 
     /// `destroy` without asking.

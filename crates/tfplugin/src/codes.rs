@@ -23,6 +23,7 @@ codes! {
     PRIVATE_STATE = "private-state-unreadable", "What the provider stored beside the attributes is not in its layout.";
     IDENTITY_CHANGED = "identity-changed", "The identity of a resource never changes; this is a bug in the provider.";
     MISSING_STATE = "state-missing", "The provider reported success without a state; this is a bug in the provider.";
+    GIVEN_UP = "terraform-interrupted", "Terraform was interrupted, and so the provider stopped looking.";
     WRITE_ONLY = "write-only-unsupported", "This version of Terraform cannot handle write-only attributes; use 1.11 or later.";
     DEPRECATED = "attribute-deprecated", "The attribute still works, but will not for ever.";
 }

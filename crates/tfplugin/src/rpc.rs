@@ -135,20 +135,16 @@ impl proto::provider_server::Provider for Server {
         &self,
         request: Request<proto::read_resource::Request>,
     ) -> Answer<proto::read_resource::Response> {
-        answer("ReadResource", async {
-            lifecycle::read(&self.registry, self.stop.token(), request.into_inner()).await
-        })
-        .await
+        let work = |stop| lifecycle::read(&self.registry, stop, request.into_inner());
+        answer("ReadResource", self.stop.or_give_up(work)).await
     }
 
     async fn plan_resource_change(
         &self,
         request: Request<proto::plan_resource_change::Request>,
     ) -> Answer<proto::plan_resource_change::Response> {
-        answer("PlanResourceChange", async {
-            lifecycle::plan(&self.registry, self.stop.token(), request.into_inner()).await
-        })
-        .await
+        let work = |stop| lifecycle::plan(&self.registry, stop, request.into_inner());
+        answer("PlanResourceChange", self.stop.or_give_up(work)).await
     }
 
     async fn apply_resource_change(
@@ -177,10 +173,8 @@ impl proto::provider_server::Provider for Server {
         &self,
         request: Request<proto::import_resource_state::Request>,
     ) -> Answer<proto::import_resource_state::Response> {
-        answer("ImportResourceState", async {
-            state::import(&self.registry, self.stop.token(), request.into_inner()).await
-        })
-        .await
+        let work = |stop| state::import(&self.registry, stop, request.into_inner());
+        answer("ImportResourceState", self.stop.or_give_up(work)).await
     }
 
     async fn move_resource_state(
@@ -204,10 +198,8 @@ impl proto::provider_server::Provider for Server {
         &self,
         request: Request<proto::read_data_source::Request>,
     ) -> Answer<proto::read_data_source::Response> {
-        answer("ReadDataSource", async {
-            lifecycle::read_data(&self.registry, self.stop.token(), request.into_inner()).await
-        })
-        .await
+        let work = |stop| lifecycle::read_data(&self.registry, stop, request.into_inner());
+        answer("ReadDataSource", self.stop.or_give_up(work)).await
     }
 
     async fn get_functions(

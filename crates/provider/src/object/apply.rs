@@ -35,7 +35,9 @@ pub(super) async fn apply(
     situation: Situation,
     stop: &CancellationToken,
 ) -> ApplyResponse {
-    let job = match Job::prepare(context, &situation).await {
+    // Until something is sent, nothing is lost by stopping at once.
+    let prepared = stop::unless(stop, Duration::ZERO, Job::prepare(context, &situation)).await;
+    let job = match prepared.unwrap_or_else(|| Err(interrupted(&situation, None).into())) {
         Ok(job) => job,
         Err(diagnostics) => return situation.undone(diagnostics),
     };
@@ -96,11 +98,19 @@ impl Job {
         let created_at = live.as_ref().and_then(stamp::created_at_of).map_or_else(stamp::now, str::to_owned);
         let sent = Stamp { id: self.id.clone(), created_at }.put_on(&sent);
         let write = Write::by(MANAGER).force();
-        let applied = self.cluster.session().apply_when_possible(&self.target, &sent, write);
-        match stop::unless(stop, GRACE, applied).await {
+        let session = self.cluster.session();
+        let mut applied = stop::unless(stop, GRACE, session.apply(&self.target, &sent, write)).await;
+        if let Some(Err(error)) = &applied
+            && matches!(error.kind(), ErrorKind::KindMissing(_) | ErrorKind::NamespaceMissing { .. })
+        {
+            // Whoever waits for something else to come has no answer to lose.
+            let later = session.apply_when_possible(&self.target, &sent, write);
+            applied = stop::unless(stop, Duration::ZERO, later).await;
+        }
+        match applied {
             Some(Ok(reply)) => Ok(reply),
             Some(Err(error)) => Err(told(&error)),
-            None => Err(Box::new(interrupted(situation, &self.target))),
+            None => Err(Box::new(interrupted(situation, Some(&self.target)))),
         }
     }
 
@@ -221,15 +231,15 @@ fn operation(situation: &Situation) -> &'static str {
     if situation.is_create() { "Create" } else { "Update" }
 }
 
-fn interrupted(situation: &Situation, target: &ObjectRef) -> Diagnostic {
+fn interrupted(situation: &Situation, target: Option<&ObjectRef>) -> Diagnostic {
     let detail = if situation.is_create() {
         "Terraform was interrupted before the API server had answered. If the object was created all the same, the next \
          apply finds it and says how to import it."
     } else {
         "Terraform was interrupted before the API server had answered. The next apply goes on."
     };
-    Diagnostic::error(codes::INTERRUPTED, format!("{}: Interrupted", operation(situation)))
+    let told = Diagnostic::error(codes::INTERRUPTED, format!("{}: Interrupted", operation(situation)))
         .detail(detail)
-        .object(target.to_string())
-        .hint("Run terraform apply again.")
+        .hint("Run terraform apply again.");
+    Diagnostic { object: target.map(ToString::to_string), ..told }
 }

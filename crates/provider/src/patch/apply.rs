@@ -72,7 +72,7 @@ async fn carry_out(context: &Context, situation: Situation) -> Result<ApplyRespo
     let before = prior.and_then(Content::of).and_then(Result::ok);
     let (target, live) = existing(&cluster, &planned).await?;
     let mut diagnostics = Diagnostics::new();
-    if let Some(finding) = own::check(&target, &live, cluster.is_ours(&target)) {
+    if let Some(finding) = own::check(context, &cluster, &target, &live).await {
         if finding.is_error() {
             return Err(finding.into());
         }

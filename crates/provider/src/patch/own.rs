@@ -1,18 +1,40 @@
 //! Whether the target of a patch is a k8sconnect object itself: two resources would set the same fields in turns.
 
+use std::time::Duration;
+
 use diag::{Diagnostic, Severity};
 use manifest::ObjectRef;
 use ownership::ManagedFields;
 use serde_json::Value;
 
+use crate::clusters::Cluster;
 use crate::codes;
+use crate::context::Context;
 use crate::object::{MANAGER, id_of};
 
 const FORMER_ANNOTATION: &str = "k8sconnect.io/owned-by";
 
+/// How long to wait for Terraform to ask about the object that the target may be, in this state.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What there is to say about a target that is a k8sconnect object: an error if it is one of this state.
+pub(super) async fn check(
+    context: &Context,
+    cluster: &Cluster,
+    target: &ObjectRef,
+    live: &Value,
+) -> Option<Diagnostic> {
+    let ours = match id_of(live) {
+        _ if cluster.is_ours(target) => true,
+        Some(id) => context.ids().has(id, PATIENCE).await,
+        None => false,
+    };
+    finding(target, live, ours)
+}
+
 /// What there is to say about a target that a `k8sconnect_object` manages: an error if that one is in this state (`ours`),
 /// a warning if it may be in another.
-pub(super) fn check(target: &ObjectRef, live: &Value, ours: bool) -> Option<Diagnostic> {
+fn finding(target: &ObjectRef, live: &Value, ours: bool) -> Option<Diagnostic> {
     let former = live["metadata"]["annotations"][FORMER_ANNOTATION].is_string();
     let holds = || {
         let managed = ManagedFields::of(live).unwrap_or_default();
@@ -21,12 +43,12 @@ pub(super) fn check(target: &ObjectRef, live: &Value, ours: bool) -> Option<Diag
     if id_of(live).is_none() && !former && !holds() {
         return None;
     }
-    let finding = Diagnostic::error(codes::PATCH_OWN, "Cannot Patch Own Resource").object(target.to_string());
+    let told = Diagnostic::error(codes::PATCH_OWN, "Cannot Patch Own Resource").object(target.to_string());
     if ours {
         let detail = format!(
             "{target} is managed by a k8sconnect_object in this state, and both would set its fields."
         );
-        return Some(finding.detail(detail).hint("Change the yaml_body of that k8sconnect_object instead."));
+        return Some(told.detail(detail).hint("Change the yaml_body of that k8sconnect_object instead."));
     }
     let detail = format!(
         "{target} is managed by a k8sconnect_object, presumably of another state. Its fields that this patch takes will show \
@@ -35,9 +57,7 @@ pub(super) fn check(target: &ObjectRef, live: &Value, ours: bool) -> Option<Diag
     Some(Diagnostic {
         severity: Severity::Warning,
         summary: "Patching Resource Managed Elsewhere".to_owned(),
-        ..finding
-            .detail(detail)
-            .hint("Add the fields to ignore_fields there, or change its yaml_body instead.")
+        ..told.detail(detail).hint("Add the fields to ignore_fields there, or change its yaml_body instead.")
     })
 }
 
@@ -52,7 +72,7 @@ mod tests {
     fn bug_19j_only_objects_of_this_state_are_refused() {
         let target = ObjectRef::new("v1/ConfigMap".parse().unwrap(), Namespace::new("shop"), "a");
         let check = |metadata: Value, ours: bool, expected: Option<Severity>| {
-            let found = check(&target, &json!({"metadata": metadata}), ours);
+            let found = finding(&target, &json!({"metadata": metadata}), ours);
             assert_eq!(found.map(|found| found.severity), expected, "{metadata}");
         };
         let stamped = || json!({"annotations": {"k8sconnect.terraform.io/terraform-id": "0123456789ab"}});

@@ -85,7 +85,7 @@ pub(super) async fn plan(context: &Context, situation: &Situation) -> Result<Pla
         Ok((_, None)) => return Ok(Plan::open(situation, diagnostics)),
         Err(error) => return unanswered(situation, &error, "Get Target Resource"),
     };
-    if let Some(finding) = own::check(&target, &live, cluster.is_ours(&target)) {
+    if let Some(finding) = own::check(context, &cluster, &target, &live).await {
         if finding.is_error() {
             return Err(finding.into());
         }

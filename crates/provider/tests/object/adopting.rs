@@ -167,3 +167,20 @@ async fn objects_are_imported_by_context_and_by_identity() {
     case.workspace.apply(&[]).expect_success();
     case.workspace.plan(&["-detailed-exitcode"]).expect_success();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_configuration_that_is_generated_for_an_import_can_be_applied() {
+    for client in Client::all() {
+        let case = Case::new("generate", client).await;
+        let wanted =
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"k": "v"}});
+        case.namespace.apply_as("argocd", &wanted).await;
+        let id = format!(":{}:v1/ConfigMap:a", case.namespace.name());
+        case.workspace
+            .write("import.tf", &format!("import {{\n  to = k8sconnect_object.a\n  id = {id:?}\n}}\n"));
+        case.workspace.plan(&["-generate-config-out=generated.tf"]).expect_success();
+        case.workspace.apply(&[]).expect_success();
+        case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+        assert!(case.workspace.attributes("k8sconnect_object.a")["cluster"].is_null());
+    }
+}

@@ -53,8 +53,8 @@ impl Disturbed {
             _ => Fault::Hold,
         };
         self.gate.strike(fault, is_meant);
-        let workspace = &self.case.workspace;
-        let mut running = if destroy { workspace.start_destroy() } else { workspace.start_apply() };
+        let command = if destroy { "destroy" } else { "apply" };
+        let mut running = self.case.workspace.start(&[command, "-no-color", "-input=false", "-auto-approve"]);
         self.gate.struck().await;
         match disturbance {
             Disturbance::Interrupt => {
@@ -188,4 +188,28 @@ async fn a_wait_that_is_disturbed_goes_on_or_is_begun_again() {
         assert_eq!(case.workspace.attributes(address)["result"], json!({"data": {"phase": "done"}}));
         case.workspace.plan(&["-detailed-exitcode"]).expect_success();
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plan_that_waits_for_an_answer_ends_when_it_is_interrupted() {
+    let here = Disturbed::new("plan").await;
+    here.case.object("a", BODY, "");
+    here.gate.strike(Fault::Hold, |method, uri| method == "PATCH" && uri.contains("dryRun"));
+    let mut planning = here.case.workspace.start(&["plan", "-no-color", "-input=false"]);
+    here.gate.struck().await;
+    planning.interrupt();
+    let told = planning.wait().expect_failure().text();
+    assert!(told.contains("Error: Interrupted"), "{told}");
+    assert_eq!(here.live("a").await, None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_apply_that_waits_for_a_namespace_ends_when_it_is_interrupted() {
+    let here = Disturbed::new("dependency").await;
+    here.case.object("a", &BODY.replace("namespace: NS", "namespace: NS-never"), "");
+    let mut applying = here.case.workspace.start(&["apply", "-no-color", "-input=false", "-auto-approve"]);
+    applying.until("Creating...");
+    applying.interrupt();
+    let told = applying.wait().expect_failure().text();
+    assert!(told.contains("Create: Interrupted"), "{told}");
 }

@@ -115,6 +115,10 @@ async fn what_cannot_be_patched_is_refused() {
     patch(&case, "patch = \"data: {level: debug}\"\n  depends_on = [k8sconnect_object.settings]");
     let own = case.workspace.apply(&[]).expect_failure().text();
     assert!(own.contains("Cannot Patch Own Resource"), "{own}");
+    // Without a word about it, both are looked at in no particular order.
+    patch(&case, "patch = \"data: {level: debug}\"");
+    let own = case.workspace.plan(&[]).expect_failure().text();
+    assert!(own.contains("Cannot Patch Own Resource"), "{own}");
 
     let import = case.workspace.import(ADDRESS, "x").expect_failure().text();
     assert!(import.contains("Import Not Supported"), "{import}");

@@ -33,9 +33,18 @@ impl Running {
     /// If it ends without a word about it.
     pub fn interrupt(&mut self) {
         signal(self.child.id(), Signal::INT);
-        while !self.seen.contains("Interrupt received") {
+        self.until("Interrupt received");
+    }
+
+    /// Waits until the client has printed `words`.
+    ///
+    /// # Panics
+    ///
+    /// If it ends before.
+    pub fn until(&mut self, words: &str) {
+        while !self.seen.contains(words) {
             let read = self.stdout.read_line(&mut self.seen).expect("clients print text");
-            assert!(read > 0, "{} ended without having heard the interrupt:\n{}", self.command, self.seen);
+            assert!(read > 0, "{} ended without having printed {words:?}:\n{}", self.command, self.seen);
         }
     }
 

@@ -1,0 +1,58 @@
+//! Which objects this state has, by the ids of their resources: known from the moment Terraform asks about them.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+/// The ids that this process has heard of.
+#[derive(Default)]
+pub(crate) struct Ids {
+    known: Mutex<HashSet<String>>,
+    came: Notify,
+}
+
+impl Ids {
+    /// Remembers that a resource of this state has the id.
+    pub(crate) fn add(&self, id: &str) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.insert(id.to_owned()) {
+            self.came.notify_waiters();
+        }
+    }
+
+    /// Whether a resource of this state has the id, as far as Terraform asks about it within `patience`: it asks about
+    /// resources that do not depend on each other in no particular order.
+    pub(crate) async fn has(&self, id: &str, patience: Duration) -> bool {
+        let heard = async {
+            loop {
+                let next = self.came.notified();
+                if self.known.lock().unwrap_or_else(PoisonError::into_inner).contains(id) {
+                    return;
+                }
+                next.await;
+            }
+        };
+        tokio::time::timeout(patience, heard).await.is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn an_id_is_waited_for_as_long_as_patience_lasts() {
+        let ids = Ids::default();
+        let soon = async {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            ids.add("b");
+            ids.add("a");
+        };
+        let (found, ()) = tokio::join!(ids.has("a", Duration::from_secs(2)), soon);
+        assert!(found);
+        assert!(ids.has("b", Duration::ZERO).await);
+        assert!(!ids.has("c", Duration::from_secs(2)).await);
+    }
+}
