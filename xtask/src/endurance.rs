@@ -17,12 +17,14 @@ pub(crate) enum Test {
 }
 
 impl Test {
-    /// The package, the test program and the beginning of the names of the tests.
-    const fn place(self) -> (&'static str, &'static str, &'static str) {
+    /// The test programs of the operator, and the beginning of the names of the tests.
+    const fn places(self) -> &'static [(&'static str, &'static str)] {
         match self {
-            Self::CrashMatrix => ("operator", "endurance", "matrix::"),
-            Self::Soak => ("operator", "endurance", "soak::"),
-            Self::Idle => ("operator", "endurance", "idle::"),
+            Self::CrashMatrix => {
+                &[("endurance", "matrix::"), ("composition", "crash::"), ("composition", "churn::")]
+            }
+            Self::Soak => &[("endurance", "soak::")],
+            Self::Idle => &[("endurance", "idle::")],
         }
     }
 }
@@ -32,9 +34,11 @@ pub(crate) fn run(root: &Path, test: Test, release: bool) -> anyhow::Result<()> 
     let profile: &[&str] = if release { &["--release"] } else { &[] };
     // The program under test is a file that tests find beside their own.
     cargo(root, &[&["build", "--package", "cli"], profile].concat())?;
-    let (package, program, tests) = test.place();
-    let arguments = ["test", "--package", package, "--test", program];
-    cargo(root, &[&arguments, profile, &["--", "--nocapture", tests]].concat())
+    for (program, tests) in test.places() {
+        let arguments = ["test", "--package", "operator", "--test", program];
+        cargo(root, &[&arguments, profile, &["--", "--nocapture", tests]].concat())?;
+    }
+    Ok(())
 }
 
 fn cargo(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {

@@ -9,9 +9,10 @@
 
 mod access;
 mod applied;
-pub(super) mod choice;
+mod choice;
 mod connection;
 mod conversation;
+mod hearing;
 mod leave;
 mod memory;
 mod observation;
@@ -24,13 +25,11 @@ pub(super) use self::pass::random;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use compose::breaker::{Breaker, Limits};
+use compose::breaker::Breaker;
 use compose::composite::{Composite, Layout, UpdatePolicy};
 use compose::health::{PassFailure, Stage};
-use compose::object::{self, ObjectRef};
-use compose::pass::DEBOUNCE;
+use compose::object;
 use compose::run::Object;
-use jiff::Timestamp;
 use serde_json::Value;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::Instant;
@@ -199,71 +198,7 @@ impl Composer {
                 self.force(key);
             }
         }
-        std::future::pending().await
-    }
-
-    /// Something an XR depends on has changed.
-    fn heard(&self, dependency: Dependency, change: &Change) {
-        if self.is_our_own(change) {
-            return;
-        }
-        let concerned = match dependency {
-            Dependency::Required(xrs) => xrs,
-            Dependency::Composed => self.controllers(change),
-        };
-        let kind = match (&change.before, &change.after) {
-            (_, None) => compose::breaker::Change::Deleted,
-            (None, Some(_)) => compose::breaker::Change::Created,
-            (Some(_), Some(_)) => compose::breaker::Change::Updated,
-        };
-        let now = Timestamp::now();
-        let source = source(change);
-        let is_urgent = is_beside_status(change);
-        for xr in concerned {
-            let mut breakers = lock(&self.breakers);
-            let breaker = breakers.entry(xr.clone()).or_insert_with(|| Breaker::new(Limits::default(), now));
-            // What is there when a kind is watched for the first time costs nothing.
-            let passes = kind == compose::breaker::Change::Created || breaker.passes(&source, kind, now);
-            drop(breakers);
-            if passes && is_urgent && self.is_first(&xr) {
-                self.work.now(xr);
-            } else if passes {
-                self.work.after(xr, DEBOUNCE);
-            }
-        }
-    }
-
-    /// Whether an urgent change of something `xr` depends on is the first for a while. What comes with it in a burst is one
-    /// more reason for one more pass.
-    fn is_first(&self, xr: &Key) -> bool {
-        let now = Instant::now();
-        let mut urgent = lock(&self.urgent);
-        urgent.retain(|_, last| now.duration_since(*last) < DEBOUNCE);
-        urgent.insert(xr.clone(), now).is_none()
-    }
-
-    /// The XRs that control what has changed, or did.
-    fn controllers(&self, change: &Change) -> Vec<Key> {
-        let of = |object: &Option<Arc<Value>>| {
-            let controller = object::controller(object.as_ref()?.as_object()?)?;
-            let xr = self.xrs.store.by_uid(&controller.uid)?;
-            Some(target::key(xr.as_object()?))
-        };
-        let (before, after) = (of(&change.before), of(&change.after));
-        let mut concerned: Vec<Key> = before.into_iter().chain(after).collect();
-        concerned.dedup();
-        concerned
-    }
-
-    fn is_our_own(&self, change: &Change) -> bool {
-        let Some(after) = change.after.as_ref().and_then(|after| after.as_object()) else {
-            if let Some(uid) = change.before.as_ref().and_then(|before| object::uid(before.as_object()?)) {
-                lock(&self.left).remove(uid);
-            }
-            return false;
-        };
-        let (Some(uid), Some(version)) = (object::uid(after), target::version(after)) else { return false };
-        lock(&self.left).get(uid).is_some_and(|left| left == version)
+        std::future::pending::<()>().await;
     }
 
     /// Owes `xr` a pass now, whatever has changed or not.
@@ -295,29 +230,6 @@ impl Composer {
         lock(&self.forced).remove(key);
         self.dependents.forget(&self.engine.watches, key);
     }
-}
-
-/// Whether somebody changed more than the status. Status comes in bursts, from controllers at work; what is changed beside
-/// it is probably to be changed back, and the sooner the better.
-fn is_beside_status(change: &Change) -> bool {
-    let object = |side: &'_ Option<Arc<Value>>| side.as_ref().and_then(|side| side.as_object().cloned());
-    let (Some(mut before), Some(mut after)) = (object(&change.before), object(&change.after)) else {
-        return change.after.is_none();
-    };
-    for side in [&mut before, &mut after] {
-        side.remove("status");
-        if let Some(metadata) = side.get_mut("metadata").and_then(Value::as_object_mut) {
-            metadata
-                .retain(|key, _| !["resourceVersion", "generation", "managedFields"].contains(&key.as_str()));
-        }
-    }
-    before != after
-}
-
-/// What changed, as the `Responsive` condition names it.
-fn source(change: &Change) -> String {
-    let object = change.after.as_ref().or(change.before.as_ref()).and_then(|object| object.as_object());
-    object.map(|object| ObjectRef::of(object).to_string()).unwrap_or_default()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

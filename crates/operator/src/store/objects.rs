@@ -80,7 +80,8 @@ impl Objects {
         let key = Key::of(object);
         let gone = number(object).unwrap_or(u64::MAX);
         self.told = self.told.max(number(object).unwrap_or_default());
-        if !self.by_key.get(&key).is_some_and(|known| number(known).is_some_and(|known| known > gone)) {
+        let is_older = |known: &Arc<Value>| number(known).is_none_or(|known| known <= gone);
+        if self.by_key.get(&key).is_none_or(is_older) {
             self.remove(&key);
         }
     }

@@ -97,24 +97,21 @@ impl Matrix {
     }
 }
 
+/// At every write when all of it is asked for, at two of them otherwise.
 #[tokio::test]
-async fn a_compose_survives_the_death_of_its_operator_at_some_writes() {
+async fn a_compose_survives_the_death_of_its_operator_at_any_write() {
     let (sandbox, _turn) = alone().await;
     let matrix = Matrix::new(sandbox).await;
-    let seed = RandomState::new().hash_one("seed") % 10;
-    println!("seed {seed}");
-    // One early, where names are chosen and references stored, and one late, where children are there.
-    let early = 1 + usize::try_from(seed % 5).unwrap();
-    let late = 6 + usize::try_from(seed % 4).unwrap();
-    assert!(matrix.check(early, When::After).await);
-    assert!(matrix.check(late, When::Before).await);
-}
-
-#[tokio::test]
-#[ignore = "the whole matrix takes minutes: cargo xtask crash-matrix"]
-async fn a_compose_survives_the_death_of_its_operator_at_every_write() {
-    let (sandbox, _turn) = alone().await;
-    let matrix = Matrix::new(sandbox).await;
+    if std::env::var_os("PLIMSOLL_WHOLE").is_none() {
+        let seed = RandomState::new().hash_one("seed") % 10;
+        println!("seed {seed}");
+        // One early, where names are chosen and references stored, and one late, where children are there.
+        let early = 1 + usize::try_from(seed % 5).unwrap();
+        let late = 6 + usize::try_from(seed % 3).unwrap();
+        assert!(matrix.check(early, When::After).await);
+        assert!(matrix.check(late, When::Before).await);
+        return;
+    }
     for when in [When::Before, When::After] {
         let mut nth = 1;
         while matrix.check(nth, when).await {

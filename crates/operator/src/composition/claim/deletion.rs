@@ -12,8 +12,7 @@ use jiff::Timestamp;
 
 use super::pass::Stopped;
 use super::{Binder, Memory};
-use crate::composition::MANAGER;
-use crate::composition::composite::choice::{has_finalizer, without_finalizer};
+use crate::composition::{MANAGER, finalizer};
 use crate::work::Next;
 
 /// The finalizer on every claim, the reference's.
@@ -30,7 +29,7 @@ impl Binder {
         xr: Option<&Object>,
         memory: &mut Memory,
     ) -> Result<Next, Stopped> {
-        if !has_finalizer(claim, FINALIZER) {
+        if !finalizer::is_on(claim, FINALIZER) {
             return Ok(Next::Idle);
         }
         let step = deletion(claim, xr);
@@ -46,7 +45,7 @@ impl Binder {
             _ => {}
         }
         self.tell(claim, memory, vec![Event::normal(DELETE, "Successfully deleted composite resource")]);
-        let released = self.engine.writer.replace(&without_finalizer(claim, FINALIZER), MANAGER).await;
+        let released = self.engine.writer.replace(&finalizer::taken_off(claim, FINALIZER), MANAGER).await;
         match released {
             Ok(answer) => self.learned(&answer),
             Err(error) if error.is_gone() => {}

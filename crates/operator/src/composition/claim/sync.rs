@@ -18,16 +18,15 @@ use tokio::time::Instant;
 use super::deletion::FINALIZER;
 use super::pass::{BIND, Stopped};
 use super::{Binder, Memory};
-use crate::composition::MANAGER;
-use crate::composition::composite::choice::has_finalizer;
 use crate::composition::composite::random;
 use crate::composition::target;
 use crate::composition::writer::{WriteError, said};
+use crate::composition::{MANAGER, finalizer};
 use crate::store::Key;
 use crate::work::Next;
 
 /// How long an XR may take until it says something for the first time.
-const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_secs(2);
 /// How many names are tried for an XR.
 const MOST_NAMES: usize = 10;
 
@@ -48,8 +47,8 @@ impl Binder {
         let synced = sync(claim, xr.as_ref(), &self.xr_type, &name, enforced)
             .map_err(|error| cannot_sync(&error.to_string()))?;
         let mut claim = synced.claim;
-        if synced.claim_changed || !has_finalizer(&claim, FINALIZER) {
-            hold(&mut claim);
+        if synced.claim_changed || !finalizer::is_on(&claim, FINALIZER) {
+            finalizer::put_on(&mut claim, FINALIZER);
             let answer = self.engine.writer.replace(&claim, MANAGER).await;
             claim = answer.map_err(|error| failed("cannot update claim", &error))?;
             self.learned(&claim);
@@ -141,18 +140,6 @@ fn patience(memory: &mut Memory, xr: &Object) -> Option<Duration> {
         return None;
     }
     Some(PATIENCE.saturating_sub(waited))
-}
-
-/// Puts our finalizer on the claim.
-fn hold(claim: &mut Object) {
-    if has_finalizer(claim, FINALIZER) {
-        return;
-    }
-    let metadata = object::nested_mut(claim, &["metadata"]);
-    let finalizers = metadata.entry("finalizers").or_insert_with(|| json!([]));
-    if let Some(list) = finalizers.as_array_mut() {
-        list.push(FINALIZER.into());
-    }
 }
 
 fn serves(xr: &Object, claim: &Object) -> bool {

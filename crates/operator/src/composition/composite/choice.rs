@@ -9,6 +9,7 @@ use compose::run::Object;
 use compose::selection::{self, SelectionError};
 
 use crate::composition::catalogue::Catalogue;
+use crate::composition::finalizer;
 use crate::composition::kinds::Kind;
 
 /// The finalizer on every XR, the reference's.
@@ -94,35 +95,10 @@ fn with_selector(xr: Composite<'_>, selector: &Object) -> Object {
 
 /// The finalizer goes on in the same write, so that one is enough to begin.
 fn with_finalizer(xr: &Object, configured: Option<Object>) -> Option<Object> {
-    if is_held(xr) {
+    if finalizer::is_on(xr, FINALIZER) {
         return configured;
     }
     let mut held = configured.unwrap_or_else(|| xr.clone());
-    let metadata = object::nested_mut(&mut held, &["metadata"]);
-    let finalizers = metadata.entry("finalizers").or_insert_with(|| serde_json::json!([]));
-    if let Some(list) = finalizers.as_array_mut() {
-        list.push(FINALIZER.into());
-    }
+    finalizer::put_on(&mut held, FINALIZER);
     Some(held)
-}
-
-/// Whether our finalizer is on the object.
-pub(super) fn is_held(xr: &Object) -> bool {
-    has_finalizer(xr, FINALIZER)
-}
-
-/// Whether `finalizer` is on the object.
-pub(in crate::composition) fn has_finalizer(object: &Object, finalizer: &str) -> bool {
-    let finalizers = object::nested(object, &["metadata", "finalizers"]).and_then(|list| list.as_array());
-    finalizers.into_iter().flatten().any(|one| one.as_str() == Some(finalizer))
-}
-
-/// The object without `finalizer`.
-pub(in crate::composition) fn without_finalizer(object: &Object, finalizer: &str) -> Object {
-    let mut released = object.clone();
-    let metadata = object::nested_mut(&mut released, &["metadata"]);
-    if let Some(list) = metadata.get_mut("finalizers").and_then(serde_json::Value::as_array_mut) {
-        list.retain(|one| one.as_str() != Some(finalizer));
-    }
-    released
 }

@@ -9,10 +9,10 @@ use compose::run::Object;
 use compose::status::marked;
 use jiff::Timestamp;
 
-use super::choice::{FINALIZER, is_held, without_finalizer};
+use super::choice::FINALIZER;
 use super::memory::Memory;
 use super::{Composer, Stopped};
-use crate::composition::MANAGER;
+use crate::composition::{MANAGER, finalizer};
 use crate::store::Key;
 use crate::work::Next;
 
@@ -35,7 +35,7 @@ impl Composer {
 
     /// Lets go of an XR that is being deleted. Its children go with it, by their owner references.
     pub(super) async fn let_go(&self, key: &Key, xr: &Object, memory: &mut Memory) -> Next {
-        if !is_held(xr) {
+        if !finalizer::is_on(xr, FINALIZER) {
             self.dependents.forget(&self.engine.watches, key);
             return Next::Idle;
         }
@@ -48,7 +48,7 @@ impl Composer {
             // The status is for people who wait; that it cannot be written must not keep the XR.
             tracing::debug!(xr = %key, error = error.text(), "the status cannot be written");
         }
-        match self.engine.writer.replace(&without_finalizer(&xr, FINALIZER), MANAGER).await {
+        match self.engine.writer.replace(&finalizer::taken_off(&xr, FINALIZER), MANAGER).await {
             Ok(answer) => {
                 self.learned(&answer);
                 self.dependents.forget(&self.engine.watches, key);

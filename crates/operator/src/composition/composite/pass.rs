@@ -129,7 +129,7 @@ impl Composer {
     ) -> Result<(), Stopped> {
         let choice = choice.map_err(|no_choice| no_choice.failure)?;
         memory.patience = 0;
-        progress.revision = object::name(&choice.revision.object).unwrap_or_default().to_owned();
+        object::name(&choice.revision.object).unwrap_or_default().clone_into(&mut progress.revision);
         progress.events = choice.events;
         self.take_over(xr, memory).await?;
         if let Some(mut configured) = choice.configured {

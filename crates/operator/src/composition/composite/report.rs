@@ -52,8 +52,8 @@ impl Composer {
             let told = self.write_status(xr, memory, &settled.intent).await;
             written = told.and(written);
         }
-        memory.responsive =
-            Some(!lock(&self.breakers).get(key).is_some_and(|breaker| breaker.closes_at().is_some()));
+        let is_closed = |breaker: &Breaker| breaker.closes_at().is_none();
+        memory.responsive = Some(lock(&self.breakers).get(key).is_none_or(is_closed));
 
         let mut events = progress.events.clone();
         if let Some(token) = request {
@@ -63,7 +63,7 @@ impl Composer {
             ));
         }
         events.extend(settled.events);
-        events.extend(self.breaches(memory, progress));
+        events.extend(breaches(memory, progress));
         self.tell(xr, memory, events).await;
         written.map(|_| ()).map_err(|error| Unreported { is_outdated: error.is_outdated() })
     }
@@ -113,17 +113,6 @@ impl Composer {
         Ok(true)
     }
 
-    /// What functions did wrong is told once for each revision.
-    fn breaches(&self, memory: &mut Memory, progress: &Progress) -> Vec<Event> {
-        let (revision, told) = &mut memory.breaches;
-        if *revision != progress.revision {
-            revision.clone_from(&progress.revision);
-            told.clear();
-        }
-        let found = event::of_breaches(&progress.outcome);
-        found.into_iter().filter(|event| told.insert(event.clone())).collect()
-    }
-
     /// Records what the last pass did not already say.
     pub(super) async fn tell(&self, xr: &Object, memory: &mut Memory, events: Vec<Event>) {
         let news = event::changed(&memory.said, &events);
@@ -131,10 +120,8 @@ impl Composer {
         if news.is_empty() {
             return;
         }
-        let claim = match news.iter().any(|event| event.on == Recipient::Claim) {
-            true => self.claim_of(xr).await,
-            false => None,
-        };
+        let is_for_claim = news.iter().any(|event| event.on == Recipient::Claim);
+        let claim = if is_for_claim { self.claim_of(xr).await } else { None };
         for event in event::recordable(news, claim.is_some()) {
             let regarding = match (event.on, &claim) {
                 (Recipient::Claim, Some(claim)) => claim,
@@ -171,4 +158,15 @@ impl Composer {
             }
         }
     }
+}
+
+/// What functions did wrong is told once for each revision.
+fn breaches(memory: &mut Memory, progress: &Progress) -> Vec<Event> {
+    let (revision, told) = &mut memory.breaches;
+    if *revision != progress.revision {
+        revision.clone_from(&progress.revision);
+        told.clear();
+    }
+    let found = event::of_breaches(&progress.outcome);
+    found.into_iter().filter(|event| told.insert(event.clone())).collect()
 }
