@@ -16,6 +16,7 @@ mod composite;
 pub mod crds;
 mod definition;
 mod engine;
+mod finalizer;
 mod function;
 mod kinds;
 mod revision;
