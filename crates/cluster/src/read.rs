@@ -46,6 +46,8 @@ impl fmt::Debug for Listing {
 
 /// How many objects are asked for at a time.
 const PAGE: usize = 500;
+/// The same for whoever keeps only a part of each, so that the rest of them is never in memory at once.
+const SMALL_PAGE: usize = 100;
 
 impl Session {
     /// Reads one object. `None` only when the server says of this very object that it is not there; a path that does
@@ -62,12 +64,33 @@ impl Session {
 
     /// Reads all objects of a kind that `selection` selects, page by page.
     pub async fn list(&self, gvk: &GroupVersionKind, selection: &Selection) -> Result<Listing, Error> {
+        self.list_pages(gvk, selection, PAGE, &|_| {}).await
+    }
+
+    /// The same; `trim` takes away from each object what nobody will look at, before further ones are read. Most of what
+    /// many objects take is often just that.
+    pub async fn list_trimmed(
+        &self,
+        gvk: &GroupVersionKind,
+        selection: &Selection,
+        trim: &(dyn Fn(&mut Value) + Send + Sync),
+    ) -> Result<Listing, Error> {
+        self.list_pages(gvk, selection, SMALL_PAGE, trim).await
+    }
+
+    async fn list_pages(
+        &self,
+        gvk: &GroupVersionKind,
+        selection: &Selection,
+        page: usize,
+        trim: &(dyn Fn(&mut Value) + Send + Sync),
+    ) -> Result<Listing, Error> {
         let resource = self.resource(gvk).await?;
         let collection = resource.collection(selection.namespace.as_ref());
         let mut listing =
             Listing { items: Vec::new(), resource_version: String::new(), warnings: Vec::new() };
         let mut next = String::new();
-        let mut page = selection.limit.unwrap_or(PAGE).min(PAGE);
+        let mut page = selection.limit.unwrap_or(page).min(page);
         loop {
             let limit = page.to_string();
             let mut query = selectors(selection);
@@ -93,15 +116,17 @@ impl Session {
             let metadata = &reply.object["metadata"];
             listing.resource_version = text(&metadata["resourceVersion"]);
             next = text(&metadata["continue"]);
-            let items = reply.object["items"].take();
-            listing.items.extend(items.as_array().cloned().unwrap_or_default().into_iter().map(
-                |mut item| {
-                    // Items of a list leave out what the list says already.
-                    item["apiVersion"] = Value::String(gvk.api_version().to_string());
-                    item["kind"] = Value::String(gvk.kind().to_owned());
-                    item
-                },
-            ));
+            let items = match reply.object["items"].take() {
+                Value::Array(items) => items,
+                _ => Vec::new(),
+            };
+            listing.items.extend(items.into_iter().map(|mut item| {
+                // Items of a list leave out what the list says already.
+                item["apiVersion"] = Value::String(gvk.api_version().to_string());
+                item["kind"] = Value::String(gvk.kind().to_owned());
+                trim(&mut item);
+                item
+            }));
             let enough = selection.limit.is_some_and(|limit| listing.items.len() >= limit);
             if next.is_empty() || enough {
                 return Ok(listing);

@@ -167,3 +167,26 @@ async fn lists_come_in_pages_and_are_selected() {
     assert_eq!(one.items.len(), 1);
     assert!(!one.resource_version.is_empty());
 }
+
+#[tokio::test]
+async fn an_object_as_deep_as_manifests_may_be_comes_back_whole() {
+    let (session, namespace) = (session(), Sandbox::shared().namespace("deep").await);
+    let group = group_of(&namespace);
+    let definition =
+        crd(&group, "Well", &json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true }));
+    session.apply(&reference(&definition), &definition, Write::by("us")).await.unwrap();
+    let nested = |levels: usize| (1..levels).fold(json!({ "end": 1 }), |inner, _| json!({ "a": inner }));
+    let well = |levels: usize| {
+        let metadata = json!({ "name": "w", "namespace": namespace.name() });
+        // The object itself is the level around its spec.
+        json!({ "apiVersion": format!("{group}/v1"), "kind": "Well", "metadata": metadata, "spec": nested(levels - 1) })
+    };
+    let target = reference(&well(256));
+    let applied = session.apply_when_possible(&target, &well(256), Write::by("us")).await.unwrap();
+    assert_eq!(applied.object["spec"], nested(255));
+    let read = session.read(&target).await.unwrap().unwrap();
+    assert_eq!(read.object["spec"], nested(255));
+    let deeper = session.apply(&target, &well(257), Write::by("us")).await.unwrap_err();
+    assert!(deeper.diagnostic("Update").detail.contains("257 levels deep"), "{deeper:?}");
+    session.delete(&reference(&definition), &cluster::Delete::of(&reference(&definition))).await.unwrap();
+}

@@ -49,3 +49,22 @@ async fn another_user_is_acted_as() {
     assert_eq!(error.class(), Class::InsufficientPermissions);
     assert!(error.status().unwrap().message.contains("User \"jane\""));
 }
+
+#[tokio::test]
+async fn a_wrong_authority_is_not_believed_and_the_message_says_which_server() {
+    let wrong = rcgen::generate_simple_self_signed(["elsewhere".to_owned()]).unwrap();
+    let connection = Connection {
+        host: Some(Sandbox::shared().status().server.clone()),
+        cluster_ca_certificate: Some(Secret::from(wrong.cert.pem())),
+        token: Some(Secret::from("t")),
+        ..Connection::default()
+    };
+    let session = Session::connect(&connection, &Environment::default(), "test").unwrap();
+    let map = reference(&json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" } }));
+    let error = session.read(&map).await.unwrap_err();
+    assert_eq!(error.class(), Class::ConnectionFailed);
+    assert!(error.retries().is_empty());
+    let diagnostic = error.diagnostic("Read");
+    assert!(diagnostic.detail.contains(&Sandbox::shared().status().server), "{}", diagnostic.detail);
+    assert!(diagnostic.hint.unwrap().contains("cluster_ca_certificate"));
+}

@@ -48,6 +48,13 @@ fn yaml_and_json_become_the_same_values() {
 }
 
 #[test]
+fn a_byte_order_mark_at_the_beginning_is_passed_over() {
+    for text in ["\u{feff}a: 1\n", "\u{feff}{\"a\": 1}", "\u{feff}---\na: 1\n"] {
+        assert_eq!(value(text), json!({ "a": 1 }), "{text:?}");
+    }
+}
+
+#[test]
 fn a_block_scalar_that_the_text_ends_in_has_no_line_break() {
     let check = |text, expected: &str| assert_eq!(value(text), json!({"a": expected}), "{text:?}");
     check("a: |\n  b", "b");

@@ -1,0 +1,113 @@
+//! What a failed attempt means: how it failed, and whether another one may do better.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::header::RETRY_AFTER;
+use http::{HeaderMap, StatusCode};
+use hyper_util::client::legacy;
+use manifest::JsonError;
+
+use crate::connect::TransportError;
+use crate::error::{ErrorKind, Excess};
+use crate::retry::Trouble;
+use crate::status::ApiStatus;
+
+/// A failed attempt: how it failed, and whether another one may do better.
+pub(super) struct Failure {
+    pub(super) kind: ErrorKind,
+    pub(super) trouble: Trouble,
+    pub(super) retry_after: Option<Duration>,
+}
+
+impl Failure {
+    /// Trouble that will not pass.
+    pub(super) fn lasting(kind: ErrorKind) -> Self {
+        Self { kind, trouble: Trouble::Lasting, retry_after: None }
+    }
+}
+
+/// What it means that a text by the server is not what it should be.
+pub(crate) fn unreadable(error: JsonError) -> ErrorKind {
+    match error {
+        JsonError::Malformed(error) => ErrorKind::Broken(Arc::new(error)),
+        JsonError::TooDeep { levels } => ErrorKind::Unwieldy(Excess::Levels(levels)),
+    }
+}
+
+/// What an answer with an error code means.
+pub(super) fn refusal(code: StatusCode, headers: &HeaderMap, body: &[u8]) -> Failure {
+    let header = headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
+    let (kind, message, seconds) = match ApiStatus::parse(code.as_u16(), body) {
+        Some(status) => {
+            let message = status.message.clone();
+            let seconds = Some(status.details.retry_after_seconds).filter(|seconds| *seconds > 0);
+            (ErrorKind::Status(status), message, seconds)
+        }
+        None => (ErrorKind::Foreign { code: code.as_u16(), excerpt: excerpt(body) }, String::new(), None),
+    };
+    let retry_after = header.or(seconds).map(Duration::from_secs);
+    Failure { kind, trouble: Trouble::of_answer(code, &message), retry_after }
+}
+
+/// What is known when nothing came back.
+pub(super) fn no_answer(error: kube::Error) -> Failure {
+    let error: Box<dyn std::error::Error + Send + Sync> = match error {
+        kube::Error::Service(inner) => inner,
+        other => other.into(),
+    };
+    let (kind, trouble) = match error.downcast::<TransportError>() {
+        Err(other) => (ErrorKind::Broken(other.into()), Trouble::Unclear),
+        Ok(error) => match *error {
+            TransportError::Credentials(error) => (ErrorKind::Credentials(error), Trouble::Lasting),
+            TransportError::Identity(error) => (ErrorKind::Credentials(Arc::new(error)), Trouble::Lasting),
+            TransportError::Http(error) => sort_http(error),
+        },
+    };
+    Failure { kind, trouble, retry_after: None }
+}
+
+fn sort_http(error: legacy::Error) -> (ErrorKind, Trouble) {
+    if !error.is_connect() {
+        return (ErrorKind::Broken(Arc::new(error)), Trouble::Unclear);
+    }
+    if caused_by::<rustls::Error>(&error).is_some() {
+        return (ErrorKind::Tls(Arc::new(error)), Trouble::Lasting);
+    }
+    // A server that is about to come up refuses or resets; an address that does not answer or does not exist is wrong.
+    let passing = caused_by::<std::io::Error>(&error).is_some_and(|error| {
+        use std::io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+        matches!(error.kind(), ConnectionRefused | ConnectionReset | ConnectionAborted)
+    });
+    let trouble = if passing { Trouble::Refused } else { Trouble::Lasting };
+    (ErrorKind::Unreachable(Arc::new(error)), trouble)
+}
+
+/// The first cause of type `T`. An `io::Error` hides what it wraps from `source`, so that is looked into as well.
+fn caused_by<'a, T: std::error::Error + 'static>(
+    error: &'a (dyn std::error::Error + 'static),
+) -> Option<&'a T> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(found) = error.downcast_ref::<T>() {
+            return Some(found);
+        }
+        let inner = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        if let Some(found) = inner.and_then(|inner| caused_by::<T>(inner)) {
+            return Some(found);
+        }
+        next = error.source();
+    }
+    None
+}
+
+/// The first line of an answer that is no JSON, if it is text.
+fn excerpt(body: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&body[..body.len().min(400)]);
+    let line = text.lines().next().unwrap_or_default().trim();
+    if line.contains('<') || line.contains('\u{fffd}') {
+        String::new()
+    } else {
+        line.chars().take(200).collect()
+    }
+}
