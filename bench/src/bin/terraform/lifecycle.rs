@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 use testkit::terraform::{Client, Workspace};
 
 use crate::control_plane::{Asked, ControlPlane};
-use crate::memory;
+use crate::folder::{self, State};
 use crate::peer::{Peer, Resources};
+use crate::usage::{self, Usage};
 
 /// What is done, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,13 +61,22 @@ impl Step {
     }
 }
 
+/// How everything is run, for all providers alike.
+pub(crate) struct How {
+    /// Who runs it.
+    pub(crate) client: Client,
+    /// Where the state is kept.
+    pub(crate) state: State,
+    /// How many resources are worked at in parallel.
+    pub(crate) parallelism: usize,
+}
+
 /// What a lifecycle took.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Measured {
     times: [Duration; 5],
     asked: [Asked; 5],
-    /// The peak of any process, in KiB.
-    pub(crate) memory: u64,
+    usage: [Usage; 5],
 }
 
 impl Measured {
@@ -78,6 +88,15 @@ impl Measured {
         self.asked[step as usize]
     }
 
+    pub(crate) fn usage(&self, step: Step) -> Usage {
+        self.usage[step as usize]
+    }
+
+    /// The peak of any process in any step, in KiB.
+    pub(crate) fn memory(&self) -> u64 {
+        self.usage.iter().map(|usage| usage.memory).max().unwrap_or_default()
+    }
+
     /// The median of each time, the highest of each other figure.
     pub(crate) fn median(all: &[Self]) -> Self {
         let mut median = Self::default();
@@ -87,8 +106,9 @@ impl Measured {
             median.times[step] = times.get(times.len() / 2).copied().unwrap_or_default();
             let asked = all.iter().map(|measured| measured.asked[step]);
             median.asked[step] = asked.max_by_key(|asked| asked.objects).unwrap_or_default();
+            let usage = all.iter().map(|measured| measured.usage[step]);
+            median.usage[step] = usage.max_by_key(|usage| usage.memory).unwrap_or_default();
         }
-        median.memory = all.iter().map(|measured| measured.memory).max().unwrap_or_default();
         median
     }
 }
@@ -97,29 +117,32 @@ impl Measured {
 pub(crate) fn run(
     peer: &Peer,
     control_plane: &ControlPlane,
-    client: &Client,
+    how: &How,
     objects: usize,
-    parallelism: usize,
 ) -> Result<Measured, Box<dyn Error>> {
     static RUNS: AtomicUsize = AtomicUsize::new(0);
     let namespace = format!("bench-{}", RUNS.fetch_add(1, Ordering::Relaxed));
     control_plane.namespace(&namespace)?;
-    let workspace = Workspace::new(client.clone(), &[(peer.address, peer.program.as_path())]);
+    let workspace = folder::prepare(&how.client, peer, how.state)?;
     let mut requests = control_plane.requests()?;
     let mut measured = Measured::default();
     for step in Step::ALL {
         let text = if matches!(step, Step::Change | Step::Destroy) { "changed" } else { "first" };
         let resources = Resources { count: objects, namespace: &namespace, text };
         workspace.write("main.tf", &peer.configuration(&control_plane.kubeconfig(), &resources));
-        let (time, memory) = measure(&workspace, step, parallelism)?;
+        let (time, usage) = measure(&workspace, step, how.parallelism)?;
         measured.times[step as usize] = time;
         measured.asked[step as usize] = requests.by(peer.user_agent, &namespace)?;
-        measured.memory = measured.memory.max(memory);
+        measured.usage[step as usize] = usage;
     }
     Ok(measured)
 }
 
-fn measure(workspace: &Workspace, step: Step, parallelism: usize) -> Result<(Duration, u64), Box<dyn Error>> {
+fn measure(
+    workspace: &Workspace,
+    step: Step,
+    parallelism: usize,
+) -> Result<(Duration, Usage), Box<dyn Error>> {
     let output = workspace.path("output.txt");
     let file = File::create(&output)?;
     let mut command = workspace.command();
@@ -128,8 +151,8 @@ fn measure(workspace: &Workspace, step: Step, parallelism: usize) -> Result<(Dur
     let began = Instant::now();
     let mut child = command.spawn()?;
     let (pid, ended) = (child.id(), AtomicBool::new(false));
-    let (status, time, memory) = thread::scope(|scope| {
-        let watched = scope.spawn(|| memory::watch(pid, &ended));
+    let (status, time, usage) = thread::scope(|scope| {
+        let watched = scope.spawn(|| usage::watch(pid, &ended));
         let status = child.wait();
         let time = began.elapsed();
         ended.store(true, Ordering::Relaxed);
@@ -141,5 +164,5 @@ fn measure(workspace: &Workspace, step: Step, parallelism: usize) -> Result<(Dur
         let last: Vec<&str> = last.into_iter().rev().collect();
         return Err(format!("{} did not do what it should:\n{}", step.name(), last.join("\n")).into());
     }
-    Ok((time, memory.map_err(|_| "the memory could not be watched")?))
+    Ok((time, usage.map_err(|_| "the processes could not be watched")?))
 }

@@ -2,18 +2,21 @@
 //!
 //! For each number of ConfigMaps, in one run and against one fresh sandbox, both plan, apply, plan without a change,
 //! change everything and destroy. Printed are seconds, the provider's peak memory and the requests per object in the API
-//! server's audit log, each with its bar; and how soon both answer the client that started them.
+//! server's audit log, each with its bar; and how soon both answer the client that started them. The state is kept by a
+//! server, unless `--local-state` is given.
 //!
 //! `cargo run --release -p bench --bin terraform` builds what it needs: our provider, `plimsoll` for the sandbox, and the
 //! peer from its Go module. It wants `terraform` on `PATH`; `--tofu` builds and takes OpenTofu instead.
 
 mod control_plane;
+mod folder;
 mod handshake;
 mod lifecycle;
-mod memory;
 mod peer;
 mod programs;
+mod state_server;
 mod table;
+mod usage;
 
 use std::error::Error;
 use std::io::{self, Write as _};
@@ -23,7 +26,8 @@ use clap::Parser;
 use testkit::terraform::Client;
 
 use control_plane::ControlPlane;
-use lifecycle::Measured;
+use folder::State;
+use lifecycle::{How, Measured};
 use peer::Peer;
 
 /// Compares the provider with its fastest peer.
@@ -38,6 +42,9 @@ struct Arguments {
     /// How many resources the client works at in parallel; ten is its own default.
     #[arg(long, default_value_t = 10)]
     parallelism: usize,
+    /// Keep the state in a local file, which Terraform writes anew after every resource: minutes for 1,000 objects.
+    #[arg(long)]
+    local_state: bool,
     /// Take OpenTofu instead of Terraform.
     #[arg(long)]
     tofu: bool,
@@ -54,7 +61,11 @@ struct Arguments {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments = Arguments::parse();
-    let client = if arguments.tofu { Client::tofu() } else { Client::any() };
+    let how = How {
+        client: if arguments.tofu { Client::tofu() } else { Client::any() },
+        state: if arguments.local_state { State::Local } else { State::Remote },
+        parallelism: arguments.parallelism,
+    };
     let ours = match arguments.provider {
         Some(program) => program.canonicalize()?,
         None => programs::cargo("provider", "terraform-provider-k8sconnect")?,
@@ -79,16 +90,16 @@ fn main() -> Result<(), Box<dyn Error>> {
         let mut measured: Vec<Vec<Measured>> = vec![Vec::new(); peers.len()];
         for _ in 0..rounds {
             for (peer, measured) in peers.iter().zip(&mut measured) {
-                let found = lifecycle::run(peer, &control_plane, &client, objects, arguments.parallelism)?;
-                measured.push(found);
+                measured.push(lifecycle::run(peer, &control_plane, &how, objects)?);
             }
         }
         let medians: Vec<Measured> = measured.iter().map(|all| Measured::median(all)).collect();
         writeln!(
             io::stdout(),
-            "\n{objects} ConfigMaps, {} -parallelism={}, median of {rounds}",
-            client.name(),
-            arguments.parallelism
+            "\n{objects} ConfigMaps, {} -parallelism={}, {:?} state, median of {rounds}",
+            how.client.name(),
+            how.parallelism,
+            how.state,
         )?;
         table::print(&names, &medians, objects)?;
         all.push((objects, medians));

@@ -29,7 +29,7 @@ impl Peer {
     pub(crate) fn ours(program: PathBuf) -> Self {
         Self {
             name: "k8sconnect",
-            address: "jmorris0x0/k8sconnect",
+            address: "registry.terraform.io/jmorris0x0/k8sconnect",
             user_agent: "terraform-provider-k8sconnect/",
             protocol: "6",
             program,
@@ -48,7 +48,7 @@ impl Peer {
     pub(crate) fn yardstick(program: PathBuf) -> Self {
         Self {
             name: "kubectl_manifest",
-            address: "gavinbunney/kubectl",
+            address: "registry.terraform.io/gavinbunney/kubectl",
             user_agent: "HashiCorp/1.0 Terraform/",
             protocol: "5",
             program,

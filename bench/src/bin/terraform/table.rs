@@ -40,27 +40,38 @@ pub(crate) fn print(names: &[&str], measured: &[Measured], objects: usize) -> io
     writeln!(out, "{ratio:>8.2}  ≤{bar} MB {}", verdict(within))
 }
 
-/// Prints whether an object among many takes longer than one among few.
+/// Prints whether an object among many takes longer than one among few. What the client does alone is shown beside it:
+/// it copies its whole state after every resource.
 pub(crate) fn print_growth(
     names: &[&str],
     (few, first): (usize, &[Measured]),
     (many, last): (usize, &[Measured]),
 ) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    writeln!(out, "\nmilliseconds per object, {few} → {many} (bar: no more)")?;
-    for step in Step::ALL {
-        write!(out, "{:<12}", step.name())?;
-        for ((_, first), last) in names.iter().zip(first).zip(last) {
-            let (before, after) = (each(first, step, few), each(last, step, many));
-            write!(out, "{before:>10.2} → {after:<6.2}{}", verdict(after <= before))?;
+    writeln!(
+        out,
+        "\nmilliseconds per object, {few} → {many}: elapsed, provider's processor time, client's own"
+    )?;
+    for ((name, first), last) in names.iter().zip(first).zip(last) {
+        for step in Step::ALL {
+            write!(out, "{name:<17} {:<11}", step.name())?;
+            let figures: [fn(&Measured, Step) -> f64; 3] = [
+                |measured, step| measured.seconds(step),
+                |measured, step| measured.usage(step).plugins.as_secs_f64(),
+                |measured, step| measured.usage(step).client.as_secs_f64(),
+            ];
+            for figure in figures {
+                let (before, after) = (each(figure(first, step), few), each(figure(last, step), many));
+                write!(out, "{before:>8.2} → {after:<6.2}{}", verdict(after <= before))?;
+            }
+            writeln!(out)?;
         }
-        writeln!(out)?;
     }
     Ok(())
 }
 
-fn each(measured: &Measured, step: Step, objects: usize) -> f64 {
-    1000.0 * measured.seconds(step) / number(objects)
+fn each(seconds: f64, objects: usize) -> f64 {
+    1000.0 * seconds / number(objects)
 }
 
 fn ratio(measured: &[Measured], figure: impl Fn(&Measured) -> f64) -> f64 {
@@ -75,7 +86,7 @@ fn share(requests: usize, objects: usize) -> f64 {
 }
 
 fn megabytes(measured: &Measured) -> f64 {
-    number(usize::try_from(measured.memory).unwrap_or(usize::MAX)) / 1024.0
+    number(usize::try_from(measured.memory()).unwrap_or(usize::MAX)) / 1024.0
 }
 
 fn number(count: usize) -> f64 {

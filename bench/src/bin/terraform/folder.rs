@@ -1,0 +1,49 @@
+//! A configuration with one provider, ready to be run.
+
+use std::error::Error;
+use std::fs;
+
+use testkit::terraform::{Client, Workspace};
+
+use crate::peer::Peer;
+use crate::state_server::StateServer;
+
+/// Where the state is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// In a file beside the configuration.
+    Local,
+    /// Elsewhere.
+    Remote,
+}
+
+/// A folder in which `client` finds the provider of `peer`, initialised.
+pub(crate) fn prepare(client: &Client, peer: &Peer, state: State) -> Result<Workspace, Box<dyn Error>> {
+    const VERSION: &str = "0.0.1";
+    let workspace = Workspace::new(client.clone(), &[]);
+    let name = peer.address.rsplit('/').next().unwrap_or(peer.address);
+    let mirror = workspace.path("mirror");
+    let package = mirror.join(peer.address).join(VERSION).join("linux_amd64");
+    fs::create_dir_all(&package)?;
+    fs::copy(&peer.program, package.join(format!("terraform-provider-{name}_v{VERSION}")))?;
+    workspace.write(
+        "client.tfrc",
+        &format!(
+            "provider_installation {{\n  filesystem_mirror {{\n    path = {:?}\n  }}\n}}\n",
+            mirror.display().to_string()
+        ),
+    );
+    let backend = match state {
+        State::Local => String::new(),
+        State::Remote => StateServer::start()?.backend(),
+    };
+    workspace.write(
+        "providers.tf",
+        &format!(
+            "terraform {{\n{backend}  required_providers {{\n    {name} = {{ source = {:?} }}\n  }}\n}}\n",
+            peer.address
+        ),
+    );
+    workspace.run(&["init", "-no-color", "-input=false"]).expect_success();
+    Ok(workspace)
+}
