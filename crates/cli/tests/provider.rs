@@ -36,6 +36,31 @@ async fn a_link_called_like_the_provider_is_the_provider() {
     workspace.destroy().expect_success();
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn both_contexts_of_a_sandboxs_kubeconfig_are_good_for_terraform() {
+    let sandbox = Sandbox::shared();
+    let namespace = sandbox.namespace("contexts").await;
+    let workspace = Workspace::new(Client::any(), &[("jmorris0x0/k8sconnect", &plimsoll())]);
+    let [certificate, token] = &sandbox.status().contexts[..] else { panic!("there are two contexts") };
+    let mut configuration = String::new();
+    for (name, context) in [("certificate", certificate), ("token", token)] {
+        configuration.push_str(&format!(
+            "provider \"k8sconnect\" {{\n  alias = {name:?}\n  cluster = {{ config_paths = [{:?}], context = {context:?} }}\n}}\n\n\
+             resource \"k8sconnect_object\" {name:?} {{\n  provider = k8sconnect.{name}\n  yaml_body = <<-YAML\n    apiVersion: v1\n    \
+             kind: ConfigMap\n    metadata: {{name: {name}, namespace: {}}}\n  YAML\n}}\n\n",
+            sandbox.kubeconfig().display().to_string(),
+            namespace.name()
+        ));
+    }
+    workspace.write("main.tf", &configuration);
+    workspace.apply(&[]).expect_success();
+    for name in ["certificate", "token"] {
+        let wanted = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}});
+        assert!(namespace.get(&wanted).await.is_some(), "{name}");
+    }
+    workspace.plan(&["-detailed-exitcode"]).expect_success();
+}
+
 #[test]
 fn the_handshake_comes_before_anything_is_made_of_the_arguments() {
     let folder = tempfile::tempdir().unwrap();

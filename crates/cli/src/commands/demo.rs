@@ -1,32 +1,47 @@
-//! `plimsoll demo`: a small application on a real Kubernetes, told step by step.
+//! `plimsoll demo`: the whole story on a real Kubernetes, told step by step.
 //!
 //! Every statement is checked before it is made. What turns out not to be true ends the demo with exit status 1.
 
+mod objects;
+mod player;
+mod plimsoll;
 mod scene;
+mod stage;
+mod story;
+mod terraform;
 
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use cluster::{Connection, Readiness, Session, Write};
-use diag::{Diagnostic, Source};
-use futures::future::try_join_all;
-use manifest::{Limits, ObjectRef};
-use ownership::{Analysis, Baseline, Before, FieldManager, Outlook, Verbosity};
+use cluster::{Connection, Session, Write};
+use diag::Diagnostic;
+use futures::channel::mpsc;
+use futures::future::{try_join_all, try_join3};
+use futures::stream::StreamExt as _;
+use manifest::ObjectRef;
 use sandbox::{Environment, Layout, Name, UpRequest};
-use serde_json::Value;
-use wait::{Cut, WrittenWait};
+use serde_json::{Value, json};
 
 use super::sandbox::progress;
 use crate::args::demo::Demo;
 use crate::codes;
 use crate::exit::{Exit, Failure, Outcome};
-use crate::printer::{LITERAL, Printer};
+use crate::printer::{DIM, LITERAL, Printer};
 use crate::process::{own_executable, runtime};
+use player::Player;
 use scene::Scene;
+use stage::Stage;
+use story::Seen;
 
-const SHOP: &str = include_str!("../../../../examples/shop/shop.yaml");
-/// In whose name the demo applies.
-const US: &str = "plimsoll";
+const DEFINITION: &str = include_str!("../../../../examples/demo/definition.yaml");
+const COMPOSITION: &str = include_str!("../../../../examples/demo/composition.yaml");
+const CLAIM: &str = include_str!("../../../../examples/demo/claim.yaml");
+const FRONT: &str = include_str!("../../../../examples/demo/front.yaml");
+const CATALOGUE: &str = include_str!("../../../../examples/demo/catalogue.yaml");
+/// The line that is missing in the catalogue at first.
+const IMAGE: &str = "nginx:1.27";
+/// How long the claim says that its image is not found before somebody adds it.
+const THINKING: Duration = Duration::from_secs(3);
 
 /// Plays the demo.
 pub(super) fn run(args: &Demo, printer: &mut Printer) -> Outcome {
@@ -38,8 +53,9 @@ pub(super) fn run(args: &Demo, printer: &mut Printer) -> Outcome {
         linger: (!args.keep).then_some(Duration::ZERO),
         ..UpRequest::new(name, own_executable()?)
     };
-
-    let mut scene = Scene::new(printer);
+    let mut scene = Scene::new(printer, args.pause);
+    // One that was kept has played its part.
+    sandbox::down(&environment, &request.name, &mut |_| {})?;
     scene.title("a real Kubernetes, on this machine, without containers");
     let up = progress::follow(scene.printer(), |on_event| sandbox::up(&environment, &request, on_event))?;
     let version = up.status.versions.get("kubernetes").map_or("", String::as_str);
@@ -47,148 +63,243 @@ pub(super) fn run(args: &Demo, printer: &mut Printer) -> Outcome {
 
     let kubeconfig = std::fs::read_to_string(&up.status.kubeconfig)?;
     let connection = Connection::from_kubeconfig(kubeconfig, up.status.contexts.first().cloned());
-    let stage = Layout::new(&environment, &request.name);
-    runtime()?.block_on(play(&connection, &stage, &mut scene))?;
-
-    scene.title("what comes next");
-    let next = if args.keep {
-        [
-            "eval \"$(plimsoll sandbox env --name demo)\"",
-            "kubectl get all --namespace shop",
-            "plimsoll sandbox down --name demo",
-        ]
-    } else {
-        ["plimsoll demo --keep", "plimsoll sandbox up --detach", "plimsoll sandbox --help"]
+    let layout = Layout::new(&environment, &request.name);
+    let mut stage = Stage::build(&layout)?;
+    let tool = (!args.no_terraform).then(|| terraform::Terraform::find(&environment)).flatten();
+    let player = match tool {
+        Some(tool) => Player::Terraform(terraform::Terraform::set_up(tool, &stage, &layout)?),
+        None => Player::Plimsoll(plimsoll::Plimsoll::new(&stage.compartment)?),
     };
-    for command in next {
-        scene.line(format_args!("{LITERAL}{command}{LITERAL:#}"));
-    }
-    drop(up.lease);
-    if up.started && !args.keep {
+    runtime()?.block_on(play(&connection, &layout, &mut stage, &player, &mut scene))?;
+
+    next(&mut scene, args.keep);
+    if args.keep {
+        stage.leave();
+    } else {
+        drop(stage);
+        drop(up.lease);
         sandbox::down(&environment, &request.name, &mut |_| {})?;
     }
     Ok(Exit::Success)
 }
 
-async fn play(connection: &Connection, stage: &Layout, scene: &mut Scene<'_>) -> Result<(), Failure> {
+fn next(scene: &mut Scene<'_>, kept: bool) {
+    scene.title("what comes next");
+    let commands: &[&str] = if kept {
+        &[
+            "eval \"$(plimsoll sandbox env --name demo)\"",
+            "plimsoll tree app/orders --namespace shop",
+            "plimsoll owners deploy/front --namespace shop",
+            "plimsoll sandbox down --name demo",
+        ]
+    } else {
+        &["plimsoll demo --keep", "plimsoll sandbox up --detach", "plimsoll doctor"]
+    };
+    for command in commands {
+        scene.line(format_args!("{LITERAL}{command}{LITERAL:#}"));
+    }
+}
+
+async fn play(
+    connection: &Connection,
+    layout: &Layout,
+    stage: &mut Stage,
+    player: &Player,
+    scene: &mut Scene<'_>,
+) -> Result<(), Failure> {
     let session = Session::connect(connection, &cluster::Environment::of_process(), "plimsoll-demo")
         .map_err(|error| error.diagnostic())?;
-    let objects = shop()?;
+    scene.title(
+        "a platform on it: the operator, a composition function behind mutual TLS, and a cloud to play with",
+    );
+    unless_one_ends(stage, async {
+        for crd in [
+            "compositeresourcedefinitions.apiextensions.crossplane.io",
+            "compositions.apiextensions.crossplane.io",
+            "queues.queue.oracle.com",
+        ] {
+            story::served(&session, crd).await?;
+        }
+        let objects = objects::of("examples/demo/catalogue.yaml", CATALOGUE)?;
+        let apply = |(target, body): &(ObjectRef, Value)| {
+            let (session, target, body) = (session.clone(), target.clone(), body.clone());
+            async move { session.apply_when_possible(&target, &body, Write::by("platform-team").force()).await }
+        };
+        try_join_all(objects.iter().map(apply)).await.map_err(|error| error.diagnostic("Apply"))?;
+        Ok(())
+    })
+    .await?;
+    scene.line("the operator serves CompositeResourceDefinition, Composition and Queue");
+    scene.line(format_args!("the catalogue of images in namespace shop does not have {IMAGE}"));
 
-    scene.title("an application in one go: a namespace and its content at the same time, no ordering");
-    let began = Instant::now();
-    let applied = try_join_all(objects.iter().map(|(target, body)| {
-        let write = Write::by(US).force();
-        let session = &session;
-        async move { session.apply_when_possible(target, body, write).await }
-    }))
-    .await
-    .map_err(|error| error.diagnostic("Apply"))?;
-    for ((target, _), reply) in objects.iter().zip(&applied) {
-        scene.line(format_args!("{target} {}", if reply.created() { "created" } else { "applied" }));
-    }
-    scene.line(format_args!("{} objects in {} ms", applied.len(), began.elapsed().as_millis()));
+    scene.title("one apply: a definition, its composition, a claim that needs both, and a Deployment");
+    let queue = Box::pin(apply(&session, layout, stage, player, scene)).await?;
 
-    scene.title("you get what you wait for, and nothing else");
-    for (kind, name, what) in [
-        ("Deployment", "web", "rollout"),
-        ("Job", "migrate", "rollout"),
-        ("PersistentVolumeClaim", "orders", "value=status.phase=Bound"),
-        ("Service", "web", "field=status.loadBalancer.ingress[0].ip"),
-    ] {
-        let target = find(&objects, kind, name);
-        let value = wait_for(&session, target, what).await?;
-        let shown = value.map_or_else(String::new, |value| format!(" = {}", manifest::to_json(&value)));
-        scene.line(format_args!("{target}  {what}{shown}"));
-    }
+    scene.title("you get what you waited for, and nothing else");
+    let endpoint = queue["status"]["messagesEndpoint"].as_str().unwrap_or_default().to_owned();
+    let (value, status) = player.value(&session).await?;
+    expect(value == endpoint, || format!("the value is {value}, and the queue says {endpoint}"))?;
+    expect(status == json!({ "endpoint": endpoint }), || format!("more came along: {status}"))?;
+    scene.line(format_args!("status.endpoint = {endpoint}"));
+
+    scene.title("what hangs on the claim");
+    tree(layout, stage, scene)?;
 
     scene.title("somebody scales the Deployment by hand, and you see it before you apply");
-    let target = find(&objects, "Deployment", "web");
-    let position = objects.iter().position(|(object, _)| object == target).expect("it was found there");
-    let (body, answer) = (&objects[position].1, &applied[position].object);
-    kubectl(stage, &["--namespace=shop", "scale", "deployment/web", "--replicas=5"], scene)?;
-    let live = session.read(target).await.map_err(|error| error.diagnostic("Read"))?;
-    let live = live.ok_or_else(|| untrue(format!("{target} is gone")))?;
-    let planned = session
-        .apply(target, body, Write::by(US).force().dry_run())
-        .await
-        .map_err(|error| error.diagnostic("Plan"))?;
-    let warnings = drift(target, body, answer, &live.object, &planned.object)?;
-    for warning in &warnings {
-        scene.diagnostic(warning);
-    }
-    if warnings.len() != 1 || !warnings[0].detail.contains("spec.replicas: 5 → 3") {
-        return Err(untrue(format!(
-            "one warning about spec.replicas was expected, and there are {}",
-            warnings.len()
-        )));
+    kubectl(layout, &["--namespace=shop", "scale", "deployment/front", "--replicas=5"], scene)?;
+    scene.typed(player.plans());
+    let warnings = player.drift(&session).await?;
+    let [warning] = &warnings[..] else {
+        return Err(untrue(format!("one warning was expected, and there are {}", warnings.len())));
+    };
+    expect(warning.contains("spec.replicas: 5 → 3 (modified by: kubectl)"), || {
+        format!("the warning says {warning}")
+    })?;
+    // The provider's advice and links are for those who want to do something about it.
+    for line in warning.split("\n\nIf ").next().unwrap_or(warning).lines() {
+        scene.line(line);
     }
     Ok(())
 }
 
-/// The objects of the example, in the order they are written.
-fn shop() -> Result<Vec<(ObjectRef, Value)>, Failure> {
-    let source = Source::new("examples/shop/shop.yaml", SHOP);
-    let documents = manifest::read(&source, &Limits::default()).all().map_err(first)?;
-    let mut objects = Vec::new();
-    for document in &documents {
-        for object in manifest::objects(document).map_err(first)? {
-            let target = object.reference().expect("the example names its objects");
-            objects.push((target, object.value.clone()));
+/// Applies, tells what happens meanwhile, and adds the image that is missing; the queue as it is in the end.
+async fn apply(
+    session: &Session,
+    layout: &Layout,
+    stage: &mut Stage,
+    player: &Player,
+    scene: &mut Scene<'_>,
+) -> Result<Value, Failure> {
+    scene.typed(player.applies());
+    let began = Instant::now();
+    let reference = |gvk: &str| {
+        let namespace = manifest::Namespace::new("shop");
+        ObjectRef::new(gvk.parse().expect("a sound kind"), namespace, "orders")
+    };
+    let (queue, claim) = (reference("queue.oracle.com/v1beta1/Queue"), reference("demo.plimsoll.dev/v1/App"));
+    let (tell, mut told) = mpsc::unbounded();
+    let work = try_join3(
+        player.apply(session),
+        story::follow_queue(session, &queue, tell.clone()),
+        story::follow_claim(session, &claim, tell),
+    );
+    let mut work = std::pin::pin!(unless_one_ends(stage, work));
+    let mut seen: Vec<Seen> = Vec::new();
+    let mut missing_since: Option<tokio::time::Instant> = None;
+    let (summary, queue, _) = loop {
+        let due = missing_since.map(|since| since + THINKING);
+        tokio::select! {
+            biased;
+            Some(event) = told.next() => {
+                show(scene, &event);
+                if matches!(&event, Seen::Condition { reason, .. } if reason == "NotFound") {
+                    missing_since = Some(tokio::time::Instant::now());
+                }
+                seen.push(event);
+            }
+            () = tokio::time::sleep_until(due.unwrap_or_else(tokio::time::Instant::now)), if due.is_some() => {
+                missing_since = None;
+                let catalogue = json!({ "data": { "catalogue": format!("nginx:1.26\n{IMAGE}\n") } }).to_string();
+                let arguments = ["--namespace=shop", "patch", "configmap/images", "--type=merge", "--patch", &catalogue];
+                kubectl(layout, &arguments, scene)?;
+            }
+            done = &mut work => break done?,
+        }
+    };
+    while let Ok(event) = told.try_recv() {
+        show(scene, &event);
+        seen.push(event);
+    }
+    in_order(&seen)?;
+    scene.line(summary);
+    scene.line(format_args!("{DIM}after {} s{DIM:#}", began.elapsed().as_secs()));
+    Ok(queue)
+}
+
+/// What the claim was told, and the operation, must have been as the story has it.
+fn in_order(seen: &[Seen]) -> Result<(), Failure> {
+    let mut words = seen.iter().filter_map(|it| match it {
+        Seen::Condition { reason, .. } => Some(reason.as_str()),
+        Seen::Operation { .. } => None,
+    });
+    for expected in ["NotFound", "Progressing", "Success"] {
+        expect(words.any(|reason| reason == expected), || {
+            format!("the claim was not told {expected} in its turn")
+        })?;
+    }
+    let followed = seen.iter().any(|it| matches!(it, Seen::Operation { phase, .. } if phase == "create"));
+    expect(followed, || "no operation of the cloud was seen".to_owned())
+}
+
+fn show(scene: &mut Scene<'_>, seen: &Seen) {
+    match seen {
+        Seen::Operation { phase, standing } => {
+            scene.line(format_args!("Queue shop/orders  {phase} operation: {standing}"));
+        }
+        Seen::Condition { kind, status, reason, message } => {
+            let message = if message.is_empty() { String::new() } else { format!(": {message}") };
+            scene.line(format_args!("App shop/orders    {kind} is {status} ({reason}){message}"));
         }
     }
-    Ok(objects)
 }
 
-fn first(mut diagnostics: Vec<Diagnostic>) -> Failure {
-    diagnostics.swap_remove(0).into()
-}
-
-fn find<'a>(objects: &'a [(ObjectRef, Value)], kind: &str, name: &str) -> &'a ObjectRef {
-    let found = objects.iter().find(|(target, _)| target.kind() == kind && target.name == name);
-    &found.expect("the demo names objects of its example").0
-}
-
-/// Waits as `what` says (`rollout`, `field=…`); the value that yields.
-async fn wait_for(session: &Session, target: &ObjectRef, what: &str) -> Result<Option<Value>, Failure> {
-    let written: WrittenWait = what.parse().expect("the demo writes its waits well");
-    let wait = written.parse(None, Cut::Status).wait.expect("the demo writes its waits well");
-    match session.wait_for(target, &wait, |_| {}).await.map_err(|error| error.diagnostic("Wait"))? {
-        Readiness::Met { value, .. } => Ok(value),
-        Readiness::Unmet { diagnosis, .. } => Err(Failure::Diagnostic(diagnosis)),
+/// Does `work`, unless one of the processes ends, without which it would wait in vain.
+async fn unless_one_ends<T>(
+    stage: &mut Stage,
+    work: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    let watch = async {
+        loop {
+            tokio::time::sleep(Duration::from_millis(250)).await;
+            stage.check()?;
+        }
+    };
+    tokio::select! {
+        done = work => done,
+        ended = watch => ended,
     }
+}
+
+/// The tree of the claim, by the command that shows it.
+fn tree(layout: &Layout, stage: &Stage, scene: &mut Scene<'_>) -> Result<(), Failure> {
+    let arguments = ["tree", "app/orders", "--namespace", "shop"];
+    scene.typed(&format!("plimsoll {}", arguments.join(" ")));
+    let mut command = Command::new(stage.program());
+    command.args(arguments).env("KUBECONFIG", layout.kubeconfig()).env("COLUMNS", "100").env("NO_COLOR", "1");
+    let output = command.output()?;
+    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+    let parts = ["App orders", "XApp orders-", "Queue orders", "Deployment orders"];
+    expect(parts.iter().all(|part| shown.contains(part)), || format!("the tree lacks something:\n{shown}"))?;
+    for line in shown.lines() {
+        scene.line(line);
+    }
+    Ok(())
 }
 
 /// Does by hand what people do by hand: with the sandbox's own kubectl.
-fn kubectl(stage: &Layout, arguments: &[&str], scene: &mut Scene<'_>) -> Result<(), Failure> {
-    scene.line(format_args!("{LITERAL}kubectl {}{LITERAL:#}", arguments.join(" ")));
-    let mut command = Command::new(stage.bin().join("kubectl"));
-    let output = command.args(arguments).env("KUBECONFIG", stage.kubeconfig()).output()?;
-    if !output.status.success() {
-        return Err(untrue(format!("kubectl says {}", String::from_utf8_lossy(&output.stderr).trim())));
-    }
-    Ok(())
+fn kubectl(layout: &Layout, arguments: &[&str], scene: &mut Scene<'_>) -> Result<(), Failure> {
+    let shown: Vec<String> = arguments.iter().map(|word| quoted(word)).collect();
+    scene.typed(&format!("kubectl {}", shown.join(" ")));
+    let mut command = Command::new(layout.bin().join("kubectl"));
+    let output = command.args(arguments).env("KUBECONFIG", layout.kubeconfig()).output()?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    expect(output.status.success(), || format!("kubectl says {}", said.trim()))
 }
 
-/// What would be said before applying `body` again.
-fn drift(
-    target: &ObjectRef,
-    body: &Value,
-    answer: &Value,
-    live: &Value,
-    planned: &Value,
-) -> Result<Vec<Diagnostic>, Failure> {
-    let unreadable = |error: ownership::ManagedFieldsError| untrue(error.to_string());
-    let baseline = Baseline::record(answer, body, |_| false).map_err(unreadable)?;
-    let manager = FieldManager::new(US);
-    let before = Before::Applied { written: body, baseline: &baseline };
-    let outlook = Outlook { manager: &manager, before, written: body, live, planned };
-    let analysis = Analysis::of(&outlook, |_| false).map_err(unreadable)?;
-    Ok(analysis.warnings(&target.to_string(), Verbosity::Full))
+/// A word as one would type it.
+fn quoted(word: &str) -> String {
+    if word.contains(['{', ' ', '"']) { format!("'{word}'") } else { word.to_owned() }
+}
+
+fn expect(is_true: bool, otherwise: impl FnOnce() -> String) -> Result<(), Failure> {
+    if is_true { Ok(()) } else { Err(untrue(otherwise())) }
 }
 
 fn untrue(what: impl Into<String>) -> Failure {
-    Diagnostic::error(codes::DEMO_UNTRUE, what)
+    let what = what.into();
+    let (summary, detail) = what.split_once('\n').unwrap_or((&what, ""));
+    Diagnostic::error(codes::DEMO_UNTRUE, summary)
+        .detail(detail)
         .hint("Report it with this output, please: it is a bug in plimsoll.")
         .into()
 }

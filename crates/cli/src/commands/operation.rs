@@ -49,13 +49,18 @@ impl Operation {
         self.percent.map_or_else(String::new, |percent| format!("{percent} %"))
     }
 
-    /// The operation in a few words: `pending, 40 %: waiting for capacity`.
-    pub(super) fn sentence(&self) -> String {
-        let mut sentence = self.class.clone();
-        if let Some(percent) = self.percent {
-            sentence = format!("{sentence}, {percent} %");
+    /// How it stands: `pending, 40 %`.
+    pub(super) fn standing(&self) -> String {
+        match self.percent {
+            Some(percent) => format!("{}, {percent} %", self.class),
+            None => self.class.clone(),
         }
-        if self.message.is_empty() { sentence } else { format!("{sentence}: {}", self.message) }
+    }
+
+    /// The same with what is said about it: `pending, 40 %: waiting for capacity`.
+    pub(super) fn sentence(&self) -> String {
+        let standing = self.standing();
+        if self.message.is_empty() { standing } else { format!("{standing}: {}", self.message) }
     }
 
     pub(super) fn to_json(&self) -> Value {

@@ -92,8 +92,11 @@ fn lines(rows: &[Row], width: usize) -> Vec<String> {
     let line = |Row { label, age, style, standing }: &Row| {
         let padding = " ".repeat(widest - label.chars().count());
         let room = width.saturating_sub(widest + 9).max(8);
-        let line = format!("{label}{padding}  {DIM}{age:>5}{DIM:#}  {style}{}{style:#}", cut(standing, room));
-        line.trim_end().to_owned()
+        let line = format!("{label}{padding}  {DIM}{age:>5}{DIM:#}");
+        if standing.is_empty() {
+            return line;
+        }
+        format!("{line}  {style}{}{style:#}", cut(standing, room))
     };
     rows.iter().map(line).collect()
 }

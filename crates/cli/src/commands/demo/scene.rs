@@ -1,24 +1,29 @@
 //! How the demo looks: numbered titles with lines below them.
 
 use std::fmt;
+use std::io::{self, BufRead as _};
 
-use diag::Diagnostic;
-
-use crate::printer::{GOOD, Printer};
+use crate::printer::{DIM, GOOD, LITERAL, Printer};
 
 /// The stage of the demo. It is told to standard error, like everything that is not data.
 pub(super) struct Scene<'p> {
     printer: &'p mut Printer,
     number: usize,
+    pauses: bool,
 }
 
 impl<'p> Scene<'p> {
-    pub(super) fn new(printer: &'p mut Printer) -> Self {
-        Self { printer, number: 0 }
+    pub(super) fn new(printer: &'p mut Printer, pauses: bool) -> Self {
+        Self { printer, number: 0, pauses }
     }
 
     /// The next part of the story.
     pub(super) fn title(&mut self, text: &str) {
+        if self.pauses && self.number > 0 {
+            self.printer.message(format_args!("\n{DIM}   press Enter{DIM:#}"));
+            // Without anybody to press it, the story goes on.
+            let _ = io::stdin().lock().read_line(&mut String::new());
+        }
         self.number += 1;
         let gap = if self.number == 1 { "" } else { "\n" };
         self.printer.message(format_args!("{gap}{GOOD}{}. {text}{GOOD:#}", self.number));
@@ -29,10 +34,9 @@ impl<'p> Scene<'p> {
         self.printer.message(format_args!("   {text}"));
     }
 
-    /// What plimsoll itself says.
-    pub(super) fn diagnostic(&mut self, diagnostic: &Diagnostic) {
-        self.printer.message("");
-        self.printer.diagnostic(diagnostic);
+    /// Something that somebody types.
+    pub(super) fn typed(&mut self, command: &str) {
+        self.line(format_args!("{LITERAL}$ {command}{LITERAL:#}"));
     }
 
     /// The printer, for what shows its own progress.

@@ -1,7 +1,7 @@
 //! What the function of the demo answers: a queue for every application, a Deployment once its image is in the catalogue.
 //!
-//! The catalogue is a ConfigMap called `images` beside the claim. The function requires it, so that the composite is gone
-//! over again when it changes.
+//! The catalogue is a ConfigMap called `images` beside the claim, with an image a line. The function requires it, so that the
+//! composite is gone over again when it changes.
 
 use compose::run::{Match, Ready, Resource, ResourceSelector, RunRequest, RunResponse};
 use functions::response;
@@ -30,7 +30,7 @@ pub(super) fn answer(request: &RunRequest) -> RunResponse {
 
     // Nothing is known of the catalogue before the engine has looked.
     let Some(catalogue) = request.required_resources.get(CATALOGUE) else { return answer };
-    if !catalogue.iter().any(|images| images.object["data"][&app.image] == "listed") {
+    if !catalogue.iter().any(|images| lists(&images.object["data"], app.image)) {
         response::condition_false(&mut answer, "ImageReady", "NotFound")
             .with_message(format!(
                 "Image {} is not in the catalogue. Ask the platform team to add it.",
@@ -54,11 +54,17 @@ pub(super) fn answer(request: &RunRequest) -> RunResponse {
     answer
 }
 
+/// Whether one of the texts has a line that is the image.
+fn lists(data: &Value, image: &str) -> bool {
+    let texts = data.as_object().into_iter().flat_map(|data| data.values()).filter_map(Value::as_str);
+    texts.flat_map(str::lines).any(|line| line.trim() == image)
+}
+
 /// What the composite asks for.
 struct App<'o> {
     name: &'o str,
     namespace: &'o str,
-    image: String,
+    image: &'o str,
     replicas: i64,
     compartment: &'o str,
 }
@@ -70,7 +76,7 @@ impl<'o> App<'o> {
         Self {
             name: text(&claim["name"]).or(text(&composite["metadata"]["name"])).unwrap_or_default(),
             namespace: text(&claim["namespace"]).unwrap_or("default"),
-            image: text(&spec["image"]).unwrap_or_default().to_owned(),
+            image: text(&spec["image"]).unwrap_or_default(),
             replicas: spec["replicas"].as_i64().unwrap_or(1),
             compartment: text(&spec["compartmentId"]).unwrap_or_default(),
         }
@@ -136,7 +142,7 @@ mod tests {
         let composite = json!({
             "apiVersion": "demo.plimsoll.dev/v1", "kind": "XApp", "metadata": { "name": "web-x7" },
             "spec": {
-                "image": "web-2", "replicas": 2, "compartmentId": "c",
+                "image": "nginx:2", "replicas": 2, "compartmentId": "c",
                 "claimRef": { "name": "web", "namespace": "shop" },
             },
         });
@@ -168,14 +174,14 @@ mod tests {
         assert_eq!(first.desired.resources.keys().collect::<Vec<_>>(), ["queue"]);
         assert_eq!(first.requirements.resources["images"].namespace.as_deref(), Some("shop"));
         assert!(said(&first).is_empty());
-        let answer = answer(&request(Some(json!({ "other": "listed" })), &[]));
+        let answer = answer(&request(Some(json!({ "catalogue": "nginx:1\nnginx:3\n" })), &[]));
         assert_eq!(answer.desired.resources.keys().collect::<Vec<_>>(), ["queue"]);
         assert_eq!(said(&answer), ["ImageReady False NotFound CompositeAndClaim"]);
     }
 
     #[test]
     fn with_its_image_it_is_deployed_and_says_when_it_is_there() {
-        let listed = || Some(json!({ "web-2": "listed" }));
+        let listed = || Some(json!({ "catalogue": "nginx:1\nnginx:2\n" }));
         let begun = answer(&request(listed(), &[]));
         assert_eq!(begun.desired.resources["deployment"].object["spec"]["replicas"], 2);
         assert_eq!(begun.desired.resources["deployment"].object["metadata"]["namespace"], "shop");

@@ -1,0 +1,104 @@
+//! The part of the demo that plimsoll plays where there is no Terraform.
+
+use std::sync::OnceLock;
+
+use cluster::{Readiness, Session, Write};
+use diag::Diagnostic;
+use futures::future::try_join_all;
+use manifest::ObjectRef;
+use ownership::{Analysis, Baseline, Before, FieldManager, Outlook, Verbosity};
+use serde_json::Value;
+use wait::{Cut, WrittenWait};
+
+use super::{CLAIM, COMPOSITION, DEFINITION, FRONT, objects, untrue};
+use crate::exit::Failure;
+
+/// In whose name the demo applies.
+const US: &str = "plimsoll";
+
+/// The objects of the demo, and what the API server made of the Deployment.
+pub(super) struct Plimsoll {
+    objects: Vec<(ObjectRef, Value)>,
+    front: OnceLock<Value>,
+}
+
+impl Plimsoll {
+    pub(super) fn new(compartment: &str) -> Result<Self, Failure> {
+        let claim = CLAIM.replace("${compartment}", compartment);
+        let mut all = Vec::new();
+        for (name, text) in [
+            ("definition.yaml", DEFINITION),
+            ("composition.yaml", COMPOSITION),
+            ("claim.yaml", &claim),
+            ("front.yaml", FRONT),
+        ] {
+            all.extend(objects::of(name, text)?);
+        }
+        Ok(Self { objects: all, front: OnceLock::new() })
+    }
+
+    pub(super) async fn apply(&self, session: &Session) -> Result<String, Failure> {
+        let applied = try_join_all(self.objects.iter().map(|(target, body)| async move {
+            session.apply_when_possible(target, body, Write::by(US).force()).await
+        }))
+        .await
+        .map_err(|error| error.diagnostic("Apply"))?;
+        for ((target, _), reply) in self.objects.iter().zip(applied) {
+            if target.kind() == "Deployment" {
+                // It is applied once.
+                let _ = self.front.set(reply.object);
+            }
+        }
+        wait_for(session, self.target("App"), "field=status.endpoint").await?;
+        wait_for(session, self.target("Deployment"), "rollout").await?;
+        Ok(format!("{} objects are applied, and what was waited for is there", self.objects.len()))
+    }
+
+    pub(super) async fn value(&self, session: &Session) -> Result<(String, Value), Failure> {
+        let value = wait_for(session, self.target("App"), "field=status.endpoint").await?;
+        let value = value.ok_or_else(|| untrue("the wait yields nothing"))?;
+        Ok((value["endpoint"].as_str().unwrap_or_default().to_owned(), value))
+    }
+
+    /// What would be said before applying the Deployment again.
+    pub(super) async fn drift(&self, session: &Session) -> Result<Vec<String>, Failure> {
+        let (target, body) = self.find("Deployment");
+        let live = session.read(target).await.map_err(|error| error.diagnostic("Read"))?;
+        let live = live.ok_or_else(|| untrue(format!("{target} is gone")))?;
+        let planned = session.apply(target, body, Write::by(US).force().dry_run()).await;
+        let planned = planned.map_err(|error| error.diagnostic("Plan"))?;
+        let unreadable = |error: ownership::ManagedFieldsError| untrue(error.to_string());
+        let answer = self.front.get().ok_or_else(|| untrue("nothing was applied"))?;
+        let baseline = Baseline::record(answer, body, |_| false).map_err(unreadable)?;
+        let outlook = Outlook {
+            manager: &FieldManager::new(US),
+            before: Before::Applied { written: body, baseline: &baseline },
+            written: body,
+            live: &live.object,
+            planned: &planned.object,
+        };
+        let analysis = Analysis::of(&outlook, |_| false).map_err(unreadable)?;
+        let warnings = analysis.warnings(&target.to_string(), Verbosity::Full);
+        let shown = |warning: &Diagnostic| format!("Warning: {}\n\n{}", warning.summary, warning.detail);
+        Ok(warnings.iter().map(shown).collect())
+    }
+
+    fn target(&self, kind: &str) -> &ObjectRef {
+        &self.find(kind).0
+    }
+
+    fn find(&self, kind: &str) -> &(ObjectRef, Value) {
+        let found = self.objects.iter().find(|(target, _)| target.kind() == kind);
+        found.expect("the demo names kinds of its examples")
+    }
+}
+
+/// Waits as `what` says (`rollout`, `field=…`); the value that yields.
+async fn wait_for(session: &Session, target: &ObjectRef, what: &str) -> Result<Option<Value>, Failure> {
+    let written: WrittenWait = what.parse().expect("the demo writes its waits well");
+    let wait = written.parse(None, Cut::Status).wait.expect("the demo writes its waits well");
+    match session.wait_for(target, &wait, |_| {}).await.map_err(|error| error.diagnostic("Wait"))? {
+        Readiness::Met { value, .. } => Ok(value),
+        Readiness::Unmet { diagnosis, .. } => Err(Failure::Diagnostic(diagnosis)),
+    }
+}
