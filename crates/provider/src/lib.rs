@@ -30,6 +30,8 @@ mod reference;
 mod report;
 mod situation;
 mod stop;
+#[cfg(test)]
+mod testing;
 mod upgrade;
 mod wait_resource;
 mod waiting;

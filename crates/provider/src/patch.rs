@@ -72,6 +72,10 @@ impl Resource for Patch {
         schema::schema()
     }
 
+    fn upgrade(&self, request: UpgradeRequest) -> BoxFuture<'_, UpgradeResponse> {
+        Box::pin(async move { upgrade::before_managed_fields(&request, &schema::schema()) })
+    }
+
     fn validate(&self, config: &Object) -> Diagnostics {
         schema::validate(config)
     }
@@ -117,9 +121,5 @@ impl Resource for Patch {
                 .hint("Write the resource and apply it; a patch that changes nothing takes over its fields.");
             ImportResponse { imported: None, diagnostics: refusal.into() }
         })
-    }
-
-    fn upgrade(&self, request: UpgradeRequest) -> BoxFuture<'_, UpgradeResponse> {
-        Box::pin(async move { upgrade::before_managed_fields(&request, &schema::schema()) })
     }
 }

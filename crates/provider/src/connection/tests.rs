@@ -1,4 +1,5 @@
 use super::*;
+use crate::testing::assert_told;
 
 fn cluster(entries: &[(&str, Value)]) -> Value {
     Value::Object(entries.iter().map(|(name, value)| (*name, value.clone())).collect())
@@ -57,17 +58,7 @@ fn bug_13_connections_that_differ_anywhere_are_different_keys() {
 
 #[test]
 fn parts_that_do_not_belong_together_are_refused_where_they_stand() {
-    let check = |value: Value, expected: &[(&str, &str)]| {
-        let found = validate(&value);
-        let found: Vec<_> = found
-            .iter()
-            .map(|(path, diagnostic)| {
-                (path.map(ToString::to_string).unwrap_or_default(), diagnostic.summary.clone())
-            })
-            .collect();
-        let expected: Vec<_> = expected.iter().map(|(p, s)| ((*p).to_owned(), (*s).to_owned())).collect();
-        assert_eq!(found, expected, "{value:?}");
-    };
+    let check = |value: Value, expected: &[(&str, &str)]| assert_told(&validate(&value), expected);
     let invalid = "Invalid Cluster Connection Configuration";
     check(Value::Null, &[]);
     check(

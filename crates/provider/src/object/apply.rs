@@ -79,6 +79,8 @@ impl Job {
         if situation.is_create() {
             already::ensure_absent(&cluster, &target, planned).await.map_err(|error| *error)?;
         }
+        // Asked before the write: nothing shall come between it and its record.
+        let _kept_by_the_cluster = cluster.uid().await;
         let id = situation.prior.as_ref().and_then(|prior| prior.text("id"));
         let id = id.map_or_else(stamp::new_id, str::to_owned);
         Ok(Self { cluster, body, ignored: attributes::ignored(planned), target, provisional, id })

@@ -40,6 +40,7 @@ mod tests {
     use tfplugin::value::Value;
 
     use super::*;
+    use crate::testing::assert_told;
 
     const BODY: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
 
@@ -48,15 +49,7 @@ mod tests {
         for (name, value) in entries {
             config.set(*name, value.clone());
         }
-        let found = validate(&config);
-        let found: Vec<_> = found
-            .iter()
-            .map(|(path, diagnostic)| {
-                (path.map(ToString::to_string).unwrap_or_default(), diagnostic.summary.clone())
-            })
-            .collect();
-        let expected: Vec<_> = expected.iter().map(|(p, s)| ((*p).to_owned(), (*s).to_owned())).collect();
-        assert_eq!(found, expected);
+        assert_told(&validate(&config), expected);
     }
 
     #[test]

@@ -82,11 +82,12 @@ async fn carry_out(context: &Context, situation: Situation) -> Result<ApplyRespo
     let manager = manager(Some(&id));
     let operation = if prior.is_some() { "Update Patch" } else { "Apply Patch" };
     let write = Write::by(manager.as_str());
+    // Asked before the write: nothing shall come between it and its record.
+    whereabouts::keep(&mut private, &cluster).await;
     let reply = send(cluster.session(), &target, &live, (&content, before.as_ref()), write)
         .await
         .map_err(|error| refused(&error, operation))?;
     diagnostics.add(api_warnings(&target, &reply.warnings));
-    whereabouts::keep(&mut private, &cluster).await;
     let mut response = ApplyResponse { state: None, private, identity: None, diagnostics };
     let mut state = planned.with("id", id);
     let what = (&content, before.as_ref() == Some(&content));

@@ -55,6 +55,7 @@ mod tests {
     use tfplugin::value::Value;
 
     use super::*;
+    use crate::testing::assert_told;
 
     fn check(entries: &[(&str, Value)], expected: &[(&str, &str)]) {
         let reference = Object::from([("api_version", "v1"), ("kind", "ConfigMap"), ("name", "a")]);
@@ -62,13 +63,7 @@ mod tests {
         for (name, value) in entries {
             config.set(*name, value.clone());
         }
-        let found = validate(&config);
-        let found: Vec<_> = found
-            .iter()
-            .map(|(path, found)| (path.map(ToString::to_string).unwrap_or_default(), found.summary.clone()))
-            .collect();
-        let expected: Vec<_> = expected.iter().map(|(p, s)| ((*p).to_owned(), (*s).to_owned())).collect();
-        assert_eq!(found, expected);
+        assert_told(&validate(&config), expected);
     }
 
     fn wait(name: &str, value: impl Into<Value>) -> (&'static str, Value) {
