@@ -1,4 +1,4 @@
-//! The operator: what every controller stands on, and the controllers for cloud resources.
+//! The operator: what every controller stands on, and the controllers for cloud resources and for compositions.
 //!
 //! ```text
 //! run ──▶ health, rivals, install ──▶ lease ──▶ controllers, for one term
@@ -8,9 +8,10 @@
 //!
 //! api::Queue, api::Stream ──▶ external::Pass ──▶ external::QueueService, StreamService ──▶ oci
 //!   (what people write)     (store, then do)     (bodies, drift, what status shows)    (one signed call)
+//! composition: XRDs ──▶ kinds ──▶ XRs and claims ──▶ compose (what is decided), functions (who is asked)
 //! ```
 //!
-//! What to do next about an object is decided in `progress`; nothing here decides.
+//! What to do next about an object is decided in `progress` and `compose`; nothing here decides.
 
 pub mod api;
 mod backoff;
