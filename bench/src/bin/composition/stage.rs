@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use cluster::{Connection, Environment, Event, Selection, Session, Check, Waited, Write};
+use cluster::{Check, Connection, Environment, Event, Selection, Session, Waited, Write};
 use functions::certs::{Order, make};
 use jiff::Timestamp;
 use manifest::{Namespace, ObjectRef};

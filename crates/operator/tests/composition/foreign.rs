@@ -55,6 +55,7 @@ runtime.serve(Function(), sys.argv[1], creds=runtime.load_credentials(sys.argv[2
 "#;
 
 /// Python with the SDK, made once and kept; nothing where there is no Python.
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn python() -> Option<PathBuf> {
     let is_ci = std::env::var("CI").is_ok_and(|value| value == "true");
     if Command::new("python3").arg("--version").stdout(Stdio::null()).status().is_err() {
