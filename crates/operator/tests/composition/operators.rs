@@ -47,15 +47,16 @@ pub(crate) enum When {
 pub(crate) struct Last {
     nth: usize,
     when: When,
-    is_counted: fn(&str) -> bool,
+    subject: String,
     count: Arc<AtomicUsize>,
     struck: watch::Sender<bool>,
 }
 
 impl Last {
-    /// The `nth` write whose path `is_counted`, from 1.
-    pub(crate) fn new(nth: usize, when: When, is_counted: fn(&str) -> bool) -> Self {
-        Self { nth, when, is_counted, count: Arc::default(), struck: watch::Sender::new(false) }
+    /// The `nth` write about something whose name begins with `subject`, from 1.
+    pub(crate) fn new(nth: usize, when: When, subject: &str) -> Self {
+        let subject = format!("/{subject}");
+        Self { nth, when, subject, count: Arc::default(), struck: watch::Sender::new(false) }
     }
 
     /// Waits until it has come.
@@ -75,7 +76,7 @@ impl Last {
         if is_write && *self.struck.borrow() {
             return std::future::pending().await;
         }
-        let counts = is_write && (self.is_counted)(request.uri().path());
+        let counts = is_write && request.uri().path().contains(&self.subject);
         if !counts || self.count.fetch_add(1, Ordering::SeqCst) + 1 != self.nth {
             return client.send(request).await;
         }
