@@ -23,7 +23,9 @@ pub(crate) fn prepare(client: &Client, peer: &Peer, state: State) -> Result<Work
     let workspace = Workspace::new(client.clone(), &[]);
     let name = peer.address.rsplit('/').next().unwrap_or(peer.address);
     let mirror = workspace.path("mirror");
-    let package = mirror.join(peer.address).join(VERSION).join("linux_amd64");
+    // Go's name for the machine; sandboxes need Linux anyway.
+    let machine = if cfg!(target_arch = "aarch64") { "linux_arm64" } else { "linux_amd64" };
+    let package = mirror.join(peer.address).join(VERSION).join(machine);
     fs::create_dir_all(&package)?;
     fs::copy(&peer.program, package.join(format!("terraform-provider-{name}_v{VERSION}")))?;
     workspace.write(

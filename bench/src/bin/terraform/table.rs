@@ -17,8 +17,10 @@ pub(crate) fn print(names: &[&str], measured: &[Measured], objects: usize) -> io
         for measured in measured {
             write!(out, "{:>16.2} s", measured.seconds(step))?;
         }
-        let ratio = ratio(measured, |measured| measured.seconds(step));
-        write!(out, "{ratio:>8.2}  <1 {}", verdict(ratio < 1.0))?;
+        match ratio(measured, |measured| measured.seconds(step)) {
+            Some(ratio) => write!(out, "{ratio:>8.2}  <1 {}", verdict(ratio < 1.0))?,
+            None => write!(out, "{:>14}", "")?,
+        }
         for (number, measured) in measured.iter().enumerate() {
             let asked = measured.asked(step);
             let each = share(asked.objects, objects);
@@ -36,8 +38,8 @@ pub(crate) fn print(names: &[&str], measured: &[Measured], objects: usize) -> io
     }
     let bar = if objects <= 100 { 30.0 } else { 60.0 };
     let within = measured.first().is_none_or(|ours| megabytes(ours) <= bar);
-    let ratio = ratio(measured, megabytes);
-    writeln!(out, "{ratio:>8.2}  ≤{bar} MB {}", verdict(within))
+    let ratio = ratio(measured, megabytes).map_or_else(String::new, |ratio| format!("{ratio:.2}"));
+    writeln!(out, "{ratio:>8}  ≤{bar} MB {}", verdict(within))
 }
 
 /// Prints whether an object among many takes longer than one among few. What the client does alone is shown beside it:
@@ -74,10 +76,11 @@ fn each(seconds: f64, objects: usize) -> f64 {
     1000.0 * seconds / number(objects)
 }
 
-fn ratio(measured: &[Measured], figure: impl Fn(&Measured) -> f64) -> f64 {
+/// Ours to the yardstick's, if there is one.
+fn ratio(measured: &[Measured], figure: impl Fn(&Measured) -> f64) -> Option<f64> {
     match measured {
-        [ours, yardstick, ..] => figure(ours) / figure(yardstick),
-        _ => f64::NAN,
+        [ours, yardstick, ..] => Some(figure(ours) / figure(yardstick)),
+        _ => None,
     }
 }
 
