@@ -106,7 +106,8 @@ async fn prepare(session: &Session, options: &Options) -> Result<(), Error> {
 
 /// Runs controllers until `stop`, since nobody else does.
 async fn alone(around: &Surroundings, stop: &CancellationToken) -> Result<(), Error> {
-    let mut term = term::begin(around, &stop.child_token());
+    // Not a child of `stop`, or controllers that end because of it would seem to end by themselves.
+    let mut term = term::begin(around, &CancellationToken::new());
     let outcome = tokio::select! {
         ended = term.ended() => Err(ended),
         () = stop.cancelled() => Ok(()),

@@ -266,9 +266,9 @@ impl Shared {
 
     /// Reads everything anew; where a watch goes on from.
     async fn read(&self, session: &Session) -> Result<String, Error> {
-        let listing = session.list(&self.source.gvk, &self.source.selection).await?;
-        let items = listing.items.into_iter().map(|object| self.trimmed(object)).collect();
-        self.objects().replace(items, listing.resource_version.parse().ok());
+        let Source { gvk, selection, trim } = &self.source;
+        let listing = session.list_trimmed(gvk, selection, trim).await?;
+        self.objects().replace(listing.items, listing.resource_version.parse().ok());
         self.state.send_if_modified(|state| !std::mem::replace(&mut state.synced, true));
         Ok(listing.resource_version)
     }

@@ -9,6 +9,7 @@ use operator::{Error, Options, run};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use testkit::{Namespace, Sandbox};
+use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -151,6 +152,24 @@ async fn another_engine_is_not_disturbed_unless_told() {
 }
 
 #[tokio::test]
+async fn an_operator_without_a_lease_ends_well_as_often_as_it_is_asked() {
+    let place = Place::new("alone").await;
+    for _ in 0..8 {
+        let address = free_address().await;
+        let alone = Options { leader_elect: Some(false), health_address: Some(address), ..place.options() };
+        let running = Running::start(alone);
+        let ready = async {
+            let mut looks = tokio::time::interval(Duration::from_millis(20));
+            while TcpStream::connect(address).await.is_err() || get(address, "/readyz").await != "ok\n" {
+                looks.tick().await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, ready).await.expect("it gets ready");
+        running.end().await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn who_may_not_look_for_other_engines_is_told_so() {
     let place = Place::new("forbidden").await;
     let nobody = cluster::Impersonate { user: Some("nobody".to_owned()), ..cluster::Impersonate::default() };
@@ -200,7 +219,7 @@ async fn free_address() -> SocketAddr {
 
 async fn get(address: SocketAddr, path: &str) -> String {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    let mut stream = TcpStream::connect(address).await.unwrap();
     let request = format!("GET {path} HTTP/1.1\r\nHost: operator\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut answer = String::new();
