@@ -1,5 +1,4 @@
 //! `plimsoll` is the Terraform provider when it is called so: one program can play everything.
-#![expect(clippy::unwrap_used, reason = "clippy does not see that all of this is a test")]
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
@@ -42,17 +41,16 @@ async fn both_contexts_of_a_sandboxs_kubeconfig_are_good_for_terraform() {
     let namespace = sandbox.namespace("contexts").await;
     let workspace = Workspace::new(Client::any(), &[("jmorris0x0/k8sconnect", &plimsoll())]);
     let [certificate, token] = &sandbox.status().contexts[..] else { panic!("there are two contexts") };
-    let mut configuration = String::new();
-    for (name, context) in [("certificate", certificate), ("token", token)] {
-        configuration.push_str(&format!(
+    let connected = |(name, context): (&str, &String)| {
+        format!(
             "provider \"k8sconnect\" {{\n  alias = {name:?}\n  cluster = {{ config_paths = [{:?}], context = {context:?} }}\n}}\n\n\
              resource \"k8sconnect_object\" {name:?} {{\n  provider = k8sconnect.{name}\n  yaml_body = <<-YAML\n    apiVersion: v1\n    \
              kind: ConfigMap\n    metadata: {{name: {name}, namespace: {}}}\n  YAML\n}}\n\n",
             sandbox.kubeconfig().display().to_string(),
             namespace.name()
-        ));
-    }
-    workspace.write("main.tf", &configuration);
+        )
+    };
+    workspace.write("main.tf", &[("certificate", certificate), ("token", token)].map(connected).concat());
     workspace.apply(&[]).expect_success();
     for name in ["certificate", "token"] {
         let wanted = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}});

@@ -1,5 +1,7 @@
 //! `plimsoll render` as a whole command: files and functions in, what would be composed out.
 
+#![expect(clippy::unwrap_used, reason = "all of this is tests, also what has no #[test] of its own")]
+
 use std::process::Command;
 
 use functions::{RunRequest, ServeOptions, Server, response};
@@ -347,6 +349,7 @@ fn a_fatal_result_says_what_the_functions_said_and_composes_nothing() {
     "#);
 }
 
+#[expect(clippy::too_many_lines, reason = "one scene with all that a function can say, shown whole")]
 #[test]
 fn what_functions_require_comes_from_files() {
     let scene = Scene::new();

@@ -90,7 +90,7 @@ impl Reader {
                         let typed = command
                             .replace("cargo run --release --", "plimsoll")
                             .replace("cargo run --", "plimsoll");
-                        script.push_str(&format!("step {}\n", blocks::quoted(&typed)));
+                        script.extend(["step ", &blocks::quoted(&typed), "\n"]);
                     }
                 }
             }
