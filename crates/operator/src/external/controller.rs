@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use diag::Diagnostic;
+use k8s_openapi::api::core::v1::ObjectReference;
 use kube::ResourceExt as _;
 use kube::api::Api;
 use progress::{ExternalService, Memory, Settings, Trouble};
@@ -19,13 +20,13 @@ use super::pass::{Ending, Pass, PassError, Report};
 use super::reached::Reached;
 use super::telling::tell;
 use crate::backoff;
-use crate::events::Recorder;
+use crate::events::{Recorder, reference};
 use crate::metrics::Metrics;
 use crate::said::chain;
 use crate::store::{Change, Key, Store};
 use crate::work::{Next, Work};
 
-/// How often a pass begins anew with a fresh copy before others get their turn.
+/// How often a pass begins anew with what others made of the object before it is their turn.
 const MOST_ATTEMPTS: usize = 3;
 /// The waits after passes that the cluster did not let end.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
@@ -140,43 +141,39 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static> Running<O,
     }
 
     async fn pass(&self, key: Key) -> Next {
-        let Some(copy) = self.with.store.find(&key) else { return Next::Idle };
-        let mut object: O = match serde_json::from_value((*copy).clone()) {
-            Ok(object) => object,
-            Err(error) => {
-                tracing::error!(kind = S::KIND.name, object = %key, %error, "an object cannot be read");
-                return Next::In(LONGEST_RETRY);
-            }
+        let Some(named) = self.with.store.find(&key).map(|object| reference(&object)) else {
+            return Next::Idle;
         };
         let namespace = key.namespace.as_deref().unwrap_or_default();
         let api = Api::<O>::namespaced(self.with.client.clone(), namespace);
         for _ in 0..MOST_ATTEMPTS {
-            let memory = self.begin(&key, &object);
-            let error = match self.pass_over(&api, object, memory).await {
-                Ok(report) => return self.end(key, report, &copy),
-                Err(error) => error,
-            };
-            if !matches!(error, PassError::Changed { .. }) {
-                return self.fail(&key, &error);
-            }
-            // The copy was not up to date; the cluster says what is.
-            object = match api.get_opt(&key.name).await {
+            let object = match api.get_opt(&key.name).await {
                 Ok(Some(object)) => object,
                 Ok(None) => return Next::Idle,
                 Err(source) => {
-                    let object = key.to_string();
-                    return self
-                        .fail(&key, &PassError::Cluster { action: "read", object, source: source.into() });
+                    let (action, object, source) = ("read", key.to_string(), Box::new(source));
+                    return self.fail(&key, &PassError::Cluster { action, object, source });
                 }
             };
+            let memory = self.begin(&key, &object);
+            match self.pass_over(&api, object, memory, &named).await {
+                Ok(report) => return self.end(&key, report, &named),
+                Err(PassError::Changed { .. }) => {}
+                Err(error) => return self.fail(&key, &error),
+            }
         }
         Next::In(FIRST_RETRY)
     }
 
-    async fn pass_over(&self, api: &Api<O>, object: O, memory: Memory) -> Result<Report, PassError> {
+    async fn pass_over(
+        &self,
+        api: &Api<O>,
+        object: O,
+        memory: Memory,
+        named: &ObjectReference,
+    ) -> Result<Report, PassError> {
         let service = Reached { service: (self.with.reach)(&object), metrics: &self.with.metrics };
-        let named = crate::events::reference(&serde_json::to_value(&object).unwrap_or_default());
-        let told = |diagnostic: &Diagnostic| tell(&self.with.recorder, &named, diagnostic);
+        let told = |diagnostic: &Diagnostic| tell(&self.with.recorder, named, diagnostic);
         let pass = Pass {
             api,
             service: &service,
@@ -201,24 +198,24 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static> Running<O,
         known.memory.clone()
     }
 
-    fn end(&self, key: Key, report: Report, object: &Value) -> Next {
+    fn end(&self, key: &Key, report: Report, named: &ObjectReference) -> Next {
         let Report { ending, memory, in_flight, warnings } = report;
-        let mut all = self.known();
-        let known = all.entry(key).or_default();
-        if let Some(seen) = &known.seen {
-            let in_flight = in_flight.map(|(phase, since)| (phase.as_str(), since));
-            self.with.metrics.operation(S::KIND.name, seen.uid(), in_flight);
+        // What has gone meanwhile is not remembered again.
+        if let Some(known) = self.known().get_mut(key) {
+            if let Some(seen) = &known.seen {
+                let in_flight = in_flight.map(|(phase, since)| (phase.as_str(), since));
+                self.with.metrics.operation(S::KIND.name, seen.uid(), in_flight);
+            }
+            let news = warnings.iter().filter(|warning| !known.said.contains(warning));
+            news.for_each(|warning| tell(&self.with.recorder, named, warning));
+            known.said = warnings;
+            known.memory = memory;
+            known.failures = 0;
         }
-        let news = warnings.iter().filter(|warning| !known.said.contains(warning));
-        let named = crate::events::reference(object);
-        news.for_each(|warning| tell(&self.with.recorder, &named, warning));
-        known.said = warnings;
-        known.memory = memory;
-        known.failures = 0;
         match ending {
             Ending::Wait(pause) => Next::In(pause),
             Ending::Released(evidence) => {
-                tracing::info!(kind = S::KIND.name, object = %Key::of(object), ?evidence, "let go");
+                tracing::info!(kind = S::KIND.name, object = %key, ?evidence, "let go");
                 Next::Idle
             }
         }
@@ -229,10 +226,11 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static> Running<O,
         if error.is_gone() {
             return Next::Idle;
         }
-        let mut all = self.known();
-        let known = all.entry(key.clone()).or_default();
-        known.failures = known.failures.saturating_add(1);
-        let pause = backoff::pause(known.failures, FIRST_RETRY, LONGEST_RETRY);
+        let failures = self.known().get_mut(key).map_or(1, |known| {
+            known.failures = known.failures.saturating_add(1);
+            known.failures
+        });
+        let pause = backoff::pause(failures, FIRST_RETRY, LONGEST_RETRY);
         tracing::warn!(kind = S::KIND.name, object = %key, error = chain(error), ?pause, "a pass did not end");
         Next::In(pause)
     }

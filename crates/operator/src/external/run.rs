@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::controller::Controller;
 use super::credentials::Clients;
 use super::endpoint::EndpointSecret;
+use super::fingerprint::keep_identity;
 use super::object::ExternalObject;
 use super::queue::QueueService;
 use super::stream::StreamService;
@@ -94,10 +95,9 @@ fn controller<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static>(
     }
 }
 
-/// The objects of a kind, in a namespace or everywhere.
+/// The objects of a kind, in a namespace or everywhere; of each no more than says whether a pass is due.
 pub fn source<O: ExternalObject>(namespace: Option<Namespace>) -> Source {
     let gvk = format!("{}/{}", O::api_version(&()), O::kind(&()));
     let source = Source::of(gvk.parse().expect("a derived kind has a proper name"));
-    let selection = Selection { namespace, ..Selection::default() };
-    Source { selection, ..source }.without_managed_fields()
+    Source { selection: Selection { namespace, ..Selection::default() }, trim: keep_identity, ..source }
 }
