@@ -9,16 +9,16 @@ use testkit::{Namespace, Sandbox};
 use crate::program::{plimsoll, run, run_with, told};
 
 /// A namespace with a kind that keeps record of operations, and one object of it.
-async fn queue() -> (Namespace, Value) {
+async fn topic() -> (Namespace, Value) {
     let ns = Sandbox::shared().namespace("cli-operations").await;
     let group = format!("{}.oracle.com", ns.name());
     let any = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
     let definition = json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-        "metadata": { "name": format!("queues.{group}") },
+        "metadata": { "name": format!("topics.{group}") },
         "spec": {
             "group": group, "scope": "Namespaced",
-            "names": { "kind": "Queue", "plural": "queues", "singular": "queue" },
+            "names": { "kind": "Topic", "plural": "topics", "singular": "topic" },
             "versions": [{
                 "name": "v1", "served": true, "storage": true,
                 "schema": { "openAPIV3Schema": { "type": "object", "properties": { "status": {
@@ -33,18 +33,18 @@ async fn queue() -> (Namespace, Value) {
         "source": "workrequest", "phase": "create", "normalizedClass": "pending", "percentComplete": 40,
         "workRequestId": "wr-1", "startedAt": jiff::Timestamp::now().to_string(),
     });
-    let queue = json!({
-        "apiVersion": format!("{group}/v1"), "kind": "Queue", "metadata": { "name": "orders" },
+    let topic = json!({
+        "apiVersion": format!("{group}/v1"), "kind": "Topic", "metadata": { "name": "orders" },
         "status": { "status": { "opcRequestId": "req-1", "async": { "current": current } } },
     });
-    let applied = run_with(&ns, &["apply", "-f", "-"], &format!("{definition}\n---\n{queue}"));
+    let applied = run_with(&ns, &["apply", "-f", "-"], &format!("{definition}\n---\n{topic}"));
     assert!(applied.starts_with("exit 0"), "{applied}");
-    (ns, queue)
+    (ns, topic)
 }
 
 #[tokio::test]
 async fn operations_are_shown_at_a_glance_and_followed() {
-    let (ns, queue) = queue().await;
+    let (ns, topic) = topic().await;
     let shown = run(&ns, &["operations"]);
     let line = shown.lines().nth(3).unwrap_or_default().split_whitespace().collect::<Vec<_>>();
     assert_eq!(
@@ -53,21 +53,21 @@ async fn operations_are_shown_at_a_glance_and_followed() {
     );
     assert_eq!(
         (&line[..6], &line[7..]),
-        (&["Queue", "orders", "create", "pending", "40", "%"][..], &["wr-1", "req-1"][..])
+        (&["Topic", "orders", "create", "pending", "40", "%"][..], &["wr-1", "req-1"][..])
     );
     let told = run(&ns, &["operations", "-o", "json"]);
     assert!(told.contains("\"workRequest\": \"wr-1\"") && told.contains("\"percent\": 40"), "{told}");
-    let tree = run(&ns, &["tree", &format!("queues.{}.oracle.com/orders", ns.name())]);
+    let tree = run(&ns, &["tree", &format!("topics.{}.oracle.com/orders", ns.name())]);
     assert!(tree.contains("└─ create operation") && tree.contains("pending, 40 %"), "{tree}");
 
     let mut child =
         plimsoll(&ns, &["operations", "--watch", "-o", "name"]).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let mut next = || lines.next().expect("a line").expect("text").starts_with("queue.");
+    let mut next = || lines.next().expect("a line").expect("text").starts_with("topic.");
     assert!(next());
     ns.merge_as(
         "operator",
-        &queue,
+        &topic,
         &json!({ "status": { "status": { "async": { "current": { "percentComplete": 80 } } } } }),
     )
     .await;
@@ -75,7 +75,7 @@ async fn operations_are_shown_at_a_glance_and_followed() {
     child.kill().unwrap();
     child.wait().unwrap();
 
-    ns.merge_as("operator", &queue, &json!({ "status": { "status": { "async": null } } })).await;
+    ns.merge_as("operator", &topic, &json!({ "status": { "status": { "async": null } } })).await;
     insta::assert_snapshot!(run(&ns, &["operations"]), @r"
     exit 0
     --- stderr

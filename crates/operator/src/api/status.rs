@@ -18,6 +18,7 @@ pub trait KindStatus: Default {
 
 /// The shared contract and the conditions, and the resource as `O` shows it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(description = "What is known about the resource.")]
 pub struct Tracked<O> {
     /// The shared contract and the conditions.
     #[serde(flatten)]
