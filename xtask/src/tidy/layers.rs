@@ -65,7 +65,22 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     // development
     ("testkit", &["diag", "manifest", "fields", "cluster", "sandbox"]),
-    ("bench", &["diag", "manifest", "fields", "ownership", "wait", "cluster", "sandbox", "testkit"]),
+    (
+        "bench",
+        &[
+            "diag",
+            "manifest",
+            "fields",
+            "ownership",
+            "wait",
+            "compose",
+            "cluster",
+            "functions",
+            "sandbox",
+            "operator",
+            "testkit",
+        ],
+    ),
     ("xtask", &[]),
 ];
 

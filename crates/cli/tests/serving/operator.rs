@@ -74,7 +74,8 @@ async fn a_queue_is_made_and_deleted_with_kubectl_as_the_only_client() {
     });
     place.namespace.apply_as("somebody", &queue).await;
     let kubectl = |arguments: &[&str]| place.namespace.kubectl(arguments);
-    let ready = kubectl(&["wait", "--for=condition=Ready", "queues.queue.oracle.com/orders", "--timeout=60s"]);
+    let ready =
+        kubectl(&["wait", "--for=condition=Ready", "queues.queue.oracle.com/orders", "--timeout=60s"]);
     assert_eq!(ready.as_deref(), Ok("queue.queue.oracle.com/orders condition met\n"));
     let gone = kubectl(&["delete", "queues.queue.oracle.com/orders", "--wait", "--timeout=60s"]);
     assert!(gone.is_ok(), "{gone:?}");

@@ -207,9 +207,6 @@ async fn a_plan_that_waits_for_an_answer_ends_when_it_is_interrupted() {
 async fn an_apply_that_waits_for_a_namespace_ends_when_it_is_interrupted() {
     let here = Disturbed::new("dependency").await;
     here.case.object("a", &BODY.replace("namespace: NS", "namespace: NS-never"), "");
-    let mut applying = here.case.workspace.start(&["apply", "-no-color", "-input=false", "-auto-approve"]);
-    applying.until("Creating...");
-    applying.interrupt();
-    let told = applying.wait().expect_failure().text();
-    assert!(told.contains("Create: Interrupted"), "{told}");
+    let (succeeded, told) = here.run(false, Disturbance::Interrupt, is_write).await;
+    assert!(!succeeded && told.contains("Create: Interrupted"), "{told}");
 }
