@@ -9,16 +9,16 @@ use testkit::{Namespace, Sandbox};
 use crate::program::{plimsoll, run, run_with, told};
 
 /// A namespace with a kind that keeps record of operations, and one object of it.
-async fn topic() -> (Namespace, Value) {
+async fn crates() -> (Namespace, Value) {
     let ns = Sandbox::shared().namespace("cli-operations").await;
     let group = format!("{}.oracle.com", ns.name());
     let any = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
     let definition = json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-        "metadata": { "name": format!("topics.{group}") },
+        "metadata": { "name": format!("crates.{group}") },
         "spec": {
             "group": group, "scope": "Namespaced",
-            "names": { "kind": "Topic", "plural": "topics", "singular": "topic" },
+            "names": { "kind": "Crate", "plural": "crates", "singular": "crate" },
             "versions": [{
                 "name": "v1", "served": true, "storage": true,
                 "schema": { "openAPIV3Schema": { "type": "object", "properties": { "status": {
@@ -33,18 +33,18 @@ async fn topic() -> (Namespace, Value) {
         "source": "workrequest", "phase": "create", "normalizedClass": "pending", "percentComplete": 40,
         "workRequestId": "wr-1", "startedAt": jiff::Timestamp::now().to_string(),
     });
-    let topic = json!({
-        "apiVersion": format!("{group}/v1"), "kind": "Topic", "metadata": { "name": "orders" },
+    let object = json!({
+        "apiVersion": format!("{group}/v1"), "kind": "Crate", "metadata": { "name": "orders" },
         "status": { "status": { "opcRequestId": "req-1", "async": { "current": current } } },
     });
-    let applied = run_with(&ns, &["apply", "-f", "-"], &format!("{definition}\n---\n{topic}"));
+    let applied = run_with(&ns, &["apply", "-f", "-"], &format!("{definition}\n---\n{object}"));
     assert!(applied.starts_with("exit 0"), "{applied}");
-    (ns, topic)
+    (ns, object)
 }
 
 #[tokio::test]
 async fn operations_are_shown_at_a_glance_and_followed() {
-    let (ns, topic) = topic().await;
+    let (ns, object) = crates().await;
     let shown = run(&ns, &["operations"]);
     let line = shown.lines().nth(3).unwrap_or_default().split_whitespace().collect::<Vec<_>>();
     assert_eq!(
@@ -53,21 +53,21 @@ async fn operations_are_shown_at_a_glance_and_followed() {
     );
     assert_eq!(
         (&line[..6], &line[7..]),
-        (&["Topic", "orders", "create", "pending", "40", "%"][..], &["wr-1", "req-1"][..])
+        (&["Crate", "orders", "create", "pending", "40", "%"][..], &["wr-1", "req-1"][..])
     );
     let told = run(&ns, &["operations", "-o", "json"]);
     assert!(told.contains("\"workRequest\": \"wr-1\"") && told.contains("\"percent\": 40"), "{told}");
-    let tree = run(&ns, &["tree", &format!("topics.{}.oracle.com/orders", ns.name())]);
+    let tree = run(&ns, &["tree", &format!("crates.{}.oracle.com/orders", ns.name())]);
     assert!(tree.contains("└─ create operation") && tree.contains("pending, 40 %"), "{tree}");
 
     let mut child =
         plimsoll(&ns, &["operations", "--watch", "-o", "name"]).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let mut next = || lines.next().expect("a line").expect("text").starts_with("topic.");
+    let mut next = || lines.next().expect("a line").expect("text").starts_with("crate.");
     assert!(next());
     ns.merge_as(
         "operator",
-        &topic,
+        &object,
         &json!({ "status": { "status": { "async": { "current": { "percentComplete": 80 } } } } }),
     )
     .await;
@@ -75,7 +75,7 @@ async fn operations_are_shown_at_a_glance_and_followed() {
     child.kill().unwrap();
     child.wait().unwrap();
 
-    ns.merge_as("operator", &topic, &json!({ "status": { "status": { "async": null } } })).await;
+    ns.merge_as("operator", &object, &json!({ "status": { "status": { "async": null } } })).await;
     insta::assert_snapshot!(run(&ns, &["operations"]), @r"
     exit 0
     --- stderr

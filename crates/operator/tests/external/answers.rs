@@ -1,7 +1,7 @@
 //! Bad answers and bad input: each leaves a condition that people can read and a wake-up, so that what is mended at the
 //! cloud is noticed without a hand on the object.
 
-use futures::future::join_all;
+use futures::{StreamExt as _, stream};
 use jiff::SignedDuration;
 use oci_server::{Fault, Mishap, Operation, Script, Step, Timeline};
 use serde_json::json;
@@ -147,7 +147,8 @@ async fn check(case: &Case) {
 
 #[tokio::test]
 async fn bad_answers_are_told_and_outlived() {
-    join_all(CASES.iter().map(check)).await;
+    // A few at a time: a create that is not sent soon after it was put on record is not sent at all.
+    stream::iter(CASES).for_each_concurrent(4, check).await;
 }
 
 #[tokio::test]

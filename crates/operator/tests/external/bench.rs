@@ -58,7 +58,7 @@ pub(crate) fn quick() -> Settings {
     Settings {
         poll_interval: Duration::from_millis(200),
         operation_deadline: Duration::from_secs(60),
-        create_grace: Duration::from_secs(3),
+        create_grace: Duration::from_secs(6),
         slow_retry: Duration::from_secs(1),
         drift_interval: Duration::from_secs(1),
     }
