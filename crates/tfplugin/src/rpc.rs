@@ -108,7 +108,7 @@ impl proto::provider_server::Provider for Server {
         request: Request<proto::configure_provider::Request>,
     ) -> Answer<proto::configure_provider::Response> {
         answer("ConfigureProvider", async {
-            config::configure(&self.registry, self.stop.token(), request.into_inner()).await
+            config::configure(&self.registry, self.stop.begin(), request.into_inner()).await
         })
         .await
     }
@@ -152,12 +152,11 @@ impl proto::provider_server::Provider for Server {
         request: Request<proto::apply_resource_change::Request>,
     ) -> Answer<proto::apply_resource_change::Response> {
         let request = request.into_inner();
-        // After a panic the old state is the best guess; an answer without one could lose a resource.
+        // After a panic the old state is the best guess, and what was not begun has changed nothing; an answer without a
+        // state could lose a resource.
         let (prior, private) = (request.prior_state.clone(), request.planned_private.clone());
-        let answer = answer("ApplyResourceChange", async {
-            lifecycle::apply(&self.registry, self.stop.token(), request).await
-        })
-        .await;
+        let work = |stop| lifecycle::apply(&self.registry, stop, request);
+        let answer = answer("ApplyResourceChange", self.stop.or_refuse(work)).await;
         answer.map(|response| {
             response.map(|mut answered| {
                 if answered.new_state.is_none() {

@@ -218,6 +218,34 @@ async fn stopping_cancels_work_in_progress() {
 }
 
 #[tokio::test]
+async fn an_apply_that_comes_after_the_stop_is_not_begun_until_the_provider_is_configured_anew() {
+    let served = Served::start(None);
+    let mut client = ProviderClient::new(served.connect(None).await.unwrap());
+    let request = || proto::apply_resource_change::Request {
+        type_name: "test_waiting".to_owned(),
+        prior_state: state("old"),
+        planned_state: state("new"),
+        config: state("new"),
+        planned_private: b"{}".to_vec(),
+        ..proto::apply_resource_change::Request::default()
+    };
+    client.stop_provider(proto::stop_provider::Request {}).await.unwrap();
+    let answer = client.apply_resource_change(request()).await.unwrap().into_inner();
+    assert_eq!(answer.diagnostics[0].summary, "Interrupted");
+    assert_eq!((answer.new_state, answer.private), (state("old"), b"{}".to_vec()), "nothing is lost");
+
+    // In reattach mode another command follows.
+    let msgpack = msgpack::encode(Object::new().into(), &Schema::new().ty()).unwrap();
+    let configure = proto::configure_provider::Request {
+        config: Some(proto::DynamicValue { msgpack, json: Vec::new() }),
+        ..proto::configure_provider::Request::default()
+    };
+    client.configure_provider(configure).await.unwrap();
+    let answer = client.apply_resource_change(request()).await.unwrap().into_inner();
+    assert_eq!((answer.diagnostics, answer.new_state), (vec![], state("new")));
+}
+
+#[tokio::test]
 async fn messages_may_be_far_larger_than_grpc_allows_by_default() {
     let served = Served::start(None);
     let mut client = ProviderClient::new(served.connect(None).await.unwrap())
