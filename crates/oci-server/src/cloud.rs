@@ -126,6 +126,9 @@ impl Cloud {
             Operation::ListWorkRequests => self.list_works(ask, now),
             Operation::ListWorkRequestErrors => self.list_notes(ask, now, Work::errors),
             Operation::ListWorkRequestLogs => self.list_notes(ask, now, Work::logs),
+            Operation::GetInstanceMetadata
+            | Operation::IssueInstanceToken
+            | Operation::IssueWorkloadToken => Err(Refusal::no_route()),
         }
     }
 

@@ -89,10 +89,8 @@ impl Keys {
     /// are replaced, as refreshing a session does.
     pub(crate) fn open_session(&mut self, expires: Timestamp) -> Result<PathBuf, KeysError> {
         let key = GeneratedKey::generate()?;
-        let claims = format!(r#"{{"sub":"{USER}","tenant":"{TENANCY}","exp":{}}}"#, expires.as_second());
-        let encode = |text: &str| BASE64_URL_SAFE_NO_PAD.encode(text);
-        let token =
-            format!("{}.{}.{}", encode(r#"{"alg":"none"}"#), encode(&claims), encode(&key.fingerprint));
+        let public = PublicKey::from_pem(&key.public_pem).expect("a key that was just made can be read");
+        let token = self.issue(public, expires);
         let (private, token_file, config) = (
             self.folder.join("session_key.pem"),
             self.folder.join("session_token"),
@@ -108,9 +106,22 @@ impl Keys {
         {
             write_private(path, text).map_err(|source| KeysError::File { path: path.clone(), source })?;
         }
-        let public = PublicKey::from_pem(&key.public_pem).expect("a key that was just made can be read");
-        self.sessions.push(Session { token: token.into(), key: public, expires });
         Ok(config)
+    }
+
+    /// A token for somebody who signs with this key until then.
+    pub(crate) fn issue(&mut self, key: PublicKey, expires: Timestamp) -> String {
+        let claims = format!(r#"{{"sub":"{USER}","tenant":"{TENANCY}","exp":{}}}"#, expires.as_second());
+        let encode = |text: &str| BASE64_URL_SAFE_NO_PAD.encode(text);
+        let token =
+            format!("{}.{}.{}", encode(r#"{"alg":"none"}"#), encode(&claims), encode(&key.fingerprint()));
+        self.sessions.push(Session { token: token.clone().into(), key, expires });
+        token
+    }
+
+    /// Forgets every session, as if its tokens had been withdrawn.
+    pub(crate) fn withdraw_tokens(&mut self) {
+        self.sessions.clear();
     }
 }
 

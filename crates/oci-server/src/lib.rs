@@ -9,11 +9,15 @@
 //!                                                                               └─▶ journal
 //! ```
 //!
+//! It also vouches for clients as the place they run in would: it is the metadata service of an instance, the
+//! authentication service, and the one of a cluster for its service accounts.
+//!
 //! Everything the cloud does is decided in pure code from its state, the request and the time.
 
 mod clock;
 mod cloud;
 mod fault;
+mod federation;
 mod identity;
 mod journal;
 mod keys;

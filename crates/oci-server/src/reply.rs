@@ -9,15 +9,21 @@ pub(crate) struct Reply {
     pub(crate) status: StatusCode,
     pub(crate) headers: Vec<(&'static str, String)>,
     pub(crate) body: Option<Value>,
+    /// Whether the body, which is a text then, is sent as it is instead of as JSON.
+    pub(crate) plain: bool,
 }
 
 impl Reply {
     pub(crate) fn new(status: StatusCode) -> Self {
-        Self { status, headers: Vec::new(), body: None }
+        Self { status, headers: Vec::new(), body: None, plain: false }
     }
 
     pub(crate) fn json(body: Value) -> Self {
         Self { body: Some(body), ..Self::new(StatusCode::OK) }
+    }
+
+    pub(crate) fn text(body: String) -> Self {
+        Self { plain: true, ..Self::json(Value::String(body)) }
     }
 
     pub(crate) fn header(mut self, name: &'static str, value: Option<String>) -> Self {
@@ -85,6 +91,6 @@ impl Refusal {
 impl From<Refusal> for Reply {
     fn from(refusal: Refusal) -> Self {
         let body = json!({"code": refusal.code, "message": refusal.message});
-        Self { status: refusal.status, headers: Vec::new(), body: Some(body) }
+        Self { body: Some(body), ..Self::new(refusal.status) }
     }
 }

@@ -38,6 +38,19 @@ pub enum Operation {
     UpdateStream,
     /// `DELETE /streams/{id}`
     DeleteStream,
+    /// `GET /opc/v2/…`, of the metadata service that an instance has
+    GetInstanceMetadata,
+    /// `POST /v1/x509`, of the authentication service
+    IssueInstanceToken,
+    /// `POST /resourcePrincipalSessionTokens`, of a cluster
+    IssueWorkloadToken,
+}
+
+impl Operation {
+    /// Whether it is about getting an identity, so that nobody can be asked to have one already.
+    pub(crate) const fn is_federation(self) -> bool {
+        matches!(self, Self::GetInstanceMetadata | Self::IssueInstanceToken | Self::IssueWorkloadToken)
+    }
 }
 
 /// The operation and the id in the path, empty when there is none; nothing when there is no such route.
@@ -47,6 +60,9 @@ pub(crate) fn route(method: &Method, path: &str) -> Option<(Operation, String)> 
     let version = parts.next()?;
     let parts: Vec<String> = parts.map(decode).collect::<Option<_>>()?;
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    if let ("opc", "GET", ["v2", rest @ ..]) = (version, method.as_str(), parts.as_slice()) {
+        return Some((O::GetInstanceMetadata, rest.join("/")));
+    }
     let (operation, id) = match (version, method.as_str(), parts.as_slice()) {
         ("20210201", "POST", ["queues"]) => (O::CreateQueue, ""),
         ("20210201", "GET", ["queues"]) => (O::ListQueues, ""),
@@ -66,6 +82,8 @@ pub(crate) fn route(method: &Method, path: &str) -> Option<(Operation, String)> 
         ("20180418", "GET", ["streams", id]) => (O::GetStream, *id),
         ("20180418", "PUT", ["streams", id]) => (O::UpdateStream, *id),
         ("20180418", "DELETE", ["streams", id]) => (O::DeleteStream, *id),
+        ("v1", "POST", ["x509"]) => (O::IssueInstanceToken, ""),
+        ("resourcePrincipalSessionTokens", "POST", []) => (O::IssueWorkloadToken, ""),
         _ => return None,
     };
     Some((operation, id.to_owned()))
@@ -111,6 +129,13 @@ mod tests {
         check(Method::POST, "/20210201/queues/q/actions/purge", Some((Operation::PurgeQueue, "q")));
         check(Method::GET, "/20210201/workRequests/w/errors", Some((Operation::ListWorkRequestErrors, "w")));
         check(Method::PUT, "/20180418/streams/s", Some((Operation::UpdateStream, "s")));
+        check(
+            Method::GET,
+            "/opc/v2/instance/region",
+            Some((Operation::GetInstanceMetadata, "instance/region")),
+        );
+        check(Method::POST, "/v1/x509", Some((Operation::IssueInstanceToken, "")));
+        check(Method::POST, "/resourcePrincipalSessionTokens", Some((Operation::IssueWorkloadToken, "")));
         check(Method::GET, "/20180418/queues", None);
         check(Method::PATCH, "/20210201/queues/q", None);
         check(Method::GET, "/20210201/queues/%zz", None);

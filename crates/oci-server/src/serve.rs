@@ -1,10 +1,11 @@
 //! The server: from bytes to the cloud and back, with faults on the way.
 
 mod answer;
+mod server;
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -16,25 +17,23 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use jiff::Timestamp;
-use serde_json::{Map, Value, json};
-use tempfile::TempDir;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::JoinSet;
 
 use crate::clock::Clock;
 use crate::cloud::{Ask, Cloud, Done};
 use crate::fault::{Faults, Mishap};
-use crate::identity::{COMPARTMENT, Names};
+use crate::federation::Federation;
+use crate::identity::Names;
 use crate::journal::{Entry, Journal};
 use crate::keys::Keys;
 use crate::options::Options;
 use crate::reply::{Refusal, Reply};
 use crate::route::{Operation, query, route};
-use crate::timeline::TimelineFor;
 use crate::verify::verify;
 use crate::wire::{ResetSwitch, Wire};
 use answer::Answer;
+pub use server::Server;
 
 /// No request to a control plane is larger.
 const LARGEST_REQUEST: usize = 1024 * 1024;
@@ -66,6 +65,7 @@ pub async fn serve(options: Options) -> Result<Server, ServeError> {
     let shared = Arc::new(Shared {
         cloud: Mutex::new(Cloud::new(options.script, options.retry_after, Names::new(seed))),
         keys: Mutex::new(keys),
+        federation: Mutex::default(),
         faults,
         journal,
         clock: Clock::default(),
@@ -79,106 +79,13 @@ pub async fn serve(options: Options) -> Result<Server, ServeError> {
     Ok(Server { address, config_file, shared, task, _temporary: temporary })
 }
 
-/// A running server and everything one can do to it.
-pub struct Server {
-    address: SocketAddr,
-    config_file: PathBuf,
-    shared: Arc<Shared>,
-    task: JoinHandle<()>,
-    _temporary: Option<TempDir>,
-}
-
 struct Shared {
     cloud: Mutex<Cloud>,
     keys: Mutex<Keys>,
+    federation: Mutex<Federation>,
     faults: Faults,
     journal: Journal,
     clock: Clock,
-}
-
-impl Server {
-    /// Its address, for `--oci-endpoint`.
-    pub fn url(&self) -> String {
-        format!("http://{}", self.address)
-    }
-
-    /// A configuration file whose profile `DEFAULT` may call it.
-    pub fn config_file(&self) -> &Path {
-        &self.config_file
-    }
-
-    /// A compartment to use; any other name works as well.
-    pub fn compartment(&self) -> &'static str {
-        COMPARTMENT
-    }
-
-    /// What a client needs to know, as the command line prints it.
-    pub fn announcement(&self) -> Value {
-        json!({"url": self.url(), "configFile": self.config_file, "compartment": self.compartment()})
-    }
-
-    /// Faults on order.
-    pub fn faults(&self) -> &Faults {
-        &self.shared.faults
-    }
-
-    /// The requests so far.
-    pub fn journal(&self) -> &Journal {
-        &self.shared.journal
-    }
-
-    /// The server's time.
-    pub fn clock(&self) -> &Clock {
-        &self.shared.clock
-    }
-
-    /// Revokes the policy of a compartment: whatever is in it, and the compartment itself, cannot be found any more.
-    pub fn revoke(&self, compartment: &str) {
-        self.shared.cloud().revoked.insert(compartment.to_owned());
-    }
-
-    /// Grants it again.
-    pub fn grant(&self, compartment: &str) {
-        self.shared.cloud().revoked.remove(compartment);
-    }
-
-    /// Sets how operations go from now on, before all that was set earlier.
-    pub fn set_timeline(&self, timeline: TimelineFor) {
-        self.shared.cloud().script.timelines.insert(0, timeline);
-    }
-
-    /// Sets the most entries on a page; as many as asked for when none.
-    pub fn set_page_size(&self, size: Option<usize>) {
-        self.shared.cloud().script.page_size = size;
-    }
-
-    /// Every Queue and Stream that has not vanished, as a read would show it, those hidden by lag included.
-    pub fn resources(&self) -> Vec<Value> {
-        self.shared.cloud().resources(self.shared.clock.now())
-    }
-
-    /// Changes fields of a resource behind everyone's back, `lifecycleState` too; whether there is such a resource.
-    pub fn edit(&self, id: &str, change: &Map<String, Value>) -> bool {
-        self.shared.cloud().edit(id, change, self.shared.clock.now())
-    }
-
-    /// Removes a resource behind everyone's back; whether there was one.
-    pub fn forget(&self, id: &str) -> bool {
-        self.shared.cloud().forget(id)
-    }
-
-    /// Opens a session that expires then, and gives the configuration file with its profile `SESSION`. Opened again,
-    /// the same files get a new key and a new token.
-    pub fn open_session(&self, expires: Timestamp) -> Result<PathBuf, ServeError> {
-        let keys = self.shared.keys.lock().unwrap_or_else(PoisonError::into_inner).open_session(expires);
-        keys.map_err(|source| ServeError::Keys(Box::new(source)))
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
 }
 
 /// Why a server cannot be started.
@@ -249,6 +156,10 @@ impl Shared {
         self.cloud.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn federation(&self) -> MutexGuard<'_, Federation> {
+        self.federation.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     async fn answer(&self, request: Request<Incoming>) -> Answer {
         let (parts, body) = request.into_parts();
         let Ok(body) = Limited::new(body, LARGEST_REQUEST).collect().await else {
@@ -268,7 +179,10 @@ impl Shared {
         let operation = routed.as_ref().map(|(operation, _)| *operation);
         let verified = {
             let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
-            verify(parts, body, &mut keys, self.clock.signature_time())
+            match operation {
+                Some(operation) if operation.is_federation() => Ok(()),
+                _ => verify(parts, body, &mut keys, self.clock.signature_time()),
+            }
         };
         let (result, mishap) = match (verified, &routed) {
             (Err(refusal), _) => (Err(refusal), None),
@@ -315,6 +229,12 @@ impl Shared {
     ) -> Result<Done, Refusal> {
         if let Some(mishap) = mishap.filter(|mishap| !mishap.has_effect()) {
             return Ok(Done { reply: answer::refused(mishap), resource: None, effect: false });
+        }
+        if operation.is_federation() {
+            let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+            let now = self.clock.signature_time();
+            let reply = self.federation().answer(operation, id, (parts, body), &mut keys, now)?;
+            return Ok(Done { reply, resource: None, effect: false });
         }
         let ask = Ask {
             operation,

@@ -7,27 +7,19 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::Method;
 use http::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
-use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
-use hyper_rustls::builderstates::WantsSchemes;
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
+use http_body_util::Full;
 use jiff::Timestamp;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::auth::{AuthError, Credentials, Environment};
+use crate::auth::{AuthError, Credentials, Environment, Means};
+use crate::connections::{AGENT, Connections};
 use crate::endpoint::{Endpoints, Service};
-use crate::error::{Error, ErrorKind, Problem};
+use crate::error::{Error, ErrorKind};
 use crate::limit::Limiter;
 use crate::region::{Region, RegionError};
 use crate::response::{Received, Response};
-
-/// No answer of a control plane is anywhere near this.
-const LARGEST_ANSWER: usize = 16 * 1024 * 1024;
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-const AGENT: &str = concat!("plimsoll/", env!("CARGO_PKG_VERSION"));
+use crate::sign::Signer;
 
 /// How calls are made, whoever makes them.
 #[derive(Clone, Debug)]
@@ -50,78 +42,53 @@ impl Default for Settings {
     }
 }
 
-/// Connections that clients share, whatever their credentials.
-#[derive(Clone, Debug)]
-pub struct Connections(legacy::Client<HttpsConnector<HttpConnector>, Full<Bytes>>);
-
-impl Connections {
-    /// An empty pool, with TLS that trusts what the system trusts.
-    pub fn new() -> Self {
-        let provider = rustls::crypto::aws_lc_rs::default_provider();
-        let builder = HttpsConnectorBuilder::new().with_provider_and_native_roots(provider);
-        Self::build(builder.unwrap_or_else(|error| {
-            // A server on loopback needs none; https to anywhere else says that the issuer is unknown.
-            tracing::warn!(%error, "the system has no certificates of authorities to trust");
-            Self::trusting(rustls::RootCertStore::empty())
-        }))
-    }
-
-    fn trusting(roots: rustls::RootCertStore) -> HttpsConnectorBuilder<WantsSchemes> {
-        let provider = rustls::crypto::aws_lc_rs::default_provider();
-        let config = rustls::ClientConfig::builder_with_provider(provider.into())
-            .with_safe_default_protocol_versions()
-            .expect("the provider supports the protocol versions that rustls considers safe")
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        HttpsConnectorBuilder::new().with_tls_config(config)
-    }
-
-    fn build(tls: HttpsConnectorBuilder<WantsSchemes>) -> Self {
-        let mut tcp = HttpConnector::new();
-        tcp.enforce_http(false);
-        tcp.set_connect_timeout(Some(CONNECT_TIMEOUT));
-        tcp.set_nodelay(true);
-        // Which addresses may be spoken to without TLS is checked where an override is read.
-        let connector = tls.https_or_http().enable_http1().wrap_connector(tcp);
-        Self(legacy::Client::builder(TokioExecutor::new()).build(connector))
-    }
-}
-
-impl Default for Connections {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 /// Calls Oracle Cloud as somebody, in a region. Clones are cheap and share everything.
 #[derive(Clone, Debug)]
 pub struct Client {
     credentials: Credentials,
-    region: Region,
+    home: Home,
     connections: Connections,
     settings: Settings,
 }
 
+/// Which region is called.
+#[derive(Clone, Debug)]
+enum Home {
+    Known(Region),
+    /// The one that we run in, which is found out when it is needed; with what `OCI_REGION_METADATA` describes.
+    Found(Option<String>),
+}
+
 impl Client {
-    /// A client for the region that the credentials name, else `OCI_REGION` does. `OCI_REGION_METADATA` may
-    /// describe it.
+    /// A client for the region that the credentials name, else `OCI_REGION` does, else the one that we run in.
+    /// `OCI_REGION_METADATA` may describe it.
     pub fn new(
         credentials: Credentials,
         connections: Connections,
         settings: Settings,
         environment: Environment<'_>,
     ) -> Result<Self, ClientError> {
-        let region = match credentials.region(Timestamp::now())? {
-            Some(name) => name,
-            None => environment("OCI_REGION").filter(|name| !name.is_empty()).ok_or(ClientError::NoRegion)?,
+        let named = credentials.region(Timestamp::now())?;
+        let named = named.or_else(|| environment("OCI_REGION").filter(|name| !name.is_empty()));
+        let described = environment("OCI_REGION_METADATA");
+        let home = match named {
+            Some(name) => Home::Known(Region::resolve(&name, described.as_deref())?),
+            None if credentials.can_find_region() => Home::Found(described),
+            None => return Err(ClientError::NoRegion),
         };
-        let region = Region::resolve(&region, environment("OCI_REGION_METADATA").as_deref())?;
-        Ok(Self { credentials, region, connections, settings })
+        Ok(Self { credentials, home, connections, settings })
     }
 
-    /// The region it calls.
-    pub fn region(&self) -> &Region {
-        &self.region
+    async fn region(&self) -> Result<Region, AuthError> {
+        let described = match &self.home {
+            Home::Known(region) => return Ok(region.clone()),
+            Home::Found(described) => described,
+        };
+        let name = match self.credentials.find_region(&self.connections).await {
+            Some(name) => name?,
+            None => String::new(),
+        };
+        Ok(Region::resolve(&name, described.as_deref())?)
     }
 
     /// Makes one attempt.
@@ -139,55 +106,53 @@ impl Client {
                 let (status, request_id) = (response.status, response.request_id.as_deref());
                 tracing::debug!(operation, status, request_id, milliseconds, "called Oracle Cloud");
             }
-            Err(error) => tracing::debug!(operation, %error, milliseconds, "called Oracle Cloud in vain"),
+            Err(error) => {
+                tracing::debug!(operation, %error, milliseconds, "called Oracle Cloud in vain");
+                if error.code() == "NotAuthenticated" {
+                    self.credentials.refused(Timestamp::now());
+                }
+            }
         }
         result
     }
 
     /// The answer and the time it came; everything that prevented one.
     async fn attempt(&self, request: Request) -> Result<(Received, Timestamp), ErrorKind> {
-        let (region, deadline) = (self.region.name(), self.settings.deadline);
-        let wait = self
-            .settings
-            .limiter
-            .reserve(region, Instant::now(), deadline)
-            .ok_or_else(|| ErrorKind::Throttled { region: region.to_owned(), deadline })?;
+        let region = self.region().await?;
+        let Settings { deadline, endpoints, limiter } = &self.settings;
+        let means = Means { connections: &self.connections, endpoints, region: &region };
+        let signer = self.credentials.signer(Timestamp::now(), &means).await?;
+        let wait = limiter
+            .reserve(region.name(), Instant::now(), *deadline)
+            .ok_or_else(|| ErrorKind::Throttled { region: region.name().to_owned(), deadline: *deadline })?;
         tokio::time::sleep(wait).await;
         // Only now is it certain when the request goes out; an older date could be refused by the server.
         let now = Timestamp::now();
         if let Some(not_after) = request.not_after.filter(|not_after| *not_after < now) {
             return Err(ErrorKind::TooLate { not_after });
         }
-        let message = self.message(request, now)?;
-        let host = message.uri().authority().map(ToString::to_string).unwrap_or_default();
-        let response = self.connections.0.request(message).await.map_err(|source| {
-            if source.is_connect() {
-                ErrorKind::Unreachable { host, source }
-            } else {
-                ErrorKind::Interrupted { host, source }
-            }
-        })?;
-        let (parts, body) = response.into_parts();
-        let body = match Limited::new(body, LARGEST_ANSWER).collect().await {
-            Ok(body) => Ok(body.to_bytes()),
-            Err(error) if error.is::<LengthLimitError>() => Err(Problem::TooLarge(LARGEST_ANSWER)),
-            Err(_) => Err(Problem::Truncated),
-        };
-        Ok((Received { status: parts.status, headers: parts.headers, body }, Timestamp::now()))
+        let message = self.message(request, &region, &signer, now);
+        Ok((self.connections.send(message).await?, Timestamp::now()))
     }
 
-    fn message(&self, request: Request, now: Timestamp) -> Result<http::Request<Full<Bytes>>, ErrorKind> {
+    fn message(
+        &self,
+        request: Request,
+        region: &Region,
+        signer: &Signer,
+        now: Timestamp,
+    ) -> http::Request<Full<Bytes>> {
         let Request { service, method, target, body, mut headers, .. } = request;
-        let uri = self.settings.endpoints.uri(service, &self.region, &target);
+        let uri = self.settings.endpoints.uri(service, region, &target);
         let body = body.map_or_else(Bytes::new, |body| body.to_string().into());
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         headers.insert(USER_AGENT, HeaderValue::from_static(AGENT));
-        self.credentials.signer(now)?.sign(&method, &uri, &mut headers, &body, now);
+        signer.sign(&method, &uri, &mut headers, &body, now);
         let mut message = http::Request::new(Full::new(body));
         *message.method_mut() = method;
         *message.uri_mut() = uri;
         *message.headers_mut() = headers;
-        Ok(message)
+        message
     }
 }
 

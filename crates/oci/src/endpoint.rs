@@ -45,12 +45,16 @@ impl Service {
     }
 }
 
+/// The name of the authentication service in an override.
+const AUTH: &str = "auth";
+
 /// Addresses that are used instead of a region's.
 #[derive(Clone, Debug, Default)]
 pub struct Endpoints {
     every: Option<Base>,
     queue: Option<Base>,
     streaming: Option<Base>,
+    auth: Option<Base>,
 }
 
 impl Endpoints {
@@ -60,6 +64,10 @@ impl Endpoints {
         let text = text.trim();
         let (service, url) = match text.split_once('=') {
             // A query could have a `=` as well, but an address with a query is refused anyway.
+            Some((name, url)) if name.trim() == AUTH => {
+                self.auth = Some(url.trim().parse()?);
+                return Ok(());
+            }
             Some((name, url)) if !name.contains("://") => {
                 let service = Service::ALL.into_iter().find(|service| service.name() == name.trim());
                 (Some(service.ok_or_else(|| EndpointError::Service(name.trim().to_owned()))?), url)
@@ -90,6 +98,17 @@ impl Endpoints {
         format!("{base}/{}{path_and_query}", service.version())
             .parse()
             .expect("a checked base and an encoded path make an address")
+    }
+}
+
+impl Endpoints {
+    /// The address at which the authentication service gives tokens for certificates.
+    pub(crate) fn federation(&self, region: &Region) -> Uri {
+        let base = match self.auth.as_ref().or(self.every.as_ref()) {
+            Some(base) => base.0.clone(),
+            None => format!("https://auth.{}.{}", region.name(), region.domain()),
+        };
+        format!("{base}/v1/x509").parse().expect("a checked base and a path make an address")
     }
 }
 
@@ -134,7 +153,7 @@ pub enum EndpointError {
     #[error("{0} is not this machine, and plain http is for this machine only; use https")]
     Plain(String),
     /// There is no such service.
-    #[error("there is no service `{0}`; there is queue and streaming")]
+    #[error("there is no service `{0}`; there is queue, streaming and auth")]
     Service(String),
 }
 
@@ -149,6 +168,23 @@ mod tests {
         }
         let region = Region::resolve("us-phoenix-1", None).unwrap();
         endpoints.uri(service, &region, "/things?a=b").to_string()
+    }
+
+    #[test]
+    fn tokens_come_from_the_region_or_from_where_somebody_says() {
+        let check = |overrides: &[&str], region: &str, expected: &str| {
+            let mut endpoints = Endpoints::default();
+            for text in overrides {
+                endpoints.add(text).unwrap();
+            }
+            let region = Region::resolve(region, None).unwrap();
+            assert_eq!(endpoints.federation(&region).to_string(), expected);
+        };
+        check(&[], "phx", "https://auth.us-phoenix-1.oraclecloud.com/v1/x509");
+        check(&[], "us-langley-1", "https://auth.us-langley-1.oraclegovcloud.com/v1/x509");
+        check(&["http://127.0.0.1:80"], "phx", "http://127.0.0.1:80/v1/x509");
+        check(&["auth=https://a/", "https://b"], "phx", "https://a/v1/x509");
+        check(&["queue=https://a"], "phx", "https://auth.us-phoenix-1.oraclecloud.com/v1/x509");
     }
 
     #[test]

@@ -222,7 +222,8 @@ impl From<Error> for Trouble {
             other => {
                 let mut message = vec![format!("{operation}: {other}")];
                 message.extend(causes(&other));
-                let code = if matches!(other, ErrorKind::Credentials(_)) { NO_CREDENTIALS } else { "" };
+                let has_none = matches!(&other, ErrorKind::Credentials(error) if !error.is_passing());
+                let code = if has_none { NO_CREDENTIALS } else { "" };
                 Self {
                     status: None,
                     code: code.to_owned(),

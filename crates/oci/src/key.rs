@@ -1,7 +1,7 @@
 //! An RSA key that signs requests: read from PEM as people have it, never shown.
 
 mod encrypted;
-mod pem;
+pub(crate) mod pem;
 
 use std::fmt;
 
@@ -110,6 +110,13 @@ impl GeneratedKey {
             public_pem: pem::encode("PUBLIC KEY", public.as_ref()),
             fingerprint: fingerprint(public.as_ref()),
         })
+    }
+}
+
+impl GeneratedKey {
+    /// The public half as DER.
+    pub(crate) fn public_der(&self) -> Vec<u8> {
+        pem::Block::find(&self.public_pem, "PUBLIC KEY").map(|block| block.der.to_vec()).unwrap_or_default()
     }
 }
 

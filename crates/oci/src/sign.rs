@@ -44,9 +44,33 @@ impl Signer {
     ///
     /// `uri` has to be sent exactly as it is given here: escapes are part of what is signed.
     pub fn sign(&self, method: &Method, uri: &Uri, headers: &mut HeaderMap, body: &[u8], now: Timestamp) {
+        self.sign_names(&ALWAYS, method, uri, headers, body, now);
+    }
+
+    /// The same for a service that does not know by which name it was called.
+    pub(crate) fn sign_for_any_host(
+        &self,
+        method: &Method,
+        uri: &Uri,
+        headers: &mut HeaderMap,
+        body: &[u8],
+        now: Timestamp,
+    ) {
+        self.sign_names(&ALWAYS[..2], method, uri, headers, body, now);
+    }
+
+    fn sign_names(
+        &self,
+        names: &[&'static str],
+        method: &Method,
+        uri: &Uri,
+        headers: &mut HeaderMap,
+        body: &[u8],
+        now: Timestamp,
+    ) {
         headers.insert(DATE, header(&http_date(now)));
         headers.insert(HOST, header(uri.authority().map_or("", http::uri::Authority::as_str)));
-        let mut names = ALWAYS.to_vec();
+        let mut names = names.to_vec();
         if has_body(method) {
             headers.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
             headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));

@@ -9,6 +9,7 @@ use http::{Response, StatusCode};
 use http_body::Frame;
 use jiff::Timestamp;
 use oci::sign::http_date;
+use serde_json::Value;
 
 use crate::fault::Mishap;
 use crate::reply::{Refusal, Reply};
@@ -24,9 +25,13 @@ pub(super) enum Answer {
 
 impl Answer {
     pub(super) fn new(reply: Reply, mishap: Option<Mishap>, date: Timestamp) -> Self {
-        let mut body = reply.body.as_ref().map(|body| Bytes::from(body.to_string())).unwrap_or_default();
         let mut status = reply.status;
-        let mut content_type = "application/json";
+        let mut content_type = if reply.plain { "text/plain" } else { "application/json" };
+        let mut body = match reply.body {
+            Some(Value::String(text)) if reply.plain => Bytes::from(text),
+            Some(body) => Bytes::from(body.to_string()),
+            None => Bytes::new(),
+        };
         let mut headers = reply.headers;
         let cut = mishap == Some(Mishap::Truncate);
         match mishap {

@@ -5,6 +5,7 @@
 mod calls;
 mod faults;
 mod listings;
+mod principals;
 mod queues;
 mod signatures;
 mod streams;

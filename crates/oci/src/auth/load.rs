@@ -9,9 +9,10 @@ use jiff::Timestamp;
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::source::{Material, Principal, Source};
-use super::token;
+use super::{ExchangeError, token};
 use crate::config_file::{self, ConfigFileError};
 use crate::key::{KeyError, PrivateKey};
+use crate::region::RegionError;
 use crate::sign::Signer;
 
 /// What was read, and from which files.
@@ -88,14 +89,17 @@ fn principal(
         (Some(rest), Some(home)) => Material::File(home.join(rest)),
         _ => Material::File(path.into()),
     };
+    if values.contains_key("delegation_token_file") {
+        return Err(AuthError::Kind("delegation token".to_owned()));
+    }
+    if let Some(other) = values.get("authentication_type") {
+        return Err(AuthError::Elsewhere { kind: other.clone(), place: place.to_owned() });
+    }
     let key = file(required("key_file")?);
     let pass_phrase = values
         .get("pass_phrase")
         .or_else(|| values.get("passphrase"))
         .map(|value| Material::Inline(value.clone().into()));
-    if values.contains_key("delegation_token_file") {
-        return Err(AuthError::Kind("delegation token".to_owned()));
-    }
     Ok(match values.get("security_token_file") {
         Some(token) => Principal::Token { token: file(token.clone()), key, pass_phrase },
         None => Principal::User {
@@ -132,8 +136,7 @@ impl Reader {
                 let token = token.expose_secret().trim();
                 let expires = token::expiry(token);
                 let (key, _) = self.key(key, pass_phrase.as_ref())?;
-                let key_id = if token.starts_with("ST$") { token.to_owned() } else { format!("ST${token}") };
-                Ok((Signer::new(header_safe(key_id)?, key), expires))
+                Ok((Signer::new(token_key_id(token)?, key), expires))
             }
         }
     }
@@ -171,9 +174,17 @@ impl Reader {
     }
 }
 
+/// How a request that is signed with the key of a token names it.
+pub(super) fn token_key_id(token: &str) -> Result<String, AuthError> {
+    header_safe(if token.starts_with("ST$") { token.to_owned() } else { format!("ST${token}") })
+}
+
 fn header_safe(key_id: String) -> Result<String, AuthError> {
-    let safe = key_id.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"' && byte != b',');
-    if safe { Ok(key_id) } else { Err(AuthError::KeyId) }
+    if is_header_safe(&key_id) { Ok(key_id) } else { Err(AuthError::KeyId) }
+}
+
+pub(super) fn is_header_safe(key_id: &str) -> bool {
+    key_id.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"' && byte != b',')
 }
 
 /// Why there are no credentials to use. Values are not shown, only where they should be.
@@ -229,10 +240,35 @@ pub enum AuthError {
     },
     /// A kind of principal that is not known here.
     #[error(
-        "`{0}` is no supported way to authenticate; there is user_principal, security_token and resource_principal"
+        "`{0}` is no supported way to authenticate; there is user_principal, security_token, resource_principal, \
+         instance_principal and oke_workload_identity"
     )]
     Kind(String),
+    /// A profile asks for an identity that no file can hold.
+    #[error("{place} says authentication_type={kind}; say so with the variable AUTH_TYPE instead")]
+    Elsewhere {
+        /// Which way to authenticate.
+        kind: String,
+        /// Where it is said.
+        place: String,
+    },
+    /// A Secret asks for an identity that is the operator's and not its own.
+    #[error("`{0}` is no way to authenticate with a Secret; there is user_principal and security_token")]
+    Lent(String),
+    /// Whoever vouches for us does not.
+    #[error(transparent)]
+    Exchange(#[from] Arc<ExchangeError>),
+    /// Whoever vouches for us names a region that cannot be used.
+    #[error("the metadata service names no usable region")]
+    Region(#[from] RegionError),
     /// Something in the key id cannot be put into a header.
     #[error("tenancy, user, fingerprint or token has characters that cannot be sent")]
     KeyId,
+}
+
+impl AuthError {
+    /// Whether asking again soon may help.
+    pub(crate) fn is_passing(&self) -> bool {
+        matches!(self, Self::Exchange(error) if error.is_passing())
+    }
 }

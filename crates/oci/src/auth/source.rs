@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use secrecy::{ExposeSecret as _, SecretString};
 
+use super::exchange::Exchange;
 use super::{AuthError, Credentials};
 use crate::config_file::DEFAULT_PROFILE;
 
@@ -87,20 +88,14 @@ impl Credentials {
                 key,
                 pass_phrase,
             },
-            Some(other) => return Err(AuthError::Kind(other.to_owned())),
+            Some(other) => return Err(AuthError::Lent(other.to_owned())),
         };
         Ok(Self::new(Source::Given { principal, region: text("region") }))
     }
 
     /// A resource principal of version 2.2, from the variables `OCI_RESOURCE_PRINCIPAL_*`.
     pub fn from_resource_principal(environment: Environment<'_>) -> Result<Self, AuthError> {
-        const PLACE: &str = "the environment";
-        let read = |name: &'static str| {
-            environment(name)
-                .map(|value| value.trim().to_owned())
-                .filter(|value| !value.is_empty())
-                .ok_or(AuthError::Missing { what: name, place: PLACE.into() })
-        };
+        let read = |name: &'static str| required(environment, name);
         // A value that is a path names a file, which is replaced before the token in it runs out.
         let material = |value: String| {
             if value.starts_with('/') { Material::File(value.into()) } else { Material::Inline(value.into()) }
@@ -117,13 +112,29 @@ impl Credentials {
         Ok(Self::new(Source::Given { principal, region: Some(read("OCI_RESOURCE_PRINCIPAL_REGION")?) }))
     }
 
+    /// The identity of the instance that the program runs on, which its metadata service and the authentication
+    /// service vouch for. `OCI_METADATA_BASE_URL` says where the metadata service is, if it is elsewhere.
+    pub fn from_instance(environment: Environment<'_>) -> Self {
+        Self::exchanged(Exchange::of_instance(environment, false))
+    }
+
+    /// The identity of the pod that the program runs in, which an enhanced cluster of OKE vouches for. The region is
+    /// that of `OCI_RESOURCE_PRINCIPAL_REGION`; `OCI_KUBERNETES_SERVICE_ACCOUNT_CERT_PATH` and
+    /// `OCI_KUBERNETES_SERVICE_ACCOUNT_TOKEN_PATH` name files that are not where Kubernetes puts them.
+    pub fn from_workload(environment: Environment<'_>) -> Result<Self, AuthError> {
+        Exchange::of_workload(environment).map(Self::exchanged)
+    }
+
     /// What the environment of a program says: `AUTH_TYPE` when it is set, else a resource principal when there is
     /// one, else the entries of a Secret as variables in upper case when `PRIVATEKEY` is among them (which is how OSOK
-    /// is deployed), else the configuration file at `OCI_CONFIG_FILE_PATH`, `~/.oci/config` or `/etc/oci/config`, with the
-    /// profile of `OCI_CONFIG_PROFILE`.
+    /// is deployed), else the instance when `USEINSTANCEPRINCIPAL` is `true`, else the configuration file at
+    /// `OCI_CONFIG_FILE_PATH`, `~/.oci/config` or `/etc/oci/config`, with the profile of `OCI_CONFIG_PROFILE`, else
+    /// the instance again.
     pub fn discover(environment: Environment<'_>) -> Result<Self, AuthError> {
         match environment("AUTH_TYPE").as_deref().map(str::trim) {
             Some("resource_principal") => return Self::from_resource_principal(environment),
+            Some("instance_principal") => return Ok(Self::from_instance(environment)),
+            Some("oke_workload_identity") => return Self::from_workload(environment),
             Some("" | "user_principal" | "security_token") | None => {}
             Some(other) => return Err(AuthError::Kind(other.to_owned())),
         }
@@ -134,15 +145,24 @@ impl Credentials {
             return Self::from_entries(&variables(environment), "the environment");
         }
         if environment("USEINSTANCEPRINCIPAL").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
-            return Err(AuthError::Kind("instance_principal".to_owned()));
+            return Ok(Self::from_instance(environment));
         }
         let at_home = || environment("HOME").map(|home| PathBuf::from(home).join(".oci/config"));
-        let path = match environment("OCI_CONFIG_FILE_PATH") {
-            Some(path) => path.into(),
-            None => at_home().filter(|path| path.is_file()).unwrap_or_else(|| SYSTEM_CONFIG.into()),
+        let places = || at_home().into_iter().chain([SYSTEM_CONFIG.into()]);
+        let named = environment("OCI_CONFIG_FILE_PATH").filter(|path| !path.trim().is_empty());
+        let Some(path) = named.map(PathBuf::from).or_else(|| places().find(|path| path.is_file())) else {
+            return Ok(Self::exchanged(Exchange::of_instance(environment, true)));
         };
         Ok(Self::from_config_file(path, environment("OCI_CONFIG_PROFILE").as_deref(), environment))
     }
+}
+
+/// The value of a variable that must not be missing or blank.
+pub(super) fn required(environment: Environment<'_>, name: &'static str) -> Result<String, AuthError> {
+    environment(name)
+        .map(|value| value.trim().to_owned())
+        .filter(|value| !value.is_empty())
+        .ok_or_else(|| AuthError::Missing { what: name, place: "the environment".to_owned() })
 }
 
 /// The entries of a Secret, from variables with the same names in upper case.

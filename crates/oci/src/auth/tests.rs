@@ -38,16 +38,19 @@ fn token(expires: i64, marker: &str) -> String {
     format!("e30.{claims}.c2ln")
 }
 
+/// The signer of what somebody wrote down.
+fn signer(credentials: &Credentials, now: Timestamp) -> Result<Arc<Signer>, AuthError> {
+    match &*credentials.0 {
+        Inner::Read(read) => read.with(now, |loaded| loaded.signer.clone()),
+        Inner::Exchanged(_) => panic!("{credentials:?} is not written down"),
+    }
+}
+
 /// The key id that a request would be signed with.
 fn key_id(credentials: &Credentials, now: Timestamp) -> Result<String, AuthError> {
     let mut headers = HeaderMap::new();
-    credentials.signer(now)?.sign(
-        &Method::GET,
-        &Uri::from_static("http://localhost/"),
-        &mut headers,
-        b"",
-        now,
-    );
+    let uri = Uri::from_static("http://localhost/");
+    signer(credentials, now)?.sign(&Method::GET, &uri, &mut headers, b"", now);
     let authorization = Authorization::parse(headers["authorization"].to_str().unwrap()).unwrap();
     Ok(authorization.key_id.expose_secret().to_owned())
 }
@@ -156,7 +159,7 @@ fn a_resource_principal_takes_values_and_paths() {
     assert_eq!(
         Credentials::discover(&old).unwrap_err().to_string(),
         "`resource principal of version 1.1` is no supported way to authenticate; there is user_principal, \
-         security_token and resource_principal"
+         security_token, resource_principal, instance_principal and oke_workload_identity"
     );
 }
 
@@ -194,6 +197,56 @@ fn the_entries_of_a_secret_are_credentials() {
 }
 
 #[test]
+fn a_secret_cannot_borrow_the_identity_of_the_operator() {
+    for kind in ["instance_principal", "oke_workload_identity", "resource_principal"] {
+        let entries = secret(&[("auth_type", kind), ("privatekey", testing::PEM)]);
+        let error = Credentials::from_secret(&entries).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "`{kind}` is no way to authenticate with a Secret; there is user_principal and security_token"
+            )
+        );
+    }
+}
+
+#[test]
+fn the_environment_chooses_who_we_are() {
+    let check = |variables: &[(&str, &str)], expected: Result<&str, &str>| {
+        let environment = |name: &str| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        };
+        let found = Credentials::discover(&environment).map(|found| format!("{found:?}"));
+        let expected = expected.map(str::to_owned).map_err(str::to_owned);
+        assert_eq!(found.map_err(|error| error.to_string()), expected, "{variables:?}");
+    };
+    let folder = TempDir::new().unwrap();
+    fs::create_dir(folder.path().join(".oci")).unwrap();
+    let home = folder.path().to_str().unwrap();
+    let config = folder.path().join(".oci/config").display().to_string();
+    check(&[("AUTH_TYPE", "instance_principal")], Ok("Credentials(the instance)"));
+    check(&[("AUTH_TYPE", " instance_principal "), ("PRIVATEKEY", "x")], Ok("Credentials(the instance)"));
+    check(&[("USEINSTANCEPRINCIPAL", "true")], Ok("Credentials(the instance)"));
+    check(&[("USEINSTANCEPRINCIPAL", "true"), ("PRIVATEKEY", "x")], Err("the environment has no tenancy"));
+    check(
+        &[("AUTH_TYPE", "oke_workload_identity"), ("KUBERNETES_SERVICE_HOST", "10.96.0.1")],
+        Ok("Credentials(the workload)"),
+    );
+    check(&[("AUTH_TYPE", "oke_workload_identity")], Err("the environment has no KUBERNETES_SERVICE_HOST"));
+    check(&[("HOME", home)], Ok("Credentials(the instance)"));
+    write(Path::new(&config), "");
+    check(&[("HOME", home)], Ok(&format!("Credentials(profile DEFAULT of {config})")));
+    check(&[("OCI_CONFIG_FILE_PATH", "/no/file")], Ok("Credentials(profile DEFAULT of /no/file)"));
+    check(
+        &[("AUTH_TYPE", "instance_principal_delegation_token")],
+        Err(
+            "`instance_principal_delegation_token` is no supported way to authenticate; there is user_principal, \
+             security_token, resource_principal, instance_principal and oke_workload_identity",
+        ),
+    );
+}
+
+#[test]
 fn a_secret_in_the_environment_is_found_and_a_login_name_is_no_user() {
     let check = |user: &str, expected: Result<&str, &str>| {
         let environment = |name: &str| match name {
@@ -221,7 +274,7 @@ fn what_is_wrong_is_named_with_its_place() {
             write(&config, text);
         }
         let credentials = Credentials::from_config_file(&config, None, &nothing);
-        assert_eq!(message(&credentials.signer(NOW).unwrap_err()), expected);
+        assert_eq!(message(&signer(&credentials, NOW).unwrap_err()), expected);
     };
     check(None, format!("cannot read {at}/config: No such file or directory (os error 2)"));
     check(Some("[A]\n"), format!("cannot use {at}/config: no profile `DEFAULT`; there is A"));
@@ -254,6 +307,6 @@ fn no_secret_is_in_the_debug_output() {
         ("passphrase", "open sesame"),
     ]);
     let credentials = Credentials::from_secret(&entries).unwrap();
-    credentials.signer(NOW).unwrap();
+    signer(&credentials, NOW).unwrap();
     insta::assert_debug_snapshot!(credentials, @"Credentials(a token)");
 }

@@ -72,7 +72,7 @@ async fn get_over_tls(trusted: bool) -> (Result<Response<Value>, Error>, String)
         entries.iter().map(|(name, value)| ((*name).to_owned(), (*value).into())).collect();
     let client = Client::new(
         Credentials::from_secret(&entries).unwrap(),
-        Connections::build(Connections::trusting(roots)),
+        Connections::trusting_only(roots),
         Settings { endpoints, ..Settings::default() },
         &|_| None,
     )

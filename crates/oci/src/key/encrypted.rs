@@ -11,11 +11,7 @@ use secrecy::zeroize::Zeroizing;
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::KeyError;
-
-const SEQUENCE: u8 = 0x30;
-const OCTETS: u8 = 0x04;
-const INTEGER: u8 = 0x02;
-const OBJECT_ID: u8 = 0x06;
+use crate::der::{Der, INTEGER, OBJECT_ID, OCTETS, SEQUENCE};
 
 const PBES2: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x05, 0x0d];
 const PBKDF2: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x05, 0x0c];
@@ -104,29 +100,5 @@ impl<'a> Sealed<'a> {
         let iv = encryption.take(OCTETS)?;
         let iterations = NonZeroU32::new(iterations).filter(|number| number.get() <= MOST_ITERATIONS)?;
         Some(Self { hash, salt, iterations, cipher, key_len, iv, data })
-    }
-}
-
-/// A place in DER.
-struct Der<'a>(&'a [u8]);
-
-impl<'a> Der<'a> {
-    /// The content of the next value if it has this tag; otherwise nothing moves.
-    fn take(&mut self, tag: u8) -> Option<&'a [u8]> {
-        let (&found, rest) = self.0.split_first()?;
-        if found != tag {
-            return None;
-        }
-        let (&first, rest) = rest.split_first()?;
-        let (len, rest) = if first < 0x80 {
-            (usize::from(first), rest)
-        } else {
-            let (len, rest) =
-                rest.split_at_checked(usize::from(first & 0x7f)).filter(|(len, _)| len.len() <= 4)?;
-            (len.iter().fold(0, |number, byte| number * 256 + usize::from(*byte)), rest)
-        };
-        let (content, rest) = rest.split_at_checked(len)?;
-        self.0 = rest;
-        Some(content)
     }
 }

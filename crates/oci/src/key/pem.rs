@@ -5,18 +5,18 @@ use base64::prelude::BASE64_STANDARD;
 use secrecy::zeroize::Zeroizing;
 
 /// One block of a PEM text.
-pub(super) struct Block<'a> {
+pub(crate) struct Block<'a> {
     /// What it says to be: `RSA PRIVATE KEY`.
-    pub(super) label: &'a str,
+    pub(crate) label: &'a str,
     /// Whether it has headers, as an encrypted block of old has.
-    pub(super) has_headers: bool,
+    pub(crate) has_headers: bool,
     /// Its content; wiped when dropped, because it may be a key.
-    pub(super) der: Zeroizing<Vec<u8>>,
+    pub(crate) der: Zeroizing<Vec<u8>>,
 }
 
 impl<'a> Block<'a> {
     /// The first block whose label ends like this.
-    pub(super) fn find(text: &'a str, label_end: &str) -> Option<Self> {
+    pub(crate) fn find(text: &'a str, label_end: &str) -> Option<Self> {
         let mut lines = text.lines().map(str::trim);
         let label = lines.by_ref().find_map(|line| {
             let label = line.strip_prefix("-----BEGIN ")?.strip_suffix("-----")?;
@@ -41,7 +41,7 @@ impl<'a> Block<'a> {
 }
 
 /// A PEM text with one block.
-pub(super) fn encode(label: &str, der: &[u8]) -> String {
+pub(crate) fn encode(label: &str, der: &[u8]) -> String {
     let base64 = Zeroizing::new(BASE64_STANDARD.encode(der));
     let mut text = format!("-----BEGIN {label}-----\n");
     for line in base64.as_bytes().chunks(64) {
