@@ -125,14 +125,44 @@ impl Baseline {
 
     /// The stored form, for the key `ownership_baseline_v2`.
     pub fn to_value(&self) -> Value {
-        stored::write(self.iter())
+        stored::write(self.iter(), None)
     }
 
-    /// Reads the stored form.
-    pub fn from_value(value: &Value) -> Result<Self, BaselineError> {
-        let fields = stored::read(value).map_err(BaselineError)?;
+    /// The stored form where `written`, the body that was applied, is stored as well: less what it says itself.
+    pub fn to_value_beside(&self, written: &Value) -> Value {
+        let usual = self.fields.first().map(|field| field.managers.clone()).unwrap_or_default();
+        let said = Self::said_by(written, &usual);
+        if said.paths != self.paths {
+            return self.to_value();
+        }
+        let others = self.iter().zip(said.fields).filter(|((_, field), said)| *field != said);
+        stored::write(others.map(|(kept, _)| kept), Some(usual))
+    }
+
+    /// Reads the stored form; `written` is the body that was applied, if it is stored beside it.
+    pub fn from_value(value: &Value, written: Option<&Value>) -> Result<Self, BaselineError> {
+        let kept = stored::read(value).map_err(BaselineError)?;
+        let mut fields = BTreeMap::new();
+        if let Some(usual) = kept.usual {
+            let written = written.ok_or_else(|| BaselineError("the body beside it is missing".into()))?;
+            let said = Self::said_by(written, &usual);
+            fields.extend(said.paths.paths().into_iter().zip(said.fields));
+        }
+        fields.extend(kept.fields);
         let (paths, fields) = fields.into_iter().unzip();
         Ok(Self { paths, fields })
+    }
+
+    /// What is true when the API server has taken a body as it is, and `managers` hold all of it.
+    fn said_by(written: &Value, managers: &[FieldManager]) -> Self {
+        let (schema, view) = (Schema::of(written), View::of(written));
+        let paths = view.fields(&schema);
+        let fields = view.column(&paths, &schema).into_iter().map(|value| {
+            let value = value.map_or(Remembered::Absent, |value| Remembered::Value(value.into_owned()));
+            BaselineField { managers: managers.to_vec(), value, ignored: false }
+        });
+        let fields = fields.collect();
+        Self { paths, fields }
     }
 
     /// What the Go provider stores under `ownership_baseline`: its printed paths with their first manager, less the

@@ -35,13 +35,15 @@ pub(crate) trait Keys {
     fn flag(&self, key: &str) -> bool;
     /// Sets or clears a flag.
     fn set_flag(&mut self, key: &str, on: bool);
-    /// What was true right after the last apply.
-    fn baseline(&self) -> Option<Baseline>;
+    /// What was true right after the last apply; `written` is the body that was applied, of an object.
+    fn baseline(&self, written: Option<&Value>) -> Option<Baseline>;
+    /// Whether there is such a baseline.
+    fn has_baseline(&self) -> bool;
     /// What the Go provider kept of that.
     fn former_baseline(&self) -> BTreeMap<String, FormerManagers>;
-    /// Keeps what is true after an apply of `written`, for us and for the Go provider.
+    /// Keeps what is true after an apply of `written`, which the state has, for us and for the Go provider.
     fn set_baseline(&mut self, baseline: &Baseline, written: &Value);
-    /// Keeps a baseline that was made up from what the Go provider kept.
+    /// Keeps a baseline whole: one of a patch, or one that was made up from what the Go provider kept.
     fn adopt_baseline(&mut self, baseline: &Baseline);
     /// Which cluster the object is in.
     fn cluster_uid(&self) -> Option<String>;
@@ -63,8 +65,12 @@ impl Keys for Private {
         if on { self.set(key, &true) } else { self.remove(key) }
     }
 
-    fn baseline(&self) -> Option<Baseline> {
-        Baseline::from_value(&self.get_as(BASELINE)?).ok()
+    fn baseline(&self, written: Option<&Value>) -> Option<Baseline> {
+        Baseline::from_value(&self.get_as(BASELINE)?, written).ok()
+    }
+
+    fn has_baseline(&self) -> bool {
+        self.has(BASELINE)
     }
 
     fn former_baseline(&self) -> BTreeMap<String, FormerManagers> {
@@ -72,7 +78,7 @@ impl Keys for Private {
     }
 
     fn set_baseline(&mut self, baseline: &Baseline, written: &Value) {
-        self.adopt_baseline(baseline);
+        self.set(BASELINE, &baseline.to_value_beside(written));
         self.set(BASELINE_FORMER, &baseline.to_former(written));
     }
 
@@ -140,7 +146,8 @@ mod tests {
         let baseline = Baseline::record(&answer, &written, |_| false).unwrap();
         let mut private = Private::default();
         private.set_baseline(&baseline, &written);
-        assert_eq!(private.baseline(), Some(baseline));
+        assert_eq!(private.baseline(Some(&written)), Some(baseline));
+        assert_eq!(private.get(BASELINE), Some(r#"{"by":[["k8sconnect"]],"rest":true}"#));
         assert_eq!(private.get("ownership_baseline"), Some(r#"{"data.k.x":"k8sconnect"}"#));
         assert_eq!(private.former_baseline().len(), 1);
     }

@@ -327,7 +327,7 @@ fn a_field_that_a_patch_takes_away_is_classified_like_one_that_it_sets() {
     let baseline = baseline.with_removals(&removed, &FieldManager::new(US));
     assert_eq!(baseline.removed_by(&FieldManager::new(US)), removed);
     assert!(baseline.removed_by(&FieldManager::new("kubectl")).is_empty());
-    let stored = Baseline::from_value(&baseline.to_value()).unwrap();
+    let stored = Baseline::from_value(&baseline.to_value(), None).unwrap();
     assert_eq!(removal(Some(&stored), &without, &without), (12, Silent));
     assert_eq!(removal(Some(&stored), &theirs, &without), (13, Warning));
     // A field that comes back at once was not taken away.

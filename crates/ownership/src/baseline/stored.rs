@@ -6,6 +6,9 @@
 //! ```text
 //! {"by": [["k8sconnect"], ["hpa", "k8sconnect"]], "fields": {"f:spec": {"f:paused": [false], "f:replicas": [3, 1]}}}
 //! ```
+//!
+//! Where the body is stored as well, `"rest": true` says that it tells the rest: fields that have the value written there
+//! and are held by the first of `by`.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +27,10 @@ const ITSELF: &str = ".";
 #[derive(Default, Serialize, Deserialize)]
 struct Stored {
     by: Vec<Vec<FieldManager>>,
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
     fields: Map<String, Value>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    rest: bool,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,8 +43,12 @@ enum Kind {
     Unknown,
 }
 
-pub(super) fn write<'b>(fields: impl Iterator<Item = (FieldPath, &'b BaselineField)>) -> Value {
-    let mut stored = Stored::default();
+/// The stored form of `fields`; `usual` hold the rest, as far as the body tells it.
+pub(super) fn write<'b>(
+    fields: impl Iterator<Item = (FieldPath, &'b BaselineField)>,
+    usual: Option<Vec<FieldManager>>,
+) -> Value {
+    let mut stored = Stored { rest: usual.is_some(), by: usual.into_iter().collect(), ..Stored::default() };
     for (path, field) in fields {
         let known = stored.by.iter().position(|managers| *managers == field.managers);
         let by = known.unwrap_or_else(|| {
@@ -50,11 +60,20 @@ pub(super) fn write<'b>(fields: impl Iterator<Item = (FieldPath, &'b BaselineFie
     serde_json::to_value(stored).expect("a baseline has only string keys")
 }
 
-pub(super) fn read(value: &Value) -> Result<BTreeMap<FieldPath, BaselineField>, Failure> {
+/// What was stored.
+pub(super) struct Kept {
+    /// The fields.
+    pub(super) fields: BTreeMap<FieldPath, BaselineField>,
+    /// Who holds those that the body tells; none if it tells nothing.
+    pub(super) usual: Option<Vec<FieldManager>>,
+}
+
+pub(super) fn read(value: &Value) -> Result<Kept, Failure> {
     let stored = Stored::deserialize(value)?;
     let mut fields = BTreeMap::new();
     collect(&stored.fields, &FieldPath::root(), &stored.by, &mut fields)?;
-    Ok(fields)
+    let usual = stored.rest.then(|| stored.by.first().cloned().ok_or("holders that are not there"));
+    Ok(Kept { fields, usual: usual.transpose()? })
 }
 
 fn entry(field: &BaselineField, by: usize) -> Value {

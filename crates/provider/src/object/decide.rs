@@ -165,7 +165,8 @@ impl Situation {
 
     fn analyse(&self, prior: &Object, answer: &Answer, live: &Json) -> Result<Analysis, ManagedFieldsError> {
         let written = attributes::body(prior).map(|body| body.value);
-        let baseline = self.private.baseline().or_else(|| former_baseline(prior, &self.private));
+        let baseline = self.private.baseline(written.as_ref());
+        let baseline = baseline.or_else(|| former_baseline(prior, &self.private));
         let before = match (&written, &baseline) {
             _ if self.private.flag(IMPORTED) => Before::Imported,
             (Some(written), Some(baseline)) => Before::Applied { written, baseline },

@@ -109,7 +109,7 @@ impl Seen {
             self.private.set_flag(IMPORTED, false);
         }
         // The projection in the state is what the last apply left; it is about to be replaced.
-        if self.private.baseline().is_none()
+        if !self.private.has_baseline()
             && let Some(baseline) = former_baseline(&self.state, &self.private)
         {
             self.private.adopt_baseline(&baseline);

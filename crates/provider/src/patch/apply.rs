@@ -91,7 +91,7 @@ async fn carry_out(context: &Context, situation: Situation) -> Result<ApplyRespo
     let mut response = ApplyResponse { state: None, private, identity: None, diagnostics };
     let mut state = planned.with("id", id);
     let what = (&content, before.as_ref() == Some(&content));
-    let baseline = response.private.baseline();
+    let baseline = response.private.baseline(None);
     let removed = shown::removals(what, (&live, &reply.object), baseline.as_ref(), &manager);
     let kept = removed.and_then(|removed| {
         let what = (&content, &removed);

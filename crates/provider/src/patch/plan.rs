@@ -203,7 +203,7 @@ impl Preview<'_> {
         } else {
             before.and_then(|before| before.body(self.target))
         };
-        let baseline = situation.private.baseline();
+        let baseline = situation.private.baseline(None);
         let before = match (&situation.prior, &baseline) {
             // Nothing of it was ours, and all of it is new.
             (None, _) => Before::Imported,
