@@ -4,7 +4,7 @@
 //! follow the written body, whichever object the values come from: so plan, apply and read agree.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fields::{FieldPath, FieldSet, IgnoreFields, PathElement, Positions, Schema};
 use manifest::secret;
@@ -19,6 +19,8 @@ pub(crate) struct Maps {
     pub(crate) values: BTreeMap<String, String>,
     /// `managed_fields`: the manager of each field.
     pub(crate) managers: BTreeMap<String, String>,
+    /// Which of the values are texts themselves: `"80"`, and not 80.
+    texts: BTreeSet<FieldPath>,
 }
 
 /// What the maps are made for.
@@ -56,7 +58,9 @@ impl Maps {
         let held: Vec<(&str, FieldSet)> = held.collect();
         let shown = shown(&held, lens, &schema);
         let values = fields::leaf_values(&masked(object), &shown, &schema);
+        let texts = values.iter().filter(|(_, value)| value.is_string()).map(|(path, _)| path.clone());
         Ok(Self {
+            texts: texts.collect(),
             values: fields::flat_values(&values, &positions),
             managers: fields::flat_managers(
                 held.iter().map(|(manager, set)| (*manager, set)),
@@ -64,6 +68,11 @@ impl Maps {
                 &positions,
             ),
         })
+    }
+
+    /// Whether a value is of another type than in `other`, which its text does not show.
+    pub(crate) fn differ_in_type(&self, other: &Self) -> bool {
+        self.texts != other.texts
     }
 }
 

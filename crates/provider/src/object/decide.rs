@@ -121,20 +121,25 @@ impl Situation {
         let stamped = answer.live.as_ref().is_some_and(|live| stamp::id_of(live) == prior.text("id"));
         let unstamped = self.private.flag(IMPORTED) && !stamped;
         let managers = projection::attribute(&maps.managers);
-        let before = match &answer.live {
+        let live = answer.live.as_ref().map(|live| Maps::of(live, lens)).transpose()?;
+        let retyped =
+            live.as_ref().is_some_and(|live| live.values == maps.values && live.differ_in_type(&maps));
+        let before = match live {
             // The state is older than the cluster when it could not be read.
-            Some(live) if self.private.flag(STALE_READ) => Some(Maps::of(live, lens)?.values),
+            Some(live) if self.private.flag(STALE_READ) => Some(live.values),
             _ => projection::texts(prior.get(VALUES)),
         };
-        if before.as_ref() == Some(&maps.values) && !unstamped {
+        if before.as_ref() == Some(&maps.values) && !unstamped && !retyped {
             let managers =
                 if self.managers_change(prior, &maps) { managers } else { prior.get(MANAGERS).clone() };
             return Ok(self.keep(prior, &answer.target, managers, diagnostics));
         }
         let mut planned = self.planned.clone();
         planned.set(VALUES, projection::attribute(&maps.values));
-        // An import without any other change is still to be stamped, and only a difference makes Terraform apply.
-        let same = unstamped && managers == *prior.get(MANAGERS);
+        // An import without any other change is still to be stamped, and only a difference makes Terraform apply. The same
+        // goes for a value of another type with the same text.
+        let same_body = planned.get("yaml_body") == prior.get("yaml_body");
+        let same = (unstamped || (retyped && same_body)) && managers == *prior.get(MANAGERS);
         planned.set(MANAGERS, if same { Value::unknown() } else { managers });
         planned.set(REFERENCE, attributes::object_ref(&answer.target));
         Ok(self.decision(planned, Some(&answer.target), true, diagnostics))

@@ -99,6 +99,29 @@ fn bug_1_a_change_of_a_dotted_key_alone_is_applied() {
 }
 
 #[test]
+fn a_value_of_another_type_with_the_same_text_is_a_change() {
+    let (number, text) = (TEXT.replace("one", "80"), TEXT.replace("one", "'80'"));
+    let maps = lens_maps(&answer(&number, &[]), &number);
+    let prior = state().with("yaml_body", number.as_str()).with(VALUES, projection::attribute(&maps.values));
+    let changed = decided(
+        &update(prior.clone(), &text),
+        answered(&text, Some(answer(&number, &[])), answer(&text, &[])),
+    );
+    assert_eq!(changed.planned, prior.clone().with("yaml_body", text.as_str()));
+    let kept = decided(
+        &update(prior.clone(), &number),
+        answered(&number, Some(answer(&number, &[])), answer(&number, &[])),
+    );
+    assert_eq!(kept.planned, prior);
+    // Somebody else has made a text of it, in our name.
+    let drifted = decided(
+        &update(prior.clone(), &number),
+        answered(&number, Some(answer(&text, &[])), answer(&number, &[])),
+    );
+    assert_eq!(drifted.planned, prior.with(MANAGERS, Value::unknown()));
+}
+
+#[test]
 fn a_create_knows_its_values_and_not_yet_its_managers() {
     let mut situation = update(state(), TEXT);
     situation.prior = None;
