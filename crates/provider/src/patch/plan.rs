@@ -24,6 +24,10 @@ use crate::{codes, projection};
 const VALUES: &str = "managed_state_projection";
 const MANAGERS: &str = "managed_fields";
 
+/// What to do about fields that somebody else sets as well.
+const LEAVE_TO_OTHERS: &str =
+    "Take the fields out of the patch, or keep the other manager from setting them.";
+
 /// How many fields a message lists.
 const MOST_FIELDS: usize = 5;
 
@@ -226,7 +230,13 @@ impl Preview<'_> {
 
     fn warnings(&self, analysis: &Analysis, verbosity: Verbosity) -> Diagnostics {
         let identity = self.target.to_string();
-        let mut diagnostics = Diagnostics::from(analysis.warnings(&identity, verbosity));
+        // Other than an object, a patch has no fields to ignore: what it does not name is not its own.
+        let in_words_of_patches = |warning: Diagnostic| Diagnostic {
+            hint: warning.hint.map(|_| LEAVE_TO_OTHERS.to_owned()),
+            ..warning
+        };
+        let warnings = analysis.warnings(&identity, verbosity).into_iter().map(in_words_of_patches);
+        let mut diagnostics: Diagnostics = warnings.collect();
         let drifted: Vec<&FieldTransition> =
             analysis.fields.iter().filter(|field| field.change.is_some()).collect();
         if self.same && !drifted.is_empty() && verbosity != Verbosity::None {
@@ -259,7 +269,7 @@ fn fighting(target: &ObjectRef, analysis: &Analysis, drifted: &[&FieldTransition
     Diagnostic::warning(codes::PATCH_FIGHT, "Field Ownership Conflict - Controllers Fighting")
         .detail(format!("{detail}\n\nIf their manager stays active, both will go on setting them. To see who holds what:\n\n  {look}"))
         .object(target.to_string())
-        .hint("Take the fields out of the patch, or keep the other manager from setting them.")
+        .hint(LEAVE_TO_OTHERS)
 }
 
 #[cfg(test)]

@@ -125,6 +125,9 @@ fn a_field_that_a_patch_takes_away_is_told_like_one_that_it_sets() {
             };
             let analysis = preview.analyse(&situation, same.then_some(&content)).unwrap();
             let warnings = preview.warnings(&analysis, Verbosity::Full);
+            // A patch has no ignore_fields that one could be told to set.
+            let hints: Vec<_> = warnings.iter().map(|(_, warning)| warning.hint.as_deref()).collect();
+            assert!(hints.iter().all(|hint| *hint == Some(LEAVE_TO_OTHERS)), "{hints:?}");
             warnings.iter().map(|(_, warning)| warning.detail.clone()).collect::<Vec<_>>()
         };
         let [taking] = &told(None, Private::default(), &live)[..] else { panic!("one warning") };
