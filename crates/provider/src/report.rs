@@ -37,8 +37,14 @@ pub(crate) fn titled(mut diagnostic: Diagnostic, title: &str) -> Diagnostic {
     diagnostic
 }
 
-/// A summary as a sentence.
+/// A summary as a sentence. The name of a field that it begins with stays as people write it.
 fn sentence(summary: &str) -> String {
+    const FIELDS: [&str; 4] = ["kind", "metadata", "patch", "cluster"];
+    let first = summary.split(' ').next().unwrap_or_default();
+    let is_name = |letter: char| matches!(letter, '.' | '_' | '[' | '`') || letter.is_ascii_uppercase();
+    if first.contains(is_name) || FIELDS.contains(&first) {
+        return format!("{summary}.");
+    }
     let mut letters = summary.chars();
     let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
     format!("{first}{}.", letters.as_str())
@@ -55,6 +61,18 @@ mod tests {
         let shown = titled(finding, "Invalid YAML");
         assert_eq!(shown.summary, "Invalid YAML");
         assert_eq!(shown.detail, "This is not valid YAML. Line 3 ends early.");
+    }
+
+    #[test]
+    fn names_of_fields_are_written_as_they_are() {
+        let check = |summary: &str, expected: &str| assert_eq!(sentence(summary), expected);
+        check("metadata.name is missing", "metadata.name is missing.");
+        check("yaml_body holds no object", "yaml_body holds no object.");
+        check("apiVersion is malformed", "apiVersion is malformed.");
+        check("kind is missing", "kind is missing.");
+        check("spec.containers[0] has no name", "spec.containers[0] has no name.");
+        check("the key `a` is given twice", "The key `a` is given twice.");
+        check("Wait: Namespace Not Found", "Wait: Namespace Not Found.");
     }
 
     #[test]

@@ -213,7 +213,7 @@ mod tests {
             .collect();
         assert_eq!(told, [(LOADING, 4), (LOADING, 7)]);
         assert!(
-            problems[0].detail.starts_with("Document 2 of content: Kind is missing."),
+            problems[0].detail.starts_with("Document 2 of content: kind is missing."),
             "{}",
             problems[0].detail
         );
