@@ -10,7 +10,7 @@ use cluster::{ConnectError, Connection, Environment, Error, Reply, Session};
 use manifest::ObjectRef;
 use serde_json::Value;
 use tfplugin::CancellationToken;
-use tokio::sync::{Notify, OnceCell};
+use tokio::sync::{Notify, OnceCell, OwnedMutexGuard};
 use tokio::time::Instant;
 
 use reads::Reads;
@@ -35,6 +35,7 @@ pub(crate) struct Cluster {
     memory: Mutex<HashMap<Place, Memory>>,
     deletions: Mutex<HashMap<Place, CancellationToken>>,
     deletion_began: Notify,
+    creations: Mutex<HashMap<Place, Arc<tokio::sync::Mutex<()>>>>,
 }
 
 /// Where an object is, whatever the version it is asked for in.
@@ -87,6 +88,7 @@ impl Cluster {
             memory: Mutex::default(),
             deletions: Mutex::default(),
             deletion_began: Notify::new(),
+            creations: Mutex::default(),
         }
     }
 
@@ -149,6 +151,7 @@ impl Cluster {
         self.reads.forget(target);
         if let Some(memory) = lock(&self.memory).get_mut(&Place::of(target)) {
             memory.live = None;
+            memory.absent = None;
         }
     }
 
@@ -171,6 +174,13 @@ impl Cluster {
     pub(crate) fn take_absent(&self, target: &ObjectRef) -> bool {
         let absent = lock(&self.memory).get_mut(&Place::of(target)).and_then(|memory| memory.absent.take());
         absent.is_some_and(|seen| seen.elapsed() < FRESH)
+    }
+
+    /// Waits for one's turn to create an object, which lasts until the guard is dropped: of two resources that name the
+    /// same object, the second has to find what the first has created.
+    pub(crate) async fn turn_to_create(&self, target: &ObjectRef) -> OwnedMutexGuard<()> {
+        let turn = Arc::clone(lock(&self.creations).entry(Place::of(target)).or_default());
+        turn.lock_owned().await
     }
 
     /// Says that an object is being deleted, until the guard is dropped.

@@ -39,7 +39,15 @@ struct Collection {
 struct Shelf {
     /// Held while a list is under way, so that nobody asks for what is coming.
     asking: tokio::sync::Mutex<Asking>,
-    listed: Mutex<Option<Listed>>,
+    known: Mutex<Known>,
+}
+
+/// What a list has said, as far as it still holds.
+#[derive(Default)]
+struct Known {
+    listed: Option<Listed>,
+    /// What was written since the last list came, and when: one that is under way may still say how it was before.
+    written: Vec<(Instant, String)>,
 }
 
 /// Objects that a list gave, and when it was asked for.
@@ -68,13 +76,11 @@ impl Reads {
         }
     }
 
-    /// Forgets what a list said of an object, because it was written.
+    /// Forgets what lists said of an object, because it was written. Its other versions are the same object.
     pub(super) fn forget(&self, target: &ObjectRef) {
-        let shelf = lock(&self.collections).get(&Collection::of(target)).cloned();
-        if let Some(shelf) = shelf
-            && let Some(listed) = lock(&shelf.listed).as_mut()
-        {
-            listed.objects.remove(&target.name);
+        let collections = lock(&self.collections);
+        for (_, shelf) in collections.iter().filter(|(collection, _)| collection.may_have(target)) {
+            lock(&shelf.known).wrote(&target.name);
         }
     }
 
@@ -103,7 +109,7 @@ impl Shelf {
         match session.gather(&target.gvk, target.namespace.as_ref(), most).await {
             Ok(Gathering::All(objects)) => {
                 asking.learn(Some(objects.len()));
-                *lock(&self.listed) = Some(Listed { asked, objects });
+                lock(&self.known).came(asked, objects);
             }
             Ok(Gathering::TooMany(total)) => asking.learn(Some(total)),
             // No right to list, or objects too large for it: a read tells what there is to tell.
@@ -116,7 +122,7 @@ impl Shelf {
     }
 
     fn listed(&self, name: &str) -> Option<Reply> {
-        let mut slot = lock(&self.listed);
+        let slot = &mut lock(&self.known).listed;
         let listed = slot.as_mut()?;
         if listed.asked.elapsed() > FRESH {
             *slot = None;
@@ -128,6 +134,23 @@ impl Shelf {
             *slot = None;
         }
         Some(Reply { code: 200, object, warnings, retries: Vec::new() })
+    }
+}
+
+impl Known {
+    fn wrote(&mut self, name: &str) {
+        if let Some(listed) = &mut self.listed {
+            listed.objects.remove(name);
+        }
+        self.written.push((Instant::now(), name.to_owned()));
+    }
+
+    /// A list has come that was asked for at `asked`.
+    fn came(&mut self, asked: Instant, mut objects: Gathered) {
+        for (_, name) in self.written.drain(..).filter(|(when, _)| *when >= asked) {
+            objects.remove(&name);
+        }
+        self.listed = Some(Listed { asked, objects });
     }
 }
 
@@ -148,7 +171,7 @@ impl Asking {
 impl Default for Shelf {
     fn default() -> Self {
         let asking = Asking { reads: 0, enough: Some(FEW) };
-        Self { asking: tokio::sync::Mutex::new(asking), listed: Mutex::default() }
+        Self { asking: tokio::sync::Mutex::new(asking), known: Mutex::default() }
     }
 }
 
@@ -156,24 +179,14 @@ impl Collection {
     fn of(target: &ObjectRef) -> Self {
         Self { gvk: target.gvk.clone(), namespace: target.namespace.clone() }
     }
+
+    /// Whether `target` would be in it, in this version or another.
+    fn may_have(&self, target: &ObjectRef) -> bool {
+        self.gvk.group() == target.group()
+            && self.gvk.kind() == target.kind()
+            && self.namespace == target.namespace
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_list_is_due_when_reads_have_cost_as_much() {
-        let mut asking = Shelf::default().asking.into_inner();
-        let mut reads_until_due = |total: Option<Option<usize>>| {
-            if let Some(total) = total {
-                asking.learn(total);
-            }
-            (1..10_000).find_map(|read| asking.count().map(|most| (read, most)))
-        };
-        assert_eq!(reads_until_due(None), Some((13, 260)));
-        assert_eq!(reads_until_due(Some(Some(1000))), Some((51, 1020)), "what is allowed is enough for all");
-        assert_eq!(reads_until_due(Some(Some(40))), Some((13, 260)));
-        assert_eq!(reads_until_due(Some(None)), None, "nobody asks again for what is refused");
-    }
-}
+mod tests;

@@ -14,6 +14,7 @@ use tfplugin::diagnostics::Diagnostics;
 use tfplugin::private::Private;
 use tfplugin::provider::ApplyResponse;
 use tfplugin::value::{Object, Value};
+use tokio::sync::OwnedMutexGuard;
 use wait::{Applied, During};
 
 use super::stamp::{self, Stamp};
@@ -37,11 +38,15 @@ pub(super) async fn apply(
 ) -> ApplyResponse {
     // Until something is sent, nothing is lost by stopping at once.
     let prepared = stop::unless(stop, Duration::ZERO, Job::prepare(context, &situation)).await;
-    let job = match prepared.unwrap_or_else(|| Err(interrupted(&situation, None).into())) {
+    let mut job = match prepared.unwrap_or_else(|| Err(interrupted(&situation, None).into())) {
         Ok(job) => job,
         Err(diagnostics) => return situation.undone(diagnostics),
     };
-    match job.send(&situation, stop).await {
+    let sent = job.send(&situation, stop).await;
+    // Also when no answer came: it may have been carried out.
+    job.cluster.wrote(&job.target);
+    drop(job.turn.take());
+    match sent {
         Ok(reply) => job.finish(situation, &reply, stop).await,
         Err(diagnostic) => situation.undone(*diagnostic),
     }
@@ -56,6 +61,8 @@ struct Job {
     /// Whether the kind was not known when the target was made.
     provisional: bool,
     id: String,
+    /// Keeps others from creating the same object meanwhile.
+    turn: Option<OwnedMutexGuard<()>>,
 }
 
 impl Job {
@@ -76,14 +83,16 @@ impl Job {
             Err(error) if matches!(error.kind(), ErrorKind::KindMissing(_)) => (body.target(true), true),
             Err(error) => return Err(error.diagnostic(operation(situation)).into()),
         };
+        let mut turn = None;
         if situation.is_create() {
+            turn = Some(cluster.turn_to_create(&target).await);
             already::ensure_absent(&cluster, &target, planned).await.map_err(|error| *error)?;
         }
         // Asked before the write: nothing shall come between it and its record.
         let _kept_by_the_cluster = cluster.uid().await;
         let id = situation.prior.as_ref().and_then(|prior| prior.text("id"));
         let id = id.map_or_else(stamp::new_id, str::to_owned);
-        Ok(Self { cluster, body, ignored: attributes::ignored(planned), target, provisional, id })
+        Ok(Self { cluster, body, ignored: attributes::ignored(planned), target, provisional, id, turn })
     }
 
     async fn send(&self, situation: &Situation, stop: &CancellationToken) -> Result<Reply, Box<Diagnostic>> {
@@ -157,7 +166,6 @@ impl Job {
         {
             self.target = self.body.target(resource.namespaced);
         }
-        self.cluster.wrote(&self.target);
         self.cluster.mark_ours(&self.target);
         let mut diagnostics = report::api_warnings(&self.target, &reply.warnings);
         let mut state = planned.clone();

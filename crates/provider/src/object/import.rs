@@ -69,7 +69,8 @@ async fn find(context: &Context, id: &ImportId) -> Result<Found, Box<Diagnostic>
         };
         let resource = cluster.session().resource(&id.gvk).await;
         let resource = resource.map_err(|error| failed(&error, ": Resource Type Discovery"))?;
-        if id.context(resource.namespaced) == name {
+        // A namespace is passed over where the kind has none.
+        if !resource.namespaced || id.context(true) == name {
             let target = id.target(&name, resource.namespaced)?;
             return Ok(Found { cluster, stored, target });
         }

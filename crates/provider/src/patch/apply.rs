@@ -84,9 +84,9 @@ async fn carry_out(context: &Context, situation: Situation) -> Result<ApplyRespo
     let write = Write::by(manager.as_str());
     // Asked before the write: nothing shall come between it and its record.
     whereabouts::keep(&mut private, &cluster).await;
-    let reply = send(cluster.session(), &target, &live, (&content, before.as_ref()), write)
-        .await
-        .map_err(|error| refused(&error, operation))?;
+    let sent = send(cluster.session(), &target, &live, (&content, before.as_ref()), write).await;
+    cluster.wrote(&target);
+    let reply = sent.map_err(|error| refused(&error, operation))?;
     diagnostics.add(api_warnings(&target, &reply.warnings));
     let mut response = ApplyResponse { state: None, private, identity: None, diagnostics };
     let mut state = planned.with("id", id);
@@ -201,7 +201,9 @@ async fn release_in(cluster: &Cluster, reference: &Reference, manager: &FieldMan
             Ok(Some(Json::Array(operations))) => Some(operations),
             _ => None,
         };
-        cluster.session().edit_managed_fields(&target, write, edit).await
+        let edited = cluster.session().edit_managed_fields(&target, write, edit).await;
+        cluster.wrote(&target);
+        edited
     };
     match edited.await {
         Ok(_) => Ok(()),

@@ -139,6 +139,23 @@ async fn a_create_that_terraform_could_not_record_is_found_and_imported_as_told(
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn of_two_resources_that_name_the_same_object_the_second_is_refused() {
+    for client in Client::all() {
+        let case = Case::new("twice", client).await;
+        case.object("a", BODY, "");
+        case.object("b", &BODY.replace("k: v", "k: w"), "");
+        let refused = case.workspace.apply(&[]).expect_failure().text();
+        assert!(refused.contains("Error: Resource Already Managed"), "{refused}");
+        let states = ["a", "b"].map(|name| case.workspace.attributes(&format!("k8sconnect_object.{name}")));
+        assert_eq!(states.iter().filter(|state| state.is_null()).count(), 1, "{states:?}");
+        // The one that has it keeps it.
+        let name = if states[0].is_null() { "a" } else { "b" };
+        case.workspace.write(&format!("{name}.tf"), "");
+        case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn objects_are_imported_by_context_and_by_identity() {
     let sandbox = testkit::Sandbox::shared();
     let context = String::from_utf8(sandbox.kubectl(&["config", "current-context"]).stdout).unwrap();
@@ -166,6 +183,15 @@ async fn objects_are_imported_by_context_and_by_identity() {
     );
     case.workspace.apply(&[]).expect_success();
     case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_namespace_in_the_import_id_of_something_without_one_is_passed_over() {
+    let case = Case::new("scopeless", Client::any()).await;
+    case.object("a", "apiVersion: v1\nkind: Namespace\nmetadata: {name: NS}", "");
+    let id = format!(":default:v1/Namespace:{}", case.namespace.name());
+    case.workspace.import("k8sconnect_object.a", &id).expect_success();
+    assert!(case.workspace.attributes("k8sconnect_object.a")["object_ref"]["namespace"].is_null());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,0 +1,128 @@
+//! When lists are asked for, and what of them still holds after a write.
+
+use std::sync::Arc;
+
+use cluster::Environment;
+use serde_json::json;
+use testkit::gate::{Fault, Gate};
+use tfplugin::CancellationToken;
+use tfplugin::private::Private;
+use tfplugin::provider::{ApplyRequest, Change, Resource as _};
+use tfplugin::value::{Object, Value};
+
+use super::*;
+use crate::clusters::Cluster;
+use crate::context::{Context, Reach};
+use crate::patch::Patch;
+
+#[test]
+fn a_list_is_due_when_reads_have_cost_as_much() {
+    let mut asking = Shelf::default().asking.into_inner();
+    let mut reads_until_due = |total: Option<Option<usize>>| {
+        if let Some(total) = total {
+            asking.learn(total);
+        }
+        (1..10_000).find_map(|read| asking.count().map(|most| (read, most)))
+    };
+    assert_eq!(reads_until_due(None), Some((13, 260)));
+    assert_eq!(reads_until_due(Some(Some(1000))), Some((51, 1020)), "what is allowed is enough for all");
+    assert_eq!(reads_until_due(Some(Some(40))), Some((13, 260)));
+    assert_eq!(reads_until_due(Some(None)), None, "nobody asks again for what is refused");
+}
+
+/// ConfigMaps, one more than it takes until all of them are read at once, and two that nobody has asked for.
+const OBJECTS: usize = FEW + 3;
+
+/// ConfigMaps behind a gate.
+struct Here {
+    namespace: testkit::Namespace,
+    gate: Gate,
+    context: Arc<Context>,
+    connection: Value,
+}
+
+impl Here {
+    async fn new(test: &str) -> Self {
+        let namespace = testkit::Sandbox::shared().namespace(test).await;
+        for number in 0..OBJECTS {
+            namespace.apply_as("somebody", &config_map(number, "old")).await;
+        }
+        let gate = Gate::open(namespace.client().clone()).await;
+        let connection = Object::from([("host", gate.url().as_str()), ("token", "x")]).with("insecure", true);
+        let context = Arc::new(Context::new(Environment::default()));
+        Self { namespace, gate, context, connection: connection.into() }
+    }
+
+    fn cluster(&self) -> Arc<Cluster> {
+        match self.context.reach(&self.connection) {
+            Ok(Reach::Ready(cluster)) => cluster,
+            _ => panic!("a connection that is known leads somewhere"),
+        }
+    }
+
+    fn target(&self, number: usize) -> ObjectRef {
+        let namespace = Namespace::new(self.namespace.name());
+        ObjectRef::new("v1/ConfigMap".parse().unwrap(), namespace, format!("c-{number}"))
+    }
+
+    async fn level(&self, number: usize) -> serde_json::Value {
+        let found = self.cluster().read(&self.target(number)).await.unwrap();
+        found.expect("it exists").object["data"]["level"].clone()
+    }
+
+    /// Reads so many of them that the others come from a list.
+    async fn read_until_listed(&self) {
+        for number in 0..=FEW {
+            assert_eq!(self.level(number).await, "old");
+        }
+    }
+}
+
+fn config_map(number: usize, level: &str) -> serde_json::Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": format!("c-{number}")}, "data": {"level": level}})
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_patch_has_written_is_read_again() {
+    let here = Here::new("reads_patch").await;
+    here.read_until_listed().await;
+    let target = Object::from([("api_version", "v1"), ("kind", "ConfigMap")])
+        .with("name", format!("c-{}", FEW + 1))
+        .with("namespace", here.namespace.name());
+    let planned = Object::new()
+        .with("cluster", here.connection.clone())
+        .with("target", target)
+        .with("patch", "data: {level: new}")
+        .with("managed_state_projection", Value::unknown())
+        .with("managed_fields", Value::unknown());
+    let patch = Patch::new(Arc::clone(&here.context));
+    let request = |change: Change, private: Private| ApplyRequest {
+        change,
+        config: None,
+        private,
+        identity: None,
+        stop: CancellationToken::new(),
+    };
+    let applied = patch.apply(request(Change::Create { planned }, Private::default())).await;
+    assert!(!applied.diagnostics.has_errors(), "{:?}", applied.diagnostics);
+    assert_eq!(here.level(FEW + 2).await, "old");
+    assert_eq!(here.level(FEW + 1).await, "new");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_that_is_under_way_does_not_hide_a_write() {
+    let here = Here::new("reads_under_way").await;
+    for number in 0..FEW {
+        assert_eq!(here.level(number).await, "old");
+    }
+    here.gate.strike(Fault::Hold, |method, uri| method == "GET" && uri.contains("limit="));
+    let write = async {
+        here.gate.struck().await;
+        here.namespace.apply_as("somebody", &config_map(FEW + 1, "new")).await;
+        here.cluster().wrote(&here.target(FEW + 1));
+        here.gate.reopen();
+    };
+    let (listed, ()) = tokio::join!(here.level(FEW), write);
+    assert_eq!(listed, "old");
+    assert_eq!(here.level(FEW + 1).await, "new");
+}
