@@ -59,14 +59,54 @@ async fn bug_7_and_8_kinds_and_namespaces_come_with_the_apply_that_needs_them() 
     case.workspace.plan(&["-detailed-exitcode"]).expect_success();
     let attributes = case.workspace.attributes("k8sconnect_object.widget");
     assert_eq!(attributes["managed_state_projection"]["spec.tags[1]"], "c", "bug 2");
-
-    // An unknown field is an error before it is lost.
-    case.object("widget", &custom("Widget", "{sizze: 1}"), "");
-    let refused = case.workspace.plan(&[]).expect_failure().text();
-    assert!(
-        refused.contains("Plan: Field Validation Failed") && refused.contains("sizze"),
-        "bug 9: {refused}"
-    );
-    case.object("widget", &custom("Widget", "{size: 1}"), "");
     case.workspace.destroy().expect_success();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bug_9_an_unknown_field_is_an_error_before_it_is_lost() {
+    let mut case = Case::new("strict", Client::any()).await;
+    let widget = |spec: &str| custom("Widget", spec).replace("NS-more", "NS");
+    case.object("widgets", &crd("widgets", "Widget"), "");
+    case.object("widget", &widget("{size: 1}"), "");
+    case.workspace.apply(&[]).expect_success();
+    let asked = case.requests();
+    let writes: Vec<_> = asked.iter().filter(|request| request.starts_with("patch ")).collect();
+    assert!(!writes.is_empty(), "{asked:#?}");
+    assert!(writes.iter().all(|write| write.contains("fieldValidation=Strict")), "{writes:#?}");
+
+    // The API server itself would leave the field out and say no more than a warning.
+    case.object("widget", &widget("{size: 1, sizze: 1}"), "");
+    let refused = case.workspace.plan(&[]).expect_failure().text();
+    assert!(refused.contains("Plan: Field Validation Failed") && refused.contains("sizze"), "{refused}");
+    // A kind that comes with the same apply is refused when it is there.
+    case.object("gadgets", &crd("gadgets", "Gadget"), "");
+    case.object("widget", &widget("{size: 1}"), "");
+    case.object("gadget", &widget("{sizze: 1}").replace("Widget", "Gadget"), "");
+    let refused = case.workspace.apply(&[]).expect_failure().text();
+    assert!(refused.contains("Field Validation Failed") && refused.contains("sizze"), "{refused}");
+    case.workspace.write("gadget.tf", "");
+    case.workspace.destroy().expect_success();
+}
+
+/// It takes the half minute that a kind or a namespace may take to come.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_never_comes_is_named_when_its_time_is_over() {
+    let case = Case::new("never", Client::any()).await;
+    case.object(
+        "a",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: NS-never}\ndata: {k: v}",
+        "",
+    );
+    case.object("widget", &custom("Widget", "{size: 1}").replace("NS-more", "NS"), "");
+    let plan = case.workspace.plan(&[]).expect_success().text();
+    assert!(plan.contains("Plan: 2 to add"), "{plan}");
+    let told = case.workspace.apply(&[]).expect_failure().output();
+    let expressions = [
+        "(?i)(namespace.*(not found|does not exist|doesn't exist))",
+        "Create: Custom Resource Definition Not Found",
+        r"CRD for Widget/a not found after \d+s",
+    ];
+    for expression in expressions {
+        assert!(regex::Regex::new(expression).unwrap().is_match(&told), "{expression}: {told}");
+    }
 }

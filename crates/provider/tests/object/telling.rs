@@ -1,5 +1,10 @@
 //! Which warnings there are, about what, and how much they say.
 
+use std::io;
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use serde_json::{Value, json};
 use testkit::terraform::Client;
 
@@ -85,7 +90,7 @@ async fn bug_11_only_a_conflict_is_called_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bug_21_a_server_nobody_vouches_for_is_told_with_what_to_check() {
+async fn bug_21_a_server_nobody_vouches_for_is_told_with_what_to_check_and_not_asked_again() {
     let case = Case::new("untrusted", Client::any()).await;
     let config = |path: &str| {
         let shown = testkit::Sandbox::shared().kubectl(&[
@@ -100,6 +105,7 @@ async fn bug_21_a_server_nobody_vouches_for_is_told_with_what_to_check() {
     // A certificate that has signed nothing, in place of the authority.
     let (host, other) =
         (config("{.clusters[0].cluster.server}"), config("{.users[0].user.client-certificate-data}"));
+    let (host, connections) = counted(&host).unwrap();
     case.object(
         "a",
         BODY,
@@ -108,4 +114,32 @@ async fn bug_21_a_server_nobody_vouches_for_is_told_with_what_to_check() {
     let refused = case.workspace.plan(&[]).expect_failure().text();
     assert!(refused.contains("Plan: Cluster Connection Failed"), "{refused}");
     assert!(refused.contains("cluster_ca_certificate"), "{refused}");
+    // It takes two questions to discover the kinds; a repetition would ask each of them six times.
+    let connections = connections.load(Ordering::Relaxed);
+    assert!((1..=2).contains(&connections), "{connections}: {refused}");
+}
+
+/// A way to the server at `url` that counts who comes.
+fn counted(url: &str) -> io::Result<(String, Arc<AtomicUsize>)> {
+    let server = url.trim_start_matches("https://").to_owned();
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let address = listener.local_addr()?;
+    let connections = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&connections);
+    std::thread::spawn(move || {
+        for client in listener.incoming().flatten() {
+            counter.fetch_add(1, Ordering::Relaxed);
+            // A connection that cannot be passed on ends here, and the client says so.
+            let _joined = join(client, &server);
+        }
+    });
+    Ok((format!("https://{address}"), connections))
+}
+
+fn join(client: TcpStream, server: &str) -> io::Result<()> {
+    let server = TcpStream::connect(server)?;
+    for (mut from, mut to) in [(client.try_clone()?, server.try_clone()?), (server, client)] {
+        std::thread::spawn(move || io::copy(&mut from, &mut to));
+    }
+    Ok(())
 }

@@ -32,8 +32,8 @@ struct Disturbed {
 }
 
 impl Disturbed {
-    async fn new(test: &str) -> Self {
-        let case = Case::new(test, Client::any()).await;
+    async fn new(test: &str, client: Client) -> Self {
+        let case = Case::new(test, client).await;
         let gate = Gate::open(case.namespace.client().clone()).await;
         let cluster = format!("host = {:?}, insecure = true, token = \"x\"", gate.url());
         case.provider(&format!("cluster = {{ {cluster} }}"));
@@ -77,6 +77,15 @@ impl Disturbed {
     }
 }
 
+/// Each of `disturbances` with each client.
+fn with_all_clients<D: Clone>(disturbances: impl IntoIterator<Item = D>) -> Vec<(Client, D)> {
+    let disturbances: Vec<D> = disturbances.into_iter().collect();
+    let with = |client: Client| {
+        disturbances.iter().map(move |each| (client.clone(), each.clone())).collect::<Vec<_>>()
+    };
+    Client::all().into_iter().flat_map(with).collect()
+}
+
 fn is_write(method: &str, uri: &str) -> bool {
     method == "PATCH" && !uri.contains("dryRun")
 }
@@ -88,14 +97,14 @@ fn is_delete(method: &str, _: &str) -> bool {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_create_that_is_disturbed_is_recorded_or_found_and_named() {
     // Whether the answer arrives, so that the object is in the state.
-    for (disturbance, recorded) in [
+    for (client, (disturbance, recorded)) in with_all_clients([
         (Disturbance::Interrupt, true),
         (Disturbance::Restart, true),
         (Disturbance::InterruptAndSilence, false),
         (Disturbance::Kill, false),
         (Disturbance::Outage, false),
-    ] {
-        let here = Disturbed::new("create").await;
+    ]) {
+        let here = Disturbed::new("create", client).await;
         let case = &here.case;
         case.object("a", BODY, "");
         let (_, told) = here.run(false, disturbance, is_write).await;
@@ -115,9 +124,13 @@ async fn a_create_that_is_disturbed_is_recorded_or_found_and_named() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn updates_and_deletes_that_are_disturbed_are_finished_by_the_next_apply() {
-    for disturbance in [Disturbance::Interrupt, Disturbance::Kill, Disturbance::Outage, Disturbance::Restart]
-    {
-        let here = Disturbed::new("update").await;
+    for (client, disturbance) in with_all_clients([
+        Disturbance::Interrupt,
+        Disturbance::Kill,
+        Disturbance::Outage,
+        Disturbance::Restart,
+    ]) {
+        let here = Disturbed::new("update", client).await;
         let case = &here.case;
         case.object("a", BODY, "");
         case.workspace.apply(&[]).expect_success();
@@ -140,13 +153,13 @@ async fn updates_and_deletes_that_are_disturbed_are_finished_by_the_next_apply()
 async fn a_patch_that_is_disturbed_is_recorded_or_found_and_named() {
     let address = "k8sconnect_patch.settings";
     let wanted = || json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"level": "info"}});
-    for (disturbance, recorded) in [
+    for (client, (disturbance, recorded)) in with_all_clients([
         (Disturbance::Interrupt, true),
         (Disturbance::Restart, true),
         (Disturbance::Kill, false),
         (Disturbance::Outage, false),
-    ] {
-        let here = Disturbed::new("patch").await;
+    ]) {
+        let here = Disturbed::new("patch", client).await;
         let case = &here.case;
         case.namespace.apply_as("somebody", &wanted()).await;
         config_map::patch(case, "settings", "patch = \"data: {level: debug}\"");
@@ -172,8 +185,10 @@ async fn a_wait_that_is_disturbed_goes_on_or_is_begun_again() {
     let address = "k8sconnect_wait.settings";
     let settings = |data: Value| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": data});
     let is_look: fn(&str, &str) -> bool = |method, uri| method == "GET" && uri.contains("settings");
-    for disturbance in [Disturbance::InterruptAndSilence, Disturbance::Kill, Disturbance::Restart] {
-        let here = Disturbed::new("wait").await;
+    for (client, disturbance) in
+        with_all_clients([Disturbance::InterruptAndSilence, Disturbance::Kill, Disturbance::Restart])
+    {
+        let here = Disturbed::new("wait", client).await;
         let case = &here.case;
         case.namespace.apply_as("somebody", &settings(json!({"phase": "done"}))).await;
         config_map::wait(case, "settings", "field = \"data.phase\"");
@@ -192,21 +207,25 @@ async fn a_wait_that_is_disturbed_goes_on_or_is_begun_again() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plan_that_waits_for_an_answer_ends_when_it_is_interrupted() {
-    let here = Disturbed::new("plan").await;
-    here.case.object("a", BODY, "");
-    here.gate.strike(Fault::Hold, |method, uri| method == "PATCH" && uri.contains("dryRun"));
-    let mut planning = here.case.workspace.start(&["plan", "-no-color", "-input=false"]);
-    here.gate.struck().await;
-    planning.interrupt();
-    let told = planning.wait().expect_failure().text();
-    assert!(told.contains("Error: Interrupted"), "{told}");
-    assert_eq!(here.live("a").await, None);
+    for client in Client::all() {
+        let here = Disturbed::new("plan", client).await;
+        here.case.object("a", BODY, "");
+        here.gate.strike(Fault::Hold, |method, uri| method == "PATCH" && uri.contains("dryRun"));
+        let mut planning = here.case.workspace.start(&["plan", "-no-color", "-input=false"]);
+        here.gate.struck().await;
+        planning.interrupt();
+        let told = planning.wait().expect_failure().text();
+        assert!(told.contains("Error: Interrupted"), "{told}");
+        assert_eq!(here.live("a").await, None);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_apply_that_waits_for_a_namespace_ends_when_it_is_interrupted() {
-    let here = Disturbed::new("dependency").await;
-    here.case.object("a", &BODY.replace("namespace: NS", "namespace: NS-never"), "");
-    let (succeeded, told) = here.run(false, Disturbance::Interrupt, is_write).await;
-    assert!(!succeeded && told.contains("Create: Interrupted"), "{told}");
+    for client in Client::all() {
+        let here = Disturbed::new("dependency", client).await;
+        here.case.object("a", &BODY.replace("namespace: NS", "namespace: NS-never"), "");
+        let (succeeded, told) = here.run(false, Disturbance::Interrupt, is_write).await;
+        assert!(!succeeded && told.contains("Create: Interrupted"), "{told}");
+    }
 }
