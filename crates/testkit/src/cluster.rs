@@ -1,6 +1,7 @@
 //! A real Kubernetes for tests: one shared by all, or one of their own for those that break it.
 
 mod account;
+mod api_server;
 mod namespace;
 mod program;
 
@@ -13,6 +14,7 @@ use std::time::Duration;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use sandbox::{Environment, Layout, Lease, Name, Status, UpRequest};
 
+pub use api_server::ApiServer;
 pub use namespace::Namespace;
 pub use program::plimsoll;
 

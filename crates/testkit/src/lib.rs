@@ -10,8 +10,10 @@ pub mod gate;
 pub mod oracle;
 #[cfg(feature = "proxy")]
 pub mod proxy;
+#[cfg(feature = "python")]
+pub mod python;
 #[cfg(feature = "terraform")]
 pub mod terraform;
 
 #[cfg(feature = "cluster")]
-pub use cluster::{Namespace, Sandbox, plimsoll};
+pub use cluster::{ApiServer, Namespace, Sandbox, plimsoll};

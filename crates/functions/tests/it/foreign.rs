@@ -1,8 +1,7 @@
 //! A function written with the official Python SDK, over mutual TLS.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
 
 use compose::FunctionRunner;
 use compose::run::{
@@ -12,8 +11,6 @@ use functions::{Resolver, Resolving};
 use serde_json::json;
 
 use crate::fixture::{Engine, certificates, patient, request};
-
-const SDK: &str = "0.15.1";
 
 /// Answers with what it was given: a resource, its tag, conditions and results with targets, and a requirement.
 const FUNCTION: &str = r#"
@@ -54,41 +51,6 @@ class Function(grpcv1.FunctionRunnerService):
 runtime.serve(Function(), sys.argv[1], creds=runtime.load_credentials(sys.argv[2]), insecure=False)
 "#;
 
-/// Python with the SDK, made once and kept; nothing where there is no Python.
-fn python() -> Option<PathBuf> {
-    let is_ci = std::env::var("CI").is_ok_and(|value| value == "true");
-    if Command::new("python3").arg("--version").stdout(Stdio::null()).status().is_err() {
-        assert!(!is_ci, "python3 is needed in CI");
-        eprintln!("skipped: there is no python3");
-        return None;
-    }
-    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    let cache = cache.unwrap_or_else(|| PathBuf::from(std::env::var_os("HOME").unwrap()).join(".cache"));
-    let versions = cache.join("plimsoll/function-python");
-    let venv = versions.join(SDK);
-    if !venv.exists() {
-        // Made under another name and moved, so that an interrupted one is never used and two do not meet. Nothing in it
-        // that is used here depends on where it is.
-        std::fs::create_dir_all(&versions).unwrap();
-        let making = tempfile::tempdir_in(&versions).unwrap();
-        run(Command::new("python3").args(["-m", "venv"]).arg(making.path()));
-        let package = format!("crossplane-function-sdk-python=={SDK}");
-        run(Command::new(making.path().join("bin/python"))
-            .args(["-m", "pip", "install", "--quiet", &package]));
-        let made = making.keep();
-        if std::fs::rename(&made, &venv).is_err() {
-            assert!(venv.exists(), "{} cannot be renamed", made.display());
-            std::fs::remove_dir_all(&made).unwrap();
-        }
-    }
-    Some(venv.join("bin/python"))
-}
-
-fn run(command: &mut Command) {
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
-}
-
 struct Settings;
 
 impl Resolver for Settings {
@@ -106,7 +68,7 @@ impl Resolver for Settings {
 
 #[tokio::test]
 async fn a_function_of_the_python_sdk_drives_conditions_and_results() {
-    let Some(python) = python() else { return };
+    let Some(python) = testkit::python::with_function_sdk() else { return };
     let out = tempfile::tempdir().unwrap();
     let made = certificates(out.path());
     let port = free_port();

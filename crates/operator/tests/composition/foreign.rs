@@ -1,7 +1,7 @@
 //! A function of the official Python SDK, forty lines of a platform team, drives a claim over mutual TLS.
 
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
+use std::process::{Child, Command};
 
 use serde_json::json;
 
@@ -10,8 +10,6 @@ use crate::fixture::{
     until_told, world,
 };
 use crate::platform::children;
-
-const SDK: &str = "0.15.1";
 
 /// Composes a ConfigMap, speaks to the claim, and returns numbers that no enum of the protocol has.
 const FUNCTION: &str = r#"
@@ -54,41 +52,6 @@ class Function(grpcv1.FunctionRunnerService):
 runtime.serve(Function(), sys.argv[1], creds=runtime.load_credentials(sys.argv[2]), insecure=False)
 "#;
 
-/// Python with the SDK, made once and kept; nothing where there is no Python.
-#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
-fn python() -> Option<PathBuf> {
-    let is_ci = std::env::var("CI").is_ok_and(|value| value == "true");
-    if Command::new("python3").arg("--version").stdout(Stdio::null()).status().is_err() {
-        assert!(!is_ci, "python3 is needed in CI");
-        eprintln!("skipped: there is no python3");
-        return None;
-    }
-    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    let cache = cache.unwrap_or_else(|| PathBuf::from(std::env::var_os("HOME").unwrap()).join(".cache"));
-    let versions = cache.join("plimsoll/function-python");
-    let venv = versions.join(SDK);
-    if !venv.exists() {
-        // Made under another name and moved, so that an interrupted one is never used and two do not meet.
-        std::fs::create_dir_all(&versions).unwrap();
-        let making = tempfile::tempdir_in(&versions).unwrap();
-        run(Command::new("python3").args(["-m", "venv"]).arg(making.path()));
-        let package = format!("crossplane-function-sdk-python=={SDK}");
-        run(Command::new(making.path().join("bin/python"))
-            .args(["-m", "pip", "install", "--quiet", &package]));
-        let made = making.keep();
-        if std::fs::rename(&made, &venv).is_err() {
-            assert!(venv.exists(), "{} cannot be renamed", made.display());
-            std::fs::remove_dir_all(&made).unwrap();
-        }
-    }
-    Some(venv.join("bin/python"))
-}
-
-fn run(command: &mut Command) {
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
-}
-
 /// The function as a program, ended with the test.
 struct Program(Child);
 
@@ -108,7 +71,9 @@ impl Drop for Program {
 
 #[tokio::test]
 async fn a_function_of_the_python_sdk_speaks_to_a_claim() {
-    let Some(python) = tokio::task::spawn_blocking(python).await.unwrap() else { return };
+    let Some(python) = tokio::task::spawn_blocking(testkit::python::with_function_sdk).await.unwrap() else {
+        return;
+    };
     let folder = tempfile::tempdir().unwrap();
     let script = folder.path().join("function.py");
     std::fs::write(&script, FUNCTION).unwrap();
