@@ -23,7 +23,7 @@ struct Target {
     ordered_maps: bool,
     /// Fields whose comments are left out: an indented paragraph in one would be compiled as an example.
     without_comments: &'static [&'static str],
-    /// Messages that are not generated but ours, by their name and our path.
+    /// Messages and packages that are not generated here but ours, by their name and our path.
     ours: &'static [(&'static str, &'static str)],
     /// Messages that carry secrets, so that the crate writes their `Debug` itself.
     secret: &'static [&'static str],
@@ -75,6 +75,20 @@ const TARGETS: &[Target] = &[
         ours: &[(".google.protobuf.Struct", "crate::wire::Struct")],
         secret: &[".apiextensions.fn.proto.v1.Resource", ".apiextensions.fn.proto.v1.CredentialData"],
     },
+    Target {
+        protos: &["render/v1alpha1/render.proto"],
+        include: "proto",
+        out: "crates/functions/src/gen/render_v1alpha1",
+        clients: Clients::Nobody,
+        default_stubs: false,
+        ordered_maps: true,
+        without_comments: &[],
+        ours: &[
+            (".google.protobuf.Struct", "crate::wire::Struct"),
+            (".apiextensions.fn.proto.v1", "crate::gen::v1"),
+        ],
+        secret: &[],
+    },
 ];
 
 /// Generates every target anew; with `check`, only tells whether the committed code is what would be generated.
@@ -96,8 +110,12 @@ type Files = BTreeMap<String, String>;
 
 fn generate(root: &Path, target: &Target) -> Result<Files> {
     let include = root.join(target.include);
-    let descriptors = protox::compile(target.protos, [&include])
+    let mut descriptors = protox::compile(target.protos, [&include])
         .with_context(|| format!("compile the protocol files of {}", target.include))?;
+    // What they import is served where it belongs.
+    for imported in descriptors.file.iter_mut().filter(|file| !target.protos.contains(&file.name())) {
+        imported.service.clear();
+    }
     let out = tempfile::tempdir()?;
     let mut builder = tonic_prost_build::configure()
         .out_dir(out.path())

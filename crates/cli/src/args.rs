@@ -9,6 +9,7 @@ pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod files;
 pub(crate) mod function;
+pub(crate) mod internal;
 pub(crate) mod oci_server;
 pub(crate) mod operations;
 pub(crate) mod operator;
@@ -117,6 +118,9 @@ pub(crate) enum Command {
     /// Serve a composition function that comes along
     #[command(subcommand)]
     Function(function::Function),
+    /// What other programs ask of this one
+    #[command(subcommand, hide = true)]
+    Internal(internal::Internal),
     /// Print a page of the book's reference
     #[command(hide = true)]
     Reference(reference::Reference),

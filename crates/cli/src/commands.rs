@@ -45,6 +45,7 @@ pub(crate) fn run(command: Command, printer: &mut Printer) -> Outcome {
         Command::Tree(args) => tree::run(&args, printer),
         Command::Why(args) => why::run(&args, printer),
         Command::Render(args) => render::run(&args, printer),
+        Command::Internal(command) => render::engine::run(&command, printer),
         Command::Operations(args) => operations::run(&args, printer),
         Command::Doctor(args) => doctor::run(&args, printer),
         Command::Operator(args) => operator::run(&args, printer),

@@ -5,6 +5,7 @@
 
 use std::fmt::{self, Write as _};
 use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
@@ -28,6 +29,9 @@ pub(crate) const PENDING: Style = AnsiColor::Yellow.on_default();
 pub(crate) const LITERAL: Style = AnsiColor::Cyan.on_default();
 /// What may be skipped.
 pub(crate) const DIM: Style = Style::new().dimmed();
+
+/// How often a line that changes shows that the program is alive.
+const TICK: Duration = Duration::from_millis(100);
 
 /// The width that is assumed where there is no terminal.
 const DEFAULT_WIDTH: usize = 100;
@@ -65,7 +69,7 @@ impl Printer {
         if self.format == Format::Text {
             return Ok(());
         }
-        Err(Diagnostic::error(codes::FORMAT_UNSUPPORTED, format!("{why}, and has no data for programs"))
+        Err(Diagnostic::error(codes::FORMAT_UNSUPPORTED, format!("{why}: there is no data for programs"))
             .hint("Leave out --output.")
             .into())
     }
@@ -79,6 +83,14 @@ impl Printer {
     pub(crate) fn raw(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.stdout.write_all(bytes)?;
         self.stdout.flush()
+    }
+
+    /// Data that is no text, past what is done to text for the sake of colour.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.stdout.flush()?;
+        let mut stdout = io::stdout().lock();
+        stdout.write_all(bytes)?;
+        stdout.flush()
     }
 
     /// Data for a program: YAML if that is wanted, JSON otherwise.
@@ -157,6 +169,7 @@ impl Printer {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         let style =
             ProgressStyle::with_template("{spinner:.cyan} {wide_msg}").expect("the template is a constant");
+        bar.enable_steady_tick(TICK);
         bar.with_style(style)
     }
 }

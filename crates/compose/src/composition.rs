@@ -194,7 +194,8 @@ fn check(spec: &CompositionSpec) -> Vec<Diagnostic> {
         let hint = "Use mode: Pipeline; function-patch-and-transform runs what mode Resources did.";
         found.push(Diagnostic::error(codes::COMPOSITION_MODE, summary).field("spec.mode").hint(hint));
     }
-    if spec.pipeline.is_empty() || spec.pipeline.len() > 99 {
+    // That there is one at all is for the API server to demand: rendering an empty pipeline deletes what is observed.
+    if spec.pipeline.len() > 99 {
         let summary = format!("the pipeline has {} steps instead of 1 to 99", spec.pipeline.len());
         found.push(Diagnostic::error(codes::COMPOSITION_PIPELINE, summary).field("spec.pipeline"));
     }

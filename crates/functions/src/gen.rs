@@ -12,3 +12,8 @@
 #[rustfmt::skip]
 #[path = "gen/fn_v1/apiextensions.r#fn.proto.v1.rs"]
 pub(crate) mod v1;
+
+/// The protocol of rendering, version v1alpha1.
+#[rustfmt::skip]
+#[path = "gen/render_v1alpha1/crossplane.render.v1alpha1.rs"]
+pub(crate) mod render;

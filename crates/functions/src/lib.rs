@@ -16,6 +16,7 @@ mod client;
 mod conversation;
 mod endpoint;
 mod r#gen;
+pub mod render;
 pub mod response;
 mod serve;
 mod stream;

@@ -6,7 +6,7 @@ mod answer;
 mod object;
 mod request;
 
-pub(crate) use answer::{read_answer, write_answer};
+pub(crate) use answer::{read_answer, write_answer, write_schema_selector, write_selector};
 pub(crate) use object::{Fault, Struct};
 pub(crate) use request::{encode, inexact, read_request};
 

@@ -1,6 +1,7 @@
 //! `plimsoll render`: what an XR would be composed of, without a cluster.
 
 mod defaults;
+pub(super) mod engine;
 mod inputs;
 mod rehearse;
 mod resolver;

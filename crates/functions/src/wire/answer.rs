@@ -155,9 +155,7 @@ fn write_requirements(requirements: Requirements) -> pb::Requirements {
     let resources = |all: BTreeMap<String, ResourceSelector>| {
         all.into_iter().map(|(name, selector)| (name, write_selector(selector))).collect()
     };
-    let schema = |(name, schema): (String, SchemaSelector)| {
-        (name, pb::SchemaSelector { api_version: schema.api_version, kind: schema.kind })
-    };
+    let schema = |(name, schema): (String, SchemaSelector)| (name, write_schema_selector(schema));
     // An older engine knows only the deprecated field.
     pb::Requirements {
         extra_resources: resources(requirements.extra_resources),
@@ -166,7 +164,7 @@ fn write_requirements(requirements: Requirements) -> pb::Requirements {
     }
 }
 
-fn write_selector(selector: ResourceSelector) -> pb::ResourceSelector {
+pub(crate) fn write_selector(selector: ResourceSelector) -> pb::ResourceSelector {
     pb::ResourceSelector {
         api_version: selector.api_version,
         kind: selector.kind,
@@ -177,4 +175,8 @@ fn write_selector(selector: ResourceSelector) -> pb::ResourceSelector {
         },
         namespace: selector.namespace,
     }
+}
+
+pub(crate) fn write_schema_selector(selector: SchemaSelector) -> pb::SchemaSelector {
+    pb::SchemaSelector { api_version: selector.api_version, kind: selector.kind }
 }

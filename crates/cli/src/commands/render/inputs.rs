@@ -40,19 +40,26 @@ impl Inputs {
     pub(super) fn read(args: &Render) -> Result<Self, Failure> {
         let xr = single(&args.composite, "the composite resource")?;
         let composition = single(&args.composition, "the Composition")?;
-        let composition = Composition::read(&composition).map_err(|found| all(found, &args.composition))?;
+        let composition =
+            Composition::read(&composition).map_err(|found| in_file(found, &args.composition))?;
+        if composition.spec.pipeline.is_empty() {
+            let title = format!("the pipeline in {} has no steps", args.composition.display());
+            return Err(Diagnostic::error(codes::RENDER_INPUT, title)
+                .hint("Name the functions to run under spec.pipeline.")
+                .into());
+        }
         let mut warnings = Vec::new();
         let definition = match &args.xrd {
             None => None,
             Some(path) => {
                 let xrd = single(path, "the CompositeResourceDefinition")?;
-                let (definition, found) = Definition::read(&xrd).map_err(|found| all(found, path))?;
+                let (definition, found) = Definition::read(&xrd).map_err(|found| in_file(found, path))?;
                 warnings.extend(found);
                 Some(definition)
             }
         };
         let read =
-            |object: &Object| Function::read(object).map_err(|found| all(vec![*found], &args.functions));
+            |object: &Object| Function::read(object).map_err(|found| in_file(vec![*found], &args.functions));
         let functions = many(Some(&args.functions))?.iter().map(read).collect::<Result<_, _>>()?;
         Ok(Self {
             xr,
@@ -128,18 +135,22 @@ fn documents(path: Option<&PathBuf>) -> Result<Vec<Object>, Failure> {
     Ok(found)
 }
 
-/// The first thing that is wrong with what a file holds, and the others in its detail.
-fn all(found: Vec<Diagnostic>, path: &Path) -> Failure {
+fn in_file(found: Vec<Diagnostic>, path: &Path) -> Failure {
+    together(found, &path.display().to_string())
+}
+
+/// The first thing that is wrong with one of the inputs, and the others in its detail.
+pub(super) fn together(found: Vec<Diagnostic>, place: &str) -> Failure {
     let mut found = found.into_iter();
     let Some(first) = found.next() else {
-        return Diagnostic::error(codes::RENDER_INPUT, format!("{} cannot be used", path.display())).into();
+        return Diagnostic::error(codes::RENDER_INPUT, format!("{place} cannot be used")).into();
     };
     let others: Vec<String> = found.map(|other| format!("Also: {}.", other.summary)).collect();
-    let detail = [vec![format!("It is in {}.", path.display())], others].concat().join("\n");
+    let detail = [vec![format!("It is in {place}.")], others].concat().join("\n");
     first.detail(detail).into()
 }
 
-fn secret(object: &Object) -> ((String, String), SecretData) {
+pub(super) fn secret(object: &Object) -> ((String, String), SecretData) {
     let namespace = object::namespace(object).unwrap_or_default().to_owned();
     let name = object::name(object).unwrap_or_default().to_owned();
     ((namespace, name), connection::data(object))

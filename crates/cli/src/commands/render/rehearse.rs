@@ -7,6 +7,7 @@ use std::time::Duration;
 use compose::composite::{Composite, Layout, refs_intent};
 use compose::composition::{CredentialsSource, Step};
 use compose::condition::{Condition, Conditions, RESPONSIVE};
+use compose::event::Event;
 use compose::function::{BUILT_IN, Function, Location};
 use compose::health::{PassFailure, Stage};
 use compose::pipeline::{Audience, Outcome, Pipeline};
@@ -22,7 +23,7 @@ use serde_json::Value;
 
 use super::defaults;
 use super::inputs::Inputs;
-use super::resolver::Files;
+use super::resolver::{Asked, Files};
 use crate::codes;
 use crate::exit::Failure;
 
@@ -35,6 +36,10 @@ pub(super) struct Rendered {
     /// What would be deleted.
     pub(super) deleted: Vec<Object>,
     pub(super) outcome: Outcome,
+    /// What would be recorded on the XR and on its claim.
+    pub(super) events: Vec<Event>,
+    /// What was required.
+    pub(super) asked: Asked,
     /// The context after the last step.
     pub(super) context: Option<Object>,
     /// Why the pass failed, if it did.
@@ -63,7 +68,9 @@ pub(super) async fn rehearse(inputs: &Inputs, timeout: Duration) -> Result<Rende
         .map_err(|error| Diagnostic::error(codes::RENDER_INPUT, error.to_string()))?;
     let state = Arc::new(observed.state(&xr, SecretData::default(), BTreeMap::new()));
 
-    let ran = tokio::time::timeout(timeout, run(inputs, layout, &revision.spec.pipeline, &state)).await;
+    let files = Files::new(&inputs.required, &inputs.schemas);
+    let ran = run(inputs, &files, layout, &revision.spec.pipeline, &state);
+    let ran = tokio::time::timeout(timeout, ran).await;
     let Ok(ran) = ran else {
         let title = format!("the functions did not answer within {} s", timeout.as_secs());
         return Err(Diagnostic::error(codes::RENDER_FUNCTION, title)
@@ -113,6 +120,8 @@ pub(super) async fn rehearse(inputs: &Inputs, timeout: Duration) -> Result<Rende
         deleted,
         failure: failure.as_ref().map(|failure| told(failure, &outcome)),
         outcome,
+        events: settled.events,
+        asked: files.asked(),
         context,
     })
 }
@@ -120,6 +129,7 @@ pub(super) async fn rehearse(inputs: &Inputs, timeout: Duration) -> Result<Rende
 /// Runs the steps, and returns what they came to with the context after the last.
 async fn run(
     inputs: &Inputs,
+    files: &Files<'_>,
     layout: Layout,
     steps: &[Step],
     observed: &Arc<State>,
@@ -127,8 +137,7 @@ async fn run(
     let known = inputs.functions.clone();
     let functions = Functions::new(Options::default(), move |name| locate(name, &known))
         .map_err(|error| Diagnostic::error(codes::RENDER_FUNCTION, error.to_string()))?;
-    let files = Files { objects: &inputs.required, schemas: &inputs.schemas };
-    let runner = functions.runner(&files);
+    let runner = functions.runner(files);
     let audience = match layout {
         Layout::Legacy => Audience::CompositeAndClaim,
         Layout::Modern => Audience::CompositeOnly,

@@ -1,6 +1,7 @@
 //! What functions require, found in files instead of a cluster.
 
 use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
 use compose::object::{self, TypeRef};
 use compose::run::{Match, Object, Resource, ResourceSelector, Schema, SchemaSelector};
@@ -12,13 +13,30 @@ const DEEPEST: usize = 32;
 
 /// Objects and OpenAPI documents from files.
 pub(super) struct Files<'a> {
-    pub(super) objects: &'a [Object],
-    pub(super) schemas: &'a [Object],
+    objects: &'a [Object],
+    schemas: &'a [Object],
+    asked: Mutex<Asked>,
 }
 
-impl Files<'_> {
+/// What functions and pipelines asked for, found or not, each once and in the order in which they first did.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Asked {
+    pub(super) resources: Vec<ResourceSelector>,
+    pub(super) schemas: Vec<SchemaSelector>,
+}
+
+impl<'a> Files<'a> {
+    pub(super) fn new(objects: &'a [Object], schemas: &'a [Object]) -> Self {
+        Self { objects, schemas, asked: Mutex::default() }
+    }
+
+    pub(super) fn asked(&self) -> Asked {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// The objects that match, sorted by namespace and name.
     pub(super) fn find(&self, selector: &ResourceSelector) -> Vec<Resource> {
+        note(&mut self.asked.lock().unwrap_or_else(PoisonError::into_inner).resources, selector);
         let kind = TypeRef::new(&selector.api_version, &selector.kind);
         let has_labels = |object: &Object, labels: &BTreeMap<String, String>| {
             labels.iter().all(|(key, value)| {
@@ -46,6 +64,7 @@ impl Files<'_> {
 
     /// The schema of a kind with its references inlined.
     pub(super) fn schema_of(&self, selector: &SchemaSelector) -> Schema {
+        note(&mut self.asked.lock().unwrap_or_else(PoisonError::into_inner).schemas, selector);
         let kind = TypeRef::new(&selector.api_version, &selector.kind);
         let version = kind.api_version.rsplit('/').next().unwrap_or_default().to_owned();
         let is_of = |schema: &Value| {
@@ -68,6 +87,12 @@ impl Files<'_> {
             }
         }
         Schema::default()
+    }
+}
+
+fn note<T: Clone + PartialEq>(asked: &mut Vec<T>, selector: &T) {
+    if !asked.contains(selector) {
+        asked.push(selector.clone());
     }
 }
 

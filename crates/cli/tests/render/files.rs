@@ -1,131 +1,9 @@
-//! `plimsoll render` as a whole command: files and functions in, what would be composed out.
+//! Files and functions in, what would be composed out.
 
-#![expect(clippy::unwrap_used, reason = "all of this is tests, also what has no #[test] of its own")]
-
-use std::process::Command;
-
-use functions::{RunRequest, ServeOptions, Server, response};
+use functions::{RunRequest, response};
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
-/// A folder with what is rendered, and a function that is served while it lives.
-struct Scene {
-    folder: TempDir,
-    runtime: tokio::runtime::Runtime,
-}
-
-const XR: &str = "
-apiVersion: example.org/v1
-kind: XApp
-metadata:
-  name: shop
-spec:
-  size: 3
-";
-
-impl Scene {
-    fn new() -> Self {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
-        let scene = Self { folder: tempfile::tempdir().unwrap(), runtime: runtime.unwrap() };
-        scene.write("xr.yaml", XR);
-        scene
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.folder.path().join(name).display().to_string()
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        let path = self.folder.path().join(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    }
-
-    /// A Composition that runs these functions, with what `change` adds to it.
-    fn composition(&self, functions: &[&str], change: impl FnOnce(&mut Value)) {
-        let step =
-            |function: &&str| json!({"step": format!("run-{function}"), "functionRef": {"name": function}});
-        let mut composition = json!({
-            "apiVersion": "apiextensions.crossplane.io/v1", "kind": "Composition", "metadata": {"name": "app"},
-            "spec": {
-                "compositeTypeRef": {"apiVersion": "example.org/v1", "kind": "XApp"},
-                "mode": "Pipeline", "pipeline": functions.iter().map(step).collect::<Vec<_>>(),
-            },
-        });
-        change(&mut composition);
-        self.write("composition.yaml", &manifest::to_yaml(&composition));
-    }
-
-    /// Functions, `main` being developed at `endpoint` and the others built in.
-    fn functions(&self, endpoint: &str) {
-        self.write(
-            "functions.yaml",
-            &format!(
-                "
-apiVersion: pkg.crossplane.io/v1
-kind: Function
-metadata:
-  name: main
-  annotations:
-    render.crossplane.io/runtime: Development
-    render.crossplane.io/runtime-development-target: {endpoint}
-spec:
-  package: xpkg.example.org/test/main:v1
----
-apiVersion: pkg.crossplane.io/v1
-kind: Function
-metadata:
-  name: function-auto-ready
-spec:
-  package: xpkg.example.org/test/function-auto-ready:v1
-"
-            ),
-        );
-    }
-
-    /// Serves `main` on loopback, in the clear.
-    fn serve(&self, function: impl functions::Function) {
-        let endpoint = self.runtime.block_on(async {
-            let address = "127.0.0.1:0".to_owned();
-            let server = Server::bind(ServeOptions { address, ..ServeOptions::default() }).await.unwrap();
-            let endpoint = server.address().unwrap().to_string();
-            tokio::spawn(server.run(function, std::future::pending()));
-            endpoint
-        });
-        self.functions(&endpoint);
-    }
-
-    /// What is said, and how it ends.
-    fn render(&self, arguments: &[&str]) -> String {
-        let files = ["xr.yaml", "composition.yaml", "functions.yaml"].map(|name| self.path(name));
-        let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-        command.arg("render").args(files).args(arguments).env("COLUMNS", "100").env("NO_COLOR", "1");
-        let output = command.output().expect("plimsoll starts");
-        let text = |bytes: &[u8]| {
-            String::from_utf8_lossy(bytes).replace(&self.folder.path().display().to_string(), "DIR")
-        };
-        let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
-        let mut told = format!("exit {}\n{}", output.status.code().unwrap(), stdout);
-        if !stderr.is_empty() {
-            told.push_str("--- stderr\n");
-            told.push_str(&stderr);
-        }
-        told
-    }
-}
-
-/// Composes a ConfigMap of the XR's size, says so, and adds to the context.
-async fn config_map(request: RunRequest) -> Result<functions::RunResponse, functions::FunctionError> {
-    let mut answer = response::to(&request);
-    let size = &request.observed.composite.object["spec"]["size"];
-    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"size": size.to_string()}});
-    answer.desired.resources.insert("map".to_owned(), compose::run::Resource::of(map));
-    answer.desired.composite.object.insert("status".to_owned(), json!({"size": size}));
-    response::normal(&mut answer, "composed a map").with_reason("Composed");
-    response::condition_true(&mut answer, "MapReady", "Available");
-    answer.context.get_or_insert_default().insert("seen".to_owned(), true.into());
-    Ok(answer)
-}
+use crate::scene::{Scene, XR, config_map};
 
 #[test]
 fn an_xr_is_shown_with_what_it_is_composed_of() {
@@ -661,10 +539,8 @@ fn what_cannot_be_rendered_is_said_with_what_to_do() {
     insta::assert_snapshot!(scene.render(&[]), @r"
     exit 1
     --- stderr
-    error[composition-pipeline]: the pipeline has 0 steps instead of 1 to 99
-      object: Composition app
-      field: spec.pipeline
+    error[render-input]: the pipeline in DIR/composition.yaml has no steps
 
-      It is in DIR/composition.yaml.
+    hint: Name the functions to run under spec.pipeline.
     ");
 }

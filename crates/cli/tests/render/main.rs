@@ -1,0 +1,7 @@
+//! `plimsoll render` and the engine behind it as whole commands.
+
+#![expect(clippy::unwrap_used, reason = "all of this is tests, also what has no #[test] of its own")]
+
+mod engine;
+mod files;
+mod scene;

@@ -1,0 +1,131 @@
+//! The protocol in which another command line lets an engine render: a `RenderRequest` in, a `RenderResponse` out.
+
+use std::fmt;
+
+use compose::event::Event;
+use compose::run::{Object, ResourceSelector, SchemaSelector};
+use prost::Message as _;
+
+use crate::r#gen::render as pb;
+use crate::wire::{Fault, Struct, write_schema_selector, write_selector};
+use pb::render_request::Input;
+use pb::render_response::Output;
+
+/// What is to be rendered.
+#[derive(Clone, PartialEq)]
+pub struct Request {
+    /// The XR.
+    pub composite: Object,
+    /// The Composition.
+    pub composition: Object,
+    /// Its definition, if it is given.
+    pub definition: Option<Object>,
+    /// Functions and where they are served, without TLS.
+    pub functions: Vec<(String, String)>,
+    /// Composed resources that are there already.
+    pub observed: Vec<Object>,
+    /// Objects that functions may require.
+    pub required: Vec<Object>,
+    /// OpenAPI v3 documents.
+    pub schemas: Vec<Object>,
+    /// Secrets.
+    pub credentials: Vec<Object>,
+}
+
+/// Leaves the content out: there are Secrets in it.
+impl fmt::Debug for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Request").finish_non_exhaustive()
+    }
+}
+
+/// Why bytes are not a request that can be rendered.
+#[derive(Debug, thiserror::Error)]
+pub enum BadRequest {
+    /// They are no `RenderRequest`.
+    #[error("it is no RenderRequest of crossplane.render.v1alpha1")]
+    Malformed(#[source] prost::DecodeError),
+    /// An object in it is no JSON.
+    #[error("composite.{0}")]
+    Object(String),
+    /// There is no input in it, or not enough of it.
+    #[error("it has no {0}")]
+    Missing(&'static str),
+    /// It asks for something that is not composed.
+    #[error("it asks for {0} to be rendered, and only composite resources can be")]
+    Operation(&'static str),
+}
+
+impl Request {
+    /// Reads what came in.
+    pub fn read(bytes: &[u8]) -> Result<Self, BadRequest> {
+        let request = pb::RenderRequest::decode(bytes).map_err(BadRequest::Malformed)?;
+        let input = match request.input {
+            Some(Input::Composite(input)) => input,
+            Some(Input::Operation(_)) => return Err(BadRequest::Operation("an Operation")),
+            Some(Input::CronOperation(_)) => return Err(BadRequest::Operation("a CronOperation")),
+            Some(Input::WatchOperation(_)) => return Err(BadRequest::Operation("a WatchOperation")),
+            None => return Err(BadRequest::Missing("input")),
+        };
+        let composite = input.composite_resource.ok_or(BadRequest::Missing("composite_resource"))?;
+        let composition = input.composition.ok_or(BadRequest::Missing("composition"))?;
+        let definition = input.composite_resource_definition;
+        Ok(Self {
+            composite: object(composite, "composite_resource")?,
+            composition: object(composition, "composition")?,
+            definition: definition.map(|one| object(one, "composite_resource_definition")).transpose()?,
+            functions: input.functions.into_iter().map(|one| (one.name, one.address)).collect(),
+            observed: objects(input.observed_resources, "observed_resources")?,
+            required: objects(input.required_resources, "required_resources")?,
+            schemas: objects(input.required_schemas, "required_schemas")?,
+            credentials: objects(input.credentials, "credentials")?,
+        })
+    }
+}
+
+fn object(message: Struct, field: &str) -> Result<Object, BadRequest> {
+    message.into_object().map_err(|fault: Fault| BadRequest::Object(fault.within(field).to_string()))
+}
+
+fn objects(messages: Vec<Struct>, field: &str) -> Result<Vec<Object>, BadRequest> {
+    let numbered = messages.into_iter().enumerate();
+    numbered.map(|(index, message)| object(message, &format!("{field}[{index}]"))).collect()
+}
+
+/// What came of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Response<'a> {
+    /// The XR after the pass.
+    pub composite: &'a Object,
+    /// What would be applied.
+    pub composed: &'a [Object],
+    /// What would be deleted.
+    pub deleted: &'a [Object],
+    /// What would be recorded on the XR.
+    pub events: &'a [Event],
+    /// The objects that functions asked for.
+    pub resources: &'a [ResourceSelector],
+    /// The schemas that functions asked for.
+    pub schemas: &'a [SchemaSelector],
+}
+
+impl Response<'_> {
+    /// The bytes to answer with.
+    pub fn write(&self) -> Vec<u8> {
+        let objects = |all: &[Object]| all.iter().map(Struct::new).collect();
+        let event = |event: &Event| pb::Event {
+            r#type: event.kind.as_str().to_owned(),
+            reason: event.reason.clone(),
+            message: event.message.clone(),
+        };
+        let output = pb::CompositeOutput {
+            composite_resource: Some(Struct::new(self.composite)),
+            composed_resources: objects(self.composed),
+            deleted_resources: objects(self.deleted),
+            events: self.events.iter().map(event).collect(),
+            required_resources: self.resources.iter().cloned().map(write_selector).collect(),
+            required_schemas: self.schemas.iter().cloned().map(write_schema_selector).collect(),
+        };
+        pb::RenderResponse { output: Some(Output::Composite(output)) }.encode_to_vec()
+    }
+}
