@@ -126,6 +126,30 @@ async fn where_there_is_no_metadata_service_people_are_told_so() {
 }
 
 #[tokio::test]
+async fn when_nobody_says_who_we_are_the_instance_is_asked() {
+    let server = server(Script::default()).await;
+    let url = server.metadata_url();
+    let client = || client_as(&server, discover(&[("OCI_METADATA_BASE_URL", &url)]), Duration::from_secs(60));
+    assert_eq!(list(&client()).await.unwrap(), 0);
+    // What answers there need not be Oracle Cloud's; that it is, is known after the first answer of success.
+    let refuse = |status| Mishap::Refuse { status, code: "Denied".to_owned(), retry_after: None };
+    server.faults().next(Operation::GetInstanceMetadata, refuse(403));
+    let (verdict, message) = told(list(&client()).await.unwrap_err());
+    assert_eq!(verdict, Verdict::Denied);
+    assert!(message.contains("nothing says who we are"), "{message}");
+    let count = u32::try_from(server.journal().count(Operation::GetInstanceMetadata)).unwrap();
+    server.faults().order(Fault {
+        operation: Operation::GetInstanceMetadata,
+        nth: count + 2,
+        times: 1,
+        mishap: refuse(503),
+    });
+    let (verdict, message) = told(list(&client()).await.unwrap_err());
+    assert_eq!(verdict, Verdict::Passing, "{message}");
+    assert!(message.contains("does not give the certificate"), "{message}");
+}
+
+#[tokio::test]
 async fn trouble_with_the_services_that_vouch_is_told_and_passes() {
     let server = server(Script::default()).await;
     let refuse = |status, code: &str| Mishap::Refuse { status, code: code.to_owned(), retry_after: None };

@@ -1,6 +1,7 @@
 //! An instance principal: the metadata service of the instance has a certificate, and the authentication service
 //! gives a token for it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -18,7 +19,6 @@ use super::super::certificate;
 use super::super::source::Environment;
 use super::{ExchangeError, Means};
 use crate::connections::Connections;
-use crate::error::ErrorKind;
 use crate::key::{GeneratedKey, PrivateKey};
 use crate::sign::Signer;
 
@@ -32,6 +32,8 @@ const ISSUER_PATIENCE: Duration = Duration::from_secs(15);
 pub(super) struct Instance {
     metadata: String,
     implied: bool,
+    /// Whether the metadata service is known to be there.
+    found: AtomicBool,
     region: OnceCell<String>,
     /// Whose it was when we first asked.
     tenancy: Mutex<Option<String>>,
@@ -44,6 +46,7 @@ impl Instance {
         Self {
             metadata: given.filter(|url| !url.is_empty()).unwrap_or_else(|| METADATA.to_owned()),
             implied,
+            found: AtomicBool::new(false),
             region: OnceCell::new(),
             tenancy: Mutex::default(),
         }
@@ -144,12 +147,16 @@ impl Instance {
         };
         message.headers_mut().insert(AUTHORIZATION, HeaderValue::from_static("Bearer Oracle"));
         match connections.read(message, "metadata", PATIENCE).await {
-            Ok(text) => String::from_utf8(text.to_vec()).map_err(|_| ExchangeError::Identity {
-                what,
-                at,
-                source: None,
-            }),
-            Err(source) if self.implied && !matches!(source, ErrorKind::Answer(_)) => {
+            Ok(text) => {
+                self.found.store(true, Ordering::Relaxed);
+                String::from_utf8(text.to_vec()).map_err(|_| ExchangeError::Identity {
+                    what,
+                    at,
+                    source: None,
+                })
+            }
+            // Whatever else is at that address may answer as well.
+            Err(source) if self.implied && !self.found.load(Ordering::Relaxed) => {
                 Err(ExchangeError::Nobody { at, source: Box::new(source) })
             }
             Err(source) => Err(ExchangeError::Metadata { at, what, source: Box::new(source) }),
