@@ -3,7 +3,6 @@
 
 mod answer;
 mod chance;
-pub mod codes;
 mod controller;
 mod credentials;
 mod drift;

@@ -43,6 +43,12 @@ pub const SEVERAL_OWNED: Code = Code::new(
     "operation-several-owned",
     "More than one resource carries the tag of one object. One of them is followed; the others are left alone.",
 );
+/// A Secret stands where an endpoint Secret should be.
+pub const ENDPOINT_SECRET: Code = Code::new(
+    "operation-endpoint-secret",
+    "The Secret that would say where a cloud resource can be reached belongs to somebody else, or the API server does \
+     not accept it; the object is not ready before applications can read it there.",
+);
 
 /// Every code, for the book's reference.
 pub const CODES: &[Code] = &[
@@ -55,4 +61,5 @@ pub const CODES: &[Code] = &[
     OPERATION_STARTED,
     RETRYING,
     SEVERAL_OWNED,
+    ENDPOINT_SECRET,
 ];

@@ -43,6 +43,8 @@ pub struct Desired {
     pub held: bool,
     /// What its annotations ask for.
     pub wishes: Wishes,
+    /// Why applications cannot be told where the resource is, for people; an object is not ready before they are.
+    pub obstacle: Option<String>,
 }
 
 /// What is worth remembering and may be forgotten at any time: a restart begins with an empty one and is only

@@ -61,11 +61,13 @@ pub enum Cause {
     Missing,
     /// The resource carries the tag of another object.
     HeldByAnother,
+    /// The Secret that says where the resource can be reached cannot be ours.
+    EndpointSecret,
 }
 
 impl Cause {
     /// Every cause.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Failed,
         Self::Canceled,
         Self::Attention,
@@ -75,6 +77,7 @@ impl Cause {
         Self::Rejected,
         Self::Missing,
         Self::HeldByAnother,
+        Self::EndpointSecret,
     ];
 
     /// The reason shown in conditions and events.
@@ -89,6 +92,7 @@ impl Cause {
             Self::Rejected => "Rejected",
             Self::Missing => "Missing",
             Self::HeldByAnother => "HeldByAnother",
+            Self::EndpointSecret => "EndpointSecret",
         }
     }
 
@@ -97,7 +101,7 @@ impl Cause {
         match self {
             Self::Failed | Self::Rejected => Class::Failed,
             Self::Canceled => Class::Canceled,
-            Self::Attention | Self::Missing | Self::HeldByAnother => Class::Attention,
+            Self::Attention | Self::Missing | Self::HeldByAnother | Self::EndpointSecret => Class::Attention,
             Self::Unknown | Self::AccessOrAbsenceUnclear | Self::AccessDenied => Class::Unknown,
         }
     }

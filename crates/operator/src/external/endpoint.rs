@@ -2,14 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use diag::Diagnostic;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::{Api, DeleteParams, ObjectMeta, PostParams, Preconditions};
 use kube::{Resource, ResourceExt as _};
-
-use super::codes;
 
 /// The entry of the Secret.
 const KEY: &str = "endpoint";
@@ -30,9 +27,9 @@ impl<O: Resource<DynamicType = ()>> EndpointSecret<O> {
         Self { client, label, of }
     }
 
-    /// Makes the Secret of `object` say what it should. A Secret of somebody else is left alone, and said so; one
-    /// without an owner that says just the same becomes ours.
-    pub async fn keep(&self, object: &O) -> kube::Result<Option<Diagnostic>> {
+    /// Makes the Secret of `object` say what it should; what stands in the way of it, for people. A Secret of somebody
+    /// else is left alone; one without an owner that says just the same becomes ours.
+    pub async fn keep(&self, object: &O) -> kube::Result<Option<String>> {
         let Some(endpoint) = (self.of)(object) else { return Ok(None) };
         let uid = object.meta().uid.clone().unwrap_or_default();
         let data = BTreeMap::from([(KEY.to_owned(), ByteString(endpoint.as_bytes().to_vec()))]);
@@ -59,6 +56,10 @@ impl<O: Resource<DynamicType = ()>> EndpointSecret<O> {
             match outcome {
                 Err(kube::Error::Api(status)) if status.code == 409 || status.code == 404 => {
                     last = Some(kube::Error::Api(status));
+                }
+                // Asking again would not help: a right or a quota is missing, or the name is too long for a Secret.
+                Err(kube::Error::Api(status)) if matches!(status.code, 400 | 403 | 422) => {
+                    return Ok(Some(refused(&name, &status.message)));
                 }
                 outcome => return outcome.map(|_| None),
             }
@@ -108,12 +109,14 @@ fn says(secret: &Secret, endpoint: &str) -> bool {
     secret.data.as_ref().and_then(|data| data.get(KEY)).is_some_and(|value| value.0 == endpoint.as_bytes())
 }
 
-fn taken<O: Resource<DynamicType = ()>>(object: &O, label: &str) -> Diagnostic {
-    let name = object.name_any();
-    Diagnostic::warning(
-        codes::ENDPOINT_SECRET,
-        format!("Secret {name} is somebody else's, so the endpoint is not kept in it"),
+fn taken<O: Resource<DynamicType = ()>>(object: &O, label: &str) -> String {
+    let (name, kind) = (object.name_any(), O::kind(&()));
+    format!(
+        "Secret {name} is somebody else's, so the endpoint cannot be kept in it: it has no label {label} with the uid \
+         of this {kind}; rename one of the two, or delete the Secret"
     )
-    .detail(format!("It has no label {label} with the uid of this {}.", O::kind(&())))
-    .hint(format!("Rename one of the two, or delete the Secret {name}."))
+}
+
+fn refused(name: &str, why: &str) -> String {
+    format!("the API server does not accept the Secret {name} with the endpoint: {why}")
 }

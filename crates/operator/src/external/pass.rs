@@ -11,7 +11,7 @@ use kube::ResourceExt as _;
 use kube::api::{Api, Patch, PatchParams, PostParams};
 use progress::{
     Answer, Body, Call, ConditionStatus, ConditionType, Desired, Evidence, ExternalService, Memory, Moment,
-    Next, Observation, Phase, Settings, Trouble, Wishes, decide,
+    Next, Observation, Phase, Settings, Step, Trouble, Wishes, decide,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -51,7 +51,7 @@ pub struct Report {
     pub memory: Memory,
     /// The operation that is on record as in flight: which, and since when.
     pub in_flight: Option<(Phase, Timestamp)>,
-    /// What people should mend, in the annotations or around the object; said in every pass.
+    /// What people should mend in the annotations; said in every pass.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -101,18 +101,29 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec>> Pass<'_, S, O> {
     /// Goes over `object` as it was just read.
     pub async fn over(&self, mut object: O, mut memory: Memory) -> Result<Report, PassError> {
         let uid = object.uid().expect("an object that was read has a uid");
-        let (_, mut warnings) = Wishes::read(object.annotations(), &uid);
+        let (_, warnings) = Wishes::read(object.annotations(), &uid);
         let mut news = News::none();
         loop {
             let moment = (self.moment)();
             let status = object.recorded(moment.now);
-            let desired = desired::<S, O>(&object, &uid);
-            let step = decide(&desired, &status, &memory, news.observation, self.settings, moment);
+            let mut desired = desired::<S, O>(&object, &uid);
+            let decide = |desired: &Desired| {
+                let step = decide(desired, &status, &memory, news.observation.clone(), self.settings, moment);
+                let mut decided = object.clone();
+                decided.show(step.status.clone(), news.shown.as_ref());
+                (step, decided)
+            };
+            let (mut step, mut decided) = decide(&desired);
+            let kept = self.keep_endpoint(&decided, &step).await;
+            if let Ok(Some(obstacle)) = &kept {
+                desired.obstacle = Some(obstacle.clone());
+                (step, decided) = decide(&desired);
+            }
             memory = step.memory;
-            let mut decided = object.clone();
-            decided.show(step.status, news.shown.as_ref());
             let stored = self.store(&object, decided, news.of_mutation).await?;
             step.diagnostics.iter().for_each(self.tell);
+            // Only now: an answer must not be lost for a Secret that cannot be written at the moment.
+            kept.map_err(|error| failed("keep the endpoint Secret of", &object, error))?;
             news = News::none();
             // An answer that went on record for a newer object leaves open what is to be done for that one.
             let next = match stored {
@@ -136,10 +147,7 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec>> Pass<'_, S, O> {
                     news = News::answer::<S>(object.wanted(), &uid, call, result);
                     continue;
                 }
-                Next::Wait(pause) => {
-                    warnings.extend(self.keep_endpoint(&object, moment).await?);
-                    Ending::Wait(pause)
-                }
+                Next::Wait(pause) => Ending::Wait(pause),
                 Next::Release(evidence) => {
                     self.remove_endpoint(&object).await?;
                     self.set_finalizer(&object, false).await?;
@@ -153,17 +161,20 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec>> Pass<'_, S, O> {
         }
     }
 
-    /// Tells applications where the resource can be reached, once it can be used; what stands in the way.
-    async fn keep_endpoint(&self, object: &O, moment: Moment) -> Result<Option<Diagnostic>, PassError> {
-        let Some(secret) = self.endpoint else { return Ok(None) };
-        let status = object.recorded(moment.now);
-        let ready = status.condition(ConditionType::Ready);
-        if ready.is_none_or(|ready| ready.status != ConditionStatus::True)
-            || object.meta().deletion_timestamp.is_some()
-        {
-            return Ok(None);
+    /// Tells applications where the resource can be reached, before it says to be ready; what stands in the way.
+    async fn keep_endpoint(&self, decided: &O, step: &Step) -> kube::Result<Option<String>> {
+        let ready = step.status.condition(ConditionType::Ready);
+        let is_ready = ready.is_some_and(|ready| ready.status == ConditionStatus::True);
+        match self.endpoint {
+            Some(secret)
+                if is_ready
+                    && matches!(step.next, Next::Wait(_))
+                    && decided.meta().deletion_timestamp.is_none() =>
+            {
+                secret.keep(decided).await
+            }
+            _ => Ok(None),
         }
-        secret.keep(object).await.map_err(|error| failed("keep the endpoint Secret of", object, error))
     }
 
     async fn remove_endpoint(&self, object: &O) -> Result<(), PassError> {
@@ -266,6 +277,7 @@ fn desired<S: ExternalService<Spec = O::Spec>, O: ExternalObject>(object: &O, ui
         deleting: object.meta().deletion_timestamp.is_some(),
         held: is_held(object),
         wishes: Wishes::read(object.annotations(), uid).0,
+        obstacle: None,
     }
 }
 

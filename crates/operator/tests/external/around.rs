@@ -1,5 +1,6 @@
 //! What surrounds an operation: kubectl as the only client, endpoint Secrets, credentials, annotations, events.
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -53,16 +54,43 @@ async fn the_endpoint_is_kept_in_a_secret_that_is_ours() {
 }
 
 #[tokio::test]
-async fn the_secret_of_somebody_else_is_left_alone_and_named_once() {
+async fn the_secret_of_somebody_else_is_left_alone_and_keeps_the_object_from_being_ready() {
     let bench = Bench::new("foreign").await;
     let theirs = secret("orders", &[("endpoint", "theirs")]);
     bench.apply(&theirs).await;
     let queue = bench.apply(&bench.queue("orders", json!({}))).await;
-    bench.until_ready(&queue).await;
+    let stalled = bench.until_stalled(&queue, "EndpointSecret").await;
+    let ready = condition(&stalled, "Ready");
+    assert_eq!((&ready["status"], &ready["reason"]), (&json!("False"), &json!("EndpointSecret")));
+    let message = text(&ready["message"]);
+    assert!(message.contains("Secret orders is somebody else's"), "{message}");
+    assert!(message.contains("queue.oracle.com/queue-uid"), "{message}");
+    assert_eq!(stalled["status"]["status"]["reason"], "Failed");
+    assert_eq!(stalled["status"]["lifecycleState"], "ACTIVE", "the resource itself is fine");
     bench.another_look(&queue, Operation::GetQueue).await;
-    let events = bench.events("orders", "EndpointSecret").await;
-    assert_eq!(events.len(), 1, "{events:?}");
-    assert!(events[0].contains("Secret orders is somebody else's"), "{events:?}");
+    let now = bench.namespace.get(&queue).await.unwrap();
+    assert_eq!(now["status"], stalled["status"], "looking again writes nothing");
+    assert_eq!(bench.events("orders", "EndpointSecret").await, [message]);
+    assert_eq!(bench.namespace.get(&theirs).await.unwrap()["data"], theirs["data"]);
+    // Once it is out of the way, the object gets ready by itself.
+    bench.namespace.kubectl(&["delete", "secret", "orders"]).unwrap();
+    let ready = bench.until_ready(&queue).await;
+    let ours = bench.namespace.get(&theirs).await.unwrap();
+    let endpoint = text(&ready["status"]["messagesEndpoint"]);
+    assert_eq!(
+        ours["data"]["endpoint"],
+        BASE64_STANDARD.encode(endpoint),
+        "there before it says to be ready"
+    );
+}
+
+#[tokio::test]
+async fn a_foreign_secret_is_not_deleted_with_the_object() {
+    let bench = Bench::new("kept").await;
+    let theirs = secret("orders", &[("endpoint", "theirs")]);
+    bench.apply(&theirs).await;
+    let queue = bench.apply(&bench.queue("orders", json!({}))).await;
+    bench.until_stalled(&queue, "EndpointSecret").await;
     bench.delete(&queue);
     bench.until_gone(&queue).await;
     assert_eq!(bench.namespace.get(&theirs).await.unwrap()["data"], theirs["data"]);
@@ -70,7 +98,8 @@ async fn the_secret_of_somebody_else_is_left_alone_and_named_once() {
 
 #[tokio::test]
 async fn a_namespace_has_credentials_of_its_own_and_a_change_takes_effect() {
-    let nowhere = |_: &str| None;
+    // There is no metadata service either, which would be asked when nobody says anything.
+    let nowhere = |name: &str| (name == "OCI_METADATA_BASE_URL").then(|| "http://127.0.0.1:9".to_owned());
     let mut settings = quick();
     // What brings the next look is the Secret, and nothing else.
     settings.slow_retry = Duration::from_secs(600);
@@ -78,7 +107,7 @@ async fn a_namespace_has_credentials_of_its_own_and_a_change_takes_effect() {
     let queue = bench.apply(&bench.queue("orders", json!({}))).await;
     let none = bench.until_stalled(&queue, "AccessDenied").await;
     let message = text(&condition(&none, "Stalled")["message"]);
-    assert!(message.contains("has no Secret ocicredentials"), "{message}");
+    assert!(message.contains("nothing says who we are: there is no Secret ocicredentials"), "{message}");
 
     bench.apply(&secret("ocicredentials", &[("tenancy", "t")])).await;
     let broken = bench
@@ -115,6 +144,28 @@ async fn a_namespace_has_credentials_of_its_own_and_a_change_takes_effect() {
         })
         .await;
     assert_eq!(condition(&refused, "Stalled")["reason"], "AccessDenied");
+}
+
+/// Where the metadata service is; what an operator reads of its environment is a plain function.
+static METADATA: OnceLock<String> = OnceLock::new();
+
+fn on_an_instance(name: &str) -> Option<String> {
+    match name {
+        "AUTH_TYPE" => Some("instance_principal".to_owned()),
+        "OCI_METADATA_BASE_URL" => METADATA.get().cloned(),
+        _ => None,
+    }
+}
+
+#[tokio::test]
+async fn on_an_instance_of_oracle_cloud_no_key_is_needed() {
+    let bench = Bench::with("instance", Script::default(), quick(), on_an_instance).await;
+    METADATA.set(bench.server.metadata_url()).unwrap();
+    let queue = bench.apply(&bench.queue("orders", json!({}))).await;
+    let stream = bench.apply(&bench.stream("clicks", json!({}))).await;
+    bench.until_ready(&queue).await;
+    bench.until_ready(&stream).await;
+    assert_eq!(bench.server.journal().count(Operation::IssueInstanceToken), 1, "one token for both kinds");
 }
 
 #[tokio::test]

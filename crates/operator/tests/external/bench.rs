@@ -14,7 +14,7 @@ use operator::metrics::Metrics;
 use progress::Settings;
 use serde_json::{Value, json};
 use testkit::{Namespace, Sandbox};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, OnceCell};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::namespace;
@@ -84,7 +84,7 @@ impl Bench {
     ) -> Self {
         let namespace = namespace(test).await;
         let server = serve_with(script).await;
-        let session = session();
+        let session = session(&namespace).await;
         let surroundings = Surroundings {
             recorder: Events::start(session.client().clone(), test).recorder("plimsoll-operator"),
             session,
@@ -213,10 +213,15 @@ impl Bench {
     }
 }
 
-/// A session with every right.
-pub(crate) fn session() -> Session {
-    let connection =
-        Connection { config_paths: vec![Sandbox::shared().kubeconfig()], ..Connection::default() };
+/// A session with the rights that `deploy/` grants, and no other.
+pub(crate) async fn session(namespace: &Namespace) -> Session {
+    static FOLDER: OnceCell<PathBuf> = OnceCell::const_new();
+    let kubeconfig = FOLDER.get_or_init(|| async {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("operator-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        Sandbox::shared().operator_kubeconfig(namespace, &folder).await
+    });
+    let connection = Connection { config_paths: vec![kubeconfig.await.clone()], ..Connection::default() };
     Session::connect(&connection, &Environment::default(), "plimsoll-operator-tests").unwrap()
 }
 

@@ -10,24 +10,10 @@ mod kinds;
 mod passes;
 mod third;
 
-use std::sync::Once;
-
 use testkit::{Namespace, Sandbox};
 
-const DEFINITIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/crds");
-
-/// A namespace on an API server that serves our kinds.
+/// A namespace on an API server with what `deploy/` installs.
 async fn namespace(test: &str) -> Namespace {
-    static INSTALLED: Once = Once::new();
-    let namespace = Sandbox::shared().namespace(test).await;
-    INSTALLED.call_once(|| install(&namespace));
-    namespace
-}
-
-fn install(namespace: &Namespace) {
-    let apply =
-        ["apply", "--server-side", "--force-conflicts", "--warnings-as-errors", "--filename", DEFINITIONS];
-    namespace.kubectl(&apply).unwrap();
-    let wait = ["wait", "--for=condition=Established", "--timeout=60s", "--filename", DEFINITIONS];
-    namespace.kubectl(&wait).unwrap();
+    Sandbox::shared().deploy();
+    Sandbox::shared().namespace(test).await
 }

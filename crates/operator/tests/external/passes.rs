@@ -16,21 +16,25 @@ use progress::{
 use serde_json::{Value, json};
 use testkit::Namespace;
 
-use super::bench::{client, server};
+use super::bench::{client, server, session};
 use super::namespace;
 
 /// Goes over one object again and again, as if every wait were over at once.
 struct Driver<'a, S, O> {
+    /// With the rights of a person.
     api: Api<O>,
+    /// With the rights of the operator.
+    operator: Api<O>,
     service: &'a S,
     memory: Memory,
     told: std::sync::Mutex<Vec<String>>,
 }
 
 impl<'a, O: ExternalObject, S: ExternalService<Spec = O::Spec>> Driver<'a, S, O> {
-    fn new(namespace: &Namespace, service: &'a S) -> Self {
+    async fn new(namespace: &Namespace, service: &'a S) -> Self {
         let api = Api::namespaced(namespace.client().clone(), namespace.name());
-        Self { api, service, memory: Memory::default(), told: std::sync::Mutex::default() }
+        let operator = Api::namespaced(session(namespace).await.client().clone(), namespace.name());
+        Self { api, operator, service, memory: Memory::default(), told: std::sync::Mutex::default() }
     }
 
     async fn pass(&mut self) -> Report {
@@ -44,7 +48,7 @@ impl<'a, O: ExternalObject, S: ExternalService<Spec = O::Spec>> Driver<'a, S, O>
         let tell = |diagnostic: &Diagnostic| self.told.lock().unwrap().push(diagnostic.code.to_string());
         let settings = &Settings::default();
         let pass = Pass {
-            api: &self.api,
+            api: &self.operator,
             service: self.service,
             endpoint: None,
             settings,
@@ -100,7 +104,7 @@ async fn a_queue_is_created_changed_left_alone_and_deleted() {
     let namespace = namespace("passes").await;
     let server = server().await;
     let service = QueueService::new(client(&server));
-    let mut driver = Driver::<_, Queue>::new(&namespace, &service);
+    let mut driver = Driver::<_, Queue>::new(&namespace, &service).await;
     let api = driver.api.clone();
     driver.create(orders(&server)).await;
 
@@ -146,7 +150,7 @@ async fn a_stream_is_created_changed_and_deleted() {
     let namespace = namespace("passes").await;
     let server = server().await;
     let service = StreamService::new(client(&server), None);
-    let mut driver = Driver::<_, Stream>::new(&namespace, &service);
+    let mut driver = Driver::<_, Stream>::new(&namespace, &service).await;
     let api = driver.api.clone();
     driver
         .create(json!({
@@ -183,7 +187,7 @@ async fn nothing_is_sent_for_an_object_that_was_changed_since_it_was_read() {
     let namespace = namespace("stale").await;
     let server = server().await;
     let service = QueueService::new(client(&server));
-    let driver = Driver::<_, Queue>::new(&namespace, &service);
+    let driver = Driver::<_, Queue>::new(&namespace, &service).await;
     driver.create(orders(&server)).await;
     let stale = driver.api.get("orders").await.unwrap();
     driver.change(json!({"displayName": "renamed"})).await;
@@ -234,7 +238,7 @@ async fn the_answer_to_a_create_goes_on_record_though_the_object_changed_meanwhi
     let api: Api<Queue> = Api::namespaced(namespace.client().clone(), namespace.name());
     let queues = QueueService::new(client(&server));
     let service = Meddled { queues, api: api.clone(), change: json!({"spec": {"visibilityInSeconds": 50}}) };
-    let mut driver = Driver::<_, Queue>::new(&namespace, &service);
+    let mut driver = Driver::<_, Queue>::new(&namespace, &service).await;
     driver.create(orders(&server)).await;
     driver.pass().await;
     let status = status_of(&api.get("orders").await.unwrap());
@@ -252,7 +256,7 @@ async fn a_status_that_another_leader_wrote_is_not_overwritten() {
     let queues = QueueService::new(client(&server));
     let change = json!({"status": {"status": {"message": "written by another"}}});
     let service = Meddled { queues, api: api.clone(), change };
-    let driver = Driver::<_, Queue>::new(&namespace, &service);
+    let driver = Driver::<_, Queue>::new(&namespace, &service).await;
     driver.create(orders(&server)).await;
     let error = driver.pass_over(api.get("orders").await.unwrap()).await.unwrap_err();
     assert!(matches!(error, PassError::Changed { .. }), "{error}");

@@ -18,6 +18,7 @@ use progress::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use testkit::Namespace;
 use tokio_util::sync::CancellationToken;
 
 use super::bench::{condition, quick, session, shared_types};
@@ -124,6 +125,18 @@ fn not_found() -> Trouble {
     }
 }
 
+/// What `deploy/` grants for a kind, for this one: a kind brings no rights of its own.
+fn grant(namespace: &Namespace) {
+    let account = "--serviceaccount=plimsoll-system:plimsoll-operator";
+    for (role, verbs, resource) in [
+        ("topics", "--verb=get,list,watch,patch", "--resource=topics.third.plimsoll.dev"),
+        ("topics-status", "--verb=update", "--resource=topics.third.plimsoll.dev/status"),
+    ] {
+        namespace.kubectl(&["create", "role", role, verbs, resource]).unwrap();
+        namespace.kubectl(&["create", "rolebinding", role, &format!("--role={role}"), account]).unwrap();
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_third_kind_inherits_everything() {
     let namespace = namespace("third").await;
@@ -132,7 +145,8 @@ async fn a_third_kind_inherits_everything() {
     crds.patch(Topic::crd_name(), &PatchParams::apply("test").force(), &Patch::Apply(&crd)).await.unwrap();
     let wait = ["wait", "--for=condition=Established", "--timeout=60s", "crd/topics.third.plimsoll.dev"];
     namespace.kubectl(&wait).unwrap();
-    let (session, topics, metrics) = (session(), Topics::default(), Metrics::new());
+    grant(&namespace);
+    let (session, topics, metrics) = (session(&namespace).await, Topics::default(), Metrics::new());
     let reach = topics.clone();
     let stop = CancellationToken::new();
     let controller = Controller {

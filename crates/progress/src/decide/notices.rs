@@ -20,6 +20,7 @@ pub(super) fn between(desired: &Desired, before: &Status, after: &Status) -> Vec
         let code = match stalled.reason.as_str() {
             "DeadlineExceeded" => codes::DEADLINE_EXCEEDED,
             "Failed" | "Canceled" => codes::OPERATION_FAILED,
+            "EndpointSecret" => codes::ENDPOINT_SECRET,
             _ => codes::OPERATION_STALLED,
         };
         notices.push(Diagnostic::warning(code, stalled.message.clone()).field("status.conditions"));

@@ -37,8 +37,11 @@ impl Decision<'_> {
         self.status.publish(situation, &message, self.desired.generation, self.now);
     }
 
-    /// Nothing to do, and the resource is as asked. A message that tells how it became so is kept.
+    /// Nothing to do at the provider, and the resource is as asked. A message that tells how it became so is kept.
     pub(super) fn idle(&mut self, finished: Option<Phase>) -> Next {
+        if let Some(obstacle) = &self.desired.obstacle {
+            return self.stuck(Cause::EndpointSecret, obstacle);
+        }
         let active = project(Class::Succeeded, None).condition.as_str();
         if finished.is_some() || self.status.status.reason.as_deref() != Some(active) {
             self.status.publish_shared(Class::Succeeded, finished, None, self.now);

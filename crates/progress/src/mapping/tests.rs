@@ -81,6 +81,7 @@ fn every_situation_has_its_conditions() {
     Stuck(Rejected)                | False/Rejected | False/Rejected | True/Rejected
     Stuck(Missing)                 | False/Missing | False/Missing | True/Missing
     Stuck(HeldByAnother)           | False/HeldByAnother | False/HeldByAnother | True/HeldByAnother
+    Stuck(EndpointSecret)          | False/EndpointSecret | False/EndpointSecret | True/EndpointSecret
     Overdue(Create)                | unchanged | True/Provisioning | True/DeadlineExceeded
     Overdue(Update)                | unchanged | True/Updating | True/DeadlineExceeded
     Overdue(Delete)                | unchanged | True/Terminating | True/DeadlineExceeded

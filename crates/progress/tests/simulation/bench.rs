@@ -35,6 +35,7 @@ impl Bench {
                 deleting: false,
                 held: true,
                 wishes: Wishes::default(),
+                obstacle: None,
             },
             status: Status::default(),
             memory: Memory::default(),

@@ -306,6 +306,7 @@ impl World {
             deleting: snapshot.deleting,
             held: snapshot.held,
             wishes: snapshot.wishes.clone(),
+            obstacle: None,
         };
         let moment = Moment { now: self.clock(), jitter: Jitter::new(0.5) };
         decide(&desired, &snapshot.status, memory, observation, &self.settings, moment)

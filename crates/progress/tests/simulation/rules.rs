@@ -223,6 +223,35 @@ fn past_its_deadline_an_operation_is_stalled_and_still_polled() {
 }
 
 #[test]
+fn an_operation_that_succeeded_is_published_without_another_wait() {
+    let mut bench = Bench::creating();
+    let poll = bench.wake();
+    let get = bench.answer(poll, work("CREATE_THING", "SUCCEEDED"));
+    assert!(matches!(get, Next::Call(Call::Get { .. })), "{get:?}");
+    assert_eq!(bench.condition(ConditionType::Ready), "False/Provisioning");
+    let next = bench.answer(get, resource("ACTIVE", 1));
+    assert!(matches!(next, Next::Wait(_)), "{next:?}");
+    assert_eq!(bench.condition(ConditionType::Ready), "True/Available");
+}
+
+#[test]
+fn what_applications_cannot_be_told_of_is_not_ready() {
+    let mut bench = Bench::creating();
+    bench.desired.obstacle = Some("Secret x is somebody else's".to_owned());
+    let poll = bench.wake();
+    let get = bench.answer(poll, work("CREATE_THING", "SUCCEEDED"));
+    waits(&bench.answer(get, resource("ACTIVE", 1)), 300..=330);
+    assert_eq!(bench.condition(ConditionType::Ready), "False/EndpointSecret");
+    assert_eq!(bench.condition(ConditionType::Stalled), "True/EndpointSecret");
+    assert_eq!(bench.status.current(), None, "the operation itself is over");
+    assert_eq!(bench.said, ["Secret x is somebody else's"]);
+    bench.desired.obstacle = None;
+    let get = bench.wake();
+    bench.answer(get, resource("ACTIVE", 1));
+    assert_eq!(bench.condition(ConditionType::Ready), "True/Available");
+}
+
+#[test]
 fn a_rejected_create_says_so_and_the_next_spec_is_tried_at_once() {
     let mut bench = Bench::queue();
     let find = bench.wake();

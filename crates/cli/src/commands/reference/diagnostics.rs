@@ -19,7 +19,6 @@ const PARTS: &[(&str, &[Code])] = &[
     ("Operations", progress::codes::CODES),
     ("Oracle Cloud", oci::codes::CODES),
     ("The operator", operator::codes::CODES),
-    ("Cloud resources", operator::external::codes::CODES),
 ];
 
 /// The page.
