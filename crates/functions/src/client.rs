@@ -92,10 +92,7 @@ impl Functions {
     pub async fn reachable(&self, function: &str) -> Result<(), RunError> {
         match (self.locate)(function)? {
             Location::BuiltIn => Ok(()),
-            Location::Endpoint(endpoint) => {
-                self.channel(function, &endpoint)?.connected().await;
-                Ok(())
-            }
+            Location::Endpoint(endpoint) => self.channel(function, &endpoint)?.connected().await,
         }
     }
 
@@ -121,6 +118,7 @@ impl Functions {
         let mut channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(channel) = channels.get(function)
             && channel.written() == endpoint
+            && channel.is_kept()
         {
             return Ok(Arc::clone(channel));
         }

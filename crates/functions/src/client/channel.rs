@@ -141,10 +141,18 @@ impl Channel {
         used.elapsed() > IDLE && self.turns.available_permits() == self.concurrency
     }
 
+    /// Whether connections are still looked after. They are not once the runtime that was to do it has ended, which may be
+    /// before those who call do.
+    pub(super) fn is_kept(&self) -> bool {
+        !self.upkeep.is_finished()
+    }
+
     /// Waits until there is a connection.
-    pub(super) async fn connected(&self) {
-        // The other side of the watch lives as long as this one.
-        let _ = self.links.clone().wait_for(|links| !links.open.is_empty()).await;
+    pub(super) async fn connected(&self) -> Result<(), RunError> {
+        match self.links.clone().wait_for(|links| !links.open.is_empty()).await {
+            Ok(_) => Ok(()),
+            Err(_) => Err(failure::given_up(&self.endpoint)),
+        }
     }
 
     /// Sends an encoded request and reads the answer.
@@ -256,7 +264,9 @@ impl Channel {
                     Err(_) => return Err(failure::down(&self.endpoint, &failing.cause)),
                 },
             };
-            changed.expect("the upkeep of connections ends with the channel only");
+            if changed.is_err() {
+                return Err(failure::given_up(&self.endpoint));
+            }
         }
     }
 

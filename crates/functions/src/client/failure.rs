@@ -91,6 +91,12 @@ pub(super) fn down(endpoint: &Endpoint, cause: &str) -> RunError {
     rpc(RunErrorClass::Unavailable, Code::Unavailable, &what)
 }
 
+/// Nobody looks for the function any more.
+pub(super) fn given_up(endpoint: &Endpoint) -> RunError {
+    let what = format!("the connections to {endpoint} were given up, as when the engine ends");
+    rpc(RunErrorClass::Unavailable, Code::Unavailable, &what)
+}
+
 /// The words for an answer that cannot be read.
 pub(super) fn bad_answer(what: &str) -> String {
     format!("the function's answer cannot be read: {what}")

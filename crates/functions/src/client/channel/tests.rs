@@ -104,7 +104,7 @@ async fn without_certificates_no_other_machine_is_called() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_function_is_down_after_a_second_and_looked_for_each_second_from_then_on() {
+async fn a_function_is_down_after_a_second_and_looked_for_four_times_a_second_from_then_on() {
     let looks = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&looks);
     let look_up: LookUp = Box::new(move || {
@@ -125,6 +125,42 @@ async fn a_function_is_down_after_a_second_and_looked_for_each_second_from_then_
     tokio::time::sleep(Duration::from_secs(10)).await;
     let looks = looks.lock().unwrap().clone();
     let pauses: Vec<_> = looks.windows(2).map(|pair| (pair[1] - pair[0]).as_millis()).collect();
-    assert!(pauses.iter().all(|pause| *pause <= 1001), "{pauses:?}");
-    assert!(pauses.last().is_some_and(|pause| *pause >= 1000), "{pauses:?}");
+    assert!(pauses.iter().all(|pause| *pause <= 251), "{pauses:?}");
+    assert!(pauses.last().is_some_and(|pause| *pause >= 250), "{pauses:?}");
+}
+
+#[test]
+fn a_call_ends_with_an_error_when_the_runtime_of_its_connections_ends_first() {
+    let runtime = || tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let (keeping, calling) = (runtime(), runtime());
+    let looked = Arc::new(tokio::sync::Notify::new());
+    let look_up: LookUp = Box::new({
+        let looked = Arc::clone(&looked);
+        move || {
+            looked.notify_one();
+            Box::pin(std::future::pending())
+        }
+    });
+    let endpoint = "fn:9443".parse().unwrap();
+    let channel = keeping
+        .block_on(async { Channel::looking_up(look_up, "fn:9443", endpoint, None, &Options::default()) });
+    let channel = Arc::new(channel);
+    let calls = [0, 1].map(|which| {
+        let channel = Arc::clone(&channel);
+        calling.spawn(async move {
+            match which {
+                0 => channel.call(encode(&RunRequest::default()).bytes).await.map(|_| ()),
+                _ => channel.connected().await,
+            }
+        })
+    });
+    keeping.block_on(looked.notified());
+    assert!(channel.is_kept());
+    keeping.shutdown_background();
+    for call in calls {
+        let error = calling.block_on(call).expect("it does not panic").unwrap_err();
+        assert_eq!(error.class, RunErrorClass::Unavailable);
+        assert!(error.message.contains("were given up"), "{}", error.message);
+    }
+    assert!(!channel.is_kept(), "the next call makes new connections");
 }

@@ -21,9 +21,12 @@ use crate::tls::Reloading;
 const ATTEMPT: Duration = Duration::from_secs(5);
 /// A name is looked up this often even if all is well: replicas come without a connection breaking.
 const LOOK_UP: Duration = Duration::from_secs(30);
-/// The pauses between attempts, and how long a connection has to last for the next one not to be delayed.
+/// The pauses between attempts. Whoever waits for a function that is down waits for the next attempt, too, and a refused
+/// connection costs next to nothing.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_millis(250);
+/// How long a connection has to last for the next one not to be delayed.
+const LASTING: Duration = Duration::from_secs(1);
 
 /// Runs until it is aborted.
 pub(super) async fn run(
@@ -211,7 +214,7 @@ impl Upkeep {
         if let Some((address, since)) = found {
             self.places.insert(address, Place::Failed);
             self.close(id);
-            if since.elapsed() >= LONGEST_PAUSE {
+            if since.elapsed() >= LASTING {
                 self.pause = FIRST_PAUSE;
             }
             self.retry();
