@@ -2,9 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+
 use crate::health::PassFailure;
+use crate::object;
 use crate::pipeline::{Breach, Failure, Outcome, Said};
-use crate::run::{FunctionResult, Severity, Target};
+use crate::run::{FunctionResult, Object, Severity, Target};
 
 /// The reason of events whose function gives none, and of what goes wrong while composing.
 pub const COMPOSE_RESOURCES: &str = "ComposeResources";
@@ -104,6 +108,22 @@ pub fn recordable(events: Vec<Event>, has_claim: bool) -> Vec<Event> {
 pub fn changed(before: &BTreeSet<Event>, now: &[Event]) -> Vec<Event> {
     let mut sent = BTreeSet::new();
     now.iter().filter(|event| !before.contains(*event) && sent.insert(*event)).cloned().collect()
+}
+
+/// As long as the API server keeps an Event, unless it is told otherwise.
+const KEPT: SignedDuration = SignedDuration::from_hours(1);
+
+/// Whether Events about what `object` shows now have expired, or would have: its status has been as it is for so long.
+///
+/// It tells an engine that has just begun, and knows of no Events, from one that told nobody.
+pub fn have_expired(object: &Object, now: Timestamp) -> bool {
+    let list = |path: &[&str]| object::nested(object, path).and_then(Value::as_array).into_iter().flatten();
+    let time = |entry: &Value, key: &str| entry.get(key)?.as_str()?.parse::<Timestamp>().ok();
+    let written = list(&["metadata", "managedFields"])
+        .filter(|entry| entry.get("subresource").is_some_and(|part| part == "status"))
+        .filter_map(|entry| time(entry, "time"));
+    let moved = list(&["status", "conditions"]).filter_map(|entry| time(entry, "lastTransitionTime"));
+    written.chain(moved).max().is_some_and(|last| now.duration_since(last) > KEPT)
 }
 
 fn of_result(said: &Said<FunctionResult>) -> Vec<Event> {

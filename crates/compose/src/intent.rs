@@ -1,5 +1,7 @@
 //! No write without a change: whether an apply can be left out because it would change nothing.
 
+mod held;
+
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -18,6 +20,12 @@ impl Applied {
     /// Remembers that `intent` was applied and the API server answered with `answer`.
     pub fn new(intent: &Object, answer: &Object) -> Self {
         Self { intent: hash(intent), answer: projected_hash(answer, intent) }
+    }
+
+    /// What can be known of an apply that nobody remembers, such as one by an engine that has ended since: that `manager`
+    /// holds what `intent` asks for, no more and no less, and that all of it stands in `live` as it is asked for.
+    pub fn found(intent: &Object, live: &Object, manager: &str) -> Option<Self> {
+        held::is_as_asked(intent, live, manager).then(|| Self::new(intent, live))
     }
 
     /// Whether applying `intent` again would change nothing: it asks for the same, and what it asks for stands in `live`

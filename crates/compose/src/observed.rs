@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
+
 use crate::naming::ANNOTATION_RESOURCE_NAME;
 use crate::object::{self, ObjectRef};
 use crate::run::{Object, Ready, Resource, SecretData, State};
@@ -35,7 +37,7 @@ pub fn observe(
 ) -> Result<Observed, AnonymousResource> {
     let mut observed = Observed::default();
     for (reference, object) in read {
-        let Some(object) = object else {
+        let Some(mut object) = object else {
             observed.gone.push(reference);
             continue;
         };
@@ -45,7 +47,12 @@ pub fn observe(
         let Some(key) = object::annotation(&object, ANNOTATION_RESOURCE_NAME) else {
             return Err(AnonymousResource(reference));
         };
-        observed.resources.insert(key.to_owned(), object);
+        let key = key.to_owned();
+        // Who holds which field is of no use to functions, and often more than all the rest.
+        if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.remove("managedFields");
+        }
+        observed.resources.insert(key, object);
     }
     Ok(observed)
 }

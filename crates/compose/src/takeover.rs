@@ -2,7 +2,11 @@
 //!
 //! The reference writes the status of an XR twice, by an apply and by an update as manager `crossplane`. A field held by
 //! both stays when we stop applying it, so before our first apply the update's share is folded into ours.
+//!
+//! Before it knew server-side apply it wrote everything by updates, specs included. Of those, what our first apply is about to
+//! hold is handed over.
 
+use fields::{FieldSet, Schema, written};
 use serde_json::{Value, json};
 
 use crate::object;
@@ -17,14 +21,10 @@ const UPDATER: &str = "crossplane";
 /// It is refused if the object has changed meanwhile, and then to be made anew.
 pub fn fold_updates(object: &Object, manager: &str, subresource: &str) -> Option<Value> {
     let entries = object::nested(object, &["metadata", "managedFields"])?.as_array()?;
-    let is = |entry: &Value, name: &str, operation: &str| {
-        let part = |key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default();
-        part("manager") == name && part("operation") == operation && part("subresource") == subresource
-    };
     let (theirs, mut kept): (Vec<Value>, Vec<Value>) =
-        entries.iter().cloned().partition(|entry| is(entry, UPDATER, "Update"));
+        entries.iter().cloned().partition(|entry| is(entry, UPDATER, "Update", subresource));
     let (first, rest) = theirs.split_first()?;
-    let mut ours = if let Some(at) = kept.iter().position(|entry| is(entry, manager, "Apply")) {
+    let mut ours = if let Some(at) = kept.iter().position(|entry| is(entry, manager, "Apply", subresource)) {
         kept.remove(at)
     } else {
         let mut entry = first.clone();
@@ -36,10 +36,57 @@ pub fn fold_updates(object: &Object, manager: &str, subresource: &str) -> Option
         union(&mut ours["fieldsV1"], entry.get("fieldsV1").unwrap_or(&Value::Null));
     }
     kept.push(ours);
+    patch(object, &kept)
+}
+
+/// The JSON patch after which what `crossplane` holds by updates and `intent` writes is held by `manager` as if it had
+/// applied it; none if there is no such field, or if `manager` has applied before. No value changes.
+///
+/// It is refused if the object has changed meanwhile, and then to be made anew.
+pub fn hand_over_updates(object: &Object, intent: &Object, manager: &str) -> Option<Value> {
+    if has_applied(object, manager) {
+        return None;
+    }
+    let entries = object::nested(object, &["metadata", "managedFields"])?.as_array()?;
+    let at = entries.iter().position(|entry| is(entry, UPDATER, "Update", ""))?;
+    let held = FieldSet::from_value(entries[at].get("fieldsV1")?).ok()?;
+    let intent = Value::Object(intent.clone());
+    let schema = Schema::of(&intent).learning_from(&held);
+    let wanted = written(&intent, &schema);
+    let (ours, theirs) = (held.intersection(&wanted), held.difference(&wanted));
+    if ours.is_empty() {
+        return None;
+    }
+    let mut kept = entries.clone();
+    let mut applied = kept.remove(at);
+    if !theirs.is_empty() {
+        let mut rest = applied.clone();
+        rest["fieldsV1"] = theirs.to_value();
+        kept.insert(at, rest);
+    }
+    applied["manager"] = manager.into();
+    applied["operation"] = "Apply".into();
+    applied["fieldsV1"] = ours.to_value();
+    kept.push(applied);
+    patch(object, &kept)
+}
+
+/// Whether `manager` holds something of `object`, itself and not its status, by an apply.
+pub fn has_applied(object: &Object, manager: &str) -> bool {
+    let entries = object::nested(object, &["metadata", "managedFields"]).and_then(Value::as_array);
+    entries.into_iter().flatten().any(|entry| is(entry, manager, "Apply", ""))
+}
+
+fn is(entry: &Value, manager: &str, operation: &str, subresource: &str) -> bool {
+    let part = |key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default();
+    part("manager") == manager && part("operation") == operation && part("subresource") == subresource
+}
+
+fn patch(object: &Object, entries: &[Value]) -> Option<Value> {
     let version = object::nested(object, &["metadata", "resourceVersion"])?;
     Some(json!([
         {"op": "test", "path": "/metadata/resourceVersion", "value": version},
-        {"op": "replace", "path": "/metadata/managedFields", "value": kept},
+        {"op": "replace", "path": "/metadata/managedFields", "value": entries},
     ]))
 }
 

@@ -102,3 +102,22 @@ fn a_claim_that_cannot_be_read_costs_only_its_own_events() {
     assert_eq!(recordable(events.clone(), true), events);
     insta::assert_snapshot!(lines(&recordable(events, false)), @r#"XR Normal Hello Pipeline step "run-cool-function": hello"#);
 }
+
+#[test]
+fn events_about_what_has_stood_for_longer_than_events_are_kept_have_expired() {
+    let check = |expired: bool, written: &str, moved: &str| {
+        let xr = object::object(serde_json::json!({
+            "metadata": {"managedFields": [
+                {"manager": "a", "time": "2026-06-01T11:59:00Z"},
+                {"manager": "b", "subresource": "status", "time": written},
+            ]},
+            "status": {"conditions": [{"type": "Ready", "lastTransitionTime": moved}]},
+        }));
+        let now = "2026-06-01T12:00:00Z".parse().unwrap();
+        assert_eq!(have_expired(&xr, now), expired, "{written} {moved}");
+    };
+    check(true, "2026-06-01T10:59:59Z", "2026-06-01T10:00:00Z");
+    check(false, "2026-06-01T11:00:01Z", "2026-06-01T10:00:00Z");
+    check(false, "2026-06-01T10:00:00Z", "2026-06-01T11:30:00Z");
+    assert!(!have_expired(&Object::new(), Timestamp::now()), "nothing is known");
+}

@@ -56,3 +56,51 @@ fn without_updates_there_is_nothing_to_do() {
     assert_eq!(fold_updates(&xr(&others), COMPOSITE_MANAGER, "status"), None);
     assert_eq!(fold_updates(&Object::new(), COMPOSITE_MANAGER, "status"), None);
 }
+
+#[test]
+fn what_updates_hold_of_an_apply_to_come_is_handed_over() {
+    let intent = object(json!({
+        "apiVersion": "e/v1", "kind": "XR",
+        "metadata": {"name": "x", "labels": {"foo": "1"}},
+        "spec": {"numbers": ["one"], "tags": {"tag": "v1"}},
+    }));
+    let theirs = json!({
+        "f:metadata": {"f:finalizers": {".": {}, "v:\"f\"": {}}, "f:labels": {".": {}, "f:foo": {}, "f:theirs": {}}},
+        "f:spec": {"f:compositionRef": {"f:name": {}}, "f:numbers": {}, "f:tags": {".": {}, "f:tag": {}}},
+    });
+    let rest = json!({
+        "f:metadata": {"f:finalizers": {".": {}, "v:\"f\"": {}}, "f:labels": {".": {}, "f:theirs": {}}},
+        "f:spec": {"f:compositionRef": {"f:name": {}}, "f:tags": {}},
+    });
+    let ours = json!({
+        "f:metadata": {"f:labels": {"f:foo": {}}}, "f:spec": {"f:numbers": {}, "f:tags": {"f:tag": {}}},
+    });
+    let person = entry("kubectl", "Update", "", &json!({"f:spec": {"f:numbers": {}}}));
+    let status = entry("crossplane", "Update", "status", &json!({"f:status": {}}));
+    let xr = |more: &[Value]| {
+        let held = [entry("crossplane", "Update", "", &theirs), person.clone(), status.clone()];
+        xr(&[&held, more].concat())
+    };
+    let patch = hand_over_updates(&xr(&[]), &intent, "claim").unwrap();
+    assert_eq!(
+        patch,
+        json!([
+            {"op": "test", "path": "/metadata/resourceVersion", "value": "7"},
+            {"op": "replace", "path": "/metadata/managedFields",
+             "value": [entry("crossplane", "Update", "", &rest), person, status, entry("claim", "Apply", "", &ours)]},
+        ])
+    );
+    let applied = entry("claim", "Apply", "", &json!({"f:spec": {}}));
+    assert_eq!(hand_over_updates(&xr(&[applied]), &intent, "claim"), None, "it was taken over before");
+    let other = object(json!({"apiVersion": "e/v1", "kind": "XR", "spec": {"other": 1}}));
+    assert_eq!(hand_over_updates(&xr(&[]), &other, "claim"), None, "they hold nothing of it");
+}
+
+#[test]
+fn when_updates_held_nothing_else_all_of_it_is_handed_over() {
+    let intent = object(json!({"apiVersion": "e/v1", "kind": "XR", "spec": {"a": 1}}));
+    let fields = json!({"f:spec": {"f:a": {}}});
+    let only = xr(&[entry("crossplane", "Update", "", &fields)]);
+    let patch = hand_over_updates(&only, &intent, "claim").unwrap();
+    assert_eq!(patch[1]["value"], json!([entry("claim", "Apply", "", &fields)]));
+}
