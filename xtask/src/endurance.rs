@@ -5,11 +5,20 @@ use std::process::Command;
 
 use anyhow::{Context as _, ensure};
 
+/// A half of the operator.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Half {
+    /// Resources at Oracle Cloud
+    Oci,
+    /// XRDs, Compositions and claims
+    Composition,
+}
+
 /// What can be made as a whole.
 #[derive(Clone, Copy)]
 pub(crate) enum Test {
-    /// The operator, killed at every request of its work.
-    CrashMatrix,
+    /// The operator, killed at every request of its work, or one half of it; and the API server, while claims come and go.
+    CrashMatrix(Option<Half>),
     /// Many objects in bad weather.
     Soak,
     /// Many objects that nothing happens to.
@@ -20,8 +29,12 @@ impl Test {
     /// The test programs of the operator, and the beginning of the names of the tests.
     const fn places(self) -> &'static [(&'static str, &'static str)] {
         match self {
-            Self::CrashMatrix => {
+            Self::CrashMatrix(None) => {
                 &[("endurance", "matrix::"), ("composition", "crash::"), ("composition", "churn::")]
+            }
+            Self::CrashMatrix(Some(Half::Oci)) => &[("endurance", "matrix::")],
+            Self::CrashMatrix(Some(Half::Composition)) => {
+                &[("composition", "crash::"), ("composition", "churn::")]
             }
             Self::Soak => &[("endurance", "soak::")],
             Self::Idle => &[("endurance", "idle::")],

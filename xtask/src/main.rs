@@ -40,7 +40,11 @@ enum Task {
     /// Generate the pages of the Terraform registry in `docs/` from the provider's schemas
     Docs,
     /// Kill the operator at every request of its work, and see that the next one brings it to the same end
-    CrashMatrix,
+    CrashMatrix {
+        /// Only one half of it
+        #[arg(long)]
+        only: Option<endurance::Half>,
+    },
     /// Let the operator run in bad weather for some minutes: 500 objects, 20 leader changes
     Soak {
         /// Build it as it is released
@@ -63,7 +67,7 @@ fn main() -> anyhow::Result<()> {
         Task::Codegen { check } => codegen::run(&root(), check),
         Task::Dist { version, out } => dist::run(&root(), &version, &root().join(out)),
         Task::Docs => docs::run(&root()),
-        Task::CrashMatrix => endurance::run(&root(), endurance::Test::CrashMatrix, false),
+        Task::CrashMatrix { only } => endurance::run(&root(), endurance::Test::CrashMatrix(only), false),
         Task::Soak { release } => endurance::run(&root(), endurance::Test::Soak, release),
         Task::Idle { release } => endurance::run(&root(), endurance::Test::Idle, release),
         Task::Tidy => tidy::run(),

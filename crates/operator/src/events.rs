@@ -4,7 +4,9 @@
 //! second one.
 
 mod delivery;
+mod recorded;
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,6 +19,8 @@ use serde_json::Value;
 use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+
+use recorded::Recorded;
 
 /// The lengths that the API server's own rules give an Event.
 const LONGEST_MESSAGE: usize = 1024;
@@ -46,6 +50,8 @@ struct Inner {
     instance: String,
     /// The number in the name of the last Event.
     last: AtomicU64,
+    /// What was recorded before this process began.
+    recorded: Recorded,
 }
 
 /// Records Events in the name of one controller.
@@ -53,6 +59,8 @@ struct Inner {
 pub struct Recorder {
     events: Events,
     component: &'static str,
+    /// Which of many controllers of the same component it is.
+    controller: Option<Arc<str>>,
 }
 
 impl Events {
@@ -60,19 +68,20 @@ impl Events {
     pub fn start(client: kube::Client, instance: impl Into<String>) -> Self {
         let (queue, waiting) = mpsc::channel(MOST_WAITING);
         let closing = CancellationToken::new();
-        let delivery = tokio::spawn(delivery::deliver(client, waiting, closing.clone()));
+        let delivery = tokio::spawn(delivery::deliver(client.clone(), waiting, closing.clone()));
         Self(Arc::new(Inner {
             queue,
             closing,
             delivery: Mutex::new(Some(delivery)),
             instance: instance.into(),
             last: AtomicU64::new(0),
+            recorded: Recorded::new(client),
         }))
     }
 
     /// A recorder whose Events say that they come from `component`.
     pub fn recorder(&self, component: &'static str) -> Recorder {
-        Recorder { events: self.clone(), component }
+        Recorder { events: self.clone(), component, controller: None }
     }
 
     /// Takes no further Events, and waits until those that wait are delivered, for `limit` at most.
@@ -105,11 +114,32 @@ impl Events {
 }
 
 impl Recorder {
+    /// The same, whose Events name `controller` in an annotation, as the reference's do.
+    #[must_use]
+    pub fn of_controller(self, controller: &str) -> Self {
+        Self { controller: Some(controller.into()), ..self }
+    }
+
     /// Tells those who look at `regarding`: one Event, sent in the background.
     pub fn record(&self, regarding: ObjectReference, tone: Tone, reason: &str, message: &str) {
         let now = Timestamp::now();
         let number = self.events.number(now);
         self.events.send(self.event(regarding, tone, reason, message, now, number));
+    }
+
+    /// Whether the API server has such an Event of this controller, also one from before this process began. It is asked
+    /// once; where it does not answer, Events rather come twice than never.
+    pub async fn has_recorded(
+        &self,
+        regarding: &ObjectReference,
+        tone: Tone,
+        reason: &str,
+        message: &str,
+    ) -> bool {
+        let uid = regarding.uid.as_deref().unwrap_or_default();
+        let (reason, message) = (cut(reason, LONGEST_REASON), cut(message, LONGEST_MESSAGE));
+        let print = recorded::print(uid, &format!("{tone:?}"), &reason, &message);
+        self.events.0.recorded.has(self.component, print).await
     }
 
     fn event(
@@ -124,8 +154,15 @@ impl Recorder {
         // Events of objects without a namespace live in `default`, where kubectl looks for them.
         let namespace = regarding.namespace.clone().unwrap_or_else(|| "default".to_owned());
         let name = name(regarding.name.as_deref().unwrap_or_default(), number);
+        let annotation =
+            |controller: &Arc<str>| BTreeMap::from([("controller".to_owned(), controller.to_string())]);
         Event {
-            metadata: ObjectMeta { name: Some(name), namespace: Some(namespace), ..ObjectMeta::default() },
+            metadata: ObjectMeta {
+                name: Some(name),
+                namespace: Some(namespace),
+                annotations: self.controller.as_ref().map(annotation),
+                ..ObjectMeta::default()
+            },
             involved_object: regarding,
             type_: Some(format!("{tone:?}")),
             reason: Some(cut(reason, LONGEST_REASON)),

@@ -70,6 +70,8 @@ pub struct FunctionOptions {
     pub timeout: Duration,
     /// How many calls of one function may be under way at a time.
     pub concurrency: usize,
+    /// How large a request or an answer may be, in bytes.
+    pub max_message: usize,
 }
 
 impl Default for FunctionOptions {
@@ -79,6 +81,7 @@ impl Default for FunctionOptions {
             certs_dir: None,
             timeout: Duration::from_secs(20),
             concurrency: 32,
+            max_message: 64 << 20,
         }
     }
 }

@@ -61,6 +61,10 @@ pub(crate) struct Operator {
     #[arg(long, help_heading = FUNCTIONS, value_name = "COUNT", default_value_t = 32,
           value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) function_concurrency: u16,
+    /// How large a request or an answer may be, in MiB; a function has a limit of its own
+    #[arg(long, help_heading = FUNCTIONS, value_name = "MIB", default_value_t = 64,
+          value_parser = clap::value_parser!(u16).range(1..=2047))]
+    pub(crate) function_max_message_size: u16,
 
     /// Let copies take turns by a lease; without this option they do in a cluster, and do not outside one
     #[arg(long, help_heading = RUNNING, value_name = "BOOL", num_args = 0..=1, require_equals = true,

@@ -101,6 +101,7 @@ fn options(args: &Operator) -> Result<Options, Failure> {
             certs_dir: args.function_certs_dir.clone(),
             timeout: std_duration(args.function_timeout),
             concurrency: args.function_concurrency.into(),
+            max_message: usize::from(args.function_max_message_size) << 20,
         },
         ..Options::on(connection(&cluster))
     })

@@ -1,8 +1,5 @@
 //! A wait that outlives its API server.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
-use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use cluster::{Readiness, Session, Write};
@@ -11,51 +8,6 @@ use tokio::sync::mpsc;
 use wait::{Cut, Written, WrittenWait};
 
 use super::*;
-
-/// The API server of a sandbox of the test's own, whose supervisor is kept from noticing that it is gone.
-struct ApiServer {
-    supervisor: i32,
-    pid: i32,
-    /// The one that the test has started in its place.
-    successor: Option<Child>,
-}
-
-impl ApiServer {
-    fn of(sandbox: &Sandbox) -> Self {
-        let status = sandbox.status();
-        let program = status.programs.iter().find(|program| program.found.path.ends_with("kube-apiserver"));
-        let pid = program.unwrap().pid.unwrap();
-        let server = Self { supervisor: status.supervisor.unwrap(), pid, successor: None };
-        send("STOP", server.supervisor);
-        server
-    }
-
-    /// Kills it, and prepares another one with the same arguments.
-    fn kill(&self) -> Command {
-        let folder = std::fs::read_link(format!("/proc/{}/cwd", self.pid)).unwrap();
-        let line = std::fs::read(format!("/proc/{}/cmdline", self.pid)).unwrap();
-        let mut words = line.split(|byte| *byte == 0).filter(|word| !word.is_empty()).map(OsStr::from_bytes);
-        let mut again = Command::new(words.next().unwrap());
-        again.args(words).current_dir(folder);
-        again.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        send("KILL", self.pid);
-        again
-    }
-}
-
-impl Drop for ApiServer {
-    fn drop(&mut self) {
-        if let Some(successor) = &mut self.successor {
-            let _ended = successor.kill().and_then(|()| successor.wait());
-        }
-        send("CONT", self.supervisor);
-    }
-}
-
-fn send(signal: &str, pid: i32) {
-    let sent = Command::new("kill").args(["-s", signal, &pid.to_string()]).status();
-    assert!(sent.unwrap().success(), "{signal} reaches {pid}");
-}
 
 fn to(sandbox: &Sandbox) -> Session {
     let connection = Connection { config_paths: vec![sandbox.kubeconfig()], ..Connection::default() };
@@ -80,15 +32,15 @@ async fn a_wait_goes_on_when_the_api_server_is_killed_and_comes_back() {
     let waiting = session.wait_for(&target, &wait, |why| drop(heard.send(why.to_owned())));
     let outage = async {
         assert_eq!(reasons.recv().await.unwrap(), "field \"data.state\" is \"cold\", not \"warm\"");
-        let mut server = ApiServer::of(&sandbox);
-        let mut again = server.kill();
+        let mut server = sandbox.api_server();
+        server.kill();
         // Gone for everybody: also a client without retries of ours gets no answer.
         let error = to(&sandbox).read(&target).await.unwrap_err();
         assert_eq!(error.class(), cluster::Class::ConnectionFailed);
         let place = sandbox.status().server.clone();
         assert_eq!(error.server(), Some(place.as_str()), "the message says which server");
 
-        server.successor = Some(again.spawn().unwrap());
+        server.start();
         while let Err(error) = session.apply(&target, &state("warm"), Write::by("us")).await {
             assert!(is_coming_up(&error), "{error:?}");
             tokio::time::sleep(Duration::from_millis(100)).await;

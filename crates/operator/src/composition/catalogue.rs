@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(names(&catalogue.compositions(&kind)), ["app"]);
         assert!(catalogue.composition("other").is_some());
         let mut broken = app.clone();
-        broken["spec"]["pipeline"] = json!([]);
+        broken["spec"]["mode"] = "Resources".into();
         catalogue.composition_changed(&change(Some(&app), Some(&broken)));
         assert!(catalogue.compositions(&kind).is_empty());
 

@@ -12,9 +12,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use cluster::{Selection, Session};
-use compose::naming::LABEL_COMPOSITE;
+use compose::naming::{COMPOSED_MANAGER_PREFIX, LABEL_COMPOSITE};
 use compose::run::{Match, ResourceSelector};
 use manifest::{GroupVersionKind, Namespace};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::target::{self, BadKind};
@@ -76,7 +77,11 @@ impl Scope {
         let selection = match &self.which {
             Which::Whole => return source,
             Which::All => Selection::default(),
-            Which::Composed => Selection { labels: Some(LABEL_COMPOSITE.to_owned()), ..Selection::default() },
+            Which::Composed => {
+                let labels = Some(LABEL_COMPOSITE.to_owned());
+                let selection = Selection { labels, ..Selection::default() };
+                return Source { selection, trim: keep_shares_of_engines, ..source };
+            }
             Which::Required { namespace, matching } => Selection {
                 namespace: namespace.as_deref().and_then(Namespace::new),
                 labels: match matching {
@@ -91,6 +96,27 @@ impl Scope {
             },
         };
         Source { selection, ..source.without_managed_fields() }
+    }
+}
+
+/// Who holds which field is the larger part of many objects. Of a composed one, what engines hold stays, as text, which is
+/// the smaller by far: it says whether the object has to be applied again.
+fn keep_shares_of_engines(object: &mut Value) {
+    let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else { return };
+    let Some(Value::Array(mut shares)) = metadata.remove("managedFields") else { return };
+    shares.retain(|share| {
+        let manager = share.get("manager").and_then(Value::as_str);
+        manager.is_some_and(|manager| manager.starts_with(COMPOSED_MANAGER_PREFIX))
+    });
+    for share in shares.iter_mut().filter_map(Value::as_object_mut) {
+        share.remove("time");
+        share.remove("fieldsType");
+        if let Some(fields) = share.get_mut("fieldsV1") {
+            *fields = fields.to_string().into();
+        }
+    }
+    if !shares.is_empty() {
+        metadata.insert("managedFields".to_owned(), shares.into());
     }
 }
 
@@ -155,6 +181,8 @@ impl Watches {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn check(scope: &Scope, namespace: Option<&str>, labels: Option<&str>, fields: Option<&str>) {
@@ -171,6 +199,27 @@ mod tests {
             namespace: namespace.map(str::to_owned),
         };
         Scope::required(&selector).unwrap()
+    }
+
+    #[test]
+    fn of_a_composed_object_only_the_shares_of_engines_are_kept() {
+        let share = |manager: &str| {
+            json!({
+                "manager": manager, "operation": "Apply", "apiVersion": "v1", "time": "2026-01-01T00:00:00Z",
+                "fieldsType": "FieldsV1", "fieldsV1": {"f:data": {"f:a": {}}},
+            })
+        };
+        let engine = format!("{COMPOSED_MANAGER_PREFIX}/1a");
+        let mut map = json!({"metadata": {"name": "a", "managedFields": [share("kubectl"), share(&engine)]}});
+        let trim = Scope::composed("v1/ConfigMap".parse().unwrap()).source().trim;
+        trim(&mut map);
+        let kept = json!([{
+            "manager": engine, "operation": "Apply", "apiVersion": "v1", "fieldsV1": r#"{"f:data":{"f:a":{}}}"#,
+        }]);
+        assert_eq!(map, json!({"metadata": {"name": "a", "managedFields": kept}}));
+        let mut theirs = json!({"metadata": {"name": "a", "managedFields": [share("kubectl")]}});
+        trim(&mut theirs);
+        assert_eq!(theirs, json!({"metadata": {"name": "a"}}));
     }
 
     #[test]

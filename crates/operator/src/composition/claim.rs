@@ -9,10 +9,11 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use compose::composite::{Composite, Layout};
-use compose::event::{self, Event, EventType};
+use compose::event::{self, Event};
 use compose::intent::Applied;
 use compose::object::TypeRef;
 use compose::run::Object;
+use jiff::Timestamp;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -35,7 +36,7 @@ pub(super) async fn run(engine: Arc<Engine>, kind: Arc<Kind>, stop: Cancellation
     let claims = engine.watches.open(&Scope::all(claim));
     let xrs = engine.watches.open(&Scope::whole(kind.composite.clone()));
     let binder = Arc::new(Binder {
-        recorder: engine.events.recorder(COMPONENT),
+        recorder: engine.events.recorder(COMPONENT).of_controller(&format!("claim/{}", kind.name())),
         xr_type: kind.definition.composite_type(),
         engine,
         kind,
@@ -84,8 +85,8 @@ struct Memory {
     applied: Option<Applied>,
     /// When its XR was created, until that has something to say.
     created: Option<Instant>,
-    /// What the last pass had to say.
-    said: BTreeSet<Event>,
+    /// What the last pass had to say; nothing is known of what was said before this process began.
+    said: Option<BTreeSet<Event>>,
     /// Passes that failed in a row.
     failures: u32,
     /// The uid under which it is counted.
@@ -117,13 +118,18 @@ impl Binder {
         }
     }
 
-    /// Records what the last pass did not already say.
-    fn tell(&self, claim: &Object, memory: &mut Memory, events: Vec<Event>) {
-        for news in event::changed(&memory.said, &events) {
-            let is_warning = news.kind == EventType::Warning;
-            tell::record(&self.recorder, claim, is_warning, &news.reason, &news.message);
+    /// Records what the last pass did not already say. `stands` says that the claim's status was already as the pass leaves
+    /// it: then the engine that wrote it may have said so, even if this one was not there.
+    async fn tell(&self, claim: &Object, memory: &mut Memory, events: Vec<Event>, stands: bool) {
+        let may_be_told = stands && memory.said.is_none();
+        let before = memory.said.take().unwrap_or_default();
+        let has_expired = may_be_told && event::have_expired(claim, Timestamp::now());
+        for news in event::changed(&before, &events) {
+            if !(has_expired || may_be_told && tell::is_told(&self.recorder, claim, &news).await) {
+                tell::record(&self.recorder, claim, &news);
+            }
         }
-        memory.said = events.into_iter().collect();
+        memory.said = Some(events.into_iter().collect());
     }
 
     fn memories(&self) -> std::sync::MutexGuard<'_, HashMap<Key, Memory>> {

@@ -135,6 +135,7 @@ impl Composer {
                 }
             };
             let recorder = engine.events.recorder(COMPONENT);
+            let recorder = recorder.of_controller(&format!("composite/{}", kind.name()));
             Self {
                 layout: kind.definition.scope.layout(),
                 engine,

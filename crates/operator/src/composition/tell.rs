@@ -1,5 +1,6 @@
 //! Events about XRs and claims.
 
+use compose::event::{Event, EventType};
 use compose::object;
 use compose::run::Object;
 use k8s_openapi::api::core::v1::ObjectReference;
@@ -7,9 +8,20 @@ use k8s_openapi::api::core::v1::ObjectReference;
 use crate::events::{Recorder, Tone};
 
 /// Tells those who look at `regarding`.
-pub(super) fn record(recorder: &Recorder, regarding: &Object, is_warning: bool, reason: &str, message: &str) {
-    let tone = if is_warning { Tone::Warning } else { Tone::Normal };
-    recorder.record(reference(regarding), tone, reason, message);
+pub(super) fn record(recorder: &Recorder, regarding: &Object, event: &Event) {
+    recorder.record(reference(regarding), tone(event), &event.reason, &event.message);
+}
+
+/// Whether those who look at `regarding` were told before this process began.
+pub(super) async fn is_told(recorder: &Recorder, regarding: &Object, event: &Event) -> bool {
+    recorder.has_recorded(&reference(regarding), tone(event), &event.reason, &event.message).await
+}
+
+const fn tone(event: &Event) -> Tone {
+    match event.kind {
+        EventType::Normal => Tone::Normal,
+        EventType::Warning => Tone::Warning,
+    }
 }
 
 fn reference(object: &Object) -> ObjectReference {

@@ -137,3 +137,51 @@ fn long_texts_are_cut_between_characters() {
     check("äöü", 5, "ä…");
     assert_eq!(cut(&"ä".repeat(1000), LONGEST_MESSAGE).len(), 1023);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_controller_of_many_is_named_in_an_annotation() {
+    let (client, journal) = client(accept);
+    let events = Events::start(client, "pod-1");
+    let recorder = events.recorder("defined").of_controller("composite/xapps.example.org");
+    recorder.record(reference(&queue()), Tone::Normal, "Created", "x");
+    events.finish(Duration::from_secs(5)).await;
+    let [seen] = &journal.all()[..] else { panic!("one event, one request") };
+    assert_eq!(seen.body["metadata"]["annotations"], json!({"controller": "composite/xapps.example.org"}));
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_of_before_are_read_once_page_by_page_and_known_again() {
+    let (client, journal) = client(|seen| {
+        let event = |message: &str| {
+            json!({
+                "metadata": {"name": message, "namespace": "shop"}, "involvedObject": {"uid": "u-1"},
+                "type": "Warning", "reason": "Failed", "message": message,
+            })
+        };
+        let (more, event) =
+            if seen.query.contains("continue=") { ("", event("second")) } else { ("more", event("first")) };
+        Answer::Json(200, json!({"kind": "EventList", "metadata": {"continue": more}, "items": [event]}))
+    });
+    let events = Events::start(client, "pod-1");
+    let recorder = events.recorder("defined/xrds");
+    let check = async |tone: Tone, reason: &str, message: &str, expected: bool| {
+        let known = recorder.has_recorded(&reference(&queue()), tone, reason, message).await;
+        assert_eq!(known, expected, "{tone:?} {reason} {message}");
+    };
+    check(Tone::Warning, "Failed", "first", true).await;
+    check(Tone::Warning, "Failed", "second", true).await;
+    check(Tone::Warning, "Failed", "third", false).await;
+    check(Tone::Normal, "Failed", "first", false).await;
+    assert_eq!(journal.count("GET /api/v1/events", "fieldSelector=source%3Ddefined%2Fxrds"), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_events_cannot_be_read_none_is_known() {
+    let (client, journal) = client(|_| refusal(403, "Forbidden"));
+    let events = Events::start(client, "pod-1");
+    for _ in 0..2 {
+        let known = events.recorder("a").has_recorded(&reference(&queue()), Tone::Normal, "A", "b").await;
+        assert!(!known);
+    }
+    assert_eq!(journal.count("GET /api/v1/events", ""), 1, "it is asked once");
+}

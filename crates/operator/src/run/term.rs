@@ -101,7 +101,7 @@ async fn compose(around: Surroundings, stop: CancellationToken) {
         namespace: own.unwrap_or_else(|| session.client().default_namespace().to_owned()),
         timeout: functions.timeout,
         concurrency: functions.concurrency,
-        ..composition::Options::default()
+        max_message: functions.max_message,
     };
     if let Err(error) = composition::run(session, events, metrics, options, stop).await {
         tracing::error!(why = chain(&error), "compositions cannot be run");

@@ -146,7 +146,8 @@ pub(crate) fn session() -> Session {
     connect(Sandbox::shared().kubeconfig(), "plimsoll-tests")
 }
 
-fn connect(kubeconfig: PathBuf, agent: &str) -> Session {
+/// A session by a kubeconfig, for the runtime of the caller.
+pub(crate) fn connect(kubeconfig: PathBuf, agent: &str) -> Session {
     let connection = Connection { config_paths: vec![kubeconfig], ..Connection::default() };
     Session::connect(&connection, &Environment::default(), agent).unwrap()
 }

@@ -17,6 +17,8 @@ mod operators;
 mod platform;
 mod propagation;
 mod requirements;
+mod restart;
 mod revisions;
 mod scopes;
 mod seed;
+mod takeover;

@@ -25,12 +25,16 @@ pub(crate) async fn alone() -> (&'static Sandbox, MutexGuard<'static, ()>) {
     let turn = TURN.lock().await;
     let sandbox = tokio::task::spawn_blocking(|| SANDBOX.get_or_init(|| Sandbox::own("operators", |_| {})));
     let sandbox = sandbox.await.unwrap();
-    let session = Session::new(sandbox.client().await);
-    for definition in composition::crds::definitions() {
-        apply(&session, &definition).await;
-        until(&session, &definition, "it is established", |crd| is_true(crd, "Established")).await;
-    }
+    install(&Session::new(sandbox.client().await)).await;
     (sandbox, turn)
+}
+
+/// Installs the kinds of the engine.
+pub(crate) async fn install(session: &Session) {
+    for definition in composition::crds::definitions() {
+        apply(session, &definition).await;
+        until(session, &definition, "it is established", |crd| is_true(crd, "Established")).await;
+    }
 }
 
 /// When an operator dies, seen from the write that is its last.

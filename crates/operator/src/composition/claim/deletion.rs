@@ -44,7 +44,8 @@ impl Binder {
             (Deletion::DeleteThenRelease, Some(xr)) => self.delete(xr, Propagation::Background).await?,
             _ => {}
         }
-        self.tell(claim, memory, vec![Event::normal(DELETE, "Successfully deleted composite resource")]);
+        let event = Event::normal(DELETE, "Successfully deleted composite resource");
+        self.tell(claim, memory, vec![event], false).await;
         let released = self.engine.writer.replace(&finalizer::taken_off(claim, FINALIZER), MANAGER).await;
         match released {
             Ok(answer) => self.learned(&answer),

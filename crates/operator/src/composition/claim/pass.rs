@@ -12,6 +12,7 @@ use compose::pass::back_off;
 use compose::readiness::{reconcile_error, reconcile_paused};
 use compose::run::Object;
 use jiff::Timestamp;
+use serde_json::Value;
 
 use super::{Binder, Memory};
 use crate::composition::MANAGER;
@@ -104,9 +105,11 @@ impl Binder {
 
     async fn go_over(&self, claim: &Object, memory: &mut Memory) -> Result<Next, Stopped> {
         if Composite::new(claim, Layout::Legacy).is_paused() {
-            self.write_status(claim, marked(claim, [reconcile_paused(Timestamp::now())])).await?;
+            let status = marked(claim, [reconcile_paused(Timestamp::now())]);
+            let stands = shows(claim, &status);
+            self.write_status(claim, status).await?;
             let text = "Reconciliation (including deletion) is paused via the pause annotation";
-            self.tell(claim, memory, vec![Event::normal("ReconciliationPaused", text)]);
+            self.tell(claim, memory, vec![Event::normal("ReconciliationPaused", text)], stands).await;
             return Ok(Next::Idle);
         }
         let xr = match composite_name(claim) {
@@ -144,17 +147,18 @@ impl Binder {
         let claim = latest.as_ref().and_then(|latest| latest.as_object()).unwrap_or(claim);
         let status = marked(claim, [reconcile_error(text, Timestamp::now())]);
         // What cannot be told in the status is told by the Event.
+        let stands = shows(claim, &status);
         let _told = self.write_status(claim, status).await;
-        self.tell(claim, memory, vec![Event::warning(reason, text)]);
+        self.tell(claim, memory, vec![Event::warning(reason, text)], stands).await;
     }
 
     /// Writes the status of a claim unless it is so already; the claim as it then is.
     pub(super) async fn write_status(&self, claim: &Object, status: Object) -> Result<Object, Stopped> {
+        if shows(claim, &status) {
+            return Ok(claim.clone());
+        }
         let mut wanted = claim.clone();
         wanted.insert("status".to_owned(), status.into());
-        if wanted.get("status") == claim.get("status") {
-            return Ok(wanted);
-        }
         let answer = self.engine.writer.replace_status(&wanted, MANAGER).await;
         let answer = answer.map_err(|error| Stopped::by(BIND, "cannot update claim status", &error))?;
         self.learned(&answer);
@@ -165,4 +169,9 @@ impl Binder {
     pub(super) fn learned(&self, claim: &Object) {
         self.claims.store.learned(claim.clone().into());
     }
+}
+
+/// Whether `status` is what the claim shows already.
+pub(super) fn shows(claim: &Object, status: &Object) -> bool {
+    claim.get("status").and_then(Value::as_object) == Some(status)
 }

@@ -11,12 +11,13 @@ use compose::intent::{Applied, is_apply_owed};
 use compose::naming::{CLAIM_MANAGER, generated_name};
 use compose::object::{self, ObjectRef};
 use compose::run::Object;
+use compose::takeover::hand_over_updates;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::deletion::FINALIZER;
-use super::pass::{BIND, Stopped};
+use super::pass::{BIND, Stopped, shows};
 use super::{Binder, Memory};
 use crate::composition::composite::random;
 use crate::composition::target;
@@ -54,6 +55,10 @@ impl Binder {
             self.learned(&claim);
         }
         let is_new = xr.is_none();
+        let xr = self.take_over(xr, &synced.composite).await?;
+        if let (Some(xr), None) = (&xr, &memory.applied) {
+            memory.applied = Applied::found(&synced.composite, xr, CLAIM_MANAGER);
+        }
         let xr = match xr {
             Some(xr) if !is_apply_owed(&synced.composite, memory.applied.as_ref(), Some(&xr)) => xr,
             _ => {
@@ -74,6 +79,22 @@ impl Binder {
         self.show(&claim, &xr, memory, events).await
     }
 
+    /// What an engine without server-side apply wrote into the XR for the claim is held by the claim from now on.
+    async fn take_over(&self, xr: Option<Object>, intent: &Object) -> Result<Option<Object>, Stopped> {
+        let Some(patch) = xr.as_ref().and_then(|xr| hand_over_updates(xr, intent, CLAIM_MANAGER)) else {
+            return Ok(xr);
+        };
+        match self.engine.writer.patch(intent, &patch, CLAIM_MANAGER).await {
+            Ok(released) => {
+                self.xrs.store.learned(Value::Object(released.clone()));
+                Ok(Some(released))
+            }
+            // A test that fails says that somebody else was faster.
+            Err(error) if error.is_invalid() => Err(Stopped::Outdated),
+            Err(error) => Err(failed("cannot take over composite resource", &error)),
+        }
+    }
+
     /// Shows the user what the XR has to say.
     async fn show(
         &self,
@@ -83,7 +104,7 @@ impl Binder {
         mut events: Vec<Event>,
     ) -> Result<Next, Stopped> {
         if let Some(wait) = patience(memory, xr) {
-            self.tell(claim, memory, events);
+            self.tell(claim, memory, events, false).await;
             return Ok(Next::In(wait));
         }
         let now = Timestamp::now();
@@ -106,8 +127,9 @@ impl Binder {
         } else {
             events.push(Event::normal(BIND, "Composite resource is not yet ready"));
         }
+        let stands = shows(claim, &shown);
         self.write_status(claim, shown).await?;
-        self.tell(claim, memory, events);
+        self.tell(claim, memory, events, stands).await;
         Ok(Next::Idle)
     }
 

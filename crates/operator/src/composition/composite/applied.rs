@@ -7,11 +7,12 @@ use compose::composite::{Composite, refs_intent};
 use compose::desired::{Composed, Rendered};
 use compose::garbage::{Deletion, garbage};
 use compose::health::{self, PassFailure, Stage};
-use compose::intent::{Applied, is_apply_owed};
+use compose::intent::Applied;
 use compose::naming::{COMPOSITE_MANAGER, composed_manager};
 use compose::object::{self, ObjectRef, TypeRef};
 use compose::readiness::{Child, ChildState};
 use compose::run::{Object, State};
+use compose::takeover::{hand_over_updates, has_applied};
 use serde_json::json;
 
 use super::memory::Memory;
@@ -19,6 +20,9 @@ use super::{Composer, Stopped};
 use crate::composition::MANAGER;
 use crate::composition::target;
 use crate::composition::writer::WriteError;
+
+/// How often somebody else may be faster before a child is applied as it is.
+const MOST_TAKE_OVERS: usize = 5;
 
 impl Composer {
     /// What is to be applied for what the functions desire.
@@ -179,15 +183,42 @@ impl Composer {
     ) -> Result<AppliedChild, WriteError> {
         let live = self.known(reference);
         let live = live.as_ref().and_then(|live| live.as_object());
-        if let (Some(last), Some(live)) = (last, live)
-            && !is_apply_owed(&composed.intent, Some(last), Some(live))
-        {
-            return Ok(AppliedChild { object: live.clone(), applied: *last });
+        let intent = &composed.intent;
+        if let Some(live) = live {
+            let last = last.copied().or_else(|| Applied::found(intent, live, manager));
+            if let Some(applied) = last.filter(|last| last.still_holds(intent, live)) {
+                return Ok(AppliedChild { object: live.clone(), applied });
+            }
+            if !has_applied(live, manager) {
+                self.take_over_child(reference, intent, manager).await?;
+            }
         }
-        let answer = self.engine.writer.apply(&composed.intent, manager).await?;
-        let applied = Applied::new(&composed.intent, &answer);
+        let answer = self.engine.writer.apply(intent, manager).await?;
+        let applied = Applied::new(intent, &answer);
         self.learned_child(&answer);
         Ok(AppliedChild { object: answer, applied })
+    }
+
+    /// What an engine without server-side apply wrote into a child is held by us from now on.
+    async fn take_over_child(
+        &self,
+        reference: &ObjectRef,
+        intent: &Object,
+        manager: &str,
+    ) -> Result<(), WriteError> {
+        for _ in 0..MOST_TAKE_OVERS {
+            // The live copy leaves out what others hold.
+            let Some(reply) = self.engine.session.read(&target::target(reference)?).await? else { break };
+            let Some(patch) = hand_over_updates(&target::object(reply.object), intent, manager) else {
+                break;
+            };
+            match self.engine.writer.patch(intent, &patch, manager).await {
+                // A test that fails says that somebody else was faster.
+                Err(error) if error.is_invalid() => {}
+                done => return done.map(|answer| self.learned_child(&answer)),
+            }
+        }
+        Ok(())
     }
 }
 

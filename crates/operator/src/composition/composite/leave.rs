@@ -24,12 +24,13 @@ impl Composer {
         // What was remembered of passes holds no more when they go on: a person may have changed anything.
         memory.passes = compose::pass::Passes::default();
         memory.due = None;
-        if let Err(error) = self.write_status(&mut xr, memory, &intent).await {
-            return self.again(memory, error.is_outdated(), &error.text());
-        }
+        let written = match self.write_status(&mut xr, memory, &intent).await {
+            Ok(written) => written,
+            Err(error) => return self.again(memory, error.is_outdated(), &error.text()),
+        };
         let event =
             Event::normal("ReconciliationPaused", "Reconciliation is paused via the pause annotation");
-        self.tell(&xr, memory, vec![event]).await;
+        self.tell(&xr, memory, vec![event], !written).await;
         Next::Idle
     }
 
@@ -71,7 +72,7 @@ impl Composer {
         // What cannot be told in the status is told by the Event.
         let _told = self.write_status(xr, memory, &intent).await;
         let event = Event::warning(failure.stage.event_reason(), failure.text());
-        self.tell(xr, memory, vec![event]).await;
+        self.tell(xr, memory, vec![event], false).await;
     }
 
     fn again(&self, memory: &mut Memory, is_outdated: bool, why: &str) -> Next {

@@ -24,8 +24,8 @@ pub(super) struct Memory {
     pub(super) applied: HashMap<ObjectRef, Applied>,
     /// The apply of its status.
     pub(super) status: Option<Applied>,
-    /// What the last pass had to say.
-    pub(super) said: BTreeSet<Event>,
+    /// What the last pass had to say; nothing is known of what was said before this process began.
+    pub(super) said: Option<BTreeSet<Event>>,
     /// What the functions of a revision did wrong, said once.
     pub(super) breaches: (String, BTreeSet<Event>),
     /// Passes that failed in a row.

@@ -1,12 +1,10 @@
 //! What people read after a pass: the XR's status in one apply, and Events for what has changed.
 
-use std::collections::BTreeSet;
-
 use compose::breaker::{Breaker, Limits};
 use compose::composite::Composite;
-use compose::event::{self, Event, EventType, Recipient};
+use compose::event::{self, Event, Recipient};
 use compose::health::{PassFailure, Stage};
-use compose::intent::{Applied, is_apply_owed};
+use compose::intent::Applied;
 use compose::naming::COMPOSITE_MANAGER;
 use compose::object;
 use compose::run::Object;
@@ -64,7 +62,8 @@ impl Composer {
         }
         events.extend(settled.events);
         events.extend(breaches(memory, progress));
-        self.tell(xr, memory, events).await;
+        let stands = matches!(written, Ok(false));
+        self.tell(xr, memory, events, stands).await;
         written.map(|_| ()).map_err(|error| Unreported { is_outdated: error.is_outdated() })
     }
 
@@ -103,7 +102,7 @@ impl Composer {
         intent: &Object,
     ) -> Result<bool, WriteError> {
         let is_there = xr.get("status") == intent.get("status");
-        if is_there || !is_apply_owed(intent, memory.status.as_ref(), Some(xr)) {
+        if is_there || memory.status.is_some_and(|last| last.still_holds(intent, xr)) {
             return Ok(false);
         }
         let answer = self.engine.writer.apply_status(intent, COMPOSITE_MANAGER).await?;
@@ -113,11 +112,14 @@ impl Composer {
         Ok(true)
     }
 
-    /// Records what the last pass did not already say.
-    pub(super) async fn tell(&self, xr: &Object, memory: &mut Memory, events: Vec<Event>) {
-        let news = event::changed(&memory.said, &events);
-        memory.said = events.into_iter().collect::<BTreeSet<_>>();
-        if news.is_empty() {
+    /// Records what the last pass did not already say. `stands` says that the XR's status was already as the pass leaves
+    /// it: then the engine that wrote it may have said so, even if this one was not there.
+    pub(super) async fn tell(&self, xr: &Object, memory: &mut Memory, events: Vec<Event>, stands: bool) {
+        let may_be_told = stands && memory.said.is_none();
+        let before = memory.said.take().unwrap_or_default();
+        let news = event::changed(&before, &events);
+        memory.said = Some(events.into_iter().collect());
+        if news.is_empty() || (may_be_told && event::have_expired(xr, Timestamp::now())) {
             return;
         }
         let is_for_claim = news.iter().any(|event| event.on == Recipient::Claim);
@@ -127,13 +129,9 @@ impl Composer {
                 (Recipient::Claim, Some(claim)) => claim,
                 _ => xr,
             };
-            tell::record(
-                &self.recorder,
-                regarding,
-                event.kind == EventType::Warning,
-                &event.reason,
-                &event.message,
-            );
+            if !(may_be_told && tell::is_told(&self.recorder, regarding, &event).await) {
+                tell::record(&self.recorder, regarding, &event);
+            }
         }
     }
 

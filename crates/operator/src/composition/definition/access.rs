@@ -4,6 +4,7 @@
 //! operator's, as are those with which people grant the kinds they compose.
 
 use compose::definition::{Definition, Names};
+use compose::intent::Applied;
 use compose::object;
 use compose::run::Object;
 use serde_json::{Value, json};
@@ -24,7 +25,19 @@ impl Pass<'_> {
         if self.memory.granted.as_ref() == Some(&role) {
             return;
         }
-        match self.definitions.engine.writer.apply(&role, MANAGER).await {
+        let engine = &self.definitions.engine;
+        let reference = object::ObjectRef::of(&role);
+        // What cannot be read is applied: that tells of missing rights.
+        let live = match target::target(&reference) {
+            Ok(target) => engine.session.read(&target).await.ok().flatten(),
+            Err(_) => None,
+        };
+        let live = live.map(|reply| target::object(reply.object));
+        if live.is_some_and(|live| Applied::found(&role, &live, MANAGER).is_some()) {
+            self.memory.granted = Some(role);
+            return;
+        }
+        match engine.writer.apply(&role, MANAGER).await {
             Ok(_) => self.memory.granted = Some(role),
             Err(error) => {
                 let name = object::name(&role).unwrap_or_default();

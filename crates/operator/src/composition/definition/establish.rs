@@ -86,6 +86,11 @@ impl Pass<'_> {
             let folded = self.definitions.engine.writer.patch(&crd, &fold, CRD_MANAGER).await;
             live = Some(self.done(folded, role, &doing)?);
         }
+        if let (Some(live), None) = (&live, self.memory.applied.get(&role))
+            && let Some(found) = intent::Applied::found(&crd, live, CRD_MANAGER)
+        {
+            self.memory.applied.insert(role, found);
+        }
         let current = match live {
             Some(live) if !intent::is_apply_owed(&crd, self.memory.applied.get(&role), Some(&live)) => live,
             live => self.apply(&crd, live.as_ref(), role, &doing).await?,

@@ -1,0 +1,136 @@
+//! An operator that takes the place of another writes nothing that is there already, and tells nobody what he was told.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use cluster::{Selection, Session};
+use compose::run::{Ready, Resource, RunRequest};
+use functions::{FunctionError, RunResponse, ServeOptions, Server, response};
+use http::Method;
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use crate::fixture::{apply, composition, events, get, is_true, legacy_xrd, until};
+use crate::operators::{Operator, alone};
+use crate::platform::{desire, map};
+
+const GROUP: &str = "restart.example.org";
+const FUNCTION: &str = "function-restart";
+
+/// Composes a ConfigMap and a Deployment that will never be ready, and speaks to XR and claim.
+fn answer(request: &RunRequest) -> RunResponse {
+    let mut rsp = response::to(request);
+    rsp.meta.ttl = Some(Duration::from_secs(1));
+    desire(&mut rsp, "map", map(&json!({"a": "1"})));
+    let deployment = json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"namespace": "default"},
+        "spec": {
+            "replicas": 0, "selector": {"matchLabels": {"app": "restart"}},
+            "template": {
+                "metadata": {"labels": {"app": "restart"}},
+                "spec": {"containers": [{
+                    "name": "web", "image": "web:1", "ports": [{"containerPort": 80}],
+                    "resources": {"requests": {"cpu": "0.5", "memory": "64Mi"}},
+                }]},
+            },
+        },
+    });
+    let resource = Resource { ready: Ready::False, ..Resource::of(deployment) };
+    rsp.desired.resources.insert("deployment".to_owned(), resource);
+    response::normal(&mut rsp, "the price list is of today").target_composite_and_claim();
+    response::condition_true(&mut rsp, "DatabaseReady", "Available").target_composite_and_claim();
+    rsp
+}
+
+/// Calls of the function so far.
+fn counted() -> (watch::Receiver<usize>, impl functions::Function) {
+    let (count, calls) = watch::channel(0);
+    let function = move |request: RunRequest| {
+        count.send_modify(|calls| *calls += 1);
+        async move { Ok::<_, FunctionError>(answer(&request)) }
+    };
+    (calls, function)
+}
+
+#[tokio::test]
+async fn a_successor_repeats_neither_writes_nor_events() {
+    let (sandbox, _turn) = alone().await;
+    let session = Session::new(sandbox.client().await);
+    let (mut calls, function) = counted();
+    let options = ServeOptions { address: "127.0.0.1:0".to_owned(), ..ServeOptions::default() };
+    let server = Server::bind(options).await.unwrap();
+    let functions = BTreeMap::from([(FUNCTION.to_owned(), server.address().unwrap().to_string())]);
+    tokio::spawn(server.run(function, std::future::pending()));
+    apply(&session, &composition("restart", GROUP, &[FUNCTION])).await;
+    apply(&session, &legacy_xrd(GROUP)).await;
+    let first = Operator::start(sandbox, functions.clone(), None);
+    let claim = json!({
+        "apiVersion": format!("{GROUP}/v1"), "kind": "App",
+        "metadata": {"name": "restart", "namespace": "default", "labels": {"team": "a"}},
+        "spec": {"sizes": [1, 2]},
+    });
+    let claim = apply(&session, &claim).await;
+    let claim =
+        until(&session, &claim, "it shows the condition", |claim| is_true(claim, "DatabaseReady")).await;
+    let xr = json!({
+        "apiVersion": format!("{GROUP}/v1"), "kind": "XApp",
+        "metadata": {"name": claim["spec"]["resourceRef"]["name"]},
+    });
+    let xr = get(&session, &xr).await.unwrap();
+    // Bound, not ready, and what the function has to say.
+    let on_claim = events(&session, &claim, 3).await;
+    let on_xr = events(&session, &xr, 4).await;
+    passes(&mut calls, 2).await;
+    first.kill();
+
+    let writes: Arc<Mutex<Vec<String>>> = Arc::default();
+    let seen = Arc::clone(&writes);
+    let second = Operator::start_with(functions.clone(), async move || {
+        let client = sandbox.client().await;
+        let service = tower::service_fn(move |request: http::Request<kube::client::Body>| {
+            if *request.method() != Method::GET {
+                seen.lock().unwrap().push(format!("{} {}", request.method(), request.uri().path()));
+            }
+            let client = client.clone();
+            async move { client.send(request).await }
+        });
+        kube::Client::new(service, "default")
+    });
+    passes(&mut calls, 3).await;
+    second.kill();
+    assert_eq!(*writes.lock().unwrap(), Vec::<String>::new());
+    let told = async |object: &Value| {
+        let fields = Some(format!("involvedObject.uid={}", object["metadata"]["uid"].as_str().unwrap()));
+        let selection = Selection { fields, ..Selection::default() };
+        session.list(&"v1/Event".parse().unwrap(), &selection).await.unwrap().items.len()
+    };
+    assert_eq!(
+        (told(&claim).await, told(&xr).await),
+        (on_claim.len(), on_xr.len()),
+        "{on_claim:#?} {on_xr:#?}"
+    );
+
+    // What changes while nobody is there is put right, and told.
+    let map = json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"namespace": "default", "name": xr_child(&session, &xr, "ConfigMap").await},
+        "data": {"a": "2"},
+    });
+    apply(&session, &map).await;
+    let third = Operator::start(sandbox, functions, None);
+    until(&session, &map, "it is put right", |map| map["data"]["a"] == "1").await;
+    third.kill();
+}
+
+/// Waits until the function was called `more` times; when it is, all passes but the last are over.
+async fn passes(calls: &mut watch::Receiver<usize>, more: usize) {
+    let wanted = *calls.borrow() + more;
+    calls.wait_for(|calls| *calls >= wanted).await.unwrap();
+}
+
+async fn xr_child(session: &Session, xr: &Value, kind: &str) -> Value {
+    let xr = get(session, xr).await.unwrap();
+    let refs = xr["spec"]["resourceRefs"].as_array().unwrap();
+    refs.iter().find(|reference| reference["kind"] == kind).unwrap()["name"].clone()
+}
