@@ -2,6 +2,9 @@
 
 use serde::Deserialize;
 
+/// What a server adds to the findings about a custom resource when they kept it from asking the rules of its CRD.
+const UNCHECKED: &str = "some validation rules were not checked because the object was invalid";
+
 /// What the server said when it refused or failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct ApiStatus {
@@ -71,7 +74,9 @@ impl ApiStatus {
         if let Some(object) = value.as_object_mut() {
             object.retain(|_, value| !value.is_null());
         }
-        let status: Self = serde_json::from_value(value).ok()?;
+        let mut status: Self = serde_json::from_value(value).ok()?;
+        // What was not looked at is no finding, and the field it names is none.
+        status.details.causes.retain(|cause| !cause.message.contains(UNCHECKED));
         Some(Self { code, ..status })
     }
 
@@ -102,6 +107,13 @@ mod tests {
         check(
             r#"{"kind":"Status","reason":"Conflict","code":200,"details":{"causes":[{"reason":"FieldManagerConflict","message":"m","field":".spec"}]}}"#,
             Some(("Conflict", 1)),
+        );
+        check(
+            r#"{"kind":"Status","reason":"Invalid","details":{"causes":[
+                {"reason":"FieldValueNotSupported","message":"Unsupported value: \"c\"","field":"spec.mode"},
+                {"reason":"FieldValueInvalid","field":"<nil>","message":"Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation"}
+            ]}}"#,
+            Some(("Invalid", 1)),
         );
     }
 }

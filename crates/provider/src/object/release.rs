@@ -21,13 +21,16 @@ pub(super) fn to_release(
     Ok(ignored.paths().into_iter().filter(only_ours).collect())
 }
 
-/// What an update sends: the body without what is ignored.
+/// What an update sends: the body without what is ignored, except that an object without a kind or a name is none.
 pub(super) fn sent(written: &Value, ignored: &IgnoreFields, live: Option<&Value>) -> Value {
     let schema = match live.map(|live| ManagedFields::of(live).map(|managed| managed.schema(live))) {
         Some(Ok(schema)) => schema,
         _ => Schema::of(written),
     };
-    ignored.on(written, &schema).body_without()
+    let mut sent = ignored.on(written, &schema).body_without();
+    let identity = fields::project(written, &fields::identity(), &schema);
+    lay_over(&mut sent, &identity, schema.root());
+    sent
 }
 
 /// `sent` with the live values of `released`: what a dry run sends in place of letting go of them first.
@@ -119,6 +122,13 @@ mod tests {
             "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
             "spec": {"replicas": 3, "template": {"spec": {"containers": [{"name": "a", "image": "a:1"}]}}},
         })
+    }
+
+    #[test]
+    fn what_says_which_object_it_is_is_sent_whatever_is_ignored() {
+        let ignored = IgnoreFields::parse(["apiVersion", "kind", "metadata", "spec"]).unwrap();
+        let identity = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}});
+        assert_eq!(sent(&written(), &ignored, None), identity);
     }
 
     #[test]
