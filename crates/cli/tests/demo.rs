@@ -1,6 +1,81 @@
-//! The demo, played whole, against the output that README promises.
+//! The demo, played whole, against the output that README promises; and what is left of it however it ends.
 
-use std::process::Command;
+#![expect(clippy::unwrap_used, reason = "all of this is tests, also what has no #[test] of its own")]
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+const PLIMSOLL: &str = env!("CARGO_BIN_EXE_plimsoll");
+/// Long enough for a busy machine; nothing waits that long unless it has failed.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Somebody who watches the demo, with a folder of their own: one that a developer keeps running is left alone.
+struct Viewer {
+    folder: TempDir,
+}
+
+impl Viewer {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command.env("XDG_STATE_HOME", self.folder.path()).env("NO_COLOR", "1").stdin(Stdio::null());
+        command
+    }
+
+    /// Runs `plimsoll …`, which must succeed; what it says to people, and its data.
+    fn plimsoll(&self, arguments: &[&str]) -> (String, String) {
+        let output = self.command(PLIMSOLL).args(arguments).output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let (told, data) = (text(&output.stderr), text(&output.stdout));
+        assert!(output.status.success(), "{arguments:?}: {told}");
+        (told, data)
+    }
+
+    /// Plays the demo to its end; what it tells.
+    fn play(&self, arguments: &[&str]) -> String {
+        self.plimsoll(&[&["demo"], arguments].concat()).0
+    }
+
+    fn sandbox(&self) -> PathBuf {
+        self.folder.path().join("plimsoll/sandbox/demo")
+    }
+
+    /// The processes that belong to the demo's sandbox.
+    fn members(&self) -> Vec<String> {
+        let mark = format!("PLIMSOLL_SANDBOX_FOLDER={}", self.sandbox().display());
+        let belongs = |folder: &PathBuf| {
+            let environment = fs::read(folder.join("environ")).unwrap_or_default();
+            environment.split(|byte| *byte == 0).any(|entry| entry == mark.as_bytes())
+        };
+        let processes = fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path());
+        let said = |folder: PathBuf| fs::read_to_string(folder.join("cmdline")).unwrap_or_default();
+        processes.filter(belongs).map(|folder| said(folder).replace('\0', " ")).collect()
+    }
+
+    fn nothing_is_left(&self) {
+        let begun = Instant::now();
+        while self.sandbox().exists() || !self.members().is_empty() {
+            assert!(begun.elapsed() < PATIENCE, "still there: {:?}", self.members());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        assert_eq!(self.plimsoll(&["sandbox", "list", "-o", "json"]).1.trim(), "[]");
+    }
+}
+
+impl Drop for Viewer {
+    fn drop(&mut self) {
+        // What a demo that failed has left running.
+        let _ended = self.command(PLIMSOLL).args(["sandbox", "down", "--name", "demo"]).output();
+    }
+}
 
 /// README's picture of the demo.
 fn promised() -> &'static str {
@@ -34,30 +109,93 @@ fn steady(text: &str) -> Vec<String> {
     lines
 }
 
-fn play(arguments: &[&str]) -> String {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let plimsoll = || {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-        // Its own folder: a demo that a developer keeps running is left alone.
-        command.env("XDG_STATE_HOME", folder.path()).env("NO_COLOR", "1");
-        command
-    };
-    let demo = plimsoll().arg("demo").args(arguments).output().expect("plimsoll starts");
-    let told = String::from_utf8_lossy(&demo.stderr).into_owned();
-    assert!(demo.status.success(), "{told}");
-    let left = plimsoll().args(["sandbox", "list", "-o", "json"]).output().expect("plimsoll starts");
-    assert_eq!(String::from_utf8_lossy(&left.stdout).trim(), "[]");
-    told
-}
-
 #[test]
 fn the_demo_says_what_readme_shows_and_leaves_nothing_running() {
-    assert_eq!(steady(&play(&[])), steady(promised()));
+    let viewer = Viewer::new();
+    assert_eq!(steady(&viewer.play(&[])), steady(promised()));
+    viewer.nothing_is_left();
 }
 
 #[test]
-fn the_demo_needs_no_terraform() {
-    let told = play(&["--no-terraform"]);
+fn the_demo_needs_no_terraform_and_goes_on_when_enter_is_pressed() {
+    let viewer = Viewer::new();
+    let mut demo = viewer.command(PLIMSOLL);
+    demo.args(["demo", "--no-terraform", "--pause"]).stdin(Stdio::piped()).stderr(Stdio::piped());
+    let mut demo = demo.spawn().unwrap();
+    let mut keyboard = demo.stdin.take().unwrap();
+    let mut told = String::new();
+    for line in BufReader::new(demo.stderr.take().unwrap()).lines() {
+        let line = line.unwrap();
+        if line.trim() == "press Enter" {
+            keyboard.write_all(b"\n").unwrap();
+        }
+        told.push_str(&line);
+        told.push('\n');
+    }
+    assert!(demo.wait().unwrap().success(), "{told}");
+    assert_eq!(told.matches("press Enter").count(), 6, "{told}");
     assert!(told.contains("4 objects are applied, and what was waited for is there"), "{told}");
     assert!(told.contains("spec.replicas: 5 → 3 (modified by: kubectl)"), "{told}");
+    viewer.nothing_is_left();
+}
+
+#[test]
+fn a_demo_that_is_kept_goes_on_until_the_commands_that_it_names_end_it() {
+    let viewer = Viewer::new();
+    let told = viewer.play(&["--no-terraform", "--keep"]);
+    let members = viewer.members();
+    for part in ["oci-server", "function demo", "operator", "kube-apiserver"] {
+        assert!(members.iter().any(|member| member.contains(part)), "{part} is not in {members:?}");
+    }
+    let (_, next) = told.split_once("what comes next").unwrap();
+    let bin = viewer.folder.path().join("bin");
+    fs::create_dir(&bin).unwrap();
+    std::os::unix::fs::symlink(PLIMSOLL, bin.join("plimsoll")).unwrap();
+    // The operator still works: what it made for the claim goes with the claim.
+    let typed = next.replace(
+        "plimsoll sandbox down",
+        "plimsoll delete app/orders --namespace shop\n\
+         plimsoll wait queue/orders --namespace shop --for delete\n\
+         plimsoll sandbox down",
+    );
+    let mut shell = viewer.command("bash");
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let output = shell.args(["-e", "-c", &typed]).env("PATH", path).output().unwrap();
+    let (shown, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{shown}\n{said}");
+    for part in ["Queue orders", "replicas: 5", "met Queue shop/orders is gone", "stopped sandbox demo"] {
+        assert!(shown.contains(part) || said.contains(part), "{part} is not in\n{shown}\n{said}");
+    }
+    viewer.nothing_is_left();
+}
+
+#[test]
+fn nothing_is_left_of_a_demo_that_is_interrupted_or_killed() {
+    for signal in ["INT", "KILL"] {
+        let viewer = Viewer::new();
+        let mut demo = viewer.command(PLIMSOLL);
+        demo.args(["demo", "--no-terraform", "--pause"]).stdin(Stdio::piped()).stderr(Stdio::piped());
+        let mut demo = demo.spawn().unwrap();
+        let mut keyboard = demo.stdin.take().unwrap();
+        let mut told = BufReader::new(demo.stderr.take().unwrap());
+        // At the second pause the operator and everything else runs.
+        for pause in 1..=2 {
+            let mut line = String::new();
+            while line.trim() != "press Enter" {
+                line.clear();
+                assert_ne!(told.read_line(&mut line).unwrap(), 0, "it ends before pause {pause}");
+            }
+            if pause == 1 {
+                keyboard.write_all(b"\n").unwrap();
+            }
+        }
+        assert!(viewer.members().iter().any(|member| member.contains("operator")), "{:?}", viewer.members());
+        let sent = Command::new("kill").args(["-s", signal, &demo.id().to_string()]).status();
+        assert!(sent.unwrap().success());
+        assert!(!demo.wait().unwrap().success());
+        let mut rest = String::new();
+        told.read_to_string(&mut rest).unwrap();
+        assert_eq!(rest, "", "it did not wait for Enter");
+        viewer.nothing_is_left();
+    }
 }

@@ -133,8 +133,8 @@ impl Layout {
         self.logs().join("audit.jsonl")
     }
 
-    /// The variable, and its value, by which a process belongs to the sandbox: [`down`](crate::down) ends whatever has
-    /// it in its environment.
+    /// The variable, and its value, by which a process belongs to the sandbox: whatever has it in its environment ends
+    /// with the sandbox.
     pub fn membership(&self) -> (&'static str, &Path) {
         (MARK, &self.root)
     }

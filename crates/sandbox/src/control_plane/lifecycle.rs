@@ -10,6 +10,8 @@ use std::time::Duration;
 
 use diag::Diagnostic;
 
+pub(super) use cleaning::end_members;
+
 use super::change_lock::ChangeLock;
 use super::error::Error;
 use super::event::Event;

@@ -23,6 +23,7 @@ use super::credentials::Credentials;
 use super::error::Error;
 use super::flags::{ETCD_SOCKET, arguments};
 use super::layout::{Layout, make_private_folder, open_private, write_private};
+use super::lifecycle::end_members;
 use super::logs::last_lines;
 use super::process::Identity;
 use super::programs::Program;
@@ -187,7 +188,12 @@ impl Supervisor {
         }
         self.children.end().await?;
         match end {
-            End::Wanted { .. } => self.remove_folder(),
+            End::Wanted { .. } => {
+                // What others have started beside the programs has nothing to talk to any more.
+                let ended = end_members(&self.layout, &self.state.name);
+                self.remove_folder()?;
+                ended.map_err(io::Error::other)
+            }
             End::Failed(failure) => {
                 self.state.phase = Phase::Failed { failure };
                 self.state.processes.clear();

@@ -26,9 +26,9 @@ pub(super) fn clean(layout: &Layout, name: &Name) -> Result<(), Error> {
         let children = state.processes.into_iter().map(|running| running.process);
         std::iter::once(state.supervisor).chain(children).collect()
     });
-    kill(layout, name, &recorded)?;
+    end(layout, name, &recorded)?;
     // A killed supervisor may have started a child after we looked; now there is nobody left to start one.
-    kill(layout, name, &[])?;
+    end_members(layout, name)?;
     match fs::remove_dir_all(layout.root()) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             Err(Error::files("remove", layout.root())(error))
@@ -75,8 +75,15 @@ pub(super) fn forget_calling_off(layout: &Layout) -> Result<(), Error> {
     }
 }
 
-fn kill(layout: &Layout, name: &Name, recorded: &[Identity]) -> Result<(), Error> {
-    let marked = with_variable(MARK, layout.root());
+/// Ends every other process that says of itself that it belongs to the sandbox.
+pub(in crate::control_plane) fn end_members(layout: &Layout, name: &Name) -> Result<(), Error> {
+    end(layout, name, &[])
+}
+
+fn end(layout: &Layout, name: &Name, recorded: &[Identity]) -> Result<(), Error> {
+    let own = rustix::process::getpid().as_raw_nonzero().get();
+    let mut marked = with_variable(MARK, layout.root());
+    marked.retain(|process| process.pid != own);
     let held: Vec<_> =
         recorded.iter().chain(&marked).filter_map(|process| Some((process.pid, process.open()?))).collect();
     for (_, process) in &held {
