@@ -52,9 +52,17 @@ pub(super) fn run(args: &Certs, printer: &mut Printer) -> Outcome {
 }
 
 fn told(error: &MakeError) -> Failure {
-    let diagnostic = Diagnostic::error(codes::CERTS_FAILED, error.to_string());
-    match error.source() {
-        Some(cause) => diagnostic.detail(format!("The cause: {cause}.")).into(),
-        None => diagnostic.into(),
+    let mut diagnostic = Diagnostic::error(codes::CERTS_FAILED, error.to_string());
+    if let Some(cause) = error.source() {
+        diagnostic = diagnostic.detail(format!("The cause: {cause}."));
     }
+    match error {
+        MakeError::File { .. } => diagnostic.hint("Name a folder that can be written to with `--out`."),
+        MakeError::Certificate(_) => {
+            diagnostic.hint("Write names as DNS does, for instance `--name function-web.shop`.")
+        }
+        // It says itself what to do.
+        MakeError::ForeignAuthority { .. } => diagnostic,
+    }
+    .into()
 }

@@ -42,5 +42,20 @@ fn what_stands_in_the_way_is_named() {
     error[certs-failed]: cannot use certs/ca
 
       The cause: Not a directory (os error 20).
+
+    hint: Name a folder that can be written to with `--out`.
+    ");
+}
+
+#[test]
+fn a_name_that_no_certificate_can_have_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    insta::assert_snapshot!(certs(folder.path(), &["--name", "fünction"]), @"
+    exit 1
+    error[certs-failed]: cannot make a certificate
+
+      The cause: Invalid IA5String: 'fünction'.
+
+    hint: Write names as DNS does, for instance `--name function-web.shop`.
     ");
 }
