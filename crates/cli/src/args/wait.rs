@@ -1,5 +1,7 @@
 //! `plimsoll wait`
 
+use std::str::FromStr;
+
 use clap::Args;
 use wait::{GoDuration, WrittenWait};
 
@@ -11,14 +13,76 @@ use super::cluster::{ObjectArgs, duration};
   plimsoll wait deploy/web --for rollout
   plimsoll wait svc/web --for field=status.loadBalancer.ingress[0].ip
   plimsoll wait pvc/orders --for value=status.phase=Bound --timeout 1m
-  plimsoll wait job/migrate --for condition=Complete -o json")]
+  plimsoll wait job/migrate --for condition=Complete -o json
+  plimsoll wait pod/web-0 --for delete
+
+What kubectl understands is understood as well: condition=TYPE=STATUS, jsonpath={PATH}[=TEXT], create and delete")]
 pub(crate) struct Wait {
     #[command(flatten)]
     pub(crate) target: ObjectArgs,
-    /// What to wait for: rollout, condition=TYPE, field=PATH or value=PATH=TEXT
+    /// What to wait for: rollout, condition=TYPE, field=PATH, value=PATH=TEXT, or delete
     #[arg(long = "for", value_name = "WHAT")]
-    pub(crate) wanted: WrittenWait,
+    pub(crate) wanted: Wanted,
     /// How long to wait at most, looking for the object included
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "10m")]
     pub(crate) timeout: GoDuration,
+}
+
+/// What to wait for.
+#[derive(Clone, Debug)]
+pub(crate) enum Wanted {
+    /// That the object is as it says.
+    As(WrittenWait),
+    /// That there is such an object.
+    There,
+    /// That there is none.
+    Gone,
+}
+
+impl FromStr for Wanted {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let ours = match text {
+            "create" => return Ok(Self::There),
+            "delete" => return Ok(Self::Gone),
+            _ => translated(text).unwrap_or_else(|| text.to_owned()),
+        };
+        ours.parse().map(Self::As).map_err(|error| format!("{error}"))
+    }
+}
+
+/// kubectl's other ways to write it, in ours.
+fn translated(text: &str) -> Option<String> {
+    if let Some(path) = text.strip_prefix("jsonpath=") {
+        return Some(match path.rsplit_once("}=") {
+            Some((path, value)) => format!("value={path}}}={value}"),
+            None => format!("field={path}"),
+        });
+    }
+    let (kind, status) = text.strip_prefix("condition=")?.split_once('=')?;
+    Some(if status.eq_ignore_ascii_case("true") {
+        format!("condition={kind}")
+    } else {
+        format!("value=status.conditions[?(@.type==\"{kind}\")].status={status}")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_people_type_for_kubectl_is_understood() {
+        let check = |text: &str, ours: Option<&str>| assert_eq!(translated(text).as_deref(), ours, "{text}");
+        check("jsonpath={.status.phase}=Running", Some("value={.status.phase}=Running"));
+        check("jsonpath={.status.ip}", Some("field={.status.ip}"));
+        check("condition=Ready=true", Some("condition=Ready"));
+        check("condition=Ready=False", Some("value=status.conditions[?(@.type==\"Ready\")].status=False"));
+        check("condition=Ready", None);
+        check("value=status.phase=Bound", None);
+        assert!(matches!("delete".parse(), Ok(Wanted::Gone)));
+        assert!(matches!("create".parse(), Ok(Wanted::There)));
+        assert!("rollouts".parse::<Wanted>().is_err());
+    }
 }

@@ -177,3 +177,45 @@ async fn a_wait_that_makes_no_sense_is_refused_at_once() {
     For more information, try '--help'.
     ");
 }
+
+#[tokio::test]
+async fn what_people_type_for_kubectl_is_understood() {
+    let ns = namespace().await;
+    ns.apply_as("somebody", &settings("red")).await;
+    for wanted in ["jsonpath={.data.colour}=red", "create"] {
+        let told = run(&ns, &["wait", "cm/settings", "--for", wanted]);
+        assert!(told.starts_with("exit 0"), "{wanted}: {told}");
+    }
+    insta::assert_snapshot!(run(&ns, &["wait", "cm/none", "--for", "create", "--timeout", "100ms"]), @"
+    exit 1
+    --- stderr
+    error[object-missing]: ConfigMap NS/none is not there after 100ms
+
+      What is known: it does not exist.
+
+    hint: If it only needs more time, wait longer with --timeout.
+    ");
+    insta::assert_snapshot!(run(&ns, &["wait", &format!("ns/{}", ns.name()), "--for", "condition=Ready=False", "--timeout", "100ms"]), @r#"
+    exit 1
+    --- stderr
+    error[wait-timed-out]: Wait Operation Failed
+      object: Namespace NS
+
+      Wait Timeout: Namespace/NS
+
+      Namespace "NS" did not reach the expected field values within 100ms
+
+      Expected values:
+        status.conditions[?(@.type=="Ready")].status: "False"
+
+      Current values:
+        status.conditions[?(@.type=="Ready")].status: (not there)
+
+      To investigate:
+        kubectl describe namespace NS
+        kubectl get namespace NS -o yaml
+        kubectl get events --field-selector involvedObject.name=NS
+
+      If it only needs more time, set a longer timeout than 100ms.
+    "#);
+}
