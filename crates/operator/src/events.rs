@@ -20,6 +20,7 @@ use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::metrics::{Loss, Metrics};
 use recorded::Recorded;
 
 /// The lengths that the API server's own rules give an Event.
@@ -46,6 +47,8 @@ struct Inner {
     queue: mpsc::Sender<Event>,
     closing: CancellationToken,
     delivery: Mutex<Option<JoinHandle<()>>>,
+    /// Where Events that are lost are counted.
+    metrics: Metrics,
     /// Who we are among the copies of a controller.
     instance: String,
     /// The number in the name of the last Event.
@@ -64,15 +67,18 @@ pub struct Recorder {
 }
 
 impl Events {
-    /// Delivers Events with `client` by a task of its own. `instance` says which copy of the operator sent them.
-    pub fn start(client: kube::Client, instance: impl Into<String>) -> Self {
+    /// Delivers Events with `client` by a task of its own, and counts those that are lost. `instance` says which copy of
+    /// the operator sent them.
+    pub fn start(client: kube::Client, instance: impl Into<String>, metrics: Metrics) -> Self {
         let (queue, waiting) = mpsc::channel(MOST_WAITING);
         let closing = CancellationToken::new();
-        let delivery = tokio::spawn(delivery::deliver(client.clone(), waiting, closing.clone()));
+        let delivery =
+            tokio::spawn(delivery::deliver(client.clone(), waiting, closing.clone(), metrics.clone()));
         Self(Arc::new(Inner {
             queue,
             closing,
             delivery: Mutex::new(Some(delivery)),
+            metrics,
             instance: instance.into(),
             last: AtomicU64::new(0),
             recorded: Recorded::new(client),
@@ -91,15 +97,18 @@ impl Events {
         if tokio::time::timeout(limit, &mut delivery).await.is_err() {
             tracing::warn!(?limit, "events that could not be delivered in time are lost");
             delivery.abort();
+            // What is lost is counted on its way out.
+            let _aborted = delivery.await;
         }
     }
 
     fn send(&self, event: Event) {
         if let Err(error) = self.0.queue.try_send(event) {
-            let (why, event) = match error {
-                mpsc::error::TrySendError::Full(event) => ("too many are waiting", event),
-                mpsc::error::TrySendError::Closed(event) => ("the operator is ending", event),
+            let (why, loss, event) = match error {
+                mpsc::error::TrySendError::Full(event) => ("too many are waiting", Loss::TooMany, event),
+                mpsc::error::TrySendError::Closed(event) => ("the operator is ending", Loss::Ending, event),
             };
+            self.0.metrics.event_lost(loss);
             tracing::warn!(why, event = %shown(&event), "an event is lost");
         }
     }

@@ -37,6 +37,7 @@ struct Inner {
     oldest_shown: Family<OfKind, Gauge>,
     claims: Population<Claim, ()>,
     claims_shown: Family<Claim, Gauge>,
+    events_lost: Family<OfLoss, Counter>,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -67,6 +68,35 @@ struct Operation {
 struct Claim {
     xrd: String,
     reason: String,
+}
+
+/// Why an Event never got to the API server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Loss {
+    /// Too many were waiting.
+    TooMany,
+    /// The API server does not accept it.
+    Refused,
+    /// The API server did not answer for as long as it was worth the trouble.
+    NoAnswer,
+    /// The operator ended.
+    Ending,
+}
+
+impl Loss {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::TooMany => "too-many",
+            Self::Refused => "refused",
+            Self::NoAnswer => "no-answer",
+            Self::Ending => "ending",
+        }
+    }
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OfLoss {
+    reason: &'static str,
 }
 
 impl Default for Metrics {
@@ -114,6 +144,12 @@ impl Metrics {
                 "Claims by the reason of their condition Healthy",
                 Family::default(),
             ),
+            events_lost: kept(
+                r,
+                "events_lost",
+                "Events that did not get to the API server, and why",
+                Family::default(),
+            ),
             function_calls: kept(r, "function_call_seconds", "How long calls of functions took", timed()),
             registry,
         };
@@ -146,6 +182,11 @@ impl Metrics {
     pub fn function_call(&self, function: &str, outcome: &'static str, took: Duration) {
         let call = FunctionCall { function: function.to_owned(), outcome };
         self.0.function_calls.get_or_create(&call).observe(took.as_secs_f64());
+    }
+
+    /// An Event did not get to the API server.
+    pub fn event_lost(&self, loss: Loss) {
+        self.0.events_lost.get_or_create(&OfLoss { reason: loss.as_str() }).inc();
     }
 
     /// A term of leadership begins or ends. What is known of objects ends with it: another copy counts them now.

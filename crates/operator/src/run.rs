@@ -69,7 +69,7 @@ pub async fn run(options: Options, stop: CancellationToken) -> Result<(), Error>
     tracing::info!(controllers = ?options.controllers, "the operator is ready");
 
     let identity = identity();
-    let events = Events::start(session.client().clone(), identity.clone());
+    let events = Events::start(session.client().clone(), identity.clone(), metrics.clone());
     let namespace =
         options.namespace.clone().or_else(|| Namespace::new(session.client().default_namespace()));
     let candidate = options.elects(&environment).then(|| Candidate {

@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::shown;
 use crate::backoff;
+use crate::metrics::{Loss, Metrics};
 use crate::said::chain;
 
 /// Enough to keep up with a burst, few enough to leave the API server to others.
@@ -25,16 +26,18 @@ const WORTH: Duration = Duration::from_secs(600);
 /// Delivers what comes until `closing`, and then what is left.
 pub(super) async fn deliver(
     client: kube::Client,
-    mut waiting: mpsc::Receiver<Event>,
+    queue: mpsc::Receiver<Event>,
     closing: CancellationToken,
+    metrics: Metrics,
 ) {
+    let mut waiting = Waiting { queue, metrics: metrics.clone() };
     let mut posts = JoinSet::new();
     loop {
         tokio::select! {
-            () = closing.cancelled(), if !waiting.is_closed() => waiting.close(),
-            event = waiting.recv(), if posts.len() < AT_ONCE => match event {
+            () = closing.cancelled(), if !waiting.queue.is_closed() => waiting.queue.close(),
+            event = waiting.queue.recv(), if posts.len() < AT_ONCE => match event {
                 Some(event) => {
-                    posts.spawn(post(client.clone(), event));
+                    posts.spawn(post(client.clone(), event, metrics.clone()));
                 }
                 None => break,
             },
@@ -44,19 +47,35 @@ pub(super) async fn deliver(
     while posts.join_next().await.is_some() {}
 }
 
-async fn post(client: kube::Client, event: Event) {
+/// Events that nobody has begun to deliver; if nobody ever does, they are lost.
+struct Waiting {
+    queue: mpsc::Receiver<Event>,
+    metrics: Metrics,
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.queue.close();
+        while self.queue.try_recv().is_ok() {
+            self.metrics.event_lost(Loss::Ending);
+        }
+    }
+}
+
+async fn post(client: kube::Client, event: Event, metrics: Metrics) {
+    let mut fate = Fate { metrics, loss: Some(Loss::Ending) };
     let namespace = event.metadata.namespace.as_deref().unwrap_or("default");
     let api = Api::<Event>::namespaced(client, namespace);
     let began = Instant::now();
     let mut failures = 0;
     loop {
         let why = match tokio::time::timeout(ATTEMPT, api.create(&PostParams::default(), &event)).await {
-            Ok(Ok(_)) => return,
+            Ok(Ok(_)) => return fate.is(None),
             Ok(Err(error)) => match Verdict::of(&error) {
-                Verdict::Delivered => return,
+                Verdict::Delivered => return fate.is(None),
                 Verdict::Refused => {
                     tracing::warn!(error = chain(&error), event = %shown(&event), "an event was refused");
-                    return;
+                    return fate.is(Some(Loss::Refused));
                 }
                 Verdict::Passing => chain(&error),
             },
@@ -66,10 +85,30 @@ async fn post(client: kube::Client, event: Event) {
         let pause = backoff::pause(failures, FIRST_RETRY, LONGEST_RETRY);
         if began.elapsed() + pause > WORTH {
             tracing::warn!(why, failures, event = %shown(&event), "an event is lost");
-            return;
+            return fate.is(Some(Loss::NoAnswer));
         }
         tracing::debug!(why, ?pause, event = %shown(&event), "an event is sent again");
         tokio::time::sleep(pause).await;
+    }
+}
+
+/// What becomes of an Event, counted when it is known; one that is given up in the middle is lost, too.
+struct Fate {
+    metrics: Metrics,
+    loss: Option<Loss>,
+}
+
+impl Fate {
+    fn is(&mut self, loss: Option<Loss>) {
+        self.loss = loss;
+    }
+}
+
+impl Drop for Fate {
+    fn drop(&mut self) {
+        if let Some(loss) = self.loss {
+            self.metrics.event_lost(loss);
+        }
     }
 }
 

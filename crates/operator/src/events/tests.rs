@@ -20,21 +20,41 @@ fn queue() -> Value {
 async fn check(
     count: usize,
     limit: Duration,
-    mut answer: impl FnMut(usize, &Seen) -> Answer + Send + 'static,
+    answer: impl FnMut(usize, &Seen) -> Answer + Send + 'static,
 ) -> Journal {
+    check_counting(count, limit, answer).await.0
+}
+
+/// The same, and what was counted as lost, without the one that came too late.
+async fn check_counting(
+    count: usize,
+    limit: Duration,
+    mut answer: impl FnMut(usize, &Seen) -> Answer + Send + 'static,
+) -> (Journal, String) {
     let mut asked = 0;
     let (client, journal) = client(move |seen| {
         asked += 1;
         answer(asked, seen)
     });
-    let events = Events::start(client, "pod-1");
+    let metrics = Metrics::new();
+    let events = Events::start(client, "pod-1", metrics.clone());
     let recorder = events.recorder("plimsoll-oci");
     for number in 0..count {
         recorder.record(reference(&queue()), Tone::Normal, "Created", &format!("number {number}"));
     }
     events.finish(limit).await;
+    let lost = lost(&metrics);
     recorder.record(reference(&queue()), Tone::Normal, "Late", "nobody is there any more");
-    journal
+    (journal, lost)
+}
+
+/// What was counted as lost.
+fn lost(metrics: &Metrics) -> String {
+    let text = metrics.text(Timestamp::UNIX_EPOCH);
+    let mut lines: Vec<&str> =
+        text.lines().filter(|line| line.starts_with("plimsoll_events_lost_total")).collect();
+    lines.sort_unstable();
+    lines.join("\n")
 }
 
 fn accept(seen: &Seen) -> Answer {
@@ -97,8 +117,33 @@ async fn passing_trouble_loses_and_doubles_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn what_is_refused_is_not_sent_again() {
-    let journal = check(3, Duration::from_secs(60), |_, _| refusal(403, "Forbidden")).await;
+    let (journal, lost) = check_counting(3, Duration::from_secs(60), |_, _| refusal(403, "Forbidden")).await;
     assert_eq!(journal.all().len(), 3);
+    assert_eq!(lost, r#"plimsoll_events_lost_total{reason="refused"} 3"#);
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_event_that_is_lost_is_counted() {
+    let hour = Duration::from_secs(3600);
+    let (_, lost) = check_counting(3, hour, |_, _| refusal(503, "ServiceUnavailable")).await;
+    assert_eq!(lost, r#"plimsoll_events_lost_total{reason="no-answer"} 3"#);
+    // Eight are under way and the others wait when the operator ends.
+    let (_, lost) = check_counting(20, Duration::from_secs(5), |_, _| Answer::Silence).await;
+    assert_eq!(lost, r#"plimsoll_events_lost_total{reason="ending"} 20"#);
+    let (_, lost) = check_counting(MOST_WAITING + 2, hour, |_, seen| accept(seen)).await;
+    assert_eq!(lost, r#"plimsoll_events_lost_total{reason="too-many"} 2"#);
+    let (_, lost) = check_counting(3, hour, |_, seen| accept(seen)).await;
+    assert_eq!(lost, "");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_comes_after_the_end_is_counted_as_lost() {
+    let (client, _) = client(accept);
+    let metrics = Metrics::new();
+    let events = Events::start(client, "pod-1", metrics.clone());
+    events.finish(Duration::from_secs(5)).await;
+    events.recorder("plimsoll").record(reference(&queue()), Tone::Normal, "Late", "");
+    assert_eq!(lost(&metrics), r#"plimsoll_events_lost_total{reason="ending"} 1"#);
 }
 
 #[tokio::test(start_paused = true)]
@@ -111,7 +156,7 @@ async fn the_end_does_not_wait_for_ever() {
 #[tokio::test(start_paused = true)]
 async fn an_event_of_an_object_without_namespace_is_in_default() {
     let (client, _) = client(accept);
-    let recorder = Events::start(client, "pod-1").recorder("plimsoll");
+    let recorder = Events::start(client, "pod-1", Metrics::new()).recorder("plimsoll");
     let object = json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": "n1" } });
     let event = recorder.event(reference(&object), Tone::Warning, "", "", Timestamp::UNIX_EPOCH, 1);
     assert_eq!(event.metadata.namespace.as_deref(), Some("default"));
@@ -141,7 +186,7 @@ fn long_texts_are_cut_between_characters() {
 #[tokio::test(start_paused = true)]
 async fn a_controller_of_many_is_named_in_an_annotation() {
     let (client, journal) = client(accept);
-    let events = Events::start(client, "pod-1");
+    let events = Events::start(client, "pod-1", Metrics::new());
     let recorder = events.recorder("defined").of_controller("composite/xapps.example.org");
     recorder.record(reference(&queue()), Tone::Normal, "Created", "x");
     events.finish(Duration::from_secs(5)).await;
@@ -162,7 +207,7 @@ async fn events_of_before_are_read_once_page_by_page_and_known_again() {
             if seen.query.contains("continue=") { ("", event("second")) } else { ("more", event("first")) };
         Answer::Json(200, json!({"kind": "EventList", "metadata": {"continue": more}, "items": [event]}))
     });
-    let events = Events::start(client, "pod-1");
+    let events = Events::start(client, "pod-1", Metrics::new());
     let recorder = events.recorder("defined/xrds");
     let check = async |tone: Tone, reason: &str, message: &str, expected: bool| {
         let known = recorder.has_recorded(&reference(&queue()), tone, reason, message).await;
@@ -178,7 +223,7 @@ async fn events_of_before_are_read_once_page_by_page_and_known_again() {
 #[tokio::test(start_paused = true)]
 async fn where_events_cannot_be_read_none_is_known() {
     let (client, journal) = client(|_| refusal(403, "Forbidden"));
-    let events = Events::start(client, "pod-1");
+    let events = Events::start(client, "pod-1", Metrics::new());
     for _ in 0..2 {
         let known = events.recorder("a").has_recorded(&reference(&queue()), Tone::Normal, "A", "b").await;
         assert!(!known);

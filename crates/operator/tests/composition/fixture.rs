@@ -65,7 +65,7 @@ impl World {
         };
         runtime.spawn(async move {
             let session = connect(kubeconfig, "plimsoll-operator");
-            let events = Events::start(session.client().clone(), "test");
+            let events = Events::start(session.client().clone(), "test", Metrics::new());
             composition::run(session, events, Metrics::new(), options, CancellationToken::new())
                 .await
                 .unwrap();

@@ -136,7 +136,7 @@ impl Operator {
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         runtime.spawn(async move {
             let session = Session::new(connect().await);
-            let events = Events::start(session.client().clone(), "test");
+            let events = Events::start(session.client().clone(), "test", Metrics::new());
             composition::run(session, events, Metrics::new(), options, CancellationToken::new())
                 .await
                 .unwrap();

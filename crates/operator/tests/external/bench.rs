@@ -86,7 +86,8 @@ impl Bench {
         let server = serve_with(script).await;
         let session = session(&namespace).await;
         let surroundings = Surroundings {
-            recorder: Events::start(session.client().clone(), test).recorder("plimsoll-operator"),
+            recorder: Events::start(session.client().clone(), test, Metrics::new())
+                .recorder("plimsoll-operator"),
             session,
             metrics: Metrics::new(),
             settings,

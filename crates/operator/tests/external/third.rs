@@ -151,7 +151,7 @@ async fn a_third_kind_inherits_everything() {
     let stop = CancellationToken::new();
     let controller = Controller {
         client: session.client().clone(),
-        recorder: Events::start(session.client().clone(), "third").recorder("third"),
+        recorder: Events::start(session.client().clone(), "third", metrics.clone()).recorder("third"),
         store: Store::start(session, source::<Topic>(manifest::Namespace::new(namespace.name())), &stop),
         credentials: None,
         reach: Box::new(move |_: &Topic| Ok(reach.clone())),

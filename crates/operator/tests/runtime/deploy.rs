@@ -5,7 +5,7 @@ use std::fs;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use operator::metrics::Metrics;
+use operator::metrics::{Loss, Metrics};
 use testkit::Sandbox;
 
 const DEPLOY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy");
@@ -56,6 +56,29 @@ fn the_kustomization_applies_as_it_is() {
 }
 
 #[test]
+fn what_prometheus_needs_builds_as_well() {
+    let output = Sandbox::shared().kubectl(&["kustomize", &format!("{DEPLOY}/monitoring")]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let built = String::from_utf8(output.stdout).unwrap();
+    let kinds: Vec<&str> = built.lines().filter_map(|line| line.strip_prefix("kind: ")).collect();
+    assert_eq!(kinds, ["PrometheusRule", "ServiceMonitor"]);
+}
+
+#[test]
+fn every_role_is_explained() {
+    let readme = fs::read_to_string(format!("{DEPLOY}/README.md")).unwrap();
+    let output = Sandbox::shared().kubectl(&["kustomize", DEPLOY]);
+    let built = String::from_utf8(output.stdout).unwrap();
+    let roles = built.split("---\n").filter(|document| document.contains("\nkind: ClusterRole\n"));
+    let names: Vec<&str> =
+        roles.filter_map(|role| role.lines().find_map(|line| line.strip_prefix("  name: "))).collect();
+    assert_eq!(names.len(), 6, "{names:?}");
+    for name in names {
+        assert!(readme.contains(&format!("\n| `{name}` |")), "{name}");
+    }
+}
+
+#[test]
 fn every_definition_is_listed() {
     let kustomization = fs::read_to_string(format!("{DEPLOY}/kustomization.yaml")).unwrap();
     for file in fs::read_dir(format!("{DEPLOY}/crds")).unwrap() {
@@ -70,6 +93,7 @@ fn alerts_speak_of_metrics_that_exist() {
     metrics.operation("Queue", "u", Some(("create", Timestamp::now())));
     metrics.claim("xrd", "u", Some("InternalError"));
     metrics.cloud_call("GetQueue", "ok", Duration::ZERO);
+    metrics.event_lost(Loss::Refused);
     let text = metrics.text(Timestamp::now());
     let alerts = fs::read_to_string(format!("{DEPLOY}/monitoring/alerts.yaml")).unwrap();
     let names: BTreeSet<&str> = alerts
@@ -78,7 +102,7 @@ fn alerts_speak_of_metrics_that_exist() {
         .flat_map(|expression| expression.split(|letter: char| !letter.is_alphanumeric() && letter != '_'))
         .filter(|word| word.starts_with("plimsoll_"))
         .collect();
-    assert_eq!(names.len(), 3, "{names:?}");
+    assert_eq!(names.len(), 4, "{names:?}");
     for name in names {
         assert!(text.lines().any(|line| line.starts_with(name)), "{name} is not in\n{text}");
     }
