@@ -65,6 +65,27 @@ impl Place {
     }
 }
 
+impl Place {
+    /// The operators' requests to the cluster that write, Events included, leases not.
+    pub(crate) fn writes(&self) -> Vec<String> {
+        let is_write = |request: &String| {
+            !request.starts_with("GET ") && !request.contains("/leases") && request.contains("/api")
+        };
+        let requests = self.crossing.requests().into_iter().chain(self.crossing.others());
+        requests.filter(is_write).collect()
+    }
+
+    /// A client of the cloud.
+    pub(crate) fn client(&self) -> oci::Client {
+        let nothing = |_: &str| None;
+        let credentials = oci::Credentials::from_config_file(self.server.config_file(), None, &nothing);
+        let mut endpoints = oci::Endpoints::default();
+        endpoints.add(&self.server.url()).unwrap();
+        let settings = oci::Settings { endpoints, ..oci::Settings::default() };
+        oci::Client::new(credentials, oci::Connections::new(), settings, &nothing).unwrap()
+    }
+}
+
 /// Servers share a key, which takes long to make.
 async fn serve_shared(script: Script, retry_after: Option<u64>) -> Server {
     static FIRST: Mutex<()> = Mutex::const_new(());

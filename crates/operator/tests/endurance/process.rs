@@ -12,6 +12,17 @@ use testkit::{Sandbox, plimsoll};
 /// Whom the deployment runs the operator as.
 const ACCOUNT: &str = "system:serviceaccount:plimsoll-system:plimsoll-operator";
 
+/// What of a process is in memory, in kB.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Memory {
+    /// All of it, now.
+    pub(crate) resident: u64,
+    /// What of that is not the program itself.
+    pub(crate) own: u64,
+    /// The most that it ever was.
+    pub(crate) peak: u64,
+}
+
 /// A running operator.
 pub(crate) struct Operator {
     child: Arc<Mutex<Child>>,
@@ -66,6 +77,16 @@ impl Operator {
         let asked = Command::new("kill").args(["-TERM", &pid]).status().unwrap();
         assert!(asked.success());
         self.lock().wait().unwrap();
+    }
+
+    /// What of it is in memory; nothing when it has ended.
+    pub(crate) fn memory(&self) -> Memory {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).unwrap_or_default();
+        let field = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
+            line.trim().trim_end_matches(" kB").parse().unwrap_or_default()
+        };
+        Memory { resident: field("VmRSS:"), own: field("RssAnon:"), peak: field("VmHWM:") }
     }
 
     pub(crate) fn id(&self) -> u32 {

@@ -65,16 +65,19 @@ async fn nothing_is_lost_in_bad_weather() {
     place.server.faults().weather(BAD_WEATHER, 7);
     let soak = Soak { place: &place, plan: &plan };
     let working = async { tokio::join!(soak.change_leaders(), soak.ask_and_revoke()) };
-    let (leaders, ()) = tokio::time::timeout(plan.patience, working).await.unwrap();
+    let ((leaders, mut peak), ()) = tokio::time::timeout(plan.patience, working).await.unwrap();
     let left = soak.until_settled(began + plan.patience, &leaders).await;
     soak.judge(&left);
+    peak = leaders.iter().map(|operator| operator.memory().peak).fold(peak, u64::max);
     let faults = place.server.journal().entries().iter().filter(|entry| entry.fault.is_some()).count();
     say(&format!(
-        "soak: {} objects, {} calls of which {faults} went wrong, {} leader changes, {:?}",
+        "soak: {} objects, {} calls of which {faults} went wrong, {} writes, {} leader changes, {peak} kB at the peak, \
+         {:.1} s",
         plan.objects,
         place.server.journal().entries().len(),
+        place.writes().len(),
         plan.leader_changes,
-        began.elapsed(),
+        began.elapsed().as_secs_f64(),
     ));
 }
 
@@ -96,13 +99,16 @@ struct Soak<'a> {
 }
 
 impl Soak<'_> {
-    /// Two operators take turns; whoever leads is killed, or asked to end, and a new one queues up.
-    async fn change_leaders(&self) -> Vec<Operator> {
+    /// Two operators take turns; whoever leads is killed, or asked to end, and a new one queues up. Those that are left,
+    /// and the most memory that any of the others took, in kB.
+    async fn change_leaders(&self) -> (Vec<Operator>, u64) {
+        let mut peak = 0;
         let mut operators = vec![self.place.operator(FLAGS)];
         let mut holder = self.next_holder("").await;
         for change in 0..self.plan.leader_changes {
             operators.push(self.place.operator(FLAGS));
             let leader = operators.remove(0);
+            peak = peak.max(leader.memory().peak);
             if change.is_multiple_of(2) {
                 leader.kill();
             } else {
@@ -110,7 +116,7 @@ impl Soak<'_> {
             }
             holder = self.next_holder(&holder).await;
         }
-        operators
+        (operators, peak)
     }
 
     /// Who leads, once it is somebody else than `before`.
