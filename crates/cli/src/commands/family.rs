@@ -16,6 +16,8 @@ use super::operation::Operation;
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) target: ObjectRef,
+    /// What tells it from others that had or will have its name; empty if it is not there.
+    pub(super) uid: String,
     pub(super) health: Health,
     /// When it was created, as the API server wrote it.
     pub(super) created: Option<String>,
@@ -69,7 +71,8 @@ impl Growth<'_> {
         children.sort_by(|left, right| left.target.cmp(&right.target));
         let created = object["metadata"]["creationTimestamp"].as_str().map(str::to_owned);
         let operation = Operation::of(object);
-        Some(Node { target: reference_of(object)?, health: health(object), created, operation, children })
+        let (target, uid) = (reference_of(object)?, uid.to_owned());
+        Some(Node { target, uid, health: health(object), created, operation, children })
     }
 }
 
@@ -102,6 +105,7 @@ impl Reference {
     fn missing(self) -> Node {
         Node {
             target: self.target,
+            uid: String::new(),
             health: Health::Missing,
             created: None,
             operation: None,
@@ -112,11 +116,30 @@ impl Reference {
 
 /// Whether an object refers to others as its own, which may be anywhere in the cluster.
 pub(super) fn refers_elsewhere(object: &Value) -> bool {
-    !references(object).is_empty()
+    !composed(object).is_empty()
+}
+
+/// What an object refers to as its own.
+fn references(object: &Value) -> Vec<Reference> {
+    let mut references = composed(object);
+    references.extend(volumes(object));
+    references
+}
+
+/// The claims to volumes that a pod has; those that a StatefulSet makes for its pods are owned by nobody.
+fn volumes(object: &Value) -> impl Iterator<Item = Reference> {
+    let is_pod = object["apiVersion"] == "v1" && object["kind"] == "Pod";
+    let namespace = object["metadata"]["namespace"].as_str().and_then(Namespace::new);
+    let volumes = array(&object["spec"]["volumes"]).iter().filter(move |_| is_pod);
+    let named = volumes.filter_map(|volume| volume["persistentVolumeClaim"]["claimName"].as_str());
+    named.map(move |name| {
+        let gvk = "v1/PersistentVolumeClaim".parse().expect("a fixed kind");
+        Reference { target: ObjectRef::new(gvk, namespace.clone(), name), is_exact: true }
+    })
 }
 
 /// Crossplane's ways to refer: `resourceRef` and `resourceRefs` below `spec` or `spec.crossplane`.
-fn references(object: &Value) -> Vec<Reference> {
+fn composed(object: &Value) -> Vec<Reference> {
     let own = object["metadata"]["namespace"].as_str();
     let places = [&object["spec"], &object["spec"]["crossplane"]];
     let single = places.iter().map(|place| &place["resourceRef"]);

@@ -62,6 +62,12 @@ pub(super) fn health(object: &Value) -> Health {
     if is(object, "", "Pod") {
         return pod(object);
     }
+    if is(object, "", "Service") && text(object, "/spec/type") == "LoadBalancer" {
+        return match list(object, "/status/loadBalancer/ingress") {
+            [] => Health::Waiting("it has no address".to_owned()),
+            _ => Health::Ready,
+        };
+    }
     match rollout().check(object) {
         Check::Never(why) => Health::Failed(why),
         Check::NotYet(why) => Health::Waiting(match complaint(object) {
@@ -92,16 +98,42 @@ fn going(object: &Value) -> Option<String> {
     }
     let finalizers: Vec<&str> =
         list(object, "/metadata/finalizers").iter().filter_map(Value::as_str).collect();
-    Some(if finalizers.is_empty() {
-        format!("it is being deleted since {since}")
-    } else {
-        format!("it is being deleted since {since} and held by {}", finalizers.join(", "))
-    })
+    let mut why = format!("it is being deleted since {since}");
+    if !finalizers.is_empty() {
+        why = format!("{why} and held by {}", finalizers.join(", "));
+    }
+    let left = remains(object);
+    Some(if left.is_empty() { why } else { format!("{why}: {}", left.join("; ")) })
+}
+
+/// What a namespace or a definition says about what is still in it.
+fn remains(object: &Value) -> Vec<&str> {
+    const TELL: [&str; 6] = [
+        "NamespaceDeletionDiscoveryFailure",
+        "NamespaceDeletionGroupVersionParsingFailure",
+        "NamespaceDeletionContentFailure",
+        "NamespaceContentRemaining",
+        "NamespaceFinalizersRemaining",
+        "Terminating",
+    ];
+    let conditions = list(object, "/status/conditions").iter();
+    let telling = conditions.filter(|it| TELL.contains(&text(it, "/type")) && text(it, "/status") == "True");
+    telling.map(|condition| text(condition, "/message")).collect()
 }
 
 /// The first condition that speaks of trouble, with its reason and message. Those that describe progress are no trouble.
 fn complaint(object: &Value) -> Option<String> {
-    const SHOULD_BE_TRUE: [&str; 5] = ["Ready", "Available", "Synced", "Healthy", "Established"];
+    const SHOULD_BE_TRUE: [&str; 9] = [
+        "Ready",
+        "Available",
+        "Synced",
+        "Healthy",
+        "Established",
+        "Installed",
+        "Accepted",
+        "AbleToScale",
+        "ScalingActive",
+    ];
     const SHOULD_BE_FALSE: [&str; 3] = ["Stalled", "ReplicaFailure", "Failed"];
     let troubles = list(object, "/status/conditions").iter().filter(|condition| {
         let (kind, status) = (text(condition, "/type"), text(condition, "/status"));
@@ -160,7 +192,8 @@ fn is(object: &Value, group: &str, kind: &str) -> bool {
     version.split_once('/').map_or("", |(group, _)| group) == group && text(object, "/kind") == kind
 }
 
-fn because(reason: &str, message: &str) -> String {
+/// Reason and message as they follow a statement.
+pub(super) fn because(reason: &str, message: &str) -> String {
     match (reason, message) {
         ("", "") => String::new(),
         ("", message) => format!(": {message}"),
@@ -219,6 +252,12 @@ mod tests {
     #[test]
     fn others_are_judged_by_their_rollout_and_conditions() {
         check(&object("v1", "ConfigMap", &json!({})), "silent", None);
+        check(&object("v1", "Service", &json!({ "loadBalancer": {} })), "silent", None);
+        let mut balancer = object("v1", "Service", &json!({ "loadBalancer": {} }));
+        balancer["spec"]["type"] = "LoadBalancer".into();
+        check(&balancer, "waiting", Some("it has no address"));
+        balancer["status"] = json!({ "loadBalancer": { "ingress": [{ "ip": "192.0.2.1" }] } });
+        check(&balancer, "ready", None);
         let pending = object("v1", "PersistentVolumeClaim", &json!({ "phase": "Pending" }));
         check(&pending, "waiting", Some("it is Pending"));
         let unready = json!({ "conditions": [{ "type": "Ready", "status": "False", "reason": "Creating", "message": "soon" }] });
@@ -235,5 +274,12 @@ mod tests {
         check(&object, "going", Some("it is being deleted since 2026-01-01T00:00:00Z"));
         object["metadata"]["finalizers"] = json!(["a/b"]);
         check(&object, "going", Some("it is being deleted since 2026-01-01T00:00:00Z and held by a/b"));
+        object["status"]["conditions"] = json!([
+            { "type": "NamespaceContentRemaining", "status": "True", "message": "Some resources are remaining" },
+            { "type": "NamespaceFinalizersRemaining", "status": "False", "message": "All is well" },
+        ]);
+        let why =
+            "it is being deleted since 2026-01-01T00:00:00Z and held by a/b: Some resources are remaining";
+        check(&object, "going", Some(why));
     }
 }

@@ -146,7 +146,8 @@ mod tests {
 
     fn node(name: &str, health: Health, children: Vec<Node>) -> Node {
         let target = ObjectRef::new("example.org/v1/Thing".parse().unwrap(), None, name);
-        Node { target, health, created: Some("2026-01-01T00:00:00Z".to_owned()), operation: None, children }
+        let created = Some("2026-01-01T00:00:00Z".to_owned());
+        Node { target, uid: String::new(), health, created, operation: None, children }
     }
 
     #[test]

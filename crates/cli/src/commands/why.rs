@@ -1,10 +1,13 @@
 //! `plimsoll why`: one sentence that says why an object is not ready, and the way from it to the cause.
 
+mod last_word;
+
 use serde_json::{Value, json};
 
+use self::last_word::{LastWord, last_word};
 use super::connect::Cluster;
 use super::family::{self, Family, Node};
-use super::health::Health;
+use super::health::{Health, because};
 use crate::args::Format;
 use crate::args::tree::Why;
 use crate::exit::{Exit, Outcome};
@@ -18,15 +21,22 @@ pub(super) fn run(args: &Why, printer: &mut Printer) -> Outcome {
         let target = cluster.target(&args.target).await?;
         let family = Family::gather(&cluster, &target, "Why").await?;
         let root = family.root()?;
-        let chain = chain(&root);
+        let mut chain = chain(&root);
+        if let Some(cause) = chain.last_mut().filter(|cause| matches!(cause.node.health, Health::Waiting(_)))
+        {
+            let word = last_word(&cluster.session, cause.node).await;
+            cause.add(word);
+        }
         match printer.format() {
             Format::Json | Format::Yaml => printer.structured(&to_json(&root, &chain))?,
-            Format::Name => chain.iter().try_for_each(|node| printer.name(&node.target))?,
+            Format::Name => chain.iter().try_for_each(|step| printer.name(&step.node.target))?,
             Format::Text => {
                 let style = if chain.is_empty() { GOOD } else { BAD };
                 printer.data(format_args!("{style}{}{style:#}", sentence(&root, &chain)))?;
-                for (depth, node) in chain.iter().enumerate().filter(|_| chain.len() > 1) {
-                    let why = node.health.trouble().unwrap_or("it says nothing about itself");
+                for (depth, Step { node, why }) in chain.iter().enumerate().filter(|_| chain.len() > 1) {
+                    let is_cause = depth + 1 == chain.len();
+                    let why = if is_cause { why } else { first_clause(why) };
+                    let why = if why.is_empty() { "it says nothing about itself" } else { why };
                     let indent = "  ".repeat(depth + 1);
                     printer.data(format_args!(
                         "{indent}{} {DIM}→{DIM:#} {PENDING}{why}{PENDING:#}",
@@ -42,8 +52,30 @@ pub(super) fn run(args: &Why, printer: &mut Printer) -> Outcome {
     })
 }
 
+/// An object on the way to the cause, and its own trouble.
+struct Step<'n> {
+    node: &'n Node,
+    why: String,
+}
+
+impl<'n> Step<'n> {
+    fn new(node: &'n Node) -> Self {
+        Self { node, why: node.health.trouble().unwrap_or_default().to_owned() }
+    }
+
+    /// Adds what was last said about the object, unless it says so itself.
+    fn add(&mut self, word: Option<LastWord>) {
+        let is_known = |word: &LastWord| {
+            self.why.contains(&word.message) || self.why.contains(&format!("({})", word.reason))
+        };
+        if let Some(word) = word.filter(|word| !is_known(word)) {
+            self.why.push_str(&because(&word.reason, &word.message));
+        }
+    }
+}
+
 /// The way from `root` to the cause: in every step the one below that is worst off. Empty if all is well.
-fn chain(root: &Node) -> Vec<&Node> {
+fn chain(root: &Node) -> Vec<Step<'_>> {
     let mut chain = Vec::new();
     let mut here = Some(root);
     while let Some(node) = here {
@@ -54,10 +86,16 @@ fn chain(root: &Node) -> Vec<&Node> {
         if !guilty {
             break;
         }
-        chain.push(node);
-        here = worst.filter(|child| gravity(child) > 0);
+        chain.push(Step::new(node));
+        here = worst.filter(|child| gravity(child) > 0 && !is_beside(node, child));
     }
     chain
+}
+
+/// Whether a claim to a volume has nothing to do with the trouble of its pod: it may wait for the pod as well.
+fn is_beside(pod: &Node, child: &Node) -> bool {
+    let trouble = pod.health.trouble().unwrap_or_default().to_lowercase();
+    child.target.kind() == "PersistentVolumeClaim" && !trouble.contains("persistentvolumeclaim")
 }
 
 /// How bad things are with a node or below it.
@@ -68,16 +106,21 @@ fn gravity(node: &Node) -> u8 {
     }
 }
 
-fn sentence(root: &Node, chain: &[&Node]) -> String {
+fn sentence(root: &Node, chain: &[Step<'_>]) -> String {
     match chain {
         [] if root.health == Health::Ready => format!("{} is ready", root.target),
         [] => format!("{} says nothing about itself, and nothing below it is in trouble", root.target),
-        [only] => format!("{} is not ready: {}", only.target, only.health.trouble().unwrap_or_default()),
+        [only] => format!("{} is not ready: {}", root.target, only.why),
         [.., cause] => {
-            let why = first_sentence(cause.health.trouble().unwrap_or_default());
-            format!("{} is not ready because of {}: {why}", root.target, cause.target)
+            let why = first_sentence(&cause.why);
+            format!("{} is not ready because of {}: {why}", root.target, cause.node.target)
         }
     }
+}
+
+/// What an object on the way says first; further down it is said again, and better.
+fn first_clause(text: &str) -> &str {
+    text.split_once("; ").map_or(text, |(clause, _)| clause)
 }
 
 /// Messages of controllers can be long; the chain has them whole.
@@ -85,12 +128,12 @@ fn first_sentence(text: &str) -> &str {
     text.split_once(". ").map_or(text, |(sentence, _)| sentence).trim_end_matches('.')
 }
 
-fn to_json(root: &Node, chain: &[&Node]) -> Value {
-    let step = |node: &&Node| {
+fn to_json(root: &Node, chain: &[Step<'_>]) -> Value {
+    let step = |Step { node, why }: &Step<'_>| {
         json!({
             "apiVersion": node.target.api_version().to_string(), "kind": node.target.kind(), "name": node.target.name,
             "namespace": node.target.namespace.as_ref().map(manifest::Namespace::as_str),
-            "health": node.health.word(), "why": node.health.trouble(),
+            "health": node.health.word(), "why": Some(why).filter(|why| !why.is_empty()),
         })
     };
     json!({
@@ -108,7 +151,7 @@ mod tests {
 
     fn node(name: &str, health: Health, children: Vec<Node>) -> Node {
         let target = ObjectRef::new("example.org/v1/Thing".parse().unwrap(), None, name);
-        Node { target, health, created: None, operation: None, children }
+        Node { target, uid: String::new(), health, created: None, operation: None, children }
     }
 
     fn waiting(why: &str) -> Health {
@@ -118,7 +161,7 @@ mod tests {
     fn check(root: &Node, expected: &str, names: &[&str]) {
         let chain = chain(root);
         assert_eq!(sentence(root, &chain), expected);
-        assert_eq!(chain.iter().map(|node| node.target.name.as_str()).collect::<Vec<_>>(), names);
+        assert_eq!(chain.iter().map(|step| step.node.target.name.as_str()).collect::<Vec<_>>(), names);
     }
 
     #[test]
@@ -141,5 +184,18 @@ mod tests {
         let quiet = node("q", Health::Silent, Vec::new());
         check(&quiet, "Thing q says nothing about itself, and nothing below it is in trouble", &[]);
         check(&node("w", waiting("soon"), Vec::new()), "Thing w is not ready: soon", &["w"]);
+    }
+
+    #[test]
+    fn the_last_word_is_added_unless_it_is_known() {
+        let node = node("w", waiting("it is Pending (NoClass): no class"), Vec::new());
+        let said = |reason: &str, message: &str| {
+            let mut step = Step::new(&node);
+            step.add(Some(LastWord { reason: reason.to_owned(), message: message.to_owned() }));
+            step.why
+        };
+        assert_eq!(said("Failed", "no class"), "it is Pending (NoClass): no class");
+        assert_eq!(said("NoClass", "no class at all"), "it is Pending (NoClass): no class");
+        assert_eq!(said("Failed", "no room"), "it is Pending (NoClass): no class (Failed): no room");
     }
 }

@@ -70,7 +70,7 @@ async fn the_cause_is_named_in_one_sentence() {
     exit 0
     --- stdout
     Deployment NS/web is not ready because of Pod NS/web-GENERATED: no node takes it (Unschedulable): 0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector
-      Deployment NS/web → 0 of 1 updated replicas are available; Available is False (MinimumReplicasUnavailable): Deployment does not have minimum availability.
+      Deployment NS/web → 0 of 1 updated replicas are available
         ReplicaSet NS/web-GENERATED → 0 of 1 replicas are ready
           Pod NS/web-GENERATED → no node takes it (Unschedulable): 0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector. no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.
     ");

@@ -1,0 +1,178 @@
+//! `plimsoll why` where the cause is told in Events, in a claim to a volume, or by a namespace on its way out.
+
+use serde_json::{Value, json};
+use testkit::{Namespace, Sandbox};
+
+use crate::program::run;
+
+async fn namespace() -> Namespace {
+    Sandbox::shared().namespace("cli-why").await
+}
+
+fn claim(name: &str, class: &str) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": { "name": name },
+        "spec": {
+            "accessModes": ["ReadWriteOnce"], "storageClassName": class,
+            "resources": { "requests": { "storage": "1Gi" } },
+        },
+    })
+}
+
+/// What keeps every pod out of a namespace.
+fn quota() -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "ResourceQuota", "metadata": { "name": "none" }, "spec": { "hard": { "pods": "0" } },
+    })
+}
+
+fn pods(name: &str) -> Value {
+    json!({
+        "metadata": { "labels": { "app": name } },
+        "spec": { "containers": [{ "name": "main", "image": "main:1" }] },
+    })
+}
+
+/// Waits until somebody has said `reason` about an object.
+async fn until_said(ns: &Namespace, name: &str, reason: &str) {
+    let selector = format!("involvedObject.name={name},reason={reason}");
+    for _ in 0..1200 {
+        let said = ns
+            .kubectl(&["get", "events", "--field-selector", &selector, "-o", "name"])
+            .expect("events can be read");
+        if !said.is_empty() {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    panic!("nobody says {reason} about {name}");
+}
+
+#[tokio::test]
+async fn a_claim_without_a_class_says_so_by_its_event() {
+    let ns = namespace().await;
+    ns.apply_as("somebody", &claim("data", "none-such")).await;
+    until_said(&ns, "data", "ProvisioningFailed").await;
+    insta::assert_snapshot!(run(&ns, &["why", "pvc/data"]), @r#"
+    exit 0
+    --- stdout
+    PersistentVolumeClaim NS/data is not ready: it is Pending (ProvisioningFailed): storageclass.storage.k8s.io "none-such" not found
+    "#);
+}
+
+#[tokio::test]
+async fn controllers_that_a_quota_stops_say_so_by_their_events() {
+    let ns = namespace().await;
+    ns.apply_as("somebody", &quota()).await;
+    // The quota counts once its controller has seen it.
+    ns.until(&quota(), "it has a status", |object| object.is_some_and(|it| it["status"]["hard"].is_object()))
+        .await;
+    let mut template = pods("migrate");
+    template["spec"]["restartPolicy"] = "Never".into();
+    let job = json!({ "apiVersion": "batch/v1", "kind": "Job", "metadata": { "name": "migrate" }, "spec": { "template": template } });
+    let set = json!({
+        "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": { "name": "db" },
+        "spec": { "serviceName": "db", "selector": { "matchLabels": { "app": "db" } }, "template": pods("db") },
+    });
+    for object in [&job, &set] {
+        ns.apply_as("somebody", object).await;
+        until_said(&ns, object["metadata"]["name"].as_str().unwrap(), "FailedCreate").await;
+    }
+    // Pods of a Job have names that are made up.
+    let of_job = run(&ns, &["why", "job/migrate"]);
+    assert!(
+        of_job.contains("0 of 1 completions have succeeded (FailedCreate): Error creating: pods "),
+        "{of_job}"
+    );
+    assert!(
+        of_job.contains("exceeded quota: none, requested: pods=1, used: pods=0, limited: pods=0"),
+        "{of_job}"
+    );
+    insta::assert_snapshot!(run(&ns, &["why", "sts/db"]), @r#"
+    exit 0
+    --- stdout
+    StatefulSet NS/db is not ready: 0 of 1 replicas are ready (FailedCreate): Create Pod db-0 in StatefulSet db failed error: pods "db-0" is forbidden: exceeded quota: none, requested: pods=1, used: pods=0, limited: pods=0
+    "#);
+}
+
+#[tokio::test]
+async fn the_way_leads_from_a_pod_to_the_volume_that_it_lacks() {
+    let ns = namespace().await;
+    let mut template = pods("db");
+    template["spec"]["containers"][0]["volumeMounts"] = json!([{ "name": "data", "mountPath": "/data" }]);
+    let set = json!({
+        "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": { "name": "db" },
+        "spec": {
+            "serviceName": "db", "selector": { "matchLabels": { "app": "db" } }, "template": template,
+            "volumeClaimTemplates": [{ "metadata": { "name": "data" }, "spec": claim("data", "none-such")["spec"] }],
+        },
+    });
+    ns.apply_as("somebody", &set).await;
+    until_said(&ns, "data-db-0", "ProvisioningFailed").await;
+    until_said(&ns, "db-0", "FailedScheduling").await;
+    insta::assert_snapshot!(run(&ns, &["why", "sts/db"]), @r#"
+    exit 0
+    --- stdout
+    StatefulSet NS/db is not ready because of PersistentVolumeClaim NS/data-db-0: it is Pending (ProvisioningFailed): storageclass.storage.k8s.io "none-such" not found
+      StatefulSet NS/db → 0 of 1 replicas are ready
+        Pod NS/db-0 → no node takes it (Unschedulable): 0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims. not found
+          PersistentVolumeClaim NS/data-db-0 → it is Pending (ProvisioningFailed): storageclass.storage.k8s.io "none-such" not found
+    "#);
+    insta::assert_snapshot!(run(&ns, &["tree", "sts/db", "-o", "name"]), @"
+    exit 0
+    --- stdout
+    statefulset.apps/db
+    pod/db-0
+    persistentvolumeclaim/data-db-0
+    controllerrevision.apps/db-GENERATED
+    ");
+}
+
+#[tokio::test]
+async fn a_namespace_on_its_way_out_says_what_is_left_in_it() {
+    let ns = namespace().await;
+    let held = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "held", "finalizers": ["example.org/x"] } });
+    ns.apply_as("somebody", &held).await;
+    ns.kubectl(&["delete", "namespace", ns.name(), "--wait=false"]).unwrap();
+    let condition = "condition=NamespaceFinalizersRemaining";
+    ns.kubectl(&["wait", "namespace", ns.name(), "--for", condition, "--timeout", "60s"]).unwrap();
+    insta::assert_snapshot!(run(&ns, &["why", &format!("ns/{}", ns.name())]), @"
+    exit 0
+    --- stdout
+    Namespace NS is not ready: it is being deleted since TIME: Some resources are remaining: configmaps. has 1 resource instances; Some content in the namespace has finalizers remaining: example.org/x in 1 resource instances
+    ");
+
+    // What is applied to something on its way out is applied, and goes with it.
+    let mut again = held.clone();
+    again["data"] = json!({ "a": "b" });
+    insta::assert_snapshot!(crate::program::run_with(&ns, &["apply", "-f", "-"], &again.to_string()), @r#"
+    exit 0
+    --- stdout
+    ~ ConfigMap NS/held
+        data = {"a":"b"}   held by plimsoll
+        takes metadata.finalizers[0]
+    --- stderr
+    warning[object-going]: ConfigMap NS/held is being deleted
+      object: ConfigMap NS/held
+
+      It is since TIME. What is applied to it now goes with it.
+
+    hint: Wait until it is gone, and apply again; `plimsoll why` says what holds it.
+    1 changed
+    "#);
+    insta::assert_snapshot!(run(&ns, &["wait", "cm/held", "--for", "delete", "--timeout", "200ms"]), @"
+    exit 1
+    --- stderr
+    error[deletion-timeout]: ConfigMap NS/held is still there after 200ms
+
+      What is known: it is being deleted since TIME and held by example.org/x.
+
+    hint: If it only needs more time, wait longer with --timeout.
+    ");
+    ns.merge_as("somebody", &held, &json!({ "metadata": { "finalizers": null } })).await;
+    insta::assert_snapshot!(run(&ns, &["wait", "cm/held", "--for", "delete"]), @"
+    exit 0
+    --- stderr
+    met ConfigMap NS/held is gone
+    ");
+}
