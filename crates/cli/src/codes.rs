@@ -25,6 +25,8 @@ pub(crate) const KIND_UNKNOWN: Code = Code::new(
 );
 pub(crate) const OBJECT_MISSING: Code =
     Code::new("object-missing", "There is no object of this kind and name where it was looked for.");
+pub(crate) const OBJECT_GOING: Code =
+    Code::new("object-going", "The object is being deleted, so that what is applied to it will not stay.");
 pub(crate) const OBJECT_AMBIGUOUS: Code = Code::new(
     "object-ambiguous",
     "Objects of this kind and name are in several namespaces; say which is meant.",
@@ -92,6 +94,7 @@ pub(crate) const CODES: &[Code] = &[
     DEMO_UNTRUE,
     KIND_UNKNOWN,
     OBJECT_MISSING,
+    OBJECT_GOING,
     OBJECT_AMBIGUOUS,
     FIELD_UNKNOWN,
     MANAGER_UNKNOWN,

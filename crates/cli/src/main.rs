@@ -7,11 +7,13 @@ mod called;
 mod codes;
 mod commands;
 mod exit;
+mod outstanding;
 mod printer;
 mod process;
 
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, FromArgMatches as _};
 
 use args::Cli;
@@ -37,8 +39,20 @@ fn main() -> ExitCode {
 
 /// What was typed; usage and help speak of the program as it was called.
 fn parse(called: Called) -> Result<Cli, clap::Error> {
-    let matches = Cli::command().bin_name(called.typed()).try_get_matches()?;
+    let matches = Cli::command().bin_name(called.typed()).try_get_matches().map_err(advise)?;
     Cli::from_arg_matches(&matches)
+}
+
+/// Adds how a file is named, where one was typed and nothing is expected.
+fn advise(mut slip: clap::Error) -> clap::Error {
+    if slip.kind() == ErrorKind::UnknownArgument
+        && let Some(ContextValue::String(typed)) = slip.get(ContextKind::InvalidArg)
+        && std::path::Path::new(typed).exists()
+    {
+        let tip = format!("to name a file or a folder, write '-f {typed}'").into();
+        slip.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+    }
+    slip
 }
 
 /// Shows the help that was asked for, or what is wrong with what was typed. A slip is a failure like any other: clap's

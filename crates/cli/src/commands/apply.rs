@@ -7,20 +7,23 @@ use manifest::ObjectRef;
 use wait::{Cut, Written, WrittenWait};
 
 use super::connect::Cluster;
+use super::files;
 use super::plan::report::{Action, ObjectReport, Report};
-use super::plan::{AT_ONCE, Work, refusal, view};
+use super::plan::{Work, all, refusal, view};
 use super::wait::follow;
 use crate::args::plan::Apply;
 use crate::codes;
 use crate::exit::{Exit, Failure, Outcome};
+use crate::outstanding::Outstanding;
 use crate::printer::{GOOD, Printer};
 use crate::process::until_interrupted;
 
 /// Applies, says what changed, and waits if that is wanted.
 pub(super) fn run(args: &Apply, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
+        let loaded = files::load(&args.files)?;
         let cluster = Cluster::connect(&args.cluster)?;
-        let mut work = Work::prepare(&cluster, &args.files).await?;
+        let mut work = Work::prepare(&cluster, loaded).await?;
         if !work.problems.is_empty() {
             return Ok(refuse(&work, printer));
         }
@@ -44,21 +47,31 @@ fn refuse(work: &Work, printer: &mut Printer) -> Exit {
     Exit::Failure
 }
 
+/// Applies what may change; what would stay as it is costs no request.
 async fn apply(work: &Work, session: &Session, args: &Apply, printer: &Printer) -> Vec<ObjectReport> {
-    let bar = printer.progress(work.objects.len(), "applying");
+    let outstanding = Outstanding::new(printer.progress(work.objects.len(), "applying"));
     let write = Write::by(&args.writer.field_manager);
     let write = if args.writer.force_conflicts { write.force() } else { write };
-    let applied = work.objects.iter().map(|object| async {
-        let reply = session.apply_when_possible(&object.target, &object.body, write).await;
-        bar.set_message(object.target.to_string());
-        bar.inc(1);
-        match reply {
-            Ok(reply) => work.compare(object, &reply, &args.writer),
-            Err(error) => ObjectReport::refused(&object.target, refusal(&error, "Apply")),
-        }
+    let settled = work.settled(session, &args.writer).await;
+    let applied = work.objects.iter().map(|object| {
+        outstanding.during(&object.target, async {
+            let (target, body) = (&object.target, &object.body);
+            if settled.contains(target) {
+                return ObjectReport::unchanged(target);
+            }
+            let reply = if work.may_bring_what_lacks(object) {
+                session.apply_when_possible(target, body, write).await
+            } else {
+                session.apply(target, body, write).await
+            };
+            match reply {
+                Ok(reply) => work.compare(object, &reply, &args.writer),
+                Err(error) => ObjectReport::refused(target, refusal(&error, "Apply")),
+            }
+        })
     });
-    let reports = stream::iter(applied).buffered(AT_ONCE).collect().await;
-    bar.finish_and_clear();
+    let reports = all(applied).await;
+    outstanding.finish();
     reports
 }
 

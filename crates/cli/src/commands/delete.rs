@@ -2,27 +2,29 @@
 
 use cluster::{Class, Deletion, Error, Propagation, Session};
 use diag::Diagnostic;
-use futures::stream::{self, StreamExt as _};
 use manifest::ObjectRef;
 use serde_json::{Value, json};
 use std::time::Duration;
 
 use super::connect::{Cluster, missing};
+use super::files::{self, Loaded};
 use super::kinds;
-use super::plan::{AT_ONCE, placed};
+use super::plan::{all, placed};
 use crate::args::Format;
 use crate::args::delete::{Cascade, Delete};
 use crate::exit::{Exit, Failure, Outcome};
+use crate::outstanding::Outstanding;
 use crate::printer::{BAD, DIM, GOOD, PENDING, Printer};
 use crate::process::until_interrupted;
 
 /// Deletes, and says what came of it.
 pub(super) fn run(args: &Delete, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
-        let cluster = Cluster::connect(&args.cluster)?;
         let named = !args.objects.is_empty();
+        let loaded = if named { Loaded::default() } else { files::load(&args.files)? };
+        let cluster = Cluster::connect(&args.cluster)?;
         let targets =
-            if named { typed(&cluster, args).await? } else { written(&cluster, args, printer).await? };
+            if named { typed(&cluster, args).await? } else { written(&cluster, loaded, printer).await? };
         // What others live in goes last: they would go with it, and nobody would see what holds them.
         let (last, first): (Vec<_>, Vec<_>) = targets.into_iter().partition(placed::is_needed_by_others);
         let mut reports = Vec::new();
@@ -33,6 +35,16 @@ pub(super) fn run(args: &Delete, printer: &mut Printer) -> Outcome {
         let failed = |(_, fate): &(ObjectRef, Fate)| fate.is_failure(named);
         Ok(if reports.iter().any(failed) { Exit::Failure } else { Exit::Success })
     })
+}
+
+/// The finding that there is no such object where things are deleted: in one namespace only.
+fn missing_here(target: &ObjectRef) -> Diagnostic {
+    let finding = missing(target);
+    if target.namespace.is_some() {
+        finding.hint("Name another namespace with --namespace.")
+    } else {
+        finding
+    }
 }
 
 /// What came of one object.
@@ -66,7 +78,7 @@ impl Fate {
 
     fn finding(&self, target: &ObjectRef, named: bool) -> Option<Diagnostic> {
         match self {
-            Self::Absent if named => Some(missing(target)),
+            Self::Absent if named => Some(missing_here(target)),
             Self::Failed(diagnostic) => Some((**diagnostic).clone()),
             Self::Ended(Deletion::Stuck(stuck)) => Some(stuck.diagnostic().hint(
                 "Give it more time with --timeout, let whoever set the finalizers do their work, or take them away with --force.",
@@ -86,8 +98,12 @@ async fn typed(cluster: &Cluster, args: &Delete) -> Result<Vec<ObjectRef>, Failu
     Ok(targets)
 }
 
-async fn written(cluster: &Cluster, args: &Delete, printer: &mut Printer) -> Result<Vec<ObjectRef>, Failure> {
-    let (objects, problems) = placed::load(cluster, &args.files, "Delete").await?;
+async fn written(
+    cluster: &Cluster,
+    loaded: Loaded,
+    printer: &mut Printer,
+) -> Result<Vec<ObjectRef>, Failure> {
+    let (objects, problems) = placed::place_all(cluster, loaded, "Delete").await?;
     let mut problems = problems.into_iter();
     let Some(first) = problems.next() else {
         // An object whose kind is not there cannot be, either.
@@ -103,18 +119,18 @@ async fn delete(
     args: &Delete,
     printer: &Printer,
 ) -> Vec<(ObjectRef, Fate)> {
-    let bar = printer.progress(targets.len(), "deleting");
-    let deleted = targets.into_iter().map(|target| async {
-        bar.set_message(format!("waiting for {target} to go"));
-        let fate = match delete_one(session, &target, args).await {
-            Ok(fate) => fate,
-            Err(error) => Fate::Failed(Box::new(error.diagnostic("Delete"))),
-        };
-        bar.inc(1);
-        (target, fate)
+    let outstanding = Outstanding::new(printer.progress(targets.len(), "deleting"));
+    let deleted = targets.into_iter().map(|target| {
+        outstanding.during(target.clone(), async {
+            let fate = match delete_one(session, &target, args).await {
+                Ok(fate) => fate,
+                Err(error) => Fate::Failed(Box::new(error.diagnostic("Delete"))),
+            };
+            (target, fate)
+        })
     });
-    let fates = stream::iter(deleted).buffered(AT_ONCE).collect().await;
-    bar.finish_and_clear();
+    let fates = all(deleted).await;
+    outstanding.finish();
     fates
 }
 

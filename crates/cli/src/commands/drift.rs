@@ -5,6 +5,7 @@ use std::fs;
 use diag::Diagnostic;
 
 use super::connect::Cluster;
+use super::files;
 use super::plan::report::junit;
 use super::plan::{Work, view};
 use crate::args::plan::{Drift, WriterArgs};
@@ -16,8 +17,9 @@ use crate::process::until_interrupted;
 /// Looks, and reports what differs.
 pub(super) fn run(args: &Drift, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
+        let loaded = files::load(&args.files)?;
         let cluster = Cluster::connect(&args.cluster)?;
-        let work = Work::prepare(&cluster, &args.files).await?;
+        let work = Work::prepare(&cluster, loaded).await?;
         // Nothing is taken from anybody here: force makes the server say what it would be like.
         let writer = WriterArgs { field_manager: args.field_manager.clone(), force_conflicts: true };
         let mut report = work.foresee(&cluster.session, &writer, printer).await;

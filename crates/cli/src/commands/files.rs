@@ -55,6 +55,12 @@ pub(super) fn load(args: &FileArgs) -> Result<Loaded, Failure> {
             }
         }
     }
+    if loaded.objects.is_empty() && loaded.problems.is_empty() {
+        let diagnostic = Diagnostic::error(codes::FILE_UNREADABLE, "there is no object in what was given");
+        return Err(diagnostic
+            .hint("Check what writes it: comments and empty documents are no objects.")
+            .into());
+    }
     loaded.refuse_twins();
     Ok(loaded)
 }
@@ -171,9 +177,17 @@ fn decode(name: &str, bytes: &[u8]) -> Result<Source, Failure> {
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Failure {
-    Diagnostic::error(codes::FILE_UNREADABLE, format!("cannot read {}", path.display()))
-        .detail(format!("The system says: {error}."))
-        .into()
+    let name = path.display().to_string();
+    let diagnostic = Diagnostic::error(codes::FILE_UNREADABLE, format!("cannot read {name}"));
+    if name.starts_with("https://") || name.starts_with("http://") {
+        return diagnostic
+            .detail("Nothing is fetched from elsewhere: what is applied should be seen first.")
+            .hint(format!(
+                "Fetch it, look at it, and pass it on: curl --fail --location {name} | plimsoll plan -f -"
+            ))
+            .into();
+    }
+    diagnostic.detail(format!("The system says: {error}.")).into()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! `plimsoll plan`: what an apply would change, told before it happens, and what `apply` and `drift` share with it.
 
 mod admission;
+mod findings;
 mod forecast;
 mod live;
 pub(super) mod placed;
@@ -12,6 +13,7 @@ use std::collections::{HashMap, HashSet};
 
 use cluster::{Class, Error, ErrorKind, Reply, Session, Write};
 use diag::Diagnostic;
+use futures::FutureExt as _;
 use futures::stream::{self, StreamExt as _};
 use manifest::ObjectRef;
 use ownership::FieldManager;
@@ -22,10 +24,12 @@ use self::forecast::Forecast;
 use self::placed::{Pending, Placed};
 use self::report::{ObjectReport, Report};
 use super::connect::Cluster;
+use super::files::{self, Loaded};
 use super::owners;
-use crate::args::files::FileArgs;
 use crate::args::plan::{Plan, WriterArgs};
+use crate::codes;
 use crate::exit::{Exit, Failure, Outcome};
+use crate::outstanding::Outstanding;
 use crate::printer::Printer;
 use crate::process::until_interrupted;
 
@@ -35,11 +39,20 @@ pub(super) const AT_ONCE: usize = 16;
 /// From how many objects on it takes fewer requests to learn who intervenes than to ask about each.
 const WORTH_LEARNING: usize = 5;
 
+/// Does all of `work`, much of it at the same time; what comes of it, in the order of the work.
+pub(super) async fn all<T>(work: impl Iterator<Item = impl Future<Output = T>>) -> Vec<T> {
+    let numbered = work.enumerate().map(|(number, work)| work.map(move |done| (number, done)));
+    let mut done: Vec<(usize, T)> = stream::iter(numbered).buffer_unordered(AT_ONCE).collect().await;
+    done.sort_by_key(|(number, _)| *number);
+    done.into_iter().map(|(_, done)| done).collect()
+}
+
 /// Shows what would change.
 pub(super) fn run(args: &Plan, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
+        let loaded = files::load(&args.files)?;
         let cluster = Cluster::connect(&args.cluster)?;
-        let work = Work::prepare(&cluster, &args.files).await?;
+        let work = Work::prepare(&cluster, loaded).await?;
         let report = work.foresee(&cluster.session, &args.writer, printer).await;
         view::report(printer, &report, view::Tense::Plan)?;
         Ok(match (report.has_errors(), report.has_changes()) {
@@ -59,32 +72,32 @@ pub(super) struct Work {
 }
 
 impl Work {
-    pub(super) async fn prepare(cluster: &Cluster, args: &FileArgs) -> Result<Self, Failure> {
-        let (objects, problems) = placed::load(cluster, args, "Plan").await?;
+    pub(super) async fn prepare(cluster: &Cluster, loaded: Loaded) -> Result<Self, Failure> {
+        let (objects, problems) = placed::place_all(cluster, loaded, "Plan").await?;
         let live = live::read(&cluster.session, &objects).await.map_err(|error| error.diagnostic("Plan"))?;
         Ok(Self { objects, live, problems })
     }
 
     /// Asks the API server what would become of every object that is not known to stay as it is.
     pub(super) async fn foresee(self, session: &Session, writer: &WriterArgs, printer: &Printer) -> Report {
-        let bar = printer.progress(self.objects.len(), "planning");
+        let outstanding = Outstanding::new(printer.progress(self.objects.len(), "planning"));
         let settled = self.settled(session, writer).await;
-        let asked = self.objects.iter().map(|object| async {
-            let report = if settled.contains(&object.target) {
-                ObjectReport::known(&object.target, Forecast::nothing(), Vec::new())
-            } else {
-                self.foresee_one(session, object, writer).await
-            };
-            bar.inc(1);
-            report
+        let asked = self.objects.iter().map(|object| {
+            outstanding.during(&object.target, async {
+                if settled.contains(&object.target) {
+                    ObjectReport::unchanged(&object.target)
+                } else {
+                    self.foresee_one(session, object, writer).await
+                }
+            })
         });
-        let objects = stream::iter(asked).buffered(AT_ONCE).collect().await;
-        bar.finish_and_clear();
+        let objects = all(asked).await;
+        outstanding.finish();
         Report { objects, problems: self.problems }
     }
 
     /// The objects that an apply leaves as they are, whatever the API server might be asked.
-    async fn settled(&self, session: &Session, writer: &WriterArgs) -> HashSet<&ObjectRef> {
+    pub(super) async fn settled(&self, session: &Session, writer: &WriterArgs) -> HashSet<&ObjectRef> {
         let manager = FieldManager::new(writer.field_manager.as_str());
         let is_unchanged = |object: &&Placed| {
             let live = self.live.get(&object.target);
@@ -110,9 +123,7 @@ impl Work {
         let write = if writer.force_conflicts { write.force() } else { write };
         match session.apply(&object.target, &object.body, write).await {
             Ok(reply) => self.compare(object, &reply, writer),
-            Err(error) if self.brings_namespace(&error) => {
-                ObjectReport::pending(&object.target, Pending::Namespace)
-            }
+            Err(error) if self.brings(&error) => ObjectReport::pending(&object.target, Pending::Namespace),
             Err(error) if error.class() == Class::FieldManagerConflict => {
                 // What would change is worth knowing all the same, to decide who is to have the fields.
                 let conflict = refusal(&error, "Plan");
@@ -130,25 +141,63 @@ impl Work {
         let live = self.live.get(&object.target);
         let manager = FieldManager::new(writer.field_manager.as_str());
         match Forecast::of(&object.target, &object.body, live, &reply.object, &manager) {
-            Ok(forecast) => ObjectReport::known(&object.target, forecast, reply.diagnostics(&object.target)),
+            Ok(forecast) => {
+                let server = reply.diagnostics(&object.target).into_iter();
+                let said = server.chain(going(&object.target, &reply.object)).collect();
+                ObjectReport::known(&object.target, forecast, said)
+            }
             Err(error) => ObjectReport::refused(&object.target, owners::unreadable(&object.target, &error)),
         }
     }
 
-    fn brings_namespace(&self, error: &Error) -> bool {
+    /// Whether the namespace that is missing comes with the same files.
+    fn brings(&self, error: &Error) -> bool {
         let ErrorKind::NamespaceMissing { namespace, .. } = error.kind() else { return false };
-        let is_it = |target: &ObjectRef| target.group().is_empty() && target.kind() == "Namespace";
-        self.objects.iter().any(|object| is_it(&object.target) && object.target.name == *namespace)
+        self.brings_namespace(namespace)
     }
+
+    fn brings_namespace(&self, name: &str) -> bool {
+        let is_it = |target: &ObjectRef| target.group().is_empty() && target.kind() == "Namespace";
+        self.objects.iter().any(|object| is_it(&object.target) && object.target.name == name)
+    }
+
+    /// Whether something in the files may bring what `object` lacks, if it lacks something: its namespace, or its kind,
+    /// which may also come from an operator or a definition among them. What nothing brings is not worth a wait.
+    pub(super) fn may_bring_what_lacks(&self, object: &Placed) -> bool {
+        if object.is_served {
+            return object.target.namespace.as_ref().is_some_and(|it| self.brings_namespace(it.as_str()));
+        }
+        // Nobody adds kinds to Kubernetes' own groups.
+        let is_open = object.target.group().contains('.') && !object.target.group().ends_with(".k8s.io");
+        object.pending.is_some() || (is_open && self.objects.iter().any(|other| other.is_served))
+    }
+}
+
+/// That an object is on its way out, if it is.
+fn going(target: &ObjectRef, object: &Value) -> Option<Diagnostic> {
+    let since = object["metadata"]["deletionTimestamp"].as_str()?;
+    let finding = Diagnostic::warning(codes::OBJECT_GOING, format!("{target} is being deleted"))
+        .object(target.to_string())
+        .detail(format!("It is since {since}. What is applied to it now goes with it."))
+        .hint("Wait until it is gone, and apply again; `plimsoll why` says what holds it.");
+    Some(finding)
 }
 
 /// Why an object was not taken, with advice for somebody at a command line.
 pub(super) fn refusal(error: &Error, operation: &str) -> Diagnostic {
     let diagnostic = error.diagnostic(operation);
-    match error.class() {
-        Class::FieldManagerConflict => diagnostic.hint(
-            "Take the fields out of the file, or take them from the other managers with --force-conflicts.",
-        ),
-        _ => diagnostic,
+    match error.kind() {
+        ErrorKind::NamespaceMissing { namespace, .. } => diagnostic.hint(format!(
+            "Check its spelling, put it into the files as well, or create it first: kubectl create namespace {namespace}"
+        )),
+        _ => match error.class() {
+            Class::FieldManagerConflict => diagnostic.hint(
+                "Take the fields out of the file, or take them from the other managers with --force-conflicts.",
+            ),
+            Class::Immutable => diagnostic.hint(
+                "Revert the change, or replace the object: delete it with `plimsoll delete`, and apply again.",
+            ),
+            _ => diagnostic,
+        },
     }
 }

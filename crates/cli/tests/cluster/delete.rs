@@ -27,7 +27,7 @@ async fn objects_go_and_those_that_were_not_there_are_named() {
 
       It was looked for in the namespace NS.
 
-    hint: Name another namespace with --namespace, or look in all with --all-namespaces.
+    hint: Name another namespace with --namespace.
     ");
     assert_eq!(ns.get(&object("a", &[])).await, None);
     ns.apply_as("somebody", &object("a", &[])).await;

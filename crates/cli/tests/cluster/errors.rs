@@ -54,7 +54,7 @@ async fn a_machine_without_a_kubeconfig_is_told_how_to_get_a_cluster() {
     --- stderr
     error[connection-invalid]: Invalid Connection Configuration
 
-      no cluster is configured: none of HOME/.kube/config exists and this is no pod of a
+      no cluster is configured: HOME/.kube/config does not exist, and this is no pod of a
       cluster
 
     hint: Name a kubeconfig with --kubeconfig or KUBECONFIG, and a context of it with --context;

@@ -8,5 +8,8 @@ mod help;
 mod operations;
 mod owners;
 mod plan;
+mod refusals;
 mod tree;
+mod untouched;
 mod wait;
+mod why;

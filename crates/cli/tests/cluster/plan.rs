@@ -282,9 +282,9 @@ async fn what_the_server_refuses_is_told_for_each_object() {
     exit 1
     --- stdout
     ! ConfigMap NS/a
-    ! Deploymnet b
     + ConfigMap NS/settings
         data.colour = "red"
+    ! Deploymnet b
     --- stderr
     error[field-invalid]: Plan: Field Validation Failed
       object: ConfigMap NS/a
@@ -394,82 +394,6 @@ async fn drift_is_a_value_that_differs_whoever_holds_it() {
       </testsuite>
     </testsuites>
     "#);
-}
-
-#[tokio::test]
-async fn many_objects_of_a_kind_are_read_with_one_request() {
-    let ns = namespace().await;
-    let many: Vec<Value> = (0..20)
-        .map(|number| json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": format!("many-{number}") }, "data": { "n": number.to_string() } }))
-        .collect();
-    let input = many.iter().map(Value::to_string).collect::<Vec<_>>().join("\n---\n");
-    assert!(run_with(&ns, &["apply", "-f", "-"], &input).contains("20 created"));
-    assert!(run_with(&ns, &["plan", "-f", "-"], &input).starts_with("exit 0"));
-    let log = std::fs::read_to_string(Sandbox::shared().layout().audit_log()).unwrap();
-    let gets = log.lines().filter(|line| {
-        line.contains(ns.name()) && line.contains("plimsoll/") && line.contains("\"verb\":\"get\"")
-    });
-    assert_eq!(gets.filter(|line| line.contains("configmaps/many-")).count(), 0);
-}
-
-/// How often the API server was asked what an apply would do in the namespace.
-fn dry_runs(ns: &Namespace) -> usize {
-    let log = std::fs::read_to_string(Sandbox::shared().layout().audit_log()).expect("it is on");
-    let is_dry_run =
-        |line: &&str| line.contains(ns.name()) && line.contains("plimsoll/") && line.contains("dryRun=All");
-    // One line for each request, whatever its stages.
-    log.lines().filter(is_dry_run).filter(|line| line.contains("\"ResponseComplete\"")).count()
-}
-
-#[tokio::test]
-async fn what_nobody_has_touched_needs_no_dry_run_unless_somebody_intervenes() {
-    let ns = namespace().await;
-    let template = |number: usize| {
-        json!({
-            "apiVersion": "v1", "kind": "PodTemplate", "metadata": { "name": format!("t{number}") },
-            "template": { "metadata": { "labels": { "app": "a" } }, "spec": { "containers": [{ "name": "a", "image": "b" }] } },
-        })
-    };
-    let input = (0..6).map(|number| template(number).to_string()).collect::<Vec<_>>().join("\n---\n");
-    assert!(run_with(&ns, &["apply", "-f", "-"], &input).contains("6 created"));
-    insta::assert_snapshot!(run_with(&ns, &["plan", "-f", "-"], &input), @r"
-    exit 0
-    --- stderr
-    6 unchanged
-    ");
-    assert_eq!(dry_runs(&ns), 0);
-
-    // What somebody else has touched is asked about, and only that.
-    ns.merge_as(
-        "kubectl-edit",
-        &template(3),
-        &json!({ "template": { "metadata": { "labels": { "app": "z" } } } }),
-    )
-    .await;
-    let told = run_with(&ns, &["plan", "-f", "-", "--force-conflicts"], &input);
-    assert!(told.contains("template.metadata.labels.app: \"z\" → \"a\""), "{told}");
-    assert_eq!(dry_runs(&ns), 1);
-    ns.apply_as("plimsoll", &template(3)).await;
-
-    // It concerns the kind, though no object: who knows what it would do is the server.
-    let hook = json!({
-        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
-        "metadata": { "name": ns.name() },
-        "webhooks": [{
-            "name": "a.example.org", "sideEffects": "None", "admissionReviewVersions": ["v1"], "failurePolicy": "Ignore",
-            "timeoutSeconds": 1, "clientConfig": { "url": "https://127.0.0.1:1/" },
-            "namespaceSelector": { "matchLabels": { "nobody-has": "this-label" } },
-            "rules": [{ "operations": ["*"], "apiGroups": [""], "apiVersions": ["*"], "resources": ["podtemplates"] }],
-        }],
-    });
-    let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(file.path(), hook.to_string()).unwrap();
-    let path = file.path().to_str().unwrap();
-    ns.kubectl(&["create", "-f", path]).unwrap();
-    let told = run_with(&ns, &["plan", "-f", "-"], &input);
-    ns.kubectl(&["delete", "-f", path]).unwrap();
-    assert!(told.starts_with("exit 0"), "{told}");
-    assert_eq!(dry_runs(&ns), 7);
 }
 
 #[tokio::test]

@@ -50,7 +50,7 @@ pub enum ConnectError {
         source: std::io::Error,
     },
     /// The environment names no cluster.
-    #[error("no cluster is configured: {} and this is no pod of a cluster", if looked_at.is_empty() { "there is no home directory to look for .kube/config in".to_owned() } else { format!("none of {} exists", looked_at.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")) })]
+    #[error("no cluster is configured: {}, and this is no pod of a cluster", nowhere(looked_at))]
     NothingConfigured {
         /// The files that were looked for.
         looked_at: Vec<PathBuf>,
@@ -144,5 +144,17 @@ impl ConnectError {
         Diagnostic::error(codes::CONNECTION_INVALID, "Invalid Connection Configuration")
             .detail(detail)
             .field("cluster")
+    }
+}
+
+/// Where no kubeconfig was found.
+fn nowhere(looked_at: &[PathBuf]) -> String {
+    match looked_at {
+        [] => "there is no home directory to look for .kube/config in".to_owned(),
+        [only] => format!("{} does not exist", only.display()),
+        several => {
+            let paths: Vec<String> = several.iter().map(|path| path.display().to_string()).collect();
+            format!("none of {} exists", paths.join(", "))
+        }
     }
 }

@@ -157,9 +157,15 @@ impl Error {
                     "The credentials may have expired, or may be those of another cluster. Renew the token or certificate, or log in again."
                 }
             },
-            Class::InsufficientPermissions => {
-                "Ask an administrator of the cluster for a Role or ClusterRole with the verb and resource named above; `kubectl auth can-i` shows what is granted."
-            }
+            Class::InsufficientPermissions => match self.status().map(|status| &status.message) {
+                // The authorizer says what a user cannot; who else forbids something does not speak of users.
+                Some(message) if !message.contains(" cannot ") => {
+                    "Rights are not what is missing: a webhook, a policy, a quota or a deletion under way forbids it, as the server says."
+                }
+                _ => {
+                    "Ask an administrator of the cluster for a Role or ClusterRole with the verb and resource named above; `kubectl auth can-i` shows what is granted."
+                }
+            },
             Class::ConnectionFailed => match self.kind() {
                 ErrorKind::Tls(_) => {
                     "Check cluster_ca_certificate (or certificate-authority of the kubeconfig): it must be the authority that signed this server's certificate. If the server is known by another name, set tls_server_name."

@@ -7,16 +7,17 @@ use diag::Diagnostic;
 use manifest::{GroupVersionKind, Namespace, ObjectRef};
 use serde_json::Value;
 
-use crate::args::files::FileArgs;
 use crate::codes;
 use crate::commands::connect::Cluster;
-use crate::commands::files::{self, Written};
+use crate::commands::files::{Loaded, Written};
 use crate::exit::Failure;
 
 /// An object whose place is known.
 pub(crate) struct Placed {
     pub(crate) target: ObjectRef,
     pub(crate) body: Value,
+    /// Whether the cluster has its kind.
+    pub(crate) is_served: bool,
     /// What it needs and the cluster lacks, though it comes with the same files.
     pub(crate) pending: Option<Pending>,
 }
@@ -67,13 +68,12 @@ impl Coming {
     }
 }
 
-/// Reads the files and says where each object goes; and what is wrong with documents that are not among them.
-pub(crate) async fn load(
+/// Says where each object goes; and what is wrong with documents that are not among them.
+pub(crate) async fn place_all(
     cluster: &Cluster,
-    args: &FileArgs,
+    loaded: Loaded,
     operation: &str,
 ) -> Result<(Vec<Placed>, Vec<Diagnostic>), Failure> {
-    let loaded = files::load(args)?;
     let resources = cluster.session.resources().await.map_err(|error| error.diagnostic(operation))?;
     let coming = Coming::of(&loaded.objects);
     let (objects, elsewhere) =
@@ -81,7 +81,7 @@ pub(crate) async fn load(
     Ok((objects, loaded.problems.into_iter().chain(elsewhere).collect()))
 }
 
-/// Puts every object into its namespace, those that others need first.
+/// Puts every object into its namespace; those that others need come first, and those of kinds that are missing last.
 fn place(
     objects: Vec<Written>,
     coming: &Coming,
@@ -111,9 +111,10 @@ fn place(
         }
         let namespace = object.namespace.filter(|_| namespaced != Some(false));
         let target = ObjectRef::new(object.gvk, namespace, object.name);
-        placed.push(Placed { target, body: object.body, pending });
+        placed.push(Placed { target, body: object.body, is_served: known.is_some(), pending });
     }
-    placed.sort_by_key(|object| !is_needed_by_others(&object.target));
+    // Whatever may bring a kind must not stand behind those that wait for it.
+    placed.sort_by_key(|object| (!is_needed_by_others(&object.target), !object.is_served));
     (placed, problems)
 }
 
@@ -185,8 +186,8 @@ mod tests {
                 "CustomResourceDefinition widgets.shop.org None",
                 "ConfigMap shop/a None",
                 "ConfigMap other/b None",
-                "Widget shop/w Some(Kind)",
                 "ClusterRole r None",
+                "Widget shop/w Some(Kind)",
                 "None n None",
             ]
         );

@@ -64,6 +64,11 @@ impl ObjectReport {
         Self { target: target.clone(), state: State::Known(forecast), findings }
     }
 
+    /// What an apply is known to leave as it is.
+    pub(crate) fn unchanged(target: &ObjectRef) -> Self {
+        Self::known(target, Forecast::nothing(), Vec::new())
+    }
+
     pub(super) fn pending(target: &ObjectRef, pending: Pending) -> Self {
         Self { target: target.clone(), state: State::Pending(pending), findings: Vec::new() }
     }

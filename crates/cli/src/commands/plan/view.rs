@@ -7,6 +7,7 @@ use anstyle::Style;
 use ownership::{FieldManager, Level};
 use serde_json::Value;
 
+use super::findings::findings;
 use super::forecast::{FieldChange, Forecast};
 use super::report::{Action, ObjectReport, Report, State};
 use crate::args::Format;
@@ -43,7 +44,9 @@ pub(crate) fn report(printer: &mut Printer, report: &Report, tense: Tense) -> io
             }
         }
     }
-    findings(printer, report);
+    for finding in findings(report) {
+        printer.diagnostic(&finding);
+    }
     printer.message(summary(report, tense));
     Ok(())
 }
@@ -93,7 +96,11 @@ pub(crate) fn plain_change(change: &FieldChange) -> String {
     match (old, new) {
         (None, Some(new)) => format!("{field} = {}", shown(new)),
         (Some(old), None) => format!("{field}: {} → (none)", shown(old)),
-        (Some(old), Some(new)) => format!("{field}: {} → {}", shown(old), shown(new)),
+        (Some(old), Some(new)) => {
+            let (old, new) = (plain(old), plain(new));
+            let same = common(&old, &new);
+            format!("{field}: {} → {}", excerpt(&old, same), excerpt(&new, same))
+        }
         (None, None) => field.clone(),
     }
 }
@@ -116,27 +123,42 @@ fn holding(change: &FieldChange) -> String {
 }
 
 fn shown(value: &Value) -> String {
-    let text = match value {
+    excerpt(&plain(value), 0)
+}
+
+fn plain(value: &Value) -> String {
+    match value {
         Value::String(text) => format!("{text:?}"),
         other => manifest::to_json(other),
-    };
-    match text.char_indices().nth(LONGEST_VALUE) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
     }
 }
 
-fn some(fields: &[String]) -> String {
+/// With how many characters both texts begin.
+fn common(old: &str, new: &str) -> usize {
+    old.chars().zip(new.chars()).take_while(|(old, new)| old == new).count()
+}
+
+/// A text that is not too long; of one that is, what differs is shown, which begins after `same` characters.
+fn excerpt(text: &str, same: usize) -> String {
+    let length = text.chars().count();
+    if length <= LONGEST_VALUE {
+        return text.to_owned();
+    }
+    // Some of what is before it says where it is.
+    let start = if same + LONGEST_VALUE / 2 < LONGEST_VALUE { 0 } else { same - LONGEST_VALUE / 2 };
+    let start = start.min(length - LONGEST_VALUE);
+    let (before, after) =
+        (if start > 0 { "…" } else { "" }, if start + LONGEST_VALUE < length { "…" } else { "" });
+    let shown: String = text.chars().skip(start).take(LONGEST_VALUE).collect();
+    format!("{before}{shown}{after}")
+}
+
+/// The first of them, and how many more there are.
+pub(super) fn some(fields: &[String]) -> String {
     let named = fields.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>().join(", ");
     match fields.len().saturating_sub(MOST_NAMED) {
         0 => named,
         more => format!("{named} and {more} more"),
-    }
-}
-
-fn findings(printer: &mut Printer, report: &Report) {
-    for finding in report.problems.iter().chain(report.objects.iter().flat_map(|object| &object.findings)) {
-        printer.diagnostic(finding);
     }
 }
 
@@ -164,4 +186,29 @@ fn summary(report: &Report, tense: Tense) -> String {
         parts.push(format!("{BAD}{}{BAD:#}", problems(report.problems.len())));
     }
     if parts.is_empty() { "no objects".to_owned() } else { parts.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_long_values_the_difference_is_shown() {
+        let check = |old: &str, new: &str, expected: &str| {
+            let (old, new) = (Some(Value::from(old)), Some(Value::from(new)));
+            let (held_now, held_after) = (Vec::new(), Vec::new());
+            let change = FieldChange { field: "f".to_owned(), old, new, held_now, held_after, row: None };
+            assert_eq!(plain_change(&change), expected);
+        };
+        check("a", "b", r#"f: "a" → "b""#);
+        let long = "x".repeat(60);
+        check(&format!("a{long}"), &format!("b{long}"), &format!(r#"f: "a{0}… → "b{0}…"#, "x".repeat(58)));
+        let tail = "x".repeat(30);
+        check(
+            &format!("{long}one{long}"),
+            &format!("{long}two{long}"),
+            &format!("f: …{tail}one{}… → …{tail}two{}…", "x".repeat(27), "x".repeat(27)),
+        );
+        check(&format!("{long}1"), &format!("{long}2"), &format!(r#"f: …{0}1" → …{0}2""#, "x".repeat(58)));
+    }
 }

@@ -189,7 +189,7 @@ fn the_environment_is_read_as_kubectl_reads_it() {
     assert_eq!(
         server(None, &set).unwrap_err(),
         format!(
-            "no cluster is configured: none of {} exists and this is no pod of a cluster",
+            "no cluster is configured: {} does not exist, and this is no pod of a cluster",
             elsewhere.display()
         )
     );

@@ -1,0 +1,74 @@
+//! A line that shows how far many things are that are done at once, and which of them is waited for.
+
+use std::cell::RefCell;
+use std::fmt::Display;
+
+use indicatif::ProgressBar;
+
+/// Counts what is done, and names what has been under way for longest.
+pub(crate) struct Outstanding {
+    bar: ProgressBar,
+    /// In the order in which it was begun.
+    under_way: RefCell<Vec<String>>,
+}
+
+impl Outstanding {
+    pub(crate) fn new(bar: ProgressBar) -> Self {
+        Self { bar, under_way: RefCell::default() }
+    }
+
+    /// Does `work`, which `what` names.
+    pub(crate) async fn during<T>(&self, what: impl Display, work: impl Future<Output = T>) -> T {
+        let what = what.to_string();
+        self.under_way.borrow_mut().push(what.clone());
+        self.show();
+        let done = work.await;
+        {
+            let mut under_way = self.under_way.borrow_mut();
+            if let Some(place) = under_way.iter().position(|it| *it == what) {
+                under_way.remove(place);
+            }
+        }
+        self.bar.inc(1);
+        self.show();
+        done
+    }
+
+    /// Everything is done, and nothing of the line stays.
+    pub(crate) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn show(&self) {
+        let oldest = self.under_way.borrow().first().cloned().unwrap_or_default();
+        self.bar.set_message(oldest);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt as _;
+    use futures::channel::oneshot;
+
+    use super::*;
+
+    #[test]
+    fn what_was_begun_first_is_named_until_it_is_done() {
+        let bar = ProgressBar::hidden();
+        let outstanding = Outstanding::new(bar.clone());
+        let (end_first, first) = oneshot::channel::<()>();
+        let (end_second, second) = oneshot::channel::<()>();
+        let mut both = std::pin::pin!(futures::future::join(
+            outstanding.during("first", first),
+            outstanding.during("second", second)
+        ));
+        assert!(both.as_mut().now_or_never().is_none());
+        assert_eq!((bar.message().as_str(), bar.position()), ("first", 0));
+        end_first.send(()).unwrap();
+        assert!(both.as_mut().now_or_never().is_none());
+        assert_eq!((bar.message().as_str(), bar.position()), ("second", 1));
+        end_second.send(()).unwrap();
+        assert!(both.now_or_never().is_some());
+        assert_eq!((bar.message().as_str(), bar.position()), ("", 2));
+    }
+}

@@ -1,0 +1,252 @@
+//! What `plimsoll plan` and `plimsoll apply` say where something is missing or in the way: once, at once, and with advice
+//! for a command line.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+use testkit::{Namespace, Sandbox};
+
+use crate::program::{plimsoll, run_with, told, with_input};
+
+async fn namespace() -> Namespace {
+    Sandbox::shared().namespace("cli-refusals").await
+}
+
+fn written(objects: &[Value]) -> String {
+    objects.iter().map(Value::to_string).collect::<Vec<_>>().join("\n---\n")
+}
+
+#[tokio::test]
+async fn a_namespace_that_nothing_brings_is_named_once_and_not_waited_for() {
+    let ns = namespace().await;
+    let settings = |name: &str| json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name, "namespace": "none-such" } });
+    let input = written(&["a", "b", "c", "d", "e", "f"].map(settings));
+    let apply = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+        command.args(["apply", "-f", "-"]).env("KUBECONFIG", Sandbox::shared().kubeconfig());
+        command.env("COLUMNS", "100").env("NO_COLOR", "1");
+        command
+    };
+    insta::assert_snapshot!(told(&with_input(apply(), &input), &ns), @r#"
+    exit 1
+    --- stdout
+    ! ConfigMap none-such/a
+    ! ConfigMap none-such/b
+    ! ConfigMap none-such/c
+    ! ConfigMap none-such/d
+    ! ConfigMap none-such/e
+    ! ConfigMap none-such/f
+    --- stderr
+    error[namespace-missing]: Apply: Namespace Not Found
+      object: ConfigMap none-such/a
+
+      Namespace "none-such" not found.
+
+      ConfigMap none-such/a needs it to exist.
+
+      The same is true of 5 others: ConfigMap none-such/b, ConfigMap none-such/c, ConfigMap none-such/d
+      and 2 more.
+
+    hint: Check its spelling, put it into the files as well, or create it first: kubectl create
+          namespace none-such
+    6 refused
+    "#);
+}
+
+#[tokio::test]
+async fn a_kind_that_nothing_brings_is_not_waited_for() {
+    let ns = namespace().await;
+    let slip = json!({ "apiVersion": "apps/v1", "kind": "Deploymnet", "metadata": { "name": "web" } });
+    insta::assert_snapshot!(run_with(&ns, &["apply", "-f", "-"], &slip.to_string()), @r#"
+    exit 1
+    --- stdout
+    ! Deploymnet web
+    --- stderr
+    error[kind-missing]: Apply: Custom Resource Definition Not Found
+      object: Deploymnet web
+
+      CRD for Deploymnet/web not found: no matches for kind "Deploymnet" in "apps/v1".
+
+      The cluster has the group apps in version v1, but without this kind.
+
+      Did you mean apps/v1 Deployment?
+
+    hint: Correct apiVersion and kind (apiVersion: apps/v1, kind: Deployment), or install the CRD.
+    1 refused
+    "#);
+}
+
+#[tokio::test]
+async fn what_cannot_be_changed_gets_advice_for_a_command_line() {
+    let ns = namespace().await;
+    let secret = |value: &str| json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "fixed" }, "immutable": true, "data": { "a": value } });
+    ns.apply_as("plimsoll", &secret("1")).await;
+    insta::assert_snapshot!(run_with(&ns, &["plan", "-f", "-"], &secret("2").to_string()), @"
+    exit 1
+    --- stdout
+    ! ConfigMap NS/fixed
+    --- stderr
+    error[field-immutable]: Plan: Immutable Field Changed
+      object: ConfigMap NS/fixed
+      field: data
+
+      The server refuses ConfigMap NS/fixed:
+
+        Field: data
+        Error: Forbidden: field is immutable when `immutable` is set
+
+    hint: Revert the change, or replace the object: delete it with `plimsoll delete`, and apply again.
+    1 refused
+    ");
+}
+
+#[tokio::test]
+async fn what_a_quota_forbids_is_no_lack_of_rights() {
+    let ns = namespace().await;
+    let quota = json!({
+        "apiVersion": "v1", "kind": "ResourceQuota", "metadata": { "name": "none" }, "spec": { "hard": { "count/podtemplates": "0" } },
+    });
+    ns.apply_as("somebody", &quota).await;
+    ns.until(&quota, "it has a status", |object| object.is_some_and(|it| it["status"]["hard"].is_object()))
+        .await;
+    let pod = json!({ "containers": [{ "name": "a", "image": "b" }] });
+    let template = json!({ "apiVersion": "v1", "kind": "PodTemplate", "metadata": { "name": "t" }, "template": { "spec": pod } });
+    insta::assert_snapshot!(run_with(&ns, &["apply", "-f", "-"], &template.to_string()), @r#"
+    exit 1
+    --- stdout
+    ! PodTemplate NS/t
+    --- stderr
+    error[permission-denied]: Apply: Insufficient Permissions
+      object: PodTemplate NS/t
+
+      Could not apply PodTemplate NS/t. The server says: podtemplates "t" is forbidden:
+      exceeded quota: none, requested: count/podtemplates=1, used: count/podtemplates=0, limited:
+      count/podtemplates=0
+
+    hint: Rights are not what is missing: a webhook, a policy, a quota or a deletion under way forbids
+          it, as the server says.
+    1 refused
+    "#);
+}
+
+#[tokio::test]
+async fn of_long_values_the_difference_is_shown() {
+    let ns = namespace().await;
+    let service = |value: &str| {
+        let prefix = "app.kubernetes.io";
+        json!({
+            "apiVersion": "v1", "kind": "Service", "metadata": { "name": "web" },
+            "spec": {
+                "ports": [{ "port": 80 }],
+                "selector": { format!("{prefix}/component"): "storefront", format!("{prefix}/instance"): "release", format!("{prefix}/name"): value },
+            },
+        })
+    };
+    ns.apply_as("plimsoll", &service("shop")).await;
+    insta::assert_snapshot!(run_with(&ns, &["plan", "-f", "-"], &service("shopping").to_string()), @r#"
+    exit 2
+    --- stdout
+    ~ Service NS/web
+        spec.selector: …etes.io/instance":"release","app.kubernetes.io/name":"shop"} → ….io/instance":"release","app.kubernetes.io/name":"shopping"}
+          held by plimsoll
+    --- stderr
+    1 to change
+    "#);
+}
+
+#[tokio::test]
+async fn files_are_looked_at_before_a_cluster_is() {
+    let ns = namespace().await;
+    let folder = tempfile::tempdir().unwrap();
+    let without_cluster = |arguments: &[&str], input: &str| {
+        let mut command = plimsoll(&ns, arguments);
+        command.env_remove("KUBECONFIG").env("HOME", folder.path()).current_dir(folder.path());
+        told(&with_input(command, input), &ns)
+    };
+    insta::assert_snapshot!(without_cluster(&["plan", "-f", "none.yaml"], ""), @"
+    exit 1
+    --- stderr
+    error[file-unreadable]: cannot read none.yaml
+
+      The system says: No such file or directory (os error 2).
+    ");
+    insta::assert_snapshot!(without_cluster(&["plan", "-f", "https://example.org/shop.yaml"], ""), @"
+    exit 1
+    --- stderr
+    error[file-unreadable]: cannot read https://example.org/shop.yaml
+
+      Nothing is fetched from elsewhere: what is applied should be seen first.
+
+    hint: Fetch it, look at it, and pass it on: curl --fail --location https://example.org/shop.yaml |
+          plimsoll plan -f -
+    ");
+    insta::assert_snapshot!(without_cluster(&["apply", "-f", "-"], "# Source: shop/templates/hpa.yaml\n---\n"), @"
+    exit 1
+    --- stderr
+    error[file-unreadable]: there is no object in what was given
+
+    hint: Check what writes it: comments and empty documents are no objects.
+    ");
+    std::fs::write(folder.path().join("shop.yaml"), "").unwrap();
+    insta::assert_snapshot!(without_cluster(&["plan", "shop.yaml"], ""), @"
+    exit 1
+    --- stderr
+    error: unexpected argument 'shop.yaml' found
+
+      tip: to name a file or a folder, write '-f shop.yaml'
+
+    Usage: plimsoll plan [OPTIONS]
+
+    For more information, try '--help'.
+    ");
+}
+
+#[tokio::test]
+async fn whoever_may_only_read_may_apply_what_is_there_already() {
+    let ns = namespace().await;
+    let reader = format!("reader-of-{}", ns.name());
+    let user = format!("--user={reader}");
+    ns.kubectl(&["create", "role", "reader", "--verb=get,list", "--resource=resourcequotas"]).unwrap();
+    ns.kubectl(&["create", "rolebinding", "reader", "--role=reader", &user]).unwrap();
+    let quota = |name: &str| json!({ "apiVersion": "v1", "kind": "ResourceQuota", "metadata": { "name": name }, "spec": { "hard": { "pods": "9" } } });
+    let input = written(&["a", "b", "c", "d", "e", "f"].map(quota));
+    assert!(run_with(&ns, &["apply", "-f", "-"], &input).contains("6 created"));
+    let apply =
+        || run_with(&ns, &["apply", "-f", "-", "--as", &reader], &input).replace("reader-of-NS", "READER");
+    // Whether somebody intervenes is not for them to know; so the server is asked, and says the same of each.
+    insta::assert_snapshot!(apply(), @r#"
+    exit 1
+    --- stdout
+    ! ResourceQuota NS/a
+    ! ResourceQuota NS/b
+    ! ResourceQuota NS/c
+    ! ResourceQuota NS/d
+    ! ResourceQuota NS/e
+    ! ResourceQuota NS/f
+    --- stderr
+    error[permission-denied]: Apply: Insufficient Permissions
+      object: ResourceQuota NS/a
+
+      Could not apply ResourceQuota NS/a. The server says: resourcequotas "a" is
+      forbidden: User "READER" cannot patch resource "resourcequotas" in API group
+      "" in the namespace "NS"
+
+      The same is true of 5 others: ResourceQuota NS/b, ResourceQuota
+      NS/c, ResourceQuota NS/d and 2 more.
+
+    hint: Ask an administrator of the cluster for a Role or ClusterRole with the verb and resource named
+          above; `kubectl auth can-i` shows what is granted.
+    6 refused
+    "#);
+    let kinds = "mutatingwebhookconfigurations,validatingwebhookconfigurations,mutatingadmissionpolicies,validatingadmissionpolicies";
+    ns.kubectl(&["create", "clusterrole", &reader, "--verb=list", &format!("--resource={kinds}")]).unwrap();
+    ns.kubectl(&["create", "clusterrolebinding", &reader, &format!("--clusterrole={reader}"), &user])
+        .unwrap();
+    let told = apply();
+    ns.kubectl(&["delete", "clusterrole,clusterrolebinding", &reader]).unwrap();
+    insta::assert_snapshot!(told, @"
+    exit 0
+    --- stderr
+    6 unchanged
+    ");
+}

@@ -1,0 +1,100 @@
+//! How few requests it takes where nobody has touched anything, as the API server's audit log counts them.
+
+use serde_json::{Value, json};
+use testkit::{Namespace, Sandbox};
+
+use crate::program::run_with;
+
+async fn namespace() -> Namespace {
+    Sandbox::shared().namespace("cli-untouched").await
+}
+
+/// Objects as a file has them, one document each.
+fn written(objects: impl Iterator<Item = Value>) -> String {
+    objects.map(|object| object.to_string()).collect::<Vec<_>>().join("\n---\n")
+}
+
+/// What `plimsoll` has asked of the namespace so far, a line of the audit log each.
+fn asked(ns: &Namespace) -> Vec<String> {
+    let log = std::fs::read_to_string(Sandbox::shared().layout().audit_log()).expect("it is on");
+    let is_ours = |line: &&str| line.contains(ns.name()) && line.contains("plimsoll/");
+    // One line for each request, whatever its stages.
+    let ended = log.lines().filter(is_ours).filter(|line| line.contains("\"ResponseComplete\""));
+    ended.map(str::to_owned).collect()
+}
+
+/// How often the API server was asked what an apply would do, and how often to do it.
+fn dry_runs_and_applies(ns: &Namespace) -> (usize, usize) {
+    let asked = asked(ns);
+    let patches = asked.iter().filter(|line| line.contains("\"verb\":\"patch\""));
+    let (dry, real): (Vec<_>, Vec<_>) = patches.partition(|line| line.contains("dryRun=All"));
+    (dry.len(), real.len())
+}
+
+#[tokio::test]
+async fn many_objects_of_a_kind_are_read_with_one_request() {
+    let ns = namespace().await;
+    let settings = |number: usize| json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": format!("many-{number}") }, "data": { "n": number.to_string() } });
+    let input = written((0..20).map(settings));
+    assert!(run_with(&ns, &["apply", "-f", "-"], &input).contains("20 created"));
+    assert!(run_with(&ns, &["plan", "-f", "-"], &input).starts_with("exit 0"));
+    let asked = asked(&ns);
+    let gets = asked.iter().filter(|line| line.contains("\"verb\":\"get\""));
+    assert_eq!(gets.filter(|line| line.contains("configmaps/many-")).count(), 0);
+}
+
+#[tokio::test]
+async fn what_nobody_has_touched_is_neither_asked_about_nor_written_unless_somebody_intervenes() {
+    let ns = namespace().await;
+    let template = |number: usize| {
+        json!({
+            "apiVersion": "v1", "kind": "PodTemplate", "metadata": { "name": format!("t{number}") },
+            "template": { "metadata": { "labels": { "app": "a" } }, "spec": { "containers": [{ "name": "a", "image": "b" }] } },
+        })
+    };
+    let input = written((0..6).map(template));
+    assert!(run_with(&ns, &["apply", "-f", "-"], &input).contains("6 created"));
+    assert_eq!(dry_runs_and_applies(&ns), (0, 6));
+    for command in ["plan", "apply"] {
+        insta::allow_duplicates!(insta::assert_snapshot!(run_with(&ns, &[command, "-f", "-"], &input), @r"
+        exit 0
+        --- stderr
+        6 unchanged
+        "));
+    }
+    assert_eq!(dry_runs_and_applies(&ns), (0, 6));
+
+    // What somebody else has touched is asked about and written, and only that.
+    let edit = json!({ "template": { "metadata": { "labels": { "app": "z" } } } });
+    ns.merge_as("kubectl-edit", &template(3), &edit).await;
+    for command in ["plan", "apply"] {
+        let told = run_with(&ns, &[command, "-f", "-", "--force-conflicts"], &input);
+        assert!(told.contains("template.metadata.labels.app: \"z\" → \"a\""), "{told}");
+    }
+    assert_eq!(dry_runs_and_applies(&ns), (1, 7));
+
+    // Another manager has not written it yet, though every value is there.
+    let told = run_with(&ns, &["apply", "-f", "-", "--field-manager", "other"], &input);
+    assert!(told.contains("6 held"), "{told}");
+    assert_eq!(dry_runs_and_applies(&ns), (1, 13));
+
+    // It concerns the kind, though no object: who knows what it would do is the server.
+    let hook = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
+        "metadata": { "name": ns.name() },
+        "webhooks": [{
+            "name": "a.example.org", "sideEffects": "None", "admissionReviewVersions": ["v1"], "failurePolicy": "Ignore",
+            "timeoutSeconds": 1, "clientConfig": { "url": "https://127.0.0.1:1/" },
+            "namespaceSelector": { "matchLabels": { "nobody-has": "this-label" } },
+            "rules": [{ "operations": ["*"], "apiGroups": [""], "apiVersions": ["*"], "resources": ["podtemplates"] }],
+        }],
+    });
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), hook.to_string()).unwrap();
+    let path = file.path().to_str().unwrap();
+    ns.kubectl(&["create", "-f", path]).unwrap();
+    let [planned, applied] = ["plan", "apply"].map(|command| run_with(&ns, &[command, "-f", "-"], &input));
+    ns.kubectl(&["delete", "-f", path]).unwrap();
+    assert!(planned.starts_with("exit 0") && applied.starts_with("exit 0"), "{planned}\n{applied}");
+    assert_eq!(dry_runs_and_applies(&ns), (7, 19));
+}
