@@ -1,5 +1,7 @@
 //! Times one thing against another in the same run, since a time by itself says more about the machine.
 
+pub mod bare;
+
 use std::io::{self, Write as _};
 use std::time::{Duration, Instant};
 

@@ -1,22 +1,31 @@
 //! `plimsoll` against kubectl on the same 500 objects, how fast it starts, and how large it is.
 //!
+//! An apply of new objects is one request each and nothing else, so that its time is mostly the API server's. How much
+//! of it is, a client shows that does nothing but send the same requests; nobody can be faster than that.
+//!
 //! Needs a cluster and kubectl: build with `cargo build --release -p cli -p bench`, then
 //! `target/release/plimsoll sandbox exec -- target/release/cli`.
 
+mod cli {
+    pub(crate) mod bare;
+    pub(crate) mod subject;
+}
+
 use std::env;
 use std::error::Error;
-use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use cli::bare;
+use cli::subject::{OBJECTS, Subject};
+
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-const OBJECTS: usize = 500;
 /// Rounds of what takes seconds; the middle one counts.
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 3;
 /// Rounds of what takes milliseconds.
 const STARTS: usize = 51;
 
@@ -35,32 +44,39 @@ fn main() -> Outcome<()> {
 }
 
 fn measure(plimsoll: &Path, folder: &Path) -> Outcome<()> {
-    let (theirs, ours) = (Subject::new("kubectl", folder)?, Subject::new("plimsoll", folder)?);
-    let kubectl = |arguments: &[&str]| {
-        let mut command = Command::new("kubectl");
-        command.args(arguments).arg("-f").arg(&theirs.file);
-        command
-    };
-    let program = |arguments: &[&str]| {
-        let mut command = Command::new(plimsoll);
-        command.args(arguments).arg("-f").arg(&ours.file);
-        command
-    };
-    let apply_theirs = time(kubectl(&["apply", "--server-side"]))?;
-    let apply_ours = time(program(&["apply"]))?;
-    report("apply of 500 new objects", apply_ours, apply_theirs, APPLY_BAR)?;
-    let (mut theirs_again, mut ours_again, mut diffs, mut plans) = (vec![], vec![], vec![], vec![]);
+    let kubectl = |arguments: &[&str], subject: &Subject| on(Path::new("kubectl"), arguments, subject);
+    let program = |arguments: &[&str], subject: &Subject| on(plimsoll, arguments, subject);
+
+    let (mut theirs, mut ours, mut servers) = (Vec::new(), Vec::new(), Vec::new());
+    let mut last = None;
     for round in 0..ROUNDS {
-        diffs.push(time(kubectl(&["diff", "--server-side"]))?);
-        plans.push(time(program(&["plan"]))?);
-        // kubectl takes most of twenty seconds, and varies little.
-        if round == 0 {
-            theirs_again.push(time(kubectl(&["apply", "--server-side"]))?);
+        let subject = |name: &str| Subject::new(&format!("{name}-{round}"), folder);
+        let (kubectls, plimsolls, bares) = (subject("kubectl")?, subject("plimsoll")?, subject("bare")?);
+        theirs.push(time(kubectl(&["apply", "--server-side"], &kubectls))?);
+        ours.push(time(program(&["apply"], &plimsolls))?);
+        servers.push(bare::apply(&bares)?);
+        bares.remove()?;
+        if let Some((kubectls, plimsolls)) = last.replace((kubectls, plimsolls)) {
+            Subject::remove(&kubectls)?;
+            Subject::remove(&plimsolls)?;
         }
-        ours_again.push(time(program(&["apply"]))?);
     }
-    report("apply of 500 unchanged objects", median(ours_again), median(theirs_again), APPLY_BAR)?;
-    report("plan of 500 unchanged objects", median(plans), median(diffs), PLAN_BAR)?;
+    let (theirs, server) = (median(theirs), median(servers));
+    report(&format!("apply of {OBJECTS} new objects"), median(ours), theirs, APPLY_BAR)?;
+    let floor = server.as_secs_f64() / theirs.as_secs_f64();
+    writeln!(io::stdout(), "  the same requests from a bare client: {floor:.2} × ({server:?})")?;
+
+    let Some((kubectls, plimsolls)) = last else { return Ok(()) };
+    let (mut theirs, mut ours, mut diffs, mut plans) = (vec![], vec![], vec![], vec![]);
+    for _ in 0..ROUNDS {
+        theirs.push(time(kubectl(&["apply", "--server-side"], &kubectls))?);
+        ours.push(time(program(&["apply"], &plimsolls))?);
+        diffs.push(time(kubectl(&["diff", "--server-side"], &kubectls))?);
+        plans.push(time(program(&["plan"], &plimsolls))?);
+    }
+    report(&format!("apply of {OBJECTS} unchanged objects"), median(ours), median(theirs), APPLY_BAR)?;
+    report(&format!("plan of {OBJECTS} unchanged objects"), median(plans), median(diffs), PLAN_BAR)?;
+
     let mut starts = Vec::new();
     for _ in 0..STARTS {
         let mut command = Command::new(plimsoll);
@@ -70,59 +86,13 @@ fn measure(plimsoll: &Path, folder: &Path) -> Outcome<()> {
     writeln!(io::stdout(), "start-up (--version): {:?}, bar {START_BAR:?}", median(starts))?;
     let size = fs::metadata(plimsoll)?.len() / 1_000_000;
     writeln!(io::stdout(), "size of the program: {size} MB, bar {SIZE_BAR} MB")?;
-    for subject in [theirs, ours] {
-        subject.remove()?;
-    }
-    Ok(())
+    kubectls.remove()?;
+    plimsolls.remove()
 }
 
-/// The objects of one contestant, in a namespace of their own.
-struct Subject {
-    namespace: String,
-    file: PathBuf,
-}
-
-impl Subject {
-    fn new(name: &str, folder: &Path) -> Outcome<Self> {
-        let namespace = format!("bench-{name}-{}", std::process::id());
-        time(quiet("kubectl", &["create", "namespace", &namespace]))?;
-        let file = folder.join(format!("{name}.yaml"));
-        fs::write(&file, objects(&namespace)?)?;
-        Ok(Self { namespace, file })
-    }
-
-    fn remove(&self) -> Outcome<()> {
-        time(quiet("kubectl", &["delete", "namespace", &self.namespace, "--wait=false"])).map(drop)
-    }
-}
-
-/// Settings and Deployments, as applications have them; the latter without replicas, so that only the API server works.
-fn objects(namespace: &str) -> Result<String, std::fmt::Error> {
-    let mut text = String::new();
-    for number in 0..OBJECTS {
-        if number % 5 == 0 {
-            write!(
-                text,
-                "---\napiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: app-{number}\n  namespace: {namespace}\n\
-                 spec:\n  replicas: 0\n  selector:\n    matchLabels: {{app: app-{number}}}\n  template:\n    metadata:\n      \
-                 labels: {{app: app-{number}}}\n    spec:\n      containers:\n      - name: web\n        image: nginx:1.27\n        \
-                 ports:\n        - containerPort: 8080\n        env:\n        - {{name: MODE, value: production}}\n"
-            )?;
-        } else {
-            write!(
-                text,
-                "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings-{number}\n  namespace: {namespace}\n  \
-                 labels: {{app: bench, number: \"{number}\"}}\ndata:\n  host: service-{number}.example.org\n  port: \"8080\"\n  \
-                 mode: production\n  retries: \"3\"\n  text: |\n    a longer text\n    of two lines\n"
-            )?;
-        }
-    }
-    Ok(text)
-}
-
-fn quiet(program: &str, arguments: &[&str]) -> Command {
+fn on(program: &Path, arguments: &[&str], subject: &Subject) -> Command {
     let mut command = Command::new(program);
-    command.args(arguments);
+    command.args(arguments).arg("-f").arg(&subject.file);
     command
 }
 

@@ -4,19 +4,12 @@
 
 use std::error::Error;
 use std::io::{self, Write as _};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bench::bare;
 use bytes::Bytes;
 use cluster::{Check, Connection, Delete, Environment, Session, Write};
 use futures::{StreamExt as _, stream};
-use http::Request;
-use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
-use http_body_util::{BodyExt as _, Full};
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::{Connect, HttpConnector};
-use hyper_util::rt::TokioExecutor;
-use kube::client::ConfigExt as _;
 use manifest::{Namespace, ObjectRef};
 use serde_json::{Value, json};
 
@@ -38,16 +31,10 @@ fn applies(runtime: &tokio::runtime::Runtime, session: &Session) -> Outcome<()> 
     let object = config_map();
     let target = reference("v1/ConfigMap", "plimsoll-bench");
     let config = runtime.block_on(kube::Config::infer())?;
-    let mut tcp = HttpConnector::new();
-    tcp.enforce_http(false);
-    tcp.set_nodelay(true);
-    let connector = config.rustls_https_connector_with_connector(tcp)?;
-    let client = Client::builder(TokioExecutor::new()).build::<_, Full<Bytes>>(connector);
-    let bare = Arc::new(Bare::new(&config, &object)?);
-    let in_flight = |number: usize| {
-        let (client, bare) = (client.clone(), Arc::clone(&bare));
-        async move { bare.send(&client, number).await }
-    };
+    let bare = bare::connect(&config)?;
+    let body = Bytes::from(object.to_string());
+    let path = "/api/v1/namespaces/default/configmaps/plimsoll-bench?fieldManager=bench&fieldValidation=Strict&dryRun=All";
+    let in_flight = |_| bare.apply(path, body.clone());
     bench::compare(
         "500 dry-run applies, 10 in flight",
         1.5,
@@ -63,44 +50,6 @@ fn applies(runtime: &tokio::runtime::Runtime, session: &Session) -> Outcome<()> 
         },
     )?;
     Ok(())
-}
-
-/// The request that an apply comes down to.
-struct Bare {
-    url: String,
-    body: Bytes,
-    authorization: Option<HeaderValue>,
-}
-
-impl Bare {
-    fn new(config: &kube::Config, object: &Value) -> Outcome<Self> {
-        let path = "api/v1/namespaces/default/configmaps/plimsoll-bench";
-        let query = "fieldManager=bench&fieldValidation=Strict&dryRun=All";
-        let url = format!("{}{path}?{query}", config.cluster_url);
-        let token = config.auth_info.token.as_ref();
-        let authorization = token
-            .map(|token| {
-                HeaderValue::try_from(format!("Bearer {}", secrecy::ExposeSecret::expose_secret(token)))
-            })
-            .transpose()?;
-        Ok(Self { url, body: Bytes::from(object.to_string()), authorization })
-    }
-
-    async fn send<C>(&self, client: &Client<C, Full<Bytes>>, _: usize) -> usize
-    where
-        C: Connect + Clone + Send + Sync + 'static,
-    {
-        let mut request = Request::patch(&self.url)
-            .header(CONTENT_TYPE, "application/apply-patch+yaml")
-            .body(Full::new(self.body.clone()))
-            .expect("a sound request");
-        if let Some(value) = &self.authorization {
-            request.headers_mut().insert(AUTHORIZATION, value.clone());
-        }
-        let answer = client.request(request).await.expect("the cluster answers");
-        assert!(answer.status().is_success(), "{}", answer.status());
-        answer.into_body().collect().await.expect("a whole answer").to_bytes().len()
-    }
 }
 
 /// From the moment a CRD is established to the moment an object that waits for it is applied; median of ten.
