@@ -185,9 +185,31 @@ fn unanswered(error: &Error, target: Option<ObjectRef>) -> Result<Outlook, Diagn
     Ok(Outlook::Blank { target, diagnostics })
 }
 
-/// Whether a kind that is missing can be defined by anybody: the groups of Kubernetes itself are complete.
+/// The groups of Kubernetes itself that are named like those of its other projects, whose kinds are installed.
+const BUILT_IN: [&str; 18] = [
+    "admissionregistration.k8s.io",
+    "apiextensions.k8s.io",
+    "apiregistration.k8s.io",
+    "authentication.k8s.io",
+    "authorization.k8s.io",
+    "certificates.k8s.io",
+    "coordination.k8s.io",
+    "discovery.k8s.io",
+    "events.k8s.io",
+    "flowcontrol.apiserver.k8s.io",
+    "internal.apiserver.k8s.io",
+    "networking.k8s.io",
+    "node.k8s.io",
+    "rbac.authorization.k8s.io",
+    "resource.k8s.io",
+    "scheduling.k8s.io",
+    "storage.k8s.io",
+    "storagemigration.k8s.io",
+];
+
+/// Whether a kind that is missing can be installed: the groups of Kubernetes itself are complete.
 fn may_come(gvk: &GroupVersionKind) -> bool {
-    gvk.group().contains('.') && !gvk.group().ends_with(".k8s.io")
+    gvk.group().contains('.') && !BUILT_IN.contains(&gvk.group())
 }
 
 /// The warning that the body names another object than the state has. A namespace that is written out, and another

@@ -62,6 +62,20 @@ async fn bug_7_and_8_kinds_and_namespaces_come_with_the_apply_that_needs_them() 
     case.workspace.destroy().expect_success();
 }
 
+/// As with the Gateway API, whose group is named like one of Kubernetes' own.
+#[tokio::test(flavor = "multi_thread")]
+async fn kinds_of_projects_of_kubernetes_come_with_the_apply_that_needs_them() {
+    let case = Case::new("gateway", Client::any()).await;
+    let renamed = |text: &str| text.replace("NS.example.com", "NS.networking.k8s.io");
+    let crd = renamed(&crd("gateways", "Gateway"));
+    let approved = "annotations: {api-approved.kubernetes.io: 'unapproved, for a test'}, name: gateways";
+    case.object("gateways", &crd.replace("name: gateways", approved), "");
+    case.object("gateway", &renamed(&custom("Gateway", "{size: 1}")).replace("NS-more", "NS"), "");
+    case.workspace.apply(&[]).expect_success();
+    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+    case.workspace.destroy().expect_success();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn bug_9_an_unknown_field_is_an_error_before_it_is_lost() {
     let mut case = Case::new("strict", Client::any()).await;
