@@ -1,5 +1,6 @@
 //! What can be typed. Types only: what it does is in `commands`.
 
+mod before;
 pub(crate) mod certs;
 pub(crate) mod cluster;
 pub(crate) mod completions;
@@ -33,6 +34,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
     arg_required_else_help = true
 )]
 pub(crate) struct Cli {
+    /// As for kubectl, this may also stand before the command.
+    #[command(flatten)]
+    pub(crate) before: cluster::ClusterArgs,
     #[command(flatten)]
     pub(crate) global: Global,
     #[command(subcommand)]
@@ -110,7 +114,7 @@ pub(crate) enum Command {
     Certs(certs::Certs),
     /// Serve Oracle Cloud's API on this machine, for development: signatures checked, faults on order
     OciServer(oci_server::OciServer),
-    /// A small application on a real Kubernetes, told step by step; needs no cluster
+    /// Play the whole story on a real Kubernetes, step by step; needs no cluster
     Demo(demo::Demo),
     /// A real Kubernetes control plane on this machine, without containers
     #[command(subcommand)]

@@ -39,8 +39,17 @@ fn main() -> ExitCode {
 
 /// What was typed; usage and help speak of the program as it was called.
 fn parse(called: Called) -> Result<Cli, clap::Error> {
-    let matches = Cli::command().bin_name(called.typed()).try_get_matches().map_err(advise)?;
-    Cli::from_arg_matches(&matches)
+    let mut command = Cli::command().bin_name(called.typed());
+    let matches = command.try_get_matches_from_mut(std::env::args_os()).map_err(advise)?;
+    let mut cli = Cli::from_arg_matches(&matches)?;
+    if cli.command.take_before(&cli.before) {
+        return Ok(cli);
+    }
+    let name = matches.subcommand_name().unwrap_or_default();
+    let slip = format!(
+        "'{name}' does not understand the options before it: they are for commands that ask a cluster"
+    );
+    Err(command.error(ErrorKind::UnknownArgument, slip))
 }
 
 /// Adds how a file is named, where one was typed and nothing is expected.

@@ -67,3 +67,19 @@ fn shells_get_a_script() {
         assert!(script.contains("owners") && script.contains("force-conflicts"), "{shell}");
     }
 }
+
+#[test]
+fn what_is_said_of_the_cluster_may_stand_before_the_command() {
+    let output = Command::new(env!("CARGO_BIN_EXE_plimsoll"))
+        .args(["--context", "none-such", "certs", "--out", "certs", "--name", "x"])
+        .output()
+        .expect("plimsoll starts");
+    insta::assert_snapshot!(String::from_utf8_lossy(&output.stderr), @"
+    error: 'certs' does not understand the options before it: they are for commands that ask a cluster
+
+    Usage: plimsoll [OPTIONS] <COMMAND>
+
+    For more information, try '--help'.
+    ");
+    assert_eq!(output.status.code(), Some(1));
+}
