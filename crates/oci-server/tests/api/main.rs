@@ -7,6 +7,7 @@ mod faults;
 mod listings;
 mod principals;
 mod queues;
+mod sdk;
 mod signatures;
 mod streams;
 

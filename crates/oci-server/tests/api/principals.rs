@@ -193,14 +193,14 @@ async fn trouble_with_the_services_that_vouch_is_told_and_passes() {
 }
 
 /// A cluster that vouches for its pods: TLS before the server, on the port that pods know.
-struct Cluster {
-    host: Ipv4Addr,
+pub(crate) struct Cluster {
+    pub(crate) host: Ipv4Addr,
     folder: TempDir,
 }
 
 impl Cluster {
     /// `number` is a part of the address, so that tests do not get into each other's way.
-    async fn before(server: &Server, number: u8) -> Self {
+    pub(crate) async fn before(server: &Server, number: u8) -> Self {
         let host = Ipv4Addr::new(127, 122, 50, number);
         let identity = rcgen::generate_simple_self_signed([host.to_string()]).unwrap();
         let folder = tempfile::tempdir().unwrap();
@@ -232,7 +232,7 @@ impl Cluster {
         Self { host, folder }
     }
 
-    fn file(&self, name: &str) -> PathBuf {
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
