@@ -123,8 +123,7 @@ fn remains(object: &Value) -> Vec<&str> {
 
 /// The first condition that speaks of trouble, with its reason and message. Those that describe progress are no trouble.
 fn complaint(object: &Value) -> Option<String> {
-    const SHOULD_BE_TRUE: [&str; 9] = [
-        "Ready",
+    const SHOULD_BE_TRUE: [&str; 8] = [
         "Available",
         "Synced",
         "Healthy",
@@ -137,11 +136,13 @@ fn complaint(object: &Value) -> Option<String> {
     const SHOULD_BE_FALSE: [&str; 3] = ["Stalled", "ReplicaFailure", "Failed"];
     let troubles = list(object, "/status/conditions").iter().filter(|condition| {
         let (kind, status) = (text(condition, "/type"), text(condition, "/status"));
-        (SHOULD_BE_TRUE.contains(&kind) && status == "False")
-            || (SHOULD_BE_FALSE.contains(&kind) && status == "True")
+        let should_be_true = SHOULD_BE_TRUE.contains(&kind) || kind.ends_with("Ready");
+        (should_be_true && status == "False") || (SHOULD_BE_FALSE.contains(&kind) && status == "True")
     });
-    // What failed says more than what is not there yet.
-    let worst = troubles.max_by_key(|condition| SHOULD_BE_FALSE.contains(&text(condition, "/type")))?;
+    // What failed says more than what is not there yet, and what is explained more than what is not.
+    let worst = troubles.max_by_key(|condition| {
+        (SHOULD_BE_FALSE.contains(&text(condition, "/type")), !text(condition, "/message").is_empty())
+    })?;
     let (kind, status) = (text(worst, "/type"), text(worst, "/status"));
     Some(format!("{kind} is {status}{}", because(text(worst, "/reason"), text(worst, "/message"))))
 }
@@ -263,6 +264,12 @@ mod tests {
         let unready = json!({ "conditions": [{ "type": "Ready", "status": "False", "reason": "Creating", "message": "soon" }] });
         let why = "condition \"Ready\" is False; Ready is False (Creating): soon";
         check(&object("example.org/v1", "Queue", &unready), "waiting", Some(why));
+        let word = json!({ "conditions": [
+            { "type": "Ready", "status": "True" },
+            { "type": "ImageReady", "status": "False", "reason": "NotFound", "message": "Ask for it." },
+        ] });
+        let why = "ImageReady is False (NotFound): Ask for it.";
+        check(&object("example.org/v1", "App", &word), "waiting", Some(why));
         let stalled = json!({ "conditions": [{ "type": "Ready", "status": "True" }, { "type": "Stalled", "status": "True", "reason": "NoQuota" }] });
         check(&object("example.org/v1", "Queue", &stalled), "waiting", Some("Stalled is True (NoQuota)"));
     }

@@ -37,6 +37,12 @@ pub(super) fn answer(request: &RunRequest) -> RunResponse {
                 app.image
             ))
             .target_composite_and_claim();
+        // What was said of an earlier image is not true of this one.
+        if has_condition(&composite, "Deployed") {
+            response::condition_false(&mut answer, "Deployed", "ImageNotFound")
+                .with_message("The application waits for its image.")
+                .target_composite_and_claim();
+        }
         return answer;
     }
     response::condition_true(&mut answer, "ImageReady", "Listed").target_composite_and_claim();
@@ -177,6 +183,17 @@ mod tests {
         let answer = answer(&request(Some(json!({ "catalogue": "nginx:1\nnginx:3\n" })), &[]));
         assert_eq!(answer.desired.resources.keys().collect::<Vec<_>>(), ["queue"]);
         assert_eq!(said(&answer), ["ImageReady False NotFound CompositeAndClaim"]);
+    }
+
+    #[test]
+    fn an_image_that_is_not_listed_takes_back_that_it_is_deployed() {
+        let mut request = request(Some(json!({ "catalogue": "nginx:1\n" })), &[]);
+        let state = Arc::make_mut(&mut request.observed);
+        let deployed = json!({ "conditions": [{ "type": "Deployed", "status": "True" }] });
+        state.composite.object.insert("status".to_owned(), deployed);
+        let expected =
+            ["ImageReady False NotFound CompositeAndClaim", "Deployed False ImageNotFound CompositeAndClaim"];
+        assert_eq!(said(&answer(&request)), expected);
     }
 
     #[test]
