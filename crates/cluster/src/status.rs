@@ -1,5 +1,7 @@
 //! The server's own account of a failure: `metav1.Status`, read leniently.
 
+mod values;
+
 use serde::Deserialize;
 
 /// What a server adds to the findings about a custom resource when they kept it from asking the rules of its CRD.
@@ -77,6 +79,10 @@ impl ApiStatus {
         let mut status: Self = serde_json::from_value(value).ok()?;
         // What was not looked at is no finding, and the field it names is none.
         status.details.causes.retain(|cause| !cause.message.contains(UNCHECKED));
+        status.message = values::left_out(&status.message);
+        for cause in &mut status.details.causes {
+            cause.message = values::left_out(&cause.message);
+        }
         Some(Self { code, ..status })
     }
 

@@ -14,12 +14,14 @@ pub(crate) struct Ids {
 }
 
 impl Ids {
-    /// Remembers that a resource of this state has the id.
-    pub(crate) fn add(&self, id: &str) {
+    /// Remembers that a resource of this state has the id; says whether that is news.
+    pub(crate) fn add(&self, id: &str) -> bool {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.insert(id.to_owned()) {
+        let is_new = known.insert(id.to_owned());
+        if is_new {
             self.came.notify_waiters();
         }
+        is_new
     }
 
     /// Whether a resource of this state has the id, as far as Terraform asks about it within `patience`: it asks about

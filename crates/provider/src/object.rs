@@ -60,11 +60,9 @@ impl Object {
         Self { context }
     }
 
-    /// Remembers that this state has the object.
-    fn heard_of(&self, state: Option<&Attributes>) {
-        if let Some(id) = state.and_then(|state| state.text("id")) {
-            self.context.ids().add(id);
-        }
+    /// Remembers that this state has the object; says whether that is news.
+    fn heard_of(&self, state: Option<&Attributes>) -> bool {
+        state.and_then(|state| state.text("id")).is_some_and(|id| self.context.ids().add(id))
     }
 }
 
@@ -90,9 +88,13 @@ impl Resource for Object {
             let Some(situation) = Situation::of(&request.change, &request.private) else {
                 return request.accept();
             };
-            self.heard_of(situation.prior.as_ref());
+            // While it applies, Terraform plans again what it did not know before, and reads nothing.
+            let unread = self.heard_of(situation.prior.as_ref());
             let decision = match foresee::foresee(&self.context, &situation).await {
-                Ok(outlook) => decide::decide(&situation, outlook, self.context.verbosity()),
+                Ok(outlook) => {
+                    let outlook = if unread { outlook.perhaps_too_late() } else { outlook };
+                    decide::decide(&situation, outlook, self.context.verbosity())
+                }
                 Err(diagnostics) => decide::Decision::failed(&situation, diagnostics),
             };
             PlanResponse {

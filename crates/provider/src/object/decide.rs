@@ -34,6 +34,23 @@ pub(super) enum Outlook {
     Answer(Box<Answer>),
 }
 
+impl Outlook {
+    /// The same, where a replacement may come too late: Terraform refuses one that it has not planned, and does not say
+    /// what to do.
+    pub(super) fn perhaps_too_late(self) -> Self {
+        match self {
+            Self::Replace { paths, mut warning } => {
+                warning.detail.push_str(
+                    "\n\nIf Terraform says that the final plan is inconsistent: what is written was not known yet when this was \
+                     planned. Apply again to replace the object.",
+                );
+                Self::Replace { paths, warning }
+            }
+            other => other,
+        }
+    }
+}
+
 /// What the API server would make of an apply.
 pub(super) struct Answer {
     pub(super) target: ObjectRef,

@@ -66,3 +66,27 @@ async fn bug_17_another_name_replaces_and_another_key_of_the_resource_hands_over
     assert!(case.namespace.get(&wanted("two")).await.is_some());
     case.workspace.plan(&["-detailed-exitcode"]).expect_success();
 }
+
+/// Terraform refuses a replacement that it has not planned. Nothing is lost, and the next apply does it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_that_was_not_known_when_it_was_planned_is_replaced_by_the_next_apply() {
+    let case = Case::new("late", Client::any()).await;
+    let write = |trigger: &str| {
+        let data = format!("resource \"terraform_data\" \"x\" {{\n  triggers_replace = {trigger:?}\n}}\n");
+        case.workspace.write("x.tf", &data);
+    };
+    case.object(
+        "a",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: 'a-${terraform_data.x.id}', namespace: NS}",
+        "",
+    );
+    write("one");
+    case.workspace.apply(&[]).expect_success();
+    write("two");
+    let refused = case.workspace.apply(&[]).expect_failure().text();
+    assert!(refused.contains("Apply again to replace the object."), "{refused}");
+    let told = case.workspace.apply(&[]).expect_success().text();
+    assert!(told.contains("1 added, 0 changed, 1 destroyed"), "{told}");
+    assert!(!told.contains("Apply again to replace the object."), "{told}");
+    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+}

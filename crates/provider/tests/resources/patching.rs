@@ -281,3 +281,27 @@ async fn another_cluster_is_another_patch_and_another_wait() {
     let planned = case.workspace.plan(&[]).expect_failure().text();
     assert!(planned.contains("Cluster Changed"), "{planned}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bug_29_a_refused_patch_of_a_secret_shows_nothing_of_it() {
+    let case = Case::new("patch_secret", Client::any()).await;
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "db"}, "data": {"a": "aHVudGVyMg=="}});
+    case.namespace.apply_as("somebody", &secret).await;
+    let target = format!(
+        "{{ api_version = \"v1\", kind = \"Secret\", name = \"db\", namespace = {:?} }}",
+        case.namespace.name()
+    );
+    // The API server repeats the whole object that it would have made, or the value that it did not expect.
+    for content in [
+        "merge_patch = jsonencode({ data = { pin = 4711 } })",
+        "json_patch = jsonencode([{ op = \"add\", path = \"/data/pin\", value = 4711 }])",
+        "patch = \"data: {pin: 4711}\"",
+        "patch = \"stringData: {pin: 4711}\"",
+    ] {
+        let text = format!("resource \"k8sconnect_patch\" \"db\" {{\n  target = {target}\n  {content}\n}}\n");
+        case.workspace.write("patch.tf", &text);
+        let refused = case.workspace.plan(&[]).expect_failure().text();
+        let told = refused.split("Error: Dry-run Patch").nth(1).unwrap_or_else(|| panic!("{refused}"));
+        assert!(!told.contains("aHVudGVyMg") && !told.contains("4711"), "{told}");
+    }
+}
