@@ -82,6 +82,11 @@ impl Credentials {
         matches!(&*self.0, Inner::Exchanged(exchange) if exchange.can_find_region())
     }
 
+    /// Whether nobody said who we are, so that the place we run in is asked. Somebody may say so later.
+    pub fn is_last_resort(&self) -> bool {
+        matches!(&*self.0, Inner::Exchanged(exchange) if exchange.is_implied())
+    }
+
     /// A service answered that it does not know us.
     pub(crate) fn refused(&self, now: Timestamp) {
         if let Inner::Exchanged(exchange) = &*self.0 {

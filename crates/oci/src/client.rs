@@ -79,6 +79,11 @@ impl Client {
         Ok(Self { credentials, home, connections, settings })
     }
 
+    /// Who it calls as.
+    pub const fn credentials(&self) -> &Credentials {
+        &self.credentials
+    }
+
     async fn region(&self) -> Result<Region, AuthError> {
         let described = match &self.home {
             Home::Known(region) => return Ok(region.clone()),

@@ -115,6 +115,11 @@ impl Exchange {
         }
     }
 
+    /// Whether nobody asked for it by name.
+    pub(super) const fn is_implied(&self) -> bool {
+        matches!(&self.issuer, Issuer::Instance(instance) if instance.implied)
+    }
+
     /// Whether there is somebody to ask for the region.
     pub(super) const fn can_find_region(&self) -> bool {
         matches!(self.issuer, Issuer::Instance(_))

@@ -92,10 +92,18 @@ impl Clients {
 
     fn own(&self) -> Result<Client, ClientError> {
         let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(client) = own.as_ref() {
-            return Ok(client.clone());
-        }
-        let client = self.client(Credentials::discover(&self.environment)?)?;
+        let found = match own.as_ref() {
+            Some(client) if !client.credentials().is_last_resort() => return Ok(client.clone()),
+            Some(client) => {
+                // Somebody may have said more by now; else the token in use is worth keeping.
+                match Credentials::discover(&self.environment)? {
+                    found if found.is_last_resort() => return Ok(client.clone()),
+                    found => found,
+                }
+            }
+            None => Credentials::discover(&self.environment)?,
+        };
+        let client = self.client(found)?;
         Ok(own.insert(client).clone())
     }
 

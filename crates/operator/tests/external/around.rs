@@ -168,6 +168,27 @@ async fn on_an_instance_of_oracle_cloud_no_key_is_needed() {
     assert_eq!(bench.server.journal().count(Operation::IssueInstanceToken), 1, "one token for both kinds");
 }
 
+/// Where the operator is at home, with nothing there at first.
+fn an_empty_home(name: &str) -> Option<String> {
+    match name {
+        "HOME" => Some(concat!(env!("CARGO_TARGET_TMPDIR"), "/operator-home").to_owned()),
+        "OCI_METADATA_BASE_URL" => Some("http://127.0.0.1:9".to_owned()),
+        _ => None,
+    }
+}
+
+#[tokio::test]
+async fn a_configuration_file_that_comes_later_is_found_without_a_restart() {
+    let home = an_empty_home("HOME").unwrap();
+    let _absent = std::fs::remove_dir_all(&home);
+    let bench = Bench::with("later", Script::default(), quick(), an_empty_home).await;
+    let queue = bench.apply(&bench.queue("orders", json!({}))).await;
+    bench.until_stalled(&queue, "AccessDenied").await;
+    std::fs::create_dir_all(format!("{home}/.oci")).unwrap();
+    std::fs::copy(key_dir().join("config"), format!("{home}/.oci/config")).unwrap();
+    bench.until_ready(&queue).await;
+}
+
 #[tokio::test]
 async fn a_paused_object_is_left_alone_and_annotations_that_mean_nothing_are_named_once() {
     let bench = Bench::new("paused").await;

@@ -7,6 +7,7 @@ mod around;
 mod bench;
 mod findings;
 mod kinds;
+mod osok;
 mod passes;
 mod third;
 

@@ -31,7 +31,7 @@ const ISSUER_PATIENCE: Duration = Duration::from_secs(15);
 /// An instance, as its metadata service knows it.
 pub(super) struct Instance {
     metadata: String,
-    implied: bool,
+    pub(super) implied: bool,
     /// Whether the metadata service is known to be there.
     found: AtomicBool,
     region: OnceCell<String>,
