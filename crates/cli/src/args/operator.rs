@@ -21,6 +21,10 @@ const RUNNING: &str = "Options for running it";
 #[command(
     after_help = "The log goes to standard error: text on a terminal, JSON otherwise; RUST_LOG says how much of it.
 
+Who it is at Oracle Cloud: the Secret `ocicredentials` of an object's namespace, else what AUTH_TYPE
+says (instance_principal, oke_workload_identity, resource_principal), else ~/.oci/config, else the
+instance it runs on.
+
 Examples:
   plimsoll operator --install-crds
   plimsoll operator --controllers oci --oci-endpoint http://127.0.0.1:8400 --poll-interval 2s
@@ -80,7 +84,7 @@ pub(crate) struct Operator {
     #[arg(long, help_heading = RUNNING, value_name = "ADDRESS", default_value_t = Address(Some(Options::HEALTH_ADDRESS)))]
     pub(crate) health_address: Address,
 
-    /// An address in place of the region's, for one service (queue, streaming) or all; can be repeated
+    /// An address in place of the region's, for one service (queue, streaming, auth) or all; can be repeated
     #[arg(long, help_heading = OCI, value_name = "[SERVICE=]URL", env = "PLIMSOLL_OCI_ENDPOINT", value_delimiter = ',')]
     pub(crate) oci_endpoint: Vec<String>,
     /// How many requests a second each region gets at most
