@@ -37,7 +37,7 @@ pub fn observe(
 ) -> Result<Observed, AnonymousResource> {
     let mut observed = Observed::default();
     for (reference, object) in read {
-        let Some(mut object) = object else {
+        let Some(object) = object else {
             observed.gone.push(reference);
             continue;
         };
@@ -47,12 +47,7 @@ pub fn observe(
         let Some(key) = object::annotation(&object, ANNOTATION_RESOURCE_NAME) else {
             return Err(AnonymousResource(reference));
         };
-        let key = key.to_owned();
-        // Who holds which field is of no use to functions, and often more than all the rest.
-        if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-            metadata.remove("managedFields");
-        }
-        observed.resources.insert(key, object);
+        observed.resources.insert(key.to_owned(), object);
     }
     Ok(observed)
 }
@@ -67,7 +62,7 @@ impl Observed {
         mut details: BTreeMap<String, SecretData>,
     ) -> State {
         let resource = |object: &Object, connection_details| Resource {
-            object: object.clone(),
+            object: without_managed_fields(object),
             connection_details,
             ready: Ready::Unspecified,
         };
@@ -77,6 +72,15 @@ impl Observed {
         }
         State { composite: resource(xr, xr_details), resources }
     }
+}
+
+/// Who holds which field is of no use to functions, and often more than all the rest.
+fn without_managed_fields(object: &Object) -> Object {
+    let mut object = object.clone();
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
+    }
+    object
 }
 
 #[cfg(test)]
@@ -121,8 +125,10 @@ mod tests {
         let secret =
             |text: &str| [(text.to_owned(), text.as_bytes().to_vec())].into_iter().collect::<SecretData>();
         let details = BTreeMap::from([("b".to_owned(), secret("b")), ("gone".to_owned(), secret("gone"))]);
-        let xr = object(json!({"kind": "X"}));
-        let state = observed.state(&xr, secret("xr"), details);
+        let xr = object(json!({"kind": "X", "metadata": {"name": "x"}}));
+        let mut held = xr.clone();
+        held["metadata"]["managedFields"] = json!([{"manager": "somebody"}]);
+        let state = observed.state(&held, secret("xr"), details);
         assert_eq!((state.composite.object, state.composite.connection_details), (xr, secret("xr")));
         assert_eq!(state.resources.keys().collect::<Vec<_>>(), ["a", "b"]);
         assert!(state.resources["a"].connection_details.is_empty());
