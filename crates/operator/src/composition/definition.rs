@@ -238,11 +238,8 @@ impl Pass<'_> {
             let deleting = object::is_being_deleted(&self.xrd);
             let reason = if deleting { words.terminate } else { words.establish };
             let message = format!("{doing}: {}", error.text());
-            tracing::warn!(
-                xrd = object::name(&self.xrd),
-                message,
-                "a CompositeResourceDefinition has to wait"
-            );
+            let xrd = object::name(&self.xrd);
+            tracing::warn!(xrd, why = message, "a CompositeResourceDefinition has to wait");
             self.say(role, true, reason, message);
             Stopped::Failed
         })

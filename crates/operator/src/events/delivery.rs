@@ -14,8 +14,8 @@ use crate::backoff;
 use crate::metrics::{Loss, Metrics};
 use crate::said::chain;
 
-/// Enough to keep up with a burst, few enough to leave the API server to others.
-const AT_ONCE: usize = 8;
+/// Enough to keep up, few enough to leave the API server to those who wait for objects while there is a burst.
+const AT_ONCE: usize = 4;
 /// The longest one attempt may take.
 const ATTEMPT: Duration = Duration::from_secs(30);
 /// The waits between attempts, and how long an Event is worth the trouble.

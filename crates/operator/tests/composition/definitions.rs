@@ -144,6 +144,26 @@ async fn an_xrd_that_makes_no_sense_says_what_is_wrong_until_it_is_put_right() {
     until(&session, &xrd, "it is established", |xrd| is_true(xrd, "Established")).await;
 }
 
+/// The reference refuses such an XRD when it is written, by a webhook.
+#[tokio::test]
+async fn an_xrd_whose_crd_is_refused_says_why_until_it_is_put_right() {
+    world();
+    let (session, group) = (session(), group("refused-crd"));
+    let mut wanted = legacy_xrd(&group);
+    let schema = "/spec/versions/0/schema/openAPIV3Schema/properties/status/properties/coolerField/type";
+    *wanted.pointer_mut(schema).unwrap() = "bogus".into();
+    let xrd = apply(&session, &wanted).await;
+    let both = |xrd: &Value| condition(xrd, "Established").is_some() && condition(xrd, "Offered").is_some();
+    let refused = until(&session, &xrd, "it says why", both).await;
+    assert_eq!(said(&refused, "Established"), "Established=False EstablishComposite");
+    assert_eq!(said(&refused, "Offered"), "Offered=False OfferClaim");
+    let message = condition(&refused, "Established").unwrap()["message"].as_str().unwrap();
+    assert!(message.contains("Unsupported value: \"bogus\""), "{message}");
+    apply(&session, &legacy_xrd(&group)).await;
+    let offered = |xrd: &Value| is_true(xrd, "Established") && is_true(xrd, "Offered");
+    until(&session, &xrd, "it is offered", offered).await;
+}
+
 #[tokio::test]
 async fn an_xrd_goes_after_its_kinds_and_can_come_again() {
     world();

@@ -36,6 +36,7 @@ impl Mood {
 async fn behave(mood: &str, request: &RunRequest) -> Result<RunResponse, FunctionError> {
     let mut rsp = response::to(request);
     desire(&mut rsp, "map", map(&json!({"mood": "well"})));
+    response::normal(&mut rsp, "the map is drawn");
     match mood {
         "slow" => std::future::pending::<()>().await,
         "oversized" => desire(&mut rsp, "huge", map(&json!({"text": "x".repeat(2 * MAX_MESSAGE)}))),
@@ -99,6 +100,10 @@ async fn whatever_a_function_does_wrong_is_told_and_heals_by_itself() {
         until(&session, &claim, "it is healthy again", |claim| is_true(claim, "Healthy")).await;
         eprintln!("healed from {how} after {:?}", healed.elapsed());
     }
+    // Its word stood all the time, so it was told once.
+    let xr = platform.xr(&claim, "it is there", |_| true).await;
+    let told = events(&session, &xr, 7).await;
+    assert_eq!(told.iter().filter(|event| event.contains("the map is drawn")).count(), 1, "{told:#?}");
 }
 
 #[tokio::test]

@@ -79,6 +79,7 @@ async fn a_kind_the_operator_may_not_write_is_told_with_the_reason() {
     let xr = platform.object("XApp", "rights", Some(&own), &spec(&platform, "forbidden"));
     apply(&session, &xr).await;
     let failed = |xr: &Value| said(xr, "Synced") == "Synced=False ReconcileError";
+    let mut asking = xr.clone();
     let xr = until(&session, &xr, "it failed", failed).await;
     let message = condition(&xr, "Synced").unwrap()["message"].as_str().unwrap().to_owned();
     assert!(
@@ -87,6 +88,12 @@ async fn a_kind_the_operator_may_not_write_is_told_with_the_reason() {
     );
     assert!(message.contains("is forbidden: User"), "{message}");
     assert_eq!(said(&xr, "Ready"), "Ready=False Creating");
+    // Also when there is a reference to it, and nothing that is referred to, it is named once.
+    asking["metadata"]["annotations"] = json!({"crossplane.io/reconcile-requested-at": "now"});
+    apply(&session, &asking).await;
+    let handled = |xr: &Value| xr.pointer("/status/crossplane/lastHandledReconcileAt") == Some(&json!("now"));
+    let xr = until(&session, &xr, "the request is handled", handled).await;
+    assert_eq!(condition(&xr, "Ready").unwrap()["message"], "Unready resources: child");
 }
 
 /// The reference's TestBasicCompositionCluster.

@@ -26,6 +26,8 @@ pub(super) struct Memory {
     pub(super) status: Option<Applied>,
     /// What the last pass had to say; nothing is known of what was said before this process began.
     pub(super) said: Option<BTreeSet<Event>>,
+    /// What the functions said last, which holds until they are heard again.
+    pub(super) results: BTreeSet<Event>,
     /// What the functions of a revision did wrong, said once.
     pub(super) breaches: (String, BTreeSet<Event>),
     /// Passes that failed in a row.

@@ -187,7 +187,13 @@ impl Composer {
         // What is applied is watched before, so that no change of it is missed.
         let kinds = rendered.resources.values().map(|composed| TypeRef::of(&composed.intent));
         let watched = self.watched(kinds.collect()).await;
-        match self.apply_children(xr, memory, &rendered.resources).await {
+        let applied = self.apply_children(xr, memory, &rendered.resources).await;
+        // What became of those that are desired is known now, by their keys.
+        let desired = |gone: &String| {
+            rendered.resources.values().any(|composed| object::name(&composed.intent) == Some(gone))
+        };
+        progress.gone.retain(|gone| !desired(gone));
+        match applied {
             Ok(children) => progress.children = children,
             Err((children, stopped)) => {
                 progress.children = children;

@@ -7,6 +7,7 @@ use compose::health::{PassFailure, Stage};
 use compose::intent::Applied;
 use compose::naming::COMPOSITE_MANAGER;
 use compose::object;
+use compose::pipeline::Failure;
 use compose::run::Object;
 use compose::status::{Pass, Settled, settle};
 use jiff::Timestamp;
@@ -64,6 +65,7 @@ impl Composer {
         events.extend(breaches(memory, progress));
         let stands = matches!(written, Ok(false));
         self.tell(xr, memory, events, stands).await;
+        remember_results(memory, progress, failure);
         written.map(|_| ()).map_err(|error| Unreported { is_outdated: error.is_outdated() })
     }
 
@@ -116,7 +118,8 @@ impl Composer {
     /// it: then the engine that wrote it may have said so, even if this one was not there.
     pub(super) async fn tell(&self, xr: &Object, memory: &mut Memory, events: Vec<Event>, stands: bool) {
         let may_be_told = stands && memory.said.is_none();
-        let before = memory.said.take().unwrap_or_default();
+        let mut before = memory.said.take().unwrap_or_default();
+        before.extend(memory.results.iter().cloned());
         let news = event::changed(&before, &events);
         memory.said = Some(events.into_iter().collect());
         if news.is_empty() || (may_be_told && event::have_expired(xr, Timestamp::now())) {
@@ -156,6 +159,16 @@ impl Composer {
             }
         }
     }
+}
+
+/// A pass that failed without hearing all functions says nothing new about what they have said: it stands, as it does in the
+/// XR's status.
+fn remember_results(memory: &mut Memory, progress: &Progress, failure: Option<&PassFailure>) {
+    let outcome = &progress.outcome;
+    if failure.is_none() || matches!(outcome.failure, Some(Failure::Fatal { .. })) {
+        memory.results.clear();
+    }
+    memory.results.extend(event::of_results(outcome));
 }
 
 /// What functions did wrong is told once for each revision.

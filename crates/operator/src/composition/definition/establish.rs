@@ -28,6 +28,8 @@ enum Offer {
     Unusable,
     /// It is controlled by somebody else, and never touched. Nobody tells when it changes hands.
     Foreign,
+    /// The API server refuses it. Mostly a change of the XRD helps, of which we hear; else nobody tells.
+    Refused,
 }
 
 impl Pass<'_> {
@@ -46,8 +48,8 @@ impl Pass<'_> {
             self.watch(definition, *role, &mut report).await;
         }
         self.publish(report).await?;
-        let is_foreign = offered.iter().any(|(_, offer)| *offer == Offer::Foreign);
-        Ok(if is_foreign { Ended::Waiting(LONGEST_RETRY) } else { Ended::Settled })
+        let is_stuck = offered.iter().any(|(_, offer)| matches!(offer, Offer::Foreign | Offer::Refused));
+        Ok(if is_stuck { Ended::Waiting(LONGEST_RETRY) } else { Ended::Settled })
     }
 
     /// Applies the CRD of one side.
@@ -93,7 +95,14 @@ impl Pass<'_> {
         }
         let current = match live {
             Some(live) if !intent::is_apply_owed(&crd, self.memory.applied.get(&role), Some(&live)) => live,
-            live => self.apply(&crd, live.as_ref(), role, &doing).await?,
+            live => match self.apply(&crd, live.as_ref(), role, &doing).await? {
+                Ok(applied) => applied,
+                Err(refused) => {
+                    report.failed(role, words.establish, &refused);
+                    self.say(role, true, words.establish, refused);
+                    return Ok(Offer::Refused);
+                }
+            },
         };
         if report::is_established(&current) {
             return Ok(Offer::Served);
@@ -103,23 +112,26 @@ impl Pass<'_> {
         Ok(Offer::Coming)
     }
 
+    /// Applies a CRD; what the API server makes of it, or why it refuses it.
     async fn apply(
         &mut self,
         crd: &Object,
         live: Option<&Object>,
         role: Role,
         doing: &str,
-    ) -> Result<Object, Stopped> {
+    ) -> Result<Result<Object, String>, Stopped> {
         let words = role.words();
-        let applied = self.definitions.engine.writer.apply(crd, CRD_MANAGER).await;
-        let applied = self.done(applied, role, doing)?;
+        let applied = match self.definitions.engine.writer.apply(crd, CRD_MANAGER).await {
+            Err(error) if error.is_invalid() => return Ok(Err(format!("{doing}: {}", error.text()))),
+            applied => self.done(applied, role, doing)?,
+        };
         self.memory.applied.insert(role, intent::Applied::new(crd, &applied));
         if target::version(&applied) != live.and_then(target::version) {
             let name = object::name(crd).unwrap_or_default();
             let message = format!("Applied {} CustomResourceDefinition: {name}", words.noun);
             self.say(role, false, words.establish, message);
         }
-        Ok(applied)
+        Ok(Ok(applied))
     }
 
     /// Has the objects of one side watched by a controller that knows this very XRD.
