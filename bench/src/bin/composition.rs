@@ -3,7 +3,8 @@
 //! `cargo build --release -p bench -p cli`, then `target/release/composition [CLAIMS]`. It starts a sandbox with an audit log,
 //! the operator as a process of its own, and a function in this process, called over mutual TLS.
 //!
-//! `composition steady` counts for three minutes what fifty claims cost when nothing happens.
+//! `composition steady` counts for three minutes what fifty claims cost when nothing happens, and `composition recovery` takes
+//! the time that two hundred need when their function comes back.
 
 mod composition {
     pub(crate) mod function;
@@ -37,9 +38,10 @@ fn main() -> Outcome<()> {
             runtime.block_on(process::operator(kubeconfig, certificates, endpoint))
         }
         [role] if role == "steady" => runtime.block_on(steady()),
+        [role] if role == "recovery" => runtime.block_on(recovery()),
         [] => runtime.block_on(measure(CLAIMS)),
         [claims] => runtime.block_on(measure(claims.parse()?)),
-        _ => Err("usage: composition [CLAIMS | steady]".into()),
+        _ => Err("usage: composition [CLAIMS | steady | recovery]".into()),
     }
 }
 
@@ -110,6 +112,29 @@ async fn steady() -> Outcome<()> {
         per(calls.take(), STEADY),
         Requests::of(&requests, 1)
     ))?;
+    Ok(())
+}
+
+/// Claims that were well, whose function goes and comes back.
+async fn recovery() -> Outcome<()> {
+    let calls = function::Calls::default();
+    let mut stage = Stage::set(&calls).await?;
+    let names: Vec<String> = (0..CLAIMS).map(|number| format!("many-{number}")).collect();
+    stream::iter(&names).map(|name| stage.create(name)).buffer_unordered(IN_FLIGHT).collect::<Vec<_>>().await;
+    stage.ready(CLAIMS).await?;
+    stage.settled(&calls).await?;
+    let endpoint = stage.stop_function().await?;
+    let began = Instant::now();
+    stream::iter(&names).map(|name| stage.change(name)).buffer_unordered(IN_FLIGHT).collect::<Vec<_>>().await;
+    stage.all(CLAIMS, "told", stage::is_unwell).await?;
+    say(format_args!("{CLAIMS} claims say that their function is down after {:.2?}", began.elapsed()))?;
+    calls.take();
+    stage.start_function(&endpoint, &calls).await?;
+    let began = Instant::now();
+    stage.all(CLAIMS, "well", stage::is_well).await?;
+    say(format_args!("  and are well {:.2?} after it is back", began.elapsed()))?;
+    stage.settled(&calls).await?;
+    say(format_args!("  with {} function calls each", per(calls.take(), CLAIMS)))?;
     Ok(())
 }
 

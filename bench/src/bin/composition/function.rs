@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use compose::run::{Ready, Resource, RunRequest};
 use functions::{Certificates, ServeOptions, Server, response};
 use serde_json::json;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 
 use crate::Outcome;
 
@@ -29,10 +31,25 @@ impl Calls {
     }
 }
 
-/// Serves it over mutual TLS; its endpoint.
-pub(crate) async fn serve(certificates: &Path, calls: &Calls) -> Outcome<String> {
+/// The function while it is served.
+pub(crate) struct Served {
+    pub(crate) endpoint: String,
+    stop: oneshot::Sender<()>,
+    serving: JoinHandle<Result<(), String>>,
+}
+
+impl Served {
+    /// Ends it; its address is free then.
+    pub(crate) async fn stop(self) -> Outcome<()> {
+        drop(self.stop);
+        Ok(self.serving.await??)
+    }
+}
+
+/// Serves it over mutual TLS at an address.
+pub(crate) async fn serve(address: &str, certificates: &Path, calls: &Calls) -> Outcome<Served> {
     let certificates = Some(Certificates::Folder(certificates.to_owned()));
-    let options = ServeOptions { address: "127.0.0.1:0".to_owned(), certificates, ..ServeOptions::default() };
+    let options = ServeOptions { address: address.to_owned(), certificates, ..ServeOptions::default() };
     let server = Server::bind(options).await?;
     let endpoint = server.address().ok_or("it listens on no address")?.to_string();
     let calls = calls.clone();
@@ -57,6 +74,8 @@ pub(crate) async fn serve(certificates: &Path, calls: &Calls) -> Outcome<String>
             Ok(rsp)
         }
     };
-    tokio::spawn(server.run(run, std::future::pending()));
-    Ok(endpoint)
+    let (stop, stopped) = oneshot::channel::<()>();
+    let running = server.run(run, async move { drop(stopped.await) });
+    let serving = tokio::spawn(async move { running.await.map_err(|error| error.to_string()) });
+    Ok(Served { endpoint, stop, serving })
 }

@@ -18,7 +18,8 @@ use crate::Outcome;
 pub(crate) async fn operator(kubeconfig: &str, certificates: &str, endpoint: &str) -> Outcome<()> {
     let connection = Connection { config_paths: vec![kubeconfig.into()], ..Connection::default() };
     let session = Session::connect(&connection, &Environment::default(), AGENT)?;
-    let events = Events::start(session.client().clone(), "bench");
+    let metrics = Metrics::new();
+    let events = Events::start(session.client().clone(), "bench", metrics.clone());
     let options = Options {
         functions: BTreeMap::from([(NAME.to_owned(), endpoint.to_owned())]),
         certificates: Some(certificates.into()),
@@ -27,7 +28,7 @@ pub(crate) async fn operator(kubeconfig: &str, certificates: &str, endpoint: &st
         concurrency: 32,
         max_message: 64 << 20,
     };
-    composition::run(session, events, Metrics::new(), options, CancellationToken::new()).await?;
+    composition::run(session, events, metrics, options, CancellationToken::new()).await?;
     Ok(())
 }
 

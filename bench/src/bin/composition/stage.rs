@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use cluster::{Check, Connection, Environment, Event, Selection, Session, Waited, Write};
-use functions::certs::{Order, make};
+use functions::certs::{Made, Order, make};
 use jiff::Timestamp;
 use manifest::{Namespace, ObjectRef};
 use sandbox::{Layout, Lease, UpRequest, audit};
 use serde_json::{Value, json};
 
-use super::function::{self, Calls, NAME};
+use super::function::{self, Calls, NAME, Served};
 use super::process::Operator;
 use crate::Outcome;
 
@@ -29,8 +29,10 @@ pub(crate) struct Stage {
     session: Session,
     audit: audit::Reader,
     environment: sandbox::Environment,
+    function: Option<Served>,
+    certificates: Made,
     _lease: Lease,
-    _certificates: tempfile::TempDir,
+    _folder: tempfile::TempDir,
 }
 
 impl Stage {
@@ -44,17 +46,17 @@ impl Stage {
         let up = sandbox::up(&environment, &request, &mut |_| {})?;
         let layout = Layout::new(&environment, &name);
         let kubeconfig = layout.kubeconfig();
-        let certificates = tempfile::tempdir()?;
+        let folder = tempfile::tempdir()?;
         let sans = vec!["127.0.0.1".to_owned(), "localhost".to_owned()];
-        let made = make(certificates.path(), &Order { sans, days: 1, ..Order::new("fn") }, Timestamp::now())?;
-        let endpoint = function::serve(&made.server, calls).await?;
+        let made = make(folder.path(), &Order { sans, days: 1, ..Order::new("fn") }, Timestamp::now())?;
+        let function = function::serve("127.0.0.1:0", &made.server, calls).await?;
         let connection = Connection { config_paths: vec![kubeconfig.clone()], ..Connection::default() };
         let session = Session::connect(&connection, &Environment::default(), "plimsoll-bench")?;
         for definition in operator::composition::crds::definitions() {
             apply(&session, &definition).await?;
         }
         let text = |path: &std::path::Path| path.to_string_lossy().into_owned();
-        let operator = Operator::start(&text(&kubeconfig), &text(&made.client), &endpoint)?;
+        let operator = Operator::start(&text(&kubeconfig), &text(&made.client), &function.endpoint)?;
         apply(&session, &composition()).await?;
         let xrd = apply(&session, &xrd()).await?;
         let offered = |xrd: &Value| is_true(xrd, "Offered") && is_true(xrd, "Established");
@@ -64,8 +66,10 @@ impl Stage {
             session,
             audit: audit::Reader::new(layout.audit_log()),
             environment,
+            function: Some(function),
+            certificates: made,
             _lease: up.lease,
-            _certificates: certificates,
+            _folder: folder,
         })
     }
 
@@ -76,13 +80,29 @@ impl Stage {
 
     /// Creates a claim.
     pub(crate) async fn create(&self, name: &str) -> Outcome<ObjectRef> {
-        let claim = json!({
-            "apiVersion": format!("{GROUP}/v1"), "kind": "App",
-            "metadata": {"name": name, "namespace": "default"},
-            "spec": {"size": "small"},
-        });
+        let claim = claim(name, "small");
         self.session.create(&reference(&claim), &claim, Write::by("bench")).await?;
         Ok(reference(&claim))
+    }
+
+    /// Asks for something else, so that the function is called.
+    pub(crate) async fn change(&self, name: &str) -> Outcome<()> {
+        apply(&self.session, &claim(name, "large")).await?;
+        Ok(())
+    }
+
+    /// Ends the function; where it was.
+    pub(crate) async fn stop_function(&mut self) -> Outcome<String> {
+        let function = self.function.take().ok_or("the function does not run")?;
+        let endpoint = function.endpoint.clone();
+        function.stop().await?;
+        Ok(endpoint)
+    }
+
+    /// Serves the function where it was.
+    pub(crate) async fn start_function(&mut self, endpoint: &str, calls: &Calls) -> Outcome<()> {
+        self.function = Some(function::serve(endpoint, &self.certificates.server, calls).await?);
+        Ok(())
     }
 
     /// Creates a claim; how long it takes until it shows its conditions.
@@ -95,14 +115,19 @@ impl Stage {
 
     /// Waits until `count` claims are ready.
     pub(crate) async fn ready(&self, count: usize) -> Outcome<()> {
+        self.all(count, "ready", is_ready).await
+    }
+
+    /// Waits until of `count` claims it was seen that each `is_so`.
+    pub(crate) async fn all(&self, count: usize, what: &str, is_so: impl Fn(&Value) -> bool) -> Outcome<()> {
         let gvk = format!("{GROUP}/v1/App").parse()?;
         let mut watch = self.session.watch(&gvk, Selection::default(), None).await?;
         let mut ready = BTreeSet::new();
         while ready.len() < count {
             let event = tokio::time::timeout(PATIENCE, watch.next()).await;
-            let event = event.map_err(|_| format!("only {} of {count} claims are ready", ready.len()))??;
+            let event = event.map_err(|_| format!("only {} of {count} claims are {what}", ready.len()))??;
             if let Event::Set(claim) = event
-                && is_ready(&claim)
+                && is_so(&claim)
             {
                 ready.insert(claim["metadata"]["name"].as_str().unwrap_or_default().to_owned());
             }
@@ -177,13 +202,35 @@ fn plimsoll() -> Outcome<PathBuf> {
     Ok(found.ok_or("there is no plimsoll beside this program: cargo build --release -p cli")?)
 }
 
+fn claim(name: &str, size: &str) -> Value {
+    json!({
+        "apiVersion": format!("{GROUP}/v1"), "kind": "App",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"size": size},
+    })
+}
+
+/// Whether the claim says that something is wrong.
+pub(crate) fn is_unwell(claim: &Value) -> bool {
+    has(claim, "Healthy", "False")
+}
+
+/// Whether the claim is what was asked for, and nothing is wrong.
+pub(crate) fn is_well(claim: &Value) -> bool {
+    is_ready(claim) && is_true(claim, "Healthy")
+}
+
 fn is_ready(claim: &Value) -> bool {
     ["Ready", "DatabaseReady", "AppReady"].iter().all(|kind| is_true(claim, kind))
 }
 
 fn is_true(object: &Value, kind: &str) -> bool {
+    has(object, kind, "True")
+}
+
+fn has(object: &Value, kind: &str, status: &str) -> bool {
     let conditions = object.pointer("/status/conditions").and_then(Value::as_array);
-    let is = |condition: &Value| condition["type"] == kind && condition["status"] == "True";
+    let is = |condition: &Value| condition["type"] == kind && condition["status"] == status;
     conditions.is_some_and(|conditions| conditions.iter().any(is))
 }
 
