@@ -63,6 +63,8 @@ pub(crate) const NOTHING_APPLIED: Code = Code::new(
     "nothing-applied",
     "Some of the documents are broken, and half of what was written may be worse than nothing of it.",
 );
+pub(crate) const INTERRUPTED: Code =
+    Code::new("interrupted", "Somebody pressed Ctrl-C, and not everything that was to be done is done.");
 pub(crate) const REPORT_UNWRITABLE: Code =
     Code::new("report-unwritable", "The file that a report was to be written to cannot be written.");
 pub(crate) const RENDER_INPUT: Code = Code::new(
@@ -106,6 +108,7 @@ pub(crate) const CODES: &[Code] = &[
     KUSTOMIZE_MISSING,
     KUSTOMIZE_FAILED,
     NOTHING_APPLIED,
+    INTERRUPTED,
     REPORT_UNWRITABLE,
     RENDER_INPUT,
     RENDER_FUNCTION,

@@ -31,14 +31,24 @@ pub(crate) fn no_runtime(error: &io::Error) -> Failure {
 /// The exit status of a program that was interrupted, as shells report it.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// Does `work` until it is done or somebody presses Ctrl-C; what was begun is given up then.
+/// Does `work` until it is done or somebody presses Ctrl-C; what was begun is given up then, unless the work hears of it by
+/// [`interrupt`] and comes to an end of its own.
 pub(crate) fn until_interrupted(work: impl Future<Output = Outcome>) -> Outcome {
     runtime()?.block_on(async {
         tokio::select! {
+            biased;
             outcome = work => outcome,
-            Ok(()) = tokio::signal::ctrl_c() => Ok(Exit::Passed(INTERRUPTED)),
+            () = interrupt() => Ok(Exit::Passed(INTERRUPTED)),
         }
     })
+}
+
+/// Waits until somebody presses Ctrl-C.
+pub(crate) async fn interrupt() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        // Nothing is heard then, and the signal ends the process by itself.
+        std::future::pending().await
+    }
 }
 
 /// The signals by which somebody asks a program that serves to end: Ctrl-C, or what a supervisor sends.

@@ -9,14 +9,14 @@ use wait::{Cut, Written, WrittenWait};
 use super::connect::Cluster;
 use super::files;
 use super::plan::report::{Action, ObjectReport, Report};
-use super::plan::{Work, all, refusal, view};
+use super::plan::{Work, refusal, until, view};
 use super::wait::follow;
 use crate::args::plan::Apply;
 use crate::codes;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::outstanding::Outstanding;
 use crate::printer::{GOOD, Printer};
-use crate::process::until_interrupted;
+use crate::process::{INTERRUPTED, interrupt, until_interrupted};
 
 /// Applies, says what changed, and waits if that is wanted.
 pub(super) fn run(args: &Apply, printer: &mut Printer) -> Outcome {
@@ -30,6 +30,11 @@ pub(super) fn run(args: &Apply, printer: &mut Printer) -> Outcome {
         let problems = std::mem::take(&mut work.problems);
         let report = Report { objects: apply(&work, &cluster.session, args, printer).await, problems };
         view::report(printer, &report, view::Tense::Applied)?;
+        let left = work.objects.len() - report.objects.len();
+        if left > 0 {
+            printer.diagnostic(&interrupted(left));
+            return Ok(Exit::Passed(INTERRUPTED));
+        }
         let ready = !args.wait || wait(&report, &cluster.session, args, printer).await?;
         Ok(if ready && !report.has_errors() { Exit::Success } else { Exit::Failure })
     })
@@ -47,7 +52,15 @@ fn refuse(work: &Work, printer: &mut Printer) -> Exit {
     Exit::Failure
 }
 
-/// Applies what may change; what would stay as it is costs no request.
+/// What somebody must know who has pressed Ctrl-C in the middle.
+fn interrupted(left: usize) -> Diagnostic {
+    let objects = if left == 1 { "1 object was" } else { &format!("{left} objects were") };
+    Diagnostic::error(codes::INTERRUPTED, format!("interrupted: {objects} not applied"))
+        .detail("What was under way may have reached the cluster all the same.")
+        .hint("Apply again: what is there already stays as it is.")
+}
+
+/// Applies what may change; what would stay as it is costs no request. Fewer reports than objects mean an interrupt.
 async fn apply(work: &Work, session: &Session, args: &Apply, printer: &Printer) -> Vec<ObjectReport> {
     let outstanding = Outstanding::new(printer.progress(work.objects.len(), "applying"));
     let write = Write::by(&args.writer.field_manager);
@@ -70,7 +83,7 @@ async fn apply(work: &Work, session: &Session, args: &Apply, printer: &Printer) 
             }
         })
     });
-    let reports = all(applied).await;
+    let reports = until(interrupt(), applied).await;
     outstanding.finish();
     reports
 }

@@ -41,8 +41,17 @@ const WORTH_LEARNING: usize = 5;
 
 /// Does all of `work`, much of it at the same time; what comes of it, in the order of the work.
 pub(super) async fn all<T>(work: impl Iterator<Item = impl Future<Output = T>>) -> Vec<T> {
+    until(std::future::pending(), work).await
+}
+
+/// The same, until `stop`: what is under way then is given up, and what is not begun is left.
+pub(super) async fn until<T>(
+    stop: impl Future<Output = ()>,
+    work: impl Iterator<Item = impl Future<Output = T>>,
+) -> Vec<T> {
     let numbered = work.enumerate().map(|(number, work)| work.map(move |done| (number, done)));
-    let mut done: Vec<(usize, T)> = stream::iter(numbered).buffer_unordered(AT_ONCE).collect().await;
+    let under_way = stream::iter(numbered).buffer_unordered(AT_ONCE);
+    let mut done: Vec<(usize, T)> = under_way.take_until(Box::pin(stop)).collect().await;
     done.sort_by_key(|(number, _)| *number);
     done.into_iter().map(|(_, done)| done).collect()
 }
@@ -199,5 +208,31 @@ pub(super) fn refusal(error: &Error, operation: &str) -> Diagnostic {
             ),
             _ => diagnostic,
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::future::{pending, ready};
+
+    use futures::channel::oneshot;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_done_before_a_stop_is_told_in_the_order_of_the_work() {
+        assert_eq!(all([3, 1, 2].into_iter().map(ready)).await, [3, 1, 2]);
+        let (stop, stopped) = oneshot::channel::<()>();
+        let stop = RefCell::new(Some(stop));
+        let one = async |number: usize| {
+            match number {
+                2 => pending().await,
+                3 => drop(stop.take()),
+                _ => {}
+            }
+            number
+        };
+        assert_eq!(until(stopped.map(drop), (0..5).map(one)).await, [0, 1, 3]);
     }
 }

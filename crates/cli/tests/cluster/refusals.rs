@@ -1,7 +1,8 @@
 //! What `plimsoll plan` and `plimsoll apply` say where something is missing or in the way: once, at once, and with advice
 //! for a command line.
 
-use std::process::Command;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 use testkit::{Namespace, Sandbox};
@@ -249,4 +250,24 @@ async fn whoever_may_only_read_may_apply_what_is_there_already() {
     --- stderr
     6 unchanged
     ");
+}
+
+#[tokio::test]
+async fn whoever_interrupts_an_apply_is_told_how_far_it_came() {
+    let ns = namespace().await;
+    let settings = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "settings" }, "data": { "a": "b" } });
+    // An operator among the objects might bring the kind, so that it is waited for.
+    let late =
+        json!({ "apiVersion": "none-such.example.org/v1", "kind": "Late", "metadata": { "name": "late" } });
+    let mut apply = plimsoll(&ns, &["apply", "-f", "-"]);
+    apply.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut apply = apply.spawn().unwrap();
+    apply.stdin.take().unwrap().write_all(written(&[late, settings.clone()]).as_bytes()).unwrap();
+    ns.until(&settings, "it is applied", |object| object.is_some()).await;
+    Command::new("kill").args(["-INT", &apply.id().to_string()]).status().unwrap();
+    let told = told(&apply.wait_with_output().unwrap(), &ns);
+    // How much of it was known at that very moment is chance; that the late one was not applied is not.
+    let none = "error[interrupted]: interrupted: 2 objects were not applied";
+    let one = "1 created\nerror[interrupted]: interrupted: 1 object was not applied";
+    assert!(told.starts_with("exit 130\n") && (told.contains(none) || told.contains(one)), "{told}");
 }

@@ -119,7 +119,11 @@ impl Error {
             count => write!(text, " for {count} reasons:"),
         };
         for (field, message) in &found {
-            let _ = write!(text, "\n\n  Field: {field}\n  Error: {message}");
+            let _ = match field.as_str() {
+                // A policy speaks of the whole object.
+                "" => write!(text, "\n\n  Error: {message}"),
+                field => write!(text, "\n\n  Field: {field}\n  Error: {message}"),
+            };
         }
         text
     }
@@ -207,6 +211,11 @@ impl Error {
             Class::Cel => "The rules are those of the CRD's author; its documentation says more.",
             Class::Invalid => "Correct the object as the server asks.",
             Class::AlreadyExists => "Import the existing object, or choose another name.",
+            Class::Other
+                if self.status().is_some_and(|status| status.message.contains("failed calling webhook")) =>
+            {
+                "Whoever runs the webhook must bring it back, or take its configuration away; until then nothing passes that it is to judge."
+            }
             Class::InvalidGroup | Class::KindMissing | Class::Other => return self.hint_about_kind(),
         };
         Some(text.to_owned())

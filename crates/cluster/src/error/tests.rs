@@ -283,6 +283,27 @@ fn every_finding_is_shown_with_its_field() {
 }
 
 #[test]
+fn whoever_stands_at_the_door_is_told_from_a_lack_of_rights() {
+    let hint = |code, reason, message| {
+        refused(DEPLOYMENT, code, reason, message, &[]).diagnostic("Apply").hint.unwrap_or_default()
+    };
+    let quota = hint(403, "Forbidden", "pods \"web\" is forbidden: exceeded quota: none");
+    assert!(quota.starts_with("Rights are not what is missing"), "{quota}");
+    let denied = hint(403, "Forbidden", "admission webhook \"a.example.org\" denied the request: no");
+    assert!(denied.starts_with("Rights are not what is missing"), "{denied}");
+    let user = hint(403, "Forbidden", "deployments.apps is forbidden: User \"jane\" cannot list resource");
+    assert!(user.starts_with("Ask an administrator"), "{user}");
+    let down =
+        hint(500, "InternalError", "Internal error occurred: failed calling webhook \"a.example.org\"");
+    assert!(down.starts_with("Whoever runs the webhook"), "{down}");
+    let policy = refused(DEPLOYMENT, 422, "Invalid", "is invalid", &[("", "the policy says no", "")]);
+    assert_eq!(
+        policy.diagnostic("Apply").detail,
+        "The server refuses Deployment shop/web:\n\n  Error: the policy says no"
+    );
+}
+
+#[test]
 fn the_server_s_words_and_repetitions_are_passed_on() {
     let denied = refused(
         DEPLOYMENT,

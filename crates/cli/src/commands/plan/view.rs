@@ -47,7 +47,10 @@ pub(crate) fn report(printer: &mut Printer, report: &Report, tense: Tense) -> io
     for finding in findings(report) {
         printer.diagnostic(&finding);
     }
-    printer.message(summary(report, tense));
+    let summary = summary(report, tense);
+    if !summary.is_empty() {
+        printer.message(summary);
+    }
     Ok(())
 }
 
@@ -185,7 +188,7 @@ fn summary(report: &Report, tense: Tense) -> String {
     if !report.problems.is_empty() {
         parts.push(format!("{BAD}{}{BAD:#}", problems(report.problems.len())));
     }
-    if parts.is_empty() { "no objects".to_owned() } else { parts.join(", ") }
+    parts.join(", ")
 }
 
 #[cfg(test)]
