@@ -47,7 +47,7 @@ pub(crate) fn until_interrupted(work: impl Future<Output = Outcome>) -> Outcome 
 pub(crate) async fn interrupt() {
     if tokio::signal::ctrl_c().await.is_err() {
         // Nothing is heard then, and the signal ends the process by itself.
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 
