@@ -49,7 +49,8 @@ pub(crate) fn run(root: &Path, test: Test, release: bool) -> anyhow::Result<()> 
     cargo(root, &[&["build", "--package", "cli"], profile].concat())?;
     for (program, tests) in test.places() {
         let arguments = ["test", "--package", "operator", "--test", program];
-        cargo(root, &[&arguments, profile, &["--", "--nocapture", tests]].concat())?;
+        // One after the other, so that what one measures is not the others.
+        cargo(root, &[&arguments, profile, &["--", "--nocapture", "--test-threads=1", tests]].concat())?;
     }
     Ok(())
 }
