@@ -124,8 +124,8 @@ async fn what_a_quota_forbids_is_no_lack_of_rights() {
       exceeded quota: none, requested: count/podtemplates=1, used: count/podtemplates=0, limited:
       count/podtemplates=0
 
-    hint: Rights are not what is missing: a webhook, a policy, a quota or a deletion under way forbids
-          it, as the server says.
+    hint: Do as the server says: a webhook, a policy, a quota or a deletion under way forbids it, and no
+          right is missing.
     1 refused
     "#);
 }

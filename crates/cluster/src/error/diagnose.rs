@@ -164,7 +164,7 @@ impl Error {
             Class::InsufficientPermissions => match self.status().map(|status| &status.message) {
                 // The authorizer says what a user cannot; who else forbids something does not speak of users.
                 Some(message) if !message.contains(" cannot ") => {
-                    "Rights are not what is missing: a webhook, a policy, a quota or a deletion under way forbids it, as the server says."
+                    "Do as the server says: a webhook, a policy, a quota or a deletion under way forbids it, and no right is missing."
                 }
                 _ => {
                     "Ask an administrator of the cluster for a Role or ClusterRole with the verb and resource named above; `kubectl auth can-i` shows what is granted."
@@ -214,7 +214,7 @@ impl Error {
             Class::Other
                 if self.status().is_some_and(|status| status.message.contains("failed calling webhook")) =>
             {
-                "Whoever runs the webhook must bring it back, or take its configuration away; until then nothing passes that it is to judge."
+                "Ask whoever runs the webhook to bring it back, or to take its configuration away; until then nothing passes that it is to judge."
             }
             Class::InvalidGroup | Class::KindMissing | Class::Other => return self.hint_about_kind(),
         };

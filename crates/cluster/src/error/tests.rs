@@ -288,14 +288,14 @@ fn whoever_stands_at_the_door_is_told_from_a_lack_of_rights() {
         refused(DEPLOYMENT, code, reason, message, &[]).diagnostic("Apply").hint.unwrap_or_default()
     };
     let quota = hint(403, "Forbidden", "pods \"web\" is forbidden: exceeded quota: none");
-    assert!(quota.starts_with("Rights are not what is missing"), "{quota}");
+    assert!(quota.starts_with("Do as the server says"), "{quota}");
     let denied = hint(403, "Forbidden", "admission webhook \"a.example.org\" denied the request: no");
-    assert!(denied.starts_with("Rights are not what is missing"), "{denied}");
+    assert!(denied.starts_with("Do as the server says"), "{denied}");
     let user = hint(403, "Forbidden", "deployments.apps is forbidden: User \"jane\" cannot list resource");
     assert!(user.starts_with("Ask an administrator"), "{user}");
     let down =
         hint(500, "InternalError", "Internal error occurred: failed calling webhook \"a.example.org\"");
-    assert!(down.starts_with("Whoever runs the webhook"), "{down}");
+    assert!(down.starts_with("Ask whoever runs the webhook"), "{down}");
     let policy = refused(DEPLOYMENT, 422, "Invalid", "is invalid", &[("", "the policy says no", "")]);
     assert_eq!(
         policy.diagnostic("Apply").detail,
