@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher as _, RandomState};
+use std::time::Duration;
 
 use cluster::{Selection, Session};
 use compose::run::RunRequest;
@@ -9,21 +10,57 @@ use functions::{FunctionError, RunResponse, ServeOptions, Server, response};
 use serde_json::{Value, json};
 use testkit::Sandbox;
 
-use crate::fixture::{apply, composition, is_true, legacy_xrd, until};
+use crate::fixture::{PATIENCE, apply, composition, delete, get, is_true, legacy_xrd, until};
 use crate::operators::{Last, Operator, When, alone};
-use crate::platform::{desire, map};
+use crate::platform::{asked_text, desire, map};
 
 const GROUP: &str = "crash.example.org";
 const FUNCTION: &str = "function-crash";
 /// More writes than a compose has; the matrix ends where no operator dies any more.
 const MOST_WRITES: usize = 40;
+/// How often it is looked whether all is as it should be.
+const LOOK: Duration = Duration::from_millis(50);
 
-async fn two(request: RunRequest) -> Result<RunResponse, FunctionError> {
+/// Composes a map for each letter the XR asks for.
+async fn maps(request: RunRequest) -> Result<RunResponse, FunctionError> {
     let mut rsp = response::to(&request);
-    desire(&mut rsp, "a", map(&json!({"which": "a"})));
-    desire(&mut rsp, "b", map(&json!({"which": "b"})));
+    for letter in asked_text(&request, "maps").chars().map(String::from) {
+        desire(&mut rsp, &letter, map(&json!({"which": letter})));
+    }
     response::condition_true(&mut rsp, "DatabaseReady", "Available").target_composite_and_claim();
     Ok(rsp)
+}
+
+/// What an operator is doing when it dies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Compose {
+    /// A claim is new.
+    First,
+    /// One of two maps is replaced by another.
+    Exchange,
+    /// The claim goes.
+    Delete,
+}
+
+/// What there is of a claim.
+#[derive(Debug, PartialEq, Eq)]
+struct Seen {
+    is_ready: Option<bool>,
+    xrs: usize,
+    maps: String,
+    are_referred_to: bool,
+}
+
+impl Seen {
+    fn wanted(maps: &str) -> Self {
+        let is_there = !maps.is_empty();
+        Self {
+            is_ready: is_there.then_some(true),
+            xrs: usize::from(is_there),
+            maps: maps.to_owned(),
+            are_referred_to: true,
+        }
+    }
 }
 
 struct Matrix {
@@ -37,7 +74,7 @@ impl Matrix {
         let options = ServeOptions { address: "127.0.0.1:0".to_owned(), ..ServeOptions::default() };
         let server = Server::bind(options).await.unwrap();
         let functions = BTreeMap::from([(FUNCTION.to_owned(), server.address().unwrap().to_string())]);
-        tokio::spawn(server.run(two, std::future::pending()));
+        tokio::spawn(server.run(maps, std::future::pending()));
         let session = Session::new(sandbox.client().await);
         apply(&session, &composition("crash", GROUP, &[FUNCTION])).await;
         let xrd = apply(&session, &legacy_xrd(GROUP)).await;
@@ -48,73 +85,113 @@ impl Matrix {
     }
 
     /// One compose whose operator dies at the `nth` write; whether it had that many.
-    async fn check(&self, nth: usize, when: When) -> bool {
-        let name = format!("crash-{nth}-{}", format!("{when:?}").to_lowercase());
-        let claim = json!({
-            "apiVersion": format!("{GROUP}/v1"), "kind": "App",
-            "metadata": {"name": name, "namespace": "default"}, "spec": {},
-        });
+    async fn check(&self, compose: Compose, nth: usize, when: When) -> bool {
+        let name = format!("{compose:?}-{nth}-{when:?}").to_lowercase();
+        let claim = |maps: &str| {
+            json!({
+                "apiVersion": format!("{GROUP}/v1"), "kind": "App",
+                "metadata": {"name": name, "namespace": "default"}, "spec": {"maps": maps},
+            })
+        };
+        if compose != Compose::First {
+            let operator = Operator::start(self.sandbox, self.functions.clone(), None);
+            apply(&self.session, &claim("ab")).await;
+            self.until_composed(&claim("ab"), "ab").await;
+            operator.kill();
+        }
         // The names of the XR and its children begin with the claim's; what the operator does for others does not count.
         let last = Last::new(nth, when, &name);
         let operator = Operator::start(self.sandbox, self.functions.clone(), Some(last.clone()));
-        apply(&self.session, &claim).await;
-        let ready = |claim: &Value| is_true(claim, "Ready") && is_true(claim, "DatabaseReady");
+        let (maps, claim) = match compose {
+            Compose::First => ("ab", apply(&self.session, &claim("ab")).await),
+            Compose::Exchange => ("bc", apply(&self.session, &claim("bc")).await),
+            Compose::Delete => {
+                delete(&self.session, &claim("ab")).await;
+                ("", claim("ab"))
+            }
+        };
         let died = tokio::select! {
             () = last.struck() => true,
-            _ = until(&self.session, &claim, "it is ready", ready) => false,
+            () = self.until_composed(&claim, maps) => false,
         };
         operator.kill();
         let successor = Operator::start(self.sandbox, self.functions.clone(), None);
-        let claim = until(&self.session, &claim, "it is ready after all", ready).await;
-        self.check_whole(&claim, nth, when).await;
+        self.until_composed(&claim, maps).await;
         successor.kill();
         died
     }
 
-    /// One XR, and its two children, and all of them named where they should be.
-    async fn check_whole(&self, claim: &Value, nth: usize, when: When) {
-        let name = claim["metadata"]["name"].as_str().unwrap();
-        let found = async |gvk: String| {
-            let labels = Some(format!("crossplane.io/claim-name={name}"));
-            let selection = Selection { labels, ..Selection::default() };
-            self.session.list(&gvk.parse().unwrap(), &selection).await.unwrap().items
-        };
-        let names = |objects: &[Value]| -> BTreeSet<String> {
-            objects.iter().map(|object| object["metadata"]["name"].as_str().unwrap().to_owned()).collect()
-        };
-        let xrs = found(format!("{GROUP}/v1/XApp")).await;
-        let reference = claim["spec"]["resourceRef"]["name"].as_str().unwrap().to_owned();
-        assert_eq!(names(&xrs), BTreeSet::from([reference]), "write {nth}, {when:?}");
-        let maps = found("v1/ConfigMap".to_owned()).await;
-        let refs = xrs[0]["spec"]["resourceRefs"].as_array().unwrap();
-        let refs: BTreeSet<String> =
-            refs.iter().map(|one| one["name"].as_str().unwrap().to_owned()).collect();
-        assert_eq!((names(&maps), maps.len()), (refs, 2), "write {nth}, {when:?}");
+    /// Waits until there is one XR with exactly these maps, all of them named where they should be, and the claim is ready; or
+    /// neither claim nor XR, if there are to be no maps. What is one too many never goes away.
+    async fn until_composed(&self, claim: &Value, maps: &str) {
+        let deadline = tokio::time::Instant::now() + PATIENCE;
+        loop {
+            let seen = self.look(claim).await;
+            if seen == Seen::wanted(maps) {
+                return;
+            }
+            let in_time = tokio::time::Instant::now() < deadline;
+            assert!(in_time, "{}: {seen:?} instead of {maps:?}", claim["metadata"]["name"]);
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    async fn look(&self, claim: &Value) -> Seen {
+        let xrs = self.found(claim, &format!("{GROUP}/v1/XApp")).await;
+        let refs =
+            xrs.iter().flat_map(|xr| xr["spec"]["resourceRefs"].as_array().cloned().unwrap_or_default());
+        let refs: BTreeSet<String> = refs.map(|one| one["name"].as_str().unwrap().to_owned()).collect();
+        let maps = self.found(claim, "v1/ConfigMap").await;
+        // What is no longer desired is being deleted when the references no longer name it.
+        let maps: Vec<&Value> =
+            maps.iter().filter(|map| map["metadata"].get("deletionTimestamp").is_none()).collect();
+        let mut letters: Vec<&str> = maps.iter().map(|map| map["data"]["which"].as_str().unwrap()).collect();
+        letters.sort_unstable();
+        let names = maps.iter().map(|map| map["metadata"]["name"].as_str().unwrap().to_owned());
+        let claim = get(&self.session, claim).await;
+        Seen {
+            is_ready: claim.map(|claim| is_true(&claim, "Ready") && is_true(&claim, "DatabaseReady")),
+            xrs: xrs.len(),
+            // The garbage collector takes what an XR that is gone was composed of, in its own time.
+            maps: if xrs.is_empty() { String::new() } else { letters.concat() },
+            are_referred_to: xrs.is_empty() || refs == names.collect(),
+        }
+    }
+
+    /// What is composed for a claim, of this kind. The label goes before what is no longer desired does, so it is not asked
+    /// for by that: the names begin with the claim's.
+    async fn found(&self, claim: &Value, gvk: &str) -> Vec<Value> {
+        let all = self.session.list(&gvk.parse().unwrap(), &Selection::default()).await.unwrap().items;
+        let beginning = format!("{}-", claim["metadata"]["name"].as_str().unwrap());
+        let is_its = |object: &Value| object["metadata"]["name"].as_str().unwrap().starts_with(&beginning);
+        all.into_iter().filter(is_its).collect()
     }
 }
 
-/// At every write when all of it is asked for, at two of them otherwise.
+/// At every write when all of it is asked for, at four of them otherwise.
 #[tokio::test]
 async fn a_compose_survives_the_death_of_its_operator_at_any_write() {
     let (sandbox, _turn) = alone().await;
     let matrix = Matrix::new(sandbox).await;
     if std::env::var_os("PLIMSOLL_WHOLE").is_none() {
-        let seed = RandomState::new().hash_one("seed") % 10;
+        let seed = usize::try_from(RandomState::new().hash_one("seed") % 60).unwrap();
         println!("seed {seed}");
         // One early, where names are chosen and references stored, and one late, where children are there.
-        let early = 1 + usize::try_from(seed % 5).unwrap();
-        let late = 6 + usize::try_from(seed % 3).unwrap();
-        assert!(matrix.check(early, When::After).await);
-        assert!(matrix.check(late, When::Before).await);
+        assert!(matrix.check(Compose::First, 1 + seed % 5, When::After).await);
+        assert!(matrix.check(Compose::First, 6 + seed % 3, When::Before).await);
+        assert!(matrix.check(Compose::Exchange, 1 + seed % 5, When::After).await);
+        assert!(matrix.check(Compose::Delete, 1 + seed % 2, When::Before).await);
         return;
     }
-    for when in [When::Before, When::After] {
-        let mut nth = 1;
-        while matrix.check(nth, when).await {
-            nth += 1;
-            assert!(nth < MOST_WRITES, "a compose has no end");
+    for (compose, fewest) in [(Compose::First, 8), (Compose::Exchange, 6), (Compose::Delete, 2)] {
+        for when in [When::Before, When::After] {
+            let mut nth = 1;
+            while matrix.check(compose, nth, when).await {
+                nth += 1;
+                assert!(nth < MOST_WRITES, "a compose has no end");
+            }
+            assert!(nth > fewest, "{compose:?} had only {} writes", nth - 1);
+            println!("{compose:?}, {when:?}: {} writes survived", nth - 1);
         }
-        assert!(nth > 8, "a compose had only {} writes", nth - 1);
-        println!("{when:?}: {} writes survived", nth - 1);
     }
 }
