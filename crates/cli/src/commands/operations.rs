@@ -29,7 +29,7 @@ pub(super) fn run(args: &Operations, printer: &mut Printer) -> Outcome {
         loop {
             let found = found(&following.objects());
             if last.as_ref() != Some(&found) {
-                show(printer, &found, args.all_namespaces)?;
+                show(printer, &found, args.all_namespaces, following.unseen.is_empty())?;
                 last = Some(found);
             }
             if !args.watch {
@@ -74,13 +74,14 @@ fn has_place_for_operations(definition: &Value, resource: &Resource) -> bool {
         })
 }
 
-fn show(printer: &mut Printer, found: &Found, with_namespace: bool) -> Result<(), Failure> {
+fn show(printer: &mut Printer, found: &Found, with_namespace: bool, all_seen: bool) -> Result<(), Failure> {
+    let none = if all_seen { "no operation is under way" } else { "no operation is under way elsewhere" };
     match printer.format() {
         Format::Json | Format::Yaml => {
             printer.structured(&found.iter().map(|(target, it)| to_json(target, it)).collect::<Vec<_>>())?;
         }
         Format::Name => found.iter().try_for_each(|(target, _)| printer.name(target))?,
-        Format::Text if found.is_empty() => printer.message("no operation is under way"),
+        Format::Text if found.is_empty() => printer.message(none),
         Format::Text => printer.table(&table(found, with_namespace, Timestamp::now()))?,
     }
     Ok(())
