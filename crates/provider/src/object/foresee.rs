@@ -56,6 +56,10 @@ pub(super) async fn foresee(context: &Context, situation: &Situation) -> Result<
         }
         cluster.mark_ours(&target);
     }
+    // What is ignored is not shown, so as long as that is open, so is what is shown.
+    if !situation.planned.get("ignore_fields").is_wholly_known() {
+        return Ok(Outlook::Blank { target: Some(target), diagnostics });
+    }
     let preview = Preview { situation, cluster: &cluster, body, target, diagnostics };
     preview.run().await
 }

@@ -9,6 +9,28 @@ use crate::case::Case;
 const BODY: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: NS}\ndata: {k: v}";
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_is_ignored_may_be_known_only_at_apply() {
+    for client in Client::all() {
+        let case = Case::new("ignoring", client).await;
+        let write = |trigger: &str, fields: &str| {
+            let data = format!(
+                "resource \"terraform_data\" \"x\" {{\n  triggers_replace = {trigger:?}\n  input = [{fields}]\n}}\n"
+            );
+            case.workspace.write("x.tf", &data);
+        };
+        write("one", "\"data.k\"");
+        case.object("a", &BODY.replace("k: v", "k: v, l: v"), "ignore_fields = terraform_data.x.output");
+        case.workspace.apply(&[]).expect_success();
+        let projection = case.workspace.attributes("k8sconnect_object.a")["managed_state_projection"].clone();
+        assert!(projection["data.k"].is_null() && projection["data.l"] == "v", "{projection}");
+        case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+        write("two", "\"data.l\"");
+        case.workspace.apply(&[]).expect_success();
+        case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_known_only_at_apply_is_planned_without_a_word_and_applied() {
     let case = Case::new("unknown", Client::any()).await;
     let kubeconfig = Sandbox::shared().kubeconfig();
