@@ -176,8 +176,8 @@ impl Work {
         if object.is_served {
             return object.target.namespace.as_ref().is_some_and(|it| self.brings_namespace(it.as_str()));
         }
-        // Nobody adds kinds to Kubernetes' own groups.
-        let is_open = object.target.group().contains('.') && !object.target.group().ends_with(".k8s.io");
+        // Every kind that is installed has a group with a dot, also those of Kubernetes' other projects.
+        let is_open = object.target.group().contains('.');
         object.pending.is_some() || (is_open && self.objects.iter().any(|other| other.is_served))
     }
 }
@@ -219,6 +219,27 @@ mod tests {
     use futures::channel::oneshot;
 
     use super::*;
+
+    #[test]
+    fn only_what_the_files_may_bring_is_waited_for() {
+        let object = |gvk: &str, namespace: &str, name: &str, is_served: bool| {
+            let namespace = manifest::Namespace::new(namespace);
+            let target = ObjectRef::new(gvk.parse().unwrap(), namespace, name);
+            Placed { target, body: Value::Null, is_served, pending: None }
+        };
+        let check = |objects: Vec<Placed>, expected: bool| {
+            let work = Work { objects, live: HashMap::new(), problems: Vec::new() };
+            assert_eq!(work.may_bring_what_lacks(&work.objects[0]), expected, "{}", work.objects[0].target);
+        };
+        let settings = || object("v1/ConfigMap", "shop", "a", true);
+        check(vec![settings()], false);
+        check(vec![settings(), object("v1/Namespace", "", "other", true)], false);
+        check(vec![settings(), object("v1/Namespace", "", "shop", true)], true);
+        let route = || object("gateway.networking.k8s.io/v1/HTTPRoute", "shop", "r", false);
+        check(vec![route()], false);
+        check(vec![route(), settings()], true);
+        check(vec![object("apps/v1/Deploymnet", "shop", "w", false), settings()], false);
+    }
 
     #[tokio::test]
     async fn what_is_done_before_a_stop_is_told_in_the_order_of_the_work() {
