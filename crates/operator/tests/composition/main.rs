@@ -13,6 +13,7 @@ mod failures;
 mod fixture;
 mod foreign;
 mod functions_found;
+mod kubectl;
 mod operators;
 mod platform;
 mod propagation;
