@@ -21,8 +21,9 @@ use crate::events::Recorder;
 use crate::metrics::Metrics;
 use crate::store::{Source, Store};
 
-/// How many objects of a kind are gone over at a time; what bounds the calls is the limit of their region.
-const AT_ONCE: usize = 32;
+/// How many objects of a kind are gone over at a time. What bounds the calls is the limit of their region, for which
+/// this is plenty; what it bounds is the memory that a thousand objects take when all of them are due at once.
+const AT_ONCE: usize = 12;
 /// How long to wait for the Secrets of namespaces before objects are told that they are missing.
 const PATIENCE: Duration = Duration::from_secs(10);
 
