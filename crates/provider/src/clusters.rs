@@ -54,8 +54,10 @@ struct Memory {
     live: Option<(Instant, Box<str>)>,
     /// When a dry run said that it does not exist.
     absent: Option<Instant>,
-    /// Whether this state has it, so that finding it there is no surprise.
+    /// Whether this state has it.
     ours: bool,
+    /// Whether it was created in this process, by one resource, so that no other can.
+    created: bool,
 }
 
 impl Clusters {
@@ -158,6 +160,18 @@ impl Cluster {
     /// Remembers that this state has the object.
     pub(crate) fn mark_ours(&self, target: &ObjectRef) {
         lock(&self.memory).entry(Place::of(target)).or_default().ours = true;
+    }
+
+    /// Remembers that this state has the object since just now.
+    pub(crate) fn mark_created(&self, target: &ObjectRef) {
+        let mut memory = lock(&self.memory);
+        let memory = memory.entry(Place::of(target)).or_default();
+        (memory.ours, memory.created) = (true, true);
+    }
+
+    /// Whether this state had the object before, so that finding it there is no surprise.
+    pub(crate) fn was_ours(&self, target: &ObjectRef) -> bool {
+        lock(&self.memory).get(&Place::of(target)).is_some_and(|memory| memory.ours && !memory.created)
     }
 
     /// Whether this state has the object, as far as this process has seen.

@@ -22,7 +22,11 @@ pub(crate) fn api_warnings(target: &ObjectRef, warnings: &[String]) -> Diagnosti
 /// The warning that a plan could not ask what an apply would do, `told` by a server in trouble.
 pub(crate) fn no_preview(told: Diagnostic) -> Diagnostic {
     let warning = Diagnostic::warning(codes::NO_PREVIEW, "Plan: No Preview Possible")
-        .detail(format!("{}: {}\n\nWhat the apply will do is not known.", told.summary, told.detail))
+        .detail(format!(
+            "{}: {}\n\nWhat the apply will do is not known. If Terraform is applying already, it calls that an inconsistent \
+             plan and leaves the object as it is; apply again then.",
+            told.summary, told.detail
+        ))
         .hint("Plan again once the server has recovered, to see the changes before they are applied.");
     Diagnostic { object: told.object, ..warning }
 }

@@ -166,7 +166,11 @@ impl Job {
         {
             self.target = self.body.target(resource.namespaced);
         }
-        self.cluster.mark_ours(&self.target);
+        if prior.is_some() {
+            self.cluster.mark_ours(&self.target);
+        } else {
+            self.cluster.mark_created(&self.target);
+        }
         let mut diagnostics = report::api_warnings(&self.target, &reply.warnings);
         let mut state = planned.clone();
         state.set("id", self.id.as_str());

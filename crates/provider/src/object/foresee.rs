@@ -126,35 +126,43 @@ impl Preview<'_> {
             Ok(reply) if reply.created() => {
                 self.cluster.mark_absent(&self.target);
                 self.diagnostics.add(report::api_warnings(&self.target, &reply.warnings));
-                let ignored = attributes::ignored(&self.situation.planned);
-                Ok(Outlook::Answer(Box::new(Answer {
-                    target: self.target,
-                    body: self.body,
-                    ignored,
-                    live: None,
-                    planned: reply.object,
-                    released: FieldSet::new(),
-                    diagnostics: self.diagnostics,
-                })))
+                Ok(self.created(reply.object))
             }
-            Ok(_) => Ok(self.in_the_way().await),
+            Ok(reply) => Ok(self.in_the_way(Some(reply.object)).await),
             // Only an object that exists has fields that cannot be changed.
-            Err(error) if error.class() == Class::Immutable => Ok(self.in_the_way().await),
+            Err(error) if error.class() == Class::Immutable => Ok(self.in_the_way(None).await),
             Err(error) => unanswered(&error, Some(self.target)),
         }
     }
 
-    /// The object exists. If it is this state's own, it is about to be replaced; otherwise the apply would fail.
-    async fn in_the_way(mut self) -> Outlook {
+    /// What a create gives, of which `planned` is the object.
+    fn created(self, planned: Json) -> Outlook {
+        Outlook::Answer(Box::new(Answer {
+            target: self.target,
+            body: self.body,
+            ignored: attributes::ignored(&self.situation.planned),
+            live: None,
+            planned,
+            released: FieldSet::new(),
+            diagnostics: self.diagnostics,
+        }))
+    }
+
+    /// The object exists. If it was this state's own, it is about to be replaced; otherwise the apply will say that it is
+    /// there. Until then `planned` is as good as what a create would give: when somebody has created the object since the
+    /// first plan, Terraform would take less than that for a fault of the provider's.
+    async fn in_the_way(mut self, planned: Option<Json>) -> Outlook {
         // What an earlier plan in this process saw is over.
         self.cluster.take_absent(&self.target);
-        if !self.cluster.is_ours(&self.target)
-            && let Ok(Some(live)) = self.cluster.session().read(&self.target).await
-        {
+        let replaced = self.cluster.was_ours(&self.target);
+        if !replaced && let Ok(Some(live)) = self.cluster.session().read(&self.target).await {
             let error = already::found(&self.target, &live.object, &self.situation.planned);
             self.diagnostics.add(Diagnostic { severity: Severity::Warning, ..error });
         }
-        Outlook::Blank { target: Some(self.target), diagnostics: self.diagnostics }
+        match planned.filter(|_| !replaced) {
+            Some(planned) => self.created(planned),
+            None => Outlook::Blank { target: Some(self.target), diagnostics: self.diagnostics },
+        }
     }
 
     /// What the server would answer to an apply.

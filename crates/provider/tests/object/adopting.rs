@@ -156,6 +156,29 @@ async fn of_two_resources_that_name_the_same_object_the_second_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_object_that_came_after_the_plan_is_named_by_the_apply() {
+    for client in Client::all() {
+        let case = Case::new("meanwhile", client).await;
+        case.object("a", BODY, "");
+        case.object("b", &BODY.replace("k: v", "k: w"), "depends_on = [k8sconnect_object.a]");
+        let refused = case.workspace.apply(&[]).expect_failure().text();
+        assert!(refused.contains("Error: Resource Already Managed"), "{refused}");
+        assert!(!refused.contains("inconsistent"), "{refused}");
+
+        // Somebody else's, between a plan that is kept and its apply.
+        case.workspace.write("b.tf", "");
+        case.object("c", &BODY.replace("name: a", "name: c"), "");
+        case.workspace.plan(&["-out=kept"]).expect_success();
+        let theirs = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"k": "theirs"}});
+        case.namespace.apply_as("argocd", &theirs).await;
+        let refused = case.workspace.run(&["apply", "-no-color", "kept"]).expect_failure().text();
+        assert!(refused.contains("Error: Resource Already Exists"), "{refused}");
+        assert!(!refused.contains("inconsistent"), "{refused}");
+        assert_eq!(case.namespace.get(&theirs).await.unwrap()["data"], json!({"k": "theirs"}));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn objects_are_imported_by_context_and_by_identity() {
     let sandbox = testkit::Sandbox::shared();
     let context = String::from_utf8(sandbox.kubectl(&["config", "current-context"]).stdout).unwrap();
