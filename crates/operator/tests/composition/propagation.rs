@@ -1,7 +1,5 @@
 //! A claim and its XR in step: fields both ways, fields that go, XRs that were there before, Compositions and revisions.
 
-use std::time::Duration;
-
 use functions::{FunctionError, RunRequest, RunResponse, response};
 use serde_json::{Value, json};
 
@@ -177,9 +175,7 @@ async fn a_changed_composition_reaches_claims_that_follow_it() {
     staying = until(&session, &staying, "it says what the Composition says", says("original")).await;
 
     apply(&session, &say("updated")).await;
-    let began = std::time::Instant::now();
     until(&session, &following, "it says what the Composition says now", says("updated")).await;
-    assert!(began.elapsed() < Duration::from_secs(60));
     let staying = get(&session, &staying).await.unwrap();
     assert_eq!(staying["status"]["coolerField"], "original");
 }

@@ -1,9 +1,14 @@
-//! Compositions get revisions with numbers, and revisions say whether they can run.
+//! Compositions get revisions with numbers, revisions say whether they can run, and claims follow them or stay.
 
 use cluster::Selection;
+use compose::run::Resource;
+use functions::{FunctionError, RunRequest, RunResponse, response};
 use serde_json::{Value, json};
 
-use crate::fixture::{apply, composition, condition, group, is_true, said, session, until, world};
+use crate::fixture::{
+    apply, composition, condition, get, group, is_true, legacy_xrd, said, session, until, world,
+};
+use crate::platform::Platform;
 
 /// The revisions of a Composition: name, number, hash.
 async fn revisions(session: &cluster::Session, composition: &str) -> Vec<(String, i64, String)> {
@@ -107,4 +112,76 @@ async fn a_function_that_cannot_compose_makes_the_pipeline_invalid_until_it_can(
     installed["status"] = json!({"capabilities": ["operation", "composition"]});
     session.apply(&crate::fixture::reference(&installed), &installed, status).await.unwrap();
     until(&session, &revision, "it is valid", |revision| is_true(revision, "ValidPipeline")).await;
+}
+
+/// Says what the step's input says.
+async fn say(request: RunRequest) -> Result<RunResponse, FunctionError> {
+    let mut rsp = response::to(&request);
+    let text = request.input.as_ref().and_then(|input| input.get("say")).cloned().unwrap_or_default();
+    rsp.desired.composite = Resource::of(json!({"status": {"coolerField": text}}));
+    Ok(rsp)
+}
+
+/// The Composition of a platform whose step says `text`, as a release of this number.
+fn release(platform: &Platform, number: &str, text: &str) -> Value {
+    let mut saying = composition(&platform.group, &platform.group, &[&platform.function]);
+    saying["metadata"]["labels"] = json!({"release": number});
+    let input = json!({"apiVersion": "example.org/v1", "kind": "Input", "say": text});
+    saying["spec"]["pipeline"][0]["input"] = input;
+    saying
+}
+
+#[tokio::test]
+async fn a_claim_follows_its_composition_or_stays_with_the_revision_it_has_chosen() {
+    let default = |group: &str| {
+        let mut xrd = legacy_xrd(group);
+        xrd["spec"]["defaultCompositionRef"] = json!({"name": group});
+        xrd
+    };
+    let platform = Platform::with("choosing", say, default, &[]).await;
+    let session = session();
+    apply(&session, &release(&platform, "1", "one")).await;
+    let claim = |name: &str, spec: Value| platform.object("App", name, Some("default"), &spec);
+    let following = claim("following", json!({}));
+    let selector = json!({"compositionRevisionSelector": {"matchLabels": {"release": "1"}}});
+    let (selecting, mut manual) =
+        (claim("selecting", selector), claim("manual", json!({"compositionUpdatePolicy": "Manual"})));
+    let says = |text: &'static str| move |claim: &Value| claim["status"]["coolerField"] == text;
+    for claim in [&following, &selecting, &manual] {
+        apply(&session, claim).await;
+        let said = until(&session, claim, "it says one", says("one")).await;
+        let chosen = |claim: &Value| claim["spec"]["compositionRef"]["name"] == platform.group;
+        until(&session, &said, "it shows the XRD's choice", chosen).await;
+    }
+    apply(&session, &release(&platform, "2", "two")).await;
+    until(&session, &following, "it says two", says("two")).await;
+    for claim in [&selecting, &manual] {
+        assert_eq!(get(&session, claim).await.unwrap()["status"]["coolerField"], "one");
+    }
+    let newest = revisions(&session, &platform.group).await.pop().unwrap().0;
+    manual["spec"]["compositionRevisionRef"] = json!({"name": newest});
+    apply(&session, &manual).await;
+    until(&session, &manual, "it says two", says("two")).await;
+}
+
+#[tokio::test]
+async fn an_enforced_composition_beats_the_claims_choice() {
+    let enforced = |group: &str| {
+        let mut xrd = legacy_xrd(group);
+        xrd["spec"]["enforcedCompositionRef"] = json!({"name": group});
+        xrd
+    };
+    let platform = Platform::with("enforced", say, enforced, &[]).await;
+    let session = session();
+    apply(&session, &release(&platform, "1", "enforced")).await;
+    let mut other = release(&platform, "1", "other");
+    other["metadata"]["name"] = format!("other-{}", platform.group).into();
+    apply(&session, &other).await;
+    let wish = json!({"compositionRef": {"name": other["metadata"]["name"]}});
+    let claim = platform.object("App", "enforced", Some("default"), &wish);
+    apply(&session, &claim).await;
+    let told = |claim: &Value| claim["status"]["coolerField"] == "enforced";
+    until(&session, &claim, "it says what is enforced", told).await;
+    let shown = |claim: &Value| claim["spec"]["compositionRef"]["name"] == platform.group;
+    until(&session, &claim, "it shows what is enforced", shown).await;
 }
