@@ -173,8 +173,10 @@ fn a_demo_that_is_kept_goes_on_until_the_commands_that_it_names_end_it() {
 fn nothing_is_left_of_a_demo_that_is_interrupted_or_killed() {
     for signal in ["INT", "KILL"] {
         let viewer = Viewer::new();
-        let mut demo = viewer.command(PLIMSOLL);
-        demo.args(["demo", "--no-terraform", "--pause"]).stdin(Stdio::piped()).stderr(Stdio::piped());
+        // Whoever runs tests in the background may have SIGINT ignored, and programs inherit that.
+        let mut demo = viewer.command("env");
+        demo.args(["--default-signal=INT", PLIMSOLL, "demo", "--no-terraform", "--pause"]);
+        demo.stdin(Stdio::piped()).stderr(Stdio::piped());
         let mut demo = demo.spawn().unwrap();
         let mut keyboard = demo.stdin.take().unwrap();
         let mut told = BufReader::new(demo.stderr.take().unwrap());
