@@ -25,6 +25,9 @@ pub(crate) enum Test {
     Idle,
 }
 
+/// All of them, the cheapest first.
+pub(crate) const ALL: [Test; 3] = [Test::CrashMatrix(None), Test::Soak, Test::Idle];
+
 impl Test {
     /// The test programs of the operator, and the beginning of the names of the tests.
     const fn places(self) -> &'static [(&'static str, &'static str)] {

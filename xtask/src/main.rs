@@ -45,6 +45,8 @@ enum Task {
         #[arg(long)]
         only: Option<endurance::Half>,
     },
+    /// Make every test that takes minutes as a whole, one after the other: the crash matrix, the soak, the idle operator
+    Full,
     /// Let the operator run in bad weather for some minutes: 500 objects, 20 leader changes
     Soak {
         /// Build it as it is released
@@ -68,6 +70,7 @@ fn main() -> anyhow::Result<()> {
         Task::Dist { version, out } => dist::run(&root(), &version, &root().join(out)),
         Task::Docs => docs::run(&root()),
         Task::CrashMatrix { only } => endurance::run(&root(), endurance::Test::CrashMatrix(only), false),
+        Task::Full => endurance::ALL.iter().try_for_each(|test| endurance::run(&root(), *test, false)),
         Task::Soak { release } => endurance::run(&root(), endurance::Test::Soak, release),
         Task::Idle { release } => endurance::run(&root(), endurance::Test::Idle, release),
         Task::Tidy => tidy::run(),
