@@ -22,16 +22,17 @@ const UPDATER: &str = "crossplane";
 pub fn fold_updates(object: &Object, manager: &str, subresource: &str) -> Option<Value> {
     let entries = object::nested(object, &["metadata", "managedFields"])?.as_array()?;
     let (theirs, mut kept): (Vec<Value>, Vec<Value>) =
-        entries.iter().cloned().partition(|entry| is(entry, UPDATER, "Update", subresource));
+        entries.iter().cloned().partition(|entry| is_share_of(entry, UPDATER, "Update", subresource));
     let (first, rest) = theirs.split_first()?;
-    let mut ours = if let Some(at) = kept.iter().position(|entry| is(entry, manager, "Apply", subresource)) {
-        kept.remove(at)
-    } else {
-        let mut entry = first.clone();
-        entry["manager"] = manager.into();
-        entry["operation"] = "Apply".into();
-        entry
-    };
+    let mut ours =
+        if let Some(at) = kept.iter().position(|entry| is_share_of(entry, manager, "Apply", subresource)) {
+            kept.remove(at)
+        } else {
+            let mut entry = first.clone();
+            entry["manager"] = manager.into();
+            entry["operation"] = "Apply".into();
+            entry
+        };
     for entry in std::iter::once(first).chain(rest) {
         union(&mut ours["fieldsV1"], entry.get("fieldsV1").unwrap_or(&Value::Null));
     }
@@ -48,7 +49,7 @@ pub fn hand_over_updates(object: &Object, intent: &Object, manager: &str) -> Opt
         return None;
     }
     let entries = object::nested(object, &["metadata", "managedFields"])?.as_array()?;
-    let at = entries.iter().position(|entry| is(entry, UPDATER, "Update", ""))?;
+    let at = entries.iter().position(|entry| is_share_of(entry, UPDATER, "Update", ""))?;
     let held = FieldSet::from_value(entries[at].get("fieldsV1")?).ok()?;
     let intent = Value::Object(intent.clone());
     let schema = Schema::of(&intent).learning_from(&held);
@@ -74,10 +75,11 @@ pub fn hand_over_updates(object: &Object, intent: &Object, manager: &str) -> Opt
 /// Whether `manager` holds something of `object`, itself and not its status, by an apply.
 pub fn has_applied(object: &Object, manager: &str) -> bool {
     let entries = object::nested(object, &["metadata", "managedFields"]).and_then(Value::as_array);
-    entries.into_iter().flatten().any(|entry| is(entry, manager, "Apply", ""))
+    entries.into_iter().flatten().any(|entry| is_share_of(entry, manager, "Apply", ""))
 }
 
-fn is(entry: &Value, manager: &str, operation: &str, subresource: &str) -> bool {
+/// Whether an entry of managedFields says what `manager` holds by `operation`.
+pub(crate) fn is_share_of(entry: &Value, manager: &str, operation: &str, subresource: &str) -> bool {
     let part = |key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default();
     part("manager") == manager && part("operation") == operation && part("subresource") == subresource
 }

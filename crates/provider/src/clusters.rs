@@ -54,10 +54,17 @@ struct Memory {
     live: Option<(Instant, Box<str>)>,
     /// When a dry run said that it does not exist.
     absent: Option<Instant>,
-    /// Whether this state has it.
-    ours: bool,
-    /// Whether it was created in this process, by one resource, so that no other can.
-    created: bool,
+    /// Whether this state has it, as far as is known.
+    ours: Option<Ours>,
+}
+
+/// Since when this state has an object.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ours {
+    /// It had it before.
+    Before,
+    /// One resource has created it in this process, so that no other can.
+    Created,
 }
 
 impl Clusters {
@@ -133,7 +140,7 @@ impl Cluster {
         let mut memory = lock(&self.memory);
         let memory = memory.entry(Place::of(target)).or_default();
         memory.live = Some((Instant::now(), text));
-        memory.ours = true;
+        memory.ours.get_or_insert(Ours::Before);
     }
 
     /// What was read of an object a moment ago; once only, as it gets older.
@@ -159,24 +166,23 @@ impl Cluster {
 
     /// Remembers that this state has the object.
     pub(crate) fn mark_ours(&self, target: &ObjectRef) {
-        lock(&self.memory).entry(Place::of(target)).or_default().ours = true;
+        let mut memory = lock(&self.memory);
+        memory.entry(Place::of(target)).or_default().ours.get_or_insert(Ours::Before);
     }
 
     /// Remembers that this state has the object since just now.
     pub(crate) fn mark_created(&self, target: &ObjectRef) {
-        let mut memory = lock(&self.memory);
-        let memory = memory.entry(Place::of(target)).or_default();
-        (memory.ours, memory.created) = (true, true);
+        lock(&self.memory).entry(Place::of(target)).or_default().ours = Some(Ours::Created);
     }
 
     /// Whether this state had the object before, so that finding it there is no surprise.
     pub(crate) fn was_ours(&self, target: &ObjectRef) -> bool {
-        lock(&self.memory).get(&Place::of(target)).is_some_and(|memory| memory.ours && !memory.created)
+        lock(&self.memory).get(&Place::of(target)).is_some_and(|memory| memory.ours == Some(Ours::Before))
     }
 
     /// Whether this state has the object, as far as this process has seen.
     pub(crate) fn is_ours(&self, target: &ObjectRef) -> bool {
-        lock(&self.memory).get(&Place::of(target)).is_some_and(|memory| memory.ours)
+        lock(&self.memory).get(&Place::of(target)).is_some_and(|memory| memory.ours.is_some())
     }
 
     /// Remembers that an object does not exist.

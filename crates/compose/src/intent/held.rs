@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::object;
 use crate::run::Object;
+use crate::takeover::is_share_of;
 
 /// Whether `live` is what applying `intent` as `manager` would leave: the manager holds exactly the fields of the intent,
 /// and their values are the intent's.
@@ -23,11 +24,7 @@ pub(super) fn is_as_asked(intent: &Object, live: &Object, manager: &str) -> bool
 fn held(intent: &Object, live: &Object, manager: &str) -> Option<FieldSet> {
     let entries = object::nested(live, &["metadata", "managedFields"])?.as_array()?;
     let is_meant = |entry: &&Value| {
-        let part = |key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default();
-        part("manager") == manager
-            && part("operation") == "Apply"
-            && part("subresource").is_empty()
-            && entry.get("apiVersion") == intent.get("apiVersion")
+        is_share_of(entry, manager, "Apply", "") && entry.get("apiVersion") == intent.get("apiVersion")
     };
     match entries.iter().find(is_meant)?.get("fieldsV1")? {
         // A copy may have it as text, which takes a fraction of the memory.

@@ -82,7 +82,9 @@ impl Inputs {
         let kind = TypeRef::of(&request.composite);
         if kind.kind.is_empty() || kind.api_version.is_empty() {
             let title = "the composite resource has no apiVersion and kind";
-            return Err(Diagnostic::error(codes::RENDER_INPUT, title).into());
+            return Err(Diagnostic::error(codes::RENDER_INPUT, title)
+                .hint("Say what is to be rendered: `composite_resource` has to be a whole object.")
+                .into());
         }
         let composition =
             Composition::read(&request.composition).map_err(|found| together(found, "the Composition"))?;
