@@ -10,9 +10,9 @@ use std::time::Duration;
 use diag::Diagnostic;
 use http::Method;
 use manifest::ObjectRef;
+use readiness::Check;
 use serde_json::{Value, json};
 use tokio::time::Instant;
-use wait::Check;
 
 use crate::apply::{Dialect, Write, defines_kinds};
 use crate::codes;

@@ -63,7 +63,7 @@ pub use status::{ApiStatus, StatusCause, StatusDetails};
 pub use until::Waited;
 pub use watch::{Event, Watch};
 
-pub use wait::Check;
+pub use readiness::Check;
 
 #[cfg(test)]
 mod testing;

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use diag::Diagnostic;
 use manifest::ObjectRef;
+use readiness::{Cause, Check, Wait, pod_selector};
 use serde_json::Value;
-use wait::{Cause, Check, Wait, pod_selector};
 
 use crate::error::Error;
 use crate::read::Selection;

@@ -4,8 +4,8 @@ use std::fmt;
 use std::time::Duration;
 
 use manifest::ObjectRef;
+use readiness::Check;
 use serde_json::Value;
-use wait::Check;
 
 use crate::error::{Error, chain};
 use crate::read::Selection;

@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use compose::function::Location;
-use compose::run::{FunctionResult, RunRequest, RunResponse, Severity, Target};
-use compose::{FunctionRunner, RunError, RunErrorClass, RunFuture, builtin};
+use composition::function::Location;
+use composition::run::{FunctionResult, RunRequest, RunResponse, Severity, Target};
+use composition::{FunctionRunner, RunError, RunErrorClass, RunFuture, builtin};
 use rustls::ClientConfig;
 
 use crate::conversation::{Resolver, converse};

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::pin::Pin;
 
-use compose::run::{
+use composition::run::{
     Requirements, Resource, ResourceSelector, RunRequest, RunResponse, Schema, SchemaSelector,
 };
-use compose::{FunctionRunner, RunError, RunErrorClass};
+use composition::{FunctionRunner, RunError, RunErrorClass};
 
 /// How often a function is called again at most, as in the reference.
 const MAX_ITERATIONS: usize = 5;

@@ -1,7 +1,7 @@
 //! The function protocol over gRPC, both sides.
 //!
 //! The engine calls functions by name through [`Functions`]; authors serve theirs with [`serve`] and answer in the words of
-//! [`response`]. Both speak in the plain types of `compose::run`; the wire is fn v1 as shipped, and v1beta1 for functions
+//! [`response`]. Both speak in the plain types of `composition::run`; the wire is fn v1 as shipped, and v1beta1 for functions
 //! from before it.
 //!
 //! ```text
@@ -24,7 +24,7 @@ mod tls;
 mod wire;
 
 pub use client::{Functions, Options, Runner};
-pub use compose::run::{RunRequest, RunResponse};
+pub use composition::run::{RunRequest, RunResponse};
 pub use conversation::{NoResolver, ResolveError, Resolver, Resolving};
 pub use endpoint::BadEndpoint;
 pub use serve::{Function, FunctionError, ServeError, ServeOptions, Server, serve};

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use compose::event::Event;
-use compose::run::{Object, ResourceSelector, SchemaSelector};
+use composition::event::Event;
+use composition::run::{Object, ResourceSelector, SchemaSelector};
 use prost::Message as _;
 
 use crate::r#gen::render as pb;

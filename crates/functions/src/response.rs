@@ -15,7 +15,7 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-use compose::run::{
+use composition::run::{
     ConditionStatus, FunctionCondition, FunctionResult, ResponseMeta, RunRequest, RunResponse, Severity,
     Target,
 };

@@ -1,4 +1,4 @@
-//! Between the messages of fn v1 and the plain types of `compose::run`.
+//! Between the messages of fn v1 and the plain types of `composition::run`.
 //!
 //! Enum numbers the protocol does not define read as unspecified, and so do absent fields.
 
@@ -13,7 +13,7 @@ pub(crate) use request::{encode, inexact, read_request};
 use std::collections::BTreeMap;
 use std::fmt;
 
-use compose::run::{Ready, Resource, SecretData, State};
+use composition::run::{Ready, Resource, SecretData, State};
 
 use crate::r#gen::v1 as pb;
 

@@ -6,7 +6,7 @@
 //!  Function, FunctionRevision ──▶ function ────────────────┴──▶ claim       a claim and its XR
 //! ```
 //!
-//! What to do is decided in `compose`; here it is read, done and written.
+//! What to do is decided in `composition`; here it is read, done and written.
 
 mod catalogue;
 mod certificates;

@@ -6,23 +6,23 @@
 //! store ──▶ work ──▶ a pass ──▶ events, metrics
 //! (what is there) (whose turn it is)  (what people and Prometheus hear of it)
 //!
-//! api::Queue, api::Stream ──▶ external::Pass ──▶ external::QueueService, StreamService ──▶ oci
+//! api::Queue, api::Stream ──▶ operations::Pass ──▶ operations::QueueService, StreamService ──▶ oraclecloud
 //!   (what people write)     (store, then do)     (bodies, drift, what status shows)    (one signed call)
-//! composition: XRDs ──▶ kinds ──▶ XRs and claims ──▶ compose (what is decided), functions (who is asked)
+//! composition: XRDs ──▶ kinds ──▶ XRs and claims ──▶ composition (what is decided), functions (who is asked)
 //! ```
 //!
-//! What to do next about an object is decided in `progress` and `compose`; nothing here decides.
+//! What to do next about an object is decided in `operations` and `composition`; nothing here decides.
 
 pub mod api;
 mod backoff;
 pub mod codes;
 pub mod composition;
 pub mod events;
-pub mod external;
 pub mod health;
 pub mod install;
 mod lease;
 pub mod metrics;
+pub mod operations;
 mod options;
 mod rivals;
 mod run;

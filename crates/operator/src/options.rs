@@ -30,9 +30,9 @@ pub struct Options {
     /// Where probes may ask; nowhere when `None`.
     pub health_address: Option<SocketAddr>,
     /// The intervals of operations at a provider.
-    pub operations: progress::Settings,
+    pub operations: operations::Settings,
     /// How Oracle Cloud is called.
-    pub oci: oci::Settings,
+    pub oci: oraclecloud::Settings,
     /// How functions are found and called.
     pub functions: FunctionOptions,
 }
@@ -106,8 +106,8 @@ impl Options {
             lease_duration: Self::LEASE_DURATION,
             metrics_address: Some(Self::METRICS_ADDRESS),
             health_address: Some(Self::HEALTH_ADDRESS),
-            operations: progress::Settings::default(),
-            oci: oci::Settings::default(),
+            operations: operations::Settings::default(),
+            oci: oraclecloud::Settings::default(),
             functions: FunctionOptions::default(),
         }
     }

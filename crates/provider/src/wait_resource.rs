@@ -8,6 +8,7 @@ mod schema;
 
 use std::sync::Arc;
 
+use readiness::{Cut, Planned, Situation as Waiting, Tracked, Wait as WaitFor};
 use serde_json::Value as Json;
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::provider::{
@@ -15,7 +16,6 @@ use tfplugin::provider::{
 };
 use tfplugin::schema::Schema;
 use tfplugin::value::{Object, Value};
-use wait::{Cut, Planned, Situation as Waiting, Tracked, Wait as WaitFor};
 
 use crate::context::Context;
 use crate::situation::Situation;

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use diag::Diagnostic;
 use manifest::ObjectRef;
+use readiness::{Written, WrittenWait};
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::path::Path;
 use tfplugin::schema::{Attribute, Nested};
 use tfplugin::types::Type;
 use tfplugin::value::{Object, Value};
-use wait::{Written, WrittenWait};
 
 /// The parts of `wait_for`.
 pub(crate) fn attributes() -> Nested {

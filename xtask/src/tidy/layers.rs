@@ -15,18 +15,18 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("manifest", &["diag"]),
     ("fields", &["diag", "manifest"]),
     ("ownership", &["diag", "manifest", "fields"]),
-    ("wait", &["diag", "manifest", "fields"]),
-    ("progress", &["diag"]),
-    ("compose", &["diag", "manifest", "fields"]),
+    ("readiness", &["diag", "manifest", "fields"]),
+    ("operations", &["diag"]),
+    ("composition", &["diag", "manifest", "fields"]),
     // world
-    ("cluster", &["diag", "manifest", "fields", "ownership", "wait"]),
+    ("cluster", &["diag", "manifest", "fields", "ownership", "readiness"]),
     ("tfplugin", &["diag"]),
-    ("functions", &["diag", "manifest", "fields", "compose"]),
-    ("oci", &["diag", "progress"]),
-    ("oci-server", &["diag", "oci"]),
+    ("functions", &["diag", "manifest", "fields", "composition"]),
+    ("oraclecloud", &["diag", "operations"]),
+    ("oraclecloud-emulator", &["diag", "oraclecloud"]),
     ("sandbox", &["diag"]),
     // products
-    ("provider", &["diag", "manifest", "fields", "ownership", "wait", "cluster", "tfplugin"]),
+    ("provider", &["diag", "manifest", "fields", "ownership", "readiness", "cluster", "tfplugin"]),
     (
         "operator",
         &[
@@ -34,12 +34,12 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "manifest",
             "fields",
             "ownership",
-            "wait",
-            "progress",
-            "compose",
+            "readiness",
+            "operations",
+            "composition",
             "cluster",
             "functions",
-            "oci",
+            "oraclecloud",
         ],
     ),
     (
@@ -49,13 +49,13 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "manifest",
             "fields",
             "ownership",
-            "wait",
-            "progress",
-            "compose",
+            "readiness",
+            "operations",
+            "composition",
             "cluster",
             "functions",
-            "oci",
-            "oci-server",
+            "oraclecloud",
+            "oraclecloud-emulator",
             "sandbox",
             // For the codes in the book's reference only.
             "tfplugin",
@@ -72,8 +72,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "manifest",
             "fields",
             "ownership",
-            "wait",
-            "compose",
+            "readiness",
+            "composition",
             "cluster",
             "functions",
             "sandbox",
@@ -88,7 +88,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 const IMPURE: &[&str] = &["tokio", "kube", "k8s-openapi", "tonic", "hyper", "rustls", "rustix", "tempfile"];
 /// Kubernetes' types change with every release of kube; only these crates name them.
 const MAY_NAME_KUBE: &[&str] = &["cluster", "operator", "sandbox", "testkit", "bench"];
-const PURE: &[&str] = &["diag", "manifest", "fields", "ownership", "wait", "progress", "compose"];
+const PURE: &[&str] = &["diag", "manifest", "fields", "ownership", "readiness", "operations", "composition"];
 
 pub(super) fn check(root: &Path) -> Result<Vec<String>> {
     let uses = direct_uses(root)?;

@@ -1,7 +1,7 @@
 //! `plimsoll delete`
 
 use clap::{Args, ValueEnum};
-use wait::GoDuration;
+use readiness::GoDuration;
 
 use super::cluster::{ClusterArgs, TypeName, duration};
 use super::files::FileArgs;

@@ -1,7 +1,7 @@
 //! `plimsoll internal …`
 
 use clap::{Args, Subcommand};
-use wait::GoDuration;
+use readiness::GoDuration;
 
 use super::cluster::duration;
 

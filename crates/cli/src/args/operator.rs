@@ -7,7 +7,7 @@ use std::str::FromStr;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use operator::{Half, Options};
-use wait::GoDuration;
+use readiness::GoDuration;
 
 use super::cluster::duration;
 

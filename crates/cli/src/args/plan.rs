@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use wait::GoDuration;
+use readiness::GoDuration;
 
 use super::cluster::{ClusterArgs, duration};
 use super::files::FileArgs;

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use clap::Args;
-use wait::{GoDuration, WrittenWait};
+use readiness::{GoDuration, WrittenWait};
 
 use super::cluster::{ObjectArgs, duration};
 

@@ -4,7 +4,7 @@ use cluster::{Readiness, Session, Write};
 use diag::Diagnostic;
 use futures::stream::{self, StreamExt as _};
 use manifest::ObjectRef;
-use wait::{Cut, Written, WrittenWait};
+use readiness::{Cut, Written, WrittenWait};
 
 use super::connect::Cluster;
 use super::files;
@@ -122,7 +122,7 @@ async fn wait(
 }
 
 /// The wait for an object to roll out, if its kind does.
-fn rollout(target: &ObjectRef, args: &Apply) -> Option<wait::Wait> {
+fn rollout(target: &ObjectRef, args: &Apply) -> Option<readiness::Wait> {
     let timeout = Written::Known(args.timeout.to_string());
     let written = WrittenWait { rollout: Written::Known(true), timeout, ..WrittenWait::default() };
     written.parse(Some(target.kind()), Cut::Root).wait

@@ -1,7 +1,7 @@
 //! How an object stands, judged by what it says about itself.
 
+use readiness::{Check, Cut, Wait, WrittenWait};
 use serde_json::Value;
-use wait::{Check, Cut, Wait, WrittenWait};
 
 /// How an object stands.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::fs;
 
 use diag::Diagnostic;
-use oci_server::{Options, Script};
+use oraclecloud_emulator::{Options, Script};
 
 use crate::args::oci_server::OciServer;
 use crate::codes;
@@ -23,7 +23,7 @@ pub(super) fn run(args: &OciServer, printer: &mut Printer) -> Outcome {
     };
     process::runtime()?.block_on(async {
         let mut ending = Ending::listen()?;
-        let server = oci_server::serve(options).await.map_err(|error| refused(&error))?;
+        let server = oraclecloud_emulator::serve(options).await.map_err(|error| refused(&error))?;
         printer.data(server.announcement())?;
         printer.message("Serving Oracle Cloud's API for development; Ctrl-C ends it.");
         ending.asked().await;
@@ -43,7 +43,7 @@ fn script(args: &OciServer) -> Result<Script, Failure> {
     })?)
 }
 
-fn refused(error: &oci_server::ServeError) -> Diagnostic {
+fn refused(error: &oraclecloud_emulator::ServeError) -> Diagnostic {
     let cause = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
     Diagnostic::error(codes::SERVER_NOT_STARTED, error.to_string())
         .detail(cause)

@@ -6,10 +6,10 @@ use std::time::Duration;
 use diag::Diagnostic;
 use manifest::Namespace;
 use operator::{FunctionOptions, Options};
+use readiness::GoDuration;
 use tokio::runtime::Builder;
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
-use wait::GoDuration;
 
 use super::connect::{about_options, connection};
 use crate::args::cluster::ClusterArgs;
@@ -84,7 +84,7 @@ fn options(args: &Operator) -> Result<Options, Failure> {
         lease_duration: std_duration(args.lease_duration),
         metrics_address: args.metrics_address.0,
         health_address: args.health_address.0,
-        operations: progress::Settings {
+        operations: operations::Settings {
             poll_interval: std_duration(args.poll_interval),
             operation_deadline: std_duration(args.operation_deadline),
             create_grace: std_duration(args.create_grace),
@@ -107,15 +107,19 @@ fn options(args: &Operator) -> Result<Options, Failure> {
     })
 }
 
-fn oci_settings(args: &Operator) -> Result<oci::Settings, Failure> {
-    let mut endpoints = oci::Endpoints::default();
+fn oci_settings(args: &Operator) -> Result<oraclecloud::Settings, Failure> {
+    let mut endpoints = oraclecloud::Endpoints::default();
     for endpoint in &args.oci_endpoint {
         endpoints.add(endpoint).map_err(|error| {
             Diagnostic::error(codes::OPTION_UNUSABLE, format!("--oci-endpoint {endpoint} cannot be used: {error}"))
                 .hint("Write URL or SERVICE=URL, for instance queue=https://messaging.example.com; plain http is for this machine only.")
         })?;
     }
-    Ok(oci::Settings { endpoints, limiter: oci::Limiter::new(args.oci_qps), ..oci::Settings::default() })
+    Ok(oraclecloud::Settings {
+        endpoints,
+        limiter: oraclecloud::Limiter::new(args.oci_qps),
+        ..oraclecloud::Settings::default()
+    })
 }
 
 /// What was typed is positive, so that it is a time.

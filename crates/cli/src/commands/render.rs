@@ -8,9 +8,9 @@ mod resolver;
 
 use std::time::Duration;
 
-use compose::object;
-use compose::pipeline::Failure as PipelineFailure;
-use compose::run::{FunctionResult, Object, Severity};
+use composition::object;
+use composition::pipeline::Failure as PipelineFailure;
+use composition::run::{FunctionResult, Object, Severity};
 use serde_json::{Value, json};
 
 use self::inputs::Inputs;
@@ -112,7 +112,7 @@ fn composite(xr: &Object, whole: bool) -> Value {
     if whole {
         return Value::Object(xr.clone());
     }
-    let mut shown = compose::composite::identity(xr);
+    let mut shown = composition::composite::identity(xr);
     let mut status = xr.get("status").and_then(Value::as_object).cloned().unwrap_or_default();
     // What the engine keeps there for itself.
     status.remove("crossplane");

@@ -4,8 +4,8 @@ use cluster::{Check, Readiness, Session, Waited};
 use diag::Diagnostic;
 use indicatif::ProgressBar;
 use manifest::ObjectRef;
+use readiness::{Cut, Wait, Written, WrittenWait};
 use serde_json::{Value, json};
-use wait::{Cut, Wait, Written, WrittenWait};
 
 use super::connect::Cluster;
 use super::health::{Health, health};

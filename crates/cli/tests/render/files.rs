@@ -237,10 +237,10 @@ fn what_functions_require_comes_from_files() {
     });
     scene.serve(|request: RunRequest| async move {
         let mut answer = response::to(&request);
-        let selector = compose::run::ResourceSelector {
+        let selector = composition::run::ResourceSelector {
             api_version: "v1".to_owned(),
             kind: "ConfigMap".to_owned(),
-            matching: compose::run::Match::Labels([("app".to_owned(), "shop".to_owned())].into()),
+            matching: composition::run::Match::Labels([("app".to_owned(), "shop".to_owned())].into()),
             namespace: None,
         };
         answer.requirements.resources.insert("maps".to_owned(), selector);

@@ -1,5 +1,5 @@
+use readiness::{Cut, Written, WrittenWait};
 use serde_json::json;
-use wait::{Cut, Written, WrittenWait};
 
 use super::*;
 use crate::testing::{ok, plain, session, status, stream};

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use cluster::{Readiness, Session, Write};
+use readiness::{Cut, Written, WrittenWait};
 use serde_json::json;
 use tokio::sync::mpsc;
-use wait::{Cut, Written, WrittenWait};
 
 use super::*;
 

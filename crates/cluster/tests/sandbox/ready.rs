@@ -1,6 +1,6 @@
 use cluster::{Readiness, Write};
+use readiness::{Cut, Wait, Written, WrittenWait};
 use serde_json::json;
-use wait::{Cut, Wait, Written, WrittenWait};
 
 use super::*;
 

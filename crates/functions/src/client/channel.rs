@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use compose::run::RunResponse;
-use compose::{RunError, RunErrorClass};
+use composition::run::RunResponse;
+use composition::{RunError, RunErrorClass};
 use http::Uri;
 use http::uri::PathAndQuery;
 use hyper::client::conn::http2::SendRequest;

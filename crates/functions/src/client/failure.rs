@@ -6,7 +6,7 @@ use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
-use compose::{RunError, RunErrorClass};
+use composition::{RunError, RunErrorClass};
 use tonic::{Code, Status};
 
 use super::link::causes;

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
 
-use compose::RunFuture;
-use compose::run::{FunctionResult, Match, Object, Severity};
+use composition::RunFuture;
+use composition::run::{FunctionResult, Match, Object, Severity};
 use serde_json::json;
 
 use super::*;

@@ -7,7 +7,7 @@
 use std::fmt;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
-use compose::run::Object;
+use composition::run::Object;
 use prost::DecodeError;
 use prost::encoding::{DecodeContext, WireType, encode_varint, encoded_len_varint, skip_field};
 use serde_json::{Number, Value};

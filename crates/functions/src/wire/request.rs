@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use bytes::{Bytes, BytesMut};
-use compose::run::{Capability, Object, RequestMeta, Resource, RunRequest, Schema, SecretData, State};
+use composition::run::{Capability, Object, RequestMeta, Resource, RunRequest, Schema, SecretData, State};
 use prost::Message;
 use sha2::{Digest, Sha256};
 

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use compose::run::{
+use composition::run::{
     Capability, ConditionStatus, Match, Requirements, Resource, ResourceSelector, RunRequest, RunResponse,
     Schema, SchemaSelector, Severity, State, Target,
 };
-use compose::{FunctionRunner, RunErrorClass};
+use composition::{FunctionRunner, RunErrorClass};
 use functions::{FunctionError, Resolver, Resolving, ServeOptions, response};
 use serde_json::json;
 use tonic_health::pb::HealthCheckRequest;
@@ -145,7 +145,7 @@ async fn errors_and_panics_of_a_function_fail_its_call_only() {
 
 #[tokio::test]
 async fn functions_that_are_built_in_or_not_known_need_no_connection() {
-    use compose::function::{Location, find};
+    use composition::function::{Location, find};
     let locate = |name: &str| find(name, &BTreeMap::new(), &[], &[]);
     assert_eq!(locate("function-auto-ready"), Ok(Location::BuiltIn));
     let functions = functions::Functions::new(impatient(None), locate).unwrap();

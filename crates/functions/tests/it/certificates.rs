@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use compose::RunErrorClass;
-use compose::run::{RunRequest, RunResponse};
+use composition::RunErrorClass;
+use composition::run::{RunRequest, RunResponse};
 use functions::certs::Made;
 use functions::{Certificates, FunctionError, response};
 use jiff::{Timestamp, ToSpan};

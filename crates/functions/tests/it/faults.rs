@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use compose::RunErrorClass;
-use compose::run::{Resource, RunRequest, RunResponse};
+use composition::RunErrorClass;
+use composition::run::{Resource, RunRequest, RunResponse};
 use functions::{FunctionError, Options, ServeOptions, response};
 use futures::future::{Ready, ready};
 use http::{HeaderMap, HeaderValue};

@@ -5,9 +5,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use compose::function::Location;
-use compose::run::{Capability, RequestMeta, RunRequest, RunResponse};
-use compose::{FunctionRunner, RunError, RunErrorClass};
+use composition::function::Location;
+use composition::run::{Capability, RequestMeta, RunRequest, RunResponse};
+use composition::{FunctionRunner, RunError, RunErrorClass};
 use functions::certs::{Made, Order, make};
 use functions::{Certificates, Function, Functions, NoResolver, Options, ServeOptions, Server};
 use jiff::Timestamp;

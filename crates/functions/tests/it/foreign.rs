@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use compose::FunctionRunner;
-use compose::run::{
+use composition::FunctionRunner;
+use composition::run::{
     ConditionStatus, Match, Ready, Resource, ResourceSelector, Schema, SchemaSelector, Severity, Target,
 };
 use functions::{Resolver, Resolving};
@@ -80,7 +80,7 @@ async fn a_function_of_the_python_sdk_drives_conditions_and_results() {
     let mut request = request();
     let composite =
         Resource::of(json!({"apiVersion": "example.org/v1", "kind": "XApp", "spec": {"size": 3}}));
-    request.observed = std::sync::Arc::new(compose::run::State { composite, resources: BTreeMap::new() });
+    request.observed = std::sync::Arc::new(composition::run::State { composite, resources: BTreeMap::new() });
     let secret = [("user".to_owned(), b"alice".to_vec())].into_iter().collect();
     request.credentials.insert("db".to_owned(), secret);
     let runner = engine.functions.runner(&Settings);

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use compose::RunErrorClass;
-use compose::run::RunRequest;
+use composition::RunErrorClass;
+use composition::run::RunRequest;
 use functions::{FunctionError, Options, response};
 use futures::FutureExt;
 use futures::future::join_all;

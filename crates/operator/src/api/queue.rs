@@ -9,7 +9,7 @@ use std::mem;
 use jiff::Timestamp;
 use kube::CustomResource;
 use kube::core::Rule;
-use progress::{Mirrors, Status};
+use operations::{Mirrors, Status};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

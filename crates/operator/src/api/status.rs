@@ -1,7 +1,7 @@
 //! The status of a kind: what deciding keeps in it, and beside it the resource as it was last seen.
 
 use jiff::Timestamp;
-use progress::Status;
+use operations::Status;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

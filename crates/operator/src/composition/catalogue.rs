@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 
-use compose::composition::Composition;
-use compose::object::{self, TypeRef};
-use compose::revision::LABEL_COMPOSITION;
-use compose::run::Object;
+use composition::composition::Composition;
+use composition::object::{self, TypeRef};
+use composition::revision::LABEL_COMPOSITION;
+use composition::run::Object;
 use serde_json::Value;
 use tokio::sync::broadcast;
 

@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use cluster::{Selection, Session};
-use compose::naming::{COMPOSED_MANAGER_PREFIX, LABEL_COMPOSITE};
-use compose::run::{Match, ResourceSelector};
+use composition::naming::{COMPOSED_MANAGER_PREFIX, LABEL_COMPOSITE};
+use composition::run::{Match, ResourceSelector};
 use manifest::{GroupVersionKind, Namespace};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -66,7 +66,7 @@ impl Scope {
 
     /// What a function asks for.
     pub(super) fn required(selector: &ResourceSelector) -> Result<Self, BadKind> {
-        let kind = compose::object::TypeRef::new(&selector.api_version, &selector.kind);
+        let kind = composition::object::TypeRef::new(&selector.api_version, &selector.kind);
         let namespace = selector.namespace.clone().filter(|namespace| !namespace.is_empty());
         let which = Which::Required { namespace, matching: selector.matching.clone() };
         Ok(Self { gvk: target::gvk(&kind)?, which })

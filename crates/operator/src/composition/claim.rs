@@ -8,11 +8,11 @@ mod sync;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use compose::composite::{Composite, Layout};
-use compose::event::{self, Event};
-use compose::intent::Applied;
-use compose::object::TypeRef;
-use compose::run::Object;
+use composition::composite::{Composite, Layout};
+use composition::event::{self, Event};
+use composition::intent::Applied;
+use composition::object::TypeRef;
+use composition::run::Object;
 use jiff::Timestamp;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;

@@ -25,11 +25,11 @@ pub(super) use self::pass::random;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use compose::breaker::Breaker;
-use compose::composite::{Composite, Layout, UpdatePolicy};
-use compose::health::{PassFailure, Stage};
-use compose::object;
-use compose::run::Object;
+use composition::breaker::Breaker;
+use composition::composite::{Composite, Layout, UpdatePolicy};
+use composition::health::{PassFailure, Stage};
+use composition::object;
+use composition::run::Object;
 use serde_json::Value;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::Instant;

@@ -18,10 +18,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use cluster::Selection;
-use compose::definition::Definition;
-use compose::intent::Applied;
-use compose::object;
-use compose::run::Object;
+use composition::definition::Definition;
+use composition::intent::Applied;
+use composition::object;
+use composition::run::Object;
 use diag::Diagnostic;
 use jiff::Timestamp;
 use serde_json::Value;

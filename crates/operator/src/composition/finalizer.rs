@@ -1,7 +1,7 @@
 //! Finalizers: an object stays until those who put one on it have taken it off.
 
-use compose::object;
-use compose::run::Object;
+use composition::object;
+use composition::run::Object;
 use serde_json::{Value, json};
 
 /// Whether `finalizer` is on the object.

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use compose::RunError;
-use compose::condition::{Condition, Conditions};
-use compose::function::{self, ANNOTATION_ENDPOINT, Location};
-use compose::object;
-use compose::run::{ConditionStatus, Object};
+use composition::RunError;
+use composition::condition::{Condition, Conditions};
+use composition::function::{self, ANNOTATION_ENDPOINT, Location};
+use composition::object;
+use composition::run::{ConditionStatus, Object};
 use jiff::Timestamp;
 use serde_json::Value;
 use tokio::sync::watch;

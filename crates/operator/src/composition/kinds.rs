@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use compose::definition::Definition;
-use compose::object::{self, TypeRef};
+use composition::definition::Definition;
+use composition::object::{self, TypeRef};
 use manifest::GroupVersionKind;
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use cluster::{Class, Write};
-use compose::composition::Composition;
-use compose::condition::{Condition, Conditions};
-use compose::revision::{self, Step};
-use compose::run::{ConditionStatus, Object};
-use compose::{function, object};
+use composition::composition::Composition;
+use composition::condition::{Condition, Conditions};
+use composition::revision::{self, Step};
+use composition::run::{ConditionStatus, Object};
+use composition::{function, object};
 use jiff::Timestamp;
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! The schema of a kind as the API server publishes it, with every reference replaced by what it refers to.
 
-use compose::run::{Object, Schema, SchemaSelector};
+use composition::run::{Object, Schema, SchemaSelector};
 use functions::ResolveError;
 use serde_json::Value;
 

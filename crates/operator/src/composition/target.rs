@@ -1,7 +1,7 @@
-//! Between the references of `compose`, which are what objects say, and those of `manifest`, which name what can be asked for.
+//! Between the references of `composition`, which are what objects say, and those of `manifest`, which name what can be asked for.
 
-use compose::object::{ObjectRef, TypeRef};
-use compose::run::Object;
+use composition::object::{ObjectRef, TypeRef};
+use composition::run::Object;
 use manifest::{GroupVersionKind, Namespace};
 use serde_json::Value;
 
@@ -44,8 +44,8 @@ pub(super) fn secret(namespace: &str, name: &str) -> manifest::ObjectRef {
 pub(super) fn key(object: &Object) -> Key {
     let part = |text: Option<&str>| text.map(str::to_owned);
     Key {
-        namespace: part(compose::object::namespace(object)),
-        name: part(compose::object::name(object)).unwrap_or_default(),
+        namespace: part(composition::object::namespace(object)),
+        name: part(composition::object::name(object)).unwrap_or_default(),
     }
 }
 
@@ -59,5 +59,5 @@ pub(super) fn object(value: Value) -> Object {
 
 /// The resource version of an object, as a number where it is one.
 pub(super) fn version(object: &Object) -> Option<&str> {
-    compose::object::nested(object, &["metadata", "resourceVersion"])?.as_str()
+    composition::object::nested(object, &["metadata", "resourceVersion"])?.as_str()
 }

@@ -1,8 +1,8 @@
 //! Events about XRs and claims.
 
-use compose::event::{Event, EventType};
-use compose::object;
-use compose::run::Object;
+use composition::event::{Event, EventType};
+use composition::object;
+use composition::run::Object;
 use k8s_openapi::api::core::v1::ObjectReference;
 
 use crate::events::{Recorder, Tone};

@@ -1,8 +1,8 @@
 //! Writes to the cluster, a few at a time: passes may be many, and the API server is not to notice.
 
 use cluster::{Delete, Deletion, Dialect, Error, Propagation, Reply, Session, Write};
-use compose::object::ObjectRef;
-use compose::run::Object;
+use composition::object::ObjectRef;
+use composition::run::Object;
 use serde_json::{Value, json};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
@@ -55,7 +55,7 @@ impl WriteError {
         let causes = self.status().map(|status| status.details.causes.as_slice()).unwrap_or_default();
         let cause = |cause: &cluster::StatusCause| json!({"field": cause.field, "reason": cause.reason});
         let causes: Vec<Value> = causes.iter().map(cause).collect();
-        compose::health::refusal(&json!({"details": {"causes": causes}}))
+        composition::health::refusal(&json!({"details": {"causes": causes}}))
     }
 
     /// A stable word for what went wrong.

@@ -11,8 +11,8 @@ use tokio_util::sync::CancellationToken;
 use super::Error;
 use crate::composition;
 use crate::events::Events;
-use crate::external;
 use crate::metrics::Metrics;
+use crate::operations;
 use crate::options::{Half, Options};
 use crate::said::chain;
 
@@ -48,7 +48,7 @@ pub(super) fn begin(around: &Surroundings, stop: &CancellationToken) -> Term {
     };
     for half in &around.options.controllers {
         let controller = match half {
-            Half::Oci => term.controllers.spawn(external::run(oci(around), stop.clone())),
+            Half::Oci => term.controllers.spawn(operations::run(oci(around), stop.clone())),
             Half::Composition => term.controllers.spawn(compose(around.clone(), stop.clone())),
         };
         term.names.insert(controller.id(), half.name());
@@ -108,9 +108,9 @@ async fn compose(around: Surroundings, stop: CancellationToken) {
     }
 }
 
-fn oci(around: &Surroundings) -> external::Surroundings {
+fn oci(around: &Surroundings) -> operations::Surroundings {
     let options = &around.options;
-    external::Surroundings {
+    operations::Surroundings {
         session: around.session.clone(),
         recorder: around.events.recorder("plimsoll-oci"),
         metrics: around.metrics.clone(),

@@ -127,7 +127,7 @@ async fn an_xr_whose_xrd_says_so_can_be_scaled() {
         let mut rsp = response::to(&request);
         let replicas = request.observed.composite.object["spec"]["replicas"].clone();
         desire(&mut rsp, "map", map(&json!({"replicas": replicas.to_string()})));
-        rsp.desired.composite = compose::run::Resource::of(json!({"status": {"replicas": replicas}}));
+        rsp.desired.composite = composition::run::Resource::of(json!({"status": {"replicas": replicas}}));
         Ok(rsp)
     };
     let scalable = |group: &str| {

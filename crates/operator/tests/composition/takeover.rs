@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use cluster::{Session, Write};
-use compose::naming::{COMPOSITE_MANAGER, child_name, composed_manager};
-use compose::object::TypeRef;
-use compose::run::{RunRequest, RunResponse};
+use composition::naming::{COMPOSITE_MANAGER, child_name, composed_manager};
+use composition::object::TypeRef;
+use composition::run::{RunRequest, RunResponse};
 use functions::{FunctionError, ServeOptions, Server, response};
 use serde_json::{Value, json};
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures::future::join_all;
 use futures::{StreamExt as _, stream};
 use jiff::Timestamp;
-use oci_server::{Entry, Operation, Pace, Script};
+use oraclecloud_emulator::{Entry, Operation, Pace, Script};
 use serde_json::Value;
 
 use super::place::{Place, a_moment, is_ready};

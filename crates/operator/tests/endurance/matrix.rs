@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use futures::future::join_all;
-use oci_server::{Operation, Script, Step, Timeline, TimelineFor};
+use oraclecloud_emulator::{Operation, Script, Step, Timeline, TimelineFor};
 use serde_json::{Value, json};
 use testkit::proxy::When;
 use tokio::sync::Semaphore;

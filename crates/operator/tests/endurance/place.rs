@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use oci_server::{Options, Script, Server, serve};
+use oraclecloud_emulator::{Options, Script, Server, serve};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use testkit::proxy::{Crossing, Proxy, Upstream};
@@ -76,13 +76,14 @@ impl Place {
     }
 
     /// A client of the cloud.
-    pub(crate) fn client(&self) -> oci::Client {
+    pub(crate) fn client(&self) -> oraclecloud::Client {
         let nothing = |_: &str| None;
-        let credentials = oci::Credentials::from_config_file(self.server.config_file(), None, &nothing);
-        let mut endpoints = oci::Endpoints::default();
+        let credentials =
+            oraclecloud::Credentials::from_config_file(self.server.config_file(), None, &nothing);
+        let mut endpoints = oraclecloud::Endpoints::default();
         endpoints.add(&self.server.url()).unwrap();
-        let settings = oci::Settings { endpoints, ..oci::Settings::default() };
-        oci::Client::new(credentials, oci::Connections::new(), settings, &nothing).unwrap()
+        let settings = oraclecloud::Settings { endpoints, ..oraclecloud::Settings::default() };
+        oraclecloud::Client::new(credentials, oraclecloud::Connections::new(), settings, &nothing).unwrap()
     }
 }
 

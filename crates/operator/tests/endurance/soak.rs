@@ -7,8 +7,8 @@ use futures::StreamExt as _;
 use futures::stream;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::api::{Api, ApiResource, DynamicObject, ListParams};
-use oci_server::{Operation, Outcome, Pace, Script, Timeline, TimelineFor};
 use operator::api::{Queue, Stream};
+use oraclecloud_emulator::{Operation, Outcome, Pace, Script, Timeline, TimelineFor};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 

@@ -8,6 +8,7 @@ use diag::Diagnostic;
 use fields::IgnoreFields;
 use manifest::ObjectRef;
 use ownership::{Baseline, ManagedFields, ManagedFieldsError};
+use readiness::{Applied, During};
 use serde_json::Value as Json;
 use tfplugin::CancellationToken;
 use tfplugin::diagnostics::Diagnostics;
@@ -15,7 +16,6 @@ use tfplugin::private::Private;
 use tfplugin::provider::ApplyResponse;
 use tfplugin::value::{Object, Value};
 use tokio::sync::OwnedMutexGuard;
-use wait::{Applied, During};
 
 use super::stamp::{self, Stamp};
 use super::{MANAGER, NO_CLIENT, already, attributes, manager, release, settled, wait_for};

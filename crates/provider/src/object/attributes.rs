@@ -2,8 +2,8 @@
 
 use fields::IgnoreFields;
 use manifest::{Namespace, ObjectRef};
+use readiness::{Cut, Wait};
 use tfplugin::value::{Object, Value};
-use wait::{Cut, Wait};
 
 use crate::body::Body;
 use crate::waiting;

@@ -5,12 +5,12 @@ use std::time::Duration;
 use cluster::{Class, Delete, Deletion, Error, ErrorKind, Propagation, Reply};
 use diag::Diagnostic;
 use manifest::ObjectRef;
+use readiness::GoDuration;
 use tfplugin::CancellationToken;
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::private::Private;
 use tfplugin::provider::ApplyResponse;
 use tfplugin::value::Object;
-use wait::GoDuration;
 
 use super::{NO_CLIENT, attributes, stamp};
 use crate::clusters::Cluster;

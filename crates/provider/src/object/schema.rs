@@ -1,11 +1,11 @@
 //! The attributes of `k8sconnect_object` (terraform-provider.md, 2.2), and `wait_for` with `status`.
 
+use readiness::GoDuration;
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::path::Path;
 use tfplugin::schema::{Attribute, Nested, Schema};
 use tfplugin::types::Type;
 use tfplugin::value::Value;
-use wait::GoDuration;
 
 use crate::{body, codes, connection, waiting};
 

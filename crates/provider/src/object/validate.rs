@@ -1,10 +1,10 @@
 //! What a configuration must fulfil beyond its single attributes.
 
 use diag::Diagnostic;
+use readiness::Cut;
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::path::Path;
 use tfplugin::value::Object;
-use wait::Cut;
 
 use super::attributes;
 use crate::{codes, connection, waiting};

@@ -5,11 +5,11 @@ use std::time::Duration;
 use cluster::{Readiness, Session};
 use diag::{Diagnostic, Severity};
 use manifest::ObjectRef;
+use readiness::{Applied, During, Mode, Planned, Refreshed, Report, Situation, Tracked, Wait};
 use serde_json::Value as Json;
 use tfplugin::CancellationToken;
 use tfplugin::private::Private;
 use tfplugin::value::{Object, Value};
-use wait::{Applied, During, Mode, Planned, Refreshed, Report, Situation, Tracked, Wait};
 
 use super::attributes;
 use crate::dynamic::dynamic;

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use cluster::{Error, ErrorKind, Readiness};
 use diag::{Diagnostic, Severity};
+use readiness::Refreshed;
 use serde_json::Value as Json;
 use tfplugin::CancellationToken;
 use tfplugin::private::Private;
 use tfplugin::provider::{ReadRequest, ReadResponse};
 use tfplugin::value::{Object, Value};
-use wait::Refreshed;
 
 use super::wait_for;
 use crate::context::Context;

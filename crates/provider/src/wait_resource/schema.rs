@@ -1,10 +1,10 @@
 //! The attributes of `k8sconnect_wait` (terraform-provider.md, 2.4), and what they must fulfil together.
 
+use readiness::Cut;
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::schema::{Attribute, Nested, Schema};
 use tfplugin::types::Type;
 use tfplugin::value::Object;
-use wait::Cut;
 
 use crate::{connection, waiting};
 

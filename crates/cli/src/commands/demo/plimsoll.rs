@@ -7,8 +7,8 @@ use diag::Diagnostic;
 use futures::future::try_join_all;
 use manifest::ObjectRef;
 use ownership::{Analysis, Baseline, Before, FieldManager, Outlook, Verbosity};
+use readiness::{Cut, WrittenWait};
 use serde_json::Value;
-use wait::{Cut, WrittenWait};
 
 use super::{CLAIM, COMPOSITION, DEFINITION, FRONT, objects, untrue};
 use crate::exit::Failure;

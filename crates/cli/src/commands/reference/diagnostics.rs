@@ -10,14 +10,14 @@ const PARTS: &[(&str, &[Code])] = &[
     ("Manifests", manifest::CODES),
     ("Fields", fields::CODES),
     ("Ownership", ownership::CODES),
-    ("Waits", wait::CODES),
+    ("Waits", readiness::CODES),
     ("Clusters", cluster::CODES),
     ("The sandbox", sandbox::CODES),
     ("The Terraform provider", provider::CODES),
     ("Terraform's protocol", tfplugin::codes::CODES),
-    ("Compositions", compose::CODES),
-    ("Operations", progress::codes::CODES),
-    ("Oracle Cloud", oci::codes::CODES),
+    ("Compositions", composition::CODES),
+    ("Operations", operations::codes::CODES),
+    ("Oracle Cloud", oraclecloud::codes::CODES),
     ("The operator", operator::codes::CODES),
 ];
 

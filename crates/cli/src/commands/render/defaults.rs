@@ -1,7 +1,7 @@
 //! What an API server would fill in: the defaults of a schema.
 
-use compose::object;
-use compose::run::Object;
+use composition::object;
+use composition::run::Object;
 use serde_json::Value;
 
 /// Fills into `xr` what the CRD generated from its XRD has as defaults, for the version it is written in.

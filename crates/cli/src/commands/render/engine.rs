@@ -3,13 +3,13 @@
 use std::io::{self, Read as _};
 use std::time::Duration;
 
-use compose::composition::Composition;
-use compose::definition::Definition;
-use compose::event::{Event, Recipient};
-use compose::function::Function;
-use compose::object::TypeRef;
-use compose::pipeline::Failure as PipelineFailure;
-use compose::run::Object;
+use composition::composition::Composition;
+use composition::definition::Definition;
+use composition::event::{Event, Recipient};
+use composition::function::Function;
+use composition::object::TypeRef;
+use composition::pipeline::Failure as PipelineFailure;
+use composition::run::Object;
 use diag::Diagnostic;
 use functions::render::{BadRequest, Request, Response};
 

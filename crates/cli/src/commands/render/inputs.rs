@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use compose::composition::Composition;
-use compose::connection;
-use compose::definition::Definition;
-use compose::function::Function;
-use compose::object;
-use compose::run::{Object, SecretData};
+use composition::composition::Composition;
+use composition::connection;
+use composition::definition::Definition;
+use composition::function::Function;
+use composition::object;
+use composition::run::{Object, SecretData};
 use diag::Diagnostic;
 use serde_json::Value;
 

@@ -4,18 +4,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use compose::composite::{Composite, Layout, refs_intent};
-use compose::composition::{CredentialsSource, Step};
-use compose::condition::{Condition, Conditions, RESPONSIVE};
-use compose::event::Event;
-use compose::function::{BUILT_IN, Function, Location};
-use compose::health::{PassFailure, Stage};
-use compose::pipeline::{Audience, Outcome, Pipeline};
-use compose::readiness::{Child, ChildState};
-use compose::render::{self, Rehearsal};
-use compose::run::{ConditionStatus, Object, SecretData, State};
-use compose::status::{self, Pass};
-use compose::{FunctionRunner as _, RunError, RunErrorClass, crd, desired, garbage, object, observed};
+use composition::composite::{Composite, Layout, refs_intent};
+use composition::composition::{CredentialsSource, Step};
+use composition::condition::{Condition, Conditions, RESPONSIVE};
+use composition::event::Event;
+use composition::function::{BUILT_IN, Function, Location};
+use composition::health::{PassFailure, Stage};
+use composition::pipeline::{Audience, Outcome, Pipeline};
+use composition::readiness::{Child, ChildState};
+use composition::render::{self, Rehearsal};
+use composition::run::{ConditionStatus, Object, SecretData, State};
+use composition::status::{self, Pass};
+use composition::{FunctionRunner as _, RunError, RunErrorClass, crd, desired, garbage, object, observed};
 use diag::Diagnostic;
 use functions::{Functions, Options};
 use jiff::Timestamp;
@@ -93,7 +93,7 @@ pub(super) async fn rehearse(inputs: &Inputs, timeout: Duration) -> Result<Rende
             key: key.clone(),
             ready: one.ready,
             state: ChildState::Applied,
-            trouble: observed.resources.get(key).and_then(compose::health::trouble),
+            trouble: observed.resources.get(key).and_then(composition::health::trouble),
         })
         .collect();
     let now: Timestamp = MOMENT.parse().expect("it is a time");
@@ -231,7 +231,7 @@ fn with_status(mut xr: Object, intent: &Object) -> Object {
 fn told(failure: &PassFailure, outcome: &Outcome) -> Diagnostic {
     let diagnostic = Diagnostic::error(codes::RENDER_FUNCTION, failure.text());
     match &outcome.failure {
-        Some(compose::pipeline::Failure::Fatal { step, .. }) => diagnostic
+        Some(composition::pipeline::Failure::Fatal { step, .. }) => diagnostic
             .detail(format!("The function of step {step:?} stopped the pipeline; nothing would be applied.")),
         _ => diagnostic,
     }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use compose::object::{self, TypeRef};
-use compose::run::{Match, Object, Resource, ResourceSelector, Schema, SchemaSelector};
+use composition::object::{self, TypeRef};
+use composition::run::{Match, Object, Resource, ResourceSelector, Schema, SchemaSelector};
 use functions::{Resolver, Resolving};
 use serde_json::Value;
 

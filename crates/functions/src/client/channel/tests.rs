@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use compose::run::{RunRequest, RunResponse};
+use composition::run::{RunRequest, RunResponse};
 use tokio::sync::oneshot;
 
 use super::*;

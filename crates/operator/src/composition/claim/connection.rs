@@ -1,10 +1,10 @@
 //! A claim gets a copy of its XR's connection details, in a Secret beside it.
 
-use compose::composite::{Composite, Layout};
-use compose::connection::propagate;
-use compose::naming::CLAIM_MANAGER;
-use compose::object;
-use compose::run::Object;
+use composition::composite::{Composite, Layout};
+use composition::connection::propagate;
+use composition::naming::CLAIM_MANAGER;
+use composition::object;
+use composition::run::Object;
 use serde_json::Value;
 
 use super::Binder;

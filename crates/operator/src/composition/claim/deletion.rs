@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use cluster::Propagation;
-use compose::claim::{Deletion, deletion, marked};
-use compose::event::Event;
-use compose::object::{self, ObjectRef};
-use compose::readiness::deleting;
-use compose::run::Object;
+use composition::claim::{Deletion, deletion, marked};
+use composition::event::Event;
+use composition::object::{self, ObjectRef};
+use composition::readiness::deleting;
+use composition::run::Object;
 use jiff::Timestamp;
 
 use super::pass::Stopped;

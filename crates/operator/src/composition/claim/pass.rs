@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use compose::claim::{check_binding, composite_name, marked};
-use compose::composite::{Composite, Layout};
-use compose::condition::{Conditions, HEALTHY};
-use compose::event::Event;
-use compose::object;
-use compose::pass::back_off;
-use compose::readiness::{reconcile_error, reconcile_paused};
-use compose::run::Object;
+use composition::claim::{check_binding, composite_name, marked};
+use composition::composite::{Composite, Layout};
+use composition::condition::{Conditions, HEALTHY};
+use composition::event::Event;
+use composition::object;
+use composition::pass::back_off;
+use composition::readiness::{reconcile_error, reconcile_paused};
+use composition::run::Object;
 use jiff::Timestamp;
 use serde_json::Value;
 

@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use compose::claim::{composite_name, status, sync};
-use compose::composite::{Composite, Layout};
-use compose::condition::{Condition, Conditions, READY};
-use compose::event::Event;
-use compose::health::claim_error_text;
-use compose::intent::{Applied, is_apply_owed};
-use compose::naming::{CLAIM_MANAGER, generated_name};
-use compose::object::{self, ObjectRef};
-use compose::run::Object;
-use compose::takeover::hand_over_updates;
+use composition::claim::{composite_name, status, sync};
+use composition::composite::{Composite, Layout};
+use composition::condition::{Condition, Conditions, READY};
+use composition::event::Event;
+use composition::health::claim_error_text;
+use composition::intent::{Applied, is_apply_owed};
+use composition::naming::{CLAIM_MANAGER, generated_name};
+use composition::object::{self, ObjectRef};
+use composition::run::Object;
+use composition::takeover::hand_over_updates;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::time::Instant;

@@ -1,7 +1,7 @@
 //! Which rights the operator lacks on a kind, so that whoever composes it knows what to grant.
 
 use cluster::Session;
-use compose::object::{ObjectRef, TypeRef};
+use composition::object::{ObjectRef, TypeRef};
 use k8s_openapi::api::authorization::v1::{
     ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
 };

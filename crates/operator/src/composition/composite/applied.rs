@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 
 use cluster::Propagation;
-use compose::composite::{Composite, refs_intent};
-use compose::desired::{Composed, Rendered};
-use compose::garbage::{Deletion, garbage};
-use compose::health::{self, PassFailure, Stage};
-use compose::intent::Applied;
-use compose::naming::{COMPOSITE_MANAGER, composed_manager};
-use compose::object::{self, ObjectRef, TypeRef};
-use compose::readiness::{Child, ChildState};
-use compose::run::{Object, State};
-use compose::takeover::{hand_over_updates, has_applied};
+use composition::composite::{Composite, refs_intent};
+use composition::desired::{Composed, Rendered};
+use composition::garbage::{Deletion, garbage};
+use composition::health::{self, PassFailure, Stage};
+use composition::intent::Applied;
+use composition::naming::{COMPOSITE_MANAGER, composed_manager};
+use composition::object::{self, ObjectRef, TypeRef};
+use composition::readiness::{Child, ChildState};
+use composition::run::{Object, State};
+use composition::takeover::{hand_over_updates, has_applied};
 use serde_json::json;
 
 use super::memory::Memory;
@@ -42,7 +42,7 @@ impl Composer {
                 }
             }
         }
-        compose::desired::render(xr, observed, desired, |kind| namespaced.get(kind).copied())
+        composition::desired::render(xr, observed, desired, |kind| namespaced.get(kind).copied())
             .map_err(|error| PassFailure::engine(Stage::Compose, "Render", error.to_string()))
     }
 

@@ -1,12 +1,12 @@
 //! Which Composition and revision an XR uses, chosen from what is known without asking anybody.
 
-use compose::composite::Composite;
-use compose::composition::Composition;
-use compose::event::Event;
-use compose::health::{PassFailure, Stage};
-use compose::object;
-use compose::run::Object;
-use compose::selection::{self, SelectionError};
+use composition::composite::Composite;
+use composition::composition::Composition;
+use composition::event::Event;
+use composition::health::{PassFailure, Stage};
+use composition::object;
+use composition::run::Object;
+use composition::selection::{self, SelectionError};
 
 use crate::composition::catalogue::Catalogue;
 use crate::composition::finalizer;

@@ -1,10 +1,10 @@
 //! Connection details of a legacy XR go into the Secret it names.
 
-use compose::composite::Composite;
-use compose::connection::{filter, publish};
-use compose::health::{PassFailure, Stage};
-use compose::naming::COMPOSITE_MANAGER;
-use compose::run::{Object, SecretData};
+use composition::composite::Composite;
+use composition::connection::{filter, publish};
+use composition::health::{PassFailure, Stage};
+use composition::naming::COMPOSITE_MANAGER;
+use composition::run::{Object, SecretData};
 use jiff::Timestamp;
 
 use super::{Composer, Stopped};

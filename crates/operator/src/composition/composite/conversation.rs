@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use compose::composite::Layout;
-use compose::composition::{Composition, CredentialsSource, Step};
-use compose::health::{PassFailure, Stage};
-use compose::pipeline::{Audience, Outcome, Pipeline};
-use compose::run::{
+use composition::composite::Layout;
+use composition::composition::{Composition, CredentialsSource, Step};
+use composition::health::{PassFailure, Stage};
+use composition::pipeline::{Audience, Outcome, Pipeline};
+use composition::run::{
     Requirements, Resource, ResourceSelector, RunRequest, Schema, SchemaSelector, SecretData, State,
 };
-use compose::{FunctionRunner as _, RunErrorClass, pipeline::Failure};
+use composition::{FunctionRunner as _, RunErrorClass, pipeline::Failure};
 use functions::{ResolveError, Resolver, Resolving};
 use serde_json::Value;
 use tokio::time::Instant;
@@ -162,7 +162,7 @@ impl Composer {
             let target = target::secret(&secret.namespace, &secret.name);
             match self.engine.session.read(&target).await {
                 Ok(Some(reply)) => {
-                    let data = compose::connection::data(&target::object(reply.object));
+                    let data = composition::connection::data(&target::object(reply.object));
                     credentials.insert(wanted.name.clone(), data);
                 }
                 Ok(None) => {

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use compose::breaker::{self, Breaker, Limits};
-use compose::object::{self, ObjectRef};
-use compose::pass::DEBOUNCE;
+use composition::breaker::{self, Breaker, Limits};
+use composition::object::{self, ObjectRef};
+use composition::pass::DEBOUNCE;
 use jiff::Timestamp;
 use serde_json::Value;
 use tokio::time::Instant;

@@ -1,12 +1,12 @@
 //! XRs that are left alone because a person asked for it, and XRs that are let go.
 
-use compose::composite::Composite;
-use compose::event::Event;
-use compose::health::{PassFailure, Stage};
-use compose::pass::back_off;
-use compose::readiness::{deleting, reconcile_error, reconcile_paused, reconcile_success};
-use compose::run::Object;
-use compose::status::marked;
+use composition::composite::Composite;
+use composition::event::Event;
+use composition::health::{PassFailure, Stage};
+use composition::pass::back_off;
+use composition::readiness::{deleting, reconcile_error, reconcile_paused, reconcile_success};
+use composition::run::Object;
+use composition::status::marked;
 use jiff::Timestamp;
 
 use super::choice::FINALIZER;
@@ -22,7 +22,7 @@ impl Composer {
         let mut xr = xr.clone();
         let intent = marked(Composite::new(&xr, self.layout), [reconcile_paused(Timestamp::now())]);
         // What was remembered of passes holds no more when they go on: a person may have changed anything.
-        memory.passes = compose::pass::Passes::default();
+        memory.passes = composition::pass::Passes::default();
         memory.due = None;
         let written = match self.write_status(&mut xr, memory, &intent).await {
             Ok(written) => written,

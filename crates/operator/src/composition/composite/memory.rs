@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
-use compose::event::Event;
-use compose::intent::Applied;
-use compose::object::ObjectRef;
-use compose::pass::{Fingerprint, Owed, Passes};
-use compose::run::Requirements;
+use composition::event::Event;
+use composition::intent::Applied;
+use composition::object::ObjectRef;
+use composition::pass::{Fingerprint, Owed, Passes};
+use composition::run::Requirements;
 use tokio::time::Instant;
 
 use super::access::Access;

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use compose::composite::Composite;
-use compose::composition::Composition;
-use compose::health::{PassFailure, Stage};
-use compose::object::{self, ObjectRef};
-use compose::observed::{Observed, observe};
-use compose::pass::Fingerprint;
-use compose::run::{Object, SecretData, State};
+use composition::composite::Composite;
+use composition::composition::Composition;
+use composition::health::{PassFailure, Stage};
+use composition::object::{self, ObjectRef};
+use composition::observed::{Observed, observe};
+use composition::pass::Fingerprint;
+use composition::run::{Object, SecretData, State};
 use serde_json::Value;
 
 use super::Composer;
@@ -106,7 +106,7 @@ impl Composer {
     async fn connection(&self, namespace: &str, name: &str) -> Result<SecretData, (String, String)> {
         match self.engine.session.read(&target::secret(namespace, name)).await {
             Ok(found) => Ok(found
-                .map(|reply| compose::connection::data(&target::object(reply.object)))
+                .map(|reply| composition::connection::data(&target::object(reply.object)))
                 .unwrap_or_default()),
             Err(error) => Err((format!("{:?}", error.class()), said(&error))),
         }

@@ -1,15 +1,15 @@
 //! What people read after a pass: the XR's status in one apply, and Events for what has changed.
 
-use compose::breaker::{Breaker, Limits};
-use compose::composite::Composite;
-use compose::event::{self, Event, Recipient};
-use compose::health::{PassFailure, Stage};
-use compose::intent::Applied;
-use compose::naming::COMPOSITE_MANAGER;
-use compose::object;
-use compose::pipeline::Failure;
-use compose::run::Object;
-use compose::status::{Pass, Settled, settle};
+use composition::breaker::{Breaker, Limits};
+use composition::composite::Composite;
+use composition::event::{self, Event, Recipient};
+use composition::health::{PassFailure, Stage};
+use composition::intent::Applied;
+use composition::naming::COMPOSITE_MANAGER;
+use composition::object;
+use composition::pipeline::Failure;
+use composition::run::Object;
+use composition::status::{Pass, Settled, settle};
 use jiff::Timestamp;
 
 use super::memory::Memory;

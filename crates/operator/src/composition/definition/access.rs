@@ -3,10 +3,10 @@
 //! The kinds an XRD defines are not known when the operator is installed. A ClusterRole per XRD is aggregated to the
 //! operator's, as are those with which people grant the kinds they compose.
 
-use compose::definition::{Definition, Names};
-use compose::intent::Applied;
-use compose::object;
-use compose::run::Object;
+use composition::definition::{Definition, Names};
+use composition::intent::Applied;
+use composition::object;
+use composition::run::Object;
 use serde_json::{Value, json};
 
 use super::{Pass, Role};

@@ -1,9 +1,9 @@
 //! From an XRD to kinds that are served and watched.
 
-use compose::definition::Definition;
-use compose::object;
-use compose::run::Object;
-use compose::{intent, takeover};
+use composition::definition::Definition;
+use composition::object;
+use composition::run::Object;
+use composition::{intent, takeover};
 use jiff::Timestamp;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use serde_json::Value;

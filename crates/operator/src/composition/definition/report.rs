@@ -1,8 +1,8 @@
 //! What an XRD says about itself: conditions and the kinds whose controllers run.
 
-use compose::condition::{Condition, Conditions};
-use compose::object::{self, TypeRef};
-use compose::run::{ConditionStatus, Object};
+use composition::condition::{Condition, Conditions};
+use composition::object::{self, TypeRef};
+use composition::run::{ConditionStatus, Object};
 use jiff::Timestamp;
 use serde_json::json;
 

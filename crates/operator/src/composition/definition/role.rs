@@ -1,9 +1,9 @@
 //! The two sides of an XRD, XRs and claims, and the words in which the reference speaks of each.
 
-use compose::crd::{self, CrdError};
-use compose::definition::Definition;
-use compose::object::TypeRef;
-use compose::run::Object;
+use composition::crd::{self, CrdError};
+use composition::definition::Definition;
+use composition::object::TypeRef;
+use composition::run::Object;
 
 /// What a controller works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use cluster::{Class, Propagation, Selection};
-use compose::composite::Composite;
-use compose::definition::Definition;
-use compose::object;
-use compose::run::Object;
+use composition::composite::Composite;
+use composition::definition::Definition;
+use composition::object;
+use composition::run::Object;
 use diag::Diagnostic;
 use jiff::Timestamp;
 

@@ -1,0 +1,387 @@
+//! A cloud in a few hundred lines: resources with states, work requests with a timeline, retry tokens, etags, listings
+//! that lag, and whatever can be wrong with any of it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use operations::{Answer, Body, Call, Found, OWNER_TAG, Phase, Trouble, body_hash};
+use serde_json::{Value, json};
+
+/// How a mutation will end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Succeeds,
+    Fails,
+    FailsLeavingNothing,
+    IsCanceled,
+    /// Waits in this status until somebody lets it go on.
+    Hangs(&'static str),
+}
+
+/// How the cloud answers in general.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Manners {
+    /// Whether mutations answer with a work request and creates take tokens; otherwise with the resource.
+    pub(crate) work_requests: bool,
+    /// Whether answers of a cloud without work requests carry an id nevertheless.
+    pub(crate) breadcrumbs: bool,
+    /// How long a mutation takes.
+    pub(crate) takes: i64,
+    /// How long a new resource stays invisible.
+    pub(crate) lag: i64,
+    /// Whether it stays invisible until its work request is over, and then some.
+    pub(crate) hides: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Thing {
+    pub(crate) state: &'static str,
+    pub(crate) size: i64,
+    pub(crate) owner: Option<String>,
+    etag: u64,
+    visible_at: i64,
+    deleted_at: Option<i64>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Work {
+    pub(crate) phase: Phase,
+    pub(crate) status: &'static str,
+    pub(crate) operation_type: &'static str,
+    thing: String,
+    outcome: Outcome,
+    ends_at: i64,
+    size: i64,
+    before: &'static str,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Cloud {
+    pub(crate) now: i64,
+    pub(crate) manners: Manners,
+    pub(crate) next_outcome: Outcome,
+    pub(crate) revoked: bool,
+    pub(crate) things: BTreeMap<String, Thing>,
+    pub(crate) works: BTreeMap<String, Work>,
+    tokens: BTreeMap<String, (String, String)>,
+    pub(crate) journal: Vec<String>,
+    /// How many creates had an effect.
+    pub(crate) created: usize,
+    numbers: u64,
+}
+
+/// How long a deleted resource is still shown as such.
+const REMEMBERED: i64 = 90;
+
+impl Cloud {
+    pub(crate) fn new(manners: Manners) -> Self {
+        let mut cloud = Self {
+            now: 1_800_000_000,
+            manners,
+            next_outcome: Outcome::Succeeds,
+            revoked: false,
+            things: BTreeMap::new(),
+            works: BTreeMap::new(),
+            tokens: BTreeMap::new(),
+            journal: Vec::new(),
+            created: 0,
+            numbers: 0,
+        };
+        // Somebody else's, of the same name; nobody may ever touch it.
+        let foreign =
+            Thing { state: "ACTIVE", size: 77, owner: None, etag: 1, visible_at: 0, deleted_at: None };
+        cloud.things.insert("foreign".to_owned(), foreign);
+        cloud
+    }
+
+    pub(crate) fn advance(&mut self, seconds: i64) {
+        self.now += seconds;
+        let ended: Vec<String> = self
+            .works
+            .iter()
+            .filter(|(_, work)| {
+                work.ends_at <= self.now
+                    && !has_ended(work.status)
+                    && !matches!(work.outcome, Outcome::Hangs(_))
+            })
+            .map(|(id, _)| id.clone())
+            .collect();
+        for id in ended {
+            self.end(&id);
+        }
+        for work in self.works.values_mut().filter(|work| work.ends_at <= self.now) {
+            if let Outcome::Hangs(status) = work.outcome {
+                work.status = status;
+            }
+        }
+        let now = self.now;
+        self.things.retain(|_, thing| thing.deleted_at.is_none_or(|at| now - at < REMEMBERED));
+    }
+
+    fn end(&mut self, id: &str) {
+        let work = self.works.get_mut(id).expect("listed above");
+        let thing = self.things.get_mut(&work.thing);
+        let succeeds = work.outcome == Outcome::Succeeds;
+        work.status = match work.outcome {
+            Outcome::Succeeds => "SUCCEEDED",
+            Outcome::IsCanceled => "CANCELED",
+            _ => "FAILED",
+        };
+        let Some(thing) = thing.filter(|thing| thing.state != "DELETED") else { return };
+        thing.etag += 1;
+        match (work.phase, succeeds) {
+            (Phase::Create, true) => thing.state = "ACTIVE",
+            (Phase::Create, false) if work.outcome == Outcome::FailsLeavingNothing => {
+                let gone = work.thing.clone();
+                self.things.remove(&gone);
+            }
+            (Phase::Create, false) => thing.state = "FAILED",
+            (Phase::Update, true) => (thing.state, thing.size) = ("ACTIVE", work.size),
+            (Phase::Delete, true) => (thing.state, thing.deleted_at) = ("DELETED", Some(self.now)),
+            (Phase::Update | Phase::Delete, false) => thing.state = work.before,
+        }
+    }
+
+    /// Lets everything that hangs go on.
+    pub(crate) fn unhang(&mut self) {
+        for work in self.works.values_mut() {
+            if let Outcome::Hangs(_) = work.outcome {
+                work.outcome = Outcome::Succeeds;
+            }
+        }
+    }
+
+    /// What is in flight and will end well calls itself an update, whatever it is. (A create that fails under that
+    /// name leaves something that looks like somebody's data, which a person then has to remove.)
+    pub(crate) fn contradict(&mut self) {
+        let lies = |work: &&mut Work| work.phase != Phase::Delete && work.outcome == Outcome::Succeeds;
+        for work in self.works.values_mut().filter(|work| !has_ended(work.status)).filter(lies) {
+            work.operation_type = "UPDATE_THING";
+        }
+    }
+
+    /// What is in flight ends well.
+    pub(crate) fn settle_outcomes(&mut self) {
+        for work in self.works.values_mut().filter(|work| !has_ended(work.status)) {
+            work.outcome = Outcome::Succeeds;
+        }
+    }
+
+    /// Somebody removes what carries the tag, leaving its deleted state to be seen or nothing at all.
+    pub(crate) fn vandalise(&mut self, uid: &str, trace: bool) {
+        let now = self.now;
+        for thing in self.things.values_mut().filter(|thing| thing.owner.as_deref() == Some(uid)) {
+            if thing.state == "ACTIVE" {
+                (thing.state, thing.deleted_at) =
+                    ("DELETED", Some(if trace { now } else { now - REMEMBERED }));
+            }
+        }
+        self.advance(0);
+    }
+
+    /// Somebody changes what carries the tag.
+    pub(crate) fn meddle(&mut self, uid: &str, size: i64) {
+        for thing in self.things.values_mut().filter(|thing| thing.owner.as_deref() == Some(uid)) {
+            if thing.state == "ACTIVE" {
+                (thing.size, thing.etag) = (size, thing.etag + 1);
+            }
+        }
+    }
+
+    /// The resources that carry the tag and are not deleted, visible or not.
+    pub(crate) fn alive(&self, uid: &str) -> Vec<(&String, &Thing)> {
+        let ours = |thing: &Thing| thing.owner.as_deref() == Some(uid) && thing.state != "DELETED";
+        self.things.iter().filter(|(_, thing)| ours(thing)).collect()
+    }
+
+    pub(crate) fn calls(&self, name: &str) -> usize {
+        self.journal.iter().filter(|call| call.split(' ').next() == Some(name)).count()
+    }
+
+    pub(crate) fn handle(&mut self, uid: &str, call: &Call) -> Result<Answer, Trouble> {
+        self.journal.push(match call {
+            Call::Create { token, .. } => format!("create {}", token.as_deref().unwrap_or("-")),
+            Call::Update { id, .. } | Call::Delete { id, .. } | Call::Get { id, .. } => {
+                format!("{} {id}", call.name())
+            }
+            _ => call.name().to_owned(),
+        });
+        if self.revoked {
+            return Err(self.trouble(404, "NotAuthorizedOrNotFound"));
+        }
+        match call {
+            Call::Create { token, body, .. } => self.create(token.as_deref(), body),
+            Call::Update { id, body, if_match } => {
+                let size = body["size"].as_i64().unwrap_or(0);
+                if size < 0 {
+                    return Err(self.trouble(400, "InvalidParameter"));
+                }
+                self.mutate(id, if_match.as_deref(), Phase::Update, size)
+            }
+            Call::Delete { id, if_match } => self.mutate(id, if_match.as_deref(), Phase::Delete, 0),
+            Call::Get { id, .. } => match self.visible(id) {
+                Some(thing) => {
+                    let (etag, body) = (thing.etag.to_string(), shown(id, thing));
+                    Ok(Answer { body: Body::Json(body), etag: Some(etag), ..self.answer() })
+                }
+                None => Err(self.trouble(404, "NotAuthorizedOrNotFound")),
+            },
+            Call::Find { id: wanted, .. } => {
+                let visible = |id: &&String| self.visible(id).is_some();
+                let resources = self
+                    .things
+                    .iter()
+                    .filter(|(id, _)| visible(id))
+                    .filter(|(id, thing)| thing.owner.as_deref() == Some(uid) || Some(*id) == wanted.as_ref())
+                    .map(|(id, thing)| shown(id, thing))
+                    .collect();
+                let open = |work: &Work| work.phase == Phase::Create && !has_ended(work.status);
+                let hidden = |work: &Work| self.visible(&work.thing).is_none();
+                let creating = self.works.iter().filter(|(_, work)| open(work) && hidden(work));
+                let creating =
+                    creating.filter(|_| self.manners.work_requests).map(|(id, _)| id.clone()).collect();
+                Ok(Answer { body: Body::Found(Found { resources, creating }), ..self.answer() })
+            }
+            Call::GetWorkRequest { id } => match self.works.get(id) {
+                Some(work) => {
+                    let action = if has_ended(work.status) { "CREATED" } else { "IN_PROGRESS" };
+                    let body = json!({
+                        "id": id, "status": work.status, "operationType": work.operation_type,
+                        "percentComplete": 140 - (work.ends_at - self.now).clamp(0, 140),
+                        "resources": [{"entityType": "thing", "actionType": action, "identifier": work.thing}],
+                    });
+                    Ok(Answer { body: Body::Json(body), ..self.answer() })
+                }
+                None => Err(self.trouble(404, "NotAuthorizedOrNotFound")),
+            },
+            Call::ExplainFailure { .. } => {
+                Ok(Answer { body: Body::Errors(vec!["the disk is full".to_owned()]), ..self.answer() })
+            }
+        }
+    }
+
+    fn create(&mut self, token: Option<&str>, body: &Value) -> Result<Answer, Trouble> {
+        let hash = body_hash(body);
+        if let Some((known, work)) = token.and_then(|token| self.tokens.get(token)) {
+            let thing = self.works.get(work).and_then(|work| self.things.get(&work.thing));
+            if *known != hash || thing.is_none_or(|thing| thing.state == "DELETED") {
+                return Err(self.trouble(409, "InvalidatedRetryToken"));
+            }
+            let work_request_id = Some(work.clone());
+            return Ok(Answer { work_request_id, ..self.answer() });
+        }
+        let size = body["size"].as_i64().unwrap_or(0);
+        if size < 0 {
+            return Err(self.trouble(400, "InvalidParameter"));
+        }
+        let id = self.name("thing");
+        let thing = Thing {
+            state: "CREATING",
+            size,
+            owner: body["tags"][OWNER_TAG].as_str().map(str::to_owned),
+            etag: 1,
+            visible_at: self.now + self.manners.lag + if self.manners.hides { self.manners.takes } else { 0 },
+            deleted_at: None,
+        };
+        self.things.insert(id.clone(), thing);
+        self.created += 1;
+        let work = self.begin(&id, Phase::Create, size, "CREATING");
+        if let Some(token) = token {
+            self.tokens.insert(token.to_owned(), (hash, work.clone()));
+        }
+        Ok(self.accepted(&id, work))
+    }
+
+    fn mutate(
+        &mut self,
+        id: &str,
+        if_match: Option<&str>,
+        phase: Phase,
+        size: i64,
+    ) -> Result<Answer, Trouble> {
+        let Some(thing) = self.visible(id).filter(|thing| thing.state != "DELETED") else {
+            return Err(self.trouble(404, "NotAuthorizedOrNotFound"));
+        };
+        if if_match.is_some_and(|etag| etag != thing.etag.to_string()) {
+            return Err(self.trouble(412, "NoEtagMatch"));
+        }
+        let before = thing.state;
+        if !matches!(before, "ACTIVE" | "FAILED" | "INACTIVE") {
+            return Err(self.trouble(409, "IncorrectState"));
+        }
+        let thing = self.things.get_mut(id).expect("seen above");
+        thing.etag += 1;
+        thing.state = if phase == Phase::Update { "UPDATING" } else { "DELETING" };
+        let work = self.begin(id, phase, size, before);
+        Ok(self.accepted(id, work))
+    }
+
+    fn begin(&mut self, thing: &str, phase: Phase, size: i64, before: &'static str) -> String {
+        let id = self.name("wr");
+        let operation_type = match phase {
+            Phase::Create => "CREATE_THING",
+            Phase::Update => "UPDATE_THING",
+            Phase::Delete => "DELETE_THING",
+        };
+        let mut outcome = std::mem::replace(&mut self.next_outcome, Outcome::Succeeds);
+        // Without a work request there is nothing that could say so.
+        if !self.manners.work_requests && matches!(outcome, Outcome::Hangs(_) | Outcome::FailsLeavingNothing)
+        {
+            outcome = Outcome::Fails;
+        }
+        self.works.insert(
+            id.clone(),
+            Work {
+                phase,
+                status: "ACCEPTED",
+                operation_type,
+                thing: thing.to_owned(),
+                outcome,
+                ends_at: self.now + self.manners.takes,
+                size,
+                before,
+            },
+        );
+        id
+    }
+
+    fn accepted(&mut self, thing: &str, work: String) -> Answer {
+        let body = match self.things.get(thing) {
+            Some(known) if !self.manners.work_requests => Body::Json(shown(thing, known)),
+            _ => Body::Empty,
+        };
+        let named = self.manners.work_requests || self.manners.breadcrumbs;
+        Answer { body, work_request_id: named.then_some(work), ..self.answer() }
+    }
+
+    fn visible(&self, id: &str) -> Option<&Thing> {
+        self.things.get(id).filter(|thing| thing.visible_at <= self.now)
+    }
+
+    fn answer(&self) -> Answer {
+        Answer { request_id: Some(format!("request-{}", self.journal.len())), ..Answer::default() }
+    }
+
+    pub(crate) fn trouble(&self, status: u16, code: &str) -> Trouble {
+        Trouble {
+            status: Some(status),
+            code: code.to_owned(),
+            message: "the cloud says no".to_owned(),
+            request_id: Some(format!("request-{}", self.journal.len())),
+            retry_after: (status == 429).then_some(Duration::from_secs(7)),
+        }
+    }
+
+    fn name(&mut self, what: &str) -> String {
+        self.numbers += 1;
+        format!("{what}-{}", self.numbers)
+    }
+}
+
+pub(crate) fn has_ended(status: &str) -> bool {
+    matches!(status, "SUCCEEDED" | "FAILED" | "CANCELED")
+}
+
+fn shown(id: &str, thing: &Thing) -> Value {
+    json!({"id": id, "lifecycleState": thing.state, "size": thing.size, "tags": {OWNER_TAG: thing.owner}})
+}

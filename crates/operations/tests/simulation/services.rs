@@ -1,0 +1,99 @@
+//! Two kinds at the small cloud, each one trait implementation: one with work requests, one with states only.
+
+use std::future::{Future, ready};
+use std::sync::{Arc, Mutex};
+
+use operations::{
+    Answer, Call, Drift, ExternalService, Kind, OWNER_TAG, Phase, QueueState, Resource, Strategy, Trouble,
+    WorkRequestWords,
+};
+use serde_json::{Value, json};
+
+use crate::cloud::Cloud;
+
+/// What people write: one field that can be changed. Negative values are refused by the cloud.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Spec {
+    pub(crate) size: i64,
+}
+
+/// A kind with work requests and retry tokens, as Queue is.
+pub(crate) struct Queues(pub(crate) Arc<Mutex<Cloud>>);
+
+/// A kind with neither, as Stream is.
+pub(crate) struct Streams(pub(crate) Arc<Mutex<Cloud>>);
+
+impl ExternalService for Queues {
+    type Spec = Spec;
+
+    const KIND: Kind = Kind {
+        name: "Queue",
+        strategy: Strategy::WorkRequest(WorkRequestWords {
+            entity: "thing",
+            operations: &[
+                ("CREATE_THING", Phase::Create),
+                ("UPDATE_THING", Phase::Update),
+                ("DELETE_THING", Phase::Delete),
+            ],
+        }),
+        retry_tokens: true,
+    };
+
+    fn create_body(spec: &Spec, uid: &str) -> Value {
+        body(*spec, uid)
+    }
+
+    fn read(spec: &Spec, _uid: &str, body: &Value) -> Option<Resource> {
+        read(*spec, body)
+    }
+
+    fn call(
+        &self,
+        _spec: &Spec,
+        uid: &str,
+        call: &Call,
+    ) -> impl Future<Output = Result<Answer, Trouble>> + Send {
+        ready(self.0.lock().expect("nobody panicked with the cloud in hand").handle(uid, call))
+    }
+}
+
+impl ExternalService for Streams {
+    type Spec = Spec;
+
+    const KIND: Kind = Kind { name: "Stream", strategy: Strategy::Lifecycle, retry_tokens: false };
+
+    fn create_body(spec: &Spec, uid: &str) -> Value {
+        body(*spec, uid)
+    }
+
+    fn read(spec: &Spec, _uid: &str, body: &Value) -> Option<Resource> {
+        read(*spec, body)
+    }
+
+    fn call(
+        &self,
+        _spec: &Spec,
+        uid: &str,
+        call: &Call,
+    ) -> impl Future<Output = Result<Answer, Trouble>> + Send {
+        ready(self.0.lock().expect("nobody panicked with the cloud in hand").handle(uid, call))
+    }
+}
+
+fn body(spec: Spec, uid: &str) -> Value {
+    json!({"size": spec.size, "tags": {OWNER_TAG: uid}})
+}
+
+fn read(spec: Spec, body: &Value) -> Option<Resource> {
+    let state = body.get("lifecycleState").and_then(Value::as_str);
+    let differs = body.get("size").and_then(Value::as_i64) != Some(spec.size);
+    Some(Resource {
+        id: body.get("id")?.as_str()?.to_owned(),
+        raw_state: state.map(str::to_owned),
+        meaning: state.and_then(QueueState::parse).map(QueueState::meaning),
+        details: body.get("lifecycleDetails").and_then(Value::as_str).map(str::to_owned),
+        owner: body["tags"][OWNER_TAG].as_str().map(str::to_owned),
+        drift: if differs { Drift::Update(json!({"size": spec.size})) } else { Drift::None },
+        etag: None,
+    })
+}

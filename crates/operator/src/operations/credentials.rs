@@ -1,0 +1,136 @@
+//! With whose credentials the resources of a namespace are reached: its Secret `ocicredentials`, else the operator's.
+
+use std::collections::{BTreeMap, HashMap};
+use std::error::Error;
+use std::sync::{Mutex, PoisonError};
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use cluster::Selection;
+use operations::{NO_CREDENTIALS, Trouble};
+use oraclecloud::auth::Environment;
+use oraclecloud::{Client, ClientError, Connections, Credentials};
+use secrecy::SecretString;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::run::Surroundings;
+use crate::said::chain;
+use crate::store::{Source, Store};
+
+/// The Secret of a namespace; OSOK's name for it.
+const NAME: &str = "ocicredentials";
+
+/// Clients of Oracle Cloud, one for each namespace with a Secret of its own and one for all others.
+pub struct Clients {
+    secrets: Store,
+    connections: Connections,
+    settings: oraclecloud::Settings,
+    environment: fn(&str) -> Option<String>,
+    own: Mutex<Option<Client>>,
+    of_namespaces: Mutex<HashMap<String, Named>>,
+}
+
+/// What a Secret gave, as long as it is the one that is there.
+struct Named {
+    version: Option<String>,
+    client: Result<Client, Trouble>,
+}
+
+impl Clients {
+    /// Follows the Secrets until `stop`. The operator's own credentials are what its environment says; they are looked
+    /// for when they are needed, and again as long as there are none.
+    pub fn start(with: &Surroundings, stop: &CancellationToken) -> Self {
+        let fields = Some(format!("metadata.name={NAME}"));
+        let selection = Selection { fields, namespace: with.namespace.clone(), ..Selection::default() };
+        let gvk = "v1/Secret".parse().expect("the name of a kind");
+        let source = Source { selection, ..Source::of(gvk).without_managed_fields() };
+        Self {
+            secrets: Store::start(with.session.clone(), source, stop),
+            connections: Connections::new(),
+            settings: with.oci.clone(),
+            environment: with.environment,
+            own: Mutex::default(),
+            of_namespaces: Mutex::default(),
+        }
+    }
+
+    /// The Secrets, to hear of their changes.
+    pub const fn secrets(&self) -> &Store {
+        &self.secrets
+    }
+
+    /// The client for what is in `namespace`.
+    pub fn of(&self, namespace: &str) -> Result<Client, Trouble> {
+        if !self.secrets.is_synced() {
+            // There may be a Secret, so the operator's own credentials would be the wrong ones.
+            let why = self.secrets.trouble().unwrap_or_else(|| "they are being read".into());
+            return Err(trouble("", format!("the Secrets {NAME} are not known yet: {why}")));
+        }
+        match self.secrets.get(Some(namespace), NAME) {
+            Some(secret) => self.of_secret(namespace, &secret),
+            None => self.own().map_err(|error| no_credentials(&error, namespace)),
+        }
+    }
+
+    fn of_secret(&self, namespace: &str, secret: &Value) -> Result<Client, Trouble> {
+        let version = secret.pointer("/metadata/resourceVersion").and_then(Value::as_str).map(str::to_owned);
+        let mut known = self.of_namespaces.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(named) = known.get(namespace).filter(|named| named.version == version) {
+            return named.client.clone();
+        }
+        let client = Credentials::from_secret(&entries(secret))
+            .map_err(ClientError::from)
+            .and_then(|credentials| self.client(credentials))
+            .map_err(|error| {
+                let why = chain(&error);
+                trouble(NO_CREDENTIALS, format!("the Secret {namespace}/{NAME} cannot be used: {why}"))
+            });
+        known.insert(namespace.to_owned(), Named { version, client: client.clone() });
+        client
+    }
+
+    fn own(&self) -> Result<Client, ClientError> {
+        let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = match own.as_ref() {
+            Some(client) if !client.credentials().is_last_resort() => return Ok(client.clone()),
+            Some(client) => {
+                // Somebody may have said more by now; else the token in use is worth keeping.
+                match Credentials::discover(&self.environment)? {
+                    found if found.is_last_resort() => return Ok(client.clone()),
+                    found => found,
+                }
+            }
+            None => Credentials::discover(&self.environment)?,
+        };
+        let client = self.client(found)?;
+        Ok(own.insert(client).clone())
+    }
+
+    fn client(&self, credentials: Credentials) -> Result<Client, ClientError> {
+        let environment: Environment<'_> = &self.environment;
+        Client::new(credentials, self.connections.clone(), self.settings.clone(), environment)
+    }
+}
+
+fn no_credentials(error: &(dyn Error + 'static), namespace: &str) -> Trouble {
+    let why = chain(error);
+    trouble(
+        NO_CREDENTIALS,
+        format!("the operator has no credentials and namespace {namespace} has no Secret {NAME}: {why}"),
+    )
+}
+
+fn trouble(code: &str, message: String) -> Trouble {
+    Trouble { status: None, code: code.to_owned(), message, request_id: None, retry_after: None }
+}
+
+/// The entries of a Secret. One that is no text cannot be a part of credentials, and is left out.
+fn entries(secret: &Value) -> BTreeMap<String, SecretString> {
+    let data = secret.get("data").and_then(Value::as_object).into_iter().flatten();
+    data.filter_map(|(name, value)| {
+        let text = String::from_utf8(BASE64_STANDARD.decode(value.as_str()?).ok()?).ok()?;
+        Some((name.clone(), SecretString::from(text)))
+    })
+    .collect()
+}

@@ -1,0 +1,118 @@
+//! Comparing a spec with what a service shows, field by field: only what the spec sets is compared, and only what
+//! differs is sent.
+
+use operations::{Drift, OWNER_TAG};
+use serde_json::{Map, Value, json};
+
+use super::answer::tag_value;
+use crate::api::{DefinedTags, FreeformTags};
+
+/// A comparison in the making.
+pub(super) struct Comparison<'a> {
+    shown: &'a Value,
+    fixed: Vec<String>,
+    changes: Map<String, Value>,
+}
+
+impl<'a> Comparison<'a> {
+    /// A comparison with the JSON that the service shows.
+    pub(super) fn with(shown: &'a Value) -> Self {
+        Self { shown, fixed: Vec::new(), changes: Map::new() }
+    }
+
+    /// A field that cannot be changed after the create. One that the service does not show cannot be compared.
+    pub(super) fn fixed(&mut self, name: &str, wanted: Option<impl Into<Value>>) {
+        if let (Some(wanted), Some(shown)) = (wanted, self.shown.get(name))
+            && !same(&wanted.into(), shown)
+        {
+            self.fixed.push(name.to_owned());
+        }
+    }
+
+    /// A field that an update can change.
+    pub(super) fn changeable(&mut self, name: &str, wanted: Option<impl Into<Value>>) {
+        if let Some(wanted) = wanted.map(Into::into)
+            && !self.shown.get(name).is_some_and(|shown| same(&wanted, shown))
+        {
+            self.change(name, wanted);
+        }
+    }
+
+    /// A field for which the kind has its own idea of what differs.
+    pub(super) fn change(&mut self, name: &str, value: Value) {
+        self.changes.insert(name.to_owned(), value);
+    }
+
+    /// Tags. An update replaces all of them, so what others have set goes along; the tag of an owner is never cleared.
+    ///
+    /// A resource with another owner's tag gets ours: whether that is right is decided elsewhere, and it is right only
+    /// when a person asked for the adoption.
+    pub(super) fn tags(
+        &mut self,
+        freeform: Option<&FreeformTags>,
+        defined: Option<&DefinedTags>,
+        owner: &str,
+    ) {
+        let shown = self.object("freeformTags");
+        let mut merged = shown.clone();
+        let wanted = freeform.into_iter().flatten().filter(|(key, _)| *key != OWNER_TAG);
+        merged.extend(wanted.map(|(key, value)| (key.clone(), json!(value))));
+        if let Some(tag) = merged.get_mut(OWNER_TAG) {
+            *tag = json!(owner);
+        }
+        if merged != shown {
+            self.change("freeformTags", merged.into());
+        }
+        let shown = self.object("definedTags");
+        let mut merged = shown.clone();
+        for (namespace, tags) in defined.into_iter().flatten() {
+            for (key, value) in tags {
+                let Some(below) = slot(&mut merged, namespace, json!({})).as_object_mut() else { continue };
+                let tag = slot(below, key, Value::Null);
+                if tag_value(tag).as_ref() != Some(value) {
+                    *tag = json!(value);
+                }
+            }
+        }
+        if merged != shown {
+            self.change("definedTags", merged.into());
+        }
+    }
+
+    fn object(&self, name: &str) -> Map<String, Value> {
+        self.shown.get(name).and_then(Value::as_object).cloned().unwrap_or_default()
+    }
+
+    /// What the comparison came to.
+    pub(super) fn drift(self) -> Drift {
+        if !self.fixed.is_empty() {
+            Drift::Immutable(self.fixed)
+        } else if self.changes.is_empty() {
+            Drift::None
+        } else {
+            Drift::Update(self.changes.into())
+        }
+    }
+}
+
+/// The tags of a new resource: those of the spec, and its owner's.
+pub(super) fn new_tags(freeform: Option<&FreeformTags>, owner: &str) -> Value {
+    let mut tags = freeform.cloned().unwrap_or_default();
+    tags.insert(OWNER_TAG.to_owned(), owner.to_owned());
+    json!(tags)
+}
+
+/// Whether two values are the same to a service: 30 and 30.0 are.
+pub(super) fn same(one: &Value, other: &Value) -> bool {
+    match (one.as_f64(), other.as_f64()) {
+        (Some(one), Some(other)) => one.total_cmp(&other).is_eq(),
+        _ => one == other,
+    }
+}
+
+/// The entry under `name`; namespaces and keys of defined tags are the same in any case, and stay as the service
+/// writes them.
+fn slot<'m>(map: &'m mut Map<String, Value>, name: &str, otherwise: Value) -> &'m mut Value {
+    let known = map.keys().find(|known| known.eq_ignore_ascii_case(name)).cloned();
+    map.entry(known.unwrap_or_else(|| name.to_owned())).or_insert(otherwise)
+}

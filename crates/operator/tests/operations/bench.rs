@@ -1,0 +1,260 @@
+//! The controllers between a real API server and the signed server, with intervals of seconds instead of minutes.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use cluster::{Connection, Environment, Session};
+use k8s_openapi::api::core::v1::Event;
+use kube::api::ListParams;
+use operations::Settings;
+use operator::events::Events;
+use operator::metrics::Metrics;
+use operator::operations::{Surroundings, run};
+use oraclecloud::{Client, Connections, Credentials, Endpoints, Limiter};
+use oraclecloud_emulator::{Operation, Options, Outcome, Script, Server, Timeline, TimelineFor, serve};
+use serde_json::{Value, json};
+use testkit::{Namespace, Sandbox};
+use tokio::sync::{Mutex, OnceCell};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::namespace;
+
+/// Making a key takes longer than most tests, so servers share one; the first to start makes it.
+pub(crate) async fn server() -> Server {
+    serve_with(Script::default()).await
+}
+
+async fn serve_with(script: Script) -> Server {
+    static FIRST: Mutex<()> = Mutex::const_new(());
+    let _alone = FIRST.lock().await;
+    serve(Options { key_dir: Some(key_dir()), seed: Some(1), script, ..Options::default() }).await.unwrap()
+}
+
+/// The folder with the key and the configuration file of all servers.
+pub(crate) fn key_dir() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("operator-keys")
+}
+
+/// A client that is who the server's configuration file says.
+pub(crate) fn client(server: &Server) -> Client {
+    let nothing = |_: &str| None;
+    let credentials = Credentials::from_config_file(server.config_file(), None, &nothing);
+    Client::new(credentials, Connections::new(), calls(server), &nothing).unwrap()
+}
+
+fn calls(server: &Server) -> oraclecloud::Settings {
+    let mut endpoints = Endpoints::default();
+    endpoints.add(&server.url()).unwrap();
+    oraclecloud::Settings { deadline: Duration::from_secs(60), endpoints, limiter: Limiter::new(10_000.0) }
+}
+
+/// The environment of an operator whose own credentials are those of the server's configuration file.
+pub(crate) fn at_home(name: &str) -> Option<String> {
+    (name == "OCI_CONFIG_FILE_PATH").then(|| key_dir().join("config").display().to_string())
+}
+
+/// The intervals of a test: everything that takes minutes takes seconds.
+pub(crate) fn quick() -> Settings {
+    Settings {
+        poll_interval: Duration::from_millis(200),
+        operation_deadline: Duration::from_secs(60),
+        create_grace: Duration::from_secs(6),
+        slow_retry: Duration::from_secs(1),
+        drift_interval: Duration::from_secs(1),
+    }
+}
+
+/// A namespace, a cloud, and an operator that looks after both.
+pub(crate) struct Bench {
+    pub(crate) namespace: Namespace,
+    pub(crate) server: Server,
+    _running: DropGuard,
+}
+
+impl Bench {
+    pub(crate) async fn new(test: &str) -> Self {
+        Self::with(test, Script::default(), quick(), at_home).await
+    }
+
+    pub(crate) async fn with(
+        test: &str,
+        script: Script,
+        settings: Settings,
+        environment: fn(&str) -> Option<String>,
+    ) -> Self {
+        let namespace = namespace(test).await;
+        let server = serve_with(script).await;
+        let session = session(&namespace).await;
+        let surroundings = Surroundings {
+            recorder: Events::start(session.client().clone(), test, Metrics::new())
+                .recorder("plimsoll-operator"),
+            session,
+            metrics: Metrics::new(),
+            settings,
+            oci: calls(&server),
+            namespace: manifest::Namespace::new(namespace.name()),
+            environment,
+        };
+        let stop = CancellationToken::new();
+        tokio::spawn(run(surroundings, stop.clone()));
+        Self { namespace, server, _running: stop.drop_guard() }
+    }
+
+    /// The JSON of a queue with these fields in its spec.
+    pub(crate) fn queue(&self, name: &str, fields: Value) -> Value {
+        let spec = json!({"displayName": name, "compartmentId": self.server.compartment()});
+        json!({
+            "apiVersion": "queue.oracle.com/v1beta1", "kind": "Queue", "metadata": {"name": name},
+            "spec": with(spec, fields),
+        })
+    }
+
+    /// The JSON of a stream with these fields in its spec.
+    pub(crate) fn stream(&self, name: &str, fields: Value) -> Value {
+        let spec = json!({"name": name, "partitions": 1, "compartmentId": self.server.compartment()});
+        json!({
+            "apiVersion": "streaming.oracle.com/v1beta1", "kind": "Stream", "metadata": {"name": name},
+            "spec": with(spec, fields),
+        })
+    }
+
+    pub(crate) async fn apply(&self, object: &Value) -> Value {
+        self.namespace.apply_as("person", object).await
+    }
+
+    /// Changes an object as `kubectl edit` would.
+    pub(crate) async fn change(&self, object: &Value, change: &Value) -> Value {
+        self.namespace.merge_as("person", object, change).await
+    }
+
+    /// Deletes an object and returns at once.
+    pub(crate) fn delete(&self, object: &Value) {
+        let (kind, name) = (text(&object["kind"]), text(&object["metadata"]["name"]));
+        self.namespace.kubectl(&["delete", "--wait=false", &kind, &name]).unwrap();
+    }
+
+    /// Waits until the object is `Ready` for its generation and nothing is in flight.
+    pub(crate) async fn until_ready(&self, object: &Value) -> Value {
+        self.until(object, "ready", |object| {
+            let ready = condition(object, "Ready");
+            ready["status"] == "True"
+                && ready["observedGeneration"] == object["metadata"]["generation"]
+                && condition(object, "Stalled")["status"] == "False"
+                && object["status"]["status"]["async"].get("current").is_none()
+        })
+        .await
+    }
+
+    /// Waits until the object is stalled for this reason.
+    pub(crate) async fn until_stalled(&self, object: &Value, reason: &str) -> Value {
+        self.until(object, reason, |object| {
+            let stalled = condition(object, "Stalled");
+            stalled["status"] == "True" && stalled["reason"] == reason
+        })
+        .await
+    }
+
+    pub(crate) async fn until(&self, object: &Value, what: &str, met: impl Fn(&Value) -> bool) -> Value {
+        self.namespace.until(object, what, |object| object.is_some_and(&met)).await.unwrap()
+    }
+
+    pub(crate) async fn until_gone(&self, object: &Value) {
+        self.namespace.until(object, "gone", |object| object.is_none()).await;
+    }
+
+    /// Waits until the operator has looked at the resource again, twice, so that the first look was a whole one.
+    pub(crate) async fn another_look(&self, object: &Value, operation: Operation) {
+        let before = self.server.journal().count(operation);
+        for round in 1..=2 {
+            let requested = json!({"metadata": {"annotations": {
+                "plimsoll.dev/reconcile-requested-at": format!("{before}-{round}"),
+            }}});
+            self.change(object, &requested).await;
+            while self.server.journal().count(operation) < before + round {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        }
+    }
+
+    /// The messages of the object's events with this reason, or with any, once there is one.
+    pub(crate) async fn events(&self, name: &str, reason: &str) -> Vec<String> {
+        let api = kube::Api::<Event>::namespaced(self.namespace.client().clone(), self.namespace.name());
+        let mut fields = format!("involvedObject.name={name}");
+        if !reason.is_empty() {
+            fields = format!("{fields},reason={reason}");
+        }
+        loop {
+            let events = api.list(&ListParams::default().fields(&fields)).await.unwrap();
+            if !events.items.is_empty() {
+                return events.items.into_iter().map(|event| event.message.unwrap_or_default()).collect();
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// How often an operation had an effect.
+    pub(crate) fn effects(&self, operation: Operation) -> usize {
+        self.server.journal().effects(operation)
+    }
+
+    /// The resources at the cloud that are not deleted.
+    pub(crate) fn living(&self) -> Vec<Value> {
+        self.server.resources().into_iter().filter(|it| it["lifecycleState"] != "DELETED").collect()
+    }
+
+    /// Changes a resource behind everyone's back.
+    pub(crate) fn edit(&self, id: &str, change: Value) {
+        let Value::Object(change) = change else { panic!("{change} is no object") };
+        assert!(self.server.edit(id, &change), "there is no {id}");
+    }
+
+    /// Lets operations go like this from now on.
+    pub(crate) fn going(&self, operation: Operation, times: Option<u32>, timeline: Timeline) {
+        self.server.set_timeline(TimelineFor { operation, name: None, times, timeline });
+    }
+}
+
+/// A session with the rights that `deploy/` grants, and no other.
+pub(crate) async fn session(namespace: &Namespace) -> Session {
+    static FOLDER: OnceCell<PathBuf> = OnceCell::const_new();
+    let kubeconfig = FOLDER.get_or_init(|| async {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("operator-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        Sandbox::shared().operator_kubeconfig(namespace, &folder).await
+    });
+    let connection = Connection { config_paths: vec![kubeconfig.await.clone()], ..Connection::default() };
+    Session::connect(&connection, &Environment::default(), "plimsoll-operator-tests").unwrap()
+}
+
+/// The condition of this type; null when there is none.
+pub(crate) fn condition<'a>(object: &'a Value, kind: &str) -> &'a Value {
+    let conditions = object["status"]["conditions"].as_array().into_iter().flatten();
+    conditions.into_iter().find(|condition| condition["type"] == kind).unwrap_or(&Value::Null)
+}
+
+/// The types of the shared conditions, in their order.
+pub(crate) fn shared_types(object: &Value) -> Vec<String> {
+    let conditions = object["status"]["status"]["conditions"].as_array().into_iter().flatten();
+    conditions.into_iter().map(|condition| text(&condition["type"])).collect()
+}
+
+/// The identifier of an object's resource.
+pub(crate) fn ocid(object: &Value) -> String {
+    text(&object["status"]["status"]["ocid"])
+}
+
+pub(crate) fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_else(|| panic!("{value} is no text")).to_owned()
+}
+
+/// A timeline that fails with this message.
+pub(crate) fn failing(message: &str) -> Timeline {
+    let outcome = Outcome::Fail { code: "OutOfCapacity".to_owned(), message: message.to_owned() };
+    Timeline { outcome, ..Timeline::default() }
+}
+
+fn with(mut base: Value, fields: Value) -> Value {
+    let Value::Object(fields) = fields else { panic!("{fields} is no object") };
+    base.as_object_mut().unwrap().extend(fields);
+    base
+}

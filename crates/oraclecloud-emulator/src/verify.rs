@@ -1,0 +1,116 @@
+//! Checking a signature: the whole of it, with a reason for every refusal.
+
+use aws_lc_rs::digest::{self, Algorithm};
+use http::request::Parts;
+use jiff::{SignedDuration, Timestamp};
+use oraclecloud::key::PublicKey;
+use oraclecloud::sign::{
+    Authorization, CONTENT_SHA256, content_sha256, has_body, parse_http_date, signing_string,
+};
+use secrecy::ExposeSecret as _;
+
+use crate::keys::Keys;
+use crate::reply::Refusal;
+
+/// How old, or how far ahead, a signature may be.
+const TOLERANCE: SignedDuration = SignedDuration::from_mins(5);
+
+/// That the request was signed by somebody we know, as it is, and not long ago.
+pub(crate) fn verify(parts: &Parts, body: &[u8], keys: &mut Keys, now: Timestamp) -> Result<(), Refusal> {
+    let (authorization, signed) = read(parts, body, now, &[])?;
+    let key_id = authorization.key_id.expose_secret();
+    let key = if let Some(token) = key_id.strip_prefix("ST$") {
+        keys.by_token(token, now).ok_or_else(|| refuse("The token is not known or has expired."))?
+    } else {
+        let parts: Vec<&str> = key_id.split('/').collect();
+        let [tenancy, user, fingerprint] = parts.as_slice() else {
+            return Err(refuse("keyId is neither tenancy/user/fingerprint nor a token."));
+        };
+        if tenancy.is_empty() || user.is_empty() {
+            return Err(refuse("keyId names no tenancy or no user."));
+        }
+        keys.by_fingerprint(fingerprint).ok_or_else(|| refuse("The key is not known."))?
+    };
+    fits(key, &signed, &authorization)
+}
+
+/// That the request was signed with the key of a certificate; under which name it was sent does not matter.
+pub(crate) fn verify_certificate(
+    parts: &Parts,
+    body: &[u8],
+    tenancy: &str,
+    certificate: &[u8],
+    key: &PublicKey,
+    now: Timestamp,
+) -> Result<(), Refusal> {
+    let (authorization, signed) = read(parts, body, now, &["host"])?;
+    let fingerprint = |algorithm: &'static Algorithm| {
+        let digest = digest::digest(algorithm, certificate);
+        digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(":")
+    };
+    let names = [
+        format!("{tenancy}/fed-x509-sha256/{}", fingerprint(&digest::SHA256)),
+        format!("{tenancy}/fed-x509/{}", fingerprint(&digest::SHA1_FOR_LEGACY_USE_ONLY)),
+    ];
+    if !names.iter().any(|name| name.eq_ignore_ascii_case(authorization.key_id.expose_secret())) {
+        return Err(refuse("keyId is not the tenancy and the fingerprint of the certificate."));
+    }
+    fits(key, &signed, &authorization)
+}
+
+fn fits(key: &PublicKey, signed: &str, authorization: &Authorization) -> Result<(), Refusal> {
+    if key.verifies(signed.as_bytes(), &authorization.signature) {
+        Ok(())
+    } else {
+        Err(refuse("The signature does not fit the request."))
+    }
+}
+
+fn refuse(message: &str) -> Refusal {
+    Refusal::unauthenticated(message)
+}
+
+/// The signature and what it is for, if that is the request as it is. Names in `optional` need not be signed.
+fn read(
+    parts: &Parts,
+    body: &[u8],
+    now: Timestamp,
+    optional: &[&str],
+) -> Result<(Authorization, String), Refusal> {
+    let text = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok());
+    let authorization = text("authorization").ok_or_else(|| refuse("The request is not signed."))?;
+    let authorization =
+        Authorization::parse(authorization).map_err(|error| Refusal::unauthenticated(error.to_string()))?;
+    if authorization.algorithm != "rsa-sha256" {
+        return Err(refuse("The algorithm of the signature is not rsa-sha256."));
+    }
+    let mut missing = authorization.missing(&parts.method);
+    missing.retain(|name| !optional.contains(name));
+    if !missing.is_empty() {
+        return Err(Refusal::unauthenticated(format!(
+            "The signature does not cover {}.",
+            missing.join(", ")
+        )));
+    }
+    let signs = |name: &str| authorization.headers.iter().any(|signed| signed == name);
+    let date = text(if signs("x-date") { "x-date" } else { "date" })
+        .and_then(parse_http_date)
+        .ok_or_else(|| refuse("The date of the request cannot be read."))?;
+    if now.duration_since(date).abs() > TOLERANCE {
+        return Err(Refusal::unauthenticated(format!(
+            "The date {date} is more than 5 minutes from {now:.0}, the time of the server."
+        )));
+    }
+    if has_body(&parts.method) {
+        if text(CONTENT_SHA256.as_str()) != Some(content_sha256(body).as_str()) {
+            return Err(refuse("x-content-sha256 is not the hash of the body."));
+        }
+        if text("content-length") != Some(body.len().to_string().as_str()) {
+            return Err(refuse("content-length is not the length of the body."));
+        }
+    }
+    let names: Vec<&str> = authorization.headers.iter().map(String::as_str).collect();
+    let signed = signing_string(&parts.method, &parts.uri, &parts.headers, &names)
+        .map_err(|error| Refusal::unauthenticated(error.to_string()))?;
+    Ok((authorization, signed))
+}

@@ -1,0 +1,169 @@
+use jiff::{SignedDuration, Timestamp};
+use operations::{Answer, Body, Call, OWNER_TAG, QUEUE_WORK_REQUESTS, Verdict, WorkRequest};
+use oraclecloud::{StreamHome, call_queue, call_stream};
+use oraclecloud_emulator::{Mishap, Operation, Script};
+use serde_json::{Value, json};
+
+use crate::*;
+
+const UID: &str = "11111111-2222-3333-4444-555555555555";
+
+fn tagged(mut body: Value, uid: &str) -> Value {
+    body["freeformTags"] = json!({OWNER_TAG: uid});
+    body
+}
+
+fn create(body: Value, token: Option<&str>) -> Call {
+    let not_after = Timestamp::now() + SignedDuration::from_mins(1);
+    Call::Create { token: token.map(str::to_owned), body, not_after, replay: false }
+}
+
+fn found(answer: Answer) -> (Vec<String>, Vec<String>) {
+    match answer.body {
+        Body::Found(found) => {
+            (found.resources.iter().map(|entry| text(&entry["id"])).collect(), found.creating)
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+fn json_body(answer: Answer) -> Value {
+    match answer.body {
+        Body::Json(value) => value,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn the_calls_about_a_queue_are_served() {
+    let server = server(quick()).await;
+    let client = client(&server);
+    let call = async |call: Call| call_queue(&client, server.compartment(), UID, &call).await;
+    let accepted = call(create(tagged(queue_body("orders"), UID), Some("t"))).await.unwrap();
+    assert_eq!(accepted.body, Body::Empty);
+    assert!(accepted.request_id.is_some());
+    let work = accepted.work_request_id.unwrap();
+    let polled = json_body(call(Call::GetWorkRequest { id: work.clone() }).await.unwrap());
+    let id = WorkRequest::read(&polled, &work, &QUEUE_WORK_REQUESTS).resource_id.unwrap();
+    let got = call(Call::Get { id: id.clone(), listed: false }).await.unwrap();
+    let if_match = got.etag.clone();
+    assert_eq!(json_body(got)["displayName"], json!("orders"));
+    call(Call::Update { id: id.clone(), body: json!({"visibilityInSeconds": 1}), if_match }).await.unwrap();
+    let got = call(Call::Get { id: id.clone(), listed: true }).await.unwrap();
+    call(Call::Delete { id: id.clone(), if_match: got.etag }).await.unwrap();
+    let entries = server.journal().entries();
+    assert!(entries.iter().filter(|entry| entry.effect).skip(1).all(|entry| entry.if_match.is_some()));
+}
+
+#[tokio::test]
+async fn a_listing_finds_what_carries_the_tag_and_what_is_being_made() {
+    let server = server(Script { page_size: Some(1), ..Script::default() }).await;
+    let client = client(&server);
+    let compartment = server.compartment();
+    let since = Some(Timestamp::now() - SignedDuration::from_mins(1));
+    let find = async |id: Option<String>, since| {
+        found(call_queue(&client, compartment, UID, &Call::Find { id, since }).await.unwrap())
+    };
+    let queues = client.queues();
+    assert_eq!(find(None, since).await, (vec![], vec![]));
+    queues.create(&tagged(queue_body("theirs"), "another"), None, None).await.unwrap();
+    queues.create(&queue_body("untagged"), None, None).await.unwrap();
+    assert_eq!(find(None, since).await, (vec![], vec![]), "those are somebody else's");
+    let ours = queues.create(&tagged(queue_body("ours"), UID), None, None).await.unwrap();
+    let ids: Vec<String> = server.resources().iter().map(|resource| text(&resource["id"])).collect();
+    let by_name = |name: &str| {
+        let resources = server.resources();
+        let resource = resources.iter().find(|resource| resource["displayName"] == json!(name)).unwrap();
+        text(&resource["id"])
+    };
+    assert_eq!(ids.len(), 3);
+    assert_eq!(find(None, since).await, (vec![by_name("ours")], vec![ours.work_request_id.unwrap()]));
+    assert_eq!(
+        find(Some(by_name("untagged")), None).await,
+        (vec![by_name("untagged"), by_name("ours")], vec![])
+    );
+    let later = Some(Timestamp::now() + SignedDuration::from_mins(6));
+    assert_eq!(find(None, later).await, (vec![by_name("ours")], vec![]));
+}
+
+#[tokio::test]
+async fn a_create_that_listings_do_not_show_yet_is_seen_in_its_work_request() {
+    let hidden = Timeline { hidden: 1_000, ..Timeline::default() };
+    let server = server(going(Operation::CreateQueue, hidden)).await;
+    let client = client(&server);
+    server.faults().next(Operation::CreateQueue, Mishap::ResetAfter);
+    let since = Some(Timestamp::now() - SignedDuration::from_mins(1));
+    let body = tagged(queue_body("orders"), UID);
+    let trouble = call_queue(&client, server.compartment(), UID, &create(body, Some("t"))).await.unwrap_err();
+    assert_eq!((trouble.status, trouble.verdict()), (None, Verdict::Passing));
+    let find = Call::Find { id: None, since };
+    let (resources, creating) = found(call_queue(&client, server.compartment(), UID, &find).await.unwrap());
+    assert_eq!((resources.len(), creating.len()), (0, 1));
+}
+
+#[tokio::test]
+async fn a_failure_is_explained_by_its_errors_else_by_its_log() {
+    let server = server(going(Operation::CreateQueue, failing("no room"))).await;
+    let client = client(&server);
+    let explain = async |work: &str| {
+        let shown = client.queues().work_request(work).await.unwrap().body;
+        let work_request = Box::new(WorkRequest::read(&shown, work, &QUEUE_WORK_REQUESTS));
+        let call = Call::ExplainFailure { work_request };
+        call_queue(&client, server.compartment(), UID, &call).await.unwrap().body
+    };
+    let (_, failed) = create_queue(&client, "orders").await;
+    assert_eq!(explain(&failed).await, Body::Errors(vec!["OutOfCapacity: no room".to_owned()]));
+    server.faults().next(Operation::ListWorkRequestErrors, Mishap::Body(r#"{"items": []}"#.to_owned()));
+    assert_eq!(explain(&failed).await, Body::Errors(vec!["CREATE_QUEUE failed".to_owned()]));
+}
+
+#[tokio::test]
+async fn trouble_has_the_verdict_that_decisions_rest_on() {
+    let server = server(quick()).await;
+    let client = client(&server);
+    let check = async |mishap: Mishap, verdict: Verdict| {
+        server.faults().next(Operation::GetQueue, mishap.clone());
+        let call = Call::Get { id: "any".to_owned(), listed: false };
+        let trouble = call_queue(&client, server.compartment(), UID, &call).await.unwrap_err();
+        assert_eq!(trouble.verdict(), verdict, "{mishap:?} {trouble}");
+    };
+    let refuse = |status, code: &str| Mishap::Refuse { status, code: code.to_owned(), retry_after: None };
+    check(refuse(429, "TooManyRequests"), Verdict::Passing).await;
+    check(refuse(503, "ServiceUnavailable"), Verdict::Passing).await;
+    check(refuse(401, "NotAuthenticated"), Verdict::Denied).await;
+    check(refuse(404, "NotFound"), Verdict::Unclear).await;
+    check(refuse(409, "IncorrectState"), Verdict::Busy).await;
+    check(refuse(400, "InvalidParameter"), Verdict::Rejected).await;
+    check(Mishap::ResetAfter, Verdict::Passing).await;
+    check(Mishap::Html(200), Verdict::Passing).await;
+    check(Mishap::Html(502), Verdict::Passing).await;
+    server.clock().skew(SignedDuration::from_mins(10));
+    let call = Call::Get { id: "any".to_owned(), listed: false };
+    let trouble = call_queue(&client, server.compartment(), UID, &call).await.unwrap_err();
+    assert_eq!(trouble.verdict(), Verdict::Denied);
+    assert!(trouble.message.contains("set the clock"), "{trouble}");
+}
+
+#[tokio::test]
+async fn the_calls_about_a_stream_are_served() {
+    let server = server(Script { page_size: Some(1), ..quick() }).await;
+    let client = client(&server);
+    let home = StreamHome::Compartment(server.compartment());
+    let call = async |call: Call| call_stream(&client, home, UID, &call).await;
+    create_stream(&client, "theirs").await;
+    let created = call(create(tagged(stream_body("ours"), UID), Some("ignored"))).await.unwrap();
+    assert!(created.etag.is_some() && created.work_request_id.is_none());
+    let id = text(&json_body(created)["id"]);
+    let listed = found(call(Call::Find { id: None, since: Some(Timestamp::now()) }).await.unwrap());
+    assert_eq!(listed, (vec![id.clone()], vec![]));
+    let got = call(Call::Get { id: id.clone(), listed: true }).await.unwrap();
+    let tags = tagged(json!({}), UID);
+    let updated = call(Call::Update { id: id.clone(), body: tags, if_match: got.etag }).await.unwrap();
+    call(Call::Get { id: id.clone(), listed: true }).await.unwrap();
+    call(Call::Delete { id: id.clone(), if_match: updated.etag }).await.unwrap();
+    assert_eq!(
+        json_body(call(Call::Get { id, listed: true }).await.unwrap())["lifecycleState"],
+        json!("DELETED")
+    );
+    assert!(call(Call::GetWorkRequest { id: "w".to_owned() }).await.is_err());
+}

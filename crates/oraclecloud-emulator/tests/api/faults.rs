@@ -1,0 +1,180 @@
+use std::error::Error as _;
+
+use oraclecloud::{ErrorKind, Problem};
+use oraclecloud_emulator::{Mishap, Operation, Script};
+
+use crate::*;
+
+fn refuse(status: u16, code: &str, retry_after: Option<u64>) -> Mishap {
+    Mishap::Refuse { status, code: code.to_owned(), retry_after }
+}
+
+#[tokio::test]
+async fn every_refusal_arrives_with_its_code_and_pause() {
+    let server = server(quick()).await;
+    let client = client(&server);
+    for (status, code) in [
+        (400, "LimitExceeded"),
+        (401, "NotAuthenticated"),
+        (403, "NotAllowed"),
+        (404, "NotFound"),
+        (409, "IncorrectState"),
+        (412, "NoEtagMatch"),
+        (429, "TooManyRequests"),
+        (500, "InternalServerError"),
+        (503, "ServiceUnavailable"),
+    ] {
+        server.faults().next(Operation::CreateQueue, refuse(status, code, Some(7)));
+        let error = client.queues().create(&queue_body("orders"), Some("t"), None).await.unwrap_err();
+        let answer = error.answer().unwrap();
+        assert_eq!((answer.status, error.code()), (status, code));
+        assert_eq!(answer.retry_after, Some(Duration::from_secs(7)));
+        assert!(answer.request_id.is_some());
+    }
+    assert_eq!(server.resources().len(), 0);
+    assert_eq!(server.journal().effects(Operation::CreateQueue), 0);
+}
+
+#[tokio::test]
+async fn a_reset_leaves_the_effect_or_not_and_the_client_cannot_tell() {
+    let server = server(quick()).await;
+    let client = client(&server);
+    for (mishap, queues) in [(Mishap::ResetBefore, 0), (Mishap::ResetAfter, 1)] {
+        server.faults().next(Operation::CreateQueue, mishap);
+        let error = client.queues().create(&queue_body("orders"), Some("t"), None).await.unwrap_err();
+        assert!(matches!(error.kind, ErrorKind::Interrupted { .. }), "{error:?}");
+        assert!(error.to_string().starts_with("CreateQueue: the connection to 127.0.0.1:"), "{error}");
+        assert!(error.source().is_some());
+        assert_eq!(server.resources().len(), queues);
+    }
+    assert_eq!(server.journal().count(Operation::CreateQueue), 2, "one attempt per call");
+    client.queues().create(&queue_body("orders"), Some("t"), None).await.unwrap();
+    assert_eq!(server.resources().len(), 1, "the token makes it one create");
+    let entries = server.journal().entries();
+    let statuses: Vec<_> = entries.iter().map(|entry| (entry.status, entry.effect)).collect();
+    assert_eq!(statuses, [(None, false), (None, true), (Some(202), false)]);
+}
+
+#[tokio::test]
+async fn a_slow_answer_is_given_up_at_the_deadline() {
+    let server = server(quick()).await;
+    let credentials = Credentials::from_config_file(server.config_file(), None, &nothing);
+    let client = client_as(&server, credentials, Duration::from_millis(200));
+    server.faults().next(Operation::GetQueue, Mishap::SlowMillis(600_000));
+    let error = client.queues().get("any").await.unwrap_err();
+    assert_eq!(error.to_string(), "GetQueue: no answer within 0.2 s");
+}
+
+#[tokio::test]
+async fn an_answer_that_cannot_be_read_says_what_it_is() {
+    let server = server(quick()).await;
+    let client = client(&server);
+    let (id, _) = create_queue(&client, "orders").await;
+    let check = async |mishap: Mishap, expected: &str| {
+        server.faults().next(Operation::GetQueue, mishap);
+        let error = client.queues().get(&id).await.unwrap_err();
+        let message = error.to_string();
+        let (front, _) = message.split_once(" (request ").unwrap();
+        assert_eq!(front, format!("GetQueue: {expected}"));
+    };
+    check(Mishap::Truncate, "200 the answer ends before its end").await;
+    check(Mishap::Body("{\"id\": ".to_owned()), "200 the answer ends before its end").await;
+    check(Mishap::Body(String::new()), "200 the answer ends before its end").await;
+    let page = "the answer is text/html and no JSON; it begins `<html><head><title>Bad gateway</title></head><body>nginx</body></html>`";
+    check(Mishap::Html(200), &format!("200 {page}")).await;
+    check(Mishap::Html(502), &format!("502 {page}")).await;
+    assert!(client.queues().get(&id).await.is_ok());
+    server.faults().next(Operation::ListQueues, Mishap::Body("{\"items\": 7}".to_owned()));
+    let error = client.queues().list(server.compartment()).await.unwrap_err();
+    assert_eq!(error.answer().unwrap().problem, Problem::Shape("a list"));
+}
+
+#[tokio::test]
+async fn a_truncated_answer_to_a_create_comes_after_its_effect() {
+    let server = server(quick()).await;
+    let client = client(&server);
+    server.faults().next(Operation::CreateStream, Mishap::Truncate);
+    let error = client.streams().create(&stream_body("clicks"), None).await.unwrap_err();
+    assert_eq!(error.answer().unwrap().problem, Problem::Truncated);
+    assert_eq!(server.resources().len(), 1);
+}
+
+#[tokio::test]
+async fn missing_headers_are_noticed_when_they_are_needed() {
+    let server = server(quick()).await;
+    let client = client(&server);
+    let all = ["opc-request-id", "opc-work-request-id", "etag"].map(str::to_owned).to_vec();
+    server.faults().next(Operation::CreateQueue, Mishap::WithoutHeaders(all.clone()));
+    let accepted = client.queues().create(&queue_body("orders"), None, None).await.unwrap();
+    assert_eq!((&accepted.request_id, &accepted.work_request_id), (&None, &None));
+    assert_eq!(
+        accepted.require_work_request_id("CreateQueue").unwrap_err().to_string(),
+        "CreateQueue: 202 the answer has no header opc-work-request-id"
+    );
+    let id = text(&server.resources()[0]["id"]);
+    server.faults().next(Operation::GetQueue, Mishap::WithoutHeaders(all));
+    let queue = client.queues().get(&id).await.unwrap();
+    assert!(queue.require_etag("GetQueue").is_err());
+}
+
+#[tokio::test]
+async fn nobody_at_the_address_is_told_apart_from_a_broken_connection() {
+    let keys = tempfile::tempdir().unwrap();
+    let server =
+        serve(Options { key_dir: Some(keys.path().to_owned()), ..Options::default() }).await.unwrap();
+    let client = client(&server);
+    drop(server);
+    // The listener goes with its task, which the runtime of this thread drops as soon as it may.
+    for _ in 0..10 {
+        tokio::task::yield_now().await;
+    }
+    let error = client.queues().get("any").await.unwrap_err();
+    assert!(matches!(error.kind, ErrorKind::Unreachable { .. }), "{error:?}");
+    assert!(error.to_string().ends_with(" cannot be reached"), "{error}");
+}
+
+#[tokio::test]
+async fn what_is_too_late_is_not_sent() {
+    let server = server(Script::default()).await;
+    let client = client(&server);
+    let past = jiff::Timestamp::UNIX_EPOCH;
+    let error = client.queues().create(&queue_body("orders"), None, Some(past)).await.unwrap_err();
+    assert_eq!(error.to_string(), "CreateQueue: not sent: it was to be sent before 1970-01-01T00:00:00Z");
+    assert_eq!(server.journal().entries().len(), 0);
+}
+
+#[tokio::test]
+async fn a_client_keeps_to_the_limit_of_its_region() {
+    let server = server(Script::default()).await;
+    let mut endpoints = Endpoints::default();
+    endpoints.add(&server.url()).unwrap();
+    let settings = Settings { deadline: Duration::from_secs(5), endpoints, limiter: Limiter::new(0.01) };
+    let credentials = Credentials::from_config_file(server.config_file(), None, &nothing);
+    let client = Client::new(credentials, Connections::new(), settings, &nothing).unwrap();
+    assert_eq!(refusal(client.queues().get("any").await), not_found());
+    let error = client.queues().get("any").await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "GetQueue: not sent: the limit of requests for region us-phoenix-1 leaves no room within 5 s"
+    );
+    assert_eq!(server.journal().count(Operation::GetQueue), 1);
+}
+
+#[tokio::test]
+async fn in_bad_weather_a_token_still_makes_one_queue() {
+    let server = server(quick()).await;
+    let client = client(&server);
+    server.faults().weather(60, 7);
+    for number in 0..10 {
+        let token = format!("t{number}");
+        let mut attempts = 0;
+        while client.queues().create(&queue_body(&token), Some(&token), None).await.is_err() {
+            attempts += 1;
+            assert!(attempts < 100);
+        }
+    }
+    server.faults().clear();
+    assert_eq!(server.resources().len(), 10);
+    assert!(server.journal().count(Operation::CreateQueue) > 10);
+    assert_eq!(server.journal().effects(Operation::CreateQueue), 10);
+}

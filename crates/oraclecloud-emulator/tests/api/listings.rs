@@ -1,0 +1,65 @@
+use oraclecloud::StreamHome;
+use oraclecloud_emulator::{Operation, Script};
+use serde_json::Value;
+
+use crate::*;
+
+fn names(entries: &[Value], field: &str) -> Vec<String> {
+    entries.iter().map(|entry| text(&entry[field])).collect()
+}
+
+#[tokio::test]
+async fn every_page_is_read() {
+    let server = server(Script { page_size: Some(1), ..quick() }).await;
+    let client = client(&server);
+    for name in ["a", "b", "c"] {
+        create_queue(&client, name).await;
+        create_stream(&client, name).await;
+    }
+    let compartment = server.compartment();
+    let queues = client.queues().list(compartment).await.unwrap();
+    assert_eq!(names(&queues.body, "displayName"), ["a", "b", "c"]);
+    assert_eq!(queues.next_page, None);
+    let streams = client.streams().list(StreamHome::Compartment(compartment)).await.unwrap();
+    assert_eq!(names(&streams.body, "name"), ["a", "b", "c"]);
+    assert_eq!(client.queues().work_requests(compartment).await.unwrap().body.len(), 3);
+    for operation in [Operation::ListQueues, Operation::ListStreams, Operation::ListWorkRequests] {
+        assert_eq!(server.journal().count(operation), 3, "{operation:?}");
+    }
+    server.set_page_size(None);
+    assert_eq!(client.queues().list(compartment).await.unwrap().body.len(), 3);
+    assert_eq!(server.journal().count(Operation::ListQueues), 4);
+}
+
+#[tokio::test]
+async fn a_listing_is_of_its_compartment() {
+    let server = server(quick()).await;
+    let client = client(&server);
+    create_queue(&client, "a").await;
+    assert_eq!(client.queues().list("elsewhere").await.unwrap().body, Vec::<Value>::new());
+    assert_eq!(client.streams().list(StreamHome::Pool("nobody's")).await.unwrap().body, Vec::<Value>::new());
+}
+
+#[tokio::test]
+async fn a_page_that_fails_fails_the_listing() {
+    let server = server(Script { page_size: Some(1), ..quick() }).await;
+    let client = client(&server);
+    for name in ["a", "b"] {
+        create_queue(&client, name).await;
+    }
+    let mishap = oraclecloud_emulator::Mishap::Refuse {
+        status: 503,
+        code: "ServiceUnavailable".into(),
+        retry_after: None,
+    };
+    server.faults().order(oraclecloud_emulator::Fault {
+        operation: Operation::ListQueues,
+        nth: 2,
+        times: 1,
+        mishap,
+    });
+    assert_eq!(
+        refusal(client.queues().list(server.compartment()).await),
+        (503, "ServiceUnavailable".to_owned())
+    );
+}

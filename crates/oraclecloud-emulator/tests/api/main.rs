@@ -1,0 +1,121 @@
+//! The client against the server, over real connections: every operation, every rule, every fault.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod calls;
+mod faults;
+mod listings;
+mod principals;
+mod queues;
+mod sdk;
+mod signatures;
+mod streams;
+
+use std::path::Path;
+use std::time::Duration;
+
+use oraclecloud::{Client, Connections, Credentials, Endpoints, Error, Limiter, Settings};
+use oraclecloud_emulator::{Operation, Options, Outcome, Script, Server, Timeline, TimelineFor, serve};
+use serde_json::{Value, json};
+use tokio::sync::Mutex;
+
+/// A server with names that are the same in every run.
+///
+/// Making a key takes longer than most tests, so these servers share one; the first to start makes it.
+async fn server(script: Script) -> Server {
+    static FIRST: Mutex<()> = Mutex::const_new(());
+    let _alone = FIRST.lock().await;
+    let key_dir = Some(Path::new(env!("CARGO_TARGET_TMPDIR")).join("oci-server-keys"));
+    serve(Options { script, key_dir, seed: Some(1), retry_after: Some(2), ..Options::default() })
+        .await
+        .unwrap()
+}
+
+/// A client that is who the server's configuration file says.
+fn client(server: &Server) -> Client {
+    client_as(
+        server,
+        Credentials::from_config_file(server.config_file(), None, &nothing),
+        Duration::from_secs(60),
+    )
+}
+
+fn client_as(server: &Server, credentials: Credentials, deadline: Duration) -> Client {
+    let mut endpoints = Endpoints::default();
+    endpoints.add(&server.url()).unwrap();
+    let settings = Settings { deadline, endpoints, limiter: Limiter::new(10_000.0) };
+    Client::new(credentials, Connections::new(), settings, &nothing).unwrap()
+}
+
+fn nothing(_: &str) -> Option<String> {
+    None
+}
+
+fn queue_body(name: &str) -> Value {
+    json!({"displayName": name, "compartmentId": oraclecloud_emulator::COMPARTMENT})
+}
+
+fn stream_body(name: &str) -> Value {
+    json!({"name": name, "partitions": 2, "compartmentId": oraclecloud_emulator::COMPARTMENT})
+}
+
+/// A script in which operations of this sort go like this.
+fn going(operation: Operation, timeline: Timeline) -> Script {
+    let timelines = vec![TimelineFor { operation, name: None, times: None, timeline }];
+    Script { timelines, ..Script::default() }
+}
+
+/// A timeline without steps, so that an operation is over when it is looked at.
+fn at_once() -> Timeline {
+    Timeline { steps: Vec::new(), ..Timeline::default() }
+}
+
+/// A script in which everything is over when it is looked at.
+fn quick() -> Script {
+    let operations = [
+        Operation::CreateQueue,
+        Operation::UpdateQueue,
+        Operation::DeleteQueue,
+        Operation::ChangeQueueCompartment,
+        Operation::PurgeQueue,
+        Operation::CreateStream,
+        Operation::UpdateStream,
+        Operation::DeleteStream,
+    ];
+    let timelines = operations
+        .map(|operation| TimelineFor { operation, name: None, times: None, timeline: at_once() })
+        .to_vec();
+    Script { timelines, ..Script::default() }
+}
+
+fn failing(message: &str) -> Timeline {
+    let outcome = Outcome::Fail { code: "OutOfCapacity".to_owned(), message: message.to_owned() };
+    Timeline { outcome, ..at_once() }
+}
+
+/// Creates a queue and gives its id and its work request.
+async fn create_queue(client: &Client, name: &str) -> (String, String) {
+    let accepted = client.queues().create(&queue_body(name), None, None).await.unwrap();
+    let work = accepted.require_work_request_id("CreateQueue").unwrap().to_owned();
+    let shown = client.queues().work_request(&work).await.unwrap().body;
+    (text(&shown["resources"][0]["identifier"]), work)
+}
+
+async fn create_stream(client: &Client, name: &str) -> String {
+    let created = client.streams().create(&stream_body(name), None).await.unwrap();
+    text(&created.body.unwrap()["id"])
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap().to_owned()
+}
+
+/// Status and code of a refusal.
+fn refusal<T: std::fmt::Debug>(result: Result<T, Error>) -> (u16, String) {
+    let error = result.unwrap_err();
+    (error.status().unwrap(), error.code().to_owned())
+}
+
+fn not_found() -> (u16, String) {
+    (404, "NotAuthorizedOrNotFound".to_owned())
+}

@@ -1,0 +1,340 @@
+//! Identities that the place a client runs in vouches for: real certificates, real exchanges, real signatures.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex as StdMutex};
+
+use futures::future::join_all;
+use jiff::SignedDuration;
+use operations::{Trouble, Verdict};
+use oraclecloud_emulator::{Fault, Mishap};
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use tempfile::TempDir;
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::*;
+
+/// The port of a cluster of OKE that gives tokens.
+const PROXYMUX: u16 = 12250;
+
+/// Credentials as the environment of a program describes them.
+fn discover(variables: &[(&str, &str)]) -> Credentials {
+    let variables: BTreeMap<String, String> =
+        variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    Credentials::discover(&move |name: &str| variables.get(name).cloned()).unwrap()
+}
+
+fn instance(server: &Server) -> Client {
+    let (url, minute) = (server.metadata_url(), Duration::from_secs(60));
+    let credentials = discover(&[("AUTH_TYPE", "instance_principal"), ("OCI_METADATA_BASE_URL", &url)]);
+    client_as(server, credentials, minute)
+}
+
+async fn list(client: &Client) -> Result<usize, Error> {
+    Ok(client.queues().list(oraclecloud_emulator::COMPARTMENT).await?.body.len())
+}
+
+/// Everything that an error says, as the operator puts it in a condition.
+fn told(error: Error) -> (Verdict, String) {
+    let trouble = Trouble::from(error);
+    (trouble.verdict(), trouble.message)
+}
+
+#[tokio::test]
+async fn an_instance_is_who_its_certificate_says_and_one_exchange_serves_all() {
+    let server = server(Script::default()).await;
+    let client = instance(&server);
+    let calls = (0..8).map(|_| list(&client));
+    for result in join_all(calls).await {
+        assert_eq!(result.unwrap(), 0);
+    }
+    create_queue(&client, "orders").await;
+    assert_eq!(server.journal().count(Operation::IssueInstanceToken), 1);
+    // Region, certificate, key and intermediate certificate, once each.
+    assert_eq!(server.journal().count(Operation::GetInstanceMetadata), 4);
+    assert!(server.journal().entries().iter().all(|entry| entry.status.is_some_and(|status| status < 300)));
+}
+
+#[tokio::test]
+async fn a_token_is_renewed_with_the_certificate_of_the_day_and_no_call_notices() {
+    let server = server(Script::default()).await;
+    server.set_token_lifetime(SignedDuration::from_secs(12));
+    let client = instance(&server);
+    list(&client).await.unwrap();
+    server.rotate_instance();
+    while server.journal().count(Operation::IssueInstanceToken) < 2 {
+        list(&client).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    list(&client).await.unwrap();
+    let refused = server.journal().entries().iter().filter(|entry| entry.status == Some(401)).count();
+    assert_eq!(refused, 0);
+}
+
+#[tokio::test]
+async fn a_certificate_that_was_replaced_is_good_for_nothing() {
+    let server = server(Script::default()).await;
+    // Between the read of the certificate and the exchange there is always a chance for a rotation.
+    server.faults().next(
+        Operation::IssueInstanceToken,
+        Mishap::Refuse { status: 401, code: "NotAuthenticated".to_owned(), retry_after: None },
+    );
+    let (verdict, message) = told(list(&instance(&server)).await.unwrap_err());
+    assert_eq!(verdict, Verdict::Denied);
+    let expected = format!("{}/v1/x509 gives no token: 401 NotAuthenticated", server.url());
+    assert!(message.contains(&expected), "{message}");
+}
+
+#[tokio::test]
+async fn an_instance_that_changes_hands_is_not_followed() {
+    let server = server(Script::default()).await;
+    server.set_token_lifetime(SignedDuration::from_secs(6));
+    let client = instance(&server);
+    list(&client).await.unwrap();
+    server.move_instance("ocid1.tenancy.oc1..other");
+    let message = loop {
+        match list(&client).await.map_err(told) {
+            // The old token is used as long as it is good, and a busy machine may keep us waiting.
+            Ok(_) | Err((Verdict::Passing, _)) => tokio::time::sleep(Duration::from_millis(50)).await,
+            Err((_, message)) => break message,
+        }
+    };
+    assert!(message.contains("is now of ocid1.tenancy.oc1..other"), "{message}");
+}
+
+#[tokio::test]
+async fn where_there_is_no_metadata_service_people_are_told_so() {
+    let server = server(Script::default()).await;
+    // A port that nobody listens on.
+    let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let nowhere = format!("http://{closed}/opc/v2");
+    let check = async |variables: &[(&str, &str)], verdict: Verdict, words: &str| {
+        let client = client_as(&server, discover(variables), Duration::from_secs(60));
+        let (found, message) = told(list(&client).await.unwrap_err());
+        assert_eq!(found, verdict, "{message}");
+        assert!(message.contains(words), "{message}");
+        assert!(message.contains(&nowhere), "{message}");
+    };
+    let asked = [("AUTH_TYPE", "instance_principal"), ("OCI_METADATA_BASE_URL", nowhere.as_str())];
+    // It may come back, as it is meant to be there.
+    check(&asked, Verdict::Passing, "an instance principal needs an instance of Oracle Cloud").await;
+    // Nobody said that it is there, so that it will not come by itself.
+    check(&asked[1..], Verdict::Denied, "nothing says who we are: there is no Secret ocicredentials").await;
+}
+
+#[tokio::test]
+async fn when_nobody_says_who_we_are_the_instance_is_asked() {
+    let server = server(Script::default()).await;
+    let url = server.metadata_url();
+    let client = || client_as(&server, discover(&[("OCI_METADATA_BASE_URL", &url)]), Duration::from_secs(60));
+    assert_eq!(list(&client()).await.unwrap(), 0);
+    // What answers there need not be Oracle Cloud's; that it is, is known after the first answer of success.
+    let refuse = |status| Mishap::Refuse { status, code: "Denied".to_owned(), retry_after: None };
+    server.faults().next(Operation::GetInstanceMetadata, refuse(403));
+    let (verdict, message) = told(list(&client()).await.unwrap_err());
+    assert_eq!(verdict, Verdict::Denied);
+    assert!(message.contains("nothing says who we are"), "{message}");
+    let count = u32::try_from(server.journal().count(Operation::GetInstanceMetadata)).unwrap();
+    server.faults().order(Fault {
+        operation: Operation::GetInstanceMetadata,
+        nth: count + 2,
+        times: 1,
+        mishap: refuse(503),
+    });
+    let (verdict, message) = told(list(&client()).await.unwrap_err());
+    assert_eq!(verdict, Verdict::Passing, "{message}");
+    assert!(message.contains("does not give the certificate"), "{message}");
+}
+
+#[tokio::test]
+async fn trouble_with_the_services_that_vouch_is_told_and_passes() {
+    let server = server(Script::default()).await;
+    let refuse = |status, code: &str| Mishap::Refuse { status, code: code.to_owned(), retry_after: None };
+    for (operation, mishap, verdict, words) in [
+        (
+            Operation::GetInstanceMetadata,
+            refuse(404, "NotFound"),
+            Verdict::Denied,
+            "does not give the region",
+        ),
+        (
+            Operation::GetInstanceMetadata,
+            refuse(503, "Unavailable"),
+            Verdict::Passing,
+            "does not give the region",
+        ),
+        (Operation::IssueInstanceToken, refuse(500, "InternalError"), Verdict::Passing, "gives no token"),
+        (Operation::IssueInstanceToken, Mishap::ResetBefore, Verdict::Passing, "broke before an answer"),
+        (Operation::IssueInstanceToken, Mishap::Body("{}".to_owned()), Verdict::Denied, "has no token"),
+        (
+            Operation::IssueInstanceToken,
+            Mishap::Body(r#"{"token": "a.b.c"}"#.to_owned()),
+            Verdict::Denied,
+            "does not say when it expires",
+        ),
+    ] {
+        server.faults().order(Fault { operation, nth: 1, times: u32::MAX, mishap });
+        let client = instance(&server);
+        let (found, message) = told(list(&client).await.unwrap_err());
+        assert_eq!(found, verdict, "{message}");
+        assert!(message.contains(words), "{message}");
+        server.faults().clear();
+        // What failed is not asked again at once, however many want to know; another client is not concerned.
+        let asked = server.journal().count(Operation::IssueInstanceToken);
+        if operation == Operation::IssueInstanceToken {
+            assert!(list(&client).await.is_err());
+            assert_eq!(server.journal().count(Operation::IssueInstanceToken), asked);
+        }
+        assert_eq!(list(&instance(&server)).await.unwrap(), 0);
+    }
+}
+
+/// A cluster that vouches for its pods: TLS before the server, on the port that pods know.
+pub(crate) struct Cluster {
+    pub(crate) host: Ipv4Addr,
+    folder: TempDir,
+}
+
+impl Cluster {
+    /// `number` is a part of the address, so that tests do not get into each other's way.
+    pub(crate) async fn before(server: &Server, number: u8) -> Self {
+        let host = Ipv4Addr::new(127, 122, 50, number);
+        let identity = rcgen::generate_simple_self_signed([host.to_string()]).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("ca.crt"), identity.cert.pem()).unwrap();
+        fs::write(folder.path().join("token"), "account-1\n").unwrap();
+        server.know_account("account-1");
+        let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(identity.signing_key.serialize_der()));
+        let provider = rustls::crypto::aws_lc_rs::default_provider();
+        let config = rustls::ServerConfig::builder_with_provider(provider.into())
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![identity.cert.der().clone()], key)
+            .unwrap();
+        let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(config));
+        let listener = TcpListener::bind(SocketAddr::from((host, PROXYMUX))).await.unwrap();
+        let to = server.url().trim_start_matches("http://").to_owned();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let (acceptor, to) = (acceptor.clone(), to.clone());
+                tokio::spawn(async move {
+                    let mut inside = TcpStream::connect(to).await.unwrap();
+                    if let Ok(mut outside) = acceptor.accept(stream).await {
+                        let _ended = tokio::io::copy_bidirectional(&mut outside, &mut inside).await;
+                    }
+                });
+            }
+        });
+        Self { host, folder }
+    }
+
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn pod(&self, server: &Server) -> Client {
+        let (host, token, authority) = (
+            self.host.to_string(),
+            self.file("token").display().to_string(),
+            self.file("ca.crt").display().to_string(),
+        );
+        let credentials = discover(&[
+            ("AUTH_TYPE", "oke_workload_identity"),
+            ("KUBERNETES_SERVICE_HOST", &host),
+            ("OCI_KUBERNETES_SERVICE_ACCOUNT_TOKEN_PATH", &token),
+            ("OCI_KUBERNETES_SERVICE_ACCOUNT_CERT_PATH", &authority),
+            ("OCI_RESOURCE_PRINCIPAL_VERSION", "2.2"),
+            ("OCI_RESOURCE_PRINCIPAL_REGION", "us-phoenix-1"),
+        ]);
+        client_as(server, credentials, Duration::from_secs(60))
+    }
+}
+
+#[tokio::test]
+async fn a_pod_is_who_its_cluster_says_and_its_account_token_may_be_replaced() {
+    let server = server(Script::default()).await;
+    server.set_token_lifetime(SignedDuration::from_secs(12));
+    let cluster = Cluster::before(&server, 1).await;
+    let client = cluster.pod(&server);
+    list(&client).await.unwrap();
+    create_queue(&client, "orders").await;
+    server.know_account("account-2");
+    fs::write(cluster.file("token"), "account-2").unwrap();
+    while server.journal().count(Operation::IssueWorkloadToken) < 2 {
+        list(&client).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    list(&client).await.unwrap();
+    assert_eq!(server.journal().entries().iter().filter(|entry| entry.status == Some(401)).count(), 0);
+}
+
+#[tokio::test]
+async fn what_keeps_a_pod_from_its_identity_is_named() {
+    let server = server(Script::default()).await;
+    let cluster = Cluster::before(&server, 2).await;
+    let check = async |verdict: Verdict, words: &str| {
+        let (found, message) = told(list(&cluster.pod(&server)).await.unwrap_err());
+        assert_eq!(found, verdict, "{message}");
+        assert!(message.contains(words), "{message}");
+    };
+    let forbidden = Mishap::Refuse { status: 403, code: "Forbidden".to_owned(), retry_after: None };
+    server.faults().next(Operation::IssueWorkloadToken, forbidden);
+    check(Verdict::Denied, "workload identities need an enhanced cluster").await;
+    server.faults().next(Operation::IssueWorkloadToken, Mishap::Body("\"bm8=\"".to_owned()));
+    check(Verdict::Denied, "has no token").await;
+    fs::write(cluster.file("token"), "somebody-else").unwrap();
+    check(Verdict::Denied, "The service account is not known.").await;
+    let other = rcgen::generate_simple_self_signed(["other".to_owned()]).unwrap();
+    fs::write(cluster.file("ca.crt"), other.cert.pem()).unwrap();
+    check(Verdict::Passing, "cannot be reached").await;
+    fs::write(cluster.file("ca.crt"), "none").unwrap();
+    check(Verdict::Denied, "has no certificate of an authority").await;
+    fs::remove_file(cluster.file("token")).unwrap();
+    check(Verdict::Denied, "a workload identity needs the token and the certificate of a service account")
+        .await;
+}
+
+/// What a program logs.
+#[derive(Clone, Default)]
+struct Log(Arc<StdMutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn neither_keys_nor_tokens_are_logged_or_shown() {
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(tracing_subscriber::filter::LevelFilter::TRACE)
+        .with_writer(move || writer.clone())
+        .finish();
+    let server = server(Script::default()).await;
+    let cluster = Cluster::before(&server, 3).await;
+    // Of all threads: what other tests log meanwhile must not have secrets in it either.
+    tracing::subscriber::set_global_default(subscriber).unwrap();
+    for client in [instance(&server), cluster.pod(&server)] {
+        list(&client).await.unwrap();
+        server.faults().next(Operation::ListQueues, Mishap::Html(401));
+        let error = list(&client).await.unwrap_err();
+        let shown = format!("{client:?} {error:?} {error} {:?}", error.diagnostic());
+        log.clone().write_all(shown.as_bytes()).unwrap();
+    }
+    let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    assert!(text.contains("a token was issued to us"), "{text}");
+    // Tokens here begin like every JWT does, and keys as PEM or as the Base64 of a PKCS #8.
+    for secret in ["ST$", "eyJ", "PRIVATE KEY", "MIIEv", "account-1", "Signature version"] {
+        assert!(!text.contains(secret), "{secret} is in\n{text}");
+    }
+}

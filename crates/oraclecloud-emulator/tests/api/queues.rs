@@ -1,0 +1,356 @@
+use std::time::Duration;
+
+use oraclecloud_emulator::{Operation, Outcome, Pace, Script, Step, Timeline};
+use serde_json::{Map, Value, json};
+
+use crate::*;
+
+/// Status and percentage of a work request, as it is asked for again and again.
+async fn watch(client: &Client, work: &str, looks: usize) -> Vec<String> {
+    let mut seen = Vec::new();
+    for _ in 0..looks {
+        let shown = client.queues().work_request(work).await.unwrap();
+        let body = &shown.body;
+        seen.push(format!(
+            "{} {} {} retry-after {:?}",
+            text(&body["status"]),
+            body["percentComplete"],
+            text(&body["resources"][0]["actionType"]),
+            shown.retry_after.map(|pause| pause.as_secs()),
+        ));
+    }
+    seen
+}
+
+#[tokio::test]
+async fn a_create_goes_its_way_poll_by_poll() {
+    let server = server(Script::default()).await;
+    let client = client(&server);
+    let accepted = client.queues().create(&queue_body("orders"), Some("t1"), None).await.unwrap();
+    assert_eq!((accepted.status, &accepted.body), (202, &None));
+    assert_eq!(accepted.request_id.as_deref().map(|id| id.split('/').count()), Some(3));
+    let work = accepted.work_request_id.unwrap();
+    insta::assert_snapshot!(watch(&client, &work, 5).await.join("\n"), @r"
+    ACCEPTED 0.0 IN_PROGRESS retry-after Some(2)
+    IN_PROGRESS 30.0 IN_PROGRESS retry-after Some(2)
+    IN_PROGRESS 70.0 IN_PROGRESS retry-after Some(2)
+    SUCCEEDED 100.0 CREATED retry-after None
+    SUCCEEDED 100.0 CREATED retry-after None
+    ");
+    let shown = client.queues().work_request(&work).await.unwrap().body;
+    let id = text(&shown["resources"][0]["identifier"]);
+    let queue = client.queues().get(&id).await.unwrap();
+    assert!(queue.require_etag("GetQueue").is_ok());
+    let mut queue = queue.body;
+    for time in ["timeCreated", "timeUpdated"] {
+        assert!(queue[time].as_str().is_some_and(|time| time.parse::<jiff::Timestamp>().is_ok()));
+        queue.as_object_mut().unwrap().remove(time);
+    }
+    assert_eq!(
+        queue,
+        json!({
+            "id": id,
+            "displayName": "orders",
+            "compartmentId": oraclecloud_emulator::COMPARTMENT,
+            "lifecycleState": "ACTIVE",
+            "messagesEndpoint": "https://cell-1.queue.messaging.us-phoenix-1.oci.oraclecloud.com",
+            "retentionInSeconds": 86_400,
+            "visibilityInSeconds": 30,
+            "timeoutInSeconds": 30,
+            "deadLetterQueueDeliveryCount": 5,
+            "channelConsumptionLimit": 100,
+            "freeformTags": {},
+            "definedTags": {},
+        })
+    );
+}
+
+#[tokio::test]
+async fn the_queue_is_in_step_with_its_work_request() {
+    let server = server(Script::default()).await;
+    let client = client(&server);
+    let (id, work) = create_queue(&client, "orders").await;
+    let state = async || text(&client.queues().get(&id).await.unwrap().body["lifecycleState"]);
+    assert_eq!(state().await, "CREATING");
+    assert_eq!(watch(&client, &work, 1).await, ["IN_PROGRESS 70.0 IN_PROGRESS retry-after Some(2)"]);
+    assert_eq!(state().await, "ACTIVE", "a look at the queue moves it as well");
+    client.queues().delete(&id, None).await.unwrap();
+    let mut states = Vec::new();
+    for _ in 0..5 {
+        states.push(state().await);
+    }
+    assert_eq!(states, ["DELETING", "DELETING", "DELETING", "DELETED", "DELETED"]);
+    assert_eq!(refusal(client.queues().get(&id).await), not_found());
+}
+
+#[tokio::test]
+async fn a_clock_moves_operations_without_anyone_looking() {
+    let pace = Pace::StepMillis(3_600_000);
+    let server = server(Script { pace, ..Script::default() }).await;
+    let client = client(&server);
+    let (_, work) = create_queue(&client, "orders").await;
+    let status = async || watch(&client, &work, 2).await;
+    let accepted = "ACCEPTED 0.0 IN_PROGRESS retry-after Some(2)";
+    assert_eq!(status().await, [accepted, accepted]);
+    server.clock().advance(Duration::from_secs(3_600));
+    assert!(status().await[1].starts_with("IN_PROGRESS 30.0"));
+    server.clock().advance(Duration::from_secs(7_200));
+    assert!(status().await[1].starts_with("SUCCEEDED 100.0"));
+}
+
+#[tokio::test]
+async fn an_update_changes_what_it_names_and_nothing_else() {
+    let server = server(quick()).await;
+    let client = client(&server);
+    let (id, _) = create_queue(&client, "orders").await;
+    let before = client.queues().get(&id).await.unwrap();
+    let change =
+        json!({"visibilityInSeconds": 0, "customEncryptionKeyId": "key", "freeformTags": {"a": "b"}});
+    let accepted = client.queues().update(&id, &change, before.etag.as_deref()).await.unwrap();
+    assert!(accepted.require_work_request_id("UpdateQueue").is_ok());
+    let after = client.queues().get(&id).await.unwrap();
+    assert_ne!(before.etag, after.etag);
+    for (name, value) in [
+        ("visibilityInSeconds", json!(0)),
+        ("customEncryptionKeyId", json!("key")),
+        ("timeoutInSeconds", json!(30)),
+    ] {
+        assert_eq!(after.body[name], value, "{name}");
+    }
+    client.queues().update(&id, &json!({"customEncryptionKeyId": ""}), None).await.unwrap();
+    let after = client.queues().get(&id).await.unwrap().body;
+    assert_eq!(after.get("customEncryptionKeyId"), None);
+    assert_eq!(after["freeformTags"], json!({"a": "b"}));
+}
+
+#[tokio::test]
+async fn another_version_is_not_touched() {
+    let server = server(quick()).await;
+    let client = client(&server);
+    let (id, _) = create_queue(&client, "orders").await;
+    let old = client.queues().get(&id).await.unwrap().etag;
+    client.queues().update(&id, &json!({"visibilityInSeconds": 1}), old.as_deref()).await.unwrap();
+    let expected = (412, "NoEtagMatch".to_owned());
+    let queues = client.queues();
+    assert_eq!(
+        refusal(queues.update(&id, &json!({"visibilityInSeconds": 2}), old.as_deref()).await),
+        expected
+    );
+    assert_eq!(refusal(queues.delete(&id, old.as_deref()).await), expected);
+    assert_eq!(refusal(queues.change_compartment(&id, "other", old.as_deref()).await), expected);
+    assert_eq!(server.journal().effects(Operation::DeleteQueue), 0);
+    assert_eq!(queues.get(&id).await.unwrap().body["visibilityInSeconds"], json!(1));
+}
+
+#[tokio::test]
+async fn a_busy_queue_is_left_alone() {
+    let server = server(Script::default()).await;
+    let client = client(&server);
+    let (id, _) = create_queue(&client, "orders").await;
+    let expected = (409, "IncorrectState".to_owned());
+    let queues = client.queues();
+    assert_eq!(refusal(queues.update(&id, &json!({"visibilityInSeconds": 2}), None).await), expected);
+    assert_eq!(refusal(queues.delete(&id, None).await), expected);
+    assert_eq!(refusal(queues.purge(&id, "BOTH").await), expected);
+}
+
+#[tokio::test]
+async fn a_token_makes_one_queue() {
+    let server = server(quick()).await;
+    let client = client(&server);
+    let queues = client.queues();
+    let spent = (409, "InvalidatedRetryToken".to_owned());
+    let first = queues.create(&queue_body("orders"), Some("t"), None).await.unwrap();
+    let again = queues.create(&queue_body("orders"), Some("t"), None).await.unwrap();
+    assert_eq!(first.work_request_id, again.work_request_id);
+    assert_eq!(server.resources().len(), 1);
+    assert_eq!(refusal(queues.create(&queue_body("others"), Some("t"), None).await), spent, "another body");
+    let long = "t".repeat(65);
+    let refused = refusal(queues.create(&queue_body("orders"), Some(&long), None).await);
+    assert_eq!(refused, (400, "InvalidParameter".to_owned()), "a token that is too long");
+    queues.create(&queue_body("orders"), Some("u"), None).await.unwrap();
+    queues.create(&queue_body("orders"), None, None).await.unwrap();
+    assert_eq!(server.resources().len(), 3, "names need not be unique");
+    assert_eq!(server.journal().count(Operation::CreateQueue), 6);
+    assert_eq!(server.journal().effects(Operation::CreateQueue), 3);
+
+    let shown = queues.work_request(&first.work_request_id.unwrap()).await.unwrap().body;
+    let id = text(&shown["resources"][0]["identifier"]);
+    queues.delete(&id, None).await.unwrap();
+    assert_eq!(text(&queues.get(&id).await.unwrap().body["lifecycleState"]), "DELETED");
+    assert_eq!(
+        refusal(queues.create(&queue_body("orders"), Some("t"), None).await),
+        spent,
+        "a deleted queue"
+    );
+    server.clock().advance(Duration::from_secs(24 * 3_600));
+    assert!(
+        queues.create(&queue_body("orders"), Some("t"), None).await.is_ok(),
+        "a day later it is forgotten"
+    );
+}
+
+#[tokio::test]
+async fn a_failure_says_why() {
+    let server = server(going(Operation::CreateQueue, failing("no room\n in this region"))).await;
+    let client = client(&server);
+    let (id, work) = create_queue(&client, "orders").await;
+    assert!(watch(&client, &work, 1).await[0].starts_with("FAILED 100.0 IN_PROGRESS"));
+    let errors = client.queues().work_request_errors(&work).await.unwrap().body;
+    assert_eq!(errors.len(), 1);
+    assert_eq!(errors[0].code.as_deref(), Some("OutOfCapacity"));
+    assert_eq!(errors[0].message, "no room in this region");
+    let logs = client.queues().work_request_logs(&work).await.unwrap().body;
+    let logs: Vec<&str> = logs.iter().map(|note| note.message.as_str()).collect();
+    assert_eq!(logs, ["CREATE_QUEUE accepted", "CREATE_QUEUE failed"]);
+    let left = client.queues().get(&id).await.unwrap().body;
+    assert_eq!(
+        (text(&left["lifecycleState"]), text(&left["lifecycleDetails"])),
+        ("FAILED".into(), "no room\n in this region".into())
+    );
+    assert!(client.queues().delete(&id, None).await.is_ok(), "what is left behind can be removed");
+}
+
+#[tokio::test]
+async fn an_operation_that_fails_or_never_ends_leaves_the_queue_as_it_was() {
+    let server = server(quick()).await;
+    let client = client(&server);
+    let (id, _) = create_queue(&client, "orders").await;
+    let once = |operation, timeline| TimelineFor {
+        operation,
+        name: Some("orders".into()),
+        times: Some(1),
+        timeline,
+    };
+    server.set_timeline(once(Operation::UpdateQueue, failing("no")));
+    server.set_timeline(once(Operation::DeleteQueue, Timeline { outcome: Outcome::Cancel, ..at_once() }));
+    let update = client.queues().update(&id, &json!({"visibilityInSeconds": 9}), None).await.unwrap();
+    assert!(watch(&client, &update.work_request_id.unwrap(), 1).await[0].starts_with("FAILED"));
+    let delete = client.queues().delete(&id, None).await.unwrap();
+    assert!(watch(&client, &delete.work_request_id.unwrap(), 1).await[0].starts_with("CANCELED"));
+    let queue = client.queues().get(&id).await.unwrap().body;
+    assert_eq!(
+        (text(&queue["lifecycleState"]), &queue["visibilityInSeconds"]),
+        ("ACTIVE".into(), &json!(30))
+    );
+
+    let odd = Step { status: "REVIEWING".to_owned(), percent: 140.0 };
+    server.set_timeline(once(
+        Operation::DeleteQueue,
+        Timeline { steps: vec![odd], outcome: Outcome::Never, ..at_once() },
+    ));
+    let delete = client.queues().delete(&id, None).await.unwrap();
+    let seen = watch(&client, &delete.work_request_id.unwrap(), 9).await;
+    assert_eq!(seen.last().unwrap(), "REVIEWING 140.0 IN_PROGRESS retry-after Some(2)");
+}
+
+#[tokio::test]
+async fn reads_may_lag_behind_the_work_request() {
+    let server = server(going(Operation::CreateQueue, Timeline { hidden: 2, ..at_once() })).await;
+    let client = client(&server);
+    let (id, _) = create_queue(&client, "orders").await;
+    assert_eq!(server.resources().len(), 1, "it is there all the same");
+    assert_eq!(refusal(client.queues().get(&id).await), not_found());
+    assert_eq!(client.queues().list(server.compartment()).await.unwrap().body, Vec::<Value>::new());
+    assert_eq!(text(&client.queues().get(&id).await.unwrap().body["lifecycleState"]), "ACTIVE");
+    assert_eq!(client.queues().list(server.compartment()).await.unwrap().body.len(), 1);
+}
+
+#[tokio::test]
+async fn a_revoked_policy_looks_like_nothing_is_there() {
+    let server = server(quick()).await;
+    let client = client(&server);
+    let queues = client.queues();
+    let (id, work) = create_queue(&client, "orders").await;
+    let compartment = server.compartment();
+    server.revoke(compartment);
+    assert_eq!(refusal(queues.get(&id).await), not_found());
+    assert_eq!(refusal(queues.list(compartment).await), not_found());
+    assert_eq!(refusal(queues.create(&queue_body("x"), None, None).await), not_found());
+    assert_eq!(refusal(queues.update(&id, &json!({}), None).await), not_found());
+    assert_eq!(refusal(queues.delete(&id, None).await), not_found());
+    assert_eq!(refusal(queues.work_request(&work).await), not_found());
+    assert_eq!(refusal(queues.work_requests(compartment).await), not_found());
+    assert_eq!(refusal(queues.work_request_errors(&work).await), not_found());
+    server.grant(compartment);
+    assert!(queues.get(&id).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_queue_is_moved_and_purged() {
+    let server = server(quick()).await;
+    let client = client(&server);
+    let (id, _) = create_queue(&client, "orders").await;
+    let types = async |work: Option<String>| {
+        text(&client.queues().work_request(&work.unwrap()).await.unwrap().body["operationType"])
+    };
+    let moved = client.queues().change_compartment(&id, "elsewhere", None).await.unwrap();
+    assert_eq!(client.queues().get(&id).await.unwrap().body["compartmentId"], json!("elsewhere"));
+    assert_eq!(types(moved.work_request_id).await, "MOVE_QUEUE");
+    let purged = client.queues().purge(&id, "BOTH").await.unwrap();
+    assert_eq!(types(purged.work_request_id).await, "PURGE_QUEUE");
+    assert_eq!(refusal(client.queues().purge(&id, "ALL").await), (400, "InvalidParameter".to_owned()));
+}
+
+#[tokio::test]
+async fn a_bad_spec_is_refused_in_words() {
+    let server = server(Script::default()).await;
+    let client = client(&server);
+    let mut body = queue_body("orders");
+    body["retentionInSeconds"] = json!(1);
+    let error = client.queues().create(&body, None, None).await.unwrap_err();
+    let message = error.to_string();
+    let (front, _) = message.split_once(" (request ").unwrap();
+    assert_eq!(
+        front,
+        "CreateQueue: 400 InvalidParameter: retentionInSeconds must be a whole number from 10 to 604800."
+    );
+    assert_eq!(server.journal().effects(Operation::CreateQueue), 0);
+}
+
+#[tokio::test]
+async fn capabilities_are_told_again_by_type_only_and_tags_are_added() {
+    let tag_defaults = json!({"Oracle-Tags": {"CreatedBy": "somebody"}}).as_object().unwrap().clone();
+    let server = server(Script { tag_defaults, ..quick() }).await;
+    let client = client(&server);
+    let mut body = queue_body("orders");
+    body["capabilities"] = json!([{"type": "CONSUMER_GROUPS", "isPrimaryConsumerGroupEnabled": true}]);
+    client.queues().create(&body, None, None).await.unwrap();
+    let summary = client.queues().list(server.compartment()).await.unwrap().body.remove(0);
+    assert_eq!(summary["capabilities"], json!(["CONSUMER_GROUPS"]));
+    assert_eq!(summary.get("visibilityInSeconds"), None);
+    let queue = client.queues().get(&text(&summary["id"])).await.unwrap().body;
+    assert_eq!(queue["capabilities"], json!([{"type": "CONSUMER_GROUPS"}]));
+    assert_eq!(queue["definedTags"], json!({"Oracle-Tags": {"CreatedBy": "somebody"}}));
+}
+
+#[tokio::test]
+async fn things_change_behind_everyones_back() {
+    let server = server(quick()).await;
+    let client = client(&server);
+    let (id, _) = create_queue(&client, "orders").await;
+    let before = client.queues().get(&id).await.unwrap().etag;
+    let change = Map::from_iter([
+        ("lifecycleState".to_owned(), json!("INACTIVE")),
+        ("displayName".to_owned(), json!("x")),
+    ]);
+    assert!(server.edit(&id, &change));
+    let after = client.queues().get(&id).await.unwrap();
+    assert_eq!(
+        (&after.body["lifecycleState"], &after.body["displayName"]),
+        (&json!("INACTIVE"), &json!("x"))
+    );
+    assert_ne!(before, after.etag);
+    assert!(server.forget(&id) && !server.forget(&id) && !server.edit(&id, &change));
+    assert_eq!(refusal(client.queues().get(&id).await), not_found());
+}
+
+#[tokio::test]
+async fn names_are_the_same_for_the_same_seed() {
+    let ids = async || {
+        let server = server(quick()).await;
+        let client = client(&server);
+        create_queue(&client, "orders").await
+    };
+    assert_eq!(ids().await, ids().await);
+}

@@ -1,0 +1,107 @@
+use oraclecloud::StreamHome;
+use oraclecloud_emulator::{Operation, Script, Timeline};
+use serde_json::json;
+
+use crate::*;
+
+#[tokio::test]
+async fn a_stream_goes_its_way_look_by_look() {
+    let server = server(Script::default()).await;
+    let client = client(&server);
+    let created = client.streams().create(&stream_body("clicks"), None).await.unwrap();
+    assert_eq!((created.status, created.work_request_id.as_ref()), (200, None));
+    let etag = created.require_etag("CreateStream").unwrap().to_owned();
+    let body = created.body.unwrap();
+    assert_eq!((&body["lifecycleState"], &body["retentionInHours"]), (&json!("CREATING"), &json!(24)));
+    let id = text(&body["id"]);
+    let states = async |looks: usize| {
+        let mut states = Vec::new();
+        for _ in 0..looks {
+            states.push(text(&client.streams().get(&id).await.unwrap().body["lifecycleState"]));
+        }
+        states
+    };
+    assert_eq!(states(4).await, ["CREATING", "CREATING", "CREATING", "ACTIVE"]);
+    let tags = json!({"freeformTags": {"team": "web"}});
+    let updated = client.streams().update(&id, &tags, Some(&etag)).await.unwrap();
+    assert_eq!(updated.body.unwrap()["lifecycleState"], json!("UPDATING"));
+    assert_eq!(states(4).await, ["UPDATING", "UPDATING", "UPDATING", "ACTIVE"]);
+    assert_eq!(refusal(client.streams().delete(&id, Some(&etag)).await), (412, "NoEtagMatch".to_owned()));
+    let stream = client.streams().get(&id).await.unwrap();
+    assert_eq!(stream.body["freeformTags"], json!({"team": "web"}));
+    assert_eq!(
+        stream.body["messagesEndpoint"],
+        json!("https://cell-1.streaming.us-phoenix-1.oci.oraclecloud.com")
+    );
+    let deleted = client.streams().delete(&id, stream.etag.as_deref()).await.unwrap();
+    assert_eq!((deleted.status, deleted.body), (204, None));
+    assert_eq!(states(5).await, ["DELETING", "DELETING", "DELETING", "DELETED", "DELETED"]);
+    assert_eq!(refusal(client.streams().get(&id).await), not_found());
+}
+
+#[tokio::test]
+async fn pending_reads_say_when_to_come_back() {
+    let server = server(Script::default()).await;
+    let client = client(&server);
+    let id = create_stream(&client, "clicks").await;
+    assert_eq!(client.streams().get(&id).await.unwrap().retry_after, Some(Duration::from_secs(2)));
+}
+
+#[tokio::test]
+async fn a_stream_can_name_a_work_request_that_nobody_can_read() {
+    let server = server(Script { stream_work_requests: true, ..quick() }).await;
+    let client = client(&server);
+    let created = client.streams().create(&stream_body("clicks"), None).await.unwrap();
+    let work = created.require_work_request_id("CreateStream").unwrap();
+    assert_eq!(refusal(client.queues().work_request(work).await), not_found());
+    let id = text(&created.body.as_ref().unwrap()["id"]);
+    client.streams().get(&id).await.unwrap();
+    assert!(client.streams().delete(&id, None).await.unwrap().work_request_id.is_some());
+}
+
+#[tokio::test]
+async fn sent_twice_it_makes_two() {
+    let server = server(quick()).await;
+    let client = client(&server);
+    assert_ne!(create_stream(&client, "clicks").await, create_stream(&client, "clicks").await);
+    assert_eq!(server.journal().effects(Operation::CreateStream), 2);
+}
+
+#[tokio::test]
+async fn a_new_stream_may_be_hidden_for_a_while() {
+    let server = server(going(Operation::CreateStream, Timeline { hidden: 2, ..Timeline::default() })).await;
+    let client = client(&server);
+    let id = create_stream(&client, "clicks").await;
+    let home = StreamHome::Compartment(server.compartment());
+    assert_eq!(client.streams().list(home).await.unwrap().body.len(), 0);
+    assert_eq!(refusal(client.streams().get(&id).await), not_found());
+    assert_eq!(client.streams().list(home).await.unwrap().body.len(), 1);
+}
+
+#[tokio::test]
+async fn what_cannot_change_is_refused() {
+    let server = server(quick()).await;
+    let client = client(&server);
+    let id = create_stream(&client, "clicks").await;
+    client.streams().get(&id).await.unwrap();
+    for change in [json!({"name": "x"}), json!({"partitions": 3}), json!({"retentionInHours": 48})] {
+        assert_eq!(
+            refusal(client.streams().update(&id, &change, None).await),
+            (400, "InvalidParameter".to_owned())
+        );
+    }
+    let moved = client.streams().update(&id, &json!({"streamPoolId": "pool"}), None).await;
+    assert!(moved.is_ok());
+    client.streams().get(&id).await.unwrap();
+    assert_eq!(client.streams().list(StreamHome::Pool("pool")).await.unwrap().body.len(), 1);
+}
+
+#[tokio::test]
+async fn a_failed_create_leaves_a_failed_stream() {
+    let server = server(going(Operation::CreateStream, failing("no partitions left"))).await;
+    let client = client(&server);
+    let id = create_stream(&client, "clicks").await;
+    let stream = client.streams().get(&id).await.unwrap().body;
+    assert_eq!(stream["lifecycleState"], json!("FAILED"));
+    assert_eq!(stream["lifecycleStateDetails"], json!("no partitions left"));
+}

@@ -1,0 +1,42 @@
+//! Oracle Cloud: signed requests, work requests, Queue, Stream.
+//!
+//! A thin client of our own. Every call makes one attempt, within a deadline and the limit of its region, and comes
+//! back with body, request id, work-request id, etag and retry-after together in one [`Response`]; every failure is an
+//! [`Error`] that keeps status, code, message and request id.
+//!
+//! ```text
+//! Credentials ─▶ sign ┐
+//! Endpoints, Region ──┼─▶ Client ─▶ Queues, Streams ─▶ Response<T> | Error
+//! Limiter ────────────┘                └─ call_queue, call_stream: operations::Call ─▶ Answer | Trouble
+//! ```
+
+pub mod auth;
+mod calls;
+mod client;
+pub mod codes;
+mod config_file;
+mod connections;
+mod der;
+mod endpoint;
+mod error;
+pub mod key;
+mod limit;
+mod page;
+mod queue;
+mod region;
+mod response;
+pub mod sign;
+mod stream;
+
+pub use auth::{AuthError, Credentials, ExchangeError};
+pub use calls::{call_queue, call_stream};
+pub use client::{Client, ClientError, Settings};
+pub use config_file::{ConfigFileError, DEFAULT_PROFILE};
+pub use connections::Connections;
+pub use endpoint::{EndpointError, Endpoints, Service};
+pub use error::{BadAnswer, Error, ErrorKind, Problem};
+pub use limit::Limiter;
+pub use queue::{Accepted, Queues, WorkRequestNote};
+pub use region::{Region, RegionError};
+pub use response::Response;
+pub use stream::{StreamHome, Streams};
