@@ -125,12 +125,6 @@ pub fn interval(xr: &Object, ttl: Option<Duration>, random: f64) -> Option<Durat
     Some(interval.mul_f64(0.9 + 0.2 * random.clamp(0.0, 1.0)))
 }
 
-/// How long to wait after `failures` failed passes in a row: 1 s, doubling, at most `longest`.
-pub fn back_off(failures: u32, longest: Duration) -> Duration {
-    let doubled = Duration::from_secs(1).saturating_mul(2_u32.saturating_pow(failures.saturating_sub(1)));
-    doubled.min(longest)
-}
-
 /// Reads a positive duration as Go writes it, such as `1h30m` or `1.5s`. Anything else is none.
 pub fn parse_duration(text: &str) -> Option<Duration> {
     let mut rest = text.strip_prefix('+').unwrap_or(text);

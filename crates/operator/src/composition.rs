@@ -1,127 +1,87 @@
-//! The composition half: XRDs make kinds, Compositions say what an XR is made of, functions decide it, claims stand for XRs.
+//! Compositions: XRDs define kinds, Compositions say what an XR is made of, functions decide it, claims stand for XRs.
 //!
 //! ```text
-//!  XRD ──▶ definition ──▶ CRDs of XR and claim ──▶ kinds ──┬──▶ composite   an XR and what it is composed of
+//!  XRD ──▶ definition ──▶ CRDs of XR and claim ──▶ kinds ──┬──▶ composite   an XR and its composed resources
 //!  Composition ──▶ revision ──▶ catalogue ─────────────────┤
 //!  Function, FunctionRevision ──▶ function ────────────────┴──▶ claim       a claim and its XR
 //! ```
 //!
-//! What to do is decided in `composition`; here it is read, done and written.
+//! Each of `definition`, `revision`, `function`, `composite` and `claim` is a [`Reconciler`] on the runtime's loop.
+//!
+//! [`Reconciler`]: crate::runtime::controller::Reconciler
 
 mod catalogue;
 mod certificates;
-mod children;
 mod claim;
 mod composite;
 pub mod crds;
 mod definition;
 mod engine;
-mod finalizer;
+mod events;
 mod function;
 mod kinds;
 mod revision;
 mod schema;
 mod target;
-mod tell;
-mod writer;
+mod watches;
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
-use cluster::Session;
 use functions::{Certificates, CertificatesError, Functions};
 use tokio_util::sync::CancellationToken;
 
-use crate::events::Events;
-use crate::metrics::Metrics;
-use crate::store::{Changes, Source, Store};
-use crate::work::Work;
+use crate::run::Context;
+use crate::runtime::client::ObjectClient;
+use crate::runtime::controller;
+use crate::runtime::error_chain::chain;
+use crate::runtime::store::{Change, Source, Store};
 use catalogue::Catalogue;
-use children::Watches;
 use definition::Definitions;
 use engine::Engine;
-use function::Places;
+use function::{FunctionHealth, FunctionLocations};
 use revision::{Revisions, Subject};
-use writer::Writer;
+use watches::Watches;
 
-/// The name under which the reference updates objects; who takes its place holds the same fields.
+/// Crossplane's name as a field manager; an engine that takes its place owns the same fields.
 const MANAGER: &str = "crossplane";
 
-/// How functions are found and called.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Endpoints of functions by name, which beat whatever objects say.
-    pub functions: BTreeMap<String, String>,
-    /// A folder with the engine's certificates.
-    pub certificates: Option<PathBuf>,
-    /// The namespace of the operator, whose Secret `plimsoll-tls-client` has the certificates if no folder is given.
-    pub namespace: String,
-    /// How long one call of a function may take.
-    pub timeout: Duration,
-    /// How many calls of one function may be under way at a time.
-    pub concurrency: usize,
-    /// How large a request or an answer may be, in bytes.
-    pub max_message: usize,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        let how = functions::Options::default();
-        Self {
-            functions: BTreeMap::new(),
-            certificates: None,
-            namespace: "default".to_owned(),
-            timeout: how.timeout,
-            concurrency: how.concurrency,
-            max_message: how.max_message,
-        }
+/// Runs the controllers until `stop`, and returns when all have ended.
+pub async fn run(context: Context, stop: CancellationToken) {
+    if let Err(error) = try_run(context, stop).await {
+        tracing::error!(error = chain(&error), "cannot use the certificates for functions");
     }
 }
 
-/// Why compositions cannot be run.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// The certificates for functions cannot be used.
-    #[error("cannot use the certificates for functions")]
-    Certificates(#[from] CertificatesError),
-}
-
-/// Runs compositions until `stop`, and returns when everything has ended.
-pub async fn run(
-    session: Session,
-    events: Events,
-    metrics: Metrics,
-    options: Options,
-    stop: CancellationToken,
-) -> Result<(), StartError> {
-    let places = Arc::new(Places::new(options.functions));
+async fn try_run(context: Context, stop: CancellationToken) -> Result<(), CertificatesError> {
+    let Context { session, events, metrics, options, .. } = context;
+    let settings = &options.functions;
+    let locations = Arc::new(FunctionLocations::new(settings.endpoints.clone()));
     let functions = {
-        let places = Arc::clone(&places);
-        let how = functions::Options {
-            certificates: options.certificates.clone().map(Certificates::Folder),
-            timeout: options.timeout,
-            concurrency: options.concurrency,
-            max_message: options.max_message,
+        let locations = Arc::clone(&locations);
+        let options = functions::Options {
+            certificates: settings.certs_dir.clone().map(Certificates::Folder),
+            timeout: settings.timeout,
+            concurrency: settings.concurrency,
+            max_message: settings.max_message,
             ..functions::Options::default()
         };
-        Functions::new(how, move |name| places.locate(name))?
+        Functions::new(options, move |name| locations.locate(name))?
     };
+    let own_namespace = options.namespace.as_ref().map(|namespace| namespace.as_str().to_owned());
+    let namespace = own_namespace.unwrap_or_else(|| session.client().default_namespace().to_owned());
     let engine = Arc::new(Engine {
-        writer: Writer::new(session.clone()),
         watches: Watches::new(session.clone(), stop.clone()),
+        client: ObjectClient::new(session),
         events,
         metrics,
         functions,
         catalogue: Catalogue::new(),
-        functions_moved: places.moves(),
+        functions_moved: locations.moves(),
         stop,
-        session,
     });
     let starting = async {
-        if options.certificates.is_none() {
-            certificates::follow(&engine, &options.namespace).await;
+        if settings.certs_dir.is_none() {
+            certificates::watch(&engine, &namespace).await;
         }
         Stores::start(&engine).await
     };
@@ -129,11 +89,11 @@ pub async fn run(
         stores = starting => stores,
         () = engine.stop.cancelled() => return Ok(()),
     };
-    stores.serve(Arc::clone(&engine), places).await;
+    stores.run_controllers(&engine, locations).await;
     Ok(())
 }
 
-/// Live copies of the kinds of the engine itself.
+/// The objects of the engine's own kinds.
 struct Stores {
     xrds: Store,
     compositions: Store,
@@ -143,12 +103,12 @@ struct Stores {
 }
 
 impl Stores {
-    /// Copies that have everything.
+    /// Returns when all are synced.
     async fn start(engine: &Engine) -> Self {
         let start = |kind: &str| {
-            let gvk = kind.parse().expect("it is the name of a kind");
+            let gvk = kind.parse().expect("a valid kind");
             let source = Source::of(gvk).without_managed_fields();
-            Store::start(engine.session.clone(), source, &engine.stop)
+            Store::start(engine.client.session().clone(), source, &engine.stop)
         };
         let stores = Self {
             xrds: start("apiextensions.crossplane.io/v1/CompositeResourceDefinition"),
@@ -159,116 +119,61 @@ impl Stores {
         };
         let Self { xrds, compositions, revisions, functions, function_revisions } = &stores;
         for store in [xrds, compositions, revisions, functions, function_revisions] {
-            store.synced().await;
+            store.wait_until_synced().await;
         }
         stores
     }
 
-    /// Runs the controllers until the engine stops.
-    async fn serve(self, engine: Arc<Engine>, places: Arc<Places>) {
-        places.take(&self.function_revisions, &self.functions);
-        let (subjects, annotated) = (Work::new(), Work::new());
-        let mut feed = Feed {
-            engine: Arc::clone(&engine),
-            places: Arc::clone(&places),
-            compositions: self.compositions.subscribe(),
-            revisions: self.revisions.subscribe(),
-            functions: self.functions.subscribe(),
-            function_revisions: self.function_revisions.subscribe(),
-            subjects: subjects.clone(),
-            annotated: annotated.clone(),
+    async fn run_controllers(self, engine: &Arc<Engine>, locations: Arc<FunctionLocations>) {
+        let update_locations = || locations.update(&self.function_revisions, &self.functions);
+        update_locations();
+        let definitions = Arc::new(Definitions::new(Arc::clone(engine), self.xrds.clone()));
+        let revisions = Arc::new(Revisions::new(Arc::clone(engine), Arc::clone(&locations), &self));
+        let functions = Arc::new(FunctionHealth::new(Arc::clone(engine), self.functions.clone()));
+
+        let on_composition = |change: &Change| {
+            engine.catalogue.composition_changed(change);
+            [Subject::Composition(change.key.name.clone())]
         };
-        // No XR is gone over before the Compositions that are there are known.
-        feed.take_all(&self);
-        let functions = self.functions.clone();
-        let definitions = Definitions::new(Arc::clone(&engine), self.xrds.clone());
-        let revisions = Revisions::new(Arc::clone(&engine), places);
+        let on_revision = |change: &Change| {
+            engine.catalogue.revision_changed(change);
+            let compositions = change.sides().filter_map(catalogue::composition_of).map(Subject::Composition);
+            compositions.chain([Subject::Revision(change.key.name.clone())]).collect::<Vec<_>>()
+        };
+        let on_function_revision = |change: &Change| {
+            update_locations();
+            let packages = function::packages(change).into_iter();
+            let revisions = packages.flat_map(|package| engine.catalogue.revisions_with(&package));
+            revisions.map(Subject::Revision).collect::<Vec<_>>()
+        };
+        let on_function = |change: &Change| {
+            update_locations();
+            [change.key.name.clone()]
+        };
+        // XRs are reconciled only when the catalogue has the Compositions that exist.
+        let mut compositions = self.compositions.subscribe();
+        let mut composition_revisions = self.revisions.subscribe();
+        revisions.queue.drain(&mut compositions, on_composition);
+        revisions.queue.drain(&mut composition_revisions, on_revision);
+
         let controllers = async {
             tokio::join!(
                 definitions.run(),
-                revisions.run(subjects),
-                function::watch_over(engine, functions, annotated),
+                controller::run(&revisions, &engine.metrics, engine.stop.clone()),
+                controller::run(&functions, &engine.metrics, engine.stop.clone()),
+            )
+        };
+        let watches = async {
+            tokio::join!(
+                revisions.queue.watch(compositions, on_composition),
+                revisions.queue.watch(composition_revisions, on_revision),
+                revisions.queue.watch(self.function_revisions.subscribe(), on_function_revision),
+                functions.queue.watch(self.functions.subscribe(), on_function),
             )
         };
         tokio::select! {
             _ = controllers => {}
-            () = feed.run(&self) => {}
-        }
-    }
-}
-
-/// Takes changes in and names who is to be gone over because of them.
-struct Feed {
-    engine: Arc<Engine>,
-    places: Arc<Places>,
-    compositions: Changes,
-    revisions: Changes,
-    functions: Changes,
-    function_revisions: Changes,
-    subjects: Work<Subject>,
-    annotated: Work<String>,
-}
-
-/// A change of one of the kinds.
-enum Changed {
-    Composition(crate::store::Change),
-    Revision(crate::store::Change),
-    Function(crate::store::Change),
-    FunctionRevision(crate::store::Change),
-}
-
-impl Feed {
-    /// Takes in all that is there already.
-    fn take_all(&mut self, stores: &Stores) {
-        while let Ok(change) = self.compositions.try_recv() {
-            self.take(&Changed::Composition(change), stores);
-        }
-        while let Ok(change) = self.revisions.try_recv() {
-            self.take(&Changed::Revision(change), stores);
-        }
-    }
-
-    /// Takes changes in for as long as there are any.
-    async fn run(mut self, stores: &Stores) {
-        loop {
-            let changed = tokio::select! {
-                Some(change) = self.compositions.recv() => Changed::Composition(change),
-                Some(change) = self.revisions.recv() => Changed::Revision(change),
-                Some(change) = self.functions.recv() => Changed::Function(change),
-                Some(change) = self.function_revisions.recv() => Changed::FunctionRevision(change),
-                // The stores live as long as this does, so there is always more to come.
-                else => std::future::pending().await,
-            };
-            self.take(&changed, stores);
-        }
-    }
-
-    fn take(&self, changed: &Changed, stores: &Stores) {
-        match changed {
-            Changed::Composition(change) => {
-                self.engine.catalogue.composition_changed(change);
-                self.subjects.now(Subject::Composition(change.key.name.clone()));
-            }
-            Changed::Revision(change) => {
-                self.engine.catalogue.revision_changed(change);
-                self.subjects.now(Subject::Revision(change.key.name.clone()));
-                let named = [&change.before, &change.after].into_iter().flatten();
-                for composition in named.filter_map(|revision| catalogue::composition_named(revision)) {
-                    self.subjects.now(Subject::Composition(composition));
-                }
-            }
-            Changed::Function(change) => {
-                self.places.take(&stores.function_revisions, &stores.functions);
-                self.annotated.now(change.key.name.clone());
-            }
-            Changed::FunctionRevision(change) => {
-                self.places.take(&stores.function_revisions, &stores.functions);
-                for package in function::packages(change) {
-                    for revision in self.engine.catalogue.revisions_with(&package) {
-                        self.subjects.now(Subject::Revision(revision));
-                    }
-                }
-            }
+            _ = watches => {}
         }
     }
 }

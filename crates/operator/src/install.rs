@@ -1,4 +1,4 @@
-//! Installs the definitions of our kinds, and waits until the API server serves them.
+//! Installs the operator's custom resource definitions, and waits until the API server serves them.
 
 use std::time::Duration;
 
@@ -10,73 +10,64 @@ use tokio_util::sync::CancellationToken;
 use crate::api;
 use crate::composition::crds;
 use crate::options::Half;
-use crate::store::{Source, Store};
+use crate::runtime::store::{Source, Store};
 
-/// In whose name definitions are held.
 const MANAGER: &str = "plimsoll-operator";
-/// How long a definition may take until it is served.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a definition may take to be served.
+const SERVED_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Why a definition is not served.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
-    /// The API server refused.
     #[error("cannot install a definition")]
     Cluster(#[from] Error),
-    /// It took the definition and does not serve it.
     #[error("definition {name} is not served: {why}")]
-    NotServed {
-        /// Which one.
-        name: String,
-        /// What its conditions say.
-        why: String,
-    },
+    NotServed { name: String, why: String },
 }
 
-/// The definitions of the kinds that a half looks after.
+/// The definitions of the kinds of one half.
 pub fn definitions(half: Half) -> Vec<Value> {
     match half {
         Half::Oci => {
             let definitions = api::definitions().into_iter();
             definitions
-                .map(|definition| serde_json::to_value(definition).expect("a definition is JSON"))
+                .map(|definition| serde_json::to_value(definition).expect("a definition is valid JSON"))
                 .collect()
         }
         Half::Composition => crds::definitions(),
     }
 }
 
-/// Installs the definitions of `halves`, with force: they are ours.
+/// Installs the definitions of `halves`, with force: the operator owns them.
 pub async fn install(session: &Session, halves: &[Half]) -> Result<Vec<ObjectRef>, InstallError> {
     let mut installed = Vec::new();
-    let mut coming = Vec::new();
+    let mut pending = Vec::new();
     for definition in halves.iter().flat_map(|half| definitions(*half)) {
         let name = definition.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
         let target = ObjectRef::new(definition_kind(), None, name);
         let reply = session.apply(&target, &definition, Write::by(MANAGER).force()).await?;
         if Serving::of(&reply.object) != Serving::Served {
-            coming.push(target.name.clone());
+            pending.push(target.name.clone());
         }
         installed.push(target);
     }
-    for name in coming {
-        served(session, &name).await?;
+    for name in pending {
+        wait_until_served(session, &name).await?;
     }
-    // What was known before lacks them.
+    // Earlier discovery lacks them.
     session.forget_kinds();
     Ok(installed)
 }
 
-/// Waits until the definition called `name` is served.
-async fn served(session: &Session, name: &str) -> Result<(), InstallError> {
+async fn wait_until_served(session: &Session, name: &str) -> Result<(), InstallError> {
     let stop = CancellationToken::new();
-    let _ending = stop.clone().drop_guard();
+    let _guard = stop.clone().drop_guard();
     let selection = Selection { fields: Some(format!("metadata.name={name}")), ..Selection::default() };
     let source = Source { selection, ..Source::of(definition_kind()) };
     let store = Store::start(session.clone(), source, &stop);
     let mut changes = store.subscribe();
-    let mut missing = "the API server has not looked at it yet".to_owned();
-    let watched = tokio::time::timeout(PATIENCE, async {
+    let mut missing = "the API server has not processed it yet".to_owned();
+    let watched = tokio::time::timeout(SERVED_TIMEOUT, async {
         while let Some(change) = changes.recv().await {
             match change.after.as_deref().map(Serving::of) {
                 Some(Serving::Served) => return Ok(()),
@@ -90,16 +81,15 @@ async fn served(session: &Session, name: &str) -> Result<(), InstallError> {
     let failed = |why| InstallError::NotServed { name: name.to_owned(), why };
     match watched.await {
         Ok(outcome) => outcome.map_err(failed),
-        Err(_) => Err(failed(store.trouble().map_or(missing, |trouble| trouble.to_string()))),
+        Err(_) => Err(failed(store.error().map_or(missing, |error| error.to_string()))),
     }
 }
 
 fn definition_kind() -> GroupVersionKind {
-    let version = "apiextensions.k8s.io/v1".parse().expect("a version of Kubernetes");
-    GroupVersionKind::new(version, "CustomResourceDefinition").expect("a kind of Kubernetes")
+    let version = "apiextensions.k8s.io/v1".parse().expect("a valid version");
+    GroupVersionKind::new(version, "CustomResourceDefinition").expect("a valid kind")
 }
 
-/// How far a definition is from being served.
 #[derive(Debug, PartialEq, Eq)]
 enum Serving {
     Served,
@@ -119,30 +109,10 @@ impl Serving {
             (Some((false, why)), _) => Self::Never(why),
             (_, Some((true, _))) => Self::Served,
             (_, Some((false, why))) => Self::NotYet(why),
-            (_, None) => Self::NotYet("the API server has not looked at it yet".to_owned()),
+            (_, None) => Self::NotYet("the API server has not processed it yet".to_owned()),
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn a_definition_is_served_when_it_is_established_and_never_when_its_names_are_taken() {
-        let check = |conditions: Value, expected: Serving| {
-            let definition = json!({ "status": { "conditions": conditions } });
-            assert_eq!(Serving::of(&definition), expected, "{definition}");
-        };
-        let condition = |kind: &str, status: &str| json!({ "type": kind, "status": status, "message": kind });
-        check(json!([]), Serving::NotYet("the API server has not looked at it yet".to_owned()));
-        check(json!([condition("Established", "False")]), Serving::NotYet("Established".to_owned()));
-        check(json!([condition("NamesAccepted", "True"), condition("Established", "True")]), Serving::Served);
-        check(
-            json!([condition("NamesAccepted", "False"), condition("Established", "True")]),
-            Serving::Never("NamesAccepted".to_owned()),
-        );
-    }
-}
+mod tests;

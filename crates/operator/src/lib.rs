@@ -1,37 +1,24 @@
-//! The operator: what every controller stands on, and the controllers for cloud resources and for compositions.
+//! The operator: a controller runtime, and on it the controllers for cloud resources and for compositions.
 //!
 //! ```text
-//! run ──▶ health, rivals, install ──▶ lease ──▶ controllers, for one term
+//! run ──▶ rivals, install ──▶ runtime::lease ──▶ controllers, for one term of leadership
 //!
-//! store ──▶ work ──▶ a pass ──▶ events, metrics
-//! (what is there) (whose turn it is)  (what people and Prometheus hear of it)
-//!
-//! api::Queue, api::Stream ──▶ operations::Pass ──▶ operations::QueueService, StreamService ──▶ oraclecloud
-//!   (what people write)     (store, then do)     (bodies, drift, what status shows)    (one signed call)
-//! composition: XRDs ──▶ kinds ──▶ XRs and claims ──▶ composition (what is decided), functions (who is asked)
+//! api::Queue, api::Stream ──▶ operations ──▶ the pure crate `operations` (what to do) ──▶ oraclecloud (signed calls)
+//! XRDs ──▶ kinds ──▶ XRs, claims ──▶ composition ──▶ the pure crate `composition` (what to do) ──▶ functions (calls)
 //! ```
 //!
-//! What to do next about an object is decided in `operations` and `composition`; nothing here decides.
+//! What to do next about an object is decided in the pure crates; the controllers here read, call and write.
 
 pub mod api;
-mod backoff;
 pub mod codes;
 pub mod composition;
-pub mod events;
-pub mod health;
 pub mod install;
-mod lease;
-pub mod metrics;
 pub mod operations;
 mod options;
 mod rivals;
 mod run;
-mod said;
-pub mod store;
-#[cfg(test)]
-mod testing;
-pub mod work;
+pub mod runtime;
 
 pub use options::{FunctionOptions, Half, Options};
 pub use rivals::Rival;
-pub use run::{Error, Surroundings, USER_AGENT, run};
+pub use run::{Context, Error, USER_AGENT, run};

@@ -1,28 +1,31 @@
-//! The kinds at their provider: what is sent for a spec, what counts as drift, and what status shows; and their
-//! controllers.
+//! Cloud resources: which requests a spec means, what counts as drift, what status shows, and the controllers.
+//!
+//! ```text
+//! controller ──▶ reconcile ──▶ operations::decide ──▶ queue, stream ──▶ oraclecloud
+//!                    └── every decision is stored in status before it is carried out
+//! ```
 
-mod answer;
-mod chance;
 mod controller;
 mod credentials;
 mod drift;
 mod endpoint;
+mod events;
 mod fingerprint;
 #[cfg(test)]
 mod fixture;
+mod instrumented;
 mod object;
-mod pass;
 mod queue;
-mod reached;
+mod reconcile;
+mod response;
 mod run;
 mod stream;
-mod telling;
 
-pub use controller::{Controller, Reach};
+pub use controller::{Connect, ExternalController};
 pub use credentials::Clients;
 pub use endpoint::EndpointSecret;
 pub use object::ExternalObject;
-pub use pass::{Ending, FINALIZER, Pass, PassError, Report};
 pub use queue::QueueService;
-pub use run::{Surroundings, run, source};
+pub use reconcile::{FINALIZER, Finished, Reconcile, Report, StepError};
+pub use run::{run, source};
 pub use stream::StreamService;

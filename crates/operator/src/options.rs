@@ -1,4 +1,4 @@
-//! How an operator is run: what its flags say, as values, with what holds when they say nothing.
+//! The settings of an operator, with their defaults.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -8,46 +8,38 @@ use std::time::Duration;
 use cluster::{Connection, Environment};
 use manifest::Namespace;
 
-/// How an operator is run.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The cluster.
     pub connection: Connection,
-    /// The only namespace to look at, and the one of the lease; without it all namespaces, and that of the connection.
+    /// The only namespace to watch for cloud resources, and the namespace of the lease. `None`: all namespaces, and the
+    /// lease in that of the connection.
     pub namespace: Option<Namespace>,
-    /// What to run.
     pub controllers: Vec<Half>,
-    /// Whether to install the definitions of our kinds before anything else.
+    /// Whether to install the custom resource definitions first.
     pub install_crds: bool,
-    /// Whether to run although another engine holds its lease.
+    /// Whether to run even if another engine holds its lease.
     pub take_over: bool,
-    /// Whether copies take turns; without a word, in a cluster only.
+    /// Whether copies elect a leader. `None`: only in a cluster.
     pub leader_elect: Option<bool>,
-    /// How long a copy that says nothing any more keeps others out.
+    /// How long a copy that no longer renews the lease keeps others waiting.
     pub lease_duration: Duration,
-    /// Where Prometheus may ask; nowhere when `None`.
     pub metrics_address: Option<SocketAddr>,
-    /// Where probes may ask; nowhere when `None`.
     pub health_address: Option<SocketAddr>,
-    /// The intervals of operations at a provider.
     pub operations: operations::Settings,
-    /// How Oracle Cloud is called.
     pub oci: oraclecloud::Settings,
-    /// How functions are found and called.
     pub functions: FunctionOptions,
 }
 
 /// The halves of an operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Half {
-    /// Resources at Oracle Cloud.
+    /// Cloud resources at Oracle Cloud.
     Oci,
     /// XRDs, Compositions and claims.
     Composition,
 }
 
 impl Half {
-    /// All of them.
     pub const ALL: &[Self] = &[Self::Oci, Self::Composition];
 
     /// Its name in `--controllers`.
@@ -59,18 +51,19 @@ impl Half {
     }
 }
 
-/// How functions are found and called.
+/// How composition functions are found and called.
 #[derive(Clone, Debug)]
 pub struct FunctionOptions {
-    /// Endpoints by name of the function.
+    /// Endpoints by name of the function; they take precedence over what objects say.
     pub endpoints: BTreeMap<String, String>,
-    /// A folder with `tls.crt`, `tls.key` and `ca.crt`.
+    /// A folder with `tls.crt`, `tls.key` and `ca.crt`. `None`: the Secret `plimsoll-tls-client` in the operator's
+    /// namespace.
     pub certs_dir: Option<PathBuf>,
-    /// How long a call may take.
+    /// The timeout of one call.
     pub timeout: Duration,
-    /// How many calls of one function may be under way at a time.
+    /// The limit of concurrent calls to one function.
     pub concurrency: usize,
-    /// How large a request or an answer may be, in bytes.
+    /// The limit of a request or a response, in bytes.
     pub max_message: usize,
 }
 
@@ -87,14 +80,13 @@ impl Default for FunctionOptions {
 }
 
 impl Options {
-    /// How long a lease lasts. A busy API server makes short ones change hands without need.
+    /// Long enough that a busy API server does not make the lease change hands.
     pub const LEASE_DURATION: Duration = Duration::from_secs(30);
-    /// Where metrics and health are served: for this machine only, since neither asks who wants to know.
+    /// On this machine only: neither metrics nor health authenticate their callers.
     pub const METRICS_ADDRESS: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);
-    /// Beside the metrics.
     pub const HEALTH_ADDRESS: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8081);
 
-    /// Everything as it is when nothing is said, on this cluster.
+    /// The defaults, for this cluster.
     pub fn on(connection: Connection) -> Self {
         Self {
             connection,
@@ -112,12 +104,11 @@ impl Options {
         }
     }
 
-    /// Whether copies take turns.
     pub(crate) fn elects(&self, environment: &Environment) -> bool {
         self.leader_elect.unwrap_or_else(|| self.is_in_cluster(environment))
     }
 
-    /// Whether we run in the cluster that we look after.
+    /// Whether the operator runs in the cluster that it serves.
     fn is_in_cluster(&self, environment: &Environment) -> bool {
         let by_environment = self.connection.from_environment
             && environment.service_host.is_some()
@@ -127,35 +118,4 @@ impl Options {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn copies_take_turns_in_a_cluster_unless_told_otherwise() {
-        let pod = Environment { service_host: Some("10.0.0.1".to_owned()), ..Environment::default() };
-        let inside = Connection { in_cluster: true, ..Connection::default() };
-        let by_environment = Connection::from_environment(None);
-        let by_file = Connection { config_paths: vec!["kubeconfig".into()], ..Connection::default() };
-        let check = |connection: &Connection, environment: &Environment, told, expected: bool| {
-            let options = Options { leader_elect: told, ..Options::on(connection.clone()) };
-            assert_eq!(options.elects(environment), expected, "{connection:?} {told:?}");
-        };
-        check(&inside, &pod, None, true);
-        check(&by_environment, &pod, None, true);
-        check(&by_environment, &Environment::default(), None, false);
-        check(&by_file, &pod, None, false);
-        check(&by_file, &pod, Some(true), true);
-        check(&inside, &pod, Some(false), false);
-    }
-
-    #[test]
-    fn a_kubeconfig_in_a_pod_leads_elsewhere() {
-        let file = std::env::current_exe().unwrap();
-        let pod = Environment {
-            service_host: Some("10.0.0.1".to_owned()),
-            kubeconfig: Some(file.into_os_string()),
-            ..Environment::default()
-        };
-        assert!(!Options::on(Connection::from_environment(None)).elects(&pod));
-    }
-}
+mod tests;

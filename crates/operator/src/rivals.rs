@@ -1,4 +1,4 @@
-//! Other engines for the same objects: two at work would undo what the other has done, so we look before we start.
+//! Other engines for the same objects. Two would undo each other's work, so the operator checks before it starts.
 
 use cluster::{Error, Selection, Session};
 use jiff::{SignedDuration, Timestamp};
@@ -7,20 +7,18 @@ use manifest::GroupVersionKind;
 
 use crate::options::Half;
 
-/// Another engine, and the lease by which it shows that it runs.
+/// Another engine, and the lease it holds while it runs.
 struct Engine {
     name: &'static str,
     lease: &'static str,
 }
 
-/// Another engine that runs.
+/// Another engine that is running.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rival {
-    /// What people call it.
     pub engine: &'static str,
-    /// Its lease, with its namespace.
+    /// `namespace/name`
     pub lease: String,
-    /// Who holds it.
     pub holder: String,
 }
 
@@ -31,11 +29,11 @@ const fn engine_of(half: Half) -> Engine {
     }
 }
 
-/// The first engine that runs and does what one of `halves` would do.
+/// The first running engine that does what one of `halves` would do.
 pub(crate) async fn find(session: &Session, halves: &[Half]) -> Result<Option<Rival>, Error> {
     for half in halves {
         let engine = engine_of(*half);
-        // Wherever it is installed, and with a right that is about this name only.
+        // In any namespace, and with a right that can be limited to this name.
         let selection =
             Selection { fields: Some(format!("metadata.name={}", engine.lease)), ..Selection::default() };
         let listing = session.list(&lease_kind(), &selection).await?;
@@ -48,11 +46,11 @@ pub(crate) async fn find(session: &Session, halves: &[Half]) -> Result<Option<Ri
 }
 
 pub(crate) fn lease_kind() -> GroupVersionKind {
-    let version = "coordination.k8s.io/v1".parse().expect("a version of Kubernetes");
-    GroupVersionKind::new(version, "Lease").expect("a kind of Kubernetes")
+    let version = "coordination.k8s.io/v1".parse().expect("a valid version");
+    GroupVersionKind::new(version, "Lease").expect("a valid kind")
 }
 
-/// Whoever holds `lease`, if its time is not over.
+/// The engine, if its lease is held and has not expired.
 fn held(engine: &Engine, lease: &Lease, now: Timestamp) -> Option<Rival> {
     let spec = lease.spec.as_ref()?;
     let holder = spec.holder_identity.clone().filter(|holder| !holder.is_empty())?;
@@ -67,28 +65,4 @@ fn held(engine: &Engine, lease: &Lease, now: Timestamp) -> Option<Rival> {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn an_engine_runs_while_its_lease_is_held_and_renewed() {
-        let now: Timestamp = "2026-11-15T12:00:00Z".parse().unwrap();
-        let check = |holder: Option<&str>, renewed: Option<&str>, expected: bool| {
-            let lease = json!({
-                "metadata": { "namespace": "osok", "name": "40558063.oci" },
-                "spec": { "holderIdentity": holder, "renewTime": renewed, "leaseDurationSeconds": 15 },
-            });
-            let found = held(&engine_of(Half::Oci), &serde_json::from_value(lease).unwrap(), now);
-            assert_eq!(found.is_some(), expected, "{holder:?} {renewed:?}");
-            assert!(found.is_none_or(|rival| rival.lease == "osok/40558063.oci" && rival.holder == "pod-1"));
-        };
-        check(Some("pod-1"), Some("2026-11-15T11:59:50.000000Z"), true);
-        check(Some("pod-1"), Some("2026-11-15T12:00:07.000000Z"), true);
-        check(Some("pod-1"), Some("2026-11-15T11:59:44.000000Z"), false);
-        check(Some("pod-1"), None, false);
-        check(Some(""), Some("2026-11-15T11:59:59.000000Z"), false);
-        check(None, None, false);
-    }
-}
+mod tests;

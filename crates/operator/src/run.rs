@@ -1,16 +1,14 @@
-//! Runs an operator from its start to its end: looks around, waits for its turn, runs controllers, hands over.
+//! Runs an operator from start to stop: checks the cluster, waits for the lease, runs controllers, releases the lease.
 //!
 //! ```text
-//! listen ─▶ connect ─▶ rivals? ─▶ definitions ─▶ ready ─▶ lease ─▶ controllers ─▶ stop ─▶ lease given back
+//! listen ─▶ connect ─▶ rivals? ─▶ definitions ─▶ ready ─▶ lease ─▶ controllers ─▶ stop ─▶ lease released
 //!                                                           ▲           │
-//!                                                           └── lost ───┘  (controllers ended first)
+//!                                                           └── lost ───┘  (controllers stop first)
 //! ```
 
 mod error;
 mod term;
 
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
-use std::sync::Arc;
 use std::time::Duration;
 
 use cluster::{Environment, Session};
@@ -19,36 +17,37 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::events::Events;
-use crate::health::{self, Pages, Readiness};
 use crate::install;
-use crate::lease::{Candidate, Lost};
-use crate::metrics::Metrics;
 use crate::options::Options;
 use crate::rivals;
+use crate::runtime::backoff::random;
+use crate::runtime::events::Events;
+use crate::runtime::health::{self, Pages, Readiness};
+use crate::runtime::lease::{Candidate, Lost};
+use crate::runtime::metrics::Metrics;
 
 pub use error::Error;
-pub use term::Surroundings;
+pub use term::Context;
 
-/// How the API server's audit log knows us.
+/// How the operator appears in the API server's audit log.
 pub const USER_AGENT: &str = concat!("plimsoll-operator/", env!("CARGO_PKG_VERSION"));
-/// How long controllers may take to end when they are asked to.
+/// How long controllers may take to stop.
 const GRACE: Duration = Duration::from_secs(25);
-/// What is kept back of the time in which a lost lease is still nobody else's.
+/// How long before another copy may take a lost lease the controllers have to be gone.
 const MARGIN: Duration = Duration::from_secs(1);
-/// How long Events that wait may take to be delivered at the end.
+/// How long pending Events may take to be delivered at the end.
 const LAST_EVENTS: Duration = Duration::from_secs(5);
 
-/// Runs an operator until `stop`, and until what it was doing then has ended.
+/// Runs an operator until `stop`, and lets running reconciles end.
 pub async fn run(options: Options, stop: CancellationToken) -> Result<(), Error> {
     let metrics = Metrics::new();
     let readiness = Readiness::not_yet("the cluster has not answered yet");
     let pages = Pages { readiness: readiness.clone(), metrics: metrics.clone() };
-    // The servers end with this function, however it ends.
+    // Dropped, and so stopped, when this function returns.
     let mut servers = JoinSet::new();
     for (address, purpose) in [(options.metrics_address, "metrics"), (options.health_address, "health")] {
         let Some(address) = address else { continue };
-        // One port for both, if asked for, is served once.
+        // One address for both is served once.
         if purpose == "health" && address.port() != 0 && options.metrics_address == Some(address) {
             continue;
         }
@@ -74,22 +73,22 @@ pub async fn run(options: Options, stop: CancellationToken) -> Result<(), Error>
         options.namespace.clone().or_else(|| Namespace::new(session.client().default_namespace()));
     let candidate = options.elects(&environment).then(|| Candidate {
         session: session.clone(),
-        namespace: namespace.unwrap_or_else(|| Namespace::new("default").expect("default is a name")),
+        namespace: namespace.unwrap_or_else(|| Namespace::new("default").expect("`default` is a valid name")),
         identity,
         duration: options.lease_duration,
     });
-    let around = Surroundings { session, events: events.clone(), metrics, options: Arc::new(options) };
+    let context = Context::new(session, events.clone(), metrics, options);
     let outcome = match candidate {
-        Some(candidate) => take_turns(&candidate, &around, &stop).await,
-        None => alone(&around, &stop).await,
+        Some(candidate) => run_when_leading(&candidate, &context, &stop).await,
+        None => run_alone(&context, &stop).await,
     };
-    readiness.set(Some("the operator is ending"));
+    readiness.set(Some("the operator is stopping"));
     events.finish(LAST_EVENTS).await;
-    tracing::info!("the operator has ended");
+    tracing::info!("the operator has stopped");
     outcome
 }
 
-/// Everything that must be so before controllers may run.
+/// Checks and installs what controllers need.
 async fn prepare(session: &Session, options: &Options) -> Result<(), Error> {
     session.resources().await?;
     if !options.take_over
@@ -99,15 +98,15 @@ async fn prepare(session: &Session, options: &Options) -> Result<(), Error> {
     }
     if options.install_crds {
         let installed = install::install(session, &options.controllers).await?;
-        tracing::info!(definitions = installed.len(), "the definitions of our kinds are installed");
+        tracing::info!(definitions = installed.len(), "installed custom resource definitions");
     }
     Ok(())
 }
 
-/// Runs controllers until `stop`, since nobody else does.
-async fn alone(around: &Surroundings, stop: &CancellationToken) -> Result<(), Error> {
-    // Not a child of `stop`, or controllers that end because of it would seem to end by themselves.
-    let mut term = term::begin(around, &CancellationToken::new());
+/// Runs controllers until `stop`, without leader election.
+async fn run_alone(context: &Context, stop: &CancellationToken) -> Result<(), Error> {
+    // Not a child of `stop`: controllers that stop because of it would seem to have stopped on their own.
+    let mut term = term::begin(context, &CancellationToken::new());
     let outcome = tokio::select! {
         ended = term.ended() => Err(ended),
         () = stop.cancelled() => Ok(()),
@@ -116,25 +115,25 @@ async fn alone(around: &Surroundings, stop: &CancellationToken) -> Result<(), Er
     outcome
 }
 
-/// Runs controllers whenever the lease is ours, until `stop`.
-async fn take_turns(
+/// Runs controllers while this copy holds the lease, until `stop`.
+async fn run_when_leading(
     candidate: &Candidate,
-    around: &Surroundings,
+    context: &Context,
     stop: &CancellationToken,
 ) -> Result<(), Error> {
     loop {
         let mut lease = tokio::select! {
-            lease = candidate.win() => lease,
+            lease = candidate.acquire() => lease,
             () = stop.cancelled() => return Ok(()),
         };
-        tracing::info!(identity = candidate.identity, "the lease is ours; controllers start");
-        // Not a child of `stop`: the lease is renewed until they have ended.
-        let mut term = term::begin(around, &CancellationToken::new());
+        tracing::info!(identity = candidate.identity, "acquired the lease; starting controllers");
+        // Not a child of `stop`: the lease is renewed until they have stopped.
+        let mut term = term::begin(context, &CancellationToken::new());
         let outcome = tokio::select! {
             ended = term.ended() => Some(Err(ended)),
             () = stop.cancelled() => Some(Ok(())),
             Lost { why, until } = lease.keep() => {
-                tracing::warn!(why, "the lease is lost; controllers end");
+                tracing::warn!(why, "lost the lease; stopping controllers");
                 term.end(until.checked_sub(MARGIN).unwrap_or(until)).await;
                 None
             }
@@ -142,7 +141,7 @@ async fn take_turns(
         let Some(outcome) = outcome else { continue };
         tokio::select! {
             () = term.end(Instant::now() + GRACE) => {}
-            // The controllers are dropped with `term`, at once.
+            // Dropping `term` aborts the controllers.
             _ = lease.keep() => {}
         }
         lease.release().await;
@@ -150,9 +149,9 @@ async fn take_turns(
     }
 }
 
-/// A name that no other copy has, nor an earlier run of this one.
+/// A name that is unique among copies and among earlier runs of this one.
 fn identity() -> String {
     let uname = rustix::system::uname();
     let host = uname.nodename().to_string_lossy();
-    format!("{host}_{:016x}", RandomState::new().build_hasher().finish())
+    format!("{host}_{:016x}", random())
 }

@@ -5,9 +5,9 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use cluster::{Connection, Environment, Session};
-use operator::composition::{self, Options};
-use operator::events::Events;
-use operator::metrics::Metrics;
+use operator::runtime::events::Events;
+use operator::runtime::metrics::Metrics;
+use operator::{Context, FunctionOptions, Options, composition};
 use tokio_util::sync::CancellationToken;
 
 use super::function::NAME;
@@ -20,15 +20,13 @@ pub(crate) async fn operator(kubeconfig: &str, certificates: &str, endpoint: &st
     let session = Session::connect(&connection, &Environment::default(), AGENT)?;
     let metrics = Metrics::new();
     let events = Events::start(session.client().clone(), "bench", metrics.clone());
-    let options = Options {
-        functions: BTreeMap::from([(NAME.to_owned(), endpoint.to_owned())]),
-        certificates: Some(certificates.into()),
-        namespace: "default".to_owned(),
-        timeout: Duration::from_secs(20),
-        concurrency: 32,
-        max_message: 64 << 20,
+    let functions = FunctionOptions {
+        endpoints: BTreeMap::from([(NAME.to_owned(), endpoint.to_owned())]),
+        certs_dir: Some(certificates.into()),
+        ..FunctionOptions::default()
     };
-    composition::run(session, events, metrics, options, CancellationToken::new()).await?;
+    let options = Options { functions, ..Options::on(connection) };
+    composition::run(Context::new(session, events, metrics, options), CancellationToken::new()).await;
     Ok(())
 }
 

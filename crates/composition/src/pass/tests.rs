@@ -118,13 +118,6 @@ fn durations_are_read_as_go_reads_them() {
     }
 }
 
-#[test]
-fn failures_back_off_to_a_bound() {
-    let seconds: Vec<u64> = (1..8).map(|n| back_off(n, Duration::from_secs(30)).as_secs()).collect();
-    assert_eq!(seconds, [1, 2, 4, 8, 16, 30, 30]);
-    assert_eq!(back_off(u32::MAX, Duration::from_secs(60)).as_secs(), 60);
-}
-
 proptest! {
     #[test]
     fn a_pass_that_changes_nothing_is_not_repeated(seen: u8, echoes in prop::collection::vec(any::<u8>(), 0..6)) {

@@ -1,4 +1,4 @@
-//! Compositions and their revisions as they are now, read once per change instead of once per pass.
+//! Compositions and their revisions, parsed once per change instead of once per reconcile.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
@@ -10,12 +10,11 @@ use composition::run::Object;
 use serde_json::Value;
 use tokio::sync::broadcast;
 
-use crate::store::{Change, Key};
+use crate::runtime::store::{Change, Key};
 
-/// How many changes a subscriber may be behind before it has to look at everything.
+/// How many changes a subscriber may miss before it has to look at everything.
 const BACKLOG: usize = 256;
 
-/// Compositions and their revisions.
 pub(crate) struct Catalogue {
     content: RwLock<Content>,
     changes: broadcast::Sender<Arc<str>>,
@@ -25,13 +24,12 @@ pub(crate) struct Catalogue {
 struct Content {
     compositions: BTreeMap<String, Composition>,
     revisions: BTreeMap<String, Composition>,
-    /// What is handed out, made when first asked for after a change.
+    /// Made when first asked for after a change.
     by_type: BTreeMap<TypeRef, Arc<Vec<Composition>>>,
     by_composition: BTreeMap<String, Arc<Vec<Composition>>>,
 }
 
 impl Catalogue {
-    /// An empty one.
     pub(crate) fn new() -> Self {
         Self { content: RwLock::default(), changes: broadcast::channel(BACKLOG).0 }
     }
@@ -53,7 +51,7 @@ impl Catalogue {
         content.compositions.get(name).cloned()
     }
 
-    /// The revisions that carry the name of this Composition, by name.
+    /// The revisions of a Composition, by name.
     pub(crate) fn revisions(&self, composition: &str) -> Arc<Vec<Composition>> {
         let mut content = self.write();
         let Content { revisions, by_composition, .. } = &mut *content;
@@ -66,13 +64,12 @@ impl Catalogue {
         Arc::clone(by_composition.entry(composition.to_owned()).or_insert_with(made))
     }
 
-    /// The revision called `name`.
     pub(crate) fn revision(&self, name: &str) -> Option<Composition> {
         let content = self.content.read().unwrap_or_else(PoisonError::into_inner);
         content.revisions.get(name).cloned()
     }
 
-    /// The names of all revisions that run one of `functions`.
+    /// The names of all revisions that run `function`.
     pub(crate) fn revisions_with(&self, function: &str) -> Vec<String> {
         let content = self.content.read().unwrap_or_else(PoisonError::into_inner);
         let runs = |revision: &Composition| {
@@ -82,12 +79,11 @@ impl Catalogue {
         running.map(|(name, _)| name.clone()).collect()
     }
 
-    /// The names of Compositions as they or their revisions change. A subscriber that falls behind has to look at all.
+    /// The names of Compositions as they or their revisions change. A subscriber that lags has to look at all of them.
     pub(crate) fn changes(&self) -> broadcast::Receiver<Arc<str>> {
         self.changes.subscribe()
     }
 
-    /// Takes in what became of a Composition.
     pub(super) fn composition_changed(&self, change: &Change) {
         let read = read(change, Composition::read);
         {
@@ -95,20 +91,19 @@ impl Catalogue {
             content.by_type.clear();
             put(&mut content.compositions, &change.key.name, read);
         }
-        self.tell(&change.key.name);
+        self.notify(&change.key.name);
     }
 
-    /// Takes in what became of a revision.
     pub(super) fn revision_changed(&self, change: &Change) {
         let read = read(change, Composition::read_revision);
-        let named = |revision: &Option<Arc<Value>>| composition_named(revision.as_ref()?);
+        let named = |revision: &Option<Arc<Value>>| composition_of(revision.as_ref()?.as_object()?);
         let (before, after) = (named(&change.before), named(&change.after));
         {
             let mut content = self.write();
-            // The watch tells of a write after its answer has.
+            // The response to a write comes before the watch event.
             let known = content.revisions.get(&change.key.name).and_then(|known| version(&known.object));
-            let told = read.as_ref().and_then(|told| version(&told.object));
-            if told < known && read.is_some() {
+            let new = read.as_ref().and_then(|new| version(&new.object));
+            if new < known && read.is_some() {
                 return;
             }
             content.by_composition.clear();
@@ -116,19 +111,19 @@ impl Catalogue {
         }
         let moved = before.clone().filter(|before| Some(before) != after.as_ref());
         for composition in after.into_iter().chain(moved) {
-            self.tell(&composition);
+            self.notify(&composition);
         }
     }
 
-    /// Takes in a revision as a write has just answered, ahead of the watch.
+    /// Records the response to a write ahead of the watch.
     pub(super) fn revision_written(&self, revision: Object) {
-        let key = Key { namespace: None, name: object::name(&revision).unwrap_or_default().to_owned() };
+        let key = Key::cluster_scoped(object::name(&revision).unwrap_or_default());
         let after = Some(Arc::new(Value::Object(revision)));
         self.revision_changed(&Change { key, before: None, after });
     }
 
-    fn tell(&self, composition: &str) {
-        // Nobody listens while no XRD is established.
+    fn notify(&self, composition: &str) {
+        // There are no subscribers while no XRD is established.
         let _ = self.changes.send(composition.into());
     }
 
@@ -137,7 +132,7 @@ impl Catalogue {
     }
 }
 
-/// What there is after a change, if it makes sense.
+/// The Composition after a change, if it is valid.
 fn read(
     change: &Change,
     read: fn(&Object) -> Result<Composition, Vec<diag::Diagnostic>>,
@@ -146,7 +141,7 @@ fn read(
         Ok(composition) => Some(composition),
         Err(found) => {
             let why: Vec<String> = found.iter().map(|diagnostic| diagnostic.summary.clone()).collect();
-            tracing::warn!(name = %change.key, why = why.join("; "), "a Composition cannot be used");
+            tracing::warn!(name = %change.key, why = why.join("; "), "cannot use a Composition");
             None
         }
     }
@@ -163,106 +158,15 @@ fn put(into: &mut BTreeMap<String, Composition>, name: &str, composition: Option
     }
 }
 
-/// Versions of one object are numbers that grow (Kubernetes API concepts, resource versions).
+/// Resource versions of one kind are growing numbers.
 fn version(object: &Object) -> Option<u64> {
     object::nested(object, &["metadata", "resourceVersion"])?.as_str()?.parse().ok()
 }
 
-/// The name of the Composition a revision is of.
-pub(super) fn composition_named(revision: &Value) -> Option<String> {
-    object::label(revision.as_object()?, LABEL_COMPOSITION).map(str::to_owned)
+/// The name of the Composition that a revision belongs to.
+pub(super) fn composition_of(revision: &Object) -> Option<String> {
+    object::label(revision, LABEL_COMPOSITION).map(str::to_owned)
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn change(before: Option<&Value>, after: Option<&Value>) -> Change {
-        let key = Key::of(after.or(before).unwrap());
-        Change { key, before: before.cloned().map(Arc::new), after: after.cloned().map(Arc::new) }
-    }
-
-    fn composition(name: &str, kind: &str) -> Value {
-        json!({
-            "apiVersion": "apiextensions.crossplane.io/v1", "kind": "Composition", "metadata": {"name": name},
-            "spec": {
-                "compositeTypeRef": {"apiVersion": "example.org/v1", "kind": kind},
-                "pipeline": [{"step": "one", "functionRef": {"name": "function-a"}}],
-            },
-        })
-    }
-
-    fn revision(name: &str, composition_name: &str) -> Value {
-        let mut revision = composition(name, "XApp");
-        revision["kind"] = "CompositionRevision".into();
-        revision["metadata"]["labels"] = json!({LABEL_COMPOSITION: composition_name});
-        revision["spec"]["revision"] = 1.into();
-        revision
-    }
-
-    fn names(of: &[Composition]) -> Vec<&str> {
-        of.iter().filter_map(|composition| object::name(&composition.object)).collect()
-    }
-
-    #[test]
-    fn what_is_handed_out_follows_the_changes() {
-        let catalogue = Catalogue::new();
-        let kind = TypeRef::new("example.org/v1", "XApp");
-        assert!(catalogue.compositions(&kind).is_empty());
-        let (app, other) = (composition("app", "XApp"), composition("other", "XOther"));
-        catalogue.composition_changed(&change(None, Some(&app)));
-        catalogue.composition_changed(&change(None, Some(&other)));
-        assert_eq!(names(&catalogue.compositions(&kind)), ["app"]);
-        assert!(catalogue.composition("other").is_some());
-        let mut broken = app.clone();
-        broken["spec"]["mode"] = "Resources".into();
-        catalogue.composition_changed(&change(Some(&app), Some(&broken)));
-        assert!(catalogue.compositions(&kind).is_empty());
-
-        assert!(catalogue.revisions("app").is_empty());
-        let first = revision("app-1", "app");
-        catalogue.revision_changed(&change(None, Some(&first)));
-        assert_eq!(names(&catalogue.revisions("app")), ["app-1"]);
-        assert_eq!(catalogue.revisions_with("function-a"), ["app-1"]);
-        assert!(catalogue.revisions_with("function-b").is_empty());
-        catalogue.revision_changed(&change(Some(&first), None));
-        assert!(catalogue.revisions("app").is_empty());
-        assert!(catalogue.revision("app-1").is_none());
-    }
-
-    #[test]
-    fn what_a_write_has_answered_is_not_undone_by_an_older_event() {
-        let catalogue = Catalogue::new();
-        let at = |version: &str, number: i64| {
-            let mut revision = revision("app-1", "app");
-            revision["metadata"]["resourceVersion"] = version.into();
-            revision["spec"]["revision"] = number.into();
-            revision
-        };
-        let number = || catalogue.revision("app-1").map(|revision| revision.spec.revision);
-        catalogue.revision_written(at("10", 2).as_object().unwrap().clone());
-        catalogue.revision_changed(&change(None, Some(&at("9", 1))));
-        assert_eq!(number(), Some(2));
-        catalogue.revision_changed(&change(None, Some(&at("11", 3))));
-        assert_eq!(number(), Some(3));
-        catalogue.revision_changed(&change(Some(&at("11", 3)), None));
-        assert_eq!(number(), None);
-    }
-
-    #[test]
-    fn subscribers_hear_the_names_of_compositions() {
-        let catalogue = Catalogue::new();
-        let mut heard = catalogue.changes();
-        catalogue.composition_changed(&change(None, Some(&composition("app", "XApp"))));
-        let (first, moved) = (revision("app-1", "app"), revision("app-1", "renamed"));
-        catalogue.revision_changed(&change(None, Some(&first)));
-        catalogue.revision_changed(&change(Some(&first), Some(&moved)));
-        let mut names = Vec::new();
-        while let Ok(name) = heard.try_recv() {
-            names.push(name.to_string());
-        }
-        assert_eq!(names, ["app", "app", "renamed", "app"]);
-    }
-}
+mod tests;

@@ -1,4 +1,4 @@
-//! The engine's certificates, from the Secret they are kept in: used as soon as it is there, and again whenever it changes.
+//! The engine's certificates from a Secret, reloaded when it changes.
 
 use std::sync::Arc;
 
@@ -11,32 +11,32 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use super::engine::Engine;
-use crate::said::chain;
-use crate::store::{Source, Store};
+use crate::runtime::error_chain::chain;
+use crate::runtime::store::{Key, Source, Store};
 
 /// The Secret with `tls.crt`, `tls.key` and `ca.crt`.
 const SECRET: &str = "plimsoll-tls-client";
 
-/// Follows the Secret in `namespace` until the engine stops. Whatever it holds first is waited for, so that the first
-/// call of a function is made with it.
-pub(super) async fn follow(engine: &Arc<Engine>, namespace: &str) {
-    let secrets = "v1/Secret".parse().expect("it is the name of a kind");
+/// Watches the Secret in `namespace` until the engine stops. Returns when it has been read once, so that the first call to a
+/// function can use it.
+pub(super) async fn watch(engine: &Arc<Engine>, namespace: &str) {
+    let secrets = "v1/Secret".parse().expect("a valid kind");
     let selection = Selection {
         namespace: Namespace::new(namespace),
         fields: Some(format!("metadata.name={SECRET}")),
         ..Selection::default()
     };
     let source = Source { selection, ..Source::of(secrets) }.without_managed_fields();
-    let store = Store::start(engine.session.clone(), source, &engine.stop);
-    store.synced().await;
+    let store = Store::start(engine.client.session().clone(), source, &engine.stop);
+    store.wait_until_synced().await;
     let mut using = None;
-    if let Some(secret) = store.get(Some(namespace), SECRET) {
-        take(engine, &secret, &mut using);
+    if let Some(secret) = store.get(&Key { namespace: Some(namespace.to_owned()), name: SECRET.to_owned() }) {
+        load(engine, &secret, &mut using);
     } else {
         tracing::warn!(
             secret = SECRET,
             namespace,
-            "there are no certificates for functions: only those on this machine are called"
+            "no certificates for functions: only functions on this machine can be called"
         );
     }
     let engine = Arc::clone(engine);
@@ -49,19 +49,16 @@ pub(super) async fn follow(engine: &Arc<Engine>, namespace: &str) {
                 else => return,
             };
             if let Some(secret) = change.after {
-                take(&engine, &secret, &mut using);
+                load(&engine, &secret, &mut using);
             }
         }
     });
 }
 
-/// Uses what is in the Secret. One that cannot be used leaves what was there before.
-fn take(engine: &Engine, secret: &Value, using: &mut Option<watch::Sender<Pem>>) {
+/// Uses the certificates in the Secret. If they are invalid, the ones before stay in use.
+fn load(engine: &Engine, secret: &Value, using: &mut Option<watch::Sender<Pem>>) {
     let Some(pem) = read(secret) else {
-        tracing::warn!(
-            secret = SECRET,
-            "the Secret lacks tls.crt, tls.key or ca.crt; its certificates are not used"
-        );
+        tracing::warn!(secret = SECRET, "ignoring a Secret without tls.crt, tls.key or ca.crt");
         return;
     };
     if let Some(using) = using {
@@ -74,8 +71,8 @@ fn take(engine: &Engine, secret: &Value, using: &mut Option<watch::Sender<Pem>>)
         Err(error) => {
             tracing::warn!(
                 secret = SECRET,
-                why = chain(&error),
-                "the certificates in the Secret cannot be used"
+                error = chain(&error),
+                "cannot use the certificates in the Secret"
             );
         }
     }
@@ -87,18 +84,4 @@ fn read(secret: &Value) -> Option<Pem> {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn a_secret_is_read_whole_or_not_at_all() {
-        let whole = json!({"data": {"tls.crt": "Yw==", "tls.key": "aw==", "ca.crt": "YQ=="}});
-        let pem = read(&whole).unwrap();
-        assert_eq!((pem.certificate, pem.key, pem.authority), (b"c".into(), b"k".into(), b"a".into()));
-        assert!(read(&json!({"data": {"tls.crt": "Yw==", "tls.key": "aw=="}})).is_none());
-        assert!(read(&json!({"data": {"tls.crt": "!", "tls.key": "aw==", "ca.crt": "YQ=="}})).is_none());
-        assert!(read(&json!({})).is_none());
-    }
-}
+mod tests;

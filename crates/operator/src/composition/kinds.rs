@@ -1,4 +1,4 @@
-//! The kinds that XRDs offer, and the controllers that run for them while they do.
+//! The kinds that XRDs define, and the controllers that run for them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::definition::Role;
 use super::engine::Engine;
-use super::{claim, composite};
+use super::{claim, composite, target};
 
-/// What one XRD offers, as its controllers know it. It never changes: a changed XRD makes a new one, and starts its
-/// controllers anew.
+/// What one XRD defines, as its controllers see it. It never changes: a changed XRD makes a new one and restarts the
+/// controllers.
 #[derive(Debug)]
 pub(crate) struct Kind {
     /// The XRD, with the scope of its XRs.
@@ -27,7 +27,7 @@ pub(crate) struct Kind {
 }
 
 impl Kind {
-    /// What `definition` offers; nothing if its names are no names of kinds.
+    /// `None` if the names in `definition` are not valid kinds.
     pub(crate) fn new(definition: Definition) -> Option<Self> {
         let composite = kind_of(&definition.composite_type())?;
         let claim = match definition.claim_type() {
@@ -42,23 +42,23 @@ impl Kind {
         object::name(&self.definition.object).unwrap_or_default()
     }
 
-    /// Whether controllers that run for `self` are right for `other` too.
+    /// Whether controllers that run for `self` fit `other` too.
     fn serves(&self, other: &Self) -> bool {
         let annotations =
             |kind: &Self| object::nested(&kind.definition.object, &["metadata", "annotations"]).cloned();
         self.definition.spec == other.definition.spec
             && self.definition.scope == other.definition.scope
             && object::uid(&self.definition.object) == object::uid(&other.definition.object)
-            // What a claim says after an internal error is an annotation.
+            // The message of a claim after an internal error comes from an annotation.
             && annotations(self) == annotations(other)
     }
 }
 
 fn kind_of(kind: &TypeRef) -> Option<GroupVersionKind> {
-    GroupVersionKind::new(kind.api_version.parse().ok()?, &kind.kind).ok()
+    target::gvk(kind).ok()
 }
 
-/// The controllers that run.
+/// The running controllers.
 pub(crate) struct Kinds {
     engine: Arc<Engine>,
     running: Mutex<BTreeMap<(String, Role), Running>>,
@@ -71,13 +71,12 @@ struct Running {
 }
 
 impl Kinds {
-    /// None run yet.
     pub(crate) fn new(engine: Arc<Engine>) -> Self {
         Self { engine, running: Mutex::default() }
     }
 
-    /// Sees to it that a controller for `role` runs as `kind` wants it. One that runs for an older XRD is stopped first.
-    /// Says whether it was started anew.
+    /// Makes sure that a controller for `role` runs for `kind`; one for an older XRD is stopped first. Whether it was
+    /// started.
     pub(crate) async fn start(&self, role: Role, kind: Kind) -> bool {
         let mut running = self.running.lock().await;
         let key = (kind.name().to_owned(), role);
@@ -88,7 +87,7 @@ impl Kinds {
             return false;
         }
         if let Some(outdated) = running.remove(&key) {
-            outdated.end().await;
+            outdated.stop().await;
         }
         let kind = shared(&running, kind);
         let stop = self.engine.stop.child_token();
@@ -101,30 +100,29 @@ impl Kinds {
         true
     }
 
-    /// Stops the controller for `role` of the XRD called `definition`, if there is one, and waits until it has ended.
+    /// Stops the controller for `role` of an XRD, and waits until it has ended.
     pub(crate) async fn stop(&self, role: Role, definition: &str) {
         let removed = self.running.lock().await.remove(&(definition.to_owned(), role));
         if let Some(running) = removed {
-            running.end().await;
+            running.stop().await;
         }
     }
 
-    /// Whether a controller for `role` of the XRD called `definition` runs.
     pub(crate) async fn is_running(&self, role: Role, definition: &str) -> bool {
         let running = self.running.lock().await;
         running.get(&(definition.to_owned(), role)).is_some_and(|running| !running.task.is_finished())
     }
 
-    /// Waits until every controller has ended, which they do when the engine stops.
-    pub(crate) async fn ended(&self) {
+    /// Stops all controllers and waits until they have ended.
+    pub(crate) async fn stop_all(&self) {
         let running = std::mem::take(&mut *self.running.lock().await);
         for running in running.into_values() {
-            running.end().await;
+            running.stop().await;
         }
     }
 }
 
-/// The value the other controller of the same XRD has already, so that both share what hangs on it.
+/// The value that the other controller of the same XRD already has, so that both share one.
 fn shared(running: &BTreeMap<(String, Role), Running>, kind: Kind) -> Arc<Kind> {
     let other = [Role::Composite, Role::Claim]
         .into_iter()
@@ -134,9 +132,9 @@ fn shared(running: &BTreeMap<(String, Role), Running>, kind: Kind) -> Arc<Kind> 
 }
 
 impl Running {
-    async fn end(self) {
+    async fn stop(self) {
         self.stop.cancel();
-        // A controller that panicked has ended too, and has said so in the log.
+        // A controller that panicked has ended too, and the panic is in the log.
         let _ = self.task.await;
     }
 }

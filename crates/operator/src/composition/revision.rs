@@ -1,10 +1,9 @@
-//! The controller of Compositions: each content gets a revision with a number, and each revision says whether it can run.
+//! The controller of Compositions: every content gets a numbered revision, and every revision reports whether it can run.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
-use cluster::{Class, Write};
 use composition::composition::Composition;
 use composition::condition::{Condition, Conditions};
 use composition::revision::{self, Step};
@@ -14,90 +13,100 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::engine::Engine;
-use super::function::Places;
-use super::writer::WriteError;
-use super::{MANAGER, target};
-use crate::backoff;
-use crate::events::{self, Tone};
-use crate::work::{Next, Work};
-
-/// As many Compositions as are gone over at once.
-const AT_ONCE: usize = 8;
-/// The waits after a pass that failed.
-const FIRST_RETRY: Duration = Duration::from_secs(1);
-const LONGEST_RETRY: Duration = Duration::from_secs(60);
-/// The wait when somebody else was faster, and what they did is not known here yet.
-const SOON: Duration = Duration::from_millis(100);
+use super::function::FunctionLocations;
+use super::{MANAGER, Stores};
+use crate::runtime::backoff::Backoff;
+use crate::runtime::client::{ApiError, target};
+use crate::runtime::controller::{Action, ReconcileError, Reconciler};
+use crate::runtime::events::{EventType, reference};
+use crate::runtime::queue::Queue;
+use crate::runtime::store::{Key, Store};
 
 const COMPOSITIONS: &str = "revisions/composition.apiextensions.crossplane.io";
 const REVISIONS: &str = "compositionrevision.apiextensions.crossplane.io";
 
-/// What is gone over.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Subject {
-    /// A Composition: has it a revision of its content, and is that the newest?
+    /// Its newest revision has to have its content.
     Composition(String),
-    /// A revision: can its functions run?
+    /// It has to report whether its functions can run.
     Revision(String),
 }
 
-/// The controller of Compositions and their revisions.
-pub(super) struct Revisions {
-    engine: Arc<Engine>,
-    places: Arc<Places>,
-    failures: Mutex<HashMap<Subject, u32>>,
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Composition(name) => write!(f, "Composition {name}"),
+            Self::Revision(name) => write!(f, "CompositionRevision {name}"),
+        }
+    }
 }
 
-impl Revisions {
-    /// The controller, with the functions that are installed.
-    pub(super) fn new(engine: Arc<Engine>, places: Arc<Places>) -> Self {
-        Self { engine, places, failures: Mutex::default() }
+/// Reconciles Compositions and their revisions.
+pub(super) struct Revisions {
+    engine: Arc<Engine>,
+    locations: Arc<FunctionLocations>,
+    compositions: Store,
+    revisions: Store,
+    pub(super) queue: Queue<Self>,
+}
+
+impl Reconciler for Revisions {
+    type Key = Subject;
+    type Memory = ();
+    type Signals = ();
+    type Error = String;
+
+    const NAME: &'static str = "composition";
+    const MAX_CONCURRENT_RECONCILES: usize = 8;
+    const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(60));
+
+    fn queue(&self) -> &Queue<Self> {
+        &self.queue
     }
 
-    /// Goes over what `work` names until the engine stops.
-    pub(super) async fn run(self, work: Work<Subject>) {
-        let revisions = Arc::new(self);
-        let stop = revisions.engine.stop.clone();
-        let pass = move |subject: Subject| {
-            let revisions = Arc::clone(&revisions);
-            async move { revisions.pass(subject).await }
-        };
-        work.run(AT_ONCE, stop, pass).await;
-    }
-
-    async fn pass(&self, subject: Subject) -> Next {
-        let outcome = match &subject {
-            Subject::Composition(name) => match self.engine.catalogue.composition(name) {
-                Some(composition) if !object::is_being_deleted(&composition.object) => {
-                    self.revise(&composition).await
-                }
-                _ => Ok(()),
-            },
-            Subject::Revision(name) => match self.engine.catalogue.revision(name) {
-                Some(revision) if !object::is_being_deleted(&revision.object) => {
-                    self.validate(&revision).await
-                }
-                _ => Ok(()),
-            },
-        };
-        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        match outcome {
-            Ok(()) => {
-                failures.remove(&subject);
-                Next::Idle
-            }
-            Err(error) if error.is_outdated() => Next::In(SOON),
-            Err(error) => {
-                tracing::warn!(?subject, why = error.text(), "a Composition has to wait");
-                let count = failures.entry(subject).or_default();
-                *count += 1;
-                Next::In(backoff::pause(*count, FIRST_RETRY, LONGEST_RETRY))
-            }
+    fn find(&self, subject: &Subject) -> Option<Arc<Value>> {
+        match subject {
+            Subject::Composition(name) => self.compositions.get(&Key::cluster_scoped(name)),
+            Subject::Revision(name) => self.revisions.get(&Key::cluster_scoped(name)),
         }
     }
 
-    /// Sees to it that the newest revision of `composition` holds what it says.
-    async fn revise(&self, composition: &Composition) -> Result<(), WriteError> {
+    async fn reconcile(
+        self: &Arc<Self>,
+        subject: &Subject,
+        _object: Arc<Value>,
+        _memory: &mut (),
+    ) -> Result<Action, ReconcileError<String>> {
+        let catalogue = &self.engine.catalogue;
+        match subject {
+            Subject::Composition(name) => {
+                if let Some(composition) = catalogue.composition(name)
+                    && !object::is_being_deleted(&composition.object)
+                {
+                    self.revise(&composition).await?;
+                }
+            }
+            Subject::Revision(name) => {
+                if let Some(revision) = catalogue.revision(name)
+                    && !object::is_being_deleted(&revision.object)
+                {
+                    self.validate(&revision).await?;
+                }
+            }
+        }
+        Ok(Action::await_change())
+    }
+}
+
+impl Revisions {
+    pub(super) fn new(engine: Arc<Engine>, locations: Arc<FunctionLocations>, stores: &Stores) -> Self {
+        let (compositions, revisions) = (stores.compositions.clone(), stores.revisions.clone());
+        Self { engine, locations, compositions, revisions, queue: Queue::default() }
+    }
+
+    /// Makes sure that the newest revision of `composition` has its content.
+    async fn revise(&self, composition: &Composition) -> Result<(), ApiError> {
         let name = object::name(&composition.object).unwrap_or_default();
         let revisions = self.engine.catalogue.revisions(name);
         for orphan in revision::unowned(&revisions) {
@@ -111,7 +120,7 @@ impl Revisions {
                     }
                 }
             });
-            self.told(&composition.object, "UpdateRevision", owned.await)?;
+            self.report(&composition.object, "UpdateRevision", owned.await)?;
         }
         match revision::next(composition, &revisions) {
             Step::Nothing => Ok(()),
@@ -119,13 +128,13 @@ impl Revisions {
                 let renumbered = self.edit(&name, |revision| {
                     object::nested_mut(revision, &["spec"]).insert("revision".to_owned(), number.into());
                 });
-                self.told(&composition.object, "UpdateRevision", renumbered.await)
+                self.report(&composition.object, "UpdateRevision", renumbered.await)
             }
             Step::Create(new) => {
-                let created = self.told(&composition.object, "CreateRevision", self.create(*new).await)?;
+                let created = self.report(&composition.object, "CreateRevision", self.create(&new).await)?;
                 let message = "Created new revision";
-                self.tell(COMPOSITIONS, &composition.object, Tone::Normal, "CreateRevision", message);
-                // Its XRs wait for this, so it is not put off until the watch has told of the new revision.
+                self.record(COMPOSITIONS, &composition.object, EventType::Normal, "CreateRevision", message);
+                // Validated now and not when the watch delivers it: XRs wait for this.
                 match self.engine.catalogue.revision(&created) {
                     Some(created) => self.validate(&created).await,
                     None => Ok(()),
@@ -135,37 +144,31 @@ impl Revisions {
     }
 
     /// Creates a revision; its name.
-    async fn create(&self, revision: Object) -> Result<String, WriteError> {
-        let target = target::target(&object::ObjectRef::of(&revision))?;
-        let created = self.engine.session.create(&target, &Value::Object(revision), Write::by(MANAGER)).await;
-        let created = match created {
-            // Ours, from before a connection broke or before the watch has told of it.
-            Err(error) if error.class() == Class::AlreadyExists => {
-                match self.engine.session.read(&target).await? {
-                    Some(there) => there,
-                    None => return Err(error.into()),
-                }
-            }
+    async fn create(&self, revision: &Object) -> Result<String, ApiError> {
+        let client = &self.engine.client;
+        let created = match client.create(revision, MANAGER).await {
+            // Ours, from before a connection broke or from before the watch delivered it.
+            Err(error) if error.is_already_exists() => client.read(&target(revision)?).await?.ok_or(error)?,
             created => created?,
         };
-        self.engine.catalogue.revision_written(target::object(created.object));
-        Ok(target.name)
+        self.engine.catalogue.revision_written(created);
+        Ok(object::name(revision).unwrap_or_default().to_owned())
     }
 
-    /// Changes the revision called `name` as it is known here, unless it has changed since.
-    async fn edit(&self, name: &str, change: impl FnOnce(&mut Object)) -> Result<(), WriteError> {
+    /// Changes the revision called `name` in the version that is known here.
+    async fn edit(&self, name: &str, change: impl FnOnce(&mut Object)) -> Result<(), ApiError> {
         let Some(revision) = self.engine.catalogue.revision(name) else { return Ok(()) };
         let mut changed = revision.object;
         change(&mut changed);
-        // Taken in ahead of the watch: the next number depends on it.
-        self.engine.catalogue.revision_written(self.engine.writer.replace(&changed, MANAGER).await?);
+        // Recorded ahead of the watch: the next number depends on it.
+        self.engine.catalogue.revision_written(self.engine.client.replace(&changed, MANAGER).await?);
         Ok(())
     }
 
-    /// Says on a revision whether its functions can run in compositions.
-    async fn validate(&self, revision: &Composition) -> Result<(), WriteError> {
+    /// Reports on a revision whether its functions can run in compositions.
+    async fn validate(&self, revision: &Composition) -> Result<(), ApiError> {
         let now = Timestamp::now();
-        let valid = function::valid_pipeline(revision, &self.places.revisions(), now);
+        let valid = function::valid_pipeline(revision, &self.locations.revisions(), now);
         let generation = object::generation(&revision.object);
         let before = Conditions::of(&revision.object);
         let mut conditions = before.clone();
@@ -177,36 +180,35 @@ impl Revisions {
         }
         let mut changed = revision.object.clone();
         object::nested_mut(&mut changed, &["status"]).insert("conditions".to_owned(), conditions.to_value());
-        self.engine.catalogue.revision_written(self.engine.writer.replace_status(&changed, MANAGER).await?);
+        self.engine.catalogue.revision_written(self.engine.client.replace_status(&changed, MANAGER).await?);
         let known = before.get(function::VALID_PIPELINE);
         if known.is_none_or(|known| (known.status, &known.message) != (valid.status, &valid.message)) {
-            let (tone, message) = if valid.is_true() {
-                (Tone::Normal, "All functions have required composition capability")
+            let (kind, message) = if valid.is_true() {
+                (EventType::Normal, "All functions have required composition capability")
             } else {
-                (Tone::Warning, valid.message.as_str())
+                (EventType::Warning, valid.message.as_str())
             };
-            self.tell(REVISIONS, &revision.object, tone, "CheckCapabilities", message);
+            self.record(REVISIONS, &revision.object, kind, "CheckCapabilities", message);
         }
         Ok(())
     }
 
-    /// An error of a write for `composition` is told there.
-    fn told<T>(
+    /// Records an error of a write on the Composition it was for.
+    fn report<T>(
         &self,
         composition: &Object,
         reason: &str,
-        outcome: Result<T, WriteError>,
-    ) -> Result<T, WriteError> {
+        outcome: Result<T, ApiError>,
+    ) -> Result<T, ApiError> {
         if let Err(error) = &outcome
-            && !error.is_outdated()
+            && !error.is_conflict()
         {
-            self.tell(COMPOSITIONS, composition, Tone::Warning, reason, &error.text());
+            self.record(COMPOSITIONS, composition, EventType::Warning, reason, &error.text());
         }
         outcome
     }
 
-    fn tell(&self, component: &'static str, about: &Object, tone: Tone, reason: &str, message: &str) {
-        let reference = events::reference(&Value::Object(about.clone()));
-        self.engine.events.recorder(component).record(reference, tone, reason, message);
+    fn record(&self, component: &'static str, about: &Object, kind: EventType, reason: &str, message: &str) {
+        self.engine.events.recorder(component).record(reference(about), kind, reason, message);
     }
 }

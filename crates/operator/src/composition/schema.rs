@@ -1,15 +1,15 @@
-//! The schema of a kind as the API server publishes it, with every reference replaced by what it refers to.
+//! The schema of a kind as the API server publishes it, with references inlined.
 
 use composition::run::{Object, Schema, SchemaSelector};
 use functions::ResolveError;
 use serde_json::Value;
 
-use crate::said::chain;
+use crate::runtime::error_chain::chain;
 
-/// As deep as references are followed: a schema may refer to itself, as that of schemas does.
-const DEEPEST: usize = 64;
+/// A schema may refer to itself, as JSONSchemaProps does.
+const MAX_DEPTH: usize = 64;
 
-/// The schema that `selector` asks for; an empty one if there is no such kind.
+/// The schema of the kind in `selector`; an empty one if there is no such kind.
 pub(super) async fn of(
     session: &cluster::Session,
     selector: &SchemaSelector,
@@ -29,7 +29,7 @@ fn find(document: &Value, selector: &SchemaSelector) -> Option<Object> {
     let (group, version) = selector.api_version.split_once('/').unwrap_or(("", &selector.api_version));
     let wanted = |schema: &&Value| {
         let kinds = schema.get("x-kubernetes-group-version-kind").and_then(Value::as_array);
-        // Helpers such as DeleteOptions belong to many kinds and are the schema of none.
+        // DeleteOptions and the like belong to many kinds and are the schema of none.
         let [kind] = kinds.map_or(&[][..], Vec::as_slice) else { return false };
         let part = |key: &str| kind.get(key).and_then(Value::as_str).unwrap_or_default();
         (part("group"), part("version"), part("kind")) == (group, version, selector.kind.as_str())
@@ -42,14 +42,14 @@ fn find(document: &Value, selector: &SchemaSelector) -> Option<Object> {
 }
 
 fn inlined(schema: &Value, schemas: &Object, depth: usize) -> Value {
-    if depth > DEEPEST {
+    if depth > MAX_DEPTH {
         return Value::Object(Object::new());
     }
     match schema {
         Value::Array(list) => list.iter().map(|one| inlined(one, schemas, depth + 1)).collect(),
         Value::Object(object) => match referred(object, schemas) {
             Some(referred) => {
-                // What stands beside a reference, such as a description or a default, adds to it.
+                // Fields beside a reference, such as a description or a default, add to it.
                 let mut whole = inlined(referred, schemas, depth + 1);
                 for (key, value) in
                     object.iter().filter(|(key, _)| !["$ref", "allOf"].contains(&key.as_str()))
@@ -66,7 +66,7 @@ fn inlined(schema: &Value, schemas: &Object, depth: usize) -> Value {
     }
 }
 
-/// What a schema refers to: by `$ref`, or by an `allOf` of just one, which is how a reference is given a default.
+/// What a schema refers to: by `$ref`, or by an `allOf` with one entry, which is how a reference gets a default.
 fn referred<'a>(schema: &Object, schemas: &'a Object) -> Option<&'a Value> {
     let by_ref = |schema: &Object| schema.get("$ref").and_then(Value::as_str).map(str::to_owned);
     let only = || match schema.get("allOf").and_then(Value::as_array).map(Vec::as_slice) {
@@ -78,44 +78,4 @@ fn referred<'a>(schema: &Object, schemas: &'a Object) -> Option<&'a Value> {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn check(kind: &str, expected: Option<&Value>) {
-        let gvk = |kind| json!([{"group": "", "version": "v1", "kind": kind}]);
-        let document = json!({"components": {"schemas": {
-            "Pod": {
-                "type": "object", "x-kubernetes-group-version-kind": gvk("Pod"),
-                "properties": {
-                    "spec": {"allOf": [{"$ref": "#/components/schemas/Spec"}], "default": {}},
-                    "names": {"type": "array", "items": {"$ref": "#/components/schemas/Name"}},
-                },
-            },
-            "Spec": {"type": "object", "properties": {"name": {"$ref": "#/components/schemas/Name"}}},
-            "Name": {"type": "string"},
-            "Options": {"x-kubernetes-group-version-kind": [gvk("Options")[0], gvk("Other")[0]]},
-        }}});
-        let selector = SchemaSelector { api_version: "v1".to_owned(), kind: kind.to_owned() };
-        let found = find(&document, &selector).map(|mut schema| {
-            schema.remove("x-kubernetes-group-version-kind");
-            Value::Object(schema)
-        });
-        assert_eq!(found.as_ref(), expected);
-    }
-
-    #[test]
-    fn references_are_replaced_by_what_they_refer_to() {
-        let name = json!({"type": "string"});
-        let spec = json!({"type": "object", "properties": {"name": name}, "default": {}});
-        let pod = json!({"type": "object", "properties": {"spec": spec, "names": {"type": "array", "items": name}}});
-        check("Pod", Some(&pod));
-    }
-
-    #[test]
-    fn what_is_the_schema_of_no_single_kind_is_not_found() {
-        check("Options", None);
-        check("Nothing", None);
-    }
-}
+mod tests;

@@ -1,46 +1,27 @@
-//! Between the references of `composition`, which are what objects say, and those of `manifest`, which name what can be asked for.
+//! Converts references as objects write them (`composition`) to valid ones (`manifest`).
 
 use composition::object::{ObjectRef, TypeRef};
 use composition::run::Object;
 use manifest::{GroupVersionKind, Namespace};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::store::Key;
+use crate::runtime::client::{self, ApiError, InvalidKind};
+use crate::runtime::store::Key;
 
-/// A kind that cannot be asked for, because what is written is none.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{kind:?} of {api_version:?} is not the name of a kind")]
-pub(super) struct BadKind {
-    api_version: String,
-    kind: String,
+pub(super) fn gvk(kind: &TypeRef) -> Result<GroupVersionKind, InvalidKind> {
+    client::gvk(&kind.api_version, &kind.kind)
 }
 
-/// The kind as it is asked for.
-pub(super) fn gvk(kind: &TypeRef) -> Result<GroupVersionKind, BadKind> {
-    let bad = || BadKind { api_version: kind.api_version.clone(), kind: kind.kind.clone() };
-    let api_version = kind.api_version.parse().map_err(|_| bad())?;
-    GroupVersionKind::new(api_version, &kind.kind).map_err(|_| bad())
-}
-
-/// The object as it is asked for.
-pub(super) fn target(object: &ObjectRef) -> Result<manifest::ObjectRef, BadKind> {
+pub(super) fn target(object: &ObjectRef) -> Result<manifest::ObjectRef, InvalidKind> {
     let namespace = object.namespace.as_deref().and_then(Namespace::new);
     Ok(manifest::ObjectRef::new(gvk(&object.kind)?, namespace, object.name.clone()))
 }
 
-/// The object that `key` names among those of `gvk`.
-pub(super) fn of_key(gvk: &GroupVersionKind, key: &Key) -> manifest::ObjectRef {
-    let namespace = key.namespace.as_deref().and_then(Namespace::new);
-    manifest::ObjectRef::new(gvk.clone(), namespace, key.name.clone())
-}
-
-/// The Secret called `name`.
 pub(super) fn secret(namespace: &str, name: &str) -> manifest::ObjectRef {
-    let gvk = "v1/Secret".parse().expect("it is the name of a kind");
+    let gvk = "v1/Secret".parse().expect("a valid kind");
     manifest::ObjectRef::new(gvk, Namespace::new(namespace), name)
 }
 
-/// The key of an object among those of its kind.
 pub(super) fn key(object: &Object) -> Key {
     let part = |text: Option<&str>| text.map(str::to_owned);
     Key {
@@ -49,7 +30,7 @@ pub(super) fn key(object: &Object) -> Key {
     }
 }
 
-/// The object an answer is; an answer that is none reads as an empty one.
+/// A JSON object; any other JSON reads as an empty one.
 pub(super) fn object(value: Value) -> Object {
     match value {
         Value::Object(object) => object,
@@ -57,7 +38,14 @@ pub(super) fn object(value: Value) -> Object {
     }
 }
 
-/// The resource version of an object, as a number where it is one.
 pub(super) fn version(object: &Object) -> Option<&str> {
     composition::object::nested(object, &["metadata", "resourceVersion"])?.as_str()
+}
+
+/// What the API server finds invalid, as far as it says the same each time.
+pub(super) fn rejection(error: &ApiError) -> String {
+    let causes = error.status().map(|status| status.details.causes.as_slice()).unwrap_or_default();
+    let cause = |cause: &cluster::StatusCause| json!({"field": cause.field, "reason": cause.reason});
+    let causes: Vec<Value> = causes.iter().map(cause).collect();
+    composition::health::refusal(&json!({"details": {"causes": causes}}))
 }

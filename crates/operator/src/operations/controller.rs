@@ -1,241 +1,243 @@
-//! The controller of one kind: hears of its objects, goes over each when it is due, and keeps what a pass may forget.
+//! The controller of one kind of cloud resources.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use cluster::Session;
 use diag::Diagnostic;
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
-use kube::ResourceExt as _;
-use kube::api::Api;
-use operations::{ExternalService, Memory, Settings, Trouble};
+use manifest::{Namespace, ObjectRef};
+use operations::{ExternalService, Jitter, Memory, Moment, Settings, Trouble};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::chance::moment;
 use super::endpoint::EndpointSecret;
-use super::fingerprint::{Fingerprint, is_held};
+use super::events::record;
+use super::fingerprint::{Fingerprint, has_finalizer};
+use super::instrumented::Instrumented;
 use super::object::ExternalObject;
-use super::pass::{Ending, Pass, PassError, Report};
-use super::reached::Reached;
-use super::telling::tell;
-use crate::backoff;
-use crate::events::{Recorder, reference};
-use crate::metrics::Metrics;
-use crate::said::chain;
-use crate::store::{Change, Key, Store};
-use crate::work::{Next, Work};
+use super::reconcile::{Finished, Reconcile, Report, StepError};
+use super::run::gvk;
+use crate::runtime::backoff::{self, Backoff};
+use crate::runtime::client::ObjectClient;
+use crate::runtime::controller::{self, Action, ReconcileError, Reconciler};
+use crate::runtime::error_chain::chain;
+use crate::runtime::events::{EventLog, EventType, Recorder, reference};
+use crate::runtime::metrics::Metrics;
+use crate::runtime::queue::Queue;
+use crate::runtime::store::{Change, Key, Store};
 
-/// How often a pass begins anew with what others made of the object before it is their turn.
-const MOST_ATTEMPTS: usize = 3;
-/// The waits after passes that the cluster did not let end.
+/// How often a reconcile starts over when another writer changes the object, before it is requeued.
+const MAX_ATTEMPTS: usize = 3;
 const FIRST_RETRY: Duration = Duration::from_secs(1);
-const LONGEST_RETRY: Duration = Duration::from_secs(60);
 
-/// The way to an object's resource, or what stands in it.
-pub type Reach<O, S> = Box<dyn Fn(&O) -> Result<S, Trouble> + Send + Sync>;
+/// The service that an object's resource is reached through, or why there is none.
+pub type Connect<O, S> = Box<dyn Fn(&O) -> Result<S, Trouble> + Send + Sync>;
 
-/// What a controller works with.
-pub struct Controller<O, S> {
-    /// The cluster.
-    pub client: kube::Client,
-    /// The objects.
-    pub store: Store,
-    /// Where a namespace's credentials come from, to look again when they change.
-    pub credentials: Option<Store>,
-    /// The way to an object's resource, or what stands in it.
-    pub reach: Reach<O, S>,
-    /// The Secret that says where a resource can be reached.
-    pub endpoint: Option<EndpointSecret<O>>,
-    /// The intervals.
-    pub settings: Settings,
-    /// Who is told of transitions.
-    pub recorder: Recorder,
-    /// Where calls and operations are counted.
-    pub metrics: Metrics,
+/// Reconciles the objects of one kind, for one term of leadership.
+pub struct ExternalController<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static> {
+    client: ObjectClient,
+    store: Store,
+    /// The Secrets with the credentials of namespaces; a change concerns all objects of its namespace.
+    credentials: Option<Store>,
+    connect: Connect<O, S>,
+    endpoint: Option<EndpointSecret<O>>,
+    settings: Settings,
+    recorder: Recorder,
+    metrics: Metrics,
+    queue: Queue<Self>,
 }
 
-/// A controller that runs, for one term of leadership: what it remembers ends with it.
-struct Running<O, S> {
-    with: Controller<O, S>,
-    work: Work<Key>,
-    known: Mutex<HashMap<Key, Known>>,
-}
-
-/// What is known of an object beside what is on record.
+/// What one reconcile of an object leaves for the next.
 #[derive(Default)]
-struct Known {
-    /// What it looked like when it was last gone over.
-    seen: Option<Fingerprint>,
-    memory: Memory,
-    /// What was said about it that holds on.
-    said: Vec<Diagnostic>,
-    /// How many passes in a row the cluster did not let end.
-    failures: u32,
+pub struct ExternalMemory {
+    decisions: Memory,
+    /// The uid under which an operation in flight is counted.
+    counted: Option<String>,
+    warnings: EventLog<(EventType, String, String)>,
 }
 
-impl<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static> Controller<O, S> {
-    /// The same, with a Secret that says where a resource can be reached.
+impl<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static> ExternalController<O, S> {
+    pub fn new(
+        session: Session,
+        store: Store,
+        connect: impl Fn(&O) -> Result<S, Trouble> + Send + Sync + 'static,
+        settings: Settings,
+        recorder: Recorder,
+        metrics: Metrics,
+    ) -> Self {
+        Self {
+            client: ObjectClient::new(session),
+            store,
+            credentials: None,
+            connect: Box::new(connect),
+            endpoint: None,
+            settings,
+            recorder,
+            metrics,
+            queue: Queue::default(),
+        }
+    }
+
+    /// Reconciles all objects of a namespace when its Secret in `credentials` changes.
+    #[must_use]
+    pub fn with_credentials(self, credentials: Store) -> Self {
+        Self { credentials: Some(credentials), ..self }
+    }
+
+    /// Keeps a Secret with the endpoint of each resource.
     #[must_use]
     pub fn with_endpoint(self, endpoint: EndpointSecret<O>) -> Self {
         Self { endpoint: Some(endpoint), ..self }
     }
 
-    /// Goes over objects, `limit` at a time, until `stop` and the end of the passes that are going on then.
-    pub async fn run(self, limit: usize, stop: CancellationToken) {
-        let running = Arc::new(Running { with: self, work: Work::new(), known: Mutex::default() });
-        let passing = Arc::clone(&running);
-        let pass = move |key| {
-            let running = Arc::clone(&passing);
-            async move { running.pass(key).await }
-        };
+    /// Runs until `stop`, and lets running reconciles end.
+    pub async fn run(self, stop: CancellationToken) {
+        let this = Arc::new(self);
         tokio::select! {
-            () = running.work.run(limit, stop, pass) => {}
-            () = running.hear_of_objects() => {}
-            () = running.hear_of_credentials() => {}
+            () = controller::run(&this, &this.metrics, stop) => {}
+            () = this.queue.watch(this.store.subscribe(), |change| this.changed(change)) => {}
+            () = this.watch_credentials() => {}
+        }
+    }
+
+    /// The object, if there is something new for a reconcile. Our own writes are not.
+    fn changed(&self, change: &Change) -> Option<Key> {
+        // A reconcile would see what is there now.
+        let object = self.store.get(&change.key);
+        let is_new = object.is_none_or(|object| {
+            let seen = self.queue.signals(&change.key, |seen| seen.clone());
+            let had_finalizer = change.before.as_deref().is_some_and(has_finalizer);
+            seen.as_ref() != Some(&Fingerprint::of(&object)) || (had_finalizer && !has_finalizer(&object))
+        });
+        is_new.then(|| change.key.clone())
+    }
+
+    async fn watch_credentials(&self) {
+        let Some(credentials) = &self.credentials else { return std::future::pending().await };
+        let objects_of_namespace = |Change { key, before, after }: &Change| {
+            let data = |secret: &Option<Arc<Value>>| secret.as_ref().and_then(|it| it.get("data").cloned());
+            let is_changed = data(before) != data(after);
+            let objects = if is_changed { self.store.state() } else { Vec::new() };
+            let keys = objects.iter().map(|object| Key::of(object));
+            keys.filter(|object| object.namespace == key.namespace).collect::<Vec<_>>()
+        };
+        self.queue.watch(credentials.subscribe(), objects_of_namespace).await;
+    }
+
+    async fn attempt(
+        &self,
+        object: O,
+        memory: &ExternalMemory,
+        regarding: &ObjectReference,
+    ) -> Result<Report, StepError> {
+        let service = Instrumented { service: (self.connect)(&object), metrics: &self.metrics };
+        let reconcile = Reconcile {
+            client: &self.client,
+            service: &service,
+            endpoint: self.endpoint.as_ref(),
+            settings: &self.settings,
+            moment: &moment,
+            record: &|diagnostic: &Diagnostic| record(&self.recorder, regarding, diagnostic),
+        };
+        Box::pin(reconcile.run(object, memory.decisions.clone())).await
+    }
+
+    fn finished(
+        &self,
+        key: &Key,
+        uid: &str,
+        report: Report,
+        memory: &mut ExternalMemory,
+        regarding: &ObjectReference,
+    ) -> Action {
+        let Report { finished, memory: decisions, in_flight, warnings } = report;
+        let in_flight = in_flight.map(|(phase, since)| (phase.as_str(), since));
+        self.metrics.operation(S::KIND.name, uid, in_flight);
+        memory.counted = Some(uid.to_owned());
+        memory.decisions = decisions;
+        let warnings = warnings.iter().map(super::events::event).collect();
+        for (kind, reason, message) in memory.warnings.update(warnings, &Default::default()) {
+            self.recorder.record(regarding.clone(), kind, &reason, &message);
+        }
+        match finished {
+            Finished::Wait(wait) => Action::requeue(wait),
+            Finished::Released(evidence) => {
+                tracing::info!(kind = S::KIND.name, object = %key, ?evidence, "finalized");
+                Action::await_change()
+            }
         }
     }
 }
 
-impl<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static> Running<O, S> {
-    async fn hear_of_objects(&self) {
-        let mut changes = self.with.store.subscribe();
-        while let Some(change) = changes.recv().await {
-            self.hear(&change);
-        }
-        std::future::pending::<()>().await;
+impl<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static> Reconciler
+    for ExternalController<O, S>
+{
+    type Key = Key;
+    type Memory = ExternalMemory;
+    /// What the object looked like when it was last reconciled.
+    type Signals = Option<Fingerprint>;
+    type Error = String;
+
+    const NAME: &'static str = S::KIND.name;
+    /// Calls are limited per region, for which this is plenty; it bounds the memory that a thousand objects need when
+    /// all are due at once.
+    const MAX_CONCURRENT_RECONCILES: usize = 12;
+    const BACKOFF: Backoff = Backoff::new(FIRST_RETRY, Duration::from_secs(60));
+
+    fn queue(&self) -> &Queue<Self> {
+        &self.queue
     }
 
-    /// Names the object if there is something new for a pass. What passes write themselves is nothing new.
-    fn hear(&self, change: &Change) {
-        let Change { key, before, .. } = change;
-        // What is there by now is what a pass would see.
-        let Some(object) = self.with.store.find(key) else {
-            self.work.forget(key);
-            if let Some(Known { seen: Some(seen), .. }) = self.known().remove(key) {
-                self.with.metrics.operation(S::KIND.name, seen.uid(), None);
+    fn find(&self, key: &Key) -> Option<Arc<Value>> {
+        self.store.get(key)
+    }
+
+    async fn reconcile(
+        self: &Arc<Self>,
+        key: &Key,
+        object: Arc<Value>,
+        memory: &mut ExternalMemory,
+    ) -> Result<Action, ReconcileError<String>> {
+        let Some(regarding) = object.as_object().map(reference) else { return Ok(Action::await_change()) };
+        let target =
+            ObjectRef::new(gvk::<O>(), key.namespace.as_deref().and_then(Namespace::new), &*key.name);
+        for _ in 0..MAX_ATTEMPTS {
+            // The store keeps little of each object, and a decision must not be made on an old one.
+            let read = self
+                .client
+                .read(&target)
+                .await
+                .map_err(|error| format!("cannot read {key}: {}", error.text()))?;
+            let Some(object) = read else { return Ok(Action::await_change()) };
+            let object = Value::Object(object);
+            let seen = Fingerprint::of(&object);
+            let uid = seen.uid().to_owned();
+            if regarding.uid.as_ref() != Some(&uid) {
+                // Another object took the name, and the store does not have it yet.
+                return Err(ReconcileError::Conflict);
             }
-            return;
-        };
-        let held_before = before.as_deref().is_some_and(is_held);
-        let seen = self.known().get(key).and_then(|known| known.seen.clone());
-        if seen.as_ref() != Some(&Fingerprint::of(&object)) || (held_before && !is_held(&object)) {
-            self.work.now(key.clone());
-        }
-    }
-
-    /// Names every object of a namespace whose credentials changed.
-    async fn hear_of_credentials(&self) {
-        let Some(credentials) = &self.with.credentials else { return std::future::pending().await };
-        let mut changes = credentials.subscribe();
-        while let Some(Change { key, before, after }) = changes.recv().await {
-            let data = |secret: &Option<Arc<Value>>| secret.as_ref().and_then(|it| it.get("data").cloned());
-            if data(&before) == data(&after) {
-                continue;
-            }
-            let objects = self.with.store.all();
-            let keys = objects.iter().map(|object| Key::of(object));
-            keys.filter(|object| object.namespace == key.namespace).for_each(|key| self.work.now(key));
-        }
-        std::future::pending::<()>().await;
-    }
-
-    async fn pass(&self, key: Key) -> Next {
-        let Some(named) = self.with.store.find(&key).map(|object| reference(&object)) else {
-            return Next::Idle;
-        };
-        let namespace = key.namespace.as_deref().unwrap_or_default();
-        let api = Api::<O>::namespaced(self.with.client.clone(), namespace);
-        for _ in 0..MOST_ATTEMPTS {
-            let object = match api.get_opt(&key.name).await {
-                Ok(Some(object)) => object,
-                Ok(None) => return Next::Idle,
-                Err(source) => {
-                    let (action, object, source) = ("read", key.to_string(), Box::new(source));
-                    return self.fail(&key, &PassError::Cluster { action, object, source });
-                }
-            };
-            let memory = self.begin(&key, &object);
-            match self.pass_over(&api, object, memory, &named).await {
-                Ok(report) => return self.end(&key, report, &named),
-                Err(PassError::Changed { .. }) => {}
-                Err(error) => return self.fail(&key, &error),
+            self.queue.signals(key, |signals| *signals = Some(seen));
+            let object: O =
+                serde_json::from_value(object).map_err(|error| format!("cannot read {key}: {error}"))?;
+            match self.attempt(object, memory, &regarding).await {
+                Ok(report) => return Ok(self.finished(key, &uid, report, memory, &regarding)),
+                Err(StepError::Conflict { .. }) => {}
+                Err(error) if error.is_not_found() => return Ok(Action::await_change()),
+                Err(error) => return Err(chain(&error).into()),
             }
         }
-        Next::In(FIRST_RETRY)
+        Ok(Action::requeue(FIRST_RETRY))
     }
 
-    async fn pass_over(
-        &self,
-        api: &Api<O>,
-        object: O,
-        memory: Memory,
-        named: &ObjectReference,
-    ) -> Result<Report, PassError> {
-        let service = Reached { service: (self.with.reach)(&object), metrics: &self.with.metrics };
-        let told = |diagnostic: &Diagnostic| tell(&self.with.recorder, named, diagnostic);
-        let pass = Pass {
-            api,
-            service: &service,
-            endpoint: self.with.endpoint.as_ref(),
-            settings: &self.with.settings,
-            moment: &moment,
-            tell: &told,
-        };
-        Box::pin(pass.over(object, memory)).await
-    }
-
-    /// What is remembered of the object, of which a pass begins.
-    fn begin(&self, key: &Key, object: &O) -> Memory {
-        let seen = serde_json::to_value(object).map(|object| Fingerprint::of(&object)).ok();
-        let mut all = self.known();
-        let known = all.entry(key.clone()).or_default();
-        let same = known.seen.as_ref().map(Fingerprint::uid) == object.uid().as_deref();
-        if !same {
-            *known = Known::default();
-        }
-        known.seen = seen;
-        known.memory.clone()
-    }
-
-    fn end(&self, key: &Key, report: Report, named: &ObjectReference) -> Next {
-        let Report { ending, memory, in_flight, warnings } = report;
-        // What has gone meanwhile is not remembered again.
-        if let Some(known) = self.known().get_mut(key) {
-            if let Some(seen) = &known.seen {
-                let in_flight = in_flight.map(|(phase, since)| (phase.as_str(), since));
-                self.with.metrics.operation(S::KIND.name, seen.uid(), in_flight);
-            }
-            let news = warnings.iter().filter(|warning| !known.said.contains(warning));
-            news.for_each(|warning| tell(&self.with.recorder, named, warning));
-            known.said = warnings;
-            known.memory = memory;
-            known.failures = 0;
-        }
-        match ending {
-            Ending::Wait(pause) => Next::In(pause),
-            Ending::Released(evidence) => {
-                tracing::info!(kind = S::KIND.name, object = %key, ?evidence, "let go");
-                Next::Idle
-            }
+    async fn forget(&self, _key: &Key, memory: ExternalMemory) {
+        if let Some(uid) = memory.counted {
+            self.metrics.operation(S::KIND.name, &uid, None);
         }
     }
+}
 
-    /// The cluster did not let a pass end: it is tried again, and people are not bothered with it.
-    fn fail(&self, key: &Key, error: &PassError) -> Next {
-        if error.is_gone() {
-            return Next::Idle;
-        }
-        let failures = self.known().get_mut(key).map_or(1, |known| {
-            known.failures = known.failures.saturating_add(1);
-            known.failures
-        });
-        let pause = backoff::pause(failures, FIRST_RETRY, LONGEST_RETRY);
-        tracing::warn!(kind = S::KIND.name, object = %key, error = chain(error), ?pause, "a pass did not end");
-        Next::In(pause)
-    }
-
-    fn known(&self) -> MutexGuard<'_, HashMap<Key, Known>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn moment() -> Moment {
+    Moment { now: Timestamp::now(), jitter: Jitter::new(backoff::fraction()) }
 }

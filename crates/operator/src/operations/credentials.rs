@@ -1,4 +1,4 @@
-//! With whose credentials the resources of a namespace are reached: its Secret `ocicredentials`, else the operator's.
+//! The credentials for the resources of a namespace: its Secret `ocicredentials`, or the operator's own.
 
 use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
@@ -14,60 +14,59 @@ use secrecy::SecretString;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::run::Surroundings;
-use crate::said::chain;
-use crate::store::{Source, Store};
+use crate::run::Context;
+use crate::runtime::error_chain::chain;
+use crate::runtime::store::{Key, Source, Store};
 
-/// The Secret of a namespace; OSOK's name for it.
+/// The Secret of a namespace; the name is OSOK's.
 const NAME: &str = "ocicredentials";
 
-/// Clients of Oracle Cloud, one for each namespace with a Secret of its own and one for all others.
+/// Clients of Oracle Cloud: one for each namespace with a Secret, and one for all others.
 pub struct Clients {
     secrets: Store,
     connections: Connections,
     settings: oraclecloud::Settings,
     environment: fn(&str) -> Option<String>,
     own: Mutex<Option<Client>>,
-    of_namespaces: Mutex<HashMap<String, Named>>,
+    of_namespaces: Mutex<HashMap<String, FromSecret>>,
 }
 
-/// What a Secret gave, as long as it is the one that is there.
-struct Named {
+/// The client for one version of a Secret.
+struct FromSecret {
     version: Option<String>,
     client: Result<Client, Trouble>,
 }
 
 impl Clients {
-    /// Follows the Secrets until `stop`. The operator's own credentials are what its environment says; they are looked
-    /// for when they are needed, and again as long as there are none.
-    pub fn start(with: &Surroundings, stop: &CancellationToken) -> Self {
+    /// Watches the Secrets until `stop`. The operator's own credentials come from its environment; they are discovered when
+    /// they are needed, and again while there are none.
+    pub fn start(context: &Context, stop: &CancellationToken) -> Self {
         let fields = Some(format!("metadata.name={NAME}"));
-        let selection = Selection { fields, namespace: with.namespace.clone(), ..Selection::default() };
-        let gvk = "v1/Secret".parse().expect("the name of a kind");
+        let selection =
+            Selection { fields, namespace: context.options.namespace.clone(), ..Selection::default() };
+        let gvk = "v1/Secret".parse().expect("a valid kind");
         let source = Source { selection, ..Source::of(gvk).without_managed_fields() };
         Self {
-            secrets: Store::start(with.session.clone(), source, stop),
+            secrets: Store::start(context.session.clone(), source, stop),
             connections: Connections::new(),
-            settings: with.oci.clone(),
-            environment: with.environment,
+            settings: context.options.oci.clone(),
+            environment: context.environment,
             own: Mutex::default(),
             of_namespaces: Mutex::default(),
         }
     }
 
-    /// The Secrets, to hear of their changes.
     pub const fn secrets(&self) -> &Store {
         &self.secrets
     }
 
-    /// The client for what is in `namespace`.
     pub fn of(&self, namespace: &str) -> Result<Client, Trouble> {
         if !self.secrets.is_synced() {
-            // There may be a Secret, so the operator's own credentials would be the wrong ones.
-            let why = self.secrets.trouble().unwrap_or_else(|| "they are being read".into());
+            // There may be a Secret, and then the operator's own credentials would be the wrong ones.
+            let why = self.secrets.error().unwrap_or_else(|| "they are being read".into());
             return Err(trouble("", format!("the Secrets {NAME} are not known yet: {why}")));
         }
-        match self.secrets.get(Some(namespace), NAME) {
+        match self.secrets.get(&Key { namespace: Some(namespace.to_owned()), name: NAME.to_owned() }) {
             Some(secret) => self.of_secret(namespace, &secret),
             None => self.own().map_err(|error| no_credentials(&error, namespace)),
         }
@@ -86,7 +85,7 @@ impl Clients {
                 let why = chain(&error);
                 trouble(NO_CREDENTIALS, format!("the Secret {namespace}/{NAME} cannot be used: {why}"))
             });
-        known.insert(namespace.to_owned(), Named { version, client: client.clone() });
+        known.insert(namespace.to_owned(), FromSecret { version, client: client.clone() });
         client
     }
 
@@ -95,7 +94,7 @@ impl Clients {
         let found = match own.as_ref() {
             Some(client) if !client.credentials().is_last_resort() => return Ok(client.clone()),
             Some(client) => {
-                // Somebody may have said more by now; else the token in use is worth keeping.
+                // Better credentials may have appeared; otherwise the token in use is worth keeping.
                 match Credentials::discover(&self.environment)? {
                     found if found.is_last_resort() => return Ok(client.clone()),
                     found => found,
@@ -125,7 +124,7 @@ fn trouble(code: &str, message: String) -> Trouble {
     Trouble { status: None, code: code.to_owned(), message, request_id: None, retry_after: None }
 }
 
-/// The entries of a Secret. One that is no text cannot be a part of credentials, and is left out.
+/// The entries of a Secret that are text; others cannot be part of credentials.
 fn entries(secret: &Value) -> BTreeMap<String, SecretString> {
     let data = secret.get("data").and_then(Value::as_object).into_iter().flatten();
     data.filter_map(|(name, value)| {

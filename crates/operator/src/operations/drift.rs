@@ -1,13 +1,12 @@
-//! Comparing a spec with what a service shows, field by field: only what the spec sets is compared, and only what
-//! differs is sent.
+//! Compares a spec with what the service returned, field by field: only fields that the spec sets are compared, and only
+//! those that differ are sent.
 
 use operations::{Drift, OWNER_TAG};
 use serde_json::{Map, Value, json};
 
-use super::answer::tag_value;
+use super::response::tag_value;
 use crate::api::{DefinedTags, FreeformTags};
 
-/// A comparison in the making.
 pub(super) struct Comparison<'a> {
     shown: &'a Value,
     fixed: Vec<String>,
@@ -15,12 +14,11 @@ pub(super) struct Comparison<'a> {
 }
 
 impl<'a> Comparison<'a> {
-    /// A comparison with the JSON that the service shows.
     pub(super) fn with(shown: &'a Value) -> Self {
         Self { shown, fixed: Vec::new(), changes: Map::new() }
     }
 
-    /// A field that cannot be changed after the create. One that the service does not show cannot be compared.
+    /// A field that cannot change after the create. It is ignored if the service does not return it.
     pub(super) fn fixed(&mut self, name: &str, wanted: Option<impl Into<Value>>) {
         if let (Some(wanted), Some(shown)) = (wanted, self.shown.get(name))
             && !same(&wanted.into(), shown)
@@ -38,15 +36,14 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// A field for which the kind has its own idea of what differs.
+    /// A field that the kind compares itself.
     pub(super) fn change(&mut self, name: &str, value: Value) {
         self.changes.insert(name.to_owned(), value);
     }
 
-    /// Tags. An update replaces all of them, so what others have set goes along; the tag of an owner is never cleared.
+    /// An update replaces all tags, so those that others have set are sent too; the owner tag is never removed.
     ///
-    /// A resource with another owner's tag gets ours: whether that is right is decided elsewhere, and it is right only
-    /// when a person asked for the adoption.
+    /// A resource with another owner's tag gets ours. Whether it may be adopted is decided before.
     pub(super) fn tags(
         &mut self,
         freeform: Option<&FreeformTags>,
@@ -83,7 +80,6 @@ impl<'a> Comparison<'a> {
         self.shown.get(name).and_then(Value::as_object).cloned().unwrap_or_default()
     }
 
-    /// What the comparison came to.
     pub(super) fn drift(self) -> Drift {
         if !self.fixed.is_empty() {
             Drift::Immutable(self.fixed)
@@ -102,7 +98,7 @@ pub(super) fn new_tags(freeform: Option<&FreeformTags>, owner: &str) -> Value {
     json!(tags)
 }
 
-/// Whether two values are the same to a service: 30 and 30.0 are.
+/// Whether a service treats two values as the same, as it does 30 and 30.0.
 pub(super) fn same(one: &Value, other: &Value) -> bool {
     match (one.as_f64(), other.as_f64()) {
         (Some(one), Some(other)) => one.total_cmp(&other).is_eq(),
@@ -110,8 +106,7 @@ pub(super) fn same(one: &Value, other: &Value) -> bool {
     }
 }
 
-/// The entry under `name`; namespaces and keys of defined tags are the same in any case, and stay as the service
-/// writes them.
+/// The entry under `name`. Namespaces and keys of defined tags are case-insensitive, and keep the service's spelling.
 fn slot<'m>(map: &'m mut Map<String, Value>, name: &str, otherwise: Value) -> &'m mut Value {
     let known = map.keys().find(|known| known.eq_ignore_ascii_case(name)).cloned();
     map.entry(known.unwrap_or_else(|| name.to_owned())).or_insert(otherwise)

@@ -1,122 +1,130 @@
-//! The Secret that tells applications where a resource can be reached: named like its object, and only ever ours.
+//! The Secret with a resource's endpoint: named like its object, and written only if it is ours.
 
-use std::collections::BTreeMap;
-
+use cluster::Propagation;
 use k8s_openapi::ByteString;
-use k8s_openapi::api::core::v1::Secret;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-use kube::api::{Api, DeleteParams, ObjectMeta, PostParams, Preconditions};
 use kube::{Resource, ResourceExt as _};
+use manifest::{Namespace, ObjectRef};
+use serde_json::{Value, json};
+
+use super::reconcile::MANAGER;
+use crate::runtime::client::{ApiError, Object, ObjectClient};
 
 /// The entry of the Secret.
 const KEY: &str = "endpoint";
-/// How often others may come in between before a later pass takes over.
-const MOST_CONFLICTS: usize = 3;
+/// How often a conflict is retried before a later reconcile takes over.
+const MAX_CONFLICTS: usize = 3;
 
 /// The Secrets of one kind.
 pub struct EndpointSecret<O> {
-    client: kube::Client,
     label: &'static str,
     of: fn(&O) -> Option<&str>,
 }
 
 impl<O: Resource<DynamicType = ()>> EndpointSecret<O> {
-    /// Secrets with what `of` says of an object, once it says something. They carry `label` with the object's uid, by
-    /// which they are known to be ours.
-    pub const fn new(client: kube::Client, label: &'static str, of: fn(&O) -> Option<&str>) -> Self {
-        Self { client, label, of }
+    /// Secrets with the endpoint that `of` finds in an object. They carry `label` with the object's uid, which marks them
+    /// as ours.
+    pub const fn new(label: &'static str, of: fn(&O) -> Option<&str>) -> Self {
+        Self { label, of }
     }
 
-    /// Makes the Secret of `object` say what it should; what stands in the way of it, for people. A Secret of somebody
-    /// else is left alone; one without an owner that says just the same becomes ours.
-    pub async fn keep(&self, object: &O) -> kube::Result<Option<String>> {
+    /// Creates or updates the Secret of `object`; why not, if a user has to act. A Secret of another owner is left alone;
+    /// one without an owner and with the same data is adopted.
+    pub(super) async fn keep(&self, client: &ObjectClient, object: &O) -> Result<Option<String>, ApiError> {
         let Some(endpoint) = (self.of)(object) else { return Ok(None) };
         let uid = object.meta().uid.clone().unwrap_or_default();
-        let data = BTreeMap::from([(KEY.to_owned(), ByteString(endpoint.as_bytes().to_vec()))]);
-        let (api, name) = (self.api(object), object.name_any());
-        let mut last = None;
-        for _ in 0..MOST_CONFLICTS {
-            let outcome = match api.get_opt(&name).await? {
-                None => {
-                    api.create(&PostParams::default(), &self.new_secret(object, &uid, data.clone())).await
-                }
+        let data = json!({KEY: ByteString(endpoint.as_bytes().to_vec())});
+        let target = target(object);
+        let mut conflict = None;
+        for _ in 0..MAX_CONFLICTS {
+            let outcome = match client.read(&target).await? {
+                None => client.create(&self.new_secret(object, &uid, &data), MANAGER).await,
                 Some(mut secret) => {
-                    match secret.labels().get(self.label) {
-                        Some(owner) if *owner == uid && says(&secret, endpoint) => return Ok(None),
-                        Some(owner) if *owner == uid => {}
-                        None if secret.data.as_ref() == Some(&data) => {}
+                    let is_same = secret.get("data").is_some_and(|found| found[KEY] == data[KEY]);
+                    match self.owner(&secret) {
+                        Some(owner) if owner == uid && is_same => return Ok(None),
+                        Some(owner) if owner == uid => {}
+                        None if secret.get("data") == Some(&data) => {}
                         _ => return Ok(Some(taken(object, self.label))),
                     }
-                    secret.labels_mut().insert(self.label.to_owned(), uid.clone());
-                    secret.data.get_or_insert_default().extend(data.clone());
-                    // The version in it keeps this from overwriting what somebody else has just written.
-                    api.replace(&name, &PostParams::default(), &secret).await
+                    set(&mut secret, &["metadata", "labels"], self.label, json!(uid));
+                    set(&mut secret, &["data"], KEY, data[KEY].clone());
+                    // Its version makes this a conflict if another writer was first.
+                    client.replace(&secret, MANAGER).await
                 }
             };
             match outcome {
-                Err(kube::Error::Api(status)) if status.code == 409 || status.code == 404 => {
-                    last = Some(kube::Error::Api(status));
+                Err(error) if error.is_conflict() || error.is_already_exists() || error.is_not_found() => {
+                    conflict = Some(error);
                 }
-                // Asking again would not help: a right or a quota is missing, or the name is too long for a Secret.
-                Err(kube::Error::Api(status)) if matches!(status.code, 400 | 403 | 422) => {
-                    return Ok(Some(refused(&name, &status.message)));
+                // A retry would not help: a right or a quota is missing, or the name is too long for a Secret.
+                Err(error) if error.status().is_some_and(|status| matches!(status.code, 400 | 403 | 422)) => {
+                    return Ok(Some(rejected(&target.name, &error.text())));
                 }
                 outcome => return outcome.map(|_| None),
             }
         }
-        last.map_or(Ok(None), Err)
+        conflict.map_or(Ok(None), Err)
     }
 
-    /// Removes the Secret of `object` if it is ours.
-    pub async fn remove(&self, object: &O) -> kube::Result<()> {
-        let (api, name) = (self.api(object), object.name_any());
-        let Some(secret) = api.get_opt(&name).await? else { return Ok(()) };
-        if secret.labels().get(self.label) != object.meta().uid.as_ref() {
+    /// Deletes the Secret of `object` if it is ours.
+    pub(super) async fn remove(&self, client: &ObjectClient, object: &O) -> Result<(), ApiError> {
+        let target = target(object);
+        let Some(secret) = client.read(&target).await? else { return Ok(()) };
+        if self.owner(&secret) != object.meta().uid.as_deref() {
             return Ok(());
         }
-        let preconditions = Preconditions { uid: secret.uid(), resource_version: secret.resource_version() };
-        let parameters = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
-        match api.delete(&name, &parameters).await {
-            Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
-            outcome => outcome.map(|_| ()),
-        }
+        let metadata = |field: &str| secret.get("metadata")?.get(field)?.as_str();
+        let (uid, version) = (metadata("uid"), metadata("resourceVersion"));
+        client.delete(&target, uid, version, Propagation::Background).await.map(|_| ())
     }
 
-    fn new_secret(&self, object: &O, uid: &str, data: BTreeMap<String, ByteString>) -> Secret {
-        let owner = OwnerReference {
-            api_version: O::api_version(&()).into_owned(),
-            kind: O::kind(&()).into_owned(),
-            name: object.name_any(),
-            uid: uid.to_owned(),
-            ..OwnerReference::default()
-        };
-        let metadata = ObjectMeta {
-            name: Some(object.name_any()),
-            labels: Some(BTreeMap::from([(self.label.to_owned(), uid.to_owned())])),
-            // An object that goes without us takes its Secret along.
-            owner_references: Some(vec![owner]),
-            ..ObjectMeta::default()
-        };
-        Secret { metadata, data: Some(data), ..Secret::default() }
+    /// The uid of the object that the Secret belongs to.
+    fn owner<'a>(&self, secret: &'a Object) -> Option<&'a str> {
+        secret.get("metadata")?.get("labels")?.get(self.label)?.as_str()
     }
 
-    fn api(&self, object: &O) -> Api<Secret> {
-        Api::namespaced(self.client.clone(), object.meta().namespace.as_deref().unwrap_or_default())
+    fn new_secret(&self, object: &O, uid: &str, data: &Value) -> Object {
+        let owner = json!({
+            "apiVersion": O::api_version(&()), "kind": O::kind(&()), "name": object.name_any(), "uid": uid,
+        });
+        let secret = json!({
+            "apiVersion": "v1", "kind": "Secret",
+            "metadata": {
+                "name": object.name_any(),
+                "namespace": object.meta().namespace,
+                "labels": {self.label: uid},
+                // Garbage collection deletes the Secret of an object that goes while no operator runs.
+                "ownerReferences": [owner],
+            },
+            "data": data,
+        });
+        secret.as_object().cloned().unwrap_or_default()
     }
 }
 
-fn says(secret: &Secret, endpoint: &str) -> bool {
-    secret.data.as_ref().and_then(|data| data.get(KEY)).is_some_and(|value| value.0 == endpoint.as_bytes())
+fn target<O: Resource<DynamicType = ()>>(object: &O) -> ObjectRef {
+    let namespace = object.meta().namespace.as_deref().and_then(Namespace::new);
+    ObjectRef::new("v1/Secret".parse().expect("a valid kind"), namespace, object.name_any())
+}
+
+fn set(secret: &mut Object, path: &[&str], name: &str, value: Value) {
+    let mut map = secret;
+    for step in path {
+        let below = map.entry(*step).or_insert_with(|| json!({}));
+        let Some(object) = below.as_object_mut() else { return };
+        map = object;
+    }
+    map.insert(name.to_owned(), value);
 }
 
 fn taken<O: Resource<DynamicType = ()>>(object: &O, label: &str) -> String {
     let (name, kind) = (object.name_any(), O::kind(&()));
     format!(
-        "Secret {name} is somebody else's, so the endpoint cannot be kept in it: it has no label {label} with the uid \
-         of this {kind}; rename one of the two, or delete the Secret"
+        "Secret {name} belongs to another owner, so the endpoint cannot be stored in it: it has no label {label} with \
+         the uid of this {kind}; rename one of the two, or delete the Secret"
     )
 }
 
-fn refused(name: &str, why: &str) -> String {
-    format!("the API server does not accept the Secret {name} with the endpoint: {why}")
+fn rejected(name: &str, why: &str) -> String {
+    format!("the API server rejects the Secret {name} with the endpoint: {why}")
 }

@@ -1,4 +1,4 @@
-//! What the tables of tests are built from.
+//! JSON fixtures.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Objects with something at a provider: what passes need of them, which every derived kind with a status of ours has.
+//! Custom resources that stand for a cloud resource, for kinds whose status is a [`KindStatus`].
 
 use std::fmt::Debug;
 
@@ -12,8 +12,8 @@ use serde_json::Value;
 
 use crate::api::KindStatus;
 
-/// An object with something at a provider. There is nothing to implement: a kind that kube derives, with a status
-/// that is a [`KindStatus`], is one.
+/// A custom resource that stands for a cloud resource. There is nothing to implement: every kind that kube derives, with
+/// a status that is a [`KindStatus`], is one.
 pub trait ExternalObject:
     kube::Resource<DynamicType = (), Scope = NamespaceResourceScope>
     + Clone
@@ -25,16 +25,14 @@ pub trait ExternalObject:
     + Sync
     + 'static
 {
-    /// What it asks for.
     type Spec: Sync;
 
-    /// What it asks for.
     fn wanted(&self) -> &Self::Spec;
 
-    /// What is on record for it.
+    /// The stored status.
     fn recorded(&self, now: Timestamp) -> Status;
 
-    /// Puts `status` on record, and shows what `answer`, a read of its resource, says.
+    /// Sets the status; `answer`, a read of the resource, says what to show of it.
     fn show(&mut self, status: Status, answer: Option<&Value>);
 }
 

@@ -1,4 +1,4 @@
-//! Queue at Oracle Cloud: followed by its work requests.
+//! Queues at Oracle Cloud, whose operations are work requests.
 
 use operations::{
     Answer, Call, ExternalService, Kind, OWNER_TAG, QUEUE_WORK_REQUESTS, QueueState, Resource, Strategy,
@@ -7,18 +7,16 @@ use operations::{
 use oraclecloud::Client;
 use serde_json::{Map, Value, json};
 
-use super::answer::{defined_tags, freeform_tags, number, text};
 use super::drift::{Comparison, new_tags, same};
+use super::response::{defined_tags, freeform_tags, number, text};
 use crate::api::{ObservedQueue, QueueCapability, QueueSpec};
 
-/// Queues, reached with the credentials of one client.
 #[derive(Clone, Debug)]
 pub struct QueueService {
     client: Client,
 }
 
 impl QueueService {
-    /// Queues that `client` reaches.
     pub const fn new(client: Client) -> Self {
         Self { client }
     }
@@ -42,7 +40,7 @@ impl ExternalService for QueueService {
         set("timeoutInSeconds", spec.timeout_in_seconds.map(Value::from));
         set("channelConsumptionLimit", spec.channel_consumption_limit.map(Value::from));
         set("deadLetterQueueDeliveryCount", spec.dead_letter_queue_delivery_count.map(Value::from));
-        // The empty key means none, which is what a create without it asks for.
+        // An empty key means none, which is also the default of a create.
         let key = spec.custom_encryption_key_id.as_deref().filter(|key| !key.is_empty());
         set("customEncryptionKeyId", key.map(Value::from));
         let capabilities = spec.capabilities.as_deref().filter(|capabilities| !capabilities.is_empty());
@@ -74,7 +72,7 @@ impl ExternalService for QueueService {
     }
 }
 
-/// What status shows of a queue that was read. A listing shows less and is not for this.
+/// What status shows of a queue. The response to a list has fewer fields and must not be used.
 impl From<&Value> for ObservedQueue {
     fn from(body: &Value) -> Self {
         let capabilities = body.get("capabilities").and_then(Value::as_array).into_iter().flatten();
@@ -110,7 +108,7 @@ fn compare<'a>(spec: &QueueSpec, uid: &str, shown: &'a Value) -> Comparison<'a> 
     comparison.changeable("timeoutInSeconds", spec.timeout_in_seconds);
     comparison.changeable("channelConsumptionLimit", spec.channel_consumption_limit);
     comparison.changeable("deadLetterQueueDeliveryCount", spec.dead_letter_queue_delivery_count);
-    // No key is shown as an absent one, and asked for as an empty one.
+    // The service returns no key as an absent field, and a spec asks for it as an empty one.
     if let Some(key) = &spec.custom_encryption_key_id
         && text(shown, "customEncryptionKeyId").unwrap_or_default() != *key
     {
@@ -124,7 +122,7 @@ fn compare<'a>(spec: &QueueSpec, uid: &str, shown: &'a Value) -> Comparison<'a> 
     comparison
 }
 
-/// What is sent for a capability: the object in `jsonData`, if there is one, with the other fields on top.
+/// The body of a capability: the object in `jsonData`, if there is one, overlaid with the other fields.
 fn capability_body(capability: &QueueCapability) -> Value {
     let QueueCapability { json_data, .. } = capability;
     let given = json_data.as_deref().and_then(|text| serde_json::from_str::<Map<String, Value>>(text).ok());
@@ -138,8 +136,8 @@ fn capability_body(capability: &QueueCapability) -> Value {
     body.into()
 }
 
-/// Whether a queue shows the capability. A read names a capability's type and not all of its fields, so what it does
-/// not show is taken to be as asked.
+/// Whether a queue has the capability. A read returns its type but not all of its fields; those that are missing count as
+/// equal.
 fn shows_capability(queue: &Value, wanted: &Value) -> bool {
     let Some(kind) = wanted.get("type").and_then(Value::as_str) else { return true };
     let shown = queue.get("capabilities").and_then(Value::as_array);

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use cluster::{Selection, Session};
+use cluster::Selection;
 use kube::ResourceExt as _;
-use manifest::Namespace;
-use operations::{ExternalService, Settings};
+use manifest::{GroupVersionKind, Namespace};
+use operations::ExternalService;
 use tokio_util::sync::CancellationToken;
 
-use super::controller::Controller;
+use super::controller::ExternalController;
 use super::credentials::Clients;
 use super::endpoint::EndpointSecret;
 use super::fingerprint::keep_identity;
@@ -17,88 +17,63 @@ use super::object::ExternalObject;
 use super::queue::QueueService;
 use super::stream::StreamService;
 use crate::api::{Queue, Stream};
-use crate::events::Recorder;
-use crate::metrics::Metrics;
-use crate::store::{Source, Store};
+use crate::run::Context;
+use crate::runtime::store::{Source, Store};
 
-/// How many objects of a kind are gone over at a time. What bounds the calls is the limit of their region, for which
-/// this is plenty; what it bounds is the memory that a thousand objects take when all of them are due at once.
-const AT_ONCE: usize = 12;
-/// How long to wait for the Secrets of namespaces before objects are told that they are missing.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long to wait for the Secrets of namespaces before objects report that they are missing.
+const SECRETS_TIMEOUT: Duration = Duration::from_secs(10);
+/// The source of the Events.
+const COMPONENT: &str = "plimsoll-oci";
 
-/// By these labels OSOK knows the endpoint Secrets that are its own, and so do we.
+/// The labels by which OSOK recognizes the endpoint Secrets that it owns.
 const QUEUE_LABEL: &str = "queue.oracle.com/queue-uid";
 const STREAM_LABEL: &str = "streaming.oracle.com/stream-uid";
 
-/// What the controllers work with.
-#[derive(Clone)]
-pub struct Surroundings {
-    /// The cluster.
-    pub session: Session,
-    /// Who is told of transitions.
-    pub recorder: Recorder,
-    /// Where calls and operations are counted.
-    pub metrics: Metrics,
-    /// The intervals.
-    pub settings: Settings,
-    /// How Oracle Cloud is called.
-    pub oci: oraclecloud::Settings,
-    /// The only namespace to look at; all of them when there is none.
-    pub namespace: Option<Namespace>,
-    /// The environment that the operator's own credentials come from.
-    pub environment: fn(&str) -> Option<String>,
-}
-
-/// Runs the controllers until `stop`, and until the passes that are going on then have ended. Nothing that they
-/// remember outlives it.
-pub async fn run(with: Surroundings, stop: CancellationToken) {
-    let clients = Arc::new(Clients::start(&with, &stop));
+/// Runs the controllers until `stop`, and lets running reconciles end. Nothing they remember outlives it.
+pub async fn run(context: Context, stop: CancellationToken) {
+    let clients = Arc::new(Clients::start(&context, &stop));
     tokio::select! {
-        () = clients.secrets().synced() => {}
-        () = tokio::time::sleep(PATIENCE) => {}
+        () = clients.secrets().wait_until_synced() => {}
+        () = tokio::time::sleep(SECRETS_TIMEOUT) => {}
         () = stop.cancelled() => return,
     }
-    let client = with.session.client();
     let of_queues = Arc::clone(&clients);
-    let queues = controller(&with, &clients, &stop, move |queue: &Queue| {
+    let queues = controller(&context, &clients, &stop, move |queue: &Queue| {
         Ok(QueueService::new(of_queues.of(&queue.namespace().unwrap_or_default())?))
     })
-    .with_endpoint(EndpointSecret::new(client.clone(), QUEUE_LABEL, |queue: &Queue| {
+    .with_endpoint(EndpointSecret::new(QUEUE_LABEL, |queue: &Queue| {
         queue.status.as_ref()?.observed.messages_endpoint.as_deref()
     }));
     let of_streams = Arc::clone(&clients);
-    let streams = controller(&with, &clients, &stop, move |stream: &Stream| {
+    let streams = controller(&context, &clients, &stop, move |stream: &Stream| {
         let seen_in = stream.status.as_ref().and_then(|status| status.observed.compartment_id.clone());
         Ok(StreamService::new(of_streams.of(&stream.namespace().unwrap_or_default())?, seen_in))
     })
-    .with_endpoint(EndpointSecret::new(client.clone(), STREAM_LABEL, |stream: &Stream| {
+    .with_endpoint(EndpointSecret::new(STREAM_LABEL, |stream: &Stream| {
         stream.status.as_ref()?.observed.messages_endpoint.as_deref()
     }));
-    tokio::join!(queues.run(AT_ONCE, stop.clone()), streams.run(AT_ONCE, stop.clone()));
+    tokio::join!(queues.run(stop.clone()), streams.run(stop));
 }
 
 fn controller<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static>(
-    with: &Surroundings,
+    context: &Context,
     clients: &Clients,
     stop: &CancellationToken,
-    reach: impl Fn(&O) -> Result<S, operations::Trouble> + Send + Sync + 'static,
-) -> Controller<O, S> {
-    Controller {
-        client: with.session.client().clone(),
-        store: Store::start(with.session.clone(), source::<O>(with.namespace.clone()), stop),
-        credentials: Some(clients.secrets().clone()),
-        reach: Box::new(reach),
-        endpoint: None,
-        settings: with.settings,
-        recorder: with.recorder.clone(),
-        metrics: with.metrics.clone(),
-    }
+    connect: impl Fn(&O) -> Result<S, operations::Trouble> + Send + Sync + 'static,
+) -> ExternalController<O, S> {
+    let Context { session, events, metrics, options, .. } = context;
+    let store = Store::start(session.clone(), source::<O>(options.namespace.clone()), stop);
+    let recorder = events.recorder(COMPONENT);
+    ExternalController::new(session.clone(), store, connect, options.operations, recorder, metrics.clone())
+        .with_credentials(clients.secrets().clone())
 }
 
-/// The objects of a kind, in a namespace or everywhere; of each no more than says whether a pass is due.
+/// The objects of a kind, in a namespace or everywhere, trimmed to what says whether a reconcile is due.
 pub fn source<O: ExternalObject>(namespace: Option<Namespace>) -> Source {
-    let gvk = format!("{}/{}", O::api_version(&()), O::kind(&()));
-    let source = Source::of(gvk.parse().expect("a derived kind has a proper name"));
-    Source { selection: Selection { namespace, ..Selection::default() }, trim: keep_identity, ..source }
+    let selection = Selection { namespace, ..Selection::default() };
+    Source { selection, trim: keep_identity, ..Source::of(gvk::<O>()) }
+}
+
+pub(super) fn gvk<O: ExternalObject>() -> GroupVersionKind {
+    format!("{}/{}", O::api_version(&()), O::kind(&())).parse().expect("a derived kind has a valid name")
 }

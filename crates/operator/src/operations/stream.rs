@@ -1,24 +1,23 @@
-//! Stream at Oracle Cloud: followed by its lifecycle, and without retry tokens.
+//! Streams at Oracle Cloud, whose operations are followed by lifecycle state and have no retry tokens.
 
 use operations::{Answer, Call, ExternalService, Kind, OWNER_TAG, Resource, Strategy, StreamState, Trouble};
 use oraclecloud::{Client, StreamHome};
 use serde_json::{Map, Value, json};
 
-use super::answer::{defined_tags, freeform_tags, number, text};
 use super::drift::{Comparison, new_tags};
+use super::response::{defined_tags, freeform_tags, number, text};
 use crate::api::{ObservedStream, StreamSpec};
 
-/// Streams, reached with the credentials of one client.
 #[derive(Clone, Debug)]
 pub struct StreamService {
     client: Client,
-    /// Where the object's stream was last seen.
+    /// The compartment in which the stream was last seen.
     compartment: Option<String>,
 }
 
 impl StreamService {
-    /// Streams that `client` reaches. `compartment` is the one that status shows for the object: a listing of it finds
-    /// the stream whatever pool it is in, also while the spec already names the pool it is to go to.
+    /// `compartment` is the one in the object's status: a list of it finds the stream in any pool, even while the spec
+    /// already names the pool it is to move to.
     pub const fn new(client: Client, compartment: Option<String>) -> Self {
         Self { client, compartment }
     }
@@ -69,7 +68,7 @@ impl ExternalService for StreamService {
     async fn call(&self, spec: &StreamSpec, uid: &str, call: &Call) -> Result<Answer, Trouble> {
         match self.home(spec) {
             Some(home) => oraclecloud::call_stream(&self.client, home, uid, call).await,
-            // The definition refuses such a spec; one that is older than the rule is told the same.
+            // The definition rejects such a spec; one that is older than the rule gets the same error.
             None => Err(Trouble {
                 status: Some(400),
                 code: "MissingParameter".to_owned(),
@@ -81,7 +80,7 @@ impl ExternalService for StreamService {
     }
 }
 
-/// What status shows of a stream that was read. A listing shows less and is not for this.
+/// What status shows of a stream. The response to a list has fewer fields and must not be used.
 impl From<&Value> for ObservedStream {
     fn from(body: &Value) -> Self {
         Self {

@@ -1,40 +1,29 @@
-//! Why an operator does not run.
+//! Why an operator does not start or keep running.
 
 use diag::Diagnostic;
 
 use crate::codes;
-use crate::health::ListenError;
 use crate::install::InstallError;
 use crate::rivals::Rival;
+use crate::runtime::health::ListenError;
 
-/// Why an operator does not run.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// An address cannot be listened on.
     #[error(transparent)]
     Listen(#[from] ListenError),
-    /// The way to the cluster is not known.
     #[error(transparent)]
     Connect(Box<cluster::ConnectError>),
-    /// The cluster does not answer, or not as it should.
     #[error(transparent)]
     Cluster(#[from] cluster::Error),
-    /// Another engine runs.
-    #[error("{} runs: {} holds the lease {}", .0.engine, .0.holder, .0.lease)]
+    #[error("{} is running: {} holds the lease {}", .0.engine, .0.holder, .0.lease)]
     Rival(Rival),
-    /// A definition of our kinds is not served.
     #[error(transparent)]
     Install(#[from] InstallError),
-    /// A controller ended without being asked to.
-    #[error("controller {controller} ended by itself")]
-    ControllerEnded {
-        /// Which one.
-        controller: &'static str,
-    },
+    #[error("controller {controller} stopped unexpectedly")]
+    ControllerEnded { controller: &'static str },
 }
 
 impl Error {
-    /// What to tell the person who started the operator.
     pub fn diagnostic(&self) -> Diagnostic {
         match self {
             Self::Listen(error) => {
@@ -42,9 +31,9 @@ impl Error {
                 let diagnostic = Diagnostic::error(codes::LISTEN, error.to_string()).detail(why);
                 let flag = format!("--{}-address", error.purpose);
                 if error.is_taken() {
-                    diagnostic.hint(format!("Another program has the port; name another one with {flag}, or `{flag} off`."))
+                    diagnostic.hint(format!("Another program uses the port: choose another one with {flag}, or turn it off with `{flag} off`."))
                 } else {
-                    diagnostic.hint(format!("Name an address of this machine with {flag}, or `{flag} off`."))
+                    diagnostic.hint(format!("Choose an address of this machine with {flag}, or turn it off with `{flag} off`."))
                 }
             }
             Self::Connect(error) => error.diagnostic(),
@@ -53,16 +42,16 @@ impl Error {
             }
             Self::Rival(rival) => Diagnostic::error(codes::RIVAL, self.to_string())
                 .detail(format!(
-                    "Two engines for the same objects undo each other's work, so this one does not start. {} has been renewed a moment ago by {}.",
+                    "Two engines for the same objects would undo each other's work. {} was renewed a moment ago by {}.",
                     rival.lease, rival.holder
                 ))
-                .hint("Scale it down and start again; --take-over starts all the same."),
+                .hint("Scale it down and start again, or start anyway with --take-over."),
             Self::Install(error @ InstallError::NotServed { .. }) => {
                 Diagnostic::error(codes::DEFINITION, error.to_string())
-                    .hint("Another definition may have its names: `kubectl get crds` shows all of them.")
+                    .hint("Another definition may use its names: list all of them with `kubectl get crds`.")
             }
             Self::ControllerEnded { .. } => Diagnostic::error(codes::CONTROLLER_ENDED, self.to_string())
-                .hint("Please report it, with the log; starting again goes on from what is on record."),
+                .hint("Report it with the log. A restart continues from what is stored in the cluster."),
         }
     }
 }

@@ -11,9 +11,9 @@ use functions::certs::{Made, Order, make};
 use functions::{Certificates, Function, ServeOptions, Server};
 use jiff::Timestamp;
 use manifest::{Namespace, ObjectRef};
-use operator::composition;
-use operator::events::Events;
-use operator::metrics::Metrics;
+use operator::runtime::events::Events;
+use operator::runtime::metrics::Metrics;
+use operator::{Context, FunctionOptions, Options, composition};
 use serde_json::{Value, json};
 use testkit::Sandbox;
 use tokio::runtime::Runtime;
@@ -55,20 +55,19 @@ impl World {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let kubeconfig = runtime.block_on(prepare(folder.path()));
-        let options = composition::Options {
-            functions: BTreeMap::new(),
-            certificates: Some(certificates.client.clone()),
-            namespace: "default".to_owned(),
+        let functions = FunctionOptions {
+            certs_dir: Some(certificates.client.clone()),
             timeout: FUNCTION_TIMEOUT,
-            concurrency: 32,
             max_message: MAX_MESSAGE,
+            ..FunctionOptions::default()
         };
+        let options =
+            Options { functions, namespace: Namespace::new("default"), ..Options::on(Connection::default()) };
         runtime.spawn(async move {
             let session = connect(kubeconfig, "plimsoll-operator");
             let events = Events::start(session.client().clone(), "test", Metrics::new());
-            composition::run(session, events, Metrics::new(), options, CancellationToken::new())
-                .await
-                .unwrap();
+            let context = Context::new(session, events, Metrics::new(), options);
+            composition::run(context, CancellationToken::new()).await;
         });
         Self { certificates, runtime, _folder: folder, _turn: turn }
     }

@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use cluster::Session;
+use cluster::{Connection, Session};
 use http::{Method, Request};
 use kube::client::Body;
-use operator::composition;
-use operator::events::Events;
-use operator::metrics::Metrics;
+use operator::runtime::events::Events;
+use operator::runtime::metrics::Metrics;
+use operator::{Context, FunctionOptions, Options, composition};
 use testkit::Sandbox;
 use tokio::runtime::Runtime;
 use tokio::sync::{Mutex, MutexGuard, watch};
@@ -124,22 +124,18 @@ impl Operator {
     where
         F: Future<Output = kube::Client> + Send,
     {
-        let options = composition::Options {
-            functions,
-            certificates: None,
-            namespace: "default".to_owned(),
-            timeout: Duration::from_secs(20),
-            concurrency: 32,
-            max_message: 64 << 20,
+        let options = Options {
+            functions: FunctionOptions { endpoints: functions, ..FunctionOptions::default() },
+            namespace: manifest::Namespace::new("default"),
+            ..Options::on(Connection::default())
         };
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         runtime.spawn(async move {
             let session = Session::new(connect().await);
             let events = Events::start(session.client().clone(), "test", Metrics::new());
-            composition::run(session, events, Metrics::new(), options, CancellationToken::new())
-                .await
-                .unwrap();
+            let context = Context::new(session, events, Metrics::new(), options);
+            composition::run(context, CancellationToken::new()).await;
         });
         Self(Some(runtime))
     }

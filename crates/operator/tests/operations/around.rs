@@ -63,7 +63,7 @@ async fn the_secret_of_somebody_else_is_left_alone_and_keeps_the_object_from_bei
     let ready = condition(&stalled, "Ready");
     assert_eq!((&ready["status"], &ready["reason"]), (&json!("False"), &json!("EndpointSecret")));
     let message = text(&ready["message"]);
-    assert!(message.contains("Secret orders is somebody else's"), "{message}");
+    assert!(message.contains("Secret orders belongs to another owner"), "{message}");
     assert!(message.contains("queue.oracle.com/queue-uid"), "{message}");
     assert_eq!(stalled["status"]["status"]["reason"], "Failed");
     assert_eq!(stalled["status"]["lifecycleState"], "ACTIVE", "the resource itself is fine");

@@ -7,9 +7,10 @@ use cluster::{Connection, Environment, Session};
 use k8s_openapi::api::core::v1::Event;
 use kube::api::ListParams;
 use operations::Settings;
-use operator::events::Events;
-use operator::metrics::Metrics;
-use operator::operations::{Surroundings, run};
+use operator::Context;
+use operator::operations::run;
+use operator::runtime::events::Events;
+use operator::runtime::metrics::Metrics;
 use oraclecloud::{Client, Connections, Credentials, Endpoints, Limiter};
 use oraclecloud_emulator::{Operation, Options, Outcome, Script, Server, Timeline, TimelineFor, serve};
 use serde_json::{Value, json};
@@ -85,18 +86,16 @@ impl Bench {
         let namespace = namespace(test).await;
         let server = serve_with(script).await;
         let session = session(&namespace).await;
-        let surroundings = Surroundings {
-            recorder: Events::start(session.client().clone(), test, Metrics::new())
-                .recorder("plimsoll-operator"),
-            session,
-            metrics: Metrics::new(),
-            settings,
+        let options = operator::Options {
+            operations: settings,
             oci: calls(&server),
             namespace: manifest::Namespace::new(namespace.name()),
-            environment,
+            ..operator::Options::on(Connection::default())
         };
+        let events = Events::start(session.client().clone(), test, Metrics::new());
+        let context = Context { environment, ..Context::new(session, events, Metrics::new(), options) };
         let stop = CancellationToken::new();
-        tokio::spawn(run(surroundings, stop.clone()));
+        tokio::spawn(run(context, stop.clone()));
         Self { namespace, server, _running: stop.drop_guard() }
     }
 

@@ -1,4 +1,4 @@
-//! Passes over real objects, with a real API server on one side and the signed server on the other.
+//! Reconciles of real objects, with a real API server and the Oracle Cloud emulator.
 
 use diag::Diagnostic;
 use jiff::Timestamp;
@@ -10,8 +10,9 @@ use operations::{
 };
 use operator::api::{Queue, QueueSpec, Stream};
 use operator::operations::{
-    Ending, ExternalObject, FINALIZER, Pass, PassError, QueueService, Report, StreamService,
+    ExternalObject, FINALIZER, Finished, QueueService, Reconcile, Report, StepError, StreamService,
 };
+use operator::runtime::client::ObjectClient;
 use oraclecloud_emulator::{Operation, Server};
 use serde_json::{Value, json};
 use testkit::Namespace;
@@ -19,49 +20,50 @@ use testkit::Namespace;
 use super::bench::{client, server, session};
 use super::namespace;
 
-/// Goes over one object again and again, as if every wait were over at once.
+/// Reconciles one object again and again, as if every wait were over at once.
 struct Driver<'a, S, O> {
     /// With the rights of a person.
     api: Api<O>,
     /// With the rights of the operator.
-    operator: Api<O>,
+    operator: ObjectClient,
     service: &'a S,
     memory: Memory,
-    told: std::sync::Mutex<Vec<String>>,
+    recorded: std::sync::Mutex<Vec<String>>,
 }
 
 impl<'a, O: ExternalObject, S: ExternalService<Spec = O::Spec>> Driver<'a, S, O> {
     async fn new(namespace: &Namespace, service: &'a S) -> Self {
         let api = Api::namespaced(namespace.client().clone(), namespace.name());
-        let operator = Api::namespaced(session(namespace).await.client().clone(), namespace.name());
-        Self { api, operator, service, memory: Memory::default(), told: std::sync::Mutex::default() }
+        let operator = ObjectClient::new(session(namespace).await);
+        Self { api, operator, service, memory: Memory::default(), recorded: std::sync::Mutex::default() }
     }
 
-    async fn pass(&mut self) -> Report {
-        let report = self.pass_over(self.api.get("orders").await.unwrap()).await.unwrap();
+    async fn reconcile(&mut self) -> Report {
+        let report = self.reconcile_object(self.api.get("orders").await.unwrap()).await.unwrap();
         self.memory = report.memory.clone();
         report
     }
 
-    async fn pass_over(&self, object: O) -> Result<Report, PassError> {
+    async fn reconcile_object(&self, object: O) -> Result<Report, StepError> {
         let moment = || Moment { now: Timestamp::now(), jitter: Jitter::default() };
-        let tell = |diagnostic: &Diagnostic| self.told.lock().unwrap().push(diagnostic.code.to_string());
+        let record =
+            |diagnostic: &Diagnostic| self.recorded.lock().unwrap().push(diagnostic.code.to_string());
         let settings = &Settings::default();
-        let pass = Pass {
-            api: &self.operator,
+        let reconcile = Reconcile {
+            client: &self.operator,
             service: self.service,
             endpoint: None,
             settings,
             moment: &moment,
-            tell: &tell,
+            record: &record,
         };
-        Box::pin(pass.over(object, self.memory.clone())).await
+        Box::pin(reconcile.run(object, self.memory.clone())).await
     }
 
-    /// Passes until the object is ready for its generation; how many it took.
+    /// Reconciles until the object is ready for its generation; how often that took.
     async fn until_ready(&mut self) -> usize {
         for passes in 1..=20 {
-            assert!(matches!(self.pass().await.ending, Ending::Wait(_)));
+            assert!(matches!(self.reconcile().await.finished, Finished::Wait(_)));
             let object = self.api.get("orders").await.unwrap();
             let status = status_of(&object);
             let ready = status.condition(ConditionType::Ready).unwrap();
@@ -77,7 +79,7 @@ impl<'a, O: ExternalObject, S: ExternalService<Spec = O::Spec>> Driver<'a, S, O>
 
     async fn until_released(&mut self) -> Evidence {
         for _ in 0..20 {
-            if let Ending::Released(evidence) = self.pass().await.ending {
+            if let Finished::Released(evidence) = self.reconcile().await.finished {
                 return evidence;
             }
         }
@@ -108,7 +110,7 @@ async fn a_queue_is_created_changed_left_alone_and_deleted() {
     let api = driver.api.clone();
     driver.create(orders(&server)).await;
 
-    driver.pass().await;
+    driver.reconcile().await;
     let queue = api.get("orders").await.unwrap();
     assert_eq!(queue.finalizers(), [FINALIZER]);
     let status = queue.status.clone().unwrap();
@@ -125,7 +127,7 @@ async fn a_queue_is_created_changed_left_alone_and_deleted() {
     assert_eq!(status.mirrors, operations::Mirrors::default());
 
     let version = queue.resource_version();
-    driver.pass().await;
+    driver.reconcile().await;
     assert_eq!(api.get("orders").await.unwrap().resource_version(), version, "nothing new, nothing written");
 
     driver.change(json!({"visibilityInSeconds": 0})).await;
@@ -139,7 +141,7 @@ async fn a_queue_is_created_changed_left_alone_and_deleted() {
     assert_eq!(api.get_opt("orders").await.unwrap(), None);
     assert_eq!(server.journal().effects(Operation::DeleteQueue), 1);
     assert_eq!(
-        *driver.told.lock().unwrap(),
+        *driver.recorded.lock().unwrap(),
         ["operation-started", "operation-available", "operation-started", "operation-started"],
         "a queue stays available while it is changed"
     );
@@ -191,8 +193,8 @@ async fn nothing_is_sent_for_an_object_that_was_changed_since_it_was_read() {
     driver.create(orders(&server)).await;
     let stale = driver.api.get("orders").await.unwrap();
     driver.change(json!({"displayName": "renamed"})).await;
-    let error = driver.pass_over(stale).await.unwrap_err();
-    assert!(matches!(error, PassError::Changed { .. }), "{error}");
+    let error = driver.reconcile_object(stale).await.unwrap_err();
+    assert!(matches!(error, StepError::Conflict { .. }), "{error}");
     assert_eq!(error.to_string(), format!("{}/orders was changed in the meantime", namespace.name()));
     assert_eq!(server.journal().entries().len(), 0);
 }
@@ -240,7 +242,7 @@ async fn the_answer_to_a_create_goes_on_record_though_the_object_changed_meanwhi
     let service = Meddled { queues, api: api.clone(), change: json!({"spec": {"visibilityInSeconds": 50}}) };
     let mut driver = Driver::<_, Queue>::new(&namespace, &service).await;
     driver.create(orders(&server)).await;
-    driver.pass().await;
+    driver.reconcile().await;
     let status = status_of(&api.get("orders").await.unwrap());
     assert!(status.current().unwrap().work_request_id.is_some(), "{status:?}");
     driver.until_ready().await;
@@ -258,8 +260,8 @@ async fn a_status_that_another_leader_wrote_is_not_overwritten() {
     let service = Meddled { queues, api: api.clone(), change };
     let driver = Driver::<_, Queue>::new(&namespace, &service).await;
     driver.create(orders(&server)).await;
-    let error = driver.pass_over(api.get("orders").await.unwrap()).await.unwrap_err();
-    assert!(matches!(error, PassError::Changed { .. }), "{error}");
+    let error = driver.reconcile_object(api.get("orders").await.unwrap()).await.unwrap_err();
+    assert!(matches!(error, StepError::Conflict { .. }), "{error}");
     let status = status_of(&api.get("orders").await.unwrap());
     assert_eq!(status.status.message.as_deref(), Some("written by another"));
 }

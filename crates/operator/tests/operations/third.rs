@@ -11,10 +11,10 @@ use operations::{
     Trouble,
 };
 use operator::api::{Tracked, definition};
-use operator::events::Events;
-use operator::metrics::Metrics;
-use operator::operations::{Controller, FINALIZER, source};
-use operator::store::Store;
+use operator::operations::{ExternalController, FINALIZER, source};
+use operator::runtime::events::Events;
+use operator::runtime::metrics::Metrics;
+use operator::runtime::store::Store;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -86,7 +86,7 @@ impl ExternalService for Topics {
             Call::Get { id, .. } => {
                 let topic = topics.get_mut(id).ok_or_else(not_found)?;
                 let shown = topic.clone();
-                // Whatever is going on is over when somebody has looked at it.
+                // Every operation ends with the first read.
                 let next = match topic["state"].as_str() {
                     Some("DELETING" | "DELETED") => "DELETED",
                     _ => "ACTIVE",
@@ -147,19 +147,14 @@ async fn a_third_kind_inherits_everything() {
     namespace.kubectl(&wait).unwrap();
     grant(&namespace);
     let (session, topics, metrics) = (session(&namespace).await, Topics::default(), Metrics::new());
-    let reach = topics.clone();
+    let connected = topics.clone();
     let stop = CancellationToken::new();
-    let controller = Controller {
-        client: session.client().clone(),
-        recorder: Events::start(session.client().clone(), "third", metrics.clone()).recorder("third"),
-        store: Store::start(session, source::<Topic>(manifest::Namespace::new(namespace.name())), &stop),
-        credentials: None,
-        reach: Box::new(move |_: &Topic| Ok(reach.clone())),
-        endpoint: None,
-        settings: quick(),
-        metrics: metrics.clone(),
-    };
-    let running = tokio::spawn(controller.run(2, stop.clone()));
+    let recorder = Events::start(session.client().clone(), "third", metrics.clone()).recorder("third");
+    let source = source::<Topic>(manifest::Namespace::new(namespace.name()));
+    let store = Store::start(session.clone(), source, &stop);
+    let connect = move |_: &Topic| Ok(connected.clone());
+    let controller = ExternalController::new(session, store, connect, quick(), recorder, metrics.clone());
+    let running = tokio::spawn(controller.run(stop.clone()));
 
     let topic = json!({
         "apiVersion": "third.plimsoll.dev/v1", "kind": "Topic", "metadata": {"name": "news"},

@@ -5,7 +5,7 @@ use std::fs;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use operator::metrics::{Loss, Metrics};
+use operator::runtime::metrics::{Loss, Metrics};
 use testkit::Sandbox;
 
 const DEPLOY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy");

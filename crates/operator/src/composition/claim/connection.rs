@@ -1,4 +1,4 @@
-//! A claim gets a copy of its XR's connection details, in a Secret beside it.
+//! Copies the connection details of an XR to a Secret in the namespace of its claim.
 
 use composition::composite::{Composite, Layout};
 use composition::connection::propagate;
@@ -8,16 +8,16 @@ use composition::run::Object;
 use serde_json::Value;
 
 use super::Binder;
-use super::pass::Stopped;
+use super::reconcile::{ClaimFailure, Result};
 use crate::composition::target;
-use crate::composition::writer::said;
+use crate::runtime::controller::ReconcileError;
 
 const PROPAGATE: &str = "PropagateConnectionSecret";
 const WHAT: &str = "cannot propagate connection details from composite resource";
 
 impl Binder {
-    /// Copies the XR's Secret if the claim wants one; whether there was something to write.
-    pub(super) async fn propagate(&self, claim: &Object, xr: &Object) -> Result<bool, Stopped> {
+    /// Copies the XR's Secret if the claim asks for it; whether the copy was written.
+    pub(super) async fn propagate(&self, claim: &Object, xr: &Object) -> Result<bool> {
         let wanted = object::nested(claim, &["spec", "writeConnectionSecretToRef", "name"]);
         let (Some(name), Some((source_namespace, source_name))) =
             (wanted.and_then(Value::as_str), Composite::new(xr, Layout::Legacy).connection_secret())
@@ -34,20 +34,18 @@ impl Binder {
         let copy = propagate(claim, name, xr, &source, existing.as_ref())
             .map_err(|error| failed(&error.to_string()))?;
         let Some(copy) = copy else { return Ok(false) };
-        let written = self.engine.writer.apply(&copy, CLAIM_MANAGER).await;
+        let written = self.engine.client.apply(&copy, CLAIM_MANAGER).await;
         let what = format!("{WHAT}: cannot create or update connection secret");
-        written.map_err(|error| Stopped::by(PROPAGATE, &what, &error))?;
+        written.map_err(|error| ClaimFailure::api(PROPAGATE, &what, &error))?;
         Ok(true)
     }
 
-    async fn read_secret(&self, namespace: &str, name: &str) -> Result<Option<Object>, Stopped> {
-        match self.engine.session.read(&target::secret(namespace, name)).await {
-            Ok(found) => Ok(found.map(|reply| target::object(reply.object))),
-            Err(error) => Err(failed(&said(&error))),
-        }
+    async fn read_secret(&self, namespace: &str, name: &str) -> Result<Option<Object>> {
+        let read = self.engine.client.read(&target::secret(namespace, name)).await;
+        read.map_err(|error| failed(&error.text()))
     }
 }
 
-fn failed(why: &str) -> Stopped {
-    Stopped::Failed { reason: PROPAGATE, text: format!("{WHAT}: {why}") }
+fn failed(why: &str) -> ReconcileError<ClaimFailure> {
+    ClaimFailure::new(PROPAGATE, format!("{WHAT}: {why}")).into()
 }

@@ -1,8 +1,9 @@
-//! Keeps a claim and its XR in step: first the claim names its XR, then the XR is applied, then the claim shows its state.
+//! Syncs a claim and its XR: the claim refers to the XR, the XR is applied, and the claim shows the XR's state.
 
 use std::time::Duration;
 
-use composition::claim::{composite_name, status, sync};
+use cluster::Dialect;
+use composition::claim::{self, composite_name, status};
 use composition::composite::{Composite, Layout};
 use composition::condition::{Condition, Conditions, READY};
 use composition::event::Event;
@@ -16,43 +17,41 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::deletion::FINALIZER;
-use super::pass::{BIND, Stopped, shows};
-use super::{Binder, Memory};
-use crate::composition::composite::random;
-use crate::composition::target;
-use crate::composition::writer::{WriteError, said};
-use crate::composition::{MANAGER, finalizer};
-use crate::store::Key;
-use crate::work::Next;
+use super::finalize::FINALIZER;
+use super::reconcile::{BIND, ClaimFailure, Result, has_status};
+use super::{Binder, ClaimMemory};
+use crate::composition::MANAGER;
+use crate::runtime::backoff::random;
+use crate::runtime::client::ApiError;
+use crate::runtime::controller::{Action, ReconcileError};
+use crate::runtime::finalizer;
 
-/// How long an XR may take until it says something for the first time.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long a new XR may take to set its first conditions.
+const FIRST_CONDITIONS_TIMEOUT: Duration = Duration::from_secs(2);
 /// How many names are tried for an XR.
-const MOST_NAMES: usize = 10;
+const MAX_NAMES: usize = 10;
 
 impl Binder {
-    /// Brings claim and XR in step.
-    pub(super) async fn bring_in_step(
+    pub(super) async fn sync(
         &self,
         claim: &Object,
         xr: Option<Object>,
-        memory: &mut Memory,
-    ) -> Result<Next, Stopped> {
-        let was_bound = xr.as_ref().is_some_and(|xr| serves(xr, claim));
+        memory: &mut ClaimMemory,
+    ) -> Result<Action> {
+        let was_bound = xr.as_ref().is_some_and(|xr| is_bound(xr, claim));
         let name = match composite_name(claim) {
             Some(name) => name.to_owned(),
             None => self.free_name(claim).await?,
         };
         let enforced = self.kind.definition.spec.enforced_composition_ref.is_some();
-        let synced = sync(claim, xr.as_ref(), &self.xr_type, &name, enforced)
+        let synced = claim::sync(claim, xr.as_ref(), &self.xr_type, &name, enforced)
             .map_err(|error| cannot_sync(&error.to_string()))?;
         let mut claim = synced.claim;
-        if synced.claim_changed || !finalizer::is_on(&claim, FINALIZER) {
-            finalizer::put_on(&mut claim, FINALIZER);
-            let answer = self.engine.writer.replace(&claim, MANAGER).await;
+        if synced.claim_changed || !finalizer::is_present(&claim, FINALIZER) {
+            finalizer::add(&mut claim, FINALIZER);
+            let answer = self.engine.client.replace(&claim, MANAGER).await;
             claim = answer.map_err(|error| failed("cannot update claim", &error))?;
-            self.learned(&claim);
+            self.record_write(claim.clone());
         }
         let is_new = xr.is_none();
         let xr = self.take_over(xr, &synced.composite).await?;
@@ -62,10 +61,10 @@ impl Binder {
         let xr = match xr {
             Some(xr) if !is_apply_owed(&synced.composite, memory.applied.as_ref(), Some(&xr)) => xr,
             _ => {
-                let answer = self.engine.writer.apply(&synced.composite, CLAIM_MANAGER).await;
+                let answer = self.engine.client.apply(&synced.composite, CLAIM_MANAGER).await;
                 let answer = answer.map_err(|error| failed("cannot apply composite resource", &error))?;
                 memory.applied = Some(Applied::new(&synced.composite, &answer));
-                self.xrs.store.learned(Value::Object(answer.clone()));
+                self.xrs.store.record_write(Value::Object(answer.clone()));
                 answer
             }
         };
@@ -73,39 +72,39 @@ impl Binder {
             memory.created = Some(Instant::now());
         }
         let mut events = Vec::new();
-        if !was_bound && serves(&xr, &claim) {
+        if !was_bound && is_bound(&xr, &claim) {
             events.push(Event::normal(BIND, "Successfully bound composite resource"));
         }
-        self.show(&claim, &xr, memory, events).await
+        self.update_status(&claim, &xr, memory, events).await
     }
 
-    /// What an engine without server-side apply wrote into the XR for the claim is held by the claim from now on.
-    async fn take_over(&self, xr: Option<Object>, intent: &Object) -> Result<Option<Object>, Stopped> {
+    /// Takes over the fields that an engine without server-side apply wrote to the XR for the claim.
+    async fn take_over(&self, xr: Option<Object>, intent: &Object) -> Result<Option<Object>> {
         let Some(patch) = xr.as_ref().and_then(|xr| hand_over_updates(xr, intent, CLAIM_MANAGER)) else {
             return Ok(xr);
         };
-        match self.engine.writer.patch(intent, &patch, CLAIM_MANAGER).await {
+        match self.engine.client.patch(intent, Dialect::Json, &patch, CLAIM_MANAGER).await {
             Ok(released) => {
-                self.xrs.store.learned(Value::Object(released.clone()));
+                self.xrs.store.record_write(Value::Object(released.clone()));
                 Ok(Some(released))
             }
-            // A test that fails says that somebody else was faster.
-            Err(error) if error.is_invalid() => Err(Stopped::Outdated),
+            // A failed `test` operation means that another writer was first.
+            Err(error) if error.is_invalid() => Err(ReconcileError::Conflict),
             Err(error) => Err(failed("cannot take over composite resource", &error)),
         }
     }
 
-    /// Shows the user what the XR has to say.
-    async fn show(
+    /// Shows the user what the XR reports.
+    async fn update_status(
         &self,
         claim: &Object,
         xr: &Object,
-        memory: &mut Memory,
+        memory: &mut ClaimMemory,
         mut events: Vec<Event>,
-    ) -> Result<Next, Stopped> {
-        if let Some(wait) = patience(memory, xr) {
-            self.tell(claim, memory, events, false).await;
-            return Ok(Next::In(wait));
+    ) -> Result<Action> {
+        if let Some(wait) = wait_for_conditions(memory, xr) {
+            self.record(claim, memory, events, false).await;
+            return Ok(Action::requeue(wait));
         }
         let now = Timestamp::now();
         let composition = Composite::new(xr, Layout::Legacy).composition_ref();
@@ -127,55 +126,51 @@ impl Binder {
         } else {
             events.push(Event::normal(BIND, "Composite resource is not yet ready"));
         }
-        let stands = shows(claim, &shown);
+        let is_unchanged = has_status(claim, &shown);
         self.write_status(claim, shown).await?;
-        self.tell(claim, memory, events, stands).await;
-        Ok(Next::Idle)
+        self.record(claim, memory, events, is_unchanged).await;
+        Ok(Action::await_change())
     }
 
-    /// A name for the XR of `claim` that the API server says is free.
-    async fn free_name(&self, claim: &Object) -> Result<String, Stopped> {
+    /// A name for the XR of `claim` that is not taken.
+    async fn free_name(&self, claim: &Object) -> Result<String> {
         let prefix = format!("{}-", object::name(claim).unwrap_or_default());
-        for _ in 0..MOST_NAMES {
+        for _ in 0..MAX_NAMES {
             let name = generated_name(&prefix, random());
-            let key = Key { namespace: None, name: name.clone() };
-            match self.engine.session.read(&target::of_key(&self.kind.composite, &key)).await {
+            match self.read_xr(&name).await {
                 Ok(None) => return Ok(name),
                 Ok(Some(_)) => {}
                 Err(error) => {
-                    let text = format!("cannot generate a name for composite resource: {}", said(&error));
+                    let text = format!("cannot generate a name for composite resource: {}", error.text());
                     return Err(cannot_sync(&text));
                 }
             }
         }
-        let text = format!("cannot generate a name for composite resource: {MOST_NAMES} names were taken");
+        let text = format!("cannot generate a name for composite resource: {MAX_NAMES} names were taken");
         Err(cannot_sync(&text))
     }
 }
 
-/// How long an XR that was just created may take until it says something. Before, there is nothing to show that is not
-/// about to change, and a write that nobody reads costs as much as one that somebody does.
-fn patience(memory: &mut Memory, xr: &Object) -> Option<Duration> {
+/// How much longer to wait for the first conditions of a new XR. Whatever the claim showed before them would change at
+/// once, and cost a write.
+fn wait_for_conditions(memory: &mut ClaimMemory, xr: &Object) -> Option<Duration> {
     let waited = memory.created?.elapsed();
-    if Conditions::of(xr).iter().next().is_some() || waited >= PATIENCE {
+    if Conditions::of(xr).iter().next().is_some() || waited >= FIRST_CONDITIONS_TIMEOUT {
         memory.created = None;
         return None;
     }
-    Some(PATIENCE.saturating_sub(waited))
+    Some(FIRST_CONDITIONS_TIMEOUT.saturating_sub(waited))
 }
 
-fn serves(xr: &Object, claim: &Object) -> bool {
+fn is_bound(xr: &Object, claim: &Object) -> bool {
     Composite::new(xr, Layout::Legacy).claim_ref() == Some(ObjectRef::of(claim))
 }
 
-fn cannot_sync(why: &str) -> Stopped {
-    Stopped::Failed {
-        reason: BIND,
-        text: format!("cannot bind and sync claim with composite resource: {why}"),
-    }
+fn cannot_sync(why: &str) -> ReconcileError<ClaimFailure> {
+    ClaimFailure::new(BIND, format!("cannot bind and sync claim with composite resource: {why}")).into()
 }
 
-fn failed(what: &str, error: &WriteError) -> Stopped {
+fn failed(what: &str, error: &ApiError) -> ReconcileError<ClaimFailure> {
     let what = format!("cannot bind and sync claim with composite resource: {what}");
-    Stopped::by(BIND, &what, error)
+    ClaimFailure::api(BIND, &what, error)
 }

@@ -1,4 +1,4 @@
-//! Connection details of a legacy XR go into the Secret it names.
+//! Publishes the connection details of a legacy XR to the Secret it names.
 
 use composition::composite::Composite;
 use composition::connection::{filter, publish};
@@ -7,30 +7,24 @@ use composition::naming::COMPOSITE_MANAGER;
 use composition::run::{Object, SecretData};
 use jiff::Timestamp;
 
-use super::{Composer, Stopped};
+use super::{Composer, Result, failed};
 use crate::composition::target;
-use crate::composition::writer::said;
 
 impl Composer {
-    /// Publishes `details`; when, if there was something to write.
-    pub(super) async fn publish(
-        &self,
-        xr: &Object,
-        details: &SecretData,
-    ) -> Result<Option<Timestamp>, Stopped> {
+    /// Publishes `details`; when, if the Secret was written.
+    pub(super) async fn publish(&self, xr: &Object, details: &SecretData) -> Result<Option<Timestamp>> {
         let Some((namespace, name)) = Composite::new(xr, self.layout).connection_secret() else {
             return Ok(None);
         };
-        let failed = |class: String, text: String| PassFailure::engine(Stage::Publish, class, text);
-        let existing = self.engine.session.read(&target::secret(namespace, name)).await;
-        let existing = existing.map_err(|error| failed(format!("{:?}", error.class()), said(&error)))?;
-        let existing = existing.map(|reply| target::object(reply.object));
+        let existing = self.engine.client.read(&target::secret(namespace, name)).await;
+        let existing =
+            existing.map_err(|error| PassFailure::engine(Stage::Publish, error.class(), error.text()))?;
         let details = filter(details, &self.kind.definition.spec.connection_secret_keys);
         let secret = publish(xr, (namespace, name), &details, existing.as_ref())
-            .map_err(|error| failed("Secret".to_owned(), error.to_string()))?;
+            .map_err(|error| PassFailure::engine(Stage::Publish, "Secret", error.to_string()))?;
         let Some(secret) = secret else { return Ok(None) };
-        let written = self.engine.writer.apply(&secret, COMPOSITE_MANAGER).await;
-        written.map_err(|error| Stopped::by(Stage::Publish, "", &error))?;
+        let written = self.engine.client.apply(&secret, COMPOSITE_MANAGER).await;
+        written.map_err(|error| failed(Stage::Publish, "", &error))?;
         Ok(Some(Timestamp::now()))
     }
 }

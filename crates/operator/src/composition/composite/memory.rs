@@ -1,8 +1,9 @@
-//! What is remembered of an XR from pass to pass. All of it can be lost: then a few writes and events are repeated.
+//! What is kept of an XR from one reconcile to the next.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
+use composition::breaker::Breaker;
 use composition::event::Event;
 use composition::intent::Applied;
 use composition::object::ObjectRef;
@@ -10,53 +11,58 @@ use composition::pass::{Fingerprint, Owed, Passes};
 use composition::run::Requirements;
 use tokio::time::Instant;
 
-use super::access::Access;
-use crate::composition::children::Scope;
+use super::permissions::Permissions;
+use crate::composition::watches::Scope;
+use crate::runtime::events::EventLog;
 
-/// What is remembered of one XR.
+/// What watches note about an XR.
 #[derive(Default)]
-pub(super) struct Memory {
-    /// Whose memory it is: an XR that took the name of another starts afresh.
-    pub(super) uid: String,
-    /// What passes saw and left.
+pub(super) struct XrSignals {
+    /// Limits reconciles that are caused by watch events; made with the first of them.
+    pub(super) breaker: Option<Breaker>,
+    /// Whether to reconcile even if nothing has changed.
+    pub(super) is_forced: bool,
+    /// The versions, by uid, in which we left composed resources: their watch events are no news.
+    pub(super) written: HashMap<String, String>,
+    /// When a change beside the status of a resource last enqueued the XR.
+    pub(super) last_urgent: Option<Instant>,
+    /// The function that was down in the last reconcile.
+    pub(super) awaited_function: Option<String>,
+}
+
+/// What one reconcile of an XR leaves for the next.
+#[derive(Default)]
+pub(super) struct XrMemory {
+    /// What earlier reconciles saw and left.
     pub(super) passes: Passes,
-    /// The applies of its children.
+    /// The last applies of composed resources.
     pub(super) applied: HashMap<ObjectRef, Applied>,
-    /// The apply of its status.
+    /// The last apply of the status.
     pub(super) status: Option<Applied>,
-    /// What the last pass had to say; nothing is known of what was said before this process began.
-    pub(super) said: Option<BTreeSet<Event>>,
-    /// What the functions said last, which holds until they are heard again.
+    pub(super) events: EventLog<Event>,
+    /// The Events for the functions' last results, which hold until all functions have run again.
     pub(super) results: BTreeSet<Event>,
-    /// What the functions of a revision did wrong, said once.
+    /// Warnings about functions of a revision, each recorded once.
     pub(super) breaches: (String, BTreeSet<Event>),
-    /// Passes that failed in a row.
-    pub(super) failures: u32,
-    /// Passes in a row that found something not there yet which is probably about to come.
-    pub(super) patience: u32,
-    /// When another pass is owed although nothing changes.
+    /// Reconciles in a row that waited for a Composition or revision that is probably about to appear.
+    pub(super) grace_periods: u32,
+    /// When to reconcile even if nothing changes.
     pub(super) due: Option<Instant>,
-    /// How long the last answers hold.
+    /// How long the last answers of the functions hold.
     pub(super) ttl: Option<Duration>,
-    /// What each step asked for last.
+    /// What each step of the pipeline required last.
     pub(super) required: BTreeMap<String, Requirements>,
-    /// Where that is found.
+    /// The scopes of what was required.
     pub(super) scopes: BTreeSet<Scope>,
-    /// Whether what the reference left in managedFields is ours.
+    /// Whether the fields that Crossplane owned by updates have been taken over.
     pub(super) taken_over: bool,
-    /// Which rights were found missing.
-    pub(super) access: Access,
-    /// Whether the XR shows that watch events reach it.
+    pub(super) permissions: Permissions,
+    /// The condition Responsive, as it was last written.
     pub(super) responsive: Option<bool>,
 }
 
-impl Memory {
-    /// Of an XR nobody has gone over yet.
-    pub(super) fn of(uid: &str) -> Self {
-        Self { uid: uid.to_owned(), ..Self::default() }
-    }
-
-    /// Whether a pass is owed now that things look like `current`.
+impl XrMemory {
+    /// Whether to reconcile now that everything looks like `current`.
     pub(super) fn owed(&self, current: Fingerprint, now: Instant) -> Owed {
         if self.due.is_some_and(|due| due <= now) {
             return Owed::Now;
@@ -64,13 +70,12 @@ impl Memory {
         self.passes.owed(current, self.ttl)
     }
 
-    /// How long until the next pass is owed, if one is.
+    /// How long until `due`.
     pub(super) fn wait(&self, now: Instant) -> Option<Duration> {
         self.due.map(|due| due.saturating_duration_since(now))
     }
 
-    /// Sees to it that the next pass is no later than in `wait`.
-    pub(super) fn no_later_than(&mut self, now: Instant, wait: Duration) {
+    pub(super) fn due_within(&mut self, now: Instant, wait: Duration) {
         let due = now + wait;
         self.due = Some(self.due.map_or(due, |earlier| earlier.min(due)));
     }

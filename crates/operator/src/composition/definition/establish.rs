@@ -1,5 +1,6 @@
-//! From an XRD to kinds that are served and watched.
+//! Establishing an XRD: its CRDs are applied, and controllers run once they are served.
 
+use cluster::Dialect;
 use composition::definition::Definition;
 use composition::object;
 use composition::run::Object;
@@ -8,85 +9,83 @@ use jiff::Timestamp;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use serde_json::Value;
 
-use super::report::{self, Report};
-use super::{Ended, LONGEST_RETRY, Pass, Role, Stopped, crd_target};
+use super::status::{self, Status};
+use super::{Definitions, Reconcile, Result, Role};
 use crate::composition::kinds::Kind;
 use crate::composition::target;
-use crate::composition::writer::WriteError;
+use crate::runtime::client;
+use crate::runtime::controller::{Action, Reconciler as _};
+use crate::runtime::events::EventType;
 
-/// Who holds the fields of generated CRDs.
 const CRD_MANAGER: &str = "apiextensions.crossplane.io/definition";
 
-/// How the CRD of one side stands.
+/// The state of a CRD.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Offer {
-    /// It is established.
-    Served,
-    /// It will be; that is a change of the CRD, which names the XRD again.
-    Coming,
-    /// None can be made of this XRD.
-    Unusable,
-    /// It is controlled by somebody else, and never touched. Nobody tells when it changes hands.
+enum CrdState {
+    Established,
+    /// It will be established; that change of the CRD enqueues the XRD.
+    Pending,
+    /// The XRD does not yield a CRD.
+    Invalid,
+    /// Another object controls it, so it is left alone. No watch reports when that changes.
     Foreign,
-    /// The API server refuses it. Mostly a change of the XRD helps, of which we hear; else nobody tells.
-    Refused,
+    /// The API server rejects it. A change of the XRD is seen; other remedies are not.
+    Rejected,
 }
 
-impl Pass<'_> {
-    /// Makes the kinds, and has them watched as soon as they are served.
-    pub(super) async fn establish(&mut self, definition: &Definition) -> Result<Ended, Stopped> {
+impl Reconcile<'_> {
+    pub(super) async fn establish(&mut self, definition: &Definition) -> Result<Action> {
         let roles = Role::of(definition);
         self.set_finalizers(&roles, true, "cannot add composite resource finalizer").await?;
         self.grant(definition).await;
-        let mut report = Report::on(&self.xrd, Timestamp::now());
-        // Both CRDs are on their way before either is waited for.
-        let mut offered = Vec::new();
+        let mut status = Status::of(&self.xrd, Timestamp::now());
+        // Both CRDs are applied before either is waited for.
+        let mut crds = Vec::new();
         for role in roles {
-            offered.push((role, self.offer(definition, role, &mut report).await?));
+            crds.push((role, self.apply_crd(definition, role, &mut status).await?));
         }
-        for (role, _) in offered.iter().filter(|(_, offer)| *offer == Offer::Served) {
-            self.watch(definition, *role, &mut report).await;
+        for (role, _) in crds.iter().filter(|(_, state)| *state == CrdState::Established) {
+            self.start_controller(definition, *role, &mut status).await;
         }
-        self.publish(report).await?;
-        let is_stuck = offered.iter().any(|(_, offer)| matches!(offer, Offer::Foreign | Offer::Refused));
-        Ok(if is_stuck { Ended::Waiting(LONGEST_RETRY) } else { Ended::Settled })
+        self.write_status(status).await?;
+        let is_stuck = crds.iter().any(|(_, state)| matches!(state, CrdState::Foreign | CrdState::Rejected));
+        Ok(if is_stuck { Action::requeue(Definitions::BACKOFF.max()) } else { Action::await_change() })
     }
 
-    /// Applies the CRD of one side.
-    async fn offer(
+    async fn apply_crd(
         &mut self,
         definition: &Definition,
         role: Role,
-        report: &mut Report,
-    ) -> Result<Offer, Stopped> {
+        status: &mut Status,
+    ) -> Result<CrdState> {
         let words = role.words();
         let rendered = role.crd(definition).map_err(|error| error.to_string());
-        let crd = match rendered.and_then(known) {
+        let crd = match rendered.and_then(without_unknown_fields) {
             Ok(crd) => crd,
             Err(why) => {
                 let message = format!("cannot render {} CustomResourceDefinition: {why}", words.noun);
-                report.failed(role, "RenderCRD", &message);
-                self.say(role, true, "RenderCRD", message);
-                return Ok(Offer::Unusable);
+                status.failed(role, "RenderCRD", &message);
+                self.event(role, EventType::Warning, "RenderCRD", message);
+                return Ok(CrdState::Invalid);
             }
         };
         let doing = format!("cannot apply rendered {} CustomResourceDefinition", words.noun);
-        let read = self.definitions.engine.session.read(&crd_target(&crd)).await;
-        let live = self.done(read.map_err(WriteError::from), role, &doing)?;
-        let mut live = live.map(|reply| target::object(reply.object));
+        let engine = &self.definitions.engine;
+        let read = async { engine.client.read(&client::target(&crd)?).await };
+        let mut live = self.check(read.await, role, &doing)?;
         let uid = object::uid(&self.xrd).unwrap_or_default();
         if let Some(other) = live.as_ref().and_then(object::controller).filter(|owner| owner.uid != uid) {
             let message = format!(
                 "{doing}: existing object is not controlled by UID {uid:?}, but by {} {:?}",
                 other.kind, other.name
             );
-            report.failed(role, words.establish, &message);
-            self.say(role, true, words.establish, message);
-            return Ok(Offer::Foreign);
+            status.failed(role, words.establish, &message);
+            self.event(role, EventType::Warning, words.establish, message);
+            return Ok(CrdState::Foreign);
         }
         if let Some(fold) = live.as_ref().and_then(|live| takeover::fold_updates(live, CRD_MANAGER, "")) {
-            let folded = self.definitions.engine.writer.patch(&crd, &fold, CRD_MANAGER).await;
-            live = Some(self.done(folded, role, &doing)?);
+            let folded = engine.client.patch(&crd, Dialect::Json, &fold, CRD_MANAGER).await;
+            live = Some(self.check(folded, role, &doing)?);
         }
         if let (Some(live), None) = (&live, self.memory.applied.get(&role))
             && let Some(found) = intent::Applied::found(&crd, live, CRD_MANAGER)
@@ -97,61 +96,61 @@ impl Pass<'_> {
             Some(live) if !intent::is_apply_owed(&crd, self.memory.applied.get(&role), Some(&live)) => live,
             live => match self.apply(&crd, live.as_ref(), role, &doing).await? {
                 Ok(applied) => applied,
-                Err(refused) => {
-                    report.failed(role, words.establish, &refused);
-                    self.say(role, true, words.establish, refused);
-                    return Ok(Offer::Refused);
+                Err(rejection) => {
+                    status.failed(role, words.establish, &rejection);
+                    self.event(role, EventType::Warning, words.establish, rejection);
+                    return Ok(CrdState::Rejected);
                 }
             },
         };
-        if report::is_established(&current) {
-            return Ok(Offer::Served);
+        if status::is_established(&current) {
+            return Ok(CrdState::Established);
         }
         let message = format!("waiting for {} CustomResourceDefinition to be established", words.noun);
-        self.say(role, false, words.establish, message);
-        Ok(Offer::Coming)
+        self.event(role, EventType::Normal, words.establish, message);
+        Ok(CrdState::Pending)
     }
 
-    /// Applies a CRD; what the API server makes of it, or why it refuses it.
+    /// Applies a CRD; the response, or why the API server rejects it.
     async fn apply(
         &mut self,
         crd: &Object,
         live: Option<&Object>,
         role: Role,
         doing: &str,
-    ) -> Result<Result<Object, String>, Stopped> {
+    ) -> Result<std::result::Result<Object, String>> {
         let words = role.words();
-        let applied = match self.definitions.engine.writer.apply(crd, CRD_MANAGER).await {
+        let applied = match self.definitions.engine.client.apply(crd, CRD_MANAGER).await {
             Err(error) if error.is_invalid() => return Ok(Err(format!("{doing}: {}", error.text()))),
-            applied => self.done(applied, role, doing)?,
+            applied => self.check(applied, role, doing)?,
         };
         self.memory.applied.insert(role, intent::Applied::new(crd, &applied));
         if target::version(&applied) != live.and_then(target::version) {
             let name = object::name(crd).unwrap_or_default();
             let message = format!("Applied {} CustomResourceDefinition: {name}", words.noun);
-            self.say(role, false, words.establish, message);
+            self.event(role, EventType::Normal, words.establish, message);
         }
         Ok(Ok(applied))
     }
 
-    /// Has the objects of one side watched by a controller that knows this very XRD.
-    async fn watch(&mut self, definition: &Definition, role: Role, report: &mut Report) {
+    /// Makes sure that a controller runs for this version of the XRD.
+    async fn start_controller(&mut self, definition: &Definition, role: Role, status: &mut Status) {
         let mut definition = definition.clone();
         definition.object = self.xrd.clone();
         let (Some(objects), Some(kind)) = (role.objects(&definition), Kind::new(definition)) else { return };
-        let before = report::watched_generation(&self.xrd, role);
+        let before = status::watched_generation(&self.xrd, role);
         let was_running = self.definitions.kinds.is_running(role, kind.name()).await;
         let started = self.definitions.kinds.start(role, kind).await;
         if started && was_running && before.is_some() && before != object::generation(&self.xrd) {
             let message = "XRD specification changed; restarting controller to apply updates";
-            self.say(role, false, "RestartComposite", message);
+            self.event(role, EventType::Normal, "RestartComposite", message);
         }
-        report.watching(role, &objects);
+        status.watching(role, &objects);
     }
 }
 
-/// The CRD without fields of schemas that a CRD does not know. The reference's types drop them; an apply would be refused.
-fn known(crd: Object) -> Result<Object, String> {
+/// Crossplane's types drop fields of schemas that a CRD does not know; an apply with them would be rejected.
+fn without_unknown_fields(crd: Object) -> std::result::Result<Object, String> {
     let read: CustomResourceDefinition =
         serde_json::from_value(Value::Object(crd)).map_err(|error| error.to_string())?;
     serde_json::to_value(read).map(target::object).map_err(|error| error.to_string())

@@ -1,38 +1,32 @@
-//! The two sides of an XRD, XRs and claims, and the words in which the reference speaks of each.
+//! The two kinds that an XRD defines, XRs and claims, and Crossplane's words for each.
 
 use composition::crd::{self, CrdError};
 use composition::definition::Definition;
 use composition::object::TypeRef;
 use composition::run::Object;
 
-/// What a controller works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Role {
-    /// XRs.
     Composite,
-    /// Claims.
     Claim,
 }
 
-/// Names and words of one side.
 pub(super) struct Words {
-    /// Keeps the XRD until what it defines is gone.
     pub(super) finalizer: &'static str,
-    /// The condition that says whether it is watched.
+    /// The condition that says whether the controller runs.
     pub(super) condition: &'static str,
-    /// The condition's reason while it is.
+    /// The condition's reason while it runs.
     pub(super) watching: &'static str,
     /// The condition's reason while the XRD is being deleted.
     pub(super) terminating: &'static str,
-    /// The reason of events on the way there.
+    /// The reason of Events while the kind is being established.
     pub(super) establish: &'static str,
-    /// The reason of events on the way out.
+    /// The reason of Events while it is being removed.
     pub(super) terminate: &'static str,
-    /// What it is called in sentences.
     pub(super) noun: &'static str,
-    /// Its own entry under `status.controllers`.
+    /// The entry under `status.controllers`.
     pub(super) controller: &'static str,
-    /// The source of its events.
+    /// The source of Events.
     pub(super) component: &'static str,
 }
 
@@ -64,13 +58,12 @@ impl Role {
         }
     }
 
-    /// The sides `definition` has.
+    /// The roles that `definition` has.
     pub(super) fn of(definition: &Definition) -> Vec<Self> {
         let claim = definition.spec.claim_names.as_ref().map(|_| Self::Claim);
         [Self::Composite].into_iter().chain(claim).collect()
     }
 
-    /// The CRD of this side.
     pub(super) fn crd(self, definition: &Definition) -> Result<Object, CrdError> {
         match self {
             Self::Composite => crd::composite(definition),
@@ -78,7 +71,7 @@ impl Role {
         }
     }
 
-    /// The type of this side's objects; nothing if it has none.
+    /// The type of the objects, if `definition` has this role.
     pub(super) fn objects(self, definition: &Definition) -> Option<TypeRef> {
         match self {
             Self::Composite => Some(definition.composite_type()),

@@ -1,6 +1,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::composition::target;
 
 fn xrd(finalizers: &Value) -> Object {
     target::object(
@@ -9,30 +10,13 @@ fn xrd(finalizers: &Value) -> Object {
 }
 
 #[test]
-fn finalizers_are_written_only_when_they_change() {
-    let check = |before: Value, names: &[&str], held: bool, expected: Option<Value>| {
-        let changed = with_finalizers(&xrd(&before), names, held);
-        let finalizers = changed.map(|changed| changed["metadata"]["finalizers"].clone());
-        assert_eq!(finalizers, expected, "{before} {names:?} {held}");
-    };
-    check(json!([]), &["a", "b"], true, Some(json!(["a", "b"])));
-    check(json!(["x", "a"]), &["a", "b"], true, Some(json!(["x", "a", "b"])));
-    check(json!(["a", "b"]), &["a", "b"], true, None);
-    check(json!(["a", "x", "b"]), &["a", "b"], false, Some(json!(["x"])));
-    check(json!(["x"]), &["a"], false, None);
-    let mut none = xrd(&Value::Null);
-    object::nested_mut(&mut none, &["metadata"]).remove("finalizers");
-    assert_eq!(with_finalizers(&none, &["a"], false), None);
-}
-
-#[test]
-fn a_report_is_news_once() {
+fn a_status_is_written_only_when_it_changes() {
     let now = "2026-01-02T03:04:05Z".parse().unwrap();
     let kind = object::TypeRef::new("example.org/v1", "XApp");
     let report = |xrd: &Object| {
-        let mut report = Report::on(xrd, now);
-        report.watching(Role::Composite, &kind);
-        report.news(xrd)
+        let mut status = Status::of(xrd, now);
+        status.watching(Role::Composite, &kind);
+        status.changed(xrd)
     };
     let written = report(&xrd(&json!([]))).unwrap();
     let expected = json!({
@@ -44,17 +28,17 @@ fn a_report_is_news_once() {
     });
     assert_eq!(written["status"], expected);
     assert_eq!(report(&written), None);
-    assert_eq!(report::watched_generation(&written, Role::Composite), Some(3));
-    assert_eq!(report::watched_generation(&written, Role::Claim), None);
+    assert_eq!(status::watched_generation(&written, Role::Composite), Some(3));
+    assert_eq!(status::watched_generation(&written, Role::Claim), None);
 }
 
 #[test]
-fn what_was_established_before_outlives_an_xrd_that_makes_no_sense() {
+fn what_was_established_before_outlives_an_invalid_change() {
     let now = "2026-01-02T03:04:05Z".parse().unwrap();
     let failed = |xrd: &Object| {
-        let mut report = Report::on(xrd, now);
-        report.failed(Role::Composite, "RenderCRD", "no");
-        report.news(xrd)
+        let mut status = Status::of(xrd, now);
+        status.failed(Role::Composite, "RenderCRD", "no");
+        status.changed(xrd)
     };
     let new = xrd(&json!([]));
     assert_eq!(failed(&new).unwrap()["status"]["conditions"][0]["reason"], "RenderCRD");

@@ -1,0 +1,66 @@
+//! Finalizing a claim: its XR is deleted first.
+
+use std::time::Duration;
+
+use cluster::Propagation;
+use composition::claim::{Deletion, deletion, marked};
+use composition::event::Event;
+use composition::object;
+use composition::readiness::deleting;
+use composition::run::Object;
+use jiff::Timestamp;
+
+use super::reconcile::{ClaimFailure, Result};
+use super::{Binder, ClaimMemory};
+use crate::composition::MANAGER;
+use crate::runtime::client::target;
+use crate::runtime::controller::Action;
+use crate::runtime::finalizer;
+
+/// Crossplane's finalizer on claims.
+pub(super) const FINALIZER: &str = "finalizer.apiextensions.crossplane.io";
+const DELETE: &str = "DeleteCompositeResource";
+/// How soon to check on an XR that is being deleted, which is watched too.
+const POLL_INTERVAL: Duration = Duration::from_secs(5);
+
+impl Binder {
+    pub(super) async fn finalize(
+        &self,
+        claim: &Object,
+        xr: Option<&Object>,
+        memory: &mut ClaimMemory,
+    ) -> Result<Action> {
+        if !finalizer::is_present(claim, FINALIZER) {
+            return Ok(Action::await_change());
+        }
+        let step = deletion(claim, xr);
+        match (step, xr) {
+            (Deletion::DeleteInForeground | Deletion::Wait, Some(xr)) => {
+                if step == Deletion::DeleteInForeground {
+                    self.delete(xr, Propagation::Foreground).await?;
+                }
+                self.write_status(claim, marked(claim, [deleting(Timestamp::now())])).await?;
+                return Ok(Action::requeue(POLL_INTERVAL));
+            }
+            (Deletion::DeleteThenRelease, Some(xr)) => self.delete(xr, Propagation::Background).await?,
+            _ => {}
+        }
+        let event = Event::normal(DELETE, "Successfully deleted composite resource");
+        self.record(claim, memory, vec![event], false).await;
+        match finalizer::set(&self.engine.client, claim, &[FINALIZER], false, MANAGER).await {
+            Ok(answer) => answer.into_iter().for_each(|answer| self.record_write(answer)),
+            Err(error) if error.is_not_found() => {}
+            Err(error) => {
+                return Err(ClaimFailure::api(DELETE, "cannot remove finalizer from claim", &error));
+            }
+        }
+        Ok(Action::await_change())
+    }
+
+    async fn delete(&self, xr: &Object, propagation: Propagation) -> Result<()> {
+        let client = &self.engine.client;
+        let deleted = async { client.delete(&target(xr)?, object::uid(xr), None, propagation).await };
+        let what = "cannot delete bound composite resource";
+        deleted.await.map(|_| ()).map_err(|error| ClaimFailure::api(DELETE, what, &error))
+    }
+}

@@ -1,0 +1,236 @@
+//! What a reconcile writes between the functions and the status: garbage is deleted, references are stored, composed
+//! resources are applied.
+
+use std::collections::BTreeMap;
+
+use cluster::{Dialect, Propagation};
+use composition::composite::{Composite, refs_intent};
+use composition::desired::{Composed, Rendered};
+use composition::garbage::{Deletion, garbage};
+use composition::health::{self, PassFailure, Stage};
+use composition::intent::Applied;
+use composition::naming::{COMPOSITE_MANAGER, composed_manager};
+use composition::object::{self, ObjectRef, TypeRef};
+use composition::readiness::{Child, ChildState};
+use composition::run::{Object, State};
+use composition::takeover::{hand_over_updates, has_applied};
+use serde_json::json;
+
+use super::memory::XrMemory;
+use super::{Composer, Result, failed};
+use crate::composition::MANAGER;
+use crate::composition::target;
+use crate::runtime::client::ApiError;
+use crate::runtime::controller::ReconcileError;
+use crate::runtime::store::Key;
+
+/// How often taking over a composed resource is retried before it is applied anyway.
+const MAX_TAKE_OVERS: usize = 5;
+
+impl Composer {
+    /// Renders what the functions desire.
+    pub(super) async fn render(
+        &self,
+        xr: &Object,
+        observed: &BTreeMap<String, Object>,
+        desired: &State,
+    ) -> std::result::Result<Rendered, PassFailure> {
+        let mut namespaced = BTreeMap::new();
+        if object::namespace(xr).is_some() {
+            for resource in desired.resources.values() {
+                let kind = TypeRef::of(&resource.object);
+                let Ok(gvk) = target::gvk(&kind) else { continue };
+                if let Ok(served) = self.engine.client.session().resource(&gvk).await {
+                    namespaced.insert(kind, served.namespaced);
+                }
+            }
+        }
+        composition::desired::render(xr, observed, desired, |kind| namespaced.get(kind).copied())
+            .map_err(|error| PassFailure::engine(Stage::Compose, "Render", error.to_string()))
+    }
+
+    /// Deletes what is no longer desired, before the references are stored, so that none is forgotten.
+    pub(super) async fn collect(
+        &self,
+        xr: &Object,
+        observed: &BTreeMap<String, Object>,
+        desired: &BTreeMap<String, Composed>,
+    ) -> Result<()> {
+        let what = "cannot garbage collect composed resources that are no longer desired";
+        let uid = object::uid(xr).unwrap_or_default();
+        let deletions = garbage(uid, observed, desired).map_err(|error| {
+            PassFailure::engine(Stage::Compose, "ControlledByOther", format!("{what}: {error}"))
+        })?;
+        for deletion in deletions {
+            if observed.get(&deletion.key).is_some_and(object::is_being_deleted) {
+                continue;
+            }
+            self.delete(&deletion, what).await?;
+        }
+        Ok(())
+    }
+
+    async fn delete(&self, deletion: &Deletion, what: &str) -> Result<()> {
+        let (kind, name) = (&deletion.object.kind.kind, &deletion.object.name);
+        let named = format!("composed resource {:?} (a {kind} named {name})", deletion.key);
+        if let Some(unlabelled) = &deletion.unlabelled {
+            match self.engine.client.replace(unlabelled, MANAGER).await {
+                Err(error) if error.is_not_found() => return Ok(()),
+                outcome => outcome.map_err(|error| {
+                    let text = format!("{what}: cannot cleanup composed resource labels of {named}");
+                    failed(Stage::Compose, &text, &error)
+                })?,
+            };
+        }
+        let deleted = async {
+            let target = target::target(&deletion.object)?;
+            self.engine.client.delete(&target, deletion.uid.as_deref(), None, Propagation::Foreground).await
+        };
+        deleted
+            .await
+            .map(|_| ())
+            .map_err(|error| failed(Stage::Compose, &format!("{what}: cannot delete {named}"), &error))
+    }
+
+    /// Stores references to all composed resources before any is created; the XR as it then is, if it was written.
+    pub(super) async fn store_references(
+        &self,
+        xr: &Object,
+        desired: &BTreeMap<String, Composed>,
+    ) -> Result<Option<Object>> {
+        let composite = Composite::new(xr, self.layout);
+        let intent = refs_intent(composite, desired.values().map(|composed| &composed.intent));
+        let wanted = Composite::new(&intent, self.layout).field("resourceRefs").cloned();
+        let nothing = json!([]);
+        if composite.field("resourceRefs").unwrap_or(&nothing) == wanted.as_ref().unwrap_or(&nothing) {
+            return Ok(None);
+        }
+        let answer = self.engine.client.apply(&intent, COMPOSITE_MANAGER).await;
+        let answer = answer
+            .map_err(|error| failed(Stage::Compose, "cannot update composed resource references", &error))?;
+        self.record_write(&answer);
+        Ok(Some(answer))
+    }
+
+    /// Applies all composed resources that are not as desired, even if some fail.
+    pub(super) async fn apply_children(
+        &self,
+        key: &Key,
+        xr: &Object,
+        memory: &mut XrMemory,
+        desired: &BTreeMap<String, Composed>,
+    ) -> (Vec<Child>, Result<()>) {
+        let manager = composed_manager(object::name(xr).unwrap_or_default(), &TypeRef::of(xr));
+        let last = &memory.applied;
+        let mut applies = Vec::new();
+        for (name, composed) in desired {
+            let manager = &manager;
+            applies.push(async move {
+                let reference = ObjectRef::of(&composed.intent);
+                let result = self.apply_child(key, &reference, composed, manager, last.get(&reference)).await;
+                (name, reference, composed, result)
+            });
+        }
+        // All at once: the client limits concurrent writes.
+        let results = futures::future::join_all(applies).await;
+        let mut children = Vec::new();
+        let mut failures: Vec<(&String, ObjectRef, ApiError)> = Vec::new();
+        let mut applied = std::collections::HashMap::new();
+        for (name, reference, composed, result) in results {
+            let state = match result {
+                Ok(child) => {
+                    let trouble = health::trouble(&child.object);
+                    applied.insert(reference, child.applied);
+                    children.push(Child {
+                        key: name.clone(),
+                        ready: composed.ready,
+                        state: ChildState::Applied,
+                        trouble,
+                    });
+                    continue;
+                }
+                Err(error) if error.is_invalid() => ChildState::Refused(target::rejection(&error)),
+                Err(error) => {
+                    let (text, is_there) = (error.text(), self.child(&reference).is_some());
+                    failures.push((name, reference, error));
+                    if is_there {
+                        continue;
+                    }
+                    ChildState::Missing(text)
+                }
+            };
+            children.push(Child { key: name.clone(), ready: composed.ready, state, trouble: None });
+        }
+        memory.applied = applied;
+        let Some((name, reference, error)) = failures.first() else {
+            memory.permissions.clear();
+            return (children, Ok(()));
+        };
+        let more = match failures.len() - 1 {
+            0 => String::new(),
+            more => format!(" (and {more} more)"),
+        };
+        let mut failed =
+            failed(Stage::Compose, &format!("cannot apply composed resource {name:?}{more}"), error);
+        if let (ReconcileError::Failed(failure), true) = (&mut failed, error.is_forbidden())
+            && let Some(missing) = memory.permissions.missing(self.engine.client.session(), reference).await
+        {
+            failure.message = format!("{}; {missing}", failure.message);
+        }
+        (children, Err(failed))
+    }
+
+    async fn apply_child(
+        &self,
+        xr: &Key,
+        reference: &ObjectRef,
+        composed: &Composed,
+        manager: &str,
+        last: Option<&Applied>,
+    ) -> std::result::Result<AppliedChild, ApiError> {
+        let live = self.child(reference);
+        let live = live.as_ref().and_then(|live| live.as_object());
+        let intent = &composed.intent;
+        if let Some(live) = live {
+            let last = last.copied().or_else(|| Applied::found(intent, live, manager));
+            if let Some(applied) = last.filter(|last| last.still_holds(intent, live)) {
+                return Ok(AppliedChild { object: live.clone(), applied });
+            }
+            if !has_applied(live, manager) {
+                self.take_over_child(xr, reference, intent, manager).await?;
+            }
+        }
+        let answer = self.engine.client.apply(intent, manager).await?;
+        let applied = Applied::new(intent, &answer);
+        self.record_child_write(xr, &answer);
+        Ok(AppliedChild { object: answer, applied })
+    }
+
+    /// Takes over the fields that an engine without server-side apply wrote.
+    async fn take_over_child(
+        &self,
+        xr: &Key,
+        reference: &ObjectRef,
+        intent: &Object,
+        manager: &str,
+    ) -> std::result::Result<(), ApiError> {
+        for _ in 0..MAX_TAKE_OVERS {
+            // The store drops the managedFields of other managers.
+            let Some(live) = self.engine.client.read(&target::target(reference)?).await? else { break };
+            let Some(patch) = hand_over_updates(&live, intent, manager) else {
+                break;
+            };
+            match self.engine.client.patch(intent, Dialect::Json, &patch, manager).await {
+                // A failed `test` operation means that another writer was first.
+                Err(error) if error.is_invalid() => {}
+                done => return done.map(|answer| self.record_child_write(xr, &answer)),
+            }
+        }
+        Ok(())
+    }
+}
+
+struct AppliedChild {
+    object: Object,
+    applied: Applied,
+}

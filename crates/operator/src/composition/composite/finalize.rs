@@ -1,0 +1,83 @@
+//! Finalizing an XR, and leaving one alone that a user paused.
+
+use composition::composite::Composite;
+use composition::event::Event;
+use composition::health::{PassFailure, Stage};
+use composition::pass::Passes;
+use composition::readiness::{deleting, reconcile_error, reconcile_paused, reconcile_success};
+use composition::run::Object;
+use composition::status::marked;
+use jiff::Timestamp;
+
+use super::memory::XrMemory;
+use super::selection::FINALIZER;
+use super::{Composer, failed};
+use crate::composition::MANAGER;
+use crate::runtime::controller::{Action, ReconcileError};
+use crate::runtime::finalizer;
+use crate::runtime::store::Key;
+
+impl Composer {
+    /// Shows that the XR is paused, which includes its deletion.
+    pub(super) async fn pause(
+        &self,
+        xr: &Object,
+        memory: &mut XrMemory,
+    ) -> Result<Action, ReconcileError<String>> {
+        let mut xr = xr.clone();
+        let intent = marked(Composite::new(&xr, self.layout), [reconcile_paused(Timestamp::now())]);
+        // When the XR is resumed, it is reconciled whatever has changed until then.
+        memory.passes = Passes::default();
+        memory.due = None;
+        let is_written = self.write_status(&mut xr, memory, &intent).await?;
+        let event =
+            Event::normal("ReconciliationPaused", "Reconciliation is paused via the pause annotation");
+        self.record(&xr, memory, vec![event], !is_written).await;
+        Ok(Action::await_change())
+    }
+
+    /// Removes the finalizer. Composed resources are garbage-collected by their owner references.
+    pub(super) async fn finalize(
+        &self,
+        key: &Key,
+        xr: &Object,
+        memory: &mut XrMemory,
+    ) -> Result<Action, ReconcileError<String>> {
+        if !finalizer::is_present(xr, FINALIZER) {
+            self.dependents.forget(&self.engine.watches, key);
+            return Ok(Action::await_change());
+        }
+        let mut xr = xr.clone();
+        let now = Timestamp::now();
+        let intent = marked(Composite::new(&xr, self.layout), [deleting(now), reconcile_success(now)]);
+        if let Err(error) = self.write_status(&mut xr, memory, &intent).await
+            && !error.is_conflict()
+        {
+            // The status is for users who wait; failing to write it must not keep the XR.
+            tracing::debug!(xr = %key, error = error.text(), "cannot write the status of an XR under deletion");
+        }
+        match finalizer::set(&self.engine.client, &xr, &[FINALIZER], false, MANAGER).await {
+            Ok(answer) => {
+                answer.iter().for_each(|answer| self.record_write(answer));
+                self.dependents.forget(&self.engine.watches, key);
+                Ok(Action::await_change())
+            }
+            Err(error) => {
+                if let ReconcileError::Failed(failure) = failed(Stage::Delete, "", &error) {
+                    self.report_stuck(&mut xr, memory, &failure).await;
+                }
+                Err(error.into())
+            }
+        }
+    }
+
+    async fn report_stuck(&self, xr: &mut Object, memory: &mut XrMemory, failure: &PassFailure) {
+        let now = Timestamp::now();
+        let conditions = [deleting(now), reconcile_error(failure.condition_text(), now)];
+        let intent = marked(Composite::new(xr, self.layout), conditions);
+        // If the status cannot be written, there is still the Event.
+        let _written = self.write_status(xr, memory, &intent).await;
+        let event = Event::warning(failure.stage.event_reason(), failure.text());
+        self.record(xr, memory, vec![event], false).await;
+    }
+}

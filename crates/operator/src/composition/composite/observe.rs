@@ -1,0 +1,126 @@
+//! Observes an XR: its composed resources, their connection details, and what its functions required.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use composition::composite::Composite;
+use composition::composition::Composition;
+use composition::health::{PassFailure, Stage};
+use composition::object::{self, ObjectRef};
+use composition::observed::{Observed, observe};
+use composition::pass::Fingerprint;
+use composition::run::{Object, SecretData, State};
+use serde_json::Value;
+
+use super::Composer;
+use crate::composition::target;
+use crate::composition::watches::Scope;
+use crate::runtime::client::ApiError;
+use crate::runtime::store::{Key, Store};
+
+impl Composer {
+    /// A hash of everything that a reconcile of `xr` would see in stores.
+    pub(super) fn fingerprint(
+        &self,
+        xr: &Object,
+        revision: Option<&Composition>,
+        required: &BTreeSet<Scope>,
+    ) -> Fingerprint {
+        let refs = Composite::new(xr, self.layout).resource_refs();
+        let children: Vec<Arc<Value>> = refs.iter().filter_map(|reference| self.child(reference)).collect();
+        let required: Vec<Arc<Value>> = required
+            .iter()
+            .filter_map(|scope| self.dependents.watched(scope))
+            .flat_map(|watched| watched.store.state())
+            .collect();
+        let objects = children.iter().chain(&required).filter_map(|object| object.as_object());
+        Fingerprint::of(xr, objects.chain(revision.map(|revision| &revision.object)))
+    }
+
+    /// A composed resource in the store of its kind.
+    pub(super) fn child(&self, child: &ObjectRef) -> Option<Arc<Value>> {
+        let scope = Scope::composed(target::gvk(&child.kind).ok()?);
+        find(&self.dependents.watched(&scope)?.store, child)
+    }
+
+    /// The composed resources that exist. One that no store has is read: it may have lost its label, or the store may be
+    /// behind.
+    pub(super) async fn observe(&self, xr: &Object) -> Result<Observed, PassFailure> {
+        let mut read = Vec::new();
+        for reference in Composite::new(xr, self.layout).resource_refs() {
+            let found = match self.child(&reference) {
+                Some(known) => known.as_object().cloned(),
+                None => self.read_child(&reference).await?,
+            };
+            read.push((reference, found));
+        }
+        let uid = object::uid(xr).unwrap_or_default();
+        observe(uid, read).map_err(|error| {
+            let text = format!("cannot get existing composed resources: {error}");
+            PassFailure::engine(Stage::Compose, "AnonymousResource", text)
+        })
+    }
+
+    async fn read_child(&self, reference: &ObjectRef) -> Result<Option<Object>, PassFailure> {
+        let unreadable = |class: String, text: String| {
+            let text =
+                format!("cannot get existing composed resources: cannot get composed resource: {text}");
+            PassFailure::engine(Stage::Compose, class, text)
+        };
+        let target =
+            target::target(reference).map_err(|error| unreadable("BadKind".to_owned(), error.to_string()))?;
+        match self.engine.client.read(&target).await {
+            // Without its kind it does not exist either.
+            Err(error) if error.is_kind_missing() => Ok(None),
+            read => read.map_err(|error| unreadable(error.class(), error.text())),
+        }
+    }
+
+    /// The observed state for the functions.
+    pub(super) async fn state(&self, xr: &Object, observed: &Observed) -> Result<Arc<State>, PassFailure> {
+        let mut own = SecretData::default();
+        if let Some((namespace, name)) = Composite::new(xr, self.layout).connection_secret() {
+            own = self.connection(namespace, name).await.map_err(|error| {
+                let text = format!("cannot fetch composite resource connection details: {}", error.text());
+                PassFailure::engine(Stage::Compose, error.class(), text)
+            })?;
+        }
+        let mut details = BTreeMap::new();
+        for (key, child) in &observed.resources {
+            let Some((namespace, name)) = secret_of(child) else { continue };
+            let found = self.connection(namespace, name).await.map_err(|error| {
+                let reference = ObjectRef::of(child);
+                let text = format!(
+                    "cannot fetch connection details for composed resource {key:?} (a {} named {}): {}",
+                    reference.kind.kind,
+                    reference.name,
+                    error.text()
+                );
+                PassFailure::engine(Stage::Compose, error.class(), text)
+            })?;
+            details.insert(key.clone(), found);
+        }
+        Ok(Arc::new(observed.state(xr, own, details)))
+    }
+
+    /// The data of a connection Secret; empty while it does not exist.
+    async fn connection(&self, namespace: &str, name: &str) -> Result<SecretData, ApiError> {
+        let secret = self.engine.client.read(&target::secret(namespace, name)).await?;
+        Ok(secret.map(|secret| composition::connection::data(&secret)).unwrap_or_default())
+    }
+}
+
+/// The Secret with the connection details of a managed resource or nested XR; in its own namespace if it has one.
+fn secret_of(child: &Object) -> Option<(&str, &str)> {
+    let reference = object::nested(child, &["spec", "writeConnectionSecretToRef"])?;
+    let part = |key: &str| reference.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+    Some((part("namespace").or_else(|| object::namespace(child))?, part("name")?))
+}
+
+/// The object in a store. Only the API server knows whether a kind is namespaced: a reference may lack a namespace where
+/// the object is in `default`, or have one where the object has none.
+fn find(store: &Store, reference: &ObjectRef) -> Option<Arc<Value>> {
+    let get = |namespace: Option<String>| store.get(&Key { namespace, name: reference.name.clone() });
+    let other = if reference.namespace.is_some() { None } else { Some("default".to_owned()) };
+    get(reference.namespace.clone()).or_else(|| get(other))
+}

@@ -1,0 +1,209 @@
+//! Runs the pipeline of a revision for an XR: each step with its credentials and required resources.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use composition::composite::Layout;
+use composition::composition::{Composition, CredentialsSource, Step};
+use composition::health::{PassFailure, Stage};
+use composition::pipeline::{Audience, Outcome, Pipeline};
+use composition::run::{
+    Requirements, Resource, ResourceSelector, RunRequest, Schema, SchemaSelector, SecretData, State,
+};
+use composition::{FunctionRunner as _, RunErrorClass, pipeline::Failure};
+use functions::{ResolveError, Resolver, Resolving};
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::Composer;
+use crate::composition::schema;
+use crate::composition::target;
+use crate::composition::watches::{Scope, Watched};
+
+/// Stands in for the tag of our requests: `functions` sends the real one, and puts this into a response that carries it.
+const TAG: &str = "pass";
+
+/// The result of a pipeline.
+pub(super) struct PipelineRun {
+    pub(super) outcome: Outcome,
+    /// What failed, in a function or in the engine.
+    pub(super) failure: Option<PassFailure>,
+    /// What each step required.
+    pub(super) required: BTreeMap<String, Requirements>,
+    /// The scopes of that, including those that matched nothing.
+    pub(super) scopes: BTreeSet<Scope>,
+    /// The function that could not be reached.
+    pub(super) unreachable: Option<String>,
+    /// Keeps the stores of `scopes` open until the XR depends on them.
+    _stores: Vec<Arc<Watched>>,
+}
+
+impl Composer {
+    /// Runs the steps until one fails. `before` is what each step required last time.
+    pub(super) async fn run_pipeline(
+        &self,
+        revision: &Composition,
+        observed: &Arc<State>,
+        before: &BTreeMap<String, Requirements>,
+    ) -> PipelineRun {
+        let audience = match self.layout {
+            Layout::Legacy => Audience::CompositeAndClaim,
+            Layout::Modern => Audience::CompositeOnly,
+        };
+        let mut pipeline = Pipeline::new(audience);
+        let resolver = StoreResolver { composer: self, opened: Mutex::default() };
+        let mut required = BTreeMap::new();
+        let mut failure = None;
+        let mut unreachable = None;
+        for step in &revision.spec.pipeline {
+            let request =
+                match self.request(&pipeline, step, observed, &resolver, before.get(&step.step)).await {
+                    Ok(request) => request,
+                    Err(error) => {
+                        failure = Some(PassFailure { step: Some(step.step.clone()), ..error });
+                        break;
+                    }
+                };
+            let function = &step.function_ref.name;
+            let began = Instant::now();
+            let answer = self.engine.functions.runner(&resolver).run(function, &request).await;
+            let outcome = answer.as_ref().map_or_else(|error| error.class.name(), |_| "ok");
+            self.engine.metrics.function_call(function, outcome, began.elapsed());
+            match answer {
+                Ok(answer) => {
+                    required.insert(step.step.clone(), answer.requirements.clone());
+                    pipeline.answered(&step.step, TAG, answer);
+                }
+                Err(error) => {
+                    if error.class == RunErrorClass::Unavailable {
+                        unreachable = Some(function.clone());
+                    }
+                    pipeline.failed(&step.step, function, error);
+                }
+            }
+            if !pipeline.goes_on() {
+                break;
+            }
+        }
+        let outcome = pipeline.finish();
+        let failure = failure.or_else(|| outcome.failure.as_ref().map(PassFailure::of));
+        if matches!(outcome.failure, Some(Failure::Run { .. })) {
+            // A step that did not run requires what it required before.
+            for (step, requirements) in before {
+                required.entry(step.clone()).or_insert_with(|| requirements.clone());
+            }
+        }
+        let opened = resolver.opened.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let (scopes, stores) = opened.into_iter().unzip::<_, _, BTreeSet<_>, Vec<_>>();
+        PipelineRun { outcome, failure, required, scopes, unreachable, _stores: stores }
+    }
+
+    async fn request(
+        &self,
+        pipeline: &Pipeline,
+        step: &Step,
+        observed: &Arc<State>,
+        resolver: &StoreResolver<'_>,
+        before: Option<&Requirements>,
+    ) -> Result<RunRequest, PassFailure> {
+        let credentials = self.credentials(step).await?;
+        let mut request = pipeline.request(step, observed, credentials);
+        TAG.clone_into(&mut request.meta.tag);
+        let unreadable = |what: &str, name: &str, error: &ResolveError| {
+            let text = format!("cannot fetch bootstrap required {what} for requirement {name:?}: {error}");
+            PassFailure::engine(Stage::Compose, "RequirementUnreadable", text)
+        };
+        for (name, selector) in step.requirements.resources() {
+            let found = resolver.resources(&selector).await;
+            let found = found.map_err(|error| unreadable("resources", &name, &error))?;
+            request.required_resources.insert(name, found);
+        }
+        for (name, selector) in step.requirements.schemas() {
+            let found =
+                resolver.schema(&selector).await.map_err(|error| unreadable("schema", &name, &error))?;
+            request.required_schemas.insert(name, found);
+        }
+        // It will probably require the same as last time; given now, it need not be called twice.
+        let Some(before) = before else { return Ok(request) };
+        for (name, selector) in &before.resources {
+            if let (false, Ok(found)) =
+                (request.required_resources.contains_key(name), resolver.resources(selector).await)
+            {
+                request.required_resources.insert(name.clone(), found);
+            }
+        }
+        for (name, selector) in &before.extra_resources {
+            if let Ok(found) = resolver.resources(selector).await {
+                request.extra_resources.insert(name.clone(), found);
+            }
+        }
+        for (name, selector) in &before.schemas {
+            if let (false, Ok(found)) =
+                (request.required_schemas.contains_key(name), resolver.schema(selector).await)
+            {
+                request.required_schemas.insert(name.clone(), found);
+            }
+        }
+        Ok(request)
+    }
+
+    async fn credentials(&self, step: &Step) -> Result<BTreeMap<String, SecretData>, PassFailure> {
+        let mut credentials = BTreeMap::new();
+        for wanted in step.credentials.iter().filter(|wanted| wanted.source == CredentialsSource::Secret) {
+            let Some(secret) = &wanted.secret_ref else { continue };
+            let failed = |class: String, text: String| {
+                let text = format!(
+                    "cannot get Composition pipeline step {:?} credential {:?} from Secret: {text}",
+                    step.step, wanted.name
+                );
+                PassFailure::engine(Stage::Compose, class, text)
+            };
+            let target = target::secret(&secret.namespace, &secret.name);
+            match self.engine.client.read(&target).await {
+                Ok(Some(secret)) => {
+                    credentials.insert(wanted.name.clone(), composition::connection::data(&secret));
+                }
+                Ok(None) => {
+                    let text = format!("{target} does not exist");
+                    return Err(failed("CredentialsNotFound".to_owned(), text));
+                }
+                Err(error) => return Err(failed(error.class(), error.text())),
+            }
+        }
+        Ok(credentials)
+    }
+}
+
+/// Gives functions what they require, from stores that are opened for it.
+struct StoreResolver<'a> {
+    composer: &'a Composer,
+    opened: Mutex<BTreeMap<Scope, Arc<Watched>>>,
+}
+
+impl StoreResolver<'_> {
+    fn open(&self, scope: Scope) -> Arc<Watched> {
+        let watched = self.composer.engine.watches.open(&scope);
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(opened.entry(scope).or_insert(watched))
+    }
+}
+
+impl Resolver for StoreResolver<'_> {
+    fn resources<'a>(&'a self, selector: &'a ResourceSelector) -> Resolving<'a, Vec<Resource>> {
+        Box::pin(async move {
+            let scope = Scope::required(selector).map_err(|error| ResolveError(error.to_string()))?;
+            let watched = self.open(scope);
+            watched.ready().await.map_err(ResolveError)?;
+            let mut found: Vec<Arc<Value>> = watched.store.state();
+            found.sort_by_cached_key(|object| {
+                let text = |pointer| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+                format!("{}/{}", text("/metadata/namespace"), text("/metadata/name"))
+            });
+            Ok(found.into_iter().map(|object| Resource::of(Value::clone(&object))).collect())
+        })
+    }
+
+    fn schema<'a>(&'a self, selector: &'a SchemaSelector) -> Resolving<'a, Schema> {
+        Box::pin(schema::of(self.composer.engine.client.session(), selector))
+    }
+}

@@ -1,0 +1,353 @@
+//! One reconcile of one XR.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use cluster::Dialect;
+use composition::composite::Composite;
+use composition::desired::Rendered;
+use composition::event::Event;
+use composition::health::{PassFailure, Stage};
+use composition::naming::COMPOSITE_MANAGER;
+use composition::object::{self, TypeRef};
+use composition::observed::Observed;
+use composition::pass::{DEBOUNCE, Fingerprint, Owed, interval};
+use composition::pipeline::Outcome;
+use composition::readiness::Child;
+use composition::run::Object;
+use composition::takeover::fold_updates;
+use jiff::Timestamp;
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::memory::{XrMemory, XrSignals};
+use super::selection::{NotSelected, Selected, select};
+use super::{Composer, failed};
+use crate::composition::MANAGER;
+use crate::composition::target;
+use crate::composition::watches::Scope;
+use crate::runtime::backoff::{Backoff, fraction};
+use crate::runtime::controller::{AFTER_CONFLICT, Action, ReconcileError, Reconciler};
+use crate::runtime::queue::Queue;
+use crate::runtime::store::Key;
+
+/// How long, and how often, a Composition that is probably being created is waited for before its absence is reported.
+const GRACE_PERIOD: Duration = Duration::from_millis(500);
+const MAX_GRACE_PERIODS: u32 = 4;
+
+/// What a reconcile has done so far.
+#[derive(Default)]
+pub(super) struct Progress {
+    /// The result of the pipeline.
+    pub(super) outcome: Outcome,
+    /// The state of the desired composed resources.
+    pub(super) children: Vec<Child>,
+    /// References to composed resources that do not exist.
+    pub(super) gone: Vec<String>,
+    /// Events beside those for functions and composed resources.
+    pub(super) events: Vec<Event>,
+    /// When connection details were published.
+    pub(super) published: Option<Timestamp>,
+    /// The function that could not be reached.
+    unreachable: Option<String>,
+    /// The revision in use.
+    pub(super) revision: String,
+}
+
+impl Reconciler for Composer {
+    type Key = Key;
+    type Memory = XrMemory;
+    type Signals = XrSignals;
+    type Error = String;
+
+    const NAME: &'static str = "composite";
+    /// Most of them wait for functions, each of which has its own limit, and for their turn to write.
+    const MAX_CONCURRENT_RECONCILES: usize = 1000;
+    const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(30));
+
+    fn queue(&self) -> &Queue<Self> {
+        &self.queue
+    }
+
+    fn find(&self, key: &Key) -> Option<Arc<Value>> {
+        self.xrs.store.get(key)
+    }
+
+    async fn reconcile(
+        self: &Arc<Self>,
+        key: &Key,
+        xr: Arc<Value>,
+        memory: &mut XrMemory,
+    ) -> Result<Action, ReconcileError<String>> {
+        let Some(xr) = xr.as_object() else { return Ok(Action::await_change()) };
+        let composite = Composite::new(xr, self.layout);
+        let (is_forced, breaker) = self.queue.signals(key, |signals| {
+            signals.awaited_function = None;
+            (std::mem::take(&mut signals.is_forced), BreakerState::tick(signals))
+        });
+        if composite.is_paused() {
+            return self.pause(xr, memory).await;
+        }
+        if object::is_being_deleted(xr) {
+            return self.finalize(key, xr, memory).await;
+        }
+        let now = Instant::now();
+        let selected = select(composite, &self.kind, &self.engine.catalogue);
+        let revision = selected.as_ref().ok().map(|selected| &selected.revision);
+        let seen = self.fingerprint(xr, revision, &memory.scopes);
+        let is_unreported = memory.responsive.is_some_and(|responsive| responsive == breaker.is_open);
+        if !(is_forced || breaker.is_owed || is_unreported || composite.reconcile_request().is_some()) {
+            match memory.owed(seen, now) {
+                Owed::Now => {}
+                Owed::No => return Ok(breaker.requeue_within(memory.wait(now))),
+                Owed::After(wait) => {
+                    memory.due_within(now, wait);
+                    return Ok(breaker.requeue_within(memory.wait(now)));
+                }
+            }
+        }
+        if let Err(NotSelected { may_appear: true, .. }) = &selected
+            && memory.grace_periods < MAX_GRACE_PERIODS
+        {
+            memory.grace_periods += 1;
+            memory.due = Some(now + GRACE_PERIOD);
+            return Ok(Action::requeue(GRACE_PERIOD));
+        }
+        memory.due = None;
+        let mut xr = xr.clone();
+        let mut progress = Progress::default();
+        let failure = match self.compose(key, &mut xr, memory, selected, &mut progress).await {
+            Ok(()) => None,
+            Err(ReconcileError::Conflict) => {
+                memory.due = Some(now + AFTER_CONFLICT);
+                return Err(ReconcileError::Conflict);
+            }
+            Err(ReconcileError::Failed(failure)) => Some(failure),
+        };
+        let wait = self.conclude(key, &mut xr, memory, &progress, failure, seen).await?;
+        Ok(breaker.requeue_within(wait))
+    }
+
+    fn on_failure(&self, key: &Key, memory: &mut XrMemory, retry_after: Duration) -> Action {
+        memory.due_within(Instant::now(), retry_after);
+        self.queue.signals(key, BreakerState::tick).requeue_within(Some(retry_after))
+    }
+
+    async fn forget(&self, key: &Key, _memory: XrMemory) {
+        self.dependents.forget(&self.engine.watches, key);
+    }
+}
+
+impl Composer {
+    /// Everything between the selection of a revision and the status. `xr` and `progress` say how far it came.
+    async fn compose(
+        self: &Arc<Self>,
+        key: &Key,
+        xr: &mut Object,
+        memory: &mut XrMemory,
+        selected: Result<Selected, NotSelected>,
+        progress: &mut Progress,
+    ) -> super::Result<()> {
+        let selected = selected.map_err(|not_selected| not_selected.failure)?;
+        memory.grace_periods = 0;
+        object::name(&selected.revision.object).unwrap_or_default().clone_into(&mut progress.revision);
+        progress.events = selected.events;
+        self.take_over(xr, memory).await?;
+        if let Some(mut configured) = selected.configured {
+            carry_version(&mut configured, xr);
+            let answer = self.engine.client.replace(&configured, MANAGER).await;
+            *xr = answer.map_err(|error| failed(Stage::Configure, "", &error))?;
+            self.record_write(xr);
+        }
+
+        self.depend(key, xr, None, &memory.scopes);
+        let kinds =
+            Composite::new(xr, self.layout).resource_refs().into_iter().map(|reference| reference.kind);
+        // What cannot be watched is read instead, and reported when it is applied.
+        let _watched = self.watched(kinds.collect()).await;
+        let observed = self.observe(xr).await?;
+        progress.gone = observed.gone.iter().map(|reference| reference.name.clone()).collect();
+        let state = self.state(xr, &observed).await?;
+        let run = self.run_pipeline(&selected.revision, &state, &memory.required).await;
+        progress.outcome = run.outcome;
+        progress.unreachable = run.unreachable;
+        memory.required = run.required;
+        memory.scopes = run.scopes;
+        if let Some(failure) = run.failure {
+            self.depend(key, xr, None, &memory.scopes);
+            return Err(failure.into());
+        }
+
+        let rendered = self.render(xr, &observed.resources, &progress.outcome.desired).await;
+        let rendered = match rendered {
+            Ok(rendered) => rendered,
+            Err(failure) => {
+                self.depend(key, xr, None, &memory.scopes);
+                return Err(failure.into());
+            }
+        };
+        progress.events.extend(rendered.events.iter().cloned());
+        self.depend(key, xr, Some(&rendered), &memory.scopes);
+        self.write(key, xr, memory, &observed, &rendered, progress).await
+    }
+
+    /// Writes what the functions desire: nothing is created without a reference, and no reference is removed before what it
+    /// refers to is deleted.
+    async fn write(
+        &self,
+        key: &Key,
+        xr: &mut Object,
+        memory: &mut XrMemory,
+        observed: &Observed,
+        rendered: &Rendered,
+        progress: &mut Progress,
+    ) -> super::Result<()> {
+        self.collect(xr, &observed.resources, &rendered.resources).await?;
+        if let Some(answer) = self.store_references(xr, &rendered.resources).await? {
+            *xr = answer;
+        }
+        // Watched before they are applied, so that no change is missed.
+        let kinds = rendered.resources.values().map(|composed| TypeRef::of(&composed.intent));
+        let watched = self.watched(kinds.collect()).await;
+        let (children, applied) = self.apply_children(key, xr, memory, &rendered.resources).await;
+        progress.children = children;
+        // Those that are desired are among the children now.
+        let desired = |gone: &String| {
+            rendered.resources.values().any(|composed| object::name(&composed.intent) == Some(gone))
+        };
+        progress.gone.retain(|gone| !desired(gone));
+        if let Err(error) = applied {
+            let missing = memory.permissions.found();
+            progress.events.extend(missing.map(|text| Event::warning("RoleBasedAccessControl", text)));
+            return Err(error);
+        }
+        watched?;
+        let details = &progress.outcome.desired.composite.connection_details;
+        if let Some(published) = self.publish(xr, details).await? {
+            progress.published = Some(published);
+            progress
+                .events
+                .push(Event::normal("PublishConnectionSecret", "Successfully published connection details"));
+        }
+        Ok(())
+    }
+
+    /// Takes over, once, the status fields that Crossplane owned by updates.
+    async fn take_over(&self, xr: &mut Object, memory: &mut XrMemory) -> super::Result<()> {
+        if !memory.taken_over
+            && let Some(patch) = fold_updates(xr, COMPOSITE_MANAGER, "status")
+        {
+            let answer = self.engine.client.patch(xr, Dialect::Json, &patch, MANAGER).await;
+            // A failed `test` operation means that another writer was first.
+            *xr = answer.map_err(|error| match failed(Stage::Configure, "", &error) {
+                ReconcileError::Failed(_) if error.is_invalid() => ReconcileError::Conflict,
+                failed => failed,
+            })?;
+            self.record_write(xr);
+        }
+        memory.taken_over = true;
+        Ok(())
+    }
+
+    /// Sets what `xr` depends on: the kinds of what it refers to and of what is desired, and what is required.
+    fn depend(&self, key: &Key, xr: &Object, rendered: Option<&Rendered>, required: &BTreeSet<Scope>) {
+        let refs = Composite::new(xr, self.layout).resource_refs();
+        let referred = refs.into_iter().map(|reference| reference.kind);
+        let desired = rendered.into_iter().flat_map(|rendered| rendered.resources.values());
+        let desired = desired.map(|composed| TypeRef::of(&composed.intent));
+        let mut scopes = required.clone();
+        scopes
+            .extend(referred.chain(desired).filter_map(|kind| target::gvk(&kind).ok()).map(Scope::composed));
+        self.dependents.depend(&self.engine.watches, key, &scopes);
+    }
+
+    /// Waits until each of these kinds is watched; why not, if it cannot be.
+    async fn watched(&self, kinds: BTreeSet<TypeRef>) -> Result<(), PassFailure> {
+        for kind in kinds {
+            let Ok(gvk) = target::gvk(&kind) else { continue };
+            let Some(watched) = self.dependents.watched(&Scope::composed(gvk)) else { continue };
+            if let Err(error) = watched.ready().await {
+                return Err(PassFailure::engine(Stage::Watch, kind.group_kind(), error));
+            }
+        }
+        Ok(())
+    }
+
+    /// Reports the outcome, and decides when the XR is due again.
+    async fn conclude(
+        self: &Arc<Self>,
+        key: &Key,
+        xr: &mut Object,
+        memory: &mut XrMemory,
+        progress: &Progress,
+        failure: Option<PassFailure>,
+        seen: Fingerprint,
+    ) -> Result<Option<Duration>, ReconcileError<String>> {
+        let reported = self.report(key, xr, memory, progress, failure.as_ref()).await;
+        let selected = select(Composite::new(xr, self.layout), &self.kind, &self.engine.catalogue);
+        let revision = selected.as_ref().ok().map(|selected| &selected.revision);
+        let written = self.fingerprint(xr, revision, &memory.scopes);
+        memory.passes.ran(seen, written);
+        memory.ttl = progress.outcome.ttl;
+        let now = Instant::now();
+        let error_id = match reported {
+            Ok(error_id) => error_id,
+            Err(error) => {
+                if error.is_conflict() {
+                    memory.due = Some(now + AFTER_CONFLICT);
+                }
+                return Err(error.into());
+            }
+        };
+        if let Some(failure) = failure {
+            if let Some(function) = &progress.unreachable {
+                self.reconcile_when_reachable(function, key);
+            }
+            let id = error_id.map(|id| format!(" (error id {id})")).unwrap_or_default();
+            return Err(format!("{}{id}", failure.text()).into());
+        }
+        memory.due = interval(xr, memory.ttl, fraction()).map(|interval| now + interval);
+        let wait = memory.wait(now);
+        // Functions may react to what they have just changed.
+        Ok(if written == seen { wait } else { Some(wait.map_or(DEBOUNCE, |wait| wait.min(DEBOUNCE))) })
+    }
+}
+
+/// The state of an XR's circuit breaker.
+#[derive(Clone, Copy, Default)]
+struct BreakerState {
+    /// Whether it held back a change that has to be handled now.
+    is_owed: bool,
+    is_open: bool,
+    closes_in: Option<Duration>,
+}
+
+impl BreakerState {
+    /// Closes the breaker if it is time to.
+    fn tick(signals: &mut XrSignals) -> Self {
+        let now = Timestamp::now();
+        let Some(breaker) = &mut signals.breaker else { return Self::default() };
+        let is_owed = breaker.tick(now);
+        let closes = breaker.closes_at();
+        let closes_in = closes.map(|at| Duration::try_from(at.duration_since(now)).unwrap_or_default());
+        Self { is_owed, is_open: closes.is_some(), closes_in }
+    }
+
+    /// Requeues after `wait`, or when the breaker closes if that is earlier.
+    fn requeue_within(self, wait: Option<Duration>) -> Action {
+        match wait.into_iter().chain(self.closes_in).min() {
+            Some(wait) => Action::requeue(wait),
+            None => Action::await_change(),
+        }
+    }
+}
+
+/// Writes what was decided on one version onto the version that taking over left.
+fn carry_version(configured: &mut Object, xr: &Object) {
+    for key in ["resourceVersion", "managedFields"] {
+        if let Some(value) = object::nested(xr, &["metadata", key]) {
+            object::nested_mut(configured, &["metadata"]).insert(key.to_owned(), value.clone());
+        }
+    }
+}

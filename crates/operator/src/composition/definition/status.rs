@@ -1,0 +1,69 @@
+//! The status of an XRD: its conditions, and the kinds whose controllers run.
+
+use composition::condition::{Condition, Conditions};
+use composition::object::{self, TypeRef};
+use composition::run::{ConditionStatus, Object};
+use jiff::Timestamp;
+use serde_json::json;
+
+use super::role::Role;
+
+/// The status as it should be.
+pub(super) struct Status {
+    conditions: Conditions,
+    generation: Option<i64>,
+    xrd: Object,
+    now: Timestamp,
+}
+
+impl Status {
+    /// Starts from what `xrd` has.
+    pub(super) fn of(xrd: &Object, now: Timestamp) -> Self {
+        let (conditions, generation) = (Conditions::of(xrd), object::generation(xrd));
+        Self { conditions, generation, xrd: xrd.clone(), now }
+    }
+
+    /// A controller runs for objects of `kind`.
+    pub(super) fn watching(&mut self, role: Role, kind: &TypeRef) {
+        let words = role.words();
+        self.set(words.condition, ConditionStatus::True, words.watching, "");
+        object::nested_mut(&mut self.xrd, &["status", "controllers"])
+            .insert(words.controller.to_owned(), json!({"apiVersion": kind.api_version, "kind": kind.kind}));
+    }
+
+    pub(super) fn terminating(&mut self, role: Role) {
+        let words = role.words();
+        self.set(words.condition, ConditionStatus::False, words.terminating, "");
+    }
+
+    /// No controller can run, unless one already does for an earlier version.
+    pub(super) fn failed(&mut self, role: Role, reason: &str, why: &str) {
+        let condition = role.words().condition;
+        if !self.conditions.get(condition).is_some_and(Condition::is_true) {
+            self.set(condition, ConditionStatus::False, reason, why);
+        }
+    }
+
+    fn set(&mut self, kind: &str, status: ConditionStatus, reason: &str, message: &str) {
+        let condition = Condition::new(kind, status, reason, self.now);
+        self.conditions.set(condition.message(message).generation(self.generation));
+    }
+
+    /// The XRD with this status, if it differs.
+    pub(super) fn changed(self, xrd: &Object) -> Option<Object> {
+        let mut changed = self.xrd;
+        object::nested_mut(&mut changed, &["status"])
+            .insert("conditions".to_owned(), self.conditions.to_value());
+        (changed.get("status") != xrd.get("status")).then_some(changed)
+    }
+}
+
+/// Whether the API server serves the kind of a CRD.
+pub(super) fn is_established(crd: &Object) -> bool {
+    Conditions::of(crd).get("Established").is_some_and(Condition::is_true)
+}
+
+/// The generation for which a controller was last started.
+pub(super) fn watched_generation(xrd: &Object, role: Role) -> Option<i64> {
+    Conditions::of(xrd).get(role.words().condition)?.observed_generation
+}

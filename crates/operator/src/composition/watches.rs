@@ -1,0 +1,169 @@
+//! Stores of XRs, claims, and composed and required resources: one per scope, shared by its users, dropped with the last.
+//!
+//! Composed resources carry a label, so only those of a kind are watched and kept. Required resources are watched by name
+//! or labels, as the function asks; a whole kind only if the function asks for all of it.
+
+mod dependents;
+
+pub(super) use dependents::{Dependency, Dependents};
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use cluster::{Selection, Session};
+use composition::naming::{COMPOSED_MANAGER_PREFIX, LABEL_COMPOSITE};
+use composition::run::{Match, ResourceSelector};
+use manifest::{GroupVersionKind, Namespace};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::target;
+use crate::runtime::client::InvalidKind;
+use crate::runtime::store::{Source, Store};
+
+/// Which objects of a kind are watched.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Scope {
+    pub(crate) gvk: GroupVersionKind,
+    pub(crate) which: Which,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Which {
+    /// All, untrimmed.
+    Whole,
+    /// All, without managedFields.
+    All,
+    /// Those that XRs of any kind compose.
+    Composed,
+    /// Those that a function requires.
+    Required { namespace: Option<String>, matching: Match },
+}
+
+impl Scope {
+    pub(crate) fn whole(gvk: GroupVersionKind) -> Self {
+        Self { gvk, which: Which::Whole }
+    }
+
+    pub(crate) fn all(gvk: GroupVersionKind) -> Self {
+        Self { gvk, which: Which::All }
+    }
+
+    pub(super) fn composed(gvk: GroupVersionKind) -> Self {
+        Self { gvk, which: Which::Composed }
+    }
+
+    pub(super) fn required(selector: &ResourceSelector) -> Result<Self, InvalidKind> {
+        let kind = composition::object::TypeRef::new(&selector.api_version, &selector.kind);
+        let namespace = selector.namespace.clone().filter(|namespace| !namespace.is_empty());
+        let which = Which::Required { namespace, matching: selector.matching.clone() };
+        Ok(Self { gvk: target::gvk(&kind)?, which })
+    }
+
+    fn source(&self) -> Source {
+        let source = Source::of(self.gvk.clone());
+        let selection = match &self.which {
+            Which::Whole => return source,
+            Which::All => Selection::default(),
+            Which::Composed => {
+                let labels = Some(LABEL_COMPOSITE.to_owned());
+                let selection = Selection { labels, ..Selection::default() };
+                return Source { selection, trim: keep_engines_managed_fields, ..source };
+            }
+            Which::Required { namespace, matching } => Selection {
+                namespace: namespace.as_deref().and_then(Namespace::new),
+                labels: match matching {
+                    Match::Labels(labels) if !labels.is_empty() => Some(equalities(labels)),
+                    _ => None,
+                },
+                fields: match matching {
+                    Match::Name(name) => Some(format!("metadata.name={name}")),
+                    _ => None,
+                },
+                limit: None,
+            },
+        };
+        Source { selection, ..source.without_managed_fields() }
+    }
+}
+
+/// managedFields are the larger part of many objects. Of a composed resource, the entries of engines stay, as text, which is
+/// much smaller: they say whether it has to be applied again.
+fn keep_engines_managed_fields(object: &mut Value) {
+    let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else { return };
+    let Some(Value::Array(mut entries)) = metadata.remove("managedFields") else { return };
+    entries.retain(|entry| {
+        let manager = entry.get("manager").and_then(Value::as_str);
+        manager.is_some_and(|manager| manager.starts_with(COMPOSED_MANAGER_PREFIX))
+    });
+    for entry in entries.iter_mut().filter_map(Value::as_object_mut) {
+        entry.remove("time");
+        entry.remove("fieldsType");
+        if let Some(fields) = entry.get_mut("fieldsV1") {
+            *fields = fields.to_string().into();
+        }
+    }
+    if !entries.is_empty() {
+        metadata.insert("managedFields".to_owned(), entries.into());
+    }
+}
+
+fn equalities(labels: &BTreeMap<String, String>) -> String {
+    labels.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(",")
+}
+
+/// The open stores.
+pub(crate) struct Watches {
+    session: Session,
+    stop: CancellationToken,
+    open: Mutex<HashMap<Scope, Weak<Watched>>>,
+}
+
+/// A store, which is kept up to date while it has users.
+pub(crate) struct Watched {
+    pub(crate) store: Store,
+}
+
+/// How long a reconcile waits for the first list of a kind.
+const SYNC_TIMEOUT: Duration = Duration::from_secs(10);
+
+impl Watched {
+    /// Waits until all objects have been listed once; why not, if they cannot be.
+    pub(super) async fn ready(&self) -> Result<(), String> {
+        match tokio::time::timeout(SYNC_TIMEOUT, self.store.try_sync()).await {
+            Ok(synced) => synced.map_err(|error| error.to_string()),
+            Err(_) => Err(format!("no answer within {} s", SYNC_TIMEOUT.as_secs())),
+        }
+    }
+}
+
+impl Watches {
+    pub(crate) fn new(session: Session, stop: CancellationToken) -> Self {
+        Self { session, stop, open: Mutex::default() }
+    }
+
+    /// The store of `scope`, which is started if it is not open.
+    pub(crate) fn open(&self, scope: &Scope) -> Arc<Watched> {
+        let mut open = self.lock();
+        if let Some(watched) = open.get(scope).and_then(Weak::upgrade) {
+            return watched;
+        }
+        open.retain(|_, watched| watched.strong_count() > 0);
+        let store = Store::start(self.session.clone(), scope.source(), &self.stop);
+        let watched = Arc::new(Watched { store });
+        open.insert(scope.clone(), Arc::downgrade(&watched));
+        watched
+    }
+
+    pub(super) fn existing(&self, scope: &Scope) -> Option<Arc<Watched>> {
+        self.lock().get(scope).and_then(Weak::upgrade)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Scope, Weak<Watched>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,303 @@
+//! One reconcile of one object: decide, store the decision, carry it out, decide again on the response, until it is time
+//! to wait.
+//!
+//! A decision is stored on the version of the object it was made on before it is carried out. So a leader that decided on
+//! an older version gets a conflict before it calls the provider.
+
+use std::time::Duration;
+
+use diag::Diagnostic;
+use jiff::Timestamp;
+use kube::ResourceExt as _;
+use operations::{
+    Answer, Body, Call, ConditionStatus, ConditionType, Desired, Evidence, ExternalService, Memory, Moment,
+    Next, Observation, Phase, Settings, Step, Trouble, Wishes, decide,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::endpoint::EndpointSecret;
+use super::object::ExternalObject;
+use crate::runtime::client::{ApiError, Object, ObjectClient, target};
+use crate::runtime::finalizer;
+
+/// The finalizer of every object that may have a resource at the provider. It is OSOK's, so that either operator can take
+/// over from the other.
+pub const FINALIZER: &str = "finalizers.oci.oracle.com/oci-resources";
+
+/// The field manager of all writes.
+pub(super) const MANAGER: &str = "plimsoll-operator";
+/// How often storing a response is retried while others keep changing the object.
+const MAX_CONFLICTS: usize = 10;
+
+/// What a reconcile works with.
+pub struct Reconcile<'a, S, O> {
+    pub client: &'a ObjectClient,
+    pub service: &'a S,
+    /// The Secret with the resource's endpoint, for kinds that have one.
+    pub endpoint: Option<&'a EndpointSecret<O>>,
+    pub settings: &'a Settings,
+    /// The time, and jitter.
+    pub moment: &'a (dyn Fn() -> Moment + Send + Sync),
+    /// Records transitions: each once, after it is stored, however the reconcile ends.
+    pub record: &'a (dyn Fn(&Diagnostic) + Send + Sync),
+}
+
+/// The result of a reconcile.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    pub finished: Finished,
+    /// For the next reconcile of the object.
+    pub memory: Memory,
+    /// The operation that is stored as in flight, and since when.
+    pub in_flight: Option<(Phase, Timestamp)>,
+    /// What is wrong with the annotations; the same at every reconcile.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// What follows a reconcile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finished {
+    /// Another one, after this time or when the object changes.
+    Wait(Duration),
+    /// Nothing: the finalizer was removed, for this reason.
+    Released(Evidence),
+}
+
+/// Why a reconcile ended early. Nothing is lost: the next one continues from what is stored.
+#[derive(Debug, thiserror::Error)]
+pub enum StepError {
+    /// Another writer changed the object; it has to be read again.
+    #[error("{object} was changed by another writer")]
+    Conflict { object: String },
+    #[error("cannot {action} {object}")]
+    Cluster { action: &'static str, object: String, source: Box<ApiError> },
+    /// The API server has an object that does not fit the kind's definition.
+    #[error("cannot read {object}")]
+    Unreadable { object: String, source: serde_json::Error },
+}
+
+impl StepError {
+    /// Whether the object is gone.
+    pub(super) fn is_not_found(&self) -> bool {
+        matches!(self, Self::Cluster { source, .. } if source.is_not_found())
+    }
+}
+
+impl<O: ExternalObject, S: ExternalService<Spec = O::Spec>> Reconcile<'_, S, O> {
+    /// Reconciles `object` as it was just read.
+    pub async fn run(&self, mut object: O, mut memory: Memory) -> Result<Report, StepError> {
+        let uid = object.uid().expect("an object that was read has a uid");
+        let (_, warnings) = Wishes::read(object.annotations(), &uid);
+        let mut input = Input::none();
+        loop {
+            let moment = (self.moment)();
+            let status = object.recorded(moment.now);
+            let mut desired = desired::<S, O>(&object, &uid);
+            let decide = |desired: &Desired| {
+                let step =
+                    decide(desired, &status, &memory, input.observation.clone(), self.settings, moment);
+                let mut decided = object.clone();
+                decided.show(step.status.clone(), input.shown.as_ref());
+                (step, decided)
+            };
+            let (mut step, mut decided) = decide(&desired);
+            let kept = self.keep_endpoint(&decided, &step).await;
+            if let Ok(Some(obstacle)) = &kept {
+                desired.obstacle = Some(obstacle.clone());
+                (step, decided) = decide(&desired);
+            }
+            memory = step.memory;
+            let stored = self.store(&object, decided, input.of_mutation).await?;
+            step.diagnostics.iter().for_each(self.record);
+            // Only now: a response must not be lost because a Secret cannot be written.
+            kept.map_err(|error| failed("keep the endpoint Secret of", &object, error))?;
+            input = Input::none();
+            // A response that was stored on a newer version says nothing about what that one needs.
+            let next = match stored {
+                Stored::AsDecided(stored) => {
+                    object = stored;
+                    step.next
+                }
+                Stored::OnNewer(newer) => {
+                    object = newer;
+                    continue;
+                }
+            };
+            let finished = match next {
+                Next::Hold => {
+                    object = self.set_finalizer(&object, true).await?;
+                    continue;
+                }
+                Next::Call(call) => {
+                    // Boxed, or a reconcile would be as large as a call even while it waits for the API server.
+                    let result = Box::pin(self.service.call(object.wanted(), &uid, &call)).await;
+                    input = Input::answer::<S>(object.wanted(), &uid, call, result);
+                    continue;
+                }
+                Next::Wait(pause) => Finished::Wait(pause),
+                Next::Release(evidence) => {
+                    self.remove_endpoint(&object).await?;
+                    self.set_finalizer(&object, false).await?;
+                    Finished::Released(evidence)
+                }
+            };
+            let recorded = object.recorded(moment.now);
+            let in_flight = recorded.current().filter(|_| matches!(finished, Finished::Wait(_)));
+            let in_flight = in_flight.map(|it| (it.phase, it.started_at.unwrap_or(it.updated_at)));
+            return Ok(Report { finished, memory, in_flight, warnings });
+        }
+    }
+
+    /// Publishes the resource's endpoint before the object becomes ready; why not, if it cannot be.
+    async fn keep_endpoint(&self, decided: &O, step: &Step) -> Result<Option<String>, ApiError> {
+        let ready = step.status.condition(ConditionType::Ready);
+        let is_ready = ready.is_some_and(|ready| ready.status == ConditionStatus::True);
+        match self.endpoint {
+            Some(secret)
+                if is_ready
+                    && matches!(step.next, Next::Wait(_))
+                    && decided.meta().deletion_timestamp.is_none() =>
+            {
+                secret.keep(self.client, decided).await
+            }
+            _ => Ok(None),
+        }
+    }
+
+    async fn remove_endpoint(&self, object: &O) -> Result<(), StepError> {
+        let Some(secret) = self.endpoint else { return Ok(()) };
+        secret
+            .remove(self.client, object)
+            .await
+            .map_err(|error| failed("remove the endpoint Secret of", object, error))
+    }
+
+    /// Stores the status of `decided`, which was decided on `object`.
+    ///
+    /// The response to a mutation `must_be_kept`: if the object has changed since, it is stored on the newer version,
+    /// provided that the status is still the one we know. A status that has changed is another leader's, which must not
+    /// be overwritten.
+    async fn store(&self, object: &O, decided: O, must_be_kept: bool) -> Result<Stored<O>, StepError> {
+        if decided == *object {
+            return Ok(Stored::AsDecided(decided));
+        }
+        let known = status_of(object);
+        let new = status_of(&decided);
+        let mut candidate = decided;
+        for attempt in 0..MAX_CONFLICTS {
+            match self.client.replace_status(&to_json(&candidate), MANAGER).await {
+                Ok(stored) if attempt == 0 => return Ok(Stored::AsDecided(from_json(stored)?)),
+                Ok(stored) => return Ok(Stored::OnNewer(from_json(stored)?)),
+                Err(error) if error.is_conflict() && must_be_kept => {
+                    let read = async { self.client.read(&target(&to_json(object))?).await };
+                    let newer = read.await.map_err(|error| failed("read", object, error))?;
+                    let Some(newer) = newer.map(from_json::<O>).transpose()? else { break };
+                    if newer.meta().uid != object.meta().uid || status_of(&newer) != known {
+                        break;
+                    }
+                    candidate = with_status(&newer, new.as_ref())?;
+                }
+                Err(error) => return Err(failed("store the status of", object, error)),
+            }
+        }
+        Err(StepError::Conflict { object: named(object) })
+    }
+
+    async fn set_finalizer(&self, object: &O, present: bool) -> Result<O, StepError> {
+        let set = finalizer::set(self.client, &to_json(object), &[FINALIZER], present, MANAGER).await;
+        match set.map_err(|error| failed("set the finalizers of", object, error))? {
+            Some(answer) => from_json(answer),
+            None => Ok(object.clone()),
+        }
+    }
+}
+
+enum Stored<O> {
+    /// On the version that was decided on.
+    AsDecided(O),
+    /// On a version that others have written since.
+    OnNewer(O),
+}
+
+/// What a decision is based on beside the object.
+struct Input {
+    observation: Observation,
+    /// The resource, when it was read.
+    shown: Option<Value>,
+    /// Whether it is the response to a call that changed something at the provider.
+    of_mutation: bool,
+}
+
+impl Input {
+    const fn none() -> Self {
+        Self { observation: Observation::woke(), shown: None, of_mutation: false }
+    }
+
+    fn answer<S: ExternalService>(
+        spec: &S::Spec,
+        uid: &str,
+        call: Call,
+        result: Result<Answer, Trouble>,
+    ) -> Self {
+        let shown = match (&call, &result) {
+            (Call::Get { .. }, Ok(Answer { body: Body::Json(body), .. })) => Some(body.clone()),
+            _ => None,
+        };
+        let of_mutation = call.mutates();
+        Self { observation: Observation::answered::<S>(spec, uid, call, result), shown, of_mutation }
+    }
+}
+
+fn desired<S: ExternalService<Spec = O::Spec>, O: ExternalObject>(object: &O, uid: &str) -> Desired {
+    Desired {
+        kind: S::KIND,
+        uid: uid.to_owned(),
+        generation: object.meta().generation.unwrap_or_default(),
+        body: S::create_body(object.wanted(), uid),
+        deleting: object.meta().deletion_timestamp.is_some(),
+        held: has_finalizer(object),
+        wishes: Wishes::read(object.annotations(), uid).0,
+        obstacle: None,
+    }
+}
+
+fn has_finalizer(object: &impl kube::Resource) -> bool {
+    object.meta().finalizers.iter().flatten().any(|finalizer| finalizer == FINALIZER)
+}
+
+fn to_json(object: &impl Serialize) -> Object {
+    match serde_json::to_value(object) {
+        Ok(Value::Object(object)) => object,
+        _ => unreachable!("a custom resource is a JSON object"),
+    }
+}
+
+fn from_json<O: DeserializeOwned>(object: Object) -> Result<O, StepError> {
+    let name = target(&object).map(|target| target.to_string()).unwrap_or_default();
+    serde_json::from_value(Value::Object(object))
+        .map_err(|source| StepError::Unreadable { object: name, source })
+}
+
+fn status_of(object: &impl Serialize) -> Option<Value> {
+    to_json(object).remove("status")
+}
+
+fn with_status<O: Serialize + DeserializeOwned>(object: &O, status: Option<&Value>) -> Result<O, StepError> {
+    let mut changed = to_json(object);
+    changed.insert("status".to_owned(), json!(status));
+    from_json(changed)
+}
+
+fn failed(action: &'static str, object: &impl kube::Resource, error: ApiError) -> StepError {
+    if error.is_conflict() {
+        return StepError::Conflict { object: named(object) };
+    }
+    StepError::Cluster { action, object: named(object), source: Box::new(error) }
+}
+
+fn named(object: &impl kube::Resource) -> String {
+    let namespace = object.meta().namespace.as_deref().unwrap_or_default();
+    format!("{namespace}/{}", object.name_any())
+}

@@ -1,0 +1,24 @@
+//! What every controller runs on.
+//!
+//! ```text
+//! API server ──watch──▶ store ──changes──▶ queue ──due──▶ controller ──▶ Reconciler::reconcile ──▶ writer ──▶ API server
+//!                                            ▲               │                    └──▶ events ──▶ API server
+//!                                            └───requeue─────┘ Action, or an error and its backoff
+//! ```
+//!
+//! [`lease`] decides which copy of the operator may run controllers; [`health`] and [`metrics`] report on all of them.
+//! `book/src/decisions/0007-controller-runtime.md` says why this is not `kube::runtime`.
+
+pub mod backoff;
+pub mod client;
+pub mod controller;
+pub(crate) mod error_chain;
+pub mod events;
+pub(crate) mod finalizer;
+pub mod health;
+pub(crate) mod lease;
+pub mod metrics;
+pub mod queue;
+pub mod store;
+#[cfg(test)]
+pub(crate) mod testing;

@@ -1,0 +1,205 @@
+//! The one way to read and write single objects, with a limit on concurrent writes.
+
+use cluster::{Class, Delete, Deletion, Dialect, Error, Propagation, Reply, Session, Write};
+use manifest::{GroupVersionKind, Namespace, ObjectRef};
+use serde_json::{Map, Value};
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+use super::error_chain::chain;
+
+/// More writes at once would only queue up at the API server, which then rejects some.
+const MAX_CONCURRENT_WRITES: usize = 24;
+
+/// A Kubernetes object as JSON.
+pub type Object = Map<String, Value>;
+
+/// Reads and writes objects.
+pub struct ObjectClient {
+    session: Session,
+    writes: Semaphore,
+}
+
+/// Why an object was not read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum ApiError {
+    #[error(transparent)]
+    Kind(#[from] InvalidKind),
+    #[error(transparent)]
+    Cluster(#[from] Error),
+}
+
+/// A kind that no API server can serve.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{kind:?} of {api_version:?} is not the name of a kind")]
+pub struct InvalidKind {
+    api_version: String,
+    kind: String,
+}
+
+impl ApiError {
+    /// Whether another writer changed the object first, so that it has to be read again.
+    pub(crate) fn is_conflict(&self) -> bool {
+        self.is(Class::Outdated)
+    }
+
+    /// Whether the API server rejected the object as invalid.
+    pub(crate) fn is_invalid(&self) -> bool {
+        self.status().is_some_and(|status| status.code == 422)
+    }
+
+    pub(crate) fn is_forbidden(&self) -> bool {
+        self.is(Class::InsufficientPermissions)
+    }
+
+    /// Whether the object does not exist, or its namespace does not.
+    pub(crate) fn is_not_found(&self) -> bool {
+        self.is(Class::NotFound) || self.is(Class::NamespaceMissing)
+    }
+
+    pub(crate) fn is_kind_missing(&self) -> bool {
+        self.is(Class::KindMissing)
+    }
+
+    pub(crate) fn is_already_exists(&self) -> bool {
+        self.is(Class::AlreadyExists)
+    }
+
+    fn is(&self, class: Class) -> bool {
+        matches!(self, Self::Cluster(error) if error.class() == class)
+    }
+
+    /// A stable word for what went wrong.
+    pub(crate) fn class(&self) -> String {
+        match self {
+            Self::Kind(_) => "BadKind".to_owned(),
+            Self::Cluster(error) => format!("{:?}", error.class()),
+        }
+    }
+
+    /// What went wrong, in the API server's own words if it gave any.
+    pub(crate) fn text(&self) -> String {
+        match self {
+            Self::Kind(error) => error.to_string(),
+            Self::Cluster(error) => match error.status() {
+                Some(status) if !status.message.is_empty() => status.message.clone(),
+                _ => chain(error),
+            },
+        }
+    }
+
+    pub(crate) fn status(&self) -> Option<&cluster::ApiStatus> {
+        match self {
+            Self::Kind(_) => None,
+            Self::Cluster(error) => error.status(),
+        }
+    }
+}
+
+impl ObjectClient {
+    pub fn new(session: Session) -> Self {
+        Self { session, writes: Semaphore::new(MAX_CONCURRENT_WRITES) }
+    }
+
+    pub(crate) const fn session(&self) -> &Session {
+        &self.session
+    }
+
+    pub(crate) async fn read(&self, target: &ObjectRef) -> Result<Option<Object>, ApiError> {
+        Ok(self.session.read(target).await?.map(object))
+    }
+
+    pub(crate) async fn create(&self, object: &Object, manager: &str) -> Result<Object, ApiError> {
+        let (target, body) = (target(object)?, Value::Object(object.clone()));
+        let _permit = self.permit().await;
+        Ok(self::object(self.session.create(&target, &body, Write::by(manager)).await?))
+    }
+
+    /// Applies `intent` with force: `manager` owns the fields it names from now on.
+    pub(crate) async fn apply(&self, intent: &Object, manager: &str) -> Result<Object, ApiError> {
+        self.apply_with(intent, Write::by(manager).force()).await
+    }
+
+    /// Applies the status in `intent` with force.
+    pub(crate) async fn apply_status(&self, intent: &Object, manager: &str) -> Result<Object, ApiError> {
+        self.apply_with(intent, Write::by(manager).force().status()).await
+    }
+
+    async fn apply_with(&self, intent: &Object, write: Write<'_>) -> Result<Object, ApiError> {
+        let (target, body) = (target(intent)?, Value::Object(intent.clone()));
+        let _permit = self.permit().await;
+        Ok(object(self.session.apply(&target, &body, write).await?))
+    }
+
+    /// Replaces the version that `object` was made from; a conflict if there is a newer one.
+    pub(crate) async fn replace(&self, object: &Object, manager: &str) -> Result<Object, ApiError> {
+        self.replace_with(object, Write::by(manager)).await
+    }
+
+    /// Replaces the status of the version that `object` was made from; a conflict if there is a newer one.
+    pub(crate) async fn replace_status(&self, object: &Object, manager: &str) -> Result<Object, ApiError> {
+        self.replace_with(object, Write::by(manager).status()).await
+    }
+
+    async fn replace_with(&self, object: &Object, write: Write<'_>) -> Result<Object, ApiError> {
+        let (target, body) = (target(object)?, Value::Object(object.clone()));
+        let _permit = self.permit().await;
+        Ok(self::object(self.session.replace(&target, &body, write).await?))
+    }
+
+    pub(crate) async fn patch(
+        &self,
+        object: &Object,
+        dialect: Dialect,
+        patch: &Value,
+        manager: &str,
+    ) -> Result<Object, ApiError> {
+        let target = target(object)?;
+        let _permit = self.permit().await;
+        Ok(self::object(self.session.patch(&target, dialect, patch, Write::by(manager)).await?))
+    }
+
+    /// Requests the deletion of an object if it still is the one with `uid`, and does not wait for it; whether it was
+    /// there.
+    pub(crate) async fn delete(
+        &self,
+        target: &ObjectRef,
+        uid: Option<&str>,
+        version: Option<&str>,
+        propagation: Propagation,
+    ) -> Result<bool, ApiError> {
+        let how = Delete {
+            propagation,
+            uid: uid.map(str::to_owned),
+            version: version.map(str::to_owned),
+            timeout: std::time::Duration::ZERO,
+            force: false,
+        };
+        let _permit = self.permit().await;
+        Ok(self.session.delete(target, &how).await? == Deletion::Asked)
+    }
+
+    async fn permit(&self) -> SemaphorePermit<'_> {
+        self.writes.acquire().await.expect("the semaphore is never closed")
+    }
+}
+
+fn object(reply: Reply) -> Object {
+    match reply.object {
+        Value::Object(object) => object,
+        _ => Object::new(),
+    }
+}
+
+/// The reference by which `object` is read and written.
+pub(crate) fn target(object: &Object) -> Result<ObjectRef, InvalidKind> {
+    let text = |field: &str| object.get(field).and_then(Value::as_str).unwrap_or_default();
+    let metadata = |field: &str| object.get("metadata")?.get(field)?.as_str();
+    let gvk = gvk(text("apiVersion"), text("kind"))?;
+    let namespace = metadata("namespace").and_then(Namespace::new);
+    Ok(ObjectRef::new(gvk, namespace, metadata("name").unwrap_or_default()))
+}
+
+pub(crate) fn gvk(api_version: &str, kind: &str) -> Result<GroupVersionKind, InvalidKind> {
+    let invalid = || InvalidKind { api_version: api_version.to_owned(), kind: kind.to_owned() };
+    GroupVersionKind::new(api_version.parse().map_err(|_| invalid())?, kind).map_err(|_| invalid())
+}

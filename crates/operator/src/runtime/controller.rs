@@ -1,0 +1,224 @@
+//! The loop that every controller is: it reconciles what is due, and remembers, retries and forgets per object.
+//!
+//! A [`Reconciler`] says how one object is reconciled. The loop owns the rest: one reconcile per key at a time, what is
+//! remembered of a key from one to the next, the backoff of a key that fails, and panics.
+
+use std::collections::HashMap;
+use std::fmt::Display;
+use std::hash::Hash;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::task::{Id, JoinError, JoinSet};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::backoff::Backoff;
+use super::client::ApiError;
+use super::metrics::Metrics;
+use super::queue::{Attempt, Queue};
+use super::store::uid;
+
+/// How long running reconciles may take to end after a stop.
+pub(super) const GRACE: Duration = Duration::from_secs(20);
+/// How soon a key whose object was changed by another writer is reconciled again.
+pub(crate) const AFTER_CONFLICT: Duration = Duration::from_millis(50);
+const AFTER_PANIC: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(300));
+
+/// Reconciles the objects of one kind.
+pub trait Reconciler: Send + Sync + Sized + 'static {
+    type Key: Clone + Eq + Hash + Display + Send + Sync + 'static;
+    /// What one reconcile of an object leaves for the next. Any of it may be lost at any time, with a restart or a
+    /// panic; a few writes and Events are repeated then. An object that took the name of another starts afresh.
+    type Memory: Default + Send + 'static;
+    /// What watches note about an object, also while it is being reconciled.
+    type Signals: Default + Send + 'static;
+    type Error: Display + Send;
+
+    const NAME: &'static str;
+    const MAX_CONCURRENT_RECONCILES: usize;
+    const BACKOFF: Backoff;
+
+    fn queue(&self) -> &Queue<Self>;
+
+    /// The object as the store has it.
+    fn find(&self, key: &Self::Key) -> Option<Arc<Value>>;
+
+    /// Makes what is there what `object` desires, as far as that is possible now.
+    fn reconcile(
+        self: &Arc<Self>,
+        key: &Self::Key,
+        object: Arc<Value>,
+        memory: &mut Self::Memory,
+    ) -> impl Future<Output = Result<Action, ReconcileError<Self::Error>>> + Send;
+
+    /// Decides what follows a failed reconcile; `retry_after` is the backoff.
+    fn on_failure(&self, _key: &Self::Key, _memory: &mut Self::Memory, retry_after: Duration) -> Action {
+        Action::requeue(retry_after)
+    }
+
+    /// The object is gone; what was remembered of it goes too.
+    fn forget(&self, _key: &Self::Key, _memory: Self::Memory) -> impl Future<Output = ()> + Send {
+        std::future::ready(())
+    }
+}
+
+/// What follows a reconcile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Action {
+    requeue_after: Option<Duration>,
+}
+
+impl Action {
+    /// Reconcile again after this time, or earlier if the key is enqueued.
+    pub const fn requeue(after: Duration) -> Self {
+        Self { requeue_after: Some(after) }
+    }
+
+    /// Do nothing until the key is enqueued.
+    pub const fn await_change() -> Self {
+        Self { requeue_after: None }
+    }
+
+    pub(super) const fn requeue_after(self) -> Option<Duration> {
+        self.requeue_after
+    }
+}
+
+/// Why a reconcile ended early.
+#[derive(Debug)]
+pub enum ReconcileError<E> {
+    /// Another writer changed the object first. The next reconcile sees what it wrote; nothing has failed.
+    Conflict,
+    Failed(E),
+}
+
+impl<E> From<E> for ReconcileError<E> {
+    fn from(error: E) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<ApiError> for ReconcileError<String> {
+    fn from(error: ApiError) -> Self {
+        if error.is_conflict() { Self::Conflict } else { Self::Failed(error.text()) }
+    }
+}
+
+/// Reconciles whatever is due, each key once at a time, until `stop`; running reconciles may then end, within a limit.
+///
+/// Dropping the future ends all reconciles at once.
+pub async fn run<R: Reconciler>(reconciler: &Arc<R>, metrics: &Metrics, stop: CancellationToken) {
+    let queue = reconciler.queue();
+    let mut running = Running { tasks: JoinSet::new(), keys: HashMap::new() };
+    while !stop.is_cancelled() {
+        let is_free = running.keys.len() < R::MAX_CONCURRENT_RECONCILES;
+        let due = if is_free { queue.next_due() } else { None };
+        if due.is_some_and(|due| due <= Instant::now()) {
+            if let Some((key, attempt)) = queue.start_next() {
+                running.start(Arc::clone(reconciler), key, attempt);
+            }
+            continue;
+        }
+        tokio::select! {
+            () = stop.cancelled() => {}
+            (key, ended) = running.next() => finish(reconciler, metrics, key, ended),
+            () = tokio::time::sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {}
+            () = queue.changed() => {}
+        }
+    }
+    let rest = async {
+        while !running.keys.is_empty() {
+            let (key, ended) = running.next().await;
+            finish(reconciler, metrics, key, ended);
+        }
+    };
+    if tokio::time::timeout(GRACE, rest).await.is_err() {
+        tracing::warn!(
+            controller = R::NAME,
+            reconciles = running.keys.len(),
+            "abandoned reconciles that did not end in time"
+        );
+    }
+}
+
+/// A reconcile that ended: what is remembered and what follows, or nothing if the object is gone.
+type Ended<R> = Option<(Attempt<R>, Action)>;
+
+fn finish<R: Reconciler>(
+    reconciler: &Arc<R>,
+    metrics: &Metrics,
+    key: R::Key,
+    ended: Result<Ended<R>, JoinError>,
+) {
+    let queue = reconciler.queue();
+    match ended {
+        Ok(Some((attempt, action))) => queue.finish(key, attempt, action),
+        Ok(None) => queue.finish_gone(&key),
+        Err(error) => {
+            metrics.reconcile_panicked(R::NAME);
+            let failures = queue.failures(&key).saturating_add(1);
+            let wait = AFTER_PANIC.after(failures);
+            tracing::error!(controller = R::NAME, %key, %error, ?wait, "reconcile panicked; retrying");
+            let attempt = Attempt { failures, ..Attempt::default() };
+            queue.finish(key, attempt, Action::requeue(wait));
+        }
+    }
+}
+
+/// The reconciles that are running.
+struct Running<R: Reconciler> {
+    tasks: JoinSet<Ended<R>>,
+    keys: HashMap<Id, R::Key>,
+}
+
+impl<R: Reconciler> Running<R> {
+    fn start(&mut self, reconciler: Arc<R>, key: R::Key, attempt: Attempt<R>) {
+        let of = key.clone();
+        let task = self.tasks.spawn(async move { reconcile(reconciler, &of, attempt).await });
+        self.keys.insert(task.id(), key);
+    }
+
+    /// The next reconcile to end; pending while there is none.
+    async fn next(&mut self) -> (R::Key, Result<Ended<R>, JoinError>) {
+        loop {
+            let (id, ended) = match self.tasks.join_next_with_id().await {
+                Some(Ok((id, ended))) => (id, Ok(ended)),
+                Some(Err(error)) => (error.id(), Err(error)),
+                None => std::future::pending().await,
+            };
+            if let Some(key) = self.keys.remove(&id) {
+                return (key, ended);
+            }
+        }
+    }
+}
+
+async fn reconcile<R: Reconciler>(reconciler: Arc<R>, key: &R::Key, mut attempt: Attempt<R>) -> Ended<R> {
+    let Some(object) = reconciler.find(key) else {
+        reconciler.forget(key, attempt.memory).await;
+        return None;
+    };
+    let current = uid(&object).unwrap_or_default();
+    if attempt.uid != current {
+        attempt = Attempt { uid: current.to_owned(), ..Attempt::default() };
+    }
+    let action = match reconciler.reconcile(key, object, &mut attempt.memory).await {
+        Ok(action) => {
+            attempt.failures = 0;
+            action
+        }
+        Err(ReconcileError::Conflict) => Action::requeue(AFTER_CONFLICT),
+        Err(ReconcileError::Failed(error)) => {
+            attempt.failures = attempt.failures.saturating_add(1);
+            let retry_after = R::BACKOFF.after(attempt.failures);
+            tracing::warn!(controller = R::NAME, %key, %error, ?retry_after, "reconcile failed; retrying");
+            reconciler.on_failure(key, &mut attempt.memory, retry_after)
+        }
+    };
+    Some((attempt, action))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,253 @@
+//! Metrics for Prometheus. Labels have few values: kinds, functions and reasons, never objects.
+
+mod population;
+
+use std::hash::Hash;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use prometheus_client::encoding::{EncodeLabelSet, text::encode};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Metric, Registry};
+
+use population::Population;
+
+/// The format of [`Metrics::text`].
+pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// In seconds, from a call on this machine to one that reached its deadline.
+const BUCKETS: [f64; 11] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0];
+
+/// The metrics of the operator. Clones share them.
+#[derive(Clone)]
+pub struct Metrics(Arc<Inner>);
+
+struct Inner {
+    registry: Registry,
+    leading: Gauge,
+    cloud_calls: Family<CloudCall, Histogram>,
+    function_calls: Family<FunctionCall, Histogram>,
+    retries: Family<OfKind, Counter>,
+    operations: Population<Operation, Timestamp>,
+    operations_shown: Family<Operation, Gauge>,
+    oldest_shown: Family<OfKind, Gauge>,
+    claims: Population<Claim, ()>,
+    claims_shown: Family<Claim, Gauge>,
+    events_lost: Family<OfLoss, Counter>,
+    reconcile_panics: Family<OfController, Counter>,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct CloudCall {
+    operation: &'static str,
+    outcome: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct FunctionCall {
+    function: String,
+    outcome: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OfKind {
+    kind: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Operation {
+    kind: &'static str,
+    phase: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Claim {
+    xrd: String,
+    reason: String,
+}
+
+/// Why an Event never reached the API server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Loss {
+    /// Too many were pending.
+    TooMany,
+    Refused,
+    /// The API server did not answer for too long.
+    NoAnswer,
+    /// The operator stopped.
+    Ending,
+}
+
+impl Loss {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::TooMany => "too-many",
+            Self::Refused => "refused",
+            Self::NoAnswer => "no-answer",
+            Self::Ending => "ending",
+        }
+    }
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OfController {
+    controller: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OfLoss {
+    reason: &'static str,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Metrics {
+    pub fn new() -> Self {
+        let mut registry = Registry::with_prefix("plimsoll");
+        let r = &mut registry;
+        let inner = Inner {
+            leading: kept(
+                r,
+                "leader",
+                "Whether this copy of the operator runs controllers",
+                Gauge::default(),
+            ),
+            operations: Population::default(),
+            operations_shown: kept(
+                r,
+                "operations_in_flight",
+                "Operations that a provider has not finished",
+                Family::default(),
+            ),
+            oldest_shown: kept(
+                r,
+                "operation_oldest_seconds",
+                "The age of the oldest operation in flight",
+                Family::default(),
+            ),
+            cloud_calls: kept(r, "cloud_call_seconds", "Duration of calls to a provider", timed()),
+            retries: kept(
+                r,
+                "retries",
+                "Reconciles that met a transient error and will be retried",
+                Family::default(),
+            ),
+            claims: Population::default(),
+            claims_shown: kept(
+                r,
+                "claims",
+                "Claims by the reason of their condition Healthy",
+                Family::default(),
+            ),
+            events_lost: kept(
+                r,
+                "events_lost",
+                "Events that did not reach the API server, by reason",
+                Family::default(),
+            ),
+            function_calls: kept(r, "function_call_seconds", "Duration of calls to functions", timed()),
+            reconcile_panics: kept(
+                r,
+                "reconcile_panics",
+                "Reconciles that panicked and will be retried",
+                Family::default(),
+            ),
+            registry,
+        };
+        Self(Arc::new(inner))
+    }
+
+    /// An object of a kind has an operation of this phase in flight since then, or none.
+    pub fn operation(&self, kind: &'static str, uid: &str, flight: Option<(&'static str, Timestamp)>) {
+        let flight = flight.map(|(phase, since)| (Operation { kind, phase }, since));
+        self.0.operations.set(uid, flight);
+    }
+
+    /// A call to a provider ended: `GetQueue`, `ok`.
+    pub fn cloud_call(&self, operation: &'static str, outcome: &'static str, took: Duration) {
+        self.0.cloud_calls.get_or_create(&CloudCall { operation, outcome }).observe(took.as_secs_f64());
+    }
+
+    /// A reconcile of an object of a kind met a transient error.
+    pub fn retry(&self, kind: &'static str) {
+        self.0.retries.get_or_create(&OfKind { kind }).inc();
+    }
+
+    /// A claim of an XRD is healthy or not for this reason, or is gone.
+    pub fn claim(&self, xrd: &str, uid: &str, reason: Option<&str>) {
+        let claim = reason.map(|reason| Claim { xrd: xrd.to_owned(), reason: reason.to_owned() });
+        self.0.claims.set(uid, claim.map(|claim| (claim, ())));
+    }
+
+    /// A call to a function ended.
+    pub fn function_call(&self, function: &str, outcome: &'static str, took: Duration) {
+        let call = FunctionCall { function: function.to_owned(), outcome };
+        self.0.function_calls.get_or_create(&call).observe(took.as_secs_f64());
+    }
+
+    /// A reconcile of this controller panicked.
+    pub(crate) fn reconcile_panicked(&self, controller: &'static str) {
+        self.0.reconcile_panics.get_or_create(&OfController { controller }).inc();
+    }
+
+    pub fn event_lost(&self, loss: Loss) {
+        self.0.events_lost.get_or_create(&OfLoss { reason: loss.as_str() }).inc();
+    }
+
+    /// A term of leadership begins or ends. What is known of objects ends with it: another copy counts them then.
+    pub(crate) fn leading(&self, leads: bool) {
+        self.0.leading.set(leads.into());
+        if !leads {
+            self.0.operations.clear();
+            self.0.claims.clear();
+        }
+    }
+
+    /// All metrics in OpenMetrics text.
+    pub fn text(&self, now: Timestamp) -> String {
+        self.show_operations(now);
+        self.0.claims_shown.clear();
+        for (claim, members) in self.0.claims.groups() {
+            self.0.claims_shown.get_or_create(&claim).set(count(members.len()));
+        }
+        let mut text = String::new();
+        encode(&mut text, &self.0.registry).expect("writing to a String cannot fail");
+        text
+    }
+
+    fn show_operations(&self, now: Timestamp) {
+        self.0.operations_shown.clear();
+        self.0.oldest_shown.clear();
+        for (operation, since) in self.0.operations.groups() {
+            self.0.operations_shown.get_or_create(&operation).set(count(since.len()));
+            let oldest = since.into_iter().min().unwrap_or(now);
+            let age = now.duration_since(oldest).as_secs().max(0);
+            let shown = self.0.oldest_shown.get_or_create(&OfKind { kind: operation.kind });
+            shown.set(shown.get().max(age));
+        }
+    }
+}
+
+fn kept<M: Metric + Clone>(registry: &mut Registry, name: &str, about: &str, metric: M) -> M {
+    registry.register(name, about, metric.clone());
+    metric
+}
+
+fn timed<L: Clone + Eq + Hash>() -> Family<L, Histogram> {
+    Family::new_with_constructor(|| Histogram::new(BUCKETS))
+}
+
+fn count(members: usize) -> i64 {
+    i64::try_from(members).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,41 @@
+//! Objects in groups, so that a gauge can show how many there are in each.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Members by uid, each in one group and with a value.
+pub(super) struct Population<G, M>(Mutex<HashMap<String, (G, M)>>);
+
+impl<G, M> Default for Population<G, M> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<G: Clone + Eq + Hash, M: Copy> Population<G, M> {
+    /// Puts a member into a group, or removes it.
+    pub(super) fn set(&self, uid: &str, place: Option<(G, M)>) {
+        match place {
+            Some(place) => self.members().insert(uid.to_owned(), place),
+            None => self.members().remove(uid),
+        };
+    }
+
+    pub(super) fn clear(&self) {
+        *self.members() = HashMap::new();
+    }
+
+    /// The groups with the values of their members.
+    pub(super) fn groups(&self) -> HashMap<G, Vec<M>> {
+        let mut groups: HashMap<G, Vec<M>> = HashMap::new();
+        for (group, known) in self.members().values() {
+            groups.entry(group.clone()).or_default().push(*known);
+        }
+        groups
+    }
+
+    fn members(&self) -> MutexGuard<'_, HashMap<String, (G, M)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

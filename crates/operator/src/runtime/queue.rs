@@ -1,0 +1,229 @@
+//! The keys of one controller: when each is due for a reconcile, and what is remembered of each.
+//!
+//! ```text
+//! enqueue ──▶ due (earliest first) ──▶ reconcile ──▶ Action::requeue(…) ──▶ due again
+//!                    ▲                     │
+//!                    └─ enqueued meanwhile ┘───────▶ Action::await_change()
+//! ```
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use super::controller::{Action, Reconciler};
+use super::store::{Change, Changes};
+
+/// As good as never; a clock does not reach as far as a duration.
+const MAX_WAIT: Duration = Duration::from_secs(365 * 86_400);
+
+/// The keys of one controller. Clones share them.
+pub struct Queue<R: Reconciler>(Arc<Shared<R>>);
+
+struct Shared<R: Reconciler> {
+    state: Mutex<State<R>>,
+    changed: Notify,
+}
+
+struct State<R: Reconciler> {
+    entries: HashMap<R::Key, Entry<R>>,
+    /// The keys that are scheduled and not running, earliest first, and in the order in which they were enqueued.
+    line: BTreeMap<Turn, R::Key>,
+    enqueued: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Turn {
+    due: Instant,
+    number: u64,
+}
+
+/// Everything that is known of one key. It lives until the object is gone.
+struct Entry<R: Reconciler> {
+    /// Not in the line while a reconcile is running.
+    scheduled: Option<Turn>,
+    is_running: bool,
+    /// What the last reconcile left; the one that is running has it.
+    attempt: Attempt<R>,
+    /// Failures in a row, also while a reconcile is running.
+    failures: u32,
+    signals: R::Signals,
+}
+
+/// What one reconcile of a key hands to the next.
+pub(super) struct Attempt<R: Reconciler> {
+    /// Of the object that `memory` is about.
+    pub(super) uid: String,
+    pub(super) memory: R::Memory,
+    /// Failures in a row.
+    pub(super) failures: u32,
+}
+
+impl<R: Reconciler> Default for Attempt<R> {
+    fn default() -> Self {
+        Self { uid: String::new(), memory: R::Memory::default(), failures: 0 }
+    }
+}
+
+impl<R: Reconciler> Default for Entry<R> {
+    fn default() -> Self {
+        Self {
+            scheduled: None,
+            is_running: false,
+            attempt: Attempt::default(),
+            failures: 0,
+            signals: R::Signals::default(),
+        }
+    }
+}
+
+impl<R: Reconciler> Clone for Queue<R> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<R: Reconciler> Default for Queue<R> {
+    fn default() -> Self {
+        let state = State { entries: HashMap::new(), line: BTreeMap::new(), enqueued: 0 };
+        Self(Arc::new(Shared { state: Mutex::new(state), changed: Notify::new() }))
+    }
+}
+
+impl<R: Reconciler> Queue<R> {
+    /// Makes `key` due now; if it is being reconciled, right after that.
+    pub fn enqueue(&self, key: R::Key) {
+        self.enqueue_after(key, Duration::ZERO);
+    }
+
+    /// Makes `key` due after `wait`. If it is due earlier already, that stays.
+    pub fn enqueue_after(&self, key: R::Key, wait: Duration) {
+        self.state().schedule(key, deadline(wait));
+        self.0.changed.notify_one();
+    }
+
+    /// Enqueues what `keys` returns for the changes that are there already.
+    pub(crate) fn drain<K: IntoIterator<Item = R::Key>>(
+        &self,
+        changes: &mut Changes,
+        keys: impl Fn(&Change) -> K,
+    ) {
+        while let Ok(change) = changes.try_recv() {
+            keys(&change).into_iter().for_each(|key| self.enqueue(key));
+        }
+    }
+
+    /// Enqueues what `keys` returns for each change. Never returns.
+    pub(crate) async fn watch<K: IntoIterator<Item = R::Key>>(
+        &self,
+        mut changes: Changes,
+        keys: impl Fn(&Change) -> K,
+    ) {
+        while let Some(change) = changes.recv().await {
+            keys(&change).into_iter().for_each(|key| self.enqueue(key));
+        }
+        std::future::pending().await
+    }
+
+    /// Reads or changes what watches note about `key`.
+    pub(crate) fn signals<T>(&self, key: &R::Key, access: impl FnOnce(&mut R::Signals) -> T) -> T {
+        access(&mut self.state().entry(key).signals)
+    }
+
+    /// The keys whose signals fit.
+    pub(crate) fn keys_where(&self, fits: impl Fn(&R::Signals) -> bool) -> Vec<R::Key> {
+        self.keys(|entry| fits(&entry.signals))
+    }
+
+    /// The keys whose last reconcile failed.
+    pub(crate) fn failing(&self) -> Vec<R::Key> {
+        self.keys(|entry| entry.failures > 0)
+    }
+
+    fn keys(&self, fits: impl Fn(&Entry<R>) -> bool) -> Vec<R::Key> {
+        self.state().entries.iter().filter(|(_, entry)| fits(entry)).map(|(key, _)| key.clone()).collect()
+    }
+
+    pub(super) fn failures(&self, key: &R::Key) -> u32 {
+        self.state().entries.get(key).map_or(0, |entry| entry.failures)
+    }
+
+    /// Waits until something was enqueued.
+    pub(super) async fn changed(&self) {
+        self.0.changed.notified().await;
+    }
+
+    pub(super) fn next_due(&self) -> Option<Instant> {
+        self.state().line.first_key_value().map(|(turn, _)| turn.due)
+    }
+
+    /// The first key in line, and what the last reconcile of it left.
+    pub(super) fn start_next(&self) -> Option<(R::Key, Attempt<R>)> {
+        let mut state = self.state();
+        let (_, key) = state.line.pop_first()?;
+        let entry = state.entry(&key);
+        entry.scheduled = None;
+        entry.is_running = true;
+        Some((key, std::mem::take(&mut entry.attempt)))
+    }
+
+    /// A reconcile of `key` has ended.
+    pub(super) fn finish(&self, key: R::Key, attempt: Attempt<R>, action: Action) {
+        let mut state = self.state();
+        let entry = state.entry(&key);
+        entry.is_running = false;
+        entry.failures = attempt.failures;
+        entry.attempt = attempt;
+        // What was enqueued meanwhile takes its place in the line again.
+        if let Some(turn) = entry.scheduled {
+            state.line.insert(turn, key.clone());
+        }
+        if let Some(wait) = action.requeue_after() {
+            state.schedule(key, deadline(wait));
+        }
+    }
+
+    /// The object of `key` is gone, and nothing is remembered of it.
+    pub(super) fn finish_gone(&self, key: &R::Key) {
+        let mut state = self.state();
+        if let Some(Entry { scheduled: Some(turn), .. }) = state.entries.remove(key) {
+            // There may be another one by now.
+            state.schedule(key.clone(), turn.due);
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<R>> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<R: Reconciler> State<R> {
+    /// Most calls find the entry, and need no copy of the key.
+    fn entry(&mut self, key: &R::Key) -> &mut Entry<R> {
+        if !self.entries.contains_key(key) {
+            self.entries.insert(key.clone(), Entry::default());
+        }
+        self.entries.get_mut(key).expect("it was just inserted")
+    }
+
+    fn schedule(&mut self, key: R::Key, due: Instant) {
+        let turn = Turn { due, number: self.enqueued + 1 };
+        let entry = self.entry(&key);
+        if entry.scheduled.is_some_and(|scheduled| scheduled.due <= due) {
+            return;
+        }
+        let later = entry.scheduled.replace(turn);
+        let is_running = entry.is_running;
+        self.enqueued = turn.number;
+        if !is_running {
+            later.and_then(|later| self.line.remove(&later));
+            self.line.insert(turn, key);
+        }
+    }
+}
+
+fn deadline(wait: Duration) -> Instant {
+    Instant::now() + wait.min(MAX_WAIT)
+}
