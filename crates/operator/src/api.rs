@@ -1,4 +1,4 @@
-//! The kinds that people write, as Rust types and as definitions for an API server.
+//! The custom resources of the operator, as Rust types and as definitions.
 
 mod definition;
 mod queue;

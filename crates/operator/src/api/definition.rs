@@ -1,4 +1,4 @@
-//! The definitions of our kinds, as an API server is to have them.
+//! The custom resource definitions of cloud resources.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceColumnDefinition, CustomResourceDefinition,
@@ -8,7 +8,6 @@ use serde_json::{Map, Value, json};
 
 use super::{Queue, Stream};
 
-/// The definitions of all our kinds.
 pub fn definitions() -> Vec<CustomResourceDefinition> {
     vec![
         definition(Queue::crd(), "DisplayName", ".spec.displayName"),
@@ -16,8 +15,8 @@ pub fn definitions() -> Vec<CustomResourceDefinition> {
     ]
 }
 
-/// What kube derives for a kind, with the columns that all kinds share and with a polished schema; the column `name`
-/// shows what people call the resource, at `name_path`.
+/// What kube derives for a kind, with the columns that all kinds share and a cleaned-up schema. The column `name` shows the
+/// field at `name_path`.
 pub fn definition(
     mut derived: CustomResourceDefinition,
     name: &str,
@@ -26,17 +25,17 @@ pub fn definition(
     for version in &mut derived.spec.versions {
         version.additional_printer_columns = Some(columns(name, name_path));
         if let Some(validation) = &mut version.schema {
-            let mut schema = serde_json::to_value(&*validation).expect("a schema is JSON");
+            let mut schema = serde_json::to_value(&*validation).expect("a schema is valid JSON");
             if let Some(root) = schema.get_mut("openAPIV3Schema") {
                 polish(root);
             }
-            *validation = serde_json::from_value(schema).expect("what was a schema still is one");
+            *validation = serde_json::from_value(schema).expect("it still is a schema");
         }
     }
     derived
 }
 
-/// OSOK's columns under OSOK's names, and between them the operation in flight.
+/// OSOK's columns, and between them the operation in flight.
 fn columns(name: &str, name_path: &str) -> Vec<CustomResourceColumnDefinition> {
     vec![
         wide(column(name, "string", name_path)),
@@ -58,14 +57,14 @@ fn column(name: &str, kind: &str, path: &str) -> CustomResourceColumnDefinition 
     }
 }
 
-/// A column that is shown only when people ask for more.
+/// A column that is only shown with `-o wide`.
 fn wide(column: CustomResourceColumnDefinition) -> CustomResourceColumnDefinition {
     CustomResourceColumnDefinition { priority: Some(1), ..column }
 }
 
-/// Makes a derived schema one for an API server. A null is not a value: it would slip past the rules that keep a
-/// field from being removed. Nothing is filled in: defaults of Rust types would become fields that nobody wrote. And
-/// numbers have formats that Kubernetes knows, since it warns about others.
+/// Adapts a derived schema to Kubernetes. Null is not allowed: it would bypass the rules that keep a field from being
+/// removed. There are no defaults: those of Rust types would become fields that the user did not write. Number formats are
+/// ones that Kubernetes knows, since it warns about others.
 fn polish(schema: &mut Value) {
     let Some(schema) = schema.as_object_mut() else { return };
     schema.remove("nullable");

@@ -1,8 +1,8 @@
-//! `queue.oracle.com/v1beta1 Queue`: what people ask of a queue, and what they are told about it.
+//! `queue.oracle.com/v1beta1 Queue`.
 //!
-//! A field that is absent is left to the service and to whoever else changes it; a field that is there counts, zero
-//! and the empty text included. Ranges are bounds in the schema rather than CEL rules: forms, editors and
-//! `kubectl explain` read them there, and they cost nothing to check.
+//! An absent field is left to the service and to other tools; a field that is present counts, including zero and the empty
+//! string. Ranges are bounds in the schema rather than CEL rules: editors and `kubectl explain` read them there, and they
+//! are cheap to check.
 
 use std::mem;
 
@@ -71,7 +71,6 @@ pub struct QueueSpec {
     pub defined_tags: Option<DefinedTags>,
 }
 
-/// What holds for every change of a spec.
 fn spec_rules() -> Vec<Rule> {
     vec![
         Rule::new("self.compartmentId == oldSelf.compartmentId")
@@ -125,8 +124,7 @@ pub struct QueueStatus {
     pub observed: ObservedQueue,
 }
 
-/// Beside what all kinds have, the mirrors: they follow the shared tracker, and what an older operator left in them
-/// alone is resumed.
+/// The mirrors follow the shared tracker. If an older operator left ids only there, its operations are resumed.
 impl KindStatus for QueueStatus {
     fn recorded(&self, now: Timestamp) -> Status {
         let mut progress = self.progress.clone();

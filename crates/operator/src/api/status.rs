@@ -1,4 +1,4 @@
-//! The status of a kind: what deciding keeps in it, and beside it the resource as it was last seen.
+//! The status of a kind: the state of its operations, and the resource as it was last observed.
 
 use jiff::Timestamp;
 use operations::Status;
@@ -6,13 +6,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A status that deciding can be based on. [`Tracked`] is one for every kind that has nothing special about it.
+/// A status with the state of operations. [`Tracked`] is one for every kind without special needs.
 pub trait KindStatus: Default {
-    /// What is on record; what an older operator left in flight is resumed.
+    /// The stored state; operations that an older operator left in flight are resumed.
     fn recorded(&self, now: Timestamp) -> Status;
 
-    /// Puts `status` on record, and shows what `answer`, a read of the resource, says of it. Without an answer what
-    /// was shown stays, as long as it is about the resource that the object is bound to.
+    /// Sets the state; `answer`, a read of the resource, says what to show of it. Without it, what was shown stays if it is
+    /// about the resource that the object is bound to.
     fn show(&mut self, status: Status, answer: Option<&Value>);
 }
 
@@ -29,7 +29,6 @@ pub struct Tracked<O> {
 }
 
 impl<O: Default + for<'a> From<&'a Value>> Tracked<O> {
-    /// The same with `status` on record.
     pub(super) fn showing(self, status: Status, answer: Option<&Value>) -> Self {
         let id = status.ocid();
         let read = answer.filter(|answer| answer.get("id").and_then(Value::as_str) == id);

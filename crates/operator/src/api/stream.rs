@@ -1,4 +1,4 @@
-//! `streaming.oracle.com/v1beta1 Stream`: what people ask of a stream, and what they are told about it.
+//! `streaming.oracle.com/v1beta1 Stream`.
 //!
 //! As with a queue, an absent field is left alone and ranges are bounds in the schema.
 
@@ -53,7 +53,6 @@ pub struct StreamSpec {
     pub defined_tags: Option<DefinedTags>,
 }
 
-/// What holds for every spec and for every change of one.
 fn spec_rules() -> Vec<Rule> {
     vec![
         Rule::new("has(self.compartmentId) != has(self.streamPoolId)")

@@ -1,9 +1,9 @@
-//! Tags, as people write them and as status shows them.
+//! Tags in specs and in status.
 
 use std::collections::BTreeMap;
 
-/// Tags without a schema: key and value.
+/// Key and value.
 pub type FreeformTags = BTreeMap<String, String>;
 
-/// Tags of namespaces that the tenancy defines: namespace, key and value.
+/// Namespace, key and value.
 pub type DefinedTags = BTreeMap<String, BTreeMap<String, String>>;

@@ -1,14 +1,14 @@
 use super::*;
 
 #[test]
-fn copies_take_turns_in_a_cluster_unless_told_otherwise() {
+fn copies_elect_a_leader_in_a_cluster_by_default() {
     let pod = Environment { service_host: Some("10.0.0.1".to_owned()), ..Environment::default() };
     let inside = Connection { in_cluster: true, ..Connection::default() };
     let by_environment = Connection::from_environment(None);
     let by_file = Connection { config_paths: vec!["kubeconfig".into()], ..Connection::default() };
-    let check = |connection: &Connection, environment: &Environment, told, expected: bool| {
-        let options = Options { leader_elect: told, ..Options::on(connection.clone()) };
-        assert_eq!(options.elects(environment), expected, "{connection:?} {told:?}");
+    let check = |connection: &Connection, environment: &Environment, asked, expected: bool| {
+        let options = Options { leader_elect: asked, ..Options::on(connection.clone()) };
+        assert_eq!(options.elects(environment), expected, "{connection:?} {asked:?}");
     };
     check(&inside, &pod, None, true);
     check(&by_environment, &pod, None, true);
@@ -19,7 +19,7 @@ fn copies_take_turns_in_a_cluster_unless_told_otherwise() {
 }
 
 #[test]
-fn a_kubeconfig_in_a_pod_leads_elsewhere() {
+fn a_kubeconfig_in_a_pod_means_another_cluster() {
     let file = std::env::current_exe().unwrap();
     let pod = Environment {
         service_host: Some("10.0.0.1".to_owned()),

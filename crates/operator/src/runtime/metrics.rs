@@ -2,6 +2,7 @@
 
 mod population;
 
+use std::fmt::Debug;
 use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
@@ -114,52 +115,17 @@ impl Metrics {
         let mut registry = Registry::with_prefix("plimsoll");
         let r = &mut registry;
         let inner = Inner {
-            leading: kept(
-                r,
-                "leader",
-                "Whether this copy of the operator runs controllers",
-                Gauge::default(),
-            ),
+            leading: kept(r, "leader", "Whether this copy of the operator runs controllers"),
             operations: Population::default(),
-            operations_shown: kept(
-                r,
-                "operations_in_flight",
-                "Operations that a provider has not finished",
-                Family::default(),
-            ),
-            oldest_shown: kept(
-                r,
-                "operation_oldest_seconds",
-                "The age of the oldest operation in flight",
-                Family::default(),
-            ),
-            cloud_calls: kept(r, "cloud_call_seconds", "Duration of calls to a provider", timed()),
-            retries: kept(
-                r,
-                "retries",
-                "Reconciles that met a transient error and will be retried",
-                Family::default(),
-            ),
+            operations_shown: kept(r, "operations_in_flight", "Operations that a provider has not finished"),
+            oldest_shown: kept(r, "operation_oldest_seconds", "The age of the oldest operation in flight"),
+            cloud_calls: timed(r, "cloud_call_seconds", "Duration of calls to a provider"),
+            retries: kept(r, "retries", "Reconciles that met a transient error and will be retried"),
             claims: Population::default(),
-            claims_shown: kept(
-                r,
-                "claims",
-                "Claims by the reason of their condition Healthy",
-                Family::default(),
-            ),
-            events_lost: kept(
-                r,
-                "events_lost",
-                "Events that did not reach the API server, by reason",
-                Family::default(),
-            ),
-            function_calls: kept(r, "function_call_seconds", "Duration of calls to functions", timed()),
-            reconcile_panics: kept(
-                r,
-                "reconcile_panics",
-                "Reconciles that panicked and will be retried",
-                Family::default(),
-            ),
+            claims_shown: kept(r, "claims", "Claims by the reason of their condition Healthy"),
+            events_lost: kept(r, "events_lost", "Events that did not reach the API server, by reason"),
+            function_calls: timed(r, "function_call_seconds", "Duration of calls to functions"),
+            reconcile_panics: kept(r, "reconcile_panics", "Reconciles that panicked and will be retried"),
             registry,
         };
         Self(Arc::new(inner))
@@ -236,13 +202,19 @@ impl Metrics {
     }
 }
 
-fn kept<M: Metric + Clone>(registry: &mut Registry, name: &str, about: &str, metric: M) -> M {
+fn kept<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, about: &str) -> M {
+    let metric = M::default();
     registry.register(name, about, metric.clone());
     metric
 }
 
-fn timed<L: Clone + Eq + Hash>() -> Family<L, Histogram> {
-    Family::new_with_constructor(|| Histogram::new(BUCKETS))
+fn timed<L>(registry: &mut Registry, name: &str, about: &str) -> Family<L, Histogram>
+where
+    L: Clone + Debug + Eq + Hash + EncodeLabelSet + Send + Sync + 'static,
+{
+    let family = Family::new_with_constructor((|| Histogram::new(BUCKETS)) as fn() -> Histogram);
+    registry.register(name, about, family.clone());
+    family
 }
 
 fn count(members: usize) -> i64 {

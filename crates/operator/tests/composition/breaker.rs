@@ -1,9 +1,9 @@
-//! An XR whose children change all the time is told of some of it only, and says so.
+//! The circuit breaker of an XR whose composed resources change all the time.
 
 use functions::{FunctionError, RunRequest, RunResponse, response};
 use serde_json::{Value, json};
 
-use crate::fixture::{apply, is_true, said, session};
+use crate::fixture::{apply, is_true, condition_line, session};
 use crate::platform::{Platform, children, desire, map};
 
 async fn one(request: RunRequest) -> Result<RunResponse, FunctionError> {
@@ -20,7 +20,7 @@ async fn too_many_changes_of_a_child_open_the_breaker() {
     let claim = platform.claim("breaker", json!({}));
     apply(&session, &claim).await;
     let calm =
-        |xr: &Value| is_true(xr, "Ready") && said(xr, "Responsive") == "Responsive=True WatchCircuitClosed";
+        |xr: &Value| is_true(xr, "Ready") && condition_line(xr, "Responsive") == "Responsive=True WatchCircuitClosed";
     let xr = platform.xr(&claim, "it is ready", calm).await;
     let child = children(&xr).await.remove(0);
     for round in 0..60 {
@@ -31,8 +31,8 @@ async fn too_many_changes_of_a_child_open_the_breaker() {
         });
         apply(&session, &noise).await;
     }
-    let open = |xr: &Value| said(xr, "Responsive") == "Responsive=False WatchCircuitOpen";
-    let xr = platform.xr(&claim, "it says that it is not told of everything", open).await;
+    let open = |xr: &Value| condition_line(xr, "Responsive") == "Responsive=False WatchCircuitOpen";
+    let xr = platform.xr(&claim, "it reports that the breaker is open", open).await;
     let condition = crate::fixture::condition(&xr, "Responsive").unwrap();
     let name = child["metadata"]["name"].as_str().unwrap();
     let expected =

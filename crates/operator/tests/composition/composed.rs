@@ -1,11 +1,11 @@
-//! What is composed: applied, kept as it is wanted, told about when it is refused, and deleted when it is wanted no more.
+//! Composed resources are applied, kept as desired, reported when rejected, and deleted when no longer desired.
 
 use functions::{FunctionError, RunRequest, RunResponse, response};
 use sandbox::audit;
 use serde_json::{Value, json};
 use testkit::Sandbox;
 
-use crate::fixture::{apply, condition, delete, get, is_true, said, session, until, until_gone};
+use crate::fixture::{apply, condition, delete, get, is_true, condition_line, session, until, until_gone};
 use crate::platform::{Platform, asked, asked_text, children, desire, map};
 
 /// One ConfigMap for each entry of the XR's `maps`.
@@ -28,24 +28,24 @@ fn ready(object: &Value) -> bool {
 }
 
 #[tokio::test]
-async fn no_claim_is_ready_while_a_child_is_refused() {
+async fn a_claim_is_not_ready_while_a_composed_resource_is_rejected() {
     let platform = Platform::new("refused", maps).await;
     let session = session();
     let claim = platform
         .claim("refused", json!({"maps": {"a": {}, "b": {}, "c": {}, "refused": {"not a key": "x"}}}));
     apply(&session, &claim).await;
-    let unhealthy = |claim: &Value| said(claim, "Healthy") == "Healthy=False InternalError";
+    let unhealthy = |claim: &Value| condition_line(claim, "Healthy") == "Healthy=False InternalError";
     let shown = until(&session, &claim, "it says that something is wrong", unhealthy).await;
     let message = |object: &Value, kind: &str| {
         condition(object, kind).unwrap()["message"].as_str().unwrap_or_default().to_owned()
     };
-    assert_eq!(said(&shown, "Ready"), "Ready=False Waiting");
+    assert_eq!(condition_line(&shown, "Ready"), "Ready=False Waiting");
     assert_eq!(message(&shown, "Ready"), "Claim is waiting for composite resource to become Ready: refused");
     let xr = platform.xr(&claim, "it is in step", |xr| condition(xr, "Synced").is_some()).await;
-    assert_eq!(said(&xr, "Synced"), "Synced=False ReconcileError");
+    assert_eq!(condition_line(&xr, "Synced"), "Synced=False ReconcileError");
     assert_eq!(message(&xr, "Synced"), "Unsynced resources: refused");
     assert_eq!(message(&xr, "Ready"), "Unready resources: refused");
-    assert_eq!(said(&xr, "Healthy"), "Healthy=False ChildRefused");
+    assert_eq!(condition_line(&xr, "Healthy"), "Healthy=False ChildRefused");
     assert!(message(&xr, "Healthy").contains("refused: the API server refuses data[not a key]"), "{xr}");
     assert_eq!(children(&xr).await.len(), 3, "the others are there");
 
@@ -55,7 +55,7 @@ async fn no_claim_is_ready_while_a_child_is_refused() {
 }
 
 #[tokio::test]
-async fn what_is_no_longer_desired_goes_and_what_changed_its_kind_is_replaced() {
+async fn undesired_resources_are_deleted_and_a_changed_kind_is_replaced() {
     let platform = Platform::new("garbage", maps).await;
     let session = session();
     let claim = platform.claim("garbage", json!({"maps": {"keep": {}, "drop": {}}}));
@@ -83,7 +83,7 @@ async fn what_is_no_longer_desired_goes_and_what_changed_its_kind_is_replaced() 
 }
 
 #[tokio::test]
-async fn a_change_by_somebody_else_is_reverted_and_a_deleted_child_comes_back() {
+async fn drift_is_reverted_and_a_deleted_composed_resource_comes_back() {
     let platform = Platform::new("drift", maps).await;
     let session = session();
     let claim = platform.claim("drift", json!({"maps": {"one": {"color": "blue"}}}));
@@ -105,7 +105,7 @@ async fn a_change_by_somebody_else_is_reverted_and_a_deleted_child_comes_back() 
 
 /// A function that says its answers hold for a second only is called again and again, and nothing is written.
 #[tokio::test]
-async fn a_pass_that_changes_nothing_writes_nothing() {
+async fn a_reconcile_that_changes_nothing_writes_nothing() {
     let (calls, mut called) = tokio::sync::watch::channel(0_u32);
     let counting = move |request: RunRequest| {
         calls.send_modify(|calls| *calls += 1);
@@ -158,7 +158,7 @@ fn writes_to(names: &[String]) -> Vec<String> {
 
 /// A child may take its name from the function; what is named badly stops the pass and says so.
 #[tokio::test]
-async fn a_bad_name_is_told_and_nothing_is_applied() {
+async fn an_invalid_name_is_reported_and_nothing_is_applied() {
     let named = |request: RunRequest| async move {
         let mut rsp = response::to(&request);
         let mut object = map(&json!({}));
@@ -170,7 +170,7 @@ async fn a_bad_name_is_told_and_nothing_is_applied() {
     let session = session();
     let claim = platform.claim("named", json!({"name": "Not_A_Name"}));
     apply(&session, &claim).await;
-    let failed = |xr: &Value| said(xr, "Synced") == "Synced=False ReconcileError";
+    let failed = |xr: &Value| condition_line(xr, "Synced") == "Synced=False ReconcileError";
     let xr = platform.xr(&claim, "it failed", failed).await;
     let message = condition(&xr, "Synced").unwrap()["message"].as_str().unwrap().to_owned();
     insta::assert_snapshot!(message, @r#"cannot compose resources: cannot apply composed resource "named" because it has an invalid name "Not_A_Name". Must be a valid RFC 1123 subdomain name."#);

@@ -40,7 +40,7 @@ async fn parent_and_child(request: RunRequest) -> Result<RunResponse, FunctionEr
 
 /// The reference's TestLegacyComposition.
 #[tokio::test]
-async fn a_claim_gets_its_connection_details_and_takes_everything_along_when_it_goes() {
+async fn a_claim_gets_its_connection_details_and_its_deletion_removes_everything() {
     let session = session();
     let (group, served) = (group("connection"), world().serve(parent_and_child));
     let served: Served = served;

@@ -170,7 +170,7 @@ impl Matrix {
 
 /// At every write when all of it is asked for, at four of them otherwise.
 #[tokio::test]
-async fn a_compose_survives_the_death_of_its_operator_at_any_write() {
+async fn a_composition_converges_wherever_its_operator_is_killed() {
     let (sandbox, _turn) = alone().await;
     let matrix = Matrix::new(sandbox).await;
     if std::env::var_os("PLIMSOLL_WHOLE").is_none() {

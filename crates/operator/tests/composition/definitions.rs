@@ -4,7 +4,7 @@ use functions::{RunRequest, response};
 use serde_json::{Value, json};
 
 use crate::fixture::{
-    apply, condition, delete, get, group, is_true, legacy_xrd, modern_xrd, said, session, until, until_gone,
+    apply, condition, delete, get, group, is_true, legacy_xrd, modern_xrd, condition_line, session, until, until_gone,
     until_told, version, world,
 };
 use crate::platform::{Platform, children, desire, map};
@@ -22,8 +22,8 @@ async fn a_legacy_xrd_defines_an_xr_and_offers_a_claim() {
     let xrd = apply(&session, &legacy_xrd(&group)).await;
     let watched = |xrd: &Value| is_true(xrd, "Established") && is_true(xrd, "Offered");
     let offered = until(&session, &xrd, "it is established and offered", watched).await;
-    assert_eq!(said(&offered, "Established"), "Established=True WatchingCompositeResource");
-    assert_eq!(said(&offered, "Offered"), "Offered=True WatchingCompositeResourceClaim");
+    assert_eq!(condition_line(&offered, "Established"), "Established=True WatchingCompositeResource");
+    assert_eq!(condition_line(&offered, "Offered"), "Offered=True WatchingCompositeResourceClaim");
     let api_version = format!("{group}/v1");
     assert_eq!(
         offered["status"]["controllers"],
@@ -42,13 +42,13 @@ async fn a_legacy_xrd_defines_an_xr_and_offers_a_claim() {
     assert_eq!(composite["metadata"]["ownerReferences"][0]["controller"], true);
     let claim = get(&session, &crd(&format!("apps.{group}"))).await.unwrap();
     assert_eq!(claim["spec"]["scope"], "Namespaced");
-    for told in [
+    for event in [
         format!(
             "Normal EstablishComposite: Applied composite resource CustomResourceDefinition: xapps.{group}"
         ),
         format!("Normal OfferClaim: Applied composite resource claim CustomResourceDefinition: apps.{group}"),
     ] {
-        until_told(&session, &offered, &told).await;
+        until_recorded(&session, &offered, &event).await;
     }
 }
 
@@ -92,7 +92,7 @@ async fn a_changed_xrd_changes_its_kinds() {
         condition(&moved, "Established").unwrap()["observedGeneration"],
         moved["metadata"]["generation"]
     );
-    // Somebody tampers with a CRD.
+    // A CRD is changed by hand.
     let mut tampered = crd(&format!("xapps.{group}"));
     tampered["metadata"]["labels"] = json!({"team": "nobody"});
     apply(&session, &tampered).await;
@@ -101,7 +101,7 @@ async fn a_changed_xrd_changes_its_kinds() {
 }
 
 #[tokio::test]
-async fn a_crd_of_somebody_else_is_never_touched() {
+async fn a_crd_of_another_controller_is_never_touched() {
     world();
     let (session, group) = (session(), group("foreign"));
     let mut foreign = crd(&format!("xapps.{group}"));
@@ -116,7 +116,7 @@ async fn a_crd_of_somebody_else_is_never_touched() {
     let before = apply(&session, &foreign).await;
     let xrd = apply(&session, &modern_xrd(&group, "Cluster")).await;
     let refused = until(&session, &xrd, "it says why", |xrd| condition(xrd, "Established").is_some()).await;
-    assert_eq!(said(&refused, "Established"), "Established=False EstablishComposite");
+    assert_eq!(condition_line(&refused, "Established"), "Established=False EstablishComposite");
     let message = condition(&refused, "Established").unwrap()["message"].as_str().unwrap();
     assert!(message.contains("existing object is not controlled by UID"), "{message}");
     let after = get(&session, &foreign).await.unwrap();
@@ -128,14 +128,14 @@ async fn a_crd_of_somebody_else_is_never_touched() {
 }
 
 #[tokio::test]
-async fn an_xrd_that_makes_no_sense_says_what_is_wrong_until_it_is_put_right() {
+async fn an_invalid_xrd_reports_why_until_it_is_fixed() {
     world();
     let (session, group) = (session(), group("broken"));
     let mut wanted = modern_xrd(&group, "Cluster");
     wanted["spec"]["versions"] = json!([version("v1", true), version("v2", true)]);
     let xrd = apply(&session, &wanted).await;
     let refused = until(&session, &xrd, "it says why", |xrd| condition(xrd, "Established").is_some()).await;
-    assert_eq!(said(&refused, "Established"), "Established=False RenderCRD");
+    assert_eq!(condition_line(&refused, "Established"), "Established=False RenderCRD");
     let message = condition(&refused, "Established").unwrap()["message"].as_str().unwrap();
     assert!(message.contains("2 versions are referenceable instead of one"), "{message}");
     assert!(get(&session, &crd(&format!("xapps.{group}"))).await.is_none());
@@ -146,7 +146,7 @@ async fn an_xrd_that_makes_no_sense_says_what_is_wrong_until_it_is_put_right() {
 
 /// The reference refuses such an XRD when it is written, by a webhook.
 #[tokio::test]
-async fn an_xrd_whose_crd_is_refused_says_why_until_it_is_put_right() {
+async fn an_xrd_whose_crd_is_rejected_reports_why_until_it_is_fixed() {
     world();
     let (session, group) = (session(), group("refused-crd"));
     let mut wanted = legacy_xrd(&group);
@@ -155,8 +155,8 @@ async fn an_xrd_whose_crd_is_refused_says_why_until_it_is_put_right() {
     let xrd = apply(&session, &wanted).await;
     let both = |xrd: &Value| condition(xrd, "Established").is_some() && condition(xrd, "Offered").is_some();
     let refused = until(&session, &xrd, "it says why", both).await;
-    assert_eq!(said(&refused, "Established"), "Established=False EstablishComposite");
-    assert_eq!(said(&refused, "Offered"), "Offered=False OfferClaim");
+    assert_eq!(condition_line(&refused, "Established"), "Established=False EstablishComposite");
+    assert_eq!(condition_line(&refused, "Offered"), "Offered=False OfferClaim");
     let message = condition(&refused, "Established").unwrap()["message"].as_str().unwrap();
     assert!(message.contains("Unsupported value: \"bogus\""), "{message}");
     apply(&session, &legacy_xrd(&group)).await;
@@ -165,7 +165,7 @@ async fn an_xrd_whose_crd_is_refused_says_why_until_it_is_put_right() {
 }
 
 #[tokio::test]
-async fn an_xrd_goes_after_its_kinds_and_can_come_again() {
+async fn an_xrd_is_deleted_after_its_kinds_and_can_be_created_again() {
     world();
     let (session, group) = (session(), group("gone"));
     for round in 0..2 {
@@ -180,7 +180,7 @@ async fn an_xrd_goes_after_its_kinds_and_can_come_again() {
 }
 
 #[tokio::test]
-async fn claims_and_xrs_go_before_the_kinds_that_they_are_of() {
+async fn claims_and_xrs_are_deleted_before_their_kinds() {
     let compose = |request: RunRequest| async move {
         let mut rsp = response::to(&request);
         desire(&mut rsp, "map", map(&json!({})));
@@ -198,9 +198,9 @@ async fn claims_and_xrs_go_before_the_kinds_that_they_are_of() {
     let xrd = legacy_xrd(&platform.group);
     delete(&session, &xrd).await;
     let terminating =
-        until(&session, &xrd, "it says so", |xrd| said(xrd, "Offered").contains("Terminating")).await;
-    assert_eq!(said(&terminating, "Established"), "Established=False TerminatingCompositeResource");
-    assert_eq!(said(&terminating, "Offered"), "Offered=False TerminatingCompositeResourceClaim");
+        until(&session, &xrd, "it says so", |xrd| condition_line(xrd, "Offered").contains("Terminating")).await;
+    assert_eq!(condition_line(&terminating, "Established"), "Established=False TerminatingCompositeResource");
+    assert_eq!(condition_line(&terminating, "Offered"), "Offered=False TerminatingCompositeResourceClaim");
     until_gone(&session, &xrd).await;
     for gone in [&claim, &xr, &alone] {
         until_gone(&session, gone).await;

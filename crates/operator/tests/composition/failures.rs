@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::fixture::{
-    MAX_MESSAGE, apply, composition, condition, events, function, get, group, is_true, legacy_xrd, said,
+    MAX_MESSAGE, apply, composition, condition, events, function, get, group, is_true, legacy_xrd, condition_line,
     session, until, world,
 };
 use crate::platform::{Platform, children, desire, map};
@@ -63,7 +63,7 @@ fn unwell(object: &Value) -> bool {
 }
 
 #[tokio::test]
-async fn whatever_a_function_does_wrong_is_told_and_heals_by_itself() {
+async fn every_failure_of_a_function_is_reported_and_recovers() {
     let mood = Mood::default();
     let platform = Platform::new("moody", mood.function()).await;
     let session = session();
@@ -84,30 +84,30 @@ async fn whatever_a_function_does_wrong_is_told_and_heals_by_itself() {
         asked["spec"]["asked"] = how.into();
         apply(&session, &asked).await;
         let xr = platform.xr(&claim, &format!("it is not healthy: {how}"), unwell).await;
-        assert_eq!(said(&xr, "Synced"), "Synced=False ReconcileError", "{how}");
+        assert_eq!(condition_line(&xr, "Synced"), "Synced=False ReconcileError", "{how}");
         let synced = condition(&xr, "Synced").unwrap()["message"].as_str().unwrap();
         assert!(synced.contains(cause), "{how}: {synced}");
-        let told = until(&session, &claim, "the claim says so", unwell).await;
-        assert_eq!(said(&told, "Healthy"), "Healthy=False InternalError", "{how}");
-        let sentence = condition(&told, "Healthy").unwrap()["message"].as_str().unwrap();
+        let reported = until(&session, &claim, "the claim says so", unwell).await;
+        assert_eq!(condition_line(&reported, "Healthy"), "Healthy=False InternalError", "{how}");
+        let sentence = condition(&reported, "Healthy").unwrap()["message"].as_str().unwrap();
         assert!(!sentence.contains(cause), "the cause is not for the claim's user: {sentence}");
         assert!(sentence.contains("quote composite resource"), "{sentence}");
         // What was there before stays, and stays ready.
-        assert!(is_true(&told, "Ready"), "{how}");
+        assert!(is_true(&reported, "Ready"), "{how}");
         assert_eq!(child(&platform, &claim).await, uid, "{how}");
         mood.set("well");
         let healed = Instant::now();
         until(&session, &claim, "it is healthy again", |claim| is_true(claim, "Healthy")).await;
         eprintln!("healed from {how} after {:?}", healed.elapsed());
     }
-    // Its word stood all the time, so it was told once.
+    // It never changed, so it was recorded once.
     let xr = platform.xr(&claim, "it is there", |_| true).await;
-    let told = events(&session, &xr, 7).await;
-    assert_eq!(told.iter().filter(|event| event.contains("the map is drawn")).count(), 1, "{told:#?}");
+    let reported = events(&session, &xr, 7).await;
+    assert_eq!(reported.iter().filter(|event| event.contains("the map is drawn")).count(), 1, "{reported:#?}");
 }
 
 #[tokio::test]
-async fn a_function_that_is_down_stops_nobody_else_and_its_claims_go_on_when_it_is_back() {
+async fn a_function_that_is_down_blocks_no_others_and_its_claims_resume_when_it_is_back() {
     let session = session();
     let healthy = Platform::new("unhurt", Mood::default().function()).await;
     // This one is served by hand, so that it can go and come back at the same place.
@@ -133,8 +133,8 @@ async fn a_function_that_is_down_stops_nobody_else_and_its_claims_go_on_when_it_
     for number in 1..=waiting {
         apply(&session, &claim(number)).await;
     }
-    let told = until(&session, &claim(waiting), "it says that something is wrong", unwell).await;
-    assert_eq!(said(&told, "Healthy"), "Healthy=False InternalError");
+    let reported = until(&session, &claim(waiting), "it says that something is wrong", unwell).await;
+    assert_eq!(condition_line(&reported, "Healthy"), "Healthy=False InternalError");
     // A claim of another function does not notice.
     let other = apply(&session, &healthy.claim("unhurt", json!({}))).await;
     until(&session, &other, "it is ready", |claim| is_true(claim, "Ready")).await;
@@ -152,7 +152,7 @@ async fn a_function_that_is_down_stops_nobody_else_and_its_claims_go_on_when_it_
 }
 
 #[tokio::test]
-async fn a_function_nobody_knows_is_named_with_the_ways_out_and_found_when_it_comes() {
+async fn an_unknown_function_is_reported_with_remedies_and_found_when_it_appears() {
     let session = session();
     world();
     let group = group("unknown");
@@ -165,14 +165,14 @@ async fn a_function_nobody_knows_is_named_with_the_ways_out_and_found_when_it_co
         "spec": {"compositionRef": {"name": group}},
     });
     apply(&session, &claim).await;
-    let told = until(&session, &claim, "it says that something is wrong", unwell).await;
-    assert_eq!(said(&told, "Healthy"), "Healthy=False FunctionNotFound");
+    let reported = until(&session, &claim, "it says that something is wrong", unwell).await;
+    assert_eq!(condition_line(&reported, "Healthy"), "Healthy=False FunctionNotFound");
     let xr = json!({
         "apiVersion": format!("{group}/v1"), "kind": "XApp",
-        "metadata": {"name": told["spec"]["resourceRef"]["name"]},
+        "metadata": {"name": reported["spec"]["resourceRef"]["name"]},
     });
     let xr = get(&session, &xr).await.unwrap();
-    assert_eq!(said(&xr, "Healthy"), "Healthy=False FunctionNotFound");
+    assert_eq!(condition_line(&xr, "Healthy"), "Healthy=False FunctionNotFound");
     let message = condition(&xr, "Healthy").unwrap()["message"].as_str().unwrap();
     for way in ["--function", "plimsoll.dev/endpoint", "FunctionRevision", "function-auto-ready"] {
         assert!(message.contains(way), "{message}");
@@ -184,7 +184,7 @@ async fn a_function_nobody_knows_is_named_with_the_ways_out_and_found_when_it_co
 }
 
 #[tokio::test]
-async fn what_a_function_may_not_return_is_dropped_and_told_once() {
+async fn invalid_function_output_is_dropped_and_reported_once() {
     let breaking = |request: RunRequest| async move {
         let mut rsp = response::to(&request);
         let say = |kind: &str, reason: &str| FunctionCondition {
@@ -206,14 +206,14 @@ async fn what_a_function_may_not_return_is_dropped_and_told_once() {
     let claim = apply(&session, &platform.claim("breaking", json!({}))).await;
     let claim =
         until(&session, &claim, "it shows the condition", |claim| condition(claim, "Custom").is_some()).await;
-    assert_eq!(said(&claim, "Custom"), "Custom=True Unspecified");
+    assert_eq!(condition_line(&claim, "Custom"), "Custom=True Unspecified");
     let ready = until(&session, &claim, "it is ready", |claim| is_true(claim, "Ready")).await;
-    assert_eq!(said(&ready, "Ready"), "Ready=True Available");
+    assert_eq!(condition_line(&ready, "Ready"), "Ready=True Available");
     let xr = platform.xr(&claim, "it is there", |_| true).await;
-    let told = events(&session, &xr, 6).await;
+    let reported = events(&session, &xr, 6).await;
     let breaches: Vec<&String> =
-        told.iter().filter(|event| event.contains("InvalidFunctionOutput")).collect();
-    assert_eq!(breaches.len(), 4, "{told:#?}");
+        reported.iter().filter(|event| event.contains("InvalidFunctionOutput")).collect();
+    assert_eq!(breaches.len(), 4, "{reported:#?}");
     for word in
         ["\"Ready\", which only the engine sets", "without a type", "without a reason", "unknown severity"]
     {

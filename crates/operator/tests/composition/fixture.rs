@@ -36,7 +36,7 @@ pub(crate) struct World {
     _turn: File,
 }
 
-/// The world, made by whoever needs it first. XRDs have no namespaces, so two operators would get in each other's way;
+/// The world, made for the first test that needs it. XRDs have no namespaces, so two operators would conflict;
 /// another run of the tests waits until this one has ended.
 pub(crate) fn world() -> &'static World {
     static WORLD: OnceLock<World> = OnceLock::new();
@@ -221,7 +221,7 @@ pub(crate) fn is_true(object: &Value, kind: &str) -> bool {
 }
 
 /// `Type=Status Reason` of the condition of this type, or nothing.
-pub(crate) fn said(object: &Value, kind: &str) -> String {
+pub(crate) fn condition_line(object: &Value, kind: &str) -> String {
     let text = |condition: &Value, key: &str| condition[key].as_str().unwrap_or_default().to_owned();
     condition(object, kind).map_or_else(String::new, |condition| {
         format!("{kind}={} {}", text(condition, "status"), text(condition, "reason"))
@@ -254,25 +254,25 @@ pub(crate) async fn events(session: &Session, object: &Value, count: usize) -> V
 }
 
 /// Waits until an event on `object` says `text`.
-pub(crate) async fn until_told(session: &Session, object: &Value, text: &str) {
+pub(crate) async fn until_recorded(session: &Session, object: &Value, text: &str) {
     let uid = object.pointer("/metadata/uid").and_then(Value::as_str).unwrap();
     let fields = Some(format!("involvedObject.uid={uid}"));
     let selection = cluster::Selection { fields, ..cluster::Selection::default() };
     let mut watch = session.watch(&"v1/Event".parse().unwrap(), selection, None).await.unwrap();
-    let mut told = Vec::new();
+    let mut recorded = Vec::new();
     let coming = async {
         loop {
             if let cluster::Event::Set(event) = watch.next().await.unwrap() {
                 let part = |key: &str| event[key].as_str().unwrap_or_default().to_owned();
-                told.push(format!("{} {}: {}", part("type"), part("reason"), part("message")));
-                if told.iter().any(|told| told.contains(text)) {
+                recorded.push(format!("{} {}: {}", part("type"), part("reason"), part("message")));
+                if recorded.iter().any(|event: &String| event.contains(text)) {
                     return;
                 }
             }
         }
     };
     let in_time = tokio::time::timeout(PATIENCE, coming).await.is_ok();
-    assert!(in_time, "{text} was not among {told:#?}");
+    assert!(in_time, "{text} was not among {recorded:#?}");
 }
 
 /// An XRD of scope LegacyCluster with a claim, in a group of the test's own, whose schema takes anything.

@@ -6,7 +6,7 @@ use std::process::{Child, Command};
 use serde_json::json;
 
 use crate::fixture::{
-    apply, composition, condition, function, get, group, is_true, legacy_xrd, said, session, until,
+    apply, composition, condition, function, get, group, is_true, legacy_xrd, condition_line, session, until,
     until_told, world,
 };
 use crate::platform::children;
@@ -97,23 +97,23 @@ async fn a_function_of_the_python_sdk_speaks_to_a_claim() {
         condition(claim, "ImageReady").is_some()
     })
     .await;
-    assert_eq!(said(&missing, "ImageReady"), "ImageReady=False NotFound");
+    assert_eq!(condition_line(&missing, "ImageReady"), "ImageReady=False NotFound");
     let missing =
         until(&session, &claim(""), "it is not healthy", |claim| condition(claim, "Healthy").is_some()).await;
-    assert_eq!(said(&missing, "Healthy"), "Healthy=False ReportedByComposition");
+    assert_eq!(condition_line(&missing, "Healthy"), "Healthy=False ReportedByComposition");
     assert!(!missing.to_string().contains("registry.internal"), "the cause is not for the claim's user");
 
     apply(&session, &claim("shop:1")).await;
     let out = until(&session, &claim(""), "it is ready", |claim| is_true(claim, "Ready")).await;
-    assert_eq!(said(&out, "ImageReady"), "ImageReady=True Available");
-    assert_eq!(said(&out, "Healthy"), "Healthy=True Healthy");
-    assert!(condition(&out, "Odd").is_none(), "a target nobody knows means the XR only");
-    until_told(&session, &out, "Normal Deployed: Your app is out.").await;
+    assert_eq!(condition_line(&out, "ImageReady"), "ImageReady=True Available");
+    assert_eq!(condition_line(&out, "Healthy"), "Healthy=True Healthy");
+    assert!(condition(&out, "Odd").is_none(), "an unknown target means the XR only");
+    until_recorded(&session, &out, "Normal Deployed: Your app is out.").await;
     let xr = json!({
         "apiVersion": format!("{group}/v1"), "kind": "XApp",
         "metadata": {"name": out["spec"]["resourceRef"]["name"]},
     });
     let xr = get(&session, &xr).await.unwrap();
-    assert_eq!(said(&xr, "Odd"), "Odd=Unknown WhoKnows");
+    assert_eq!(condition_line(&xr, "Odd"), "Odd=Unknown WhoKnows");
     assert_eq!(children(&xr).await[0]["data"]["image"], "shop:1");
 }

@@ -2,7 +2,7 @@
 
 use functions::{RunRequest, response};
 
-use crate::fixture::{apply, condition, function, group, is_true, said, session, until, world};
+use crate::fixture::{apply, condition, function, group, is_true, condition_line, session, until, world};
 
 #[tokio::test]
 async fn an_annotated_function_is_healthy_while_it_can_be_reached() {
@@ -12,15 +12,15 @@ async fn an_annotated_function_is_healthy_while_it_can_be_reached() {
     let endpoint = served.endpoint.clone();
     let object = apply(&session, &function(&name, &endpoint)).await;
     let healthy = until(&session, &object, "it is healthy", |object| is_true(object, "Healthy")).await;
-    assert_eq!(said(&healthy, "Installed"), "Installed=True ActivePackageRevision");
-    assert_eq!(said(&healthy, "Healthy"), "Healthy=True HealthyPackageRevision");
-    // An endpoint where nobody is.
+    assert_eq!(condition_line(&healthy, "Installed"), "Installed=True ActivePackageRevision");
+    assert_eq!(condition_line(&healthy, "Healthy"), "Healthy=True HealthyPackageRevision");
+    // An endpoint without a listener.
     let moved = apply(&session, &function(&name, "127.0.0.1:1")).await;
     let ill = until(&session, &moved, "it is not healthy", |object| {
         condition(object, "Healthy").is_some_and(|healthy| healthy["status"] == "False")
     })
     .await;
-    assert_eq!(said(&ill, "Healthy"), "Healthy=False UnhealthyPackageRevision");
+    assert_eq!(condition_line(&ill, "Healthy"), "Healthy=False UnhealthyPackageRevision");
     let back = apply(&session, &function(&name, &endpoint)).await;
     until(&session, &back, "it is healthy", |object| is_true(object, "Healthy")).await;
 }

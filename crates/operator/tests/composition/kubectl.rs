@@ -1,4 +1,4 @@
-//! What people type: kubectl refuses what makes no sense, waits for conditions, shows the reference's columns, and scales.
+//! With kubectl: invalid objects are rejected, conditions are waited for, columns are Crossplane's, and XRs scale.
 
 use cluster::Write;
 use functions::{RunRequest, response};
@@ -24,7 +24,7 @@ fn columns(arguments: &[&str]) -> String {
 
 /// The reference's TestXRDValidation and TestCompositionValidation, as far as the API server decides.
 #[tokio::test]
-async fn what_makes_no_sense_is_refused_when_it_is_written() {
+async fn invalid_objects_are_rejected_on_write() {
     world();
     let (session, group) = (session(), group("invalid"));
     let refused = |written: Result<cluster::Reply, cluster::Error>, words: &str| {
@@ -82,7 +82,7 @@ async fn what_makes_no_sense_is_refused_when_it_is_written() {
 }
 
 #[tokio::test]
-async fn kubectl_waits_for_our_conditions_and_shows_the_columns_of_the_reference() {
+async fn kubectl_waits_for_conditions_and_shows_crossplanes_columns() {
     let one = |request: RunRequest| async move {
         let mut rsp = response::to(&request);
         desire(&mut rsp, "map", map(&json!({})));
@@ -113,16 +113,16 @@ async fn kubectl_waits_for_our_conditions_and_shows_the_columns_of_the_reference
         columns(&["get", &xrs, "-o", "wide"]),
         "NAME SYNCED READY COMPOSITION COMPOSITIONREVISION AGE"
     );
-    // By the categories under which the reference has them.
+    // By Crossplane's categories.
     assert!(
         kubectl(&["get", "claim", "-n", "default", "-o", "name"]).contains(&format!("app.{group}/kubectl"))
     );
     assert!(kubectl(&["get", "composite", "-o", "name"]).contains(group.as_str()));
 }
 
-/// The reference's row Subresources.
+/// As Crossplane's end-to-end test for subresources.
 #[tokio::test]
-async fn an_xr_whose_xrd_says_so_can_be_scaled() {
+async fn an_xr_with_a_scale_subresource_can_be_scaled() {
     let count = |request: RunRequest| async move {
         let mut rsp = response::to(&request);
         let replicas = request.observed.composite.object["spec"]["replicas"].clone();

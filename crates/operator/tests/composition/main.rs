@@ -20,6 +20,6 @@ mod propagation;
 mod requirements;
 mod restart;
 mod revisions;
+mod scenarios;
 mod scopes;
-mod seed;
 mod takeover;

@@ -1,4 +1,4 @@
-//! Operators that can be killed: each on a runtime of its own, on a sandbox that nobody else uses.
+//! Operators that can be killed: each on a runtime of its own, on a sandbox of their own.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -40,7 +40,7 @@ pub(crate) async fn install(session: &Session) {
 /// When an operator dies, seen from the write that is its last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum When {
-    /// The API server never hears of the write.
+    /// The API server never receives the write.
     Before,
     /// The write is done, and the operator never learns of it.
     After,

@@ -3,7 +3,7 @@
 use functions::{FunctionError, RunRequest, RunResponse, response};
 use serde_json::{Value, json};
 
-use crate::fixture::{apply, composition, delete, get, is_true, said, session, until, until_gone};
+use crate::fixture::{apply, composition, delete, get, is_true, condition_line, session, until, until_gone};
 use crate::platform::Platform;
 
 /// Says in the status what its step was given as input.
@@ -92,7 +92,7 @@ async fn what_is_removed_from_a_claim_is_removed_from_its_xr() {
 
 /// The reference's TestLegacyBindToExistingXR.
 #[tokio::test]
-async fn a_claim_can_be_bound_to_an_xr_that_was_there_before() {
+async fn a_claim_can_be_bound_to_an_existing_xr() {
     let platform = Platform::new("bind", echo).await;
     let session = session();
     let name = format!("bind-{}", platform.group.split('.').next().unwrap());
@@ -111,7 +111,7 @@ async fn a_claim_can_be_bound_to_an_xr_that_was_there_before() {
     let mut other = platform.claim("other", json!({"coolField": "Set by another"}));
     other["spec"]["resourceRef"] = claim["spec"]["resourceRef"].clone();
     apply(&session, &other).await;
-    let refused = |claim: &Value| said(claim, "Synced") == "Synced=False ReconcileError";
+    let refused = |claim: &Value| condition_line(claim, "Synced") == "Synced=False ReconcileError";
     until(&session, &other, "it is refused", refused).await;
     assert_eq!(get(&session, &xr).await.unwrap()["spec"]["coolField"], "Set by claim");
     delete(&session, &other).await;
@@ -180,9 +180,9 @@ async fn a_changed_composition_reaches_claims_that_follow_it() {
     assert_eq!(staying["status"]["coolerField"], "original");
 }
 
-/// What the XRD's schema does not allow is told, and nothing else is lost.
+/// What the XRD's schema does not allow is reported, and nothing else is lost.
 #[tokio::test]
-async fn a_status_that_is_refused_is_told_and_heals() {
+async fn a_rejected_status_is_reported_and_recovers() {
     let platform = Platform::new("status", echo).await;
     let session = session();
     let say = |what: Value| {
@@ -194,18 +194,18 @@ async fn a_status_that_is_refused_is_told_and_heals() {
     apply(&session, &say(json!({"not": "a string"}))).await;
     let claim = platform.claim("status", json!({}));
     apply(&session, &claim).await;
-    let failed = |xr: &Value| said(xr, "Synced") == "Synced=False ReconcileError";
+    let failed = |xr: &Value| condition_line(xr, "Synced") == "Synced=False ReconcileError";
     let xr = platform.xr(&claim, "it failed", failed).await;
     let message = crate::fixture::condition(&xr, "Healthy").unwrap()["message"].as_str().unwrap().to_owned();
     assert!(message.starts_with("cannot compose resources: "), "{message}");
-    let unhealthy = |claim: &Value| said(claim, "Healthy") == "Healthy=False InternalError";
+    let unhealthy = |claim: &Value| condition_line(claim, "Healthy") == "Healthy=False InternalError";
     until(&session, &claim, "its user knows", unhealthy).await;
     apply(&session, &say(json!("a string"))).await;
     until(&session, &claim, "it heals", |claim| ready(claim) && is_true(claim, "Healthy")).await;
 }
 
 #[tokio::test]
-async fn a_paused_claim_is_left_alone_and_goes_on_when_asked() {
+async fn a_paused_claim_is_left_alone_until_it_is_resumed() {
     let platform = Platform::new("paused", echo).await;
     let session = session();
     let paused = |value: &str, number: &str| {
@@ -214,7 +214,7 @@ async fn a_paused_claim_is_left_alone_and_goes_on_when_asked() {
         claim
     };
     apply(&session, &paused("true", "1")).await;
-    let is_paused = |object: &Value| said(object, "Synced") == "Synced=False ReconcilePaused";
+    let is_paused = |object: &Value| condition_line(object, "Synced") == "Synced=False ReconcilePaused";
     let claim = until(&session, &paused("", ""), "it says that it is paused", is_paused).await;
     assert_eq!(claim["spec"].get("resourceRef"), None);
     apply(&session, &paused("false", "2")).await;

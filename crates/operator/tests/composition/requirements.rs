@@ -36,13 +36,13 @@ async fn echo(request: RunRequest) -> Result<RunResponse, FunctionError> {
 
 /// The reference's TestRequiredResources; what is not there yet is watched too.
 #[tokio::test]
-async fn a_change_of_what_a_function_requires_is_a_reason_for_a_pass() {
+async fn a_change_of_a_required_resource_causes_a_reconcile() {
     let platform = Platform::new("required", echo).await;
     let session = session();
     let name = group("required").split('.').next().unwrap().to_owned();
     let claim = platform.claim("required", json!({"from": name}));
     apply(&session, &claim).await;
-    let failed = |xr: &Value| crate::fixture::said(xr, "Synced") == "Synced=False ReconcileError";
+    let failed = |xr: &Value| crate::fixture::condition_line(xr, "Synced") == "Synced=False ReconcileError";
     platform.xr(&claim, "it fails without the map", failed).await;
 
     let mut given = map(&json!({"value": "first"}));
@@ -59,7 +59,7 @@ async fn a_change_of_what_a_function_requires_is_a_reason_for_a_pass() {
 
 /// The reference's TestRequiredSchemas, and requirements that the Composition makes.
 #[tokio::test]
-async fn schemas_are_given_whole_and_what_a_composition_requires_is_given_at_once() {
+async fn schemas_are_complete_and_bootstrap_requirements_are_given_at_once() {
     let run = |request: RunRequest| async move {
         let mut rsp = response::to(&request);
         let selector = SchemaSelector { api_version: "v1".to_owned(), kind: "ConfigMap".to_owned() };

@@ -1,4 +1,4 @@
-//! An operator that takes the place of another writes nothing that is there already, and tells nobody what he was told.
+//! An operator that takes the place of another writes nothing that is there already, and tells nobody what he was reported.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -54,7 +54,7 @@ fn counted() -> (watch::Receiver<usize>, impl functions::Function) {
 }
 
 #[tokio::test]
-async fn a_successor_repeats_neither_writes_nor_events() {
+async fn a_restarted_operator_repeats_neither_writes_nor_events() {
     let (sandbox, _turn) = alone().await;
     let session = Session::new(sandbox.client().await);
     let (mut calls, function) = counted();
@@ -100,21 +100,21 @@ async fn a_successor_repeats_neither_writes_nor_events() {
     passes(&mut calls, 3).await;
     second.kill();
     assert_eq!(*writes.lock().unwrap(), Vec::<String>::new());
-    let told = async |object: &Value| {
+    let reported = async |object: &Value| {
         let fields = Some(format!("involvedObject.uid={}", object["metadata"]["uid"].as_str().unwrap()));
         let selection = Selection { fields, ..Selection::default() };
         session.list(&"v1/Event".parse().unwrap(), &selection).await.unwrap().items
     };
-    let counts = (told(&claim).await.len(), told(&xr).await.len());
+    let counts = (reported(&claim).await.len(), reported(&xr).await.len());
     assert_eq!(counts, (on_claim.len(), on_xr.len()), "{on_claim:#?} {on_xr:#?}");
     // As if the first had died before they were sent.
-    for mut event in told(&claim).await {
+    for mut event in reported(&claim).await {
         event["apiVersion"] = "v1".into();
         event["kind"] = "Event".into();
         delete(&session, &event).await;
     }
 
-    // What changes while nobody is there is put right, and told.
+    // What changes while nobody is there is put right, and reported.
     let map = json!({
         "apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {"namespace": "default", "name": xr_child(&session, &xr, "ConfigMap").await},
@@ -123,7 +123,7 @@ async fn a_successor_repeats_neither_writes_nor_events() {
     apply(&session, &map).await;
     let third = Operator::start(sandbox, functions, None);
     until(&session, &map, "it is put right", |map| map["data"]["a"] == "1").await;
-    until_told(&session, &claim, "Normal ComposeResources: the price list is of today").await;
+    until_recorded(&session, &claim, "Normal ComposeResources: the price list is of today").await;
     third.kill();
 }
 

@@ -6,7 +6,7 @@ use functions::{FunctionError, RunRequest, RunResponse, response};
 use serde_json::{Value, json};
 
 use crate::fixture::{
-    apply, composition, condition, get, group, is_true, legacy_xrd, said, session, until, world,
+    apply, composition, condition, get, group, is_true, legacy_xrd, condition_line, session, until, world,
 };
 use crate::platform::Platform;
 
@@ -70,8 +70,8 @@ async fn each_content_is_one_revision_and_going_back_makes_the_old_one_the_newes
     assert_eq!(one[0].0, format!("{name}-{}", &one[0].2[..7]));
     let revision =
         until(&session, &named(&one[0].0), "it is valid", |one| is_true(one, "ValidPipeline")).await;
-    assert_eq!(said(&revision, "Synced"), "Synced=True ReconcileSuccess");
-    assert_eq!(said(&revision, "ValidPipeline"), "ValidPipeline=True ValidPipeline");
+    assert_eq!(condition_line(&revision, "Synced"), "Synced=True ReconcileSuccess");
+    assert_eq!(condition_line(&revision, "ValidPipeline"), "ValidPipeline=True ValidPipeline");
     assert_eq!(revision["metadata"]["labels"]["channel"], "stable");
     assert_eq!(revision["metadata"]["ownerReferences"][0]["kind"], "Composition");
 
@@ -108,7 +108,7 @@ async fn a_function_that_cannot_compose_makes_the_pipeline_invalid_until_it_can(
         condition(revision, "ValidPipeline").is_some_and(|valid| valid["status"] == "False")
     })
     .await;
-    assert_eq!(said(&invalid, "ValidPipeline"), "ValidPipeline=False MissingCapabilities");
+    assert_eq!(condition_line(&invalid, "ValidPipeline"), "ValidPipeline=False MissingCapabilities");
     installed["status"] = json!({"capabilities": ["operation", "composition"]});
     session.apply(&crate::fixture::reference(&installed), &installed, status).await.unwrap();
     until(&session, &revision, "it is valid", |revision| is_true(revision, "ValidPipeline")).await;
@@ -151,7 +151,7 @@ async fn a_claim_follows_its_composition_or_stays_with_the_revision_it_has_chose
         apply(&session, claim).await;
         let said = until(&session, claim, "it says one", says("one")).await;
         let chosen = |claim: &Value| claim["spec"]["compositionRef"]["name"] == platform.group;
-        until(&session, &said, "it shows the XRD's choice", chosen).await;
+        until(&session, &condition_line, "it shows the XRD's choice", chosen).await;
     }
     apply(&session, &release(&platform, "2", "two")).await;
     until(&session, &following, "it says two", says("two")).await;
@@ -180,8 +180,8 @@ async fn an_enforced_composition_beats_the_claims_choice() {
     let wish = json!({"compositionRef": {"name": other["metadata"]["name"]}});
     let claim = platform.object("App", "enforced", Some("default"), &wish);
     apply(&session, &claim).await;
-    let told = |claim: &Value| claim["status"]["coolerField"] == "enforced";
-    until(&session, &claim, "it says what is enforced", told).await;
+    let reported = |claim: &Value| claim["status"]["coolerField"] == "enforced";
+    until(&session, &claim, "it says what is enforced", reported).await;
     let shown = |claim: &Value| claim["spec"]["compositionRef"]["name"] == platform.group;
     until(&session, &claim, "it shows what is enforced", shown).await;
 }

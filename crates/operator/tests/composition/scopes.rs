@@ -4,7 +4,7 @@ use functions::{FunctionError, RunRequest, RunResponse, response};
 use serde_json::{Value, json};
 
 use crate::fixture::{
-    apply, condition, delete, events, is_true, modern_xrd, said, session, until, until_gone,
+    apply, condition, delete, events, is_true, modern_xrd, condition_line, session, until, until_gone,
 };
 use crate::platform::{Platform, asked_text, children, desire, map};
 
@@ -50,18 +50,18 @@ async fn a_namespaced_xr_composes_in_its_own_namespace() {
     let child = children(&here).await.remove(0);
     assert_eq!(child["metadata"]["namespace"], json!(own));
     assert_eq!(here["status"].get("claimConditionTypes"), None);
-    let told = events(&session, &here, 2).await;
-    assert!(told.iter().any(|event| event.starts_with("Warning InvalidFunctionOutput: ")), "{told:?}");
+    let reported = events(&session, &here, 2).await;
+    assert!(reported.iter().any(|event| event.starts_with("Warning InvalidFunctionOutput: ")), "{reported:?}");
 
     apply(&session, &xr("there", "elsewhere")).await;
     let there = until(&session, &xr("there", ""), "it is ready", |xr| is_true(xr, "Ready")).await;
     assert_eq!(children(&there).await[0]["metadata"]["namespace"], json!(own));
-    let told = events(&session, &there, 3).await;
-    assert!(told.iter().any(|event| event.starts_with("Warning NamespaceOverridden: ")), "{told:?}");
+    let reported = events(&session, &there, 3).await;
+    assert!(reported.iter().any(|event| event.starts_with("Warning NamespaceOverridden: ")), "{reported:?}");
 
     // The reference's TestNamespacedXRClusterComposition.
     apply(&session, &xr("nowhere", "namespace")).await;
-    let failed = |xr: &Value| said(xr, "Synced") == "Synced=False ReconcileError";
+    let failed = |xr: &Value| condition_line(xr, "Synced") == "Synced=False ReconcileError";
     let nowhere = until(&session, &xr("nowhere", ""), "it failed", failed).await;
     let message = condition(&nowhere, "Synced").unwrap()["message"].as_str().unwrap().to_owned();
     assert!(message.contains("cannot apply cluster scoped composed resource \"child\""), "{message}");
@@ -73,12 +73,12 @@ async fn a_namespaced_xr_composes_in_its_own_namespace() {
 
 /// The reference's TestLackOfRightsNamespaced.
 #[tokio::test]
-async fn a_kind_the_operator_may_not_write_is_told_with_the_reason() {
+async fn a_missing_right_on_a_composed_kind_is_reported() {
     let platform = Platform::with("rights", compose_one, |group| modern_xrd(group, "Namespaced"), &[]).await;
     let (session, own) = (session(), namespace(&platform).await);
     let xr = platform.object("XApp", "rights", Some(&own), &spec(&platform, "forbidden"));
     apply(&session, &xr).await;
-    let failed = |xr: &Value| said(xr, "Synced") == "Synced=False ReconcileError";
+    let failed = |xr: &Value| condition_line(xr, "Synced") == "Synced=False ReconcileError";
     let mut asking = xr.clone();
     let xr = until(&session, &xr, "it failed", failed).await;
     let message = condition(&xr, "Synced").unwrap()["message"].as_str().unwrap().to_owned();
@@ -87,7 +87,7 @@ async fn a_kind_the_operator_may_not_write_is_told_with_the_reason() {
         "{message}"
     );
     assert!(message.contains("is forbidden: User"), "{message}");
-    assert_eq!(said(&xr, "Ready"), "Ready=False Creating");
+    assert_eq!(condition_line(&xr, "Ready"), "Ready=False Creating");
     // Also when there is a reference to it, and nothing that is referred to, it is named once.
     asking["metadata"]["annotations"] = json!({"crossplane.io/reconcile-requested-at": "now"});
     apply(&session, &asking).await;

@@ -11,7 +11,7 @@ use functions::{FunctionError, ServeOptions, Server, response};
 use serde_json::{Value, json};
 
 use crate::fixture::{
-    apply, composition, condition, delete, get, is_true, legacy_xrd, reference, said, until, until_gone,
+    apply, composition, condition, delete, get, is_true, legacy_xrd, reference, condition_line, until, until_gone,
 };
 use crate::operators::{Operator, alone};
 use crate::platform::{asked, desire, map};
@@ -129,14 +129,14 @@ async fn check(applied: bool) {
     let operator = Operator::start(sandbox, functions, None);
     let healthy = |object: &Value| is_true(object, "Healthy") && is_true(object, "Ready");
     let bound = until(&session, &claim(&labels, &both), "it is healthy", healthy).await;
-    assert_eq!(said(&bound, "DatabaseReady"), "DatabaseReady=True Available");
+    assert_eq!(condition_line(&bound, "DatabaseReady"), "DatabaseReady=True Available");
     let taken = until(&session, &xr, "it is healthy", healthy).await;
     assert_eq!(taken["metadata"]["uid"], xr["metadata"]["uid"]);
     assert_eq!(taken["status"].get("coolerField"), None, "no function wants it any more");
     assert_eq!(condition(&taken, "DatabaseReady").unwrap()["lastTransitionTime"], "2026-01-01T00:00:00Z");
     assert_eq!(get(&session, &child).await.unwrap()["metadata"]["uid"], child["metadata"]["uid"]);
 
-    // What the claim no longer says goes from XR and child, whoever wrote it.
+    // What is removed from the claim is removed from XR and composed resource, whichever engine wrote it.
     apply(&session, &claim(&json!({"foo": "1"}), &json!({"one": "1"}))).await;
     let is_less = |xr: &Value| {
         xr["spec"]["tags"] == json!({"one": "1"}) && xr["metadata"]["labels"].get("bar").is_none()
@@ -156,7 +156,7 @@ async fn what_crossplane_applied_is_taken_over() {
     check(true).await;
 }
 
-/// The end-to-end row PropagateFieldsRemovalToXRAfterUpgrade.
+/// As Crossplane's end-to-end test PropagateFieldsRemovalToXRAfterUpgrade.
 #[tokio::test]
 async fn what_crossplane_wrote_before_it_knew_server_side_apply_is_taken_over() {
     check(false).await;

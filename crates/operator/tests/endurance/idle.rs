@@ -15,7 +15,7 @@ use super::process::Memory;
 
 /// `cargo xtask idle` sets `PLIMSOLL_WHOLE`: 1,000 objects, three minutes, with the intervals of a deployment.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_is_written_for_objects_that_nothing_happens_to() {
+async fn nothing_is_written_for_idle_objects() {
     let is_whole = std::env::var_os("PLIMSOLL_WHOLE").is_some();
     let (objects, drift) =
         if is_whole { (1000, "--drift-interval=30s") } else { (20, "--drift-interval=1s") };
@@ -71,7 +71,7 @@ async fn look_at_all(place: &Place, objects: usize, times: usize) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn polls_come_when_the_service_wants_them_and_the_last_one_is_enough() {
+async fn polls_follow_retry_after_and_end_with_the_operation() {
     const WANTED: u64 = 2;
     let place = Place::new("polls", Script::default(), Some(WANTED)).await;
     let _operator = place.operator(&["--poll-interval=100ms"]);
@@ -86,7 +86,7 @@ async fn polls_come_when_the_service_wants_them_and_the_last_one_is_enough() {
         .filter(|entry| entry.operation == Some(Operation::GetWorkRequest))
         .map(|entry| entry.time)
         .collect();
-    // Three steps on the way, each shown once, and the end: nobody asks for the end twice.
+    // Three steps on the way, each shown once, and the end: the end is not polled twice.
     assert_eq!(polls.len(), 4, "{polls:?}");
     for pair in polls.windows(2) {
         let apart = pair[1].duration_since(pair[0]);
@@ -130,7 +130,7 @@ async fn one_poll_after_the_end_is_enough() {
     ));
 }
 
-/// A line for whoever measures.
+/// A line of measurements.
 #[expect(clippy::print_stderr, reason = "the only way for a test to say what it measured")]
 fn say(line: &str) {
     eprintln!("{line}");

@@ -119,8 +119,8 @@ impl Run {
         operator: &Operator,
         met: impl Fn(Option<&Value>) -> bool,
     ) {
-        let told = std::panic::AssertUnwindSafe(place.namespace.until(object, "converged", met));
-        if let Err(panic) = futures::FutureExt::catch_unwind(told).await {
+        let reported = std::panic::AssertUnwindSafe(place.namespace.until(object, "converged", met));
+        if let Err(panic) = futures::FutureExt::catch_unwind(reported).await {
             let struck = place.crossing.struck();
             eprint(&format!(
                 "{self} ({struck:?}) does not converge; the operator said:\n{}",
@@ -200,7 +200,7 @@ async fn make_all(runs: Vec<Run>) {
 /// `cargo xtask crash-matrix` sets `PLIMSOLL_WHOLE`; without it a part is made as a whole and of the rest a sample,
 /// whose seed is printed and can be given again in `PLIMSOLL_SEED`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whenever_the_operator_is_killed_the_next_one_brings_it_to_the_same_end() {
+async fn wherever_the_operator_is_killed_the_next_one_converges() {
     let is_whole = std::env::var_os("PLIMSOLL_WHOLE").is_some();
     let (mut sure, mut rest) = (Vec::new(), Vec::new());
     for kind in [Kind::Queue, Kind::Stream] {
@@ -235,7 +235,7 @@ fn seed() -> u64 {
     given.unwrap_or_else(|| jiff::Timestamp::now().as_second().unsigned_abs())
 }
 
-/// A line for whoever runs the matrix by hand.
+/// A line for manual runs.
 #[expect(clippy::print_stderr, reason = "the only way for a test to say which runs it made")]
 fn eprint(line: &str) {
     eprintln!("{line}");

@@ -52,7 +52,7 @@ impl Operator {
         Self { child: Arc::new(Mutex::new(child)), log }
     }
 
-    /// The process, to be killed by somebody else.
+    /// The process id.
     pub(crate) fn child(&self) -> Arc<Mutex<Child>> {
         Arc::clone(&self.child)
     }

@@ -40,7 +40,7 @@ struct Plan {
 
 /// `cargo xtask soak` sets `PLIMSOLL_WHOLE`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_is_lost_in_bad_weather() {
+async fn nothing_is_lost_under_faults() {
     let plan = if std::env::var_os("PLIMSOLL_WHOLE").is_some() {
         Plan {
             objects: 500,
@@ -99,7 +99,7 @@ struct Soak<'a> {
 }
 
 impl Soak<'_> {
-    /// Two operators take turns; whoever leads is killed, or asked to end, and a new one queues up. Those that are left,
+    /// Two operators compete; the leader is killed or stopped, and a new one starts. Those that are left,
     /// and the most memory that any of the others took, in kB.
     async fn change_leaders(&self) -> (Vec<Operator>, u64) {
         let mut peak = 0;
@@ -119,7 +119,7 @@ impl Soak<'_> {
         (operators, peak)
     }
 
-    /// Who leads, once it is somebody else than `before`.
+    /// The leader, once it is another one than `before`.
     async fn next_holder(&self, before: &str) -> String {
         let api =
             Api::<Lease>::namespaced(self.place.namespace.client().clone(), self.place.namespace.name());
@@ -252,7 +252,7 @@ fn is_settled(object: &Value) -> bool {
     object["metadata"].get("deletionTimestamp").is_none() && (is_ready(object) || (may_stall && is_stalled))
 }
 
-/// A line for whoever runs the soak by hand.
+/// A line for manual runs.
 #[expect(clippy::print_stderr, reason = "the only way for a test to say what it measured")]
 fn say(line: &str) {
     eprintln!("{line}");

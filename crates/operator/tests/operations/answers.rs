@@ -1,5 +1,5 @@
-//! Bad answers and bad input: each leaves a condition that people can read and a wake-up, so that what is mended at the
-//! cloud is noticed without a hand on the object.
+//! Bad responses and bad input: each sets a condition that explains it and is retried, so that a fix at the cloud is noticed
+//! without a change of the object.
 
 use futures::{StreamExt as _, stream};
 use jiff::SignedDuration;
@@ -146,7 +146,7 @@ async fn check(case: &Case) {
 }
 
 #[tokio::test]
-async fn bad_answers_are_told_and_outlived() {
+async fn bad_responses_are_reported_and_survived() {
     // A few at a time: a create that is not sent soon after it was put on record is not sent at all.
     stream::iter(CASES).for_each_concurrent(4, check).await;
 }
@@ -163,7 +163,7 @@ async fn the_same_display_name_twice_is_two_queues() {
 }
 
 #[tokio::test]
-async fn a_state_that_nobody_knows_is_told_and_looked_at_again() {
+async fn an_unknown_lifecycle_state_is_reported_and_polled_again() {
     let bench = Bench::new("states").await;
     let queue = bench.apply(&bench.queue("orders", json!({}))).await;
     let stream = bench.apply(&bench.stream("clicks", json!({}))).await;
@@ -186,7 +186,7 @@ async fn two_objects_for_one_resource_do_not_fight_over_it() {
     let mut second = bench.queue("second", json!({"visibilityInSeconds": 50}));
     second["metadata"]["annotations"] = json!({"plimsoll.dev/adopt": id});
     let second = bench.apply(&second).await;
-    // Whoever was told to take it has it, and the other one says who that is.
+    // The object that was told to adopt it has it, and the other one names the owner.
     let taker = bench.until_ready(&second).await;
     let held = bench.until_stalled(&first, "HeldByAnother").await;
     let message = text(&condition(&held, "Stalled")["message"]);

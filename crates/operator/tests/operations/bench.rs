@@ -126,7 +126,7 @@ impl Bench {
         self.namespace.merge_as("person", object, change).await
     }
 
-    /// Deletes an object and returns at once.
+    /// Deletes an object without waiting.
     pub(crate) fn delete(&self, object: &Value) {
         let (kind, name) = (text(&object["kind"]), text(&object["metadata"]["name"]));
         self.namespace.kubectl(&["delete", "--wait=false", &kind, &name]).unwrap();

@@ -210,7 +210,7 @@ fn from_osok() -> Value {
 }
 
 #[tokio::test]
-async fn an_object_of_osok_loses_nothing_on_its_way_through_our_types() {
+async fn an_object_of_osok_survives_our_types_unchanged() {
     let namespace = namespace("osok").await;
     let wanted = from_osok();
     let untyped = Admission::of::<Queue>(&namespace).api;

@@ -3,12 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod answers;
-mod around;
 mod bench;
-mod findings;
+mod cluster;
 mod kinds;
 mod osok;
-mod passes;
+mod osok_defects;
+mod reconcile;
 mod third;
 
 use testkit::{Namespace, Sandbox};

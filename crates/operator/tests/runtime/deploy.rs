@@ -11,13 +11,13 @@ use testkit::Sandbox;
 const DEPLOY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy");
 
 #[test]
-fn the_kustomization_applies_as_it_is() {
+fn the_kustomization_applies_unchanged() {
     let sandbox = Sandbox::shared();
     let run = |arguments: &[&str]| {
         let output = sandbox.kubectl(arguments);
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "{arguments:?}: {told}");
-        assert!(!told.contains("Warning"), "{told}");
+        let reported = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{arguments:?}: {reported}");
+        assert!(!reported.contains("Warning"), "{reported}");
         String::from_utf8(output.stdout).unwrap()
     };
     let apply = ["apply", "--server-side", "--force-conflicts", "--kustomize", DEPLOY];
@@ -56,7 +56,7 @@ fn the_kustomization_applies_as_it_is() {
 }
 
 #[test]
-fn what_prometheus_needs_builds_as_well() {
+fn the_prometheus_overlay_builds() {
     let output = Sandbox::shared().kubectl(&["kustomize", &format!("{DEPLOY}/monitoring")]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let built = String::from_utf8(output.stdout).unwrap();
@@ -88,7 +88,7 @@ fn every_definition_is_listed() {
 }
 
 #[test]
-fn alerts_speak_of_metrics_that_exist() {
+fn alerts_use_existing_metrics() {
     let metrics = Metrics::new();
     metrics.operation("Queue", "u", Some(("create", Timestamp::now())));
     metrics.claim("xrd", "u", Some("InternalError"));

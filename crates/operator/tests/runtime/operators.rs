@@ -83,7 +83,7 @@ impl Running {
 }
 
 #[tokio::test]
-async fn an_operator_that_ends_hands_over_at_once() {
+async fn a_stopped_operator_releases_its_lease_at_once() {
     let place = Place::new("handover").await;
     let first = Running::start(place.options());
     let holder = place.holder("the first copy leads", |holder| !holder.is_empty()).await;
@@ -91,12 +91,12 @@ async fn an_operator_that_ends_hands_over_at_once() {
     first.end().await.unwrap();
     let next = place.holder("the second copy leads", |next| !next.is_empty() && next != holder).await;
     second.end().await.unwrap();
-    let last = place.holder("nobody leads", |last| last != next).await;
+    let last = place.holder("no leader", |last| last != next).await;
     assert_eq!(last, "");
 }
 
 #[tokio::test]
-async fn an_operator_that_dies_is_followed_when_its_lease_has_expired() {
+async fn a_killed_operator_is_replaced_when_its_lease_has_expired() {
     let place = Place::new("followed").await;
     let first = Running::start(place.options());
     let holder = place.holder("the first copy leads", |holder| !holder.is_empty()).await;
@@ -107,7 +107,7 @@ async fn an_operator_that_dies_is_followed_when_its_lease_has_expired() {
 }
 
 #[tokio::test]
-async fn a_lease_that_is_taken_away_ends_the_term_and_one_that_is_given_back_begins_another() {
+async fn a_lost_lease_ends_the_term_and_a_regained_one_starts_another() {
     let place = Place::new("taken").await;
     let address = free_address().await;
     let running = Running::start(Options { metrics_address: Some(address), ..place.options() });
@@ -129,7 +129,7 @@ async fn a_lease_that_is_taken_away_ends_the_term_and_one_that_is_given_back_beg
 }
 
 #[tokio::test]
-async fn another_engine_is_not_disturbed_unless_told() {
+async fn the_operator_does_not_start_beside_another_engine_without_take_over() {
     let place = Place::new("rival").await;
     let now = Timestamp::now();
     let lease = json!({
@@ -152,7 +152,7 @@ async fn another_engine_is_not_disturbed_unless_told() {
 }
 
 #[tokio::test]
-async fn an_operator_without_a_lease_ends_well_as_often_as_it_is_asked() {
+async fn an_operator_without_leader_election_stops_cleanly_every_time() {
     let place = Place::new("alone").await;
     for _ in 0..8 {
         let address = free_address().await;
@@ -170,7 +170,7 @@ async fn an_operator_without_a_lease_ends_well_as_often_as_it_is_asked() {
 }
 
 #[tokio::test]
-async fn who_may_not_look_for_other_engines_is_told_so() {
+async fn a_missing_right_to_list_leases_is_reported() {
     let place = Place::new("forbidden").await;
     let nobody = cluster::Impersonate { user: Some("nobody".to_owned()), ..cluster::Impersonate::default() };
     let connection = Connection {
@@ -185,7 +185,7 @@ async fn who_may_not_look_for_other_engines_is_told_so() {
 }
 
 #[tokio::test]
-async fn an_operator_says_when_it_is_ready_and_what_it_counted() {
+async fn an_operator_serves_readiness_and_metrics() {
     let place = Place::new("health").await;
     let address: SocketAddr = free_address().await;
     let options =
@@ -202,7 +202,7 @@ async fn an_operator_says_when_it_is_ready_and_what_it_counted() {
 }
 
 #[tokio::test]
-async fn definitions_are_installed_when_asked_for() {
+async fn definitions_are_installed_on_request() {
     let place = Place::new("install").await;
     let running = Running::start(Options { install_crds: true, ..place.options() });
     place.holder("it leads", |holder| !holder.is_empty()).await;
@@ -211,7 +211,7 @@ async fn definitions_are_installed_when_asked_for() {
     assert_eq!(shown.as_deref(), Ok(""));
 }
 
-/// An address that nobody listens on.
+/// An address without a listener.
 async fn free_address() -> SocketAddr {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     listener.local_addr().unwrap()

@@ -38,7 +38,7 @@ impl Server {
         lease["metadata"] = json!({
             "namespace": "plimsoll-system", "name": NAME, "uid": "u", "resourceVersion": state.version.to_string(),
         });
-        let holder = lease["spec"]["holderIdentity"].as_str().unwrap_or("nobody").to_owned();
+        let holder = lease["spec"]["holderIdentity"].as_str().unwrap_or("none").to_owned();
         state.log.push(holder);
         state.lease = Some(lease.clone());
         lease
@@ -133,7 +133,7 @@ async fn a_released_lease_is_taken_at_once() {
         }
     );
     assert!((7..=12).contains(&waited.as_secs()), "{waited:?}");
-    assert_eq!(server.log(), ["a", "nobody", "b"]);
+    assert_eq!(server.log(), ["a", "none", "b"]);
 }
 
 #[tokio::test(start_paused = true)]

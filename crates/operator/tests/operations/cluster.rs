@@ -1,4 +1,4 @@
-//! What surrounds an operation: kubectl as the only client, endpoint Secrets, credentials, annotations, events.
+//! The cluster side of an operation: kubectl, endpoint Secrets, credentials, annotations, Events.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::bench::{Bench, at_home, condition, key_dir, ocid, quick, text};
 
 /// Bar 5: what a user does, and nothing else.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn kubectl_wait_and_kubectl_delete_are_all_it_takes() {
+async fn kubectl_wait_and_kubectl_delete_work() {
     let bench = Bench::new("kubectl").await;
     for (object, name) in [
         (bench.queue("orders", json!({})), "queue/orders"),
@@ -54,7 +54,7 @@ async fn the_endpoint_is_kept_in_a_secret_that_is_ours() {
 }
 
 #[tokio::test]
-async fn the_secret_of_somebody_else_is_left_alone_and_keeps_the_object_from_being_ready() {
+async fn a_foreign_endpoint_secret_is_left_alone_and_the_object_is_not_ready() {
     let bench = Bench::new("foreign").await;
     let theirs = secret("orders", &[("endpoint", "theirs")]);
     bench.apply(&theirs).await;
@@ -97,8 +97,8 @@ async fn a_foreign_secret_is_not_deleted_with_the_object() {
 }
 
 #[tokio::test]
-async fn a_namespace_has_credentials_of_its_own_and_a_change_takes_effect() {
-    // There is no metadata service either, which would be asked when nobody says anything.
+async fn a_namespace_has_its_own_credentials_and_a_change_takes_effect() {
+    // There is no metadata service either, which is the last resort.
     let nowhere = |name: &str| (name == "OCI_METADATA_BASE_URL").then(|| "http://127.0.0.1:9".to_owned());
     let mut settings = quick();
     // What brings the next look is the Secret, and nothing else.
@@ -131,7 +131,7 @@ async fn a_namespace_has_credentials_of_its_own_and_a_change_takes_effect() {
     bench.apply(&secret("ocicredentials", &entries)).await;
     bench.until_ready(&queue).await;
 
-    // A key that belongs to nobody is refused by the cloud, and said so.
+    // The cloud rejects an unknown key, which is reported.
     let strange = oraclecloud::key::GeneratedKey::generate().unwrap();
     let fingerprint = oraclecloud::key::PublicKey::from_pem(&strange.public_pem).unwrap().fingerprint();
     let pem = secrecy::ExposeSecret::expose_secret(&strange.private_pem);
@@ -190,7 +190,7 @@ async fn a_configuration_file_that_comes_later_is_found_without_a_restart() {
 }
 
 #[tokio::test]
-async fn a_paused_object_is_left_alone_and_annotations_that_mean_nothing_are_named_once() {
+async fn a_paused_object_is_left_alone_and_invalid_annotations_are_reported_once() {
     let bench = Bench::new("paused").await;
     let mut queue = bench.queue("orders", json!({}));
     queue["metadata"]["annotations"] =
@@ -210,7 +210,7 @@ async fn a_paused_object_is_left_alone_and_annotations_that_mean_nothing_are_nam
 }
 
 #[tokio::test]
-async fn events_tell_of_transitions_and_of_nothing_else() {
+async fn events_are_recorded_for_transitions_only() {
     // A machine that is busy must not make a create late, which would be a third thing to tell.
     let settings = Settings { create_grace: Duration::from_secs(60), ..quick() };
     let bench = Bench::with("events", Script::default(), settings, at_home).await;
@@ -226,7 +226,7 @@ async fn events_tell_of_transitions_and_of_nothing_else() {
 }
 
 #[tokio::test]
-async fn drift_is_set_right_without_a_hand_on_the_object() {
+async fn drift_is_reverted_without_a_change_of_the_object() {
     let bench = Bench::with("drift", Script::default(), quick(), at_home).await;
     let queue = bench.apply(&bench.queue("orders", json!({"visibilityInSeconds": 45}))).await;
     let id = ocid(&bench.until_ready(&queue).await);

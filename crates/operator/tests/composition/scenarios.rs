@@ -1,5 +1,5 @@
-//! The seed's scenarios on a real claim, as its user reads them: exactly the conditions the author of the composition meant
-//! for the claim, beside those of the engine.
+//! What the user of a claim reads: exactly the conditions that the author of the composition addressed to the claim, beside
+//! those of the engine.
 
 use functions::{FunctionError, RunRequest, RunResponse, response};
 use serde_json::{Value, json};
@@ -92,7 +92,7 @@ async fn check(platform: &Platform, scenario: &str, expected: &[&str]) -> Value 
 }
 
 #[tokio::test]
-async fn the_scenarios_of_the_seed_read_on_the_claim_as_drawn() {
+async fn conditions_with_a_claim_target_reach_the_claim() {
     let platform = Platform::new("seed", team).await;
     let image_not_found = format!("ImageReady=False NotFound: {NOT_FOUND}");
     check(
@@ -119,8 +119,8 @@ async fn the_scenarios_of_the_seed_read_on_the_claim_as_drawn() {
         ],
     )
     .await;
-    let told = events(&session(), &fatal, 3).await;
-    assert!(told.contains(&format!("Warning ComposeResources: {NOT_FOUND}")), "{told:?}");
+    let reported = events(&session(), &fatal, 3).await;
+    assert!(reported.contains(&format!("Warning ComposeResources: {NOT_FOUND}")), "{reported:?}");
     check(
         &platform,
         "progressing",

@@ -199,7 +199,7 @@ async fn nothing_is_sent_for_an_object_that_was_changed_since_it_was_read() {
     assert_eq!(server.journal().entries().len(), 0);
 }
 
-/// Queues, with somebody who changes the object while its create is on the way.
+/// Queues, with another writer that changes the object while its create is in flight.
 struct Meddled {
     queues: QueueService,
     api: Api<Queue>,
@@ -234,7 +234,7 @@ impl ExternalService for Meddled {
 }
 
 #[tokio::test]
-async fn the_answer_to_a_create_goes_on_record_though_the_object_changed_meanwhile() {
+async fn the_response_to_a_create_is_stored_even_if_the_object_changed_meanwhile() {
     let namespace = namespace("meddled").await;
     let server = server().await;
     let api: Api<Queue> = Api::namespaced(namespace.client().clone(), namespace.name());

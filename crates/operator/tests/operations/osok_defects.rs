@@ -1,5 +1,4 @@
-//! What was found wrong with the operator we replace, played again: each test is named after its finding
-//! (async-operator.md, section 10), and ends as the better column says.
+//! Situations in which OSOK, the operator that this one replaces, leaves objects stuck, wrong or unowned.
 
 use oraclecloud_emulator::{Fault, Mishap, Operation, Script, Timeline};
 use serde_json::{Value, json};
@@ -11,7 +10,7 @@ fn refuse(status: u16, code: &str) -> Mishap {
 }
 
 #[tokio::test]
-async fn finding_10_01_a_503_during_a_poll_does_not_park_the_object() {
+async fn a_503_during_a_poll_does_not_park_the_object() {
     let bench = Bench::new("f01").await;
     bench.server.faults().order(Fault {
         operation: Operation::GetWorkRequest,
@@ -34,7 +33,7 @@ async fn finding_10_01_a_503_during_a_poll_does_not_park_the_object() {
 }
 
 #[tokio::test]
-async fn finding_10_02_a_404_is_no_evidence_and_what_is_really_gone_is_made_anew() {
+async fn a_404_is_no_evidence_and_a_resource_that_is_gone_is_created_again() {
     let bench = Bench::new("f02").await;
     let queue = bench.apply(&bench.queue("orders", json!({}))).await;
     let first = ocid(&bench.until_ready(&queue).await);
@@ -63,7 +62,7 @@ async fn finding_10_02_a_404_is_no_evidence_and_what_is_really_gone_is_made_anew
 }
 
 #[tokio::test]
-async fn finding_10_03_conditions_neither_grow_nor_lie() {
+async fn conditions_do_not_pile_up_and_are_true() {
     let bench = Bench::new("f03").await;
     let steps = Timeline::default().steps.into_iter().cycle().take(10).collect();
     bench.going(Operation::CreateQueue, None, Timeline { steps, ..Timeline::default() });
@@ -86,7 +85,7 @@ async fn finding_10_03_conditions_neither_grow_nor_lie() {
 }
 
 #[tokio::test]
-async fn finding_10_04_a_failed_work_request_is_released_and_its_cause_is_told() {
+async fn a_failed_work_request_is_released_and_its_cause_reported() {
     let mut settings = quick();
     // Only a new spec can be what brings the next attempt.
     settings.slow_retry = std::time::Duration::from_secs(600);
@@ -117,7 +116,7 @@ async fn finding_10_04_a_failed_work_request_is_released_and_its_cause_is_told()
 }
 
 #[tokio::test]
-async fn finding_10_04_a_failed_delete_is_tried_anew() {
+async fn a_failed_delete_is_retried() {
     let bench = Bench::new("f04d").await;
     bench.going(Operation::DeleteQueue, Some(1), failing("still in use"));
     let queue = bench.apply(&bench.queue("orders", json!({}))).await;
@@ -131,7 +130,7 @@ async fn finding_10_04_a_failed_delete_is_tried_anew() {
 }
 
 #[tokio::test]
-async fn finding_10_05_a_resource_in_progress_is_progress() {
+async fn a_resource_in_a_transitional_state_is_progressing() {
     let bench = Bench::new("f05").await;
     let queue = bench.apply(&bench.queue("orders", json!({}))).await;
     let moving = bench
@@ -150,7 +149,7 @@ async fn finding_10_05_a_resource_in_progress_is_progress() {
 }
 
 #[tokio::test]
-async fn finding_10_06_what_is_omitted_is_left_alone() {
+async fn omitted_fields_are_left_alone() {
     let tags = json!({"finance": {"owner": "somebody"}});
     let script = Script { tag_defaults: tags.as_object().unwrap().clone(), ..Script::default() };
     let bench = Bench::with("f06", script, quick(), at_home).await;
@@ -171,7 +170,7 @@ async fn finding_10_06_what_is_omitted_is_left_alone() {
 }
 
 #[tokio::test]
-async fn finding_10_07_a_delete_during_a_create_leaves_no_orphan() {
+async fn a_delete_during_a_create_leaves_no_orphan() {
     let bench = Bench::new("f07").await;
     bench.going(Operation::CreateQueue, None, Timeline { hidden: 2, ..Timeline::default() });
     let queue = bench.apply(&bench.queue("orders", json!({}))).await;
@@ -187,7 +186,7 @@ async fn finding_10_07_a_delete_during_a_create_leaves_no_orphan() {
 }
 
 #[tokio::test]
-async fn finding_10_08_a_name_is_no_ownership() {
+async fn a_matching_name_is_not_ownership() {
     let bench = Bench::new("f08").await;
     let theirs = json!({"displayName": "orders", "compartmentId": bench.server.compartment()});
     client(&bench.server).queues().create(&theirs, None, None).await.unwrap();
@@ -203,7 +202,7 @@ async fn finding_10_08_a_name_is_no_ownership() {
 }
 
 #[tokio::test]
-async fn finding_10_09_updating_is_an_update() {
+async fn a_resource_that_is_updating_shows_an_update() {
     let bench = Bench::new("f09").await;
     let queue = bench.apply(&bench.queue("orders", json!({}))).await;
     let id = ocid(&bench.until_ready(&queue).await);
@@ -219,7 +218,7 @@ async fn finding_10_09_updating_is_an_update() {
 }
 
 #[tokio::test]
-async fn finding_10_10_deleted_by_others_is_recreated_or_reported_and_no_state_is_unmodelled() {
+async fn deleted_by_others_is_recreated_or_reported_and_no_state_is_unmodelled() {
     let bench = Bench::new("f10").await;
     let queue = bench.apply(&bench.queue("orders", json!({}))).await;
     let first = ocid(&bench.until_ready(&queue).await);
