@@ -159,8 +159,8 @@ impl Stores {
         let controllers = async {
             tokio::join!(
                 definitions.run(),
-                controller::run(&revisions, &engine.metrics, engine.stop.clone()),
-                controller::run(&functions, &engine.metrics, engine.stop.clone()),
+                controller::run(&revisions, &revisions.queue, &engine.metrics, engine.stop.clone()),
+                controller::run(&functions, &functions.queue, &engine.metrics, engine.stop.clone()),
             )
         };
         let watches = async {

@@ -51,7 +51,7 @@ pub(super) async fn run(engine: Arc<Engine>, kind: Arc<Kind>, stop: Cancellation
         )
     };
     tokio::select! {
-        () = controller::run(&binder, &binder.engine.metrics, stop) => {}
+        () = controller::run(&binder, &binder.queue, &binder.engine.metrics, stop) => {}
         _ = watches => {}
     }
 }

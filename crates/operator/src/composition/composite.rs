@@ -57,7 +57,7 @@ pub(super) async fn run(engine: Arc<Engine>, kind: Arc<Kind>, stop: Cancellation
         )
     };
     tokio::select! {
-        () = controller::run(&composer, &composer.engine.metrics, stop) => {}
+        () = controller::run(&composer, &composer.queue, &composer.engine.metrics, stop) => {}
         _ = watches => {}
     }
 }

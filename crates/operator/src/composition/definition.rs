@@ -89,7 +89,7 @@ impl Definitions {
         let source = Source { gvk: crd, selection: Selection::default(), trim: keep_owner_and_status };
         let crds = Store::start(self.engine.client.session().clone(), source, &self.engine.stop);
         tokio::select! {
-            () = controller::run(self, &self.engine.metrics, self.engine.stop.clone()) => {}
+            () = controller::run(self, &self.queue, &self.engine.metrics, self.engine.stop.clone()) => {}
             () = self.queue.watch(self.xrds.subscribe(), |change| [change.key.name.clone()]) => {}
             () = self.queue.watch(crds.subscribe(), xrds_of) => {}
         }
@@ -116,10 +116,6 @@ impl Reconciler for Definitions {
     const NAME: &'static str = "definition";
     const MAX_CONCURRENT_RECONCILES: usize = 8;
     const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(60));
-
-    fn queue(&self) -> &Queue<Self> {
-        &self.queue
-    }
 
     fn find(&self, name: &String) -> Option<Arc<Value>> {
         self.xrds.get(&Key::cluster_scoped(name))

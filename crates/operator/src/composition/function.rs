@@ -105,10 +105,6 @@ impl Reconciler for FunctionHealth {
     const MAX_CONCURRENT_RECONCILES: usize = 16;
     const BACKOFF: Backoff = Backoff::new(UNHEALTHY_INTERVAL, HEALTHY_INTERVAL);
 
-    fn queue(&self) -> &Queue<Self> {
-        &self.queue
-    }
-
     fn find(&self, name: &String) -> Option<Arc<Value>> {
         self.functions.get(&Key::cluster_scoped(name))
     }

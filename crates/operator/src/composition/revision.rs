@@ -61,10 +61,6 @@ impl Reconciler for Revisions {
     const MAX_CONCURRENT_RECONCILES: usize = 8;
     const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(60));
 
-    fn queue(&self) -> &Queue<Self> {
-        &self.queue
-    }
-
     fn find(&self, subject: &Subject) -> Option<Arc<Value>> {
         match subject {
             Subject::Composition(name) => self.compositions.get(&Key::cluster_scoped(name)),

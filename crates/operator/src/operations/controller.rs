@@ -96,7 +96,7 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static> ExternalCo
     pub async fn run(self, stop: CancellationToken) {
         let this = Arc::new(self);
         tokio::select! {
-            () = controller::run(&this, &this.metrics, stop) => {}
+            () = controller::run(&this, &this.queue, &this.metrics, stop) => {}
             () = this.queue.watch(this.store.subscribe(), |change| this.changed(change)) => {}
             () = this.watch_credentials() => {}
         }
@@ -185,10 +185,6 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static> Reconciler
     /// all are due at once.
     const MAX_CONCURRENT_RECONCILES: usize = 12;
     const BACKOFF: Backoff = Backoff::new(FIRST_RETRY, Duration::from_secs(60));
-
-    fn queue(&self) -> &Queue<Self> {
-        &self.queue
-    }
 
     fn find(&self, key: &Key) -> Option<Arc<Value>> {
         self.store.get(key)

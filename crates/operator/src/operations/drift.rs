@@ -2,6 +2,7 @@
 //! those that differ are sent.
 
 use operations::{Drift, OWNER_TAG};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::response::tag_value;
@@ -91,11 +92,22 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// The tags of a new resource: those of the spec, and its owner's.
-pub(super) fn new_tags(freeform: Option<&FreeformTags>, owner: &str) -> Value {
+/// The body of a create: the spec without what is empty, with the owner's tag.
+pub(super) fn create_body(
+    spec: &impl Serialize,
+    freeform: Option<&FreeformTags>,
+    owner: &str,
+) -> Map<String, Value> {
+    let mut body = match serde_json::to_value(spec) {
+        Ok(Value::Object(body)) => body,
+        _ => unreachable!("a spec is a JSON object"),
+    };
+    let is_empty = |value: &Value| *value == json!("") || *value == json!([]) || *value == json!({});
+    body.retain(|_, value| !is_empty(value));
     let mut tags = freeform.cloned().unwrap_or_default();
     tags.insert(OWNER_TAG.to_owned(), owner.to_owned());
-    json!(tags)
+    body.insert("freeformTags".to_owned(), json!(tags));
+    body
 }
 
 /// Whether a service treats two values as the same, as it does 30 and 30.0.

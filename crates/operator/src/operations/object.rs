@@ -1,4 +1,4 @@
-//! Custom resources that stand for a cloud resource, for kinds whose status is a [`KindStatus`].
+//! Custom resources that stand for a cloud resource.
 
 use std::fmt::Debug;
 
@@ -10,12 +10,14 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::api::KindStatus;
+use crate::api::{KindStatus, Queue, Stream};
 
-/// A custom resource that stands for a cloud resource. There is nothing to implement: every kind that kube derives, with
-/// a status that is a [`KindStatus`], is one.
+/// A custom resource that stands for a cloud resource: a kind that kube derives, with a status that is a [`KindStatus`].
+/// Everything is provided.
 pub trait ExternalObject:
     kube::Resource<DynamicType = (), Scope = NamespaceResourceScope>
+    + HasSpec<Spec: Sync>
+    + HasStatus<Status: KindStatus>
     + Clone
     + Debug
     + PartialEq
@@ -25,42 +27,16 @@ pub trait ExternalObject:
     + Sync
     + 'static
 {
-    type Spec: Sync;
-
-    fn wanted(&self) -> &Self::Spec;
-
     /// The stored status.
-    fn recorded(&self, now: Timestamp) -> Status;
-
-    /// Sets the status; `answer`, a read of the resource, says what to show of it.
-    fn show(&mut self, status: Status, answer: Option<&Value>);
-}
-
-impl<O> ExternalObject for O
-where
-    O: kube::Resource<DynamicType = (), Scope = NamespaceResourceScope>
-        + HasSpec<Spec: Sync>
-        + HasStatus<Status: KindStatus>
-        + Clone
-        + Debug
-        + PartialEq
-        + Serialize
-        + DeserializeOwned
-        + Send
-        + Sync
-        + 'static,
-{
-    type Spec = <O as HasSpec>::Spec;
-
-    fn wanted(&self) -> &Self::Spec {
-        self.spec()
-    }
-
     fn recorded(&self, now: Timestamp) -> Status {
         self.status().map(|status| status.recorded(now)).unwrap_or_default()
     }
 
+    /// Sets the status; `answer`, a read of the resource, says what to show of it.
     fn show(&mut self, status: Status, answer: Option<&Value>) {
         self.status_mut().get_or_insert_default().show(status, answer);
     }
 }
+
+impl ExternalObject for Queue {}
+impl ExternalObject for Stream {}

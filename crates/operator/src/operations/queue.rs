@@ -7,7 +7,7 @@ use operations::{
 use oraclecloud::Client;
 use serde_json::{Map, Value, json};
 
-use super::drift::{Comparison, new_tags, same};
+use super::drift::{Comparison, create_body, same};
 use super::response::{defined_tags, freeform_tags, number, text};
 use crate::api::{ObservedQueue, QueueCapability, QueueSpec};
 
@@ -29,27 +29,11 @@ impl ExternalService for QueueService {
         Kind { name: "Queue", strategy: Strategy::WorkRequest(QUEUE_WORK_REQUESTS), retry_tokens: true };
 
     fn create_body(spec: &QueueSpec, uid: &str) -> Value {
-        let mut body = Map::new();
-        let mut set = |name: &str, value: Option<Value>| {
-            body.extend(value.map(|value| (name.to_owned(), value)));
-        };
-        set("displayName", Some(json!(spec.display_name)));
-        set("compartmentId", Some(json!(spec.compartment_id)));
-        set("retentionInSeconds", spec.retention_in_seconds.map(Value::from));
-        set("visibilityInSeconds", spec.visibility_in_seconds.map(Value::from));
-        set("timeoutInSeconds", spec.timeout_in_seconds.map(Value::from));
-        set("channelConsumptionLimit", spec.channel_consumption_limit.map(Value::from));
-        set("deadLetterQueueDeliveryCount", spec.dead_letter_queue_delivery_count.map(Value::from));
-        // An empty key means none, which is also the default of a create.
-        let key = spec.custom_encryption_key_id.as_deref().filter(|key| !key.is_empty());
-        set("customEncryptionKeyId", key.map(Value::from));
-        let capabilities = spec.capabilities.as_deref().filter(|capabilities| !capabilities.is_empty());
-        set("capabilities", capabilities.map(|list| list.iter().map(capability_body).collect()));
-        set("freeformTags", Some(new_tags(spec.freeform_tags.as_ref(), uid)));
-        set(
-            "definedTags",
-            spec.defined_tags.as_ref().filter(|tags| !tags.is_empty()).map(|tags| json!(tags)),
-        );
+        // An empty encryption key means none, which is also the default of a create.
+        let mut body = create_body(spec, spec.freeform_tags.as_ref(), uid);
+        if let Some(capabilities) = body.get_mut("capabilities") {
+            *capabilities = spec.capabilities.iter().flatten().map(capability_body).collect();
+        }
         body.into()
     }
 

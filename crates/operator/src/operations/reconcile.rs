@@ -132,8 +132,8 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec>> Reconcile<'_, S, O> 
                 }
                 Next::Call(call) => {
                     // Boxed, or a reconcile would be as large as a call even while it waits for the API server.
-                    let result = Box::pin(self.service.call(object.wanted(), &uid, &call)).await;
-                    input = Input::answer::<S>(object.wanted(), &uid, call, result);
+                    let result = Box::pin(self.service.call(object.spec(), &uid, &call)).await;
+                    input = Input::answer::<S>(object.spec(), &uid, call, result);
                     continue;
                 }
                 Next::Wait(pause) => Finished::Wait(pause),
@@ -255,7 +255,7 @@ fn desired<S: ExternalService<Spec = O::Spec>, O: ExternalObject>(object: &O, ui
         kind: S::KIND,
         uid: uid.to_owned(),
         generation: object.meta().generation.unwrap_or_default(),
-        body: S::create_body(object.wanted(), uid),
+        body: S::create_body(object.spec(), uid),
         deleting: object.meta().deletion_timestamp.is_some(),
         held: has_finalizer(object),
         wishes: Wishes::read(object.annotations(), uid).0,

@@ -2,9 +2,9 @@
 
 use operations::{Answer, Call, ExternalService, Kind, OWNER_TAG, Resource, Strategy, StreamState, Trouble};
 use oraclecloud::{Client, StreamHome};
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
-use super::drift::{Comparison, new_tags};
+use super::drift::{Comparison, create_body};
 use super::response::{defined_tags, freeform_tags, number, text};
 use crate::api::{ObservedStream, StreamSpec};
 
@@ -34,21 +34,7 @@ impl ExternalService for StreamService {
     const KIND: Kind = Kind { name: "Stream", strategy: Strategy::Lifecycle, retry_tokens: false };
 
     fn create_body(spec: &StreamSpec, uid: &str) -> Value {
-        let mut body = Map::new();
-        let mut set = |name: &str, value: Option<Value>| {
-            body.extend(value.map(|value| (name.to_owned(), value)));
-        };
-        set("name", Some(json!(spec.name)));
-        set("partitions", Some(json!(spec.partitions)));
-        set("compartmentId", spec.compartment_id.as_deref().map(Value::from));
-        set("streamPoolId", spec.stream_pool_id.as_deref().map(Value::from));
-        set("retentionInHours", spec.retention_in_hours.map(Value::from));
-        set("freeformTags", Some(new_tags(spec.freeform_tags.as_ref(), uid)));
-        set(
-            "definedTags",
-            spec.defined_tags.as_ref().filter(|tags| !tags.is_empty()).map(|tags| json!(tags)),
-        );
-        body.into()
+        create_body(spec, spec.freeform_tags.as_ref(), uid).into()
     }
 
     fn read(spec: &StreamSpec, uid: &str, body: &Value) -> Option<Resource> {

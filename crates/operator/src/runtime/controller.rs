@@ -40,8 +40,6 @@ pub trait Reconciler: Send + Sync + Sized + 'static {
     const MAX_CONCURRENT_RECONCILES: usize;
     const BACKOFF: Backoff;
 
-    fn queue(&self) -> &Queue<Self>;
-
     /// The object as the store has it.
     fn find(&self, key: &Self::Key) -> Option<Arc<Value>>;
 
@@ -109,8 +107,12 @@ impl From<ApiError> for ReconcileError<String> {
 /// Reconciles whatever is due, each key once at a time, until `stop`; running reconciles may then end, within a limit.
 ///
 /// Dropping the future ends all reconciles at once.
-pub async fn run<R: Reconciler>(reconciler: &Arc<R>, metrics: &Metrics, stop: CancellationToken) {
-    let queue = reconciler.queue();
+pub async fn run<R: Reconciler>(
+    reconciler: &Arc<R>,
+    queue: &Queue<R>,
+    metrics: &Metrics,
+    stop: CancellationToken,
+) {
     let mut running = Running { tasks: JoinSet::new(), keys: HashMap::new() };
     while !stop.is_cancelled() {
         let is_free = running.keys.len() < R::MAX_CONCURRENT_RECONCILES;
@@ -123,7 +125,7 @@ pub async fn run<R: Reconciler>(reconciler: &Arc<R>, metrics: &Metrics, stop: Ca
         }
         tokio::select! {
             () = stop.cancelled() => {}
-            (key, ended) = running.next() => finish(reconciler, metrics, key, ended),
+            (key, ended) = running.next() => finish(queue, metrics, key, ended),
             () = tokio::time::sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {}
             () = queue.changed() => {}
         }
@@ -131,7 +133,7 @@ pub async fn run<R: Reconciler>(reconciler: &Arc<R>, metrics: &Metrics, stop: Ca
     let rest = async {
         while !running.keys.is_empty() {
             let (key, ended) = running.next().await;
-            finish(reconciler, metrics, key, ended);
+            finish(queue, metrics, key, ended);
         }
     };
     if tokio::time::timeout(GRACE, rest).await.is_err() {
@@ -147,12 +149,11 @@ pub async fn run<R: Reconciler>(reconciler: &Arc<R>, metrics: &Metrics, stop: Ca
 type Ended<R> = Option<(Attempt<R>, Action)>;
 
 fn finish<R: Reconciler>(
-    reconciler: &Arc<R>,
+    queue: &Queue<R>,
     metrics: &Metrics,
     key: R::Key,
     ended: Result<Ended<R>, JoinError>,
 ) {
-    let queue = reconciler.queue();
     match ended {
         Ok(Some((attempt, action))) => queue.finish(key, attempt, action),
         Ok(None) => queue.finish_gone(&key),

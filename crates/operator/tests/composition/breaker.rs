@@ -3,7 +3,7 @@
 use functions::{FunctionError, RunRequest, RunResponse, response};
 use serde_json::{Value, json};
 
-use crate::fixture::{apply, is_true, condition_line, session};
+use crate::fixture::{apply, condition_line, is_true, session};
 use crate::platform::{Platform, children, desire, map};
 
 async fn one(request: RunRequest) -> Result<RunResponse, FunctionError> {
@@ -19,8 +19,9 @@ async fn too_many_changes_of_a_child_open_the_breaker() {
     let session = session();
     let claim = platform.claim("breaker", json!({}));
     apply(&session, &claim).await;
-    let calm =
-        |xr: &Value| is_true(xr, "Ready") && condition_line(xr, "Responsive") == "Responsive=True WatchCircuitClosed";
+    let calm = |xr: &Value| {
+        is_true(xr, "Ready") && condition_line(xr, "Responsive") == "Responsive=True WatchCircuitClosed"
+    };
     let xr = platform.xr(&claim, "it is ready", calm).await;
     let child = children(&xr).await.remove(0);
     for round in 0..60 {

@@ -5,7 +5,7 @@ use sandbox::audit;
 use serde_json::{Value, json};
 use testkit::Sandbox;
 
-use crate::fixture::{apply, condition, delete, get, is_true, condition_line, session, until, until_gone};
+use crate::fixture::{apply, condition, condition_line, delete, get, is_true, session, until, until_gone};
 use crate::platform::{Platform, asked, asked_text, children, desire, map};
 
 /// One ConfigMap for each entry of the XR's `maps`.

@@ -4,8 +4,8 @@ use functions::{RunRequest, response};
 use serde_json::{Value, json};
 
 use crate::fixture::{
-    apply, condition, delete, get, group, is_true, legacy_xrd, modern_xrd, condition_line, session, until, until_gone,
-    until_told, version, world,
+    apply, condition, condition_line, delete, get, group, is_true, legacy_xrd, modern_xrd, session, until,
+    until_gone, until_told, version, world,
 };
 use crate::platform::{Platform, children, desire, map};
 
@@ -198,7 +198,8 @@ async fn claims_and_xrs_are_deleted_before_their_kinds() {
     let xrd = legacy_xrd(&platform.group);
     delete(&session, &xrd).await;
     let terminating =
-        until(&session, &xrd, "it says so", |xrd| condition_line(xrd, "Offered").contains("Terminating")).await;
+        until(&session, &xrd, "it says so", |xrd| condition_line(xrd, "Offered").contains("Terminating"))
+            .await;
     assert_eq!(condition_line(&terminating, "Established"), "Established=False TerminatingCompositeResource");
     assert_eq!(condition_line(&terminating, "Offered"), "Offered=False TerminatingCompositeResourceClaim");
     until_gone(&session, &xrd).await;

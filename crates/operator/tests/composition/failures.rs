@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::fixture::{
-    MAX_MESSAGE, apply, composition, condition, events, function, get, group, is_true, legacy_xrd, condition_line,
-    session, until, world,
+    MAX_MESSAGE, apply, composition, condition, condition_line, events, function, get, group, is_true,
+    legacy_xrd, session, until, world,
 };
 use crate::platform::{Platform, children, desire, map};
 
@@ -103,7 +103,11 @@ async fn every_failure_of_a_function_is_reported_and_recovers() {
     // It never changed, so it was recorded once.
     let xr = platform.xr(&claim, "it is there", |_| true).await;
     let reported = events(&session, &xr, 7).await;
-    assert_eq!(reported.iter().filter(|event| event.contains("the map is drawn")).count(), 1, "{reported:#?}");
+    assert_eq!(
+        reported.iter().filter(|event| event.contains("the map is drawn")).count(),
+        1,
+        "{reported:#?}"
+    );
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use std::process::{Child, Command};
 use serde_json::json;
 
 use crate::fixture::{
-    apply, composition, condition, function, get, group, is_true, legacy_xrd, condition_line, session, until,
+    apply, composition, condition, condition_line, function, get, group, is_true, legacy_xrd, session, until,
     until_told, world,
 };
 use crate::platform::children;

@@ -2,7 +2,7 @@
 
 use functions::{RunRequest, response};
 
-use crate::fixture::{apply, condition, function, group, is_true, condition_line, session, until, world};
+use crate::fixture::{apply, condition, condition_line, function, group, is_true, session, until, world};
 
 #[tokio::test]
 async fn an_annotated_function_is_healthy_while_it_can_be_reached() {

@@ -3,7 +3,7 @@
 use functions::{FunctionError, RunRequest, RunResponse, response};
 use serde_json::{Value, json};
 
-use crate::fixture::{apply, composition, delete, get, is_true, condition_line, session, until, until_gone};
+use crate::fixture::{apply, composition, condition_line, delete, get, is_true, session, until, until_gone};
 use crate::platform::Platform;
 
 /// Says in the status what its step was given as input.

@@ -6,7 +6,7 @@ use functions::{FunctionError, RunRequest, RunResponse, response};
 use serde_json::{Value, json};
 
 use crate::fixture::{
-    apply, composition, condition, get, group, is_true, legacy_xrd, condition_line, session, until, world,
+    apply, composition, condition, condition_line, get, group, is_true, legacy_xrd, session, until, world,
 };
 use crate::platform::Platform;
 
@@ -149,9 +149,9 @@ async fn a_claim_follows_its_composition_or_stays_with_the_revision_it_has_chose
     let says = |text: &'static str| move |claim: &Value| claim["status"]["coolerField"] == text;
     for claim in [&following, &selecting, &manual] {
         apply(&session, claim).await;
-        let said = until(&session, claim, "it says one", says("one")).await;
+        let shown = until(&session, claim, "it says one", says("one")).await;
         let chosen = |claim: &Value| claim["spec"]["compositionRef"]["name"] == platform.group;
-        until(&session, &condition_line, "it shows the XRD's choice", chosen).await;
+        until(&session, &shown, "it shows the XRD's choice", chosen).await;
     }
     apply(&session, &release(&platform, "2", "two")).await;
     until(&session, &following, "it says two", says("two")).await;

@@ -4,7 +4,7 @@ use functions::{FunctionError, RunRequest, RunResponse, response};
 use serde_json::{Value, json};
 
 use crate::fixture::{
-    apply, condition, delete, events, is_true, modern_xrd, condition_line, session, until, until_gone,
+    apply, condition, condition_line, delete, events, is_true, modern_xrd, session, until, until_gone,
 };
 use crate::platform::{Platform, asked_text, children, desire, map};
 
@@ -51,7 +51,10 @@ async fn a_namespaced_xr_composes_in_its_own_namespace() {
     assert_eq!(child["metadata"]["namespace"], json!(own));
     assert_eq!(here["status"].get("claimConditionTypes"), None);
     let reported = events(&session, &here, 2).await;
-    assert!(reported.iter().any(|event| event.starts_with("Warning InvalidFunctionOutput: ")), "{reported:?}");
+    assert!(
+        reported.iter().any(|event| event.starts_with("Warning InvalidFunctionOutput: ")),
+        "{reported:?}"
+    );
 
     apply(&session, &xr("there", "elsewhere")).await;
     let there = until(&session, &xr("there", ""), "it is ready", |xr| is_true(xr, "Ready")).await;

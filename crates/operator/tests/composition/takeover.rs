@@ -11,7 +11,8 @@ use functions::{FunctionError, ServeOptions, Server, response};
 use serde_json::{Value, json};
 
 use crate::fixture::{
-    apply, composition, condition, delete, get, is_true, legacy_xrd, reference, condition_line, until, until_gone,
+    apply, composition, condition, condition_line, delete, get, is_true, legacy_xrd, reference, until,
+    until_gone,
 };
 use crate::operators::{Operator, alone};
 use crate::platform::{asked, desire, map};

@@ -1,4 +1,4 @@
-//! A third kind, added by implementing one trait: everything else is inherited.
+//! A third kind, added by implementing one trait for its service: everything else is inherited.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use operations::{
     Trouble,
 };
 use operator::api::{Tracked, definition};
-use operator::operations::{ExternalController, FINALIZER, source};
+use operator::operations::{ExternalController, ExternalObject, FINALIZER, source};
 use operator::runtime::events::Events;
 use operator::runtime::metrics::Metrics;
 use operator::runtime::store::Store;
@@ -30,6 +30,8 @@ use super::namespace;
 struct TopicSpec {
     title: String,
 }
+
+impl ExternalObject for Topic {}
 
 type TopicStatus = Tracked<ObservedTopic>;
 

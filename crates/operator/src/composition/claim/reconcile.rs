@@ -22,7 +22,6 @@ use crate::composition::target;
 use crate::runtime::backoff::Backoff;
 use crate::runtime::client::ApiError;
 use crate::runtime::controller::{Action, ReconcileError, Reconciler};
-use crate::runtime::queue::Queue;
 use crate::runtime::store::Key;
 
 /// The reason of Events about binding and syncing.
@@ -70,10 +69,6 @@ impl Reconciler for Binder {
     /// Most of them wait for their turn to write.
     const MAX_CONCURRENT_RECONCILES: usize = 1000;
     const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(60));
-
-    fn queue(&self) -> &Queue<Self> {
-        &self.queue
-    }
 
     fn find(&self, key: &Key) -> Option<Arc<Value>> {
         self.claims.store.get(key)

@@ -29,7 +29,6 @@ use crate::composition::target;
 use crate::composition::watches::Scope;
 use crate::runtime::backoff::{Backoff, fraction};
 use crate::runtime::controller::{AFTER_CONFLICT, Action, ReconcileError, Reconciler};
-use crate::runtime::queue::Queue;
 use crate::runtime::store::Key;
 
 /// How long, and how often, a Composition that is probably being created is waited for before its absence is reported.
@@ -65,10 +64,6 @@ impl Reconciler for Composer {
     /// Most of them wait for functions, each of which has its own limit, and for their turn to write.
     const MAX_CONCURRENT_RECONCILES: usize = 1000;
     const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(30));
-
-    fn queue(&self) -> &Queue<Self> {
-        &self.queue
-    }
 
     fn find(&self, key: &Key) -> Option<Arc<Value>> {
         self.xrs.store.get(key)

@@ -51,7 +51,7 @@ impl<const LIMIT: usize> Script<LIMIT> {
             stop.cancel();
         };
         let metrics = Metrics::new();
-        tokio::join!(run(self, &metrics, stop.clone()), stopping);
+        tokio::join!(run(self, &self.queue, &metrics, stop.clone()), stopping);
         self.log.lock().unwrap().clone()
     }
 
@@ -71,10 +71,6 @@ impl<const LIMIT: usize> Reconciler for Script<LIMIT> {
     const NAME: &'static str = "test";
     const MAX_CONCURRENT_RECONCILES: usize = LIMIT;
     const BACKOFF: Backoff = Backoff::new(seconds(10), seconds(60));
-
-    fn queue(&self) -> &Queue<Self> {
-        &self.queue
-    }
 
     fn find(&self, key: &&'static str) -> Option<Arc<Value>> {
         let uid = self.uid.load(Ordering::Relaxed);
