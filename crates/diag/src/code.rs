@@ -29,7 +29,6 @@ impl Code {
         Self { name, about }
     }
 
-    /// The stable name, for instance `yaml-duplicate-key`.
     pub const fn name(self) -> &'static str {
         self.name
     }

@@ -23,12 +23,10 @@ pub struct Renderer {
 }
 
 impl Renderer {
-    /// Without any escape sequence, `width` columns wide.
     pub const fn plain(width: usize) -> Self {
         Self { width, styled: false }
     }
 
-    /// With colour, `width` columns wide.
     pub const fn styled(width: usize) -> Self {
         Self { width, styled: true }
     }
