@@ -26,7 +26,7 @@ fn conflict() -> Diagnostic {
     Diagnostic::warning(CONFLICT, "kubectl holds 1 field that this apply would change to another value")
         .object("Deployment shop/web")
         .field("spec.replicas")
-        .detail("The field was 3 at the last apply, somebody using kubectl set it to 5, and this apply would set it back to 3.\n  - spec.replicas: 5 → 3")
+        .detail("The field was 3 at the last apply, kubectl set it to 5, and this apply would set it back to 3.\n  - spec.replicas: 5 → 3")
         .hint("Add \"spec.replicas\" to ignore_fields to leave the field to kubectl.")
         .help("https://plimsoll.dev/book/ownership.html")
 }
@@ -58,7 +58,7 @@ fn without_a_source_the_message_is_wrapped_prose() {
       object: Deployment shop/web
       field: spec.replicas
 
-      The field was 3 at the last apply, somebody using kubectl set it to 5,
+      The field was 3 at the last apply, kubectl set it to 5,
       and this apply would set it back to 3.
         - spec.replicas: 5 → 3
 
@@ -77,7 +77,7 @@ fn forty_columns_are_enough() {
       field: spec.replicas
 
       The field was 3 at the last apply,
-      somebody using kubectl set it to 5,
+      kubectl set it to 5,
       and this apply would set it back to 3.
         - spec.replicas: 5 → 3
 
