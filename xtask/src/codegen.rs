@@ -89,7 +89,7 @@ const TARGETS: &[Target] = &[
     },
 ];
 
-/// Generates every target anew; with `check`, only tells whether the committed code is what would be generated.
+/// Regenerates every target; with `check`, only compares the committed code with what would be generated.
 pub(crate) fn run(root: &Path, check: bool) -> Result<()> {
     for target in TARGETS {
         let files = generate(root, target)?;

@@ -67,9 +67,11 @@ fn lines_without_tests(text: &str) -> usize {
     let lines: Vec<&str> = text.lines().collect();
     let (mut counted, mut at) = (0, 0);
     while at < lines.len() {
-        match test_module(&lines[at..]) {
-            Some(length) => at += length,
-            None => (counted, at) = (counted + 1, at + 1),
+        if let Some(length) = test_module(&lines[at..]) {
+            at += length;
+        } else {
+            counted += 1;
+            at += 1;
         }
     }
     counted
