@@ -15,6 +15,7 @@ const USES: &[(&str, &[&str])] = &[
     ("manifest", &["diag"]),
     ("fields", &["diag", "manifest"]),
     ("ownership", &["diag", "manifest", "fields"]),
+    ("plan", &["manifest"]),
     ("readiness", &["diag", "manifest", "fields"]),
     ("operations", &["diag"]),
     ("composition", &["diag", "manifest", "fields"]),
@@ -26,7 +27,7 @@ const USES: &[(&str, &[&str])] = &[
     ("oraclecloud-emulator", &["oraclecloud"]),
     ("sandbox", &["diag"]),
     // products
-    ("provider", &["diag", "manifest", "fields", "ownership", "readiness", "cluster", "tfplugin"]),
+    ("provider", &["diag", "manifest", "fields", "ownership", "plan", "readiness", "cluster", "tfplugin"]),
     ("operator", &["diag", "manifest", "operations", "composition", "cluster", "functions", "oraclecloud"]),
     (
         "cli",
@@ -35,6 +36,7 @@ const USES: &[(&str, &[&str])] = &[
             "manifest",
             "fields",
             "ownership",
+            "plan",
             "readiness",
             "operations",
             "composition",
@@ -73,7 +75,8 @@ const USES: &[(&str, &[&str])] = &[
 const IMPURE: &[&str] = &["tokio", "kube", "k8s-openapi", "tonic", "hyper", "rustls", "rustix", "tempfile"];
 /// Kubernetes' types change with every release of kube; only these crates name them.
 const MAY_NAME_KUBE: &[&str] = &["cluster", "operator", "sandbox", "testkit", "bench"];
-const PURE: &[&str] = &["diag", "manifest", "fields", "ownership", "readiness", "operations", "composition"];
+const PURE: &[&str] =
+    &["diag", "manifest", "fields", "ownership", "plan", "readiness", "operations", "composition"];
 
 pub(super) fn check(root: &Path) -> Result<Vec<String>> {
     let uses = direct_uses(root)?;

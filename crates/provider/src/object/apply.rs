@@ -112,7 +112,7 @@ impl Job {
         let session = self.cluster.session();
         let mut applied = stop::unless(stop, GRACE, session.apply(&self.target, &sent, write)).await;
         if let Some(Err(error)) = &applied
-            && matches!(error.kind(), ErrorKind::KindMissing(_) | ErrorKind::NamespaceMissing { .. })
+            && may_still_become_possible(error)
         {
             // Whoever waits for something else to come has no answer to lose.
             let later = session.apply_when_possible(&self.target, &sent, write);
@@ -238,6 +238,14 @@ fn projection_pending(target: &ObjectRef, error: &ManagedFieldsError) -> Diagnos
         .detail(format!("{target} was applied, but its managedFields cannot be read: {error}."))
         .object(target.to_string())
         .hint("Run terraform apply again to complete the state.")
+}
+
+/// Whether what the apply lacks may be created by another resource of this very run.
+fn may_still_become_possible(error: &Error) -> bool {
+    match error.kind() {
+        ErrorKind::KindMissing(missing) => plan::may_still_come(&missing.gvk),
+        kind => matches!(kind, ErrorKind::NamespaceMissing { .. }),
+    }
 }
 
 /// What the operation is called in messages.

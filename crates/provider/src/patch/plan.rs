@@ -139,7 +139,8 @@ fn kept(situation: &Situation) -> Object {
 /// What an answer that is none means for a plan (decisions, seed 003, 5).
 fn unanswered(situation: &Situation, error: &Error, operation: &str) -> Result<Plan, Diagnostics> {
     match error.kind() {
-        ErrorKind::KindMissing(_) | ErrorKind::NamespaceMissing { .. } => {
+        ErrorKind::NamespaceMissing { .. } => Ok(Plan::open(situation, Diagnostics::new())),
+        ErrorKind::KindMissing(missing) if plan::may_still_come(&missing.gvk) => {
             Ok(Plan::open(situation, Diagnostics::new()))
         }
         ErrorKind::Unreachable(_) => Err(error.diagnostic(operation).into()),
