@@ -7,7 +7,7 @@ use manifest::ObjectRef;
 use readiness::Check;
 use serde_json::Value;
 
-use crate::error::{Error, chain};
+use crate::error::Error;
 use crate::read::Selection;
 use crate::session::Session;
 use crate::shown::{Hidden, shown};
@@ -109,7 +109,7 @@ impl<T, C: FnMut(Option<&Value>) -> Check<T>, O: FnMut(&str)> Wait<C, O> {
                 Ok(live) => live.map(|reply| reply.object),
                 // While a kind goes, its paths are gone before discovery says so; the next look will agree.
                 Err(error) if error.is_server_trouble() || error.is_no_path() => {
-                    self.go_on(chain(&error));
+                    self.go_on(diag::error_chain(&error));
                     tokio::time::sleep(POLL).await;
                     continue;
                 }

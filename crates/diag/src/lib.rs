@@ -10,9 +10,11 @@
 
 mod code;
 mod diagnostic;
+mod error_chain;
 mod source;
 pub mod terminal;
 
 pub use code::Code;
 pub use diagnostic::{Diagnostic, Severity};
+pub use error_chain::error_chain;
 pub use source::{Location, Position, Source, Span};

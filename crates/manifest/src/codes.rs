@@ -68,6 +68,15 @@ pub const SHAPE: Code = Code::new(
     "Every Kubernetes object is a mapping with the text fields apiVersion, kind and metadata.name (or \
      metadata.generateName). One of them is missing or is not what it should be.",
 );
+pub const SERVER_FIELD: Code = Code::new(
+    "manifest-server-field",
+    "A manifest sets a field that only the API server sets: metadata.uid, resourceVersion, generation, creationTimestamp \
+     or managedFields, or status. Such fields come from `kubectl get -o yaml`. Remove them.",
+);
+pub const UNNAMED_CONTAINER: Code = Code::new(
+    "manifest-unnamed-container",
+    "A container has no name. Server-side apply merges containers by name, so each of them needs one.",
+);
 
 /// Every code of this crate.
 pub const CODES: &[Code] = &[
@@ -83,4 +92,6 @@ pub const CODES: &[Code] = &[
     EMPTY,
     SEVERAL_DOCUMENTS,
     SHAPE,
+    SERVER_FIELD,
+    UNNAMED_CONTAINER,
 ];

@@ -20,6 +20,7 @@
 //! assert_eq!(&source.text()[span.start..span.end], "0x10");
 //! ```
 
+pub mod body;
 pub mod codes;
 mod compose;
 mod decode;

@@ -19,7 +19,6 @@ codes! {
     CONNECTION_ABSENT = "connection-absent", "Neither the resource nor the provider says where the cluster is.";
     INVALID_YAML = "object-invalid-yaml", "`yaml_body` is one Kubernetes object in YAML.";
     INTERNAL_ANNOTATION = "object-internal-annotation", "Annotations of the provider are set by the provider alone.";
-    SERVER_MANAGED = "object-server-managed", "Some fields are set by the API server alone and cannot be written.";
     INVALID_DURATION = "object-invalid-duration", "A duration is written like `30s`, `5m` or `1h30m`.";
     CONFLICTING_DELETION = "object-conflicting-deletion", "`delete_protection` and `force_destroy` exclude each other.";
     MISSING_FIELD = "object-missing-field", "An attribute that the resource cannot do without is null.";
@@ -39,14 +38,12 @@ codes! {
     PROJECTION_PENDING = "object-projection-pending", "The object was applied, but its managedFields could not be read.";
     INTERRUPTED = "object-interrupted", "Terraform was stopped before the work was done.";
     DELETE_PROTECTION = "object-delete-protection", "The object is protected against deletion by its resource.";
-    FORCED = "object-forced", "An object was deleted without what its finalizers were there for.";
     IMPORT_ID = "object-import-id", "An import id is `context:namespace:apiVersion/Kind:name`.";
     IMPORT_FAILED = "object-import-failed", "The object to import could not be found or read.";
     IMPORT_MANAGED = "object-import-managed", "The imported object belongs to another resource of this provider.";
     STATE_NEWER = "object-state-newer", "The state was written by a newer provider.";
     STATE_UNREADABLE = "object-state-unreadable", "The state was written by a provider that is too old.";
     MOVE_UNREADABLE = "object-move-unreadable", "The state of the resource to take over is not what its provider writes.";
-    API_WARNING = "object-api-warning", "The API server did what was asked and wants its author to know something.";
     INPUT_CHOICE = "manifests-input-choice", "Manifests come from exactly one of `content`, `pattern` and `kustomize_path`.";
     INPUT_UNKNOWN = "manifests-input-unknown", "Manifests cannot be divided before they are known.";
     LOADING = "manifests-loading", "Manifests could not be found or read.";

@@ -25,7 +25,7 @@ use crate::context::Context;
 use crate::private::{IMPORTED, Keys as _, PENDING_PROJECTION, STALE_READ, WAIT_OWED};
 use crate::projection::{self, Lens, Maps};
 use crate::situation::Situation;
-use crate::{codes, identity, report, stop, whereabouts};
+use crate::{codes, identity, stop, whereabouts};
 
 /// How long an answer may still take when Terraform stops the provider: without it, what was created is not recorded.
 const GRACE: Duration = Duration::from_secs(5);
@@ -171,7 +171,7 @@ impl Job {
         } else {
             self.cluster.mark_created(&self.target);
         }
-        let mut diagnostics = report::api_warnings(&self.target, &reply.warnings);
+        let mut diagnostics: Diagnostics = reply.diagnostics(&self.target).into();
         let mut state = planned.clone();
         state.set("id", self.id.as_str());
         set_unknown(&mut state, "object_ref", || attributes::object_ref(&self.target));

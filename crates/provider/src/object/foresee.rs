@@ -125,7 +125,7 @@ impl Preview<'_> {
         match self.cluster.session().apply(&self.target, &sent, write).await {
             Ok(reply) if reply.created() => {
                 self.cluster.mark_absent(&self.target);
-                self.diagnostics.add(report::api_warnings(&self.target, &reply.warnings));
+                self.diagnostics.add(reply.diagnostics(&self.target));
                 Ok(self.created(reply.object))
             }
             Ok(reply) => Ok(self.in_the_way(Some(reply.object)).await),
@@ -169,7 +169,7 @@ impl Preview<'_> {
     async fn dry_run(&mut self, sent: &Json) -> Result<Json, Error> {
         let write = Write::by(MANAGER).force().dry_run();
         let reply = self.cluster.session().apply(&self.target, sent, write).await?;
-        self.diagnostics.add(report::api_warnings(&self.target, &reply.warnings));
+        self.diagnostics.add(reply.diagnostics(&self.target));
         Ok(reply.object)
     }
 

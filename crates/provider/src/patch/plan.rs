@@ -16,7 +16,7 @@ use super::shown::{self, Shown};
 use super::{NO_CLIENT, apply, manager, overlap, own, projection_failed, reference};
 use crate::context::{self, Context, Reach};
 use crate::private::Keys as _;
-use crate::report::{self, api_warnings};
+use crate::report;
 use crate::situation::Situation;
 use crate::whereabouts::{self, Moved};
 use crate::{codes, projection};
@@ -108,7 +108,7 @@ pub(super) async fn plan(context: &Context, situation: &Situation) -> Result<Pla
         Err(error) if error.is_server_trouble() => return unanswered(situation, &error, "Dry-run Patch"),
         Err(error) => return Err(apply::refused(&error, "Dry-run Patch").into()),
     };
-    diagnostics.add(api_warnings(&target, &reply.warnings));
+    diagnostics.add(reply.diagnostics(&target));
     let preview = Preview {
         target: &target,
         content: &content,
