@@ -314,7 +314,7 @@ async fn what_the_server_refuses_is_told_for_each_object() {
     --- stderr
     error[file-unreadable]: cannot read /none/such.yaml
 
-      The system says: No such file or directory (os error 2).
+      The operating system reports: No such file or directory (os error 2).
     ");
 }
 
