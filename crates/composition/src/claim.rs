@@ -1,13 +1,14 @@
 //! A claim and its XR: which fields travel which way, and what the user of the claim gets to see.
 
 use jiff::Timestamp;
+use manifest::{GroupVersionKind, IdentityError, Namespace, ObjectRef};
 use serde_json::{Value, json};
 
 use crate::composite::{Composite, Layout, UpdatePolicy};
 use crate::condition::{Condition, Conditions, READY, is_system};
 use crate::health;
 use crate::naming::{ANNOTATION_EXTERNAL_NAME, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE};
-use crate::object::{self, ObjectRef, TypeRef};
+use crate::object;
 use crate::readiness::{UNREADY, reconcile_success};
 use crate::run::{ConditionStatus, Object};
 use crate::status::{ENGINE_FIELDS, retired};
@@ -22,6 +23,9 @@ const NOT_PROPAGATED: [&str; 5] =
 /// Why a claim cannot be synced with its XR.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ClaimError {
+    /// It has no kind or no name, which no claim of an API server lacks.
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
     /// The spec is missing or no object.
     #[error("claim spec was not an object")]
     Spec,
@@ -61,13 +65,19 @@ pub fn composite_name(claim: &Object) -> Option<&str> {
 
 /// Refuses to go on with an XR that serves another claim. One that serves none may be bound.
 pub fn check_binding(claim: &Object, xr: &Object) -> Result<(), ClaimError> {
-    match Composite::new(xr, Layout::Legacy).claim_ref() {
-        Some(bound) if bound != ObjectRef::of(claim) => Err(ClaimError::BoundElsewhere {
+    match Composite::new(xr, Layout::Legacy).field("claimRef") {
+        Some(bound) if !is_bound(claim, xr) => Err(ClaimError::BoundElsewhere {
             composite: object::name(xr).unwrap_or_default().to_owned(),
-            claim: bound.name,
+            claim: bound.get("name").and_then(Value::as_str).unwrap_or_default().to_owned(),
         }),
         _ => Ok(()),
     }
+}
+
+/// Whether `xr` serves `claim`.
+pub fn is_bound(claim: &Object, xr: &Object) -> bool {
+    let bound = Composite::new(xr, Layout::Legacy).claim_ref();
+    bound.is_some_and(|bound| ObjectRef::of(claim) == Ok(bound))
 }
 
 /// Decides both directions of the spec. `xr` is the XR as it is, if it exists; `name` is what it is or will be called;
@@ -75,7 +85,7 @@ pub fn check_binding(claim: &Object, xr: &Object) -> Result<(), ClaimError> {
 pub fn sync(
     claim: &Object,
     xr: Option<&Object>,
-    xr_type: &TypeRef,
+    xr_type: &GroupVersionKind,
     name: &str,
     enforced: bool,
 ) -> Result<Sync, ClaimError> {
@@ -90,7 +100,7 @@ pub fn sync(
 fn composite_intent(
     claim: &Object,
     xr: Option<&Object>,
-    xr_type: &TypeRef,
+    xr_type: &GroupVersionKind,
     name: &str,
     enforced: bool,
 ) -> Result<Object, ClaimError> {
@@ -102,18 +112,15 @@ fn composite_intent(
         "compositionRef" => !enforced,
         key => !NOT_PROPAGATED.contains(&key),
     });
-    let reference = ObjectRef::of(claim);
-    spec.insert(
-        "claimRef".to_owned(),
-        json!({
-            "apiVersion": reference.kind.api_version, "kind": reference.kind.kind,
-            "namespace": reference.namespace.unwrap_or_default(), "name": reference.name,
-        }),
-    );
+    let reference = ObjectRef::of(claim)?;
+    let namespace = reference.namespace.as_ref().map_or("", Namespace::as_str);
+    let mut claim_ref = object::reference(&reference);
+    claim_ref["namespace"] = namespace.into();
+    spec.insert("claimRef".to_owned(), claim_ref);
 
     let mut labels = propagated(claim, "labels");
-    labels.insert(LABEL_CLAIM_NAME.to_owned(), object::name(claim).unwrap_or_default().into());
-    labels.insert(LABEL_CLAIM_NAMESPACE.to_owned(), object::namespace(claim).unwrap_or_default().into());
+    labels.insert(LABEL_CLAIM_NAME.to_owned(), reference.name.as_str().into());
+    labels.insert(LABEL_CLAIM_NAMESPACE.to_owned(), namespace.into());
     let mut annotations = propagated(claim, "annotations");
     if let Some(external_name) = xr.and_then(external_name) {
         annotations.insert(ANNOTATION_EXTERNAL_NAME.to_owned(), external_name.into());
@@ -123,16 +130,22 @@ fn composite_intent(
         metadata["annotations"] = annotations.into();
     }
     Ok(object::object(json!({
-        "apiVersion": xr_type.api_version, "kind": xr_type.kind, "metadata": metadata, "spec": spec,
+        "apiVersion": xr_type.api_version().to_string(), "kind": xr_type.kind(), "metadata": metadata, "spec": spec,
     })))
 }
 
 /// The claim, bound to its XR and with what the XR has decided for it.
-fn bound_claim(claim: &Object, xr: Option<&Object>, xr_type: &TypeRef, name: &str, enforced: bool) -> Object {
+fn bound_claim(
+    claim: &Object,
+    xr: Option<&Object>,
+    xr_type: &GroupVersionKind,
+    name: &str,
+    enforced: bool,
+) -> Object {
     let mut bound = claim.clone();
     let spec = object::nested_mut(&mut bound, &["spec"]);
-    let reference = json!({"apiVersion": xr_type.api_version, "kind": xr_type.kind, "name": name});
-    spec.insert("resourceRef".to_owned(), reference);
+    let reference = ObjectRef::new(xr_type.clone(), None, name);
+    spec.insert("resourceRef".to_owned(), object::reference(&reference));
     let Some(xr) = xr else { return bound };
     let composite = Composite::new(xr, Layout::Legacy);
     let mut take = |key: &str| {

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use diag::Diagnostic;
+use manifest::GroupVersionKind;
 use serde::Deserialize;
 
-use crate::codes;
-use crate::object::{self, TypeRef};
 use crate::read::{self, NameRef};
 use crate::run::{Match, Object, ResourceSelector, SchemaSelector};
+use crate::{codes, object};
 
 /// A Composition or CompositionRevision that makes sense.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,8 +23,8 @@ pub struct Composition {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CompositionSpec {
-    /// The type of XR it is for.
-    composite_type_ref: TypeReference,
+    /// The kind of XR it is for.
+    pub composite_type_ref: GroupVersionKind,
     /// Always `Pipeline`.
     mode: Option<String>,
     /// The steps, in order.
@@ -35,13 +35,6 @@ pub struct CompositionSpec {
     /// The number of a revision; Compositions have none.
     #[serde(default)]
     pub revision: i64,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct TypeReference {
-    api_version: String,
-    kind: String,
 }
 
 /// One step of a pipeline.
@@ -152,13 +145,6 @@ impl StepRequirements {
             .iter()
             .map(|required| (required.requirement_name.clone(), selector(required)))
             .collect()
-    }
-}
-
-impl CompositionSpec {
-    /// The type of XR it is for.
-    pub fn composite_type(&self) -> TypeRef {
-        TypeRef::new(&self.composite_type_ref.api_version, &self.composite_type_ref.kind)
     }
 }
 

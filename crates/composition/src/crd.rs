@@ -60,7 +60,7 @@ pub fn composite(definition: &Definition) -> Result<Object, CrdError> {
 pub fn claim(definition: &Definition) -> Result<Object, CrdError> {
     let spec = &definition.spec;
     let names = spec.claim_names.as_ref().ok_or(CrdError::NoClaim)?;
-    if let Some((_, name)) = definition.claim_name_conflict() {
+    if let Some((_, name)) = spec.claim_name_conflict() {
         return Err(CrdError::ClaimName(name.to_owned()));
     }
     let mut versions = Vec::with_capacity(spec.versions.len());

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use manifest::ObjectRef;
 use serde_json::Value;
 
 use crate::naming::ANNOTATION_RESOURCE_NAME;
-use crate::object::{self, ObjectRef};
+use crate::object;
 use crate::run::{Object, Ready, Resource, SecretData, State};
 
 /// The composed resources as they are.
@@ -99,7 +100,7 @@ mod tests {
             value["metadata"]["ownerReferences"] = json!([{"uid": "else"}, {"uid": uid, "controller": true}]);
         }
         let object = object(value);
-        (ObjectRef::of(&object), Some(object))
+        (ObjectRef::of(&object).unwrap(), Some(object))
     }
 
     /// The observer cases of row R; an unnamed reference never gets here, see `Composite::resource_refs`.

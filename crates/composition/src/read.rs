@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::codes;
-use crate::object::{self, TypeRef};
+use crate::object;
 use crate::run::Object;
 
 /// Reads the `spec` of `object`, which has to be of `kind` in one of `api_versions`.
@@ -15,9 +15,9 @@ pub(crate) fn spec<T: DeserializeOwned>(
     kind: &str,
     api_versions: &[&str],
 ) -> Result<T, Box<Diagnostic>> {
-    let found = TypeRef::of(object);
-    if found.kind != kind || !api_versions.contains(&found.api_version.as_str()) {
-        let summary = format!("expected a {kind}, found {:?} of {:?}", found.kind, found.api_version);
+    let part = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
+    if part("kind") != kind || !api_versions.contains(&part("apiVersion")) {
+        let summary = format!("expected a {kind}, found {:?} of {:?}", part("kind"), part("apiVersion"));
         let hint = format!("Pass a {kind} of {}.", api_versions.join(" or "));
         return Err(Box::new(Diagnostic::error(codes::WRONG_KIND, summary).hint(hint)));
     }

@@ -54,7 +54,9 @@ pub use limits::Limits;
 pub use nesting::{JsonError, from_json, json_depth};
 pub use number::{display_float, display_number, json_float, json_number};
 pub use object::{Name, Object, objects};
-pub use reference::{ApiVersion, ApiVersionError, GroupVersionKind, KindError, Namespace, ObjectRef};
+pub use reference::{
+    ApiVersion, ApiVersionError, GroupVersionKind, IdentityError, KindError, Namespace, ObjectRef,
+};
 pub use scope::is_known_cluster_scoped;
 pub use spans::Step;
 pub use stream::{Broken, Stream, read};

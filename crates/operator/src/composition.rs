@@ -21,7 +21,6 @@ mod function;
 mod kinds;
 mod revision;
 mod schema;
-mod target;
 mod tell;
 mod writer;
 

@@ -74,6 +74,18 @@ impl Key {
         let text = |pointer| object.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
         Self { namespace: text("/metadata/namespace"), name: text("/metadata/name").unwrap_or_default() }
     }
+
+    /// The key of `object`, without wrapping it in a `Value`.
+    pub(crate) fn of_object(object: &serde_json::Map<String, Value>) -> Self {
+        let text = |key| object.get("metadata")?.get(key)?.as_str().map(str::to_owned);
+        Self { namespace: text("namespace"), name: text("name").unwrap_or_default() }
+    }
+
+    /// The object of kind `gvk` with this key.
+    pub(crate) fn reference(&self, gvk: &GroupVersionKind) -> manifest::ObjectRef {
+        let namespace = self.namespace.as_deref().and_then(manifest::Namespace::new);
+        manifest::ObjectRef::new(gvk.clone(), namespace, self.name.clone())
+    }
 }
 
 impl fmt::Display for Key {

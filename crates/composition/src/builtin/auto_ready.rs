@@ -1,10 +1,11 @@
 //! `function-auto-ready`: a composed resource is ready when it says so itself, in the way of its kind.
 
+use manifest::GroupVersionKind;
 use serde_json::Value;
 
 use super::respond_to;
 use crate::condition::Conditions;
-use crate::object::{self, TypeRef};
+use crate::object;
 use crate::run::{Object, Ready, RunRequest, RunResponse};
 
 /// Marks desired resources ready whose observed state is. What an earlier function has decided stands.
@@ -22,13 +23,13 @@ pub(super) fn run(request: &RunRequest) -> RunResponse {
 
 /// Whether an object is ready: by the rules of its kind, else by its `Ready` condition.
 fn is_ready(object: &Object) -> bool {
-    let kind = TypeRef::of(object);
+    let Ok(gvk) = GroupVersionKind::of(object) else { return has(object, "Ready") };
     let number = |path: &[&str]| object::nested(object, path).and_then(Value::as_i64);
     let status = |key: &str| number(&["status", key]).unwrap_or(0);
     let is_observed = number(&["status", "observedGeneration"]) >= number(&["metadata", "generation"]);
     let wanted = number(&["spec", "replicas"]).unwrap_or(1);
     let phase = || object::nested(object, &["status", "phase"]).and_then(Value::as_str);
-    match (kind.group(), kind.kind.as_str()) {
+    match (gvk.group(), gvk.kind()) {
         // What has no status is ready when it exists; so is a CronJob, whose runs are for its Jobs to tell of.
         ("", "ConfigMap" | "Secret" | "ServiceAccount" | "LimitRange" | "ResourceQuota" | "Endpoints")
         | ("rbac.authorization.k8s.io", "Role" | "ClusterRole" | "RoleBinding" | "ClusterRoleBinding")

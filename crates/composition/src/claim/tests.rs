@@ -7,8 +7,8 @@ fn now() -> Timestamp {
     "2026-06-01T12:00:00Z".parse().unwrap()
 }
 
-fn xr_type() -> TypeRef {
-    TypeRef::new("example.org/v1", "XDatabase")
+fn xr_type() -> GroupVersionKind {
+    "example.org/v1/XDatabase".parse().unwrap()
 }
 
 fn claim(metadata: &Value, spec: &Value, status: &Value) -> Object {

@@ -5,33 +5,33 @@ use std::collections::BTreeSet;
 use diag::Diagnostic;
 use serde_json::Value;
 
-use super::{Definition, Scope};
+use super::{DefinitionSpec, Scope};
+use crate::run::Object;
 use crate::{codes, object};
 
-impl Definition {
-    /// Everything that is wrong or without effect.
-    pub(super) fn check(&self) -> Vec<Diagnostic> {
+impl DefinitionSpec {
+    /// Everything that is wrong or without effect in the spec of the XRD `object`, whose XRs have `scope`.
+    pub(super) fn check(&self, object: &Object, scope: Scope) -> Vec<Diagnostic> {
         let mut found = Vec::new();
-        self.check_names(&mut found);
-        self.check_scope(&mut found);
+        self.check_names(object, &mut found);
+        self.check_scope(scope, &mut found);
         self.check_versions(&mut found);
         self.check_conversion(&mut found);
-        let name = format!("CompositeResourceDefinition {}", object::name(&self.object).unwrap_or_default());
+        let name = format!("CompositeResourceDefinition {}", object::name(object).unwrap_or_default());
         found.into_iter().map(|diagnostic| diagnostic.object(&name)).collect()
     }
 
-    fn check_names(&self, found: &mut Vec<Diagnostic>) {
-        let spec = &self.spec;
-        let expected = format!("{}.{}", spec.names.plural, spec.group);
-        if object::name(&self.object) != Some(expected.as_str()) {
-            let name = object::name(&self.object).unwrap_or_default();
+    fn check_names(&self, object: &Object, found: &mut Vec<Diagnostic>) {
+        let expected = format!("{}.{}", self.names.plural, self.group);
+        if object::name(object) != Some(expected.as_str()) {
+            let name = object::name(object).unwrap_or_default();
             found.push(
                 Diagnostic::error(codes::DEFINITION_NAME, format!("the name {name:?} is not {expected:?}"))
                     .field("metadata.name")
                     .hint(format!("Name it {expected:?}, after its plural and group.")),
             );
         }
-        let all = [("spec.names", Some(&spec.names)), ("spec.claimNames", spec.claim_names.as_ref())];
+        let all = [("spec.names", Some(&self.names)), ("spec.claimNames", self.claim_names.as_ref())];
         for (path, names) in all.into_iter().filter_map(|(path, names)| Some((path, names?))) {
             for (key, name) in [("plural", Some(&names.plural)), ("singular", names.singular.as_ref())] {
                 if let Some(name) = name.filter(|name| name.bytes().any(|byte| byte.is_ascii_uppercase())) {
@@ -57,7 +57,7 @@ impl Definition {
 
     /// The first name that claim and XR have in common.
     pub(crate) fn claim_name_conflict(&self) -> Option<(&'static str, &str)> {
-        let (xr, claim) = (&self.spec.names, self.spec.claim_names.as_ref()?);
+        let (xr, claim) = (&self.names, self.claim_names.as_ref()?);
         let pairs = [
             ("kind", Some(&claim.kind), Some(&xr.kind)),
             ("plural", Some(&claim.plural), Some(&xr.plural)),
@@ -77,25 +77,25 @@ impl Definition {
         Some((key, name))
     }
 
-    fn check_scope(&self, found: &mut Vec<Diagnostic>) {
-        if self.scope == Scope::LegacyCluster {
+    fn check_scope(&self, scope: Scope, found: &mut Vec<Diagnostic>) {
+        if scope == Scope::LegacyCluster {
             return;
         }
         let mut refuse = |field: &str, what: &str| {
-            let summary = format!("{what} exist only with scope LegacyCluster, not {:?}", self.scope);
+            let summary = format!("{what} exist only with scope LegacyCluster, not {scope:?}");
             let hint = "Remove the field, or use apiVersion apiextensions.crossplane.io/v1 with scope: LegacyCluster.";
             found.push(Diagnostic::error(codes::DEFINITION_SCOPE, summary).field(field).hint(hint));
         };
-        if self.spec.claim_names.is_some() {
+        if self.claim_names.is_some() {
             refuse("spec.claimNames", "claims");
         }
-        if !self.spec.connection_secret_keys.is_empty() {
+        if !self.connection_secret_keys.is_empty() {
             refuse("spec.connectionSecretKeys", "connection secrets");
         }
     }
 
     fn check_versions(&self, found: &mut Vec<Diagnostic>) {
-        let versions = &self.spec.versions;
+        let versions = &self.versions;
         let mut names = BTreeSet::new();
         for (at, version) in versions.iter().enumerate() {
             let field = format!("spec.versions[{at}]");
@@ -133,7 +133,7 @@ impl Definition {
     }
 
     fn check_conversion(&self, found: &mut Vec<Diagnostic>) {
-        let Some(conversion) = &self.spec.conversion else { return };
+        let Some(conversion) = &self.conversion else { return };
         let strategy = conversion.get("strategy").and_then(Value::as_str);
         if strategy != Some("Webhook") || conversion.get("webhook").is_none() {
             let summary = "a conversion needs strategy Webhook and a webhook";

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use manifest::{GroupVersionKind, KindError};
+
 /// Everything one answer asks for, by the names under which it wants to be given it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Requirements {
@@ -31,6 +33,13 @@ pub struct ResourceSelector {
     pub matching: Match,
     /// Where: absent means all namespaces, or a cluster-scoped object when asked for by name.
     pub namespace: Option<String>,
+}
+
+impl ResourceSelector {
+    /// The kind asked for, if it is one: functions may write anything.
+    pub fn gvk(&self) -> Result<GroupVersionKind, KindError> {
+        GroupVersionKind::new(self.api_version.parse()?, &self.kind)
+    }
 }
 
 /// How objects of a kind are picked.

@@ -11,7 +11,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use composition::composite::{Composite, Layout};
 use composition::event::{self, Event};
 use composition::intent::Applied;
-use composition::object::TypeRef;
 use composition::run::Object;
 use jiff::Timestamp;
 use tokio::time::Instant;
@@ -37,7 +36,6 @@ pub(super) async fn run(engine: Arc<Engine>, kind: Arc<Kind>, stop: Cancellation
     let xrs = engine.watches.open(&Scope::whole(kind.composite.clone()));
     let binder = Arc::new(Binder {
         recorder: engine.events.recorder(COMPONENT).of_controller(&format!("claim/{}", kind.name())),
-        xr_type: kind.definition.composite_type(),
         engine,
         kind,
         claims,
@@ -70,7 +68,6 @@ pub(super) async fn run(engine: Arc<Engine>, kind: Arc<Kind>, stop: Cancellation
 struct Binder {
     engine: Arc<Engine>,
     kind: Arc<Kind>,
-    xr_type: TypeRef,
     claims: Arc<Watched>,
     xrs: Arc<Watched>,
     work: Work<Key>,
@@ -107,7 +104,7 @@ impl Binder {
         while let Some(change) = changes.recv().await {
             let served = |object: &Option<Arc<serde_json::Value>>| {
                 let claim = Composite::new(object.as_ref()?.as_object()?, Layout::Legacy).claim_ref()?;
-                Some(Key { namespace: claim.namespace, name: claim.name })
+                Some(Key { namespace: claim.namespace.map(|it| it.as_str().to_owned()), name: claim.name })
             };
             let mut claims: Vec<Key> =
                 [&change.before, &change.after].into_iter().filter_map(served).collect();

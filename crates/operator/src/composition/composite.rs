@@ -30,6 +30,7 @@ use composition::composite::{Composite, Layout, UpdatePolicy};
 use composition::health::{PassFailure, Stage};
 use composition::object;
 use composition::run::Object;
+use manifest::GroupVersionKind;
 use serde_json::Value;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::Instant;
@@ -40,7 +41,6 @@ use self::waiting::Waiting;
 use super::children::{Dependency, Dependents, Scope, Watched};
 use super::engine::Engine;
 use super::kinds::Kind;
-use super::target;
 use super::writer::WriteError;
 use crate::events::Recorder;
 use crate::store::{Change, Key};
@@ -180,7 +180,7 @@ impl Composer {
                 let follows = composite.update_policy() != Some(UpdatePolicy::Manual)
                     || composite.revision_ref().is_none();
                 if concerned && follows {
-                    self.work.now(target::key(object));
+                    self.work.now(Key::of_object(object));
                 }
             }
         }
@@ -215,10 +215,10 @@ impl Composer {
 
     /// Takes in what the API server made of a child.
     fn learned_child(&self, child: &Object) {
-        if let (Some(uid), Some(version)) = (object::uid(child), target::version(child)) {
+        if let (Some(uid), Some(version)) = (object::uid(child), object::resource_version(child)) {
             lock(&self.left).insert(uid.to_owned(), version.to_owned());
         }
-        let Ok(gvk) = target::gvk(&object::TypeRef::of(child)) else { return };
+        let Ok(gvk) = GroupVersionKind::of(child) else { return };
         if let Some(watched) = self.dependents.watched(&Scope::composed(gvk)) {
             watched.store.learned(Value::Object(child.clone()));
         }

@@ -24,12 +24,13 @@ use composition::object;
 use composition::run::Object;
 use diag::Diagnostic;
 use jiff::Timestamp;
+use manifest::ObjectRef;
 use serde_json::Value;
 
+use super::MANAGER;
 use super::engine::Engine;
 use super::kinds::Kinds;
 use super::writer::WriteError;
-use super::{MANAGER, target};
 use crate::backoff;
 use crate::events::{self, Tone};
 use crate::store::{Changes, Source, Store};
@@ -59,7 +60,7 @@ struct Memory {
     /// The rights that were granted.
     granted: Option<Object>,
     /// What XRs that are being deleted were composed of, with the uid of the XR.
-    composed: BTreeSet<(object::ObjectRef, String)>,
+    composed: BTreeSet<(ObjectRef, String)>,
     said: BTreeSet<Said>,
     failures: u32,
 }
@@ -310,9 +311,8 @@ fn keep_owner_and_status(crd: &mut Value) {
 }
 
 /// A CRD by name.
-fn crd_target(crd: &Object) -> manifest::ObjectRef {
-    let reference = object::ObjectRef::of(crd);
-    target::target(&reference).expect("a CustomResourceDefinition is of a kind")
+fn crd_target(crd: &Object) -> ObjectRef {
+    ObjectRef::of(crd).expect("a CustomResourceDefinition has a kind and a name")
 }
 
 #[cfg(test)]

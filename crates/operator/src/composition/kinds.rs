@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use composition::definition::Definition;
-use composition::object::{self, TypeRef};
+use composition::object;
 use manifest::GroupVersionKind;
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
@@ -27,14 +27,10 @@ pub(crate) struct Kind {
 }
 
 impl Kind {
-    /// What `definition` offers; nothing if its names are no names of kinds.
-    pub(crate) fn new(definition: Definition) -> Option<Self> {
-        let composite = kind_of(&definition.composite_type())?;
-        let claim = match definition.claim_type() {
-            Some(claim) => Some(kind_of(&claim)?),
-            None => None,
-        };
-        Some(Self { definition, composite, claim })
+    /// What `definition` offers.
+    pub(crate) fn new(definition: Definition) -> Self {
+        let (composite, claim) = (definition.composite.clone(), definition.claim.clone());
+        Self { definition, composite, claim }
     }
 
     /// The name of the XRD.
@@ -52,10 +48,6 @@ impl Kind {
             // What a claim says after an internal error is an annotation.
             && annotations(self) == annotations(other)
     }
-}
-
-fn kind_of(kind: &TypeRef) -> Option<GroupVersionKind> {
-    GroupVersionKind::new(kind.api_version.parse().ok()?, &kind.kind).ok()
 }
 
 /// The controllers that run.

@@ -11,12 +11,13 @@ use composition::revision::{self, Step};
 use composition::run::{ConditionStatus, Object};
 use composition::{function, object};
 use jiff::Timestamp;
+use manifest::ObjectRef;
 use serde_json::Value;
 
+use super::MANAGER;
 use super::engine::Engine;
 use super::function::Places;
 use super::writer::WriteError;
-use super::{MANAGER, target};
 use crate::backoff;
 use crate::events::{self, Tone};
 use crate::work::{Next, Work};
@@ -136,7 +137,7 @@ impl Revisions {
 
     /// Creates a revision; its name.
     async fn create(&self, revision: Object) -> Result<String, WriteError> {
-        let target = target::target(&object::ObjectRef::of(&revision))?;
+        let target = ObjectRef::of(&revision)?;
         let created = self.engine.session.create(&target, &Value::Object(revision), Write::by(MANAGER)).await;
         let created = match created {
             // Ours, from before a connection broke or before the watch has told of it.
@@ -148,7 +149,7 @@ impl Revisions {
             }
             created => created?,
         };
-        self.engine.catalogue.revision_written(target::object(created.object));
+        self.engine.catalogue.revision_written(object::from_value(created.object));
         Ok(target.name)
     }
 

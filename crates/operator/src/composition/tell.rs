@@ -4,6 +4,7 @@ use composition::event::{Event, EventType};
 use composition::object;
 use composition::run::Object;
 use k8s_openapi::api::core::v1::ObjectReference;
+use serde_json::Value;
 
 use crate::events::{Recorder, Tone};
 
@@ -25,15 +26,15 @@ const fn tone(event: &Event) -> Tone {
 }
 
 fn reference(object: &Object) -> ObjectReference {
-    let kind = object::TypeRef::of(object);
+    let part = |key: &str| object.get(key).and_then(Value::as_str).map(str::to_owned);
     let text = |text: Option<&str>| text.map(str::to_owned);
     ObjectReference {
-        api_version: Some(kind.api_version),
-        kind: Some(kind.kind),
+        api_version: part("apiVersion"),
+        kind: part("kind"),
         namespace: text(object::namespace(object)),
         name: text(object::name(object)),
         uid: text(object::uid(object)),
-        resource_version: text(super::target::version(object)),
+        resource_version: text(object::resource_version(object)),
         field_path: None,
     }
 }

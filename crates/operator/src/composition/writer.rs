@@ -1,12 +1,12 @@
 //! Writes to the cluster, a few at a time: passes may be many, and the API server is not to notice.
 
 use cluster::{Delete, Deletion, Dialect, Error, Propagation, Reply, Session, Write};
-use composition::object::ObjectRef;
+use composition::object;
 use composition::run::Object;
+use manifest::{IdentityError, ObjectRef};
 use serde_json::{Value, json};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use super::target::{self, BadKind};
 use crate::said::chain;
 
 /// As many writes as are on their way at once. More only wait at the API server, which then turns some away.
@@ -23,7 +23,7 @@ pub(crate) struct Writer {
 pub(super) enum WriteError {
     /// What is to be written is of no kind.
     #[error(transparent)]
-    Kind(#[from] BadKind),
+    Kind(#[from] IdentityError),
     /// The API server did not do as asked.
     #[error(transparent)]
     Cluster(#[from] Error),
@@ -108,7 +108,7 @@ impl Writer {
     }
 
     async fn apply_with(&self, intent: &Object, write: Write<'_>) -> Result<Object, WriteError> {
-        let target = target::target(&ObjectRef::of(intent))?;
+        let target = ObjectRef::of(intent)?;
         let body = Value::Object(intent.clone());
         let _turn = self.turn().await;
         Ok(answer(self.session.apply(&target, &body, write).await?))
@@ -125,7 +125,7 @@ impl Writer {
     }
 
     async fn replace_with(&self, object: &Object, write: Write<'_>) -> Result<Object, WriteError> {
-        let target = target::target(&ObjectRef::of(object))?;
+        let target = ObjectRef::of(object)?;
         let body = Value::Object(object.clone());
         let _turn = self.turn().await;
         Ok(answer(self.session.replace(&target, &body, write).await?))
@@ -138,7 +138,7 @@ impl Writer {
         operations: &Value,
         manager: &str,
     ) -> Result<Object, WriteError> {
-        let target = target::target(&ObjectRef::of(object))?;
+        let target = ObjectRef::of(object)?;
         let _turn = self.turn().await;
         let write = Write::by(manager);
         Ok(answer(self.session.patch(&target, Dialect::Json, operations, write).await?))
@@ -147,15 +147,14 @@ impl Writer {
     /// Asks an object to go, if it still is the one with `uid`; whether it was there.
     pub(super) async fn delete(
         &self,
-        object: &ObjectRef,
+        target: &ObjectRef,
         uid: Option<String>,
         propagation: Propagation,
     ) -> Result<bool, WriteError> {
-        let target = target::target(object)?;
         let how =
             Delete { propagation, uid, version: None, timeout: std::time::Duration::ZERO, force: false };
         let _turn = self.turn().await;
-        Ok(self.session.delete(&target, &how).await? == Deletion::Asked)
+        Ok(self.session.delete(target, &how).await? == Deletion::Asked)
     }
 
     async fn turn(&self) -> SemaphorePermit<'_> {
@@ -164,5 +163,5 @@ impl Writer {
 }
 
 fn answer(reply: Reply) -> Object {
-    target::object(reply.object)
+    object::from_value(reply.object)
 }

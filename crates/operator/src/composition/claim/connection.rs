@@ -1,6 +1,7 @@
 //! A claim gets a copy of its XR's connection details, in a Secret beside it.
 
 use composition::composite::{Composite, Layout};
+use composition::connection;
 use composition::connection::propagate;
 use composition::naming::CLAIM_MANAGER;
 use composition::object;
@@ -9,7 +10,6 @@ use serde_json::Value;
 
 use super::Binder;
 use super::pass::Stopped;
-use crate::composition::target;
 use crate::composition::writer::said;
 
 const PROPAGATE: &str = "PropagateConnectionSecret";
@@ -41,8 +41,8 @@ impl Binder {
     }
 
     async fn read_secret(&self, namespace: &str, name: &str) -> Result<Option<Object>, Stopped> {
-        match self.engine.session.read(&target::secret(namespace, name)).await {
-            Ok(found) => Ok(found.map(|reply| target::object(reply.object))),
+        match self.engine.session.read(&connection::secret_ref(namespace, name)).await {
+            Ok(found) => Ok(found.map(|reply| object::from_value(reply.object))),
             Err(error) => Err(failed(&said(&error))),
         }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use cluster::Propagation;
 use composition::claim::{Deletion, deletion, marked};
 use composition::event::Event;
-use composition::object::{self, ObjectRef};
+use composition::object;
 use composition::readiness::deleting;
 use composition::run::Object;
 use jiff::Timestamp;
@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use super::pass::Stopped;
 use super::{Binder, Memory};
 use crate::composition::{MANAGER, finalizer};
+use crate::store::Key;
 use crate::work::Next;
 
 /// The finalizer on every claim, the reference's.
@@ -57,7 +58,8 @@ impl Binder {
 
     async fn delete(&self, xr: &Object, propagation: Propagation) -> Result<(), Stopped> {
         let uid = object::uid(xr).map(str::to_owned);
-        let deleted = self.engine.writer.delete(&ObjectRef::of(xr), uid, propagation).await;
+        let reference = Key::of_object(xr).reference(&self.kind.composite);
+        let deleted = self.engine.writer.delete(&reference, uid, propagation).await;
         let what = "cannot delete bound composite resource";
         deleted.map(|_| ()).map_err(|error| Stopped::by(DELETE, what, &error))
     }

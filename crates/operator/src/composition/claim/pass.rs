@@ -16,7 +16,6 @@ use serde_json::Value;
 
 use super::{Binder, Memory};
 use crate::composition::MANAGER;
-use crate::composition::target;
 use crate::composition::writer::{WriteError, said};
 use crate::store::Key;
 use crate::work::Next;
@@ -131,8 +130,8 @@ impl Binder {
             return Ok(known.as_object().cloned());
         }
         let key = Key { namespace: None, name: name.to_owned() };
-        match self.engine.session.read(&target::of_key(&self.kind.composite, &key)).await {
-            Ok(found) => Ok(found.map(|reply| target::object(reply.object))),
+        match self.engine.session.read(&key.reference(&self.kind.composite)).await {
+            Ok(found) => Ok(found.map(|reply| object::from_value(reply.object))),
             Err(error) => {
                 let text = format!("cannot get bound composite resource: {}", said(&error));
                 Err(Stopped::Failed { reason: BIND, text })
@@ -143,7 +142,7 @@ impl Binder {
     /// Says on the claim what went wrong.
     async fn complain(&self, claim: &Object, memory: &mut Memory, reason: &'static str, text: &str) {
         // The pass may have written the claim already.
-        let latest = self.claims.store.find(&target::key(claim));
+        let latest = self.claims.store.find(&Key::of_object(claim));
         let claim = latest.as_ref().and_then(|latest| latest.as_object()).unwrap_or(claim);
         let status = marked(claim, [reconcile_error(text, Timestamp::now())]);
         // What cannot be told in the status is told by the Event.

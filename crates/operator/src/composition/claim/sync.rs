@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use composition::claim::{composite_name, status, sync};
+use composition::claim::{composite_name, is_bound, status, sync};
 use composition::composite::{Composite, Layout};
 use composition::condition::{Condition, Conditions, READY};
 use composition::event::Event;
 use composition::health::claim_error_text;
 use composition::intent::{Applied, is_apply_owed};
 use composition::naming::{CLAIM_MANAGER, generated_name};
-use composition::object::{self, ObjectRef};
+use composition::object;
 use composition::run::Object;
 use composition::takeover::hand_over_updates;
 use jiff::Timestamp;
@@ -20,7 +20,6 @@ use super::deletion::FINALIZER;
 use super::pass::{BIND, Stopped, shows};
 use super::{Binder, Memory};
 use crate::composition::composite::random;
-use crate::composition::target;
 use crate::composition::writer::{WriteError, said};
 use crate::composition::{MANAGER, finalizer};
 use crate::store::Key;
@@ -39,13 +38,13 @@ impl Binder {
         xr: Option<Object>,
         memory: &mut Memory,
     ) -> Result<Next, Stopped> {
-        let was_bound = xr.as_ref().is_some_and(|xr| serves(xr, claim));
+        let was_bound = xr.as_ref().is_some_and(|xr| is_bound(claim, xr));
         let name = match composite_name(claim) {
             Some(name) => name.to_owned(),
             None => self.free_name(claim).await?,
         };
         let enforced = self.kind.definition.spec.enforced_composition_ref.is_some();
-        let synced = sync(claim, xr.as_ref(), &self.xr_type, &name, enforced)
+        let synced = sync(claim, xr.as_ref(), &self.kind.composite, &name, enforced)
             .map_err(|error| cannot_sync(&error.to_string()))?;
         let mut claim = synced.claim;
         if synced.claim_changed || !finalizer::is_on(&claim, FINALIZER) {
@@ -73,7 +72,7 @@ impl Binder {
             memory.created = Some(Instant::now());
         }
         let mut events = Vec::new();
-        if !was_bound && serves(&xr, &claim) {
+        if !was_bound && is_bound(&claim, &xr) {
             events.push(Event::normal(BIND, "Successfully bound composite resource"));
         }
         self.show(&claim, &xr, memory, events).await
@@ -139,7 +138,7 @@ impl Binder {
         for _ in 0..MOST_NAMES {
             let name = generated_name(&prefix, random());
             let key = Key { namespace: None, name: name.clone() };
-            match self.engine.session.read(&target::of_key(&self.kind.composite, &key)).await {
+            match self.engine.session.read(&key.reference(&self.kind.composite)).await {
                 Ok(None) => return Ok(name),
                 Ok(Some(_)) => {}
                 Err(error) => {
@@ -162,10 +161,6 @@ fn patience(memory: &mut Memory, xr: &Object) -> Option<Duration> {
         return None;
     }
     Some(PATIENCE.saturating_sub(waited))
-}
-
-fn serves(xr: &Object, claim: &Object) -> bool {
-    Composite::new(xr, Layout::Legacy).claim_ref() == Some(ObjectRef::of(claim))
 }
 
 fn cannot_sync(why: &str) -> Stopped {

@@ -9,16 +9,16 @@ use composition::garbage::{Deletion, garbage};
 use composition::health::{self, PassFailure, Stage};
 use composition::intent::Applied;
 use composition::naming::{COMPOSITE_MANAGER, composed_manager};
-use composition::object::{self, ObjectRef, TypeRef};
+use composition::object;
 use composition::readiness::{Child, ChildState};
 use composition::run::{Object, State};
 use composition::takeover::{hand_over_updates, has_applied};
+use manifest::{GroupVersionKind, ObjectRef};
 use serde_json::json;
 
 use super::memory::Memory;
 use super::{Composer, Stopped};
 use crate::composition::MANAGER;
-use crate::composition::target;
 use crate::composition::writer::WriteError;
 
 /// How often somebody else may be faster before a child is applied as it is.
@@ -35,10 +35,9 @@ impl Composer {
         let mut namespaced = BTreeMap::new();
         if object::namespace(xr).is_some() {
             for resource in desired.resources.values() {
-                let kind = TypeRef::of(&resource.object);
-                let Ok(gvk) = target::gvk(&kind) else { continue };
+                let Ok(gvk) = GroupVersionKind::of(&resource.object) else { continue };
                 if let Ok(served) = self.engine.session.resource(&gvk).await {
-                    namespaced.insert(kind, served.namespaced);
+                    namespaced.insert(gvk, served.namespaced);
                 }
             }
         }
@@ -68,7 +67,7 @@ impl Composer {
     }
 
     async fn delete(&self, deletion: &Deletion, what: &str) -> Result<(), Stopped> {
-        let (kind, name) = (&deletion.object.kind.kind, &deletion.object.name);
+        let (kind, name) = (deletion.object.kind(), &deletion.object.name);
         let named = format!("composed resource {:?} (a {kind} named {name})", deletion.key);
         if let Some(unlabelled) = &deletion.unlabelled {
             match self.engine.writer.replace(unlabelled, MANAGER).await {
@@ -93,7 +92,7 @@ impl Composer {
         desired: &BTreeMap<String, Composed>,
     ) -> Result<Option<Object>, Stopped> {
         let composite = Composite::new(xr, self.layout);
-        let intent = refs_intent(composite, desired.values().map(|composed| &composed.intent));
+        let intent = refs_intent(composite, desired.values().map(|composed| &composed.reference));
         let wanted = Composite::new(&intent, self.layout).field("resourceRefs").cloned();
         let nothing = json!([]);
         if composite.field("resourceRefs").unwrap_or(&nothing) == wanted.as_ref().unwrap_or(&nothing) {
@@ -114,27 +113,26 @@ impl Composer {
         memory: &mut Memory,
         desired: &BTreeMap<String, Composed>,
     ) -> Result<Vec<Child>, (Vec<Child>, Stopped)> {
-        let manager = composed_manager(object::name(xr).unwrap_or_default(), &TypeRef::of(xr));
+        let manager = composed_manager(object::name(xr).unwrap_or_default(), &self.kind.composite);
         let known = &memory.applied;
         let mut applies = Vec::new();
         for (key, composed) in desired {
             let manager = &manager;
             applies.push(async move {
-                let reference = ObjectRef::of(&composed.intent);
-                let result = self.apply_child(&reference, composed, manager, known.get(&reference)).await;
-                (key, reference, composed, result)
+                let result = self.apply_child(composed, manager, known.get(&composed.reference)).await;
+                (key, composed, result)
             });
         }
         // All at once: how many are on their way is limited where they are written.
         let results = futures::future::join_all(applies).await;
         let mut children = Vec::new();
-        let mut failed: Vec<(&String, ObjectRef, WriteError)> = Vec::new();
+        let mut failed: Vec<(&String, &ObjectRef, WriteError)> = Vec::new();
         let mut applied = std::collections::HashMap::new();
-        for (key, reference, composed, result) in results {
+        for (key, composed, result) in results {
             let state = match result {
                 Ok(child) => {
                     let trouble = health::trouble(&child.object);
-                    applied.insert(reference, child.applied);
+                    applied.insert(composed.reference.clone(), child.applied);
                     children.push(Child {
                         key: key.clone(),
                         ready: composed.ready,
@@ -145,8 +143,8 @@ impl Composer {
                 }
                 Err(error) if error.is_invalid() => ChildState::Refused(error.refusal()),
                 Err(error) => {
-                    let (text, is_there) = (error.text(), self.known(&reference).is_some());
-                    failed.push((key, reference, error));
+                    let (text, is_there) = (error.text(), self.known(&composed.reference).is_some());
+                    failed.push((key, &composed.reference, error));
                     if is_there {
                         continue;
                     }
@@ -176,14 +174,13 @@ impl Composer {
 
     async fn apply_child(
         &self,
-        reference: &ObjectRef,
         composed: &Composed,
         manager: &str,
         last: Option<&Applied>,
     ) -> Result<AppliedChild, WriteError> {
+        let Composed { intent, reference, .. } = composed;
         let live = self.known(reference);
         let live = live.as_ref().and_then(|live| live.as_object());
-        let intent = &composed.intent;
         if let Some(live) = live {
             let last = last.copied().or_else(|| Applied::found(intent, live, manager));
             if let Some(applied) = last.filter(|last| last.still_holds(intent, live)) {
@@ -208,8 +205,8 @@ impl Composer {
     ) -> Result<(), WriteError> {
         for _ in 0..MOST_TAKE_OVERS {
             // The live copy leaves out what others hold.
-            let Some(reply) = self.engine.session.read(&target::target(reference)?).await? else { break };
-            let Some(patch) = hand_over_updates(&target::object(reply.object), intent, manager) else {
+            let Some(reply) = self.engine.session.read(reference).await? else { break };
+            let Some(patch) = hand_over_updates(&object::from_value(reply.object), intent, manager) else {
                 break;
             };
             match self.engine.writer.patch(intent, &patch, manager).await {

@@ -48,7 +48,7 @@ impl NoChoice {
 /// Chooses for `xr`.
 pub(super) fn choose(xr: Composite<'_>, kind: &Kind, catalogue: &Catalogue) -> Result<Choice, NoChoice> {
     let definition = &kind.definition;
-    let compositions = catalogue.compositions(&object::TypeRef::of(xr.object));
+    let compositions = catalogue.compositions(&kind.composite);
     let selected = selection::composition(xr, definition, &compositions)
         .map_err(|error| NoChoice::new(Stage::SelectComposition, &error))?;
     let mut events = selected.events;

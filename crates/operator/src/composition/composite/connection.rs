@@ -5,10 +5,10 @@ use composition::connection::{filter, publish};
 use composition::health::{PassFailure, Stage};
 use composition::naming::COMPOSITE_MANAGER;
 use composition::run::{Object, SecretData};
+use composition::{connection, object};
 use jiff::Timestamp;
 
 use super::{Composer, Stopped};
-use crate::composition::target;
 use crate::composition::writer::said;
 
 impl Composer {
@@ -22,9 +22,9 @@ impl Composer {
             return Ok(None);
         };
         let failed = |class: String, text: String| PassFailure::engine(Stage::Publish, class, text);
-        let existing = self.engine.session.read(&target::secret(namespace, name)).await;
+        let existing = self.engine.session.read(&connection::secret_ref(namespace, name)).await;
         let existing = existing.map_err(|error| failed(format!("{:?}", error.class()), said(&error)))?;
-        let existing = existing.map(|reply| target::object(reply.object));
+        let existing = existing.map(|reply| object::from_value(reply.object));
         let details = filter(details, &self.kind.definition.spec.connection_secret_keys);
         let secret = publish(xr, (namespace, name), &details, existing.as_ref())
             .map_err(|error| failed("Secret".to_owned(), error.to_string()))?;

@@ -11,6 +11,7 @@ use composition::run::{
     Requirements, Resource, ResourceSelector, RunRequest, Schema, SchemaSelector, SecretData, State,
 };
 use composition::{FunctionRunner as _, RunErrorClass, pipeline::Failure};
+use composition::{connection, object};
 use functions::{ResolveError, Resolver, Resolving};
 use serde_json::Value;
 use tokio::time::Instant;
@@ -18,7 +19,6 @@ use tokio::time::Instant;
 use super::Composer;
 use crate::composition::children::{Scope, Watched};
 use crate::composition::schema;
-use crate::composition::target;
 use crate::composition::writer::said;
 
 /// The tag of our requests as far as we look at it: the wire has the real one, and an answer to it comes back with this.
@@ -159,10 +159,10 @@ impl Composer {
                 );
                 PassFailure::engine(Stage::Compose, class, text)
             };
-            let target = target::secret(&secret.namespace, &secret.name);
+            let target = connection::secret_ref(&secret.namespace, &secret.name);
             match self.engine.session.read(&target).await {
                 Ok(Some(reply)) => {
-                    let data = composition::connection::data(&target::object(reply.object));
+                    let data = connection::data(&object::from_value(reply.object));
                     credentials.insert(wanted.name.clone(), data);
                 }
                 Ok(None) => {

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use composition::breaker::{self, Breaker, Limits};
-use composition::object::{self, ObjectRef};
+use composition::object;
 use composition::pass::DEBOUNCE;
 use jiff::Timestamp;
+use manifest::ObjectRef;
 use serde_json::Value;
 use tokio::time::Instant;
 
 use super::{Composer, lock};
 use crate::composition::children::Dependency;
-use crate::composition::target;
 use crate::store::{Change, Key};
 
 impl Composer {
@@ -60,7 +60,7 @@ impl Composer {
         let of = |object: &Option<Arc<Value>>| {
             let controller = object::controller(object.as_ref()?.as_object()?)?;
             let xr = self.xrs.store.by_uid(&controller.uid)?;
-            Some(target::key(xr.as_object()?))
+            Some(Key::of_object(xr.as_object()?))
         };
         let (before, after) = (of(&change.before), of(&change.after));
         let mut concerned: Vec<Key> = before.into_iter().chain(after).collect();
@@ -75,7 +75,9 @@ impl Composer {
             }
             return false;
         };
-        let (Some(uid), Some(version)) = (object::uid(after), target::version(after)) else { return false };
+        let (Some(uid), Some(version)) = (object::uid(after), object::resource_version(after)) else {
+            return false;
+        };
         lock(&self.left).get(uid).is_some_and(|left| left == version)
     }
 }
@@ -100,7 +102,7 @@ fn is_beside_status(change: &Change) -> bool {
 /// What changed, as the `Responsive` condition names it.
 fn source(change: &Change) -> String {
     let object = change.after.as_ref().or(change.before.as_ref()).and_then(|object| object.as_object());
-    object.map(|object| ObjectRef::of(object).to_string()).unwrap_or_default()
+    object.and_then(|object| ObjectRef::of(object).ok()).map(|it| it.to_string()).unwrap_or_default()
 }
 
 #[cfg(test)]

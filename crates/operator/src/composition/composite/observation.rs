@@ -5,16 +5,17 @@ use std::sync::Arc;
 
 use composition::composite::Composite;
 use composition::composition::Composition;
+use composition::connection;
 use composition::health::{PassFailure, Stage};
-use composition::object::{self, ObjectRef};
+use composition::object;
 use composition::observed::{Observed, observe};
 use composition::pass::Fingerprint;
 use composition::run::{Object, SecretData, State};
+use manifest::{Namespace, ObjectRef};
 use serde_json::Value;
 
 use super::Composer;
 use crate::composition::children::Scope;
-use crate::composition::target;
 use crate::composition::writer::said;
 use crate::store::Store;
 
@@ -39,7 +40,7 @@ impl Composer {
 
     /// A child as the live copy of its kind has it.
     pub(super) fn known(&self, child: &ObjectRef) -> Option<Arc<Value>> {
-        let scope = Scope::composed(target::gvk(&child.kind).ok()?);
+        let scope = Scope::composed(child.gvk.clone());
         find(&self.dependents.watched(&scope)?.store, child)
     }
 
@@ -67,10 +68,8 @@ impl Composer {
                 format!("cannot get existing composed resources: cannot get composed resource: {text}");
             PassFailure::engine(Stage::Compose, class, text)
         };
-        let target =
-            target::target(reference).map_err(|error| unreadable("BadKind".to_owned(), error.to_string()))?;
-        match self.engine.session.read(&target).await {
-            Ok(reply) => Ok(reply.map(|reply| target::object(reply.object))),
+        match self.engine.session.read(reference).await {
+            Ok(reply) => Ok(reply.map(|reply| object::from_value(reply.object))),
             // Without its kind it does not exist either.
             Err(error) if error.class() == cluster::Class::KindMissing => Ok(None),
             Err(error) => Err(unreadable(format!("{:?}", error.class()), said(&error))),
@@ -90,10 +89,10 @@ impl Composer {
         for (key, child) in &observed.resources {
             let Some((namespace, name)) = secret_of(child) else { continue };
             let found = self.connection(namespace, name).await.map_err(|(class, text)| {
-                let reference = ObjectRef::of(child);
+                let kind = child.get("kind").and_then(Value::as_str).unwrap_or_default();
+                let name = object::name(child).unwrap_or_default();
                 let text = format!(
-                    "cannot fetch connection details for composed resource {key:?} (a {} named {}): {text}",
-                    reference.kind.kind, reference.name
+                    "cannot fetch connection details for composed resource {key:?} (a {kind} named {name}): {text}",
                 );
                 PassFailure::engine(Stage::Compose, class, text)
             })?;
@@ -104,10 +103,10 @@ impl Composer {
 
     /// What a connection Secret holds; nothing as long as there is none.
     async fn connection(&self, namespace: &str, name: &str) -> Result<SecretData, (String, String)> {
-        match self.engine.session.read(&target::secret(namespace, name)).await {
-            Ok(found) => Ok(found
-                .map(|reply| composition::connection::data(&target::object(reply.object)))
-                .unwrap_or_default()),
+        match self.engine.session.read(&connection::secret_ref(namespace, name)).await {
+            Ok(found) => {
+                Ok(found.map(|reply| connection::data(&object::from_value(reply.object))).unwrap_or_default())
+            }
             Err(error) => Err((format!("{:?}", error.class()), said(&error))),
         }
     }
@@ -123,7 +122,7 @@ fn secret_of(child: &Object) -> Option<(&str, &str)> {
 /// The object in a live copy. Whether a kind has namespaces is for the API server to know: a reference may lack one where
 /// the object has the default, or have one where the object has none.
 pub(super) fn find(store: &Store, reference: &ObjectRef) -> Option<Arc<Value>> {
-    let namespace = reference.namespace.as_deref();
+    let namespace = reference.namespace.as_ref().map(Namespace::as_str);
     store.get(namespace, &reference.name).or_else(|| {
         let other = if namespace.is_some() { None } else { Some("default") };
         store.get(other, &reference.name)

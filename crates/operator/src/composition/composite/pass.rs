@@ -9,7 +9,7 @@ use composition::desired::Rendered;
 use composition::event::Event;
 use composition::health::{PassFailure, Stage};
 use composition::naming::COMPOSITE_MANAGER;
-use composition::object::{self, TypeRef};
+use composition::object;
 use composition::observed::Observed;
 use composition::pass::{DEBOUNCE, Fingerprint, Owed, back_off, interval};
 use composition::pipeline::Outcome;
@@ -17,6 +17,7 @@ use composition::readiness::Child;
 use composition::run::Object;
 use composition::takeover::fold_updates;
 use jiff::Timestamp;
+use manifest::GroupVersionKind;
 use tokio::time::Instant;
 
 use super::choice::{Choice, NoChoice, choose};
@@ -24,7 +25,6 @@ use super::memory::Memory;
 use super::{Composer, Stopped, lock};
 use crate::composition::MANAGER;
 use crate::composition::children::Scope;
-use crate::composition::target;
 use crate::store::Key;
 use crate::work::Next;
 
@@ -141,7 +141,7 @@ impl Composer {
 
         self.depend(key, xr, None, &memory.scopes);
         let kinds =
-            Composite::new(xr, self.layout).resource_refs().into_iter().map(|reference| reference.kind);
+            Composite::new(xr, self.layout).resource_refs().into_iter().map(|reference| reference.gvk);
         // What cannot be watched is asked for instead, and told about when it is applied.
         let _watched = self.watched(kinds.collect()).await;
         let observed = self.observe(xr).await?;
@@ -185,13 +185,12 @@ impl Composer {
             *xr = answer;
         }
         // What is applied is watched before, so that no change of it is missed.
-        let kinds = rendered.resources.values().map(|composed| TypeRef::of(&composed.intent));
+        let kinds = rendered.resources.values().map(|composed| composed.reference.gvk.clone());
         let watched = self.watched(kinds.collect()).await;
         let applied = self.apply_children(xr, memory, &rendered.resources).await;
         // What became of those that are desired is known now, by their keys.
-        let desired = |gone: &String| {
-            rendered.resources.values().any(|composed| object::name(&composed.intent) == Some(gone))
-        };
+        let desired =
+            |gone: &String| rendered.resources.values().any(|composed| composed.reference.name == *gone);
         progress.gone.retain(|gone| !desired(gone));
         match applied {
             Ok(children) => progress.children = children,
@@ -234,22 +233,21 @@ impl Composer {
     /// Says what `xr` depends on from now on: the kinds of what it refers to and of what is desired, and what is required.
     fn depend(&self, key: &Key, xr: &Object, rendered: Option<&Rendered>, required: &BTreeSet<Scope>) {
         let refs = Composite::new(xr, self.layout).resource_refs();
-        let referred = refs.into_iter().map(|reference| reference.kind);
+        let referred = refs.into_iter().map(|reference| reference.gvk);
         let desired = rendered.into_iter().flat_map(|rendered| rendered.resources.values());
-        let desired = desired.map(|composed| TypeRef::of(&composed.intent));
+        let desired = desired.map(|composed| composed.reference.gvk.clone());
         let mut scopes = required.clone();
-        scopes
-            .extend(referred.chain(desired).filter_map(|kind| target::gvk(&kind).ok()).map(Scope::composed));
+        scopes.extend(referred.chain(desired).map(Scope::composed));
         self.dependents.depend(&self.engine.watches, key, &scopes);
     }
 
     /// Waits until each of these kinds is watched; why not, if it cannot be.
-    async fn watched(&self, kinds: BTreeSet<TypeRef>) -> Result<(), PassFailure> {
-        for kind in kinds {
-            let Ok(gvk) = target::gvk(&kind) else { continue };
+    async fn watched(&self, kinds: BTreeSet<GroupVersionKind>) -> Result<(), PassFailure> {
+        for gvk in kinds {
+            let group_kind = gvk.group_kind();
             let Some(watched) = self.dependents.watched(&Scope::composed(gvk)) else { continue };
             if let Err(trouble) = watched.ready().await {
-                return Err(PassFailure::engine(Stage::Watch, kind.group_kind(), trouble));
+                return Err(PassFailure::engine(Stage::Watch, group_kind, trouble));
             }
         }
         Ok(())

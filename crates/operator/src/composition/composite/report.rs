@@ -11,12 +11,12 @@ use composition::pipeline::Failure;
 use composition::run::Object;
 use composition::status::{Pass, Settled, settle};
 use jiff::Timestamp;
+use manifest::Namespace;
 
 use super::memory::Memory;
 use super::pass::Progress;
 use super::{Composer, Stopped, lock};
 use crate::composition::children::Scope;
-use crate::composition::target;
 use crate::composition::tell;
 use crate::composition::writer::WriteError;
 use crate::store::Key;
@@ -141,16 +141,16 @@ impl Composer {
     /// The claim an XR serves, if it can be read.
     async fn claim_of(&self, xr: &Object) -> Option<Object> {
         let reference = Composite::new(xr, self.layout).claim_ref()?;
-        let gvk = target::gvk(&reference.kind).ok()?;
-        let known = self.engine.watches.existing(&Scope::all(gvk)).and_then(|watched| {
-            let found = watched.store.get(reference.namespace.as_deref(), &reference.name)?;
+        let known = self.engine.watches.existing(&Scope::all(reference.gvk.clone())).and_then(|watched| {
+            let namespace = reference.namespace.as_ref().map(Namespace::as_str);
+            let found = watched.store.get(namespace, &reference.name)?;
             found.as_object().cloned()
         });
         if known.is_some() {
             return known;
         }
-        match self.engine.session.read(&target::target(&reference).ok()?).await {
-            Ok(found) => found.map(|reply| target::object(reply.object)),
+        match self.engine.session.read(&reference).await {
+            Ok(found) => found.map(|reply| object::from_value(reply.object)),
             Err(error) => {
                 let name = object::name(xr).unwrap_or_default();
                 let error = crate::said::chain(&error);

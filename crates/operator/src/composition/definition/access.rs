@@ -7,10 +7,10 @@ use composition::definition::{Definition, Names};
 use composition::intent::Applied;
 use composition::object;
 use composition::run::Object;
+use manifest::ObjectRef;
 use serde_json::{Value, json};
 
 use super::{Pass, Role};
-use crate::composition::target;
 
 /// Who holds the fields of the roles.
 const MANAGER: &str = "apiextensions.crossplane.io/definition";
@@ -26,13 +26,12 @@ impl Pass<'_> {
             return;
         }
         let engine = &self.definitions.engine;
-        let reference = object::ObjectRef::of(&role);
         // What cannot be read is applied: that tells of missing rights.
-        let live = match target::target(&reference) {
+        let live = match ObjectRef::of(&role) {
             Ok(target) => engine.session.read(&target).await.ok().flatten(),
             Err(_) => None,
         };
-        let live = live.map(|reply| target::object(reply.object));
+        let live = live.map(|reply| object::from_value(reply.object));
         if live.is_some_and(|live| Applied::found(&role, &live, MANAGER).is_some()) {
             self.memory.granted = Some(role);
             return;
@@ -62,7 +61,7 @@ fn role(definition: &Definition) -> Object {
     let kinds = [Some(&definition.spec.names), definition.spec.claim_names.as_ref()];
     let rules: Vec<Value> = kinds.into_iter().flatten().flat_map(rules).collect();
     let name = object::name(&definition.object).unwrap_or_default();
-    target::object(json!({
+    object::from_value(json!({
         "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
         "metadata": {
             "name": format!("crossplane:composite:{name}:aggregate-to-crossplane"),
@@ -79,7 +78,7 @@ mod tests {
 
     #[test]
     fn all_rights_on_both_kinds_and_none_on_others() {
-        let xrd = target::object(json!({
+        let xrd = object::from_value(json!({
             "apiVersion": "apiextensions.crossplane.io/v1", "kind": "CompositeResourceDefinition",
             "metadata": {"name": "xapps.example.org", "uid": "u"},
             "spec": {

@@ -11,7 +11,6 @@ use serde_json::Value;
 use super::report::{self, Report};
 use super::{Ended, LONGEST_RETRY, Pass, Role, Stopped, crd_target};
 use crate::composition::kinds::Kind;
-use crate::composition::target;
 use crate::composition::writer::WriteError;
 
 /// Who holds the fields of generated CRDs.
@@ -73,7 +72,7 @@ impl Pass<'_> {
         let doing = format!("cannot apply rendered {} CustomResourceDefinition", words.noun);
         let read = self.definitions.engine.session.read(&crd_target(&crd)).await;
         let live = self.done(read.map_err(WriteError::from), role, &doing)?;
-        let mut live = live.map(|reply| target::object(reply.object));
+        let mut live = live.map(|reply| object::from_value(reply.object));
         let uid = object::uid(&self.xrd).unwrap_or_default();
         if let Some(other) = live.as_ref().and_then(object::controller).filter(|owner| owner.uid != uid) {
             let message = format!(
@@ -126,7 +125,7 @@ impl Pass<'_> {
             applied => self.done(applied, role, doing)?,
         };
         self.memory.applied.insert(role, intent::Applied::new(crd, &applied));
-        if target::version(&applied) != live.and_then(target::version) {
+        if object::resource_version(&applied) != live.and_then(object::resource_version) {
             let name = object::name(crd).unwrap_or_default();
             let message = format!("Applied {} CustomResourceDefinition: {name}", words.noun);
             self.say(role, false, words.establish, message);
@@ -138,7 +137,8 @@ impl Pass<'_> {
     async fn watch(&mut self, definition: &Definition, role: Role, report: &mut Report) {
         let mut definition = definition.clone();
         definition.object = self.xrd.clone();
-        let (Some(objects), Some(kind)) = (role.objects(&definition), Kind::new(definition)) else { return };
+        let Some(objects) = role.objects(&definition).cloned() else { return };
+        let kind = Kind::new(definition);
         let before = report::watched_generation(&self.xrd, role);
         let was_running = self.definitions.kinds.is_running(role, kind.name()).await;
         let started = self.definitions.kinds.start(role, kind).await;
@@ -154,5 +154,5 @@ impl Pass<'_> {
 fn known(crd: Object) -> Result<Object, String> {
     let read: CustomResourceDefinition =
         serde_json::from_value(Value::Object(crd)).map_err(|error| error.to_string())?;
-    serde_json::to_value(read).map(target::object).map_err(|error| error.to_string())
+    serde_json::to_value(read).map(object::from_value).map_err(|error| error.to_string())
 }

@@ -1,9 +1,10 @@
 //! What an XRD says about itself: conditions and the kinds whose controllers run.
 
 use composition::condition::{Condition, Conditions};
-use composition::object::{self, TypeRef};
+use composition::object;
 use composition::run::{ConditionStatus, Object};
 use jiff::Timestamp;
+use manifest::GroupVersionKind;
 use serde_json::json;
 
 use super::role::Role;
@@ -24,11 +25,13 @@ impl Report {
     }
 
     /// Its objects are watched, as `kind`.
-    pub(super) fn watching(&mut self, role: Role, kind: &TypeRef) {
+    pub(super) fn watching(&mut self, role: Role, kind: &GroupVersionKind) {
         let words = role.words();
         self.set(words.condition, ConditionStatus::True, words.watching, "");
-        object::nested_mut(&mut self.xrd, &["status", "controllers"])
-            .insert(words.controller.to_owned(), json!({"apiVersion": kind.api_version, "kind": kind.kind}));
+        object::nested_mut(&mut self.xrd, &["status", "controllers"]).insert(
+            words.controller.to_owned(),
+            json!({"apiVersion": kind.api_version().to_string(), "kind": kind.kind()}),
+        );
     }
 
     /// Its objects are being deleted, and then their kind.

@@ -2,8 +2,8 @@
 
 use composition::crd::{self, CrdError};
 use composition::definition::Definition;
-use composition::object::TypeRef;
 use composition::run::Object;
+use manifest::GroupVersionKind;
 
 /// What a controller works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -78,11 +78,11 @@ impl Role {
         }
     }
 
-    /// The type of this side's objects; nothing if it has none.
-    pub(super) fn objects(self, definition: &Definition) -> Option<TypeRef> {
+    /// The kind of this side's objects; nothing if it has none.
+    pub(super) fn objects(self, definition: &Definition) -> Option<&GroupVersionKind> {
         match self {
-            Self::Composite => Some(definition.composite_type()),
-            Self::Claim => definition.claim_type(),
+            Self::Composite => Some(&definition.composite),
+            Self::Claim => definition.claim.as_ref(),
         }
     }
 }

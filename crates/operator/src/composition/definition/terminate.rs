@@ -9,10 +9,10 @@ use composition::object;
 use composition::run::Object;
 use diag::Diagnostic;
 use jiff::Timestamp;
+use manifest::ObjectRef;
 
 use super::report::Report;
 use super::{Ended, Pass, Role, Stopped, crd_target, in_words};
-use crate::composition::target;
 use crate::composition::writer::WriteError;
 
 /// How often it is looked whether the last object has gone: of that, nobody tells.
@@ -65,7 +65,7 @@ impl Pass<'_> {
         let doing = format!("cannot get {} CustomResourceDefinition", words.noun);
         let read = self.definitions.engine.session.read(&target).await;
         let live = self.done(read.map_err(WriteError::from), role, &doing)?;
-        let live = live.map(|reply| target::object(reply.object)).filter(|live| self.controls(live));
+        let live = live.map(|reply| object::from_value(reply.object)).filter(|live| self.controls(live));
         let Some(live) = live else {
             self.definitions.kinds.stop(role, &name).await;
             return Ok(None);
@@ -82,9 +82,8 @@ impl Pass<'_> {
         self.definitions.kinds.stop(role, &name).await;
         if !object::is_being_deleted(&live) {
             let uid = object::uid(&live).map(str::to_owned);
-            let reference = object::ObjectRef::of(&crd);
             let writer = &self.definitions.engine.writer;
-            let deleted = writer.delete(&reference, uid, Propagation::Background).await;
+            let deleted = writer.delete(&target, uid, Propagation::Background).await;
             self.done(deleted, role, &format!("cannot delete {} CustomResourceDefinition", words.noun))?;
             let crd = object::name(&live).unwrap_or_default();
             let message = format!("Deleted {} CustomResourceDefinition: {crd}", words.noun);
@@ -109,14 +108,13 @@ impl Pass<'_> {
     /// Kubernetes collects it, but not any more once it does not know the kind of its owner.
     async fn is_left_behind(&mut self) -> Result<bool, Stopped> {
         for (reference, uid) in self.memory.composed.clone() {
-            let Ok(target) = target::target(&reference) else { continue };
-            let read = match self.definitions.engine.session.read(&target).await {
+            let read = match self.definitions.engine.session.read(&reference).await {
                 Err(error) if error.class() == Class::KindMissing => Ok(None),
                 read => read,
             };
             let read =
                 self.done(read.map_err(WriteError::from), Role::Composite, "cannot get composed resource")?;
-            let is_left = read.map(|reply| target::object(reply.object)).is_some_and(|left| {
+            let is_left = read.map(|reply| object::from_value(reply.object)).is_some_and(|left| {
                 let is_ours = object::controller(&left).is_some_and(|controller| controller.uid == uid);
                 is_ours && !object::is_being_deleted(&left)
             });
@@ -138,7 +136,7 @@ impl Pass<'_> {
         let objects = self.objects(definition, role).await?;
         for one in objects.iter().filter(|one| !object::is_being_deleted(one)) {
             let uid = object::uid(one).map(str::to_owned);
-            let reference = object::ObjectRef::of(one);
+            let Ok(reference) = ObjectRef::of(one) else { continue };
             let writer = &self.definitions.engine.writer;
             let deleted = writer.delete(&reference, uid, Propagation::Background).await;
             self.done(deleted, role, &format!("cannot delete defined {}s", words.noun))?;
@@ -148,14 +146,13 @@ impl Pass<'_> {
 
     /// All objects of one side.
     async fn objects(&mut self, definition: &Definition, role: Role) -> Result<Vec<Object>, Stopped> {
-        let kind = role.objects(definition).and_then(|kind| target::gvk(&kind).ok());
-        let Some(kind) = kind else { return Ok(Vec::new()) };
-        let listed = match self.definitions.engine.session.list(&kind, &Selection::default()).await {
+        let Some(kind) = role.objects(definition) else { return Ok(Vec::new()) };
+        let listed = match self.definitions.engine.session.list(kind, &Selection::default()).await {
             Err(error) if error.class() == Class::KindMissing => return Ok(Vec::new()),
             listed => listed,
         };
         let doing = format!("cannot list defined {}s", role.words().noun);
         let listing = self.done(listed.map_err(WriteError::from), role, &doing)?;
-        Ok(listing.items.into_iter().map(target::object).collect())
+        Ok(listing.items.into_iter().map(object::from_value).collect())
     }
 }

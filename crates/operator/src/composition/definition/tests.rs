@@ -3,7 +3,7 @@ use serde_json::json;
 use super::*;
 
 fn xrd(finalizers: &Value) -> Object {
-    target::object(
+    object::from_value(
         json!({"metadata": {"name": "xapps.example.org", "generation": 3, "finalizers": finalizers}}),
     )
 }
@@ -28,7 +28,7 @@ fn finalizers_are_written_only_when_they_change() {
 #[test]
 fn a_report_is_news_once() {
     let now = "2026-01-02T03:04:05Z".parse().unwrap();
-    let kind = object::TypeRef::new("example.org/v1", "XApp");
+    let kind = "example.org/v1/XApp".parse().unwrap();
     let report = |xrd: &Object| {
         let mut report = Report::on(xrd, now);
         report.watching(Role::Composite, &kind);
