@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use manifest::GoDuration;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -119,7 +120,9 @@ impl Passes {
 ///
 /// `random` in 0..1 spreads it by a tenth either way, so that a thousand XRs made at once do not stay in step.
 pub fn interval(xr: &Object, ttl: Option<Duration>, random: f64) -> Option<Duration> {
-    let asked = object::annotation(xr, ANNOTATION_POLL_INTERVAL).and_then(parse_duration);
+    let asked = object::annotation(xr, ANNOTATION_POLL_INTERVAL)
+        .and_then(|text| text.parse::<GoDuration>().ok()?.to_std())
+        .filter(|asked| !asked.is_zero());
     let interval =
         asked.map(|asked| asked.max(MIN_POLL_INTERVAL)).or(ttl).filter(|interval| !interval.is_zero())?;
     Some(interval.mul_f64(0.9 + 0.2 * random.clamp(0.0, 1.0)))
@@ -129,33 +132,6 @@ pub fn interval(xr: &Object, ttl: Option<Duration>, random: f64) -> Option<Durat
 pub fn back_off(failures: u32, longest: Duration) -> Duration {
     let doubled = Duration::from_secs(1).saturating_mul(2_u32.saturating_pow(failures.saturating_sub(1)));
     doubled.min(longest)
-}
-
-/// Reads a positive duration as Go writes it, such as `1h30m` or `1.5s`. Anything else is none.
-pub fn parse_duration(text: &str) -> Option<Duration> {
-    let mut rest = text.strip_prefix('+').unwrap_or(text);
-    let mut total = 0.0;
-    while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-        let (number, tail) = rest.split_at(digits);
-        let (unit, seconds) = [
-            ("ns", 1e-9),
-            ("us", 1e-6),
-            ("µs", 1e-6),
-            ("μs", 1e-6),
-            ("ms", 1e-3),
-            ("s", 1.0),
-            ("m", 60.0),
-            ("h", 3600.0),
-        ]
-        .into_iter()
-        .find(|(unit, _)| tail.starts_with(unit) && !tail[unit.len()..].starts_with(char::is_alphabetic))?;
-        total += number.parse::<f64>().ok()? * seconds;
-        rest = &tail[unit.len()..];
-    }
-    // Go keeps durations in 63 bits of nanoseconds.
-    let fits = total > 0.0 && total < 9_223_372_036.0;
-    fits.then(|| Duration::from_secs_f64(total)).filter(|duration| !duration.is_zero())
 }
 
 #[cfg(test)]

@@ -26,6 +26,7 @@ mod compose;
 mod decode;
 mod display;
 mod document;
+mod duration;
 #[doc(hidden)]
 pub mod fuzz;
 mod json;
@@ -49,6 +50,7 @@ pub use codes::CODES;
 pub use decode::decode;
 pub use display::display;
 pub use document::Document;
+pub use duration::{DurationError, GoDuration};
 pub use json::{to_json, to_json_pretty};
 pub use limits::Limits;
 pub use nesting::{JsonError, from_json, json_depth};

@@ -6,9 +6,9 @@ mod tests;
 use std::fmt;
 
 use fields::jsonpath::{EvalError, JsonPath, go_text, prune};
+use manifest::GoDuration;
 use serde_json::Value;
 
-use crate::duration::GoDuration;
 use crate::ended;
 use crate::object::Object;
 use crate::rollout;

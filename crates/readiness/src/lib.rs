@@ -26,7 +26,6 @@
 mod check;
 pub mod codes;
 mod diagnosis;
-mod duration;
 mod ended;
 mod flag;
 mod hidden;
@@ -38,7 +37,6 @@ mod written;
 pub use check::{Check, Cut, Mode, Path, Wait};
 pub use codes::CODES;
 pub use diagnosis::{Cause, pod_selector};
-pub use duration::{DurationError, GoDuration};
 pub use flag::ForError;
 pub use tracked::{Applied, During, Planned, Refreshed, Report, Situation, Tracked};
 pub use written::{Parsed, Written, WrittenWait};

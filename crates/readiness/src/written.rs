@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 
 use diag::Diagnostic;
 use fields::jsonpath::JsonPath;
+use manifest::GoDuration;
 
 use crate::check::{Cut, Mode, Path, Wait};
 use crate::codes;
-use crate::duration::GoDuration;
 
 /// How long a wait takes at most when it does not say: 10 minutes.
 const DEFAULT_TIMEOUT: GoDuration = GoDuration::from_nanos(600_000_000_000);

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use operator::{Half, Options};
-use readiness::GoDuration;
+use manifest::GoDuration;
 
 use super::cluster::duration;
 

@@ -3,7 +3,8 @@
 use std::str::FromStr;
 
 use clap::Args;
-use readiness::{GoDuration, WrittenWait};
+use manifest::GoDuration;
+use readiness::WrittenWait;
 
 use super::cluster::{ObjectArgs, duration};
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use diag::Diagnostic;
 use manifest::Namespace;
 use operator::{FunctionOptions, Options};
-use readiness::GoDuration;
+use manifest::GoDuration;
 use tokio::runtime::Builder;
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use cluster::{Class, Delete, Deletion, Error, ErrorKind, Reply};
 use diag::Diagnostic;
 use manifest::ObjectRef;
-use readiness::GoDuration;
+use manifest::GoDuration;
 use tfplugin::CancellationToken;
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::private::Private;

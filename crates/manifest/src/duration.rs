@@ -1,4 +1,4 @@
-//! Durations as Go programs read and write them, because that is what users write as a timeout.
+//! Durations as Go reads and writes them: timeouts, flags and annotations of Kubernetes tools are written this way.
 
 #[cfg(test)]
 mod tests;
@@ -17,39 +17,30 @@ pub struct GoDuration {
 }
 
 impl GoDuration {
-    /// So many nanoseconds.
     pub const fn from_nanos(nanoseconds: i64) -> Self {
         Self { nanoseconds }
     }
 
-    /// The nanoseconds.
     pub const fn as_nanos(self) -> i64 {
         self.nanoseconds
     }
 
-    /// The same time as the standard library counts it, unless it is negative.
+    /// `None` if it is negative, which [`Duration`] cannot be.
     pub fn to_std(self) -> Option<Duration> {
         u64::try_from(self.nanoseconds).ok().map(Duration::from_nanos)
     }
 }
 
-/// Why a text is no duration, in the words of Go's `time` package.
+/// Why a text is not a duration, in the words of Go's `time` package.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DurationError {
     /// Not of the form `1h30m`, or out of range.
     #[error("time: invalid duration {}", quote(.0))]
     Invalid(String),
-    /// A number that no unit follows.
     #[error("time: missing unit in duration {}", quote(.0))]
     MissingUnit(String),
-    /// A unit that does not exist.
     #[error("time: unknown unit {} in duration {}", quote(.unit), quote(.text))]
-    UnknownUnit {
-        /// The unit as written.
-        unit: String,
-        /// The whole text.
-        text: String,
-    },
+    UnknownUnit { unit: String, text: String },
 }
 
 const SECOND: u64 = 1_000_000_000;

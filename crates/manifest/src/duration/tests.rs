@@ -39,7 +39,7 @@ fn durations_are_read_and_written_as_in_go() {
 }
 
 #[test]
-fn mistakes_are_told_in_go_s_words() {
+fn errors_have_the_text_of_go() {
     check("", "time: invalid duration \"\"");
     check("soon", "time: invalid duration \"soon\"");
     check("5", "time: missing unit in duration \"5\"");
