@@ -63,7 +63,5 @@ pub use status::{ApiStatus, StatusCause, StatusDetails};
 pub use until::Waited;
 pub use watch::{Event, Watch};
 
-pub use readiness::Check;
-
 #[cfg(test)]
 mod testing;

@@ -18,7 +18,7 @@ const USES: &[(&str, &[&str])] = &[
     ("plan", &["manifest"]),
     ("readiness", &["diag", "manifest", "fields"]),
     ("operations", &["diag"]),
-    ("composition", &["diag", "manifest", "fields", "ownership"]),
+    ("composition", &["diag", "manifest", "fields", "ownership", "readiness"]),
     // world
     ("cluster", &["diag", "manifest", "readiness"]),
     ("tfplugin", &["diag"]),

@@ -1,10 +1,11 @@
 //! `plimsoll apply`: everything in one go, ordered only where one object needs another.
 
+use std::collections::HashMap;
+
 use cluster::{Readiness, Session, Write};
 use diag::Diagnostic;
 use futures::stream::{self, StreamExt as _};
-use manifest::ObjectRef;
-use readiness::{Cut, Written, WrittenWait};
+use readiness::{Cut, Wait, Written, WrittenWait, is_ready_when_created};
 
 use super::connect::Cluster;
 use super::files;
@@ -88,7 +89,7 @@ async fn apply(work: &Work, session: &Session, args: &Apply, printer: &Printer) 
     reports
 }
 
-/// Waits until everything that rolls out has done so, all at the same time; whether it has.
+/// Waits until all applied objects are ready, all at the same time; whether they are.
 async fn wait(
     report: &Report,
     session: &Session,
@@ -96,8 +97,22 @@ async fn wait(
     printer: &mut Printer,
 ) -> Result<bool, Failure> {
     let written = report.objects.iter().filter(|object| object.action() != Action::Refused);
-    let waits: Vec<_> =
-        written.filter_map(|object| Some((&object.target, rollout(&object.target, args)?))).collect();
+    let targets = written.map(|object| &object.target);
+    let targets = targets.filter(|target| !is_ready_when_created(target.group(), target.kind()));
+    let ready = ready(args);
+    let mut waits = Vec::new();
+    let mut publishing = HashMap::new();
+    for target in targets {
+        let publishes_conditions = match publishing.get(&target.gvk) {
+            Some(known) => *known,
+            None => {
+                let publishes = session.publishes_conditions(&target.gvk).await;
+                publishing.insert(&target.gvk, publishes);
+                publishes
+            }
+        };
+        waits.push((target, Wait { publishes_conditions: Some(publishes_conditions), ..ready.clone() }));
+    }
     let bar = printer.progress(waits.len(), "ready");
     let waiting = waits.iter().map(|(target, wait)| async {
         let readiness = follow(session, target, wait, &bar).await;
@@ -121,9 +136,9 @@ async fn wait(
     Ok(ready)
 }
 
-/// The wait for an object to roll out, if its kind does.
-fn rollout(target: &ObjectRef, args: &Apply) -> Option<readiness::Wait> {
+/// The wait for an object of any kind to be ready.
+fn ready(args: &Apply) -> Wait {
     let timeout = Written::Known(args.timeout.to_string());
     let written = WrittenWait { rollout: Written::Known(true), timeout, ..WrittenWait::default() };
-    written.parse(Some(target.kind()), Cut::Root).wait
+    written.parse(None, Cut::Root).wait.expect("a rollout and a timeout that was checked")
 }

@@ -4,9 +4,9 @@ use std::io::{self, IsTerminal as _};
 use std::time::Duration;
 
 use diag::Diagnostic;
+use manifest::GoDuration;
 use manifest::Namespace;
 use operator::{FunctionOptions, Options};
-use manifest::GoDuration;
 use tokio::runtime::Builder;
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;

@@ -8,7 +8,7 @@ use diag::Diagnostic;
 use fields::IgnoreFields;
 use manifest::ObjectRef;
 use ownership::{Baseline, ManagedFields, ManagedFieldsError};
-use readiness::{Applied, During};
+use readiness::{During, Kept};
 use serde_json::Value as Json;
 use tfplugin::CancellationToken;
 use tfplugin::diagnostics::Diagnostics;
@@ -186,18 +186,18 @@ impl Job {
             private.set_flag(PENDING_PROJECTION, true);
             diagnostics.add(projection_pending(&self.target, &error));
         }
-        let applied = match wait_for::is_due(prior.as_ref(), &planned, &private) {
-            None => Applied { value: None, owed: private.flag(WAIT_OWED), ..Applied::without_wait() },
+        let kept = match wait_for::is_due(prior.as_ref(), &planned, &private) {
+            None => Kept { value: None, owed: private.flag(WAIT_OWED) },
             Some(wait) => {
                 let during = if prior.is_some() { During::Update } else { During::Create };
                 let session = self.cluster.session();
-                let (applied, told) = wait_for::run(session, &self.target, &wait, during, stop).await;
-                diagnostics.add(told.into_iter().collect::<Diagnostics>());
-                applied
+                let (kept, unmet) = wait_for::run(session, &self.target, &wait, during, stop).await;
+                diagnostics.add(unmet.into_iter().collect::<Diagnostics>());
+                kept
             }
         };
-        private.set_flag(WAIT_OWED, applied.owed && attributes::wait(&planned).is_some());
-        set_unknown(&mut state, "status", || wait_for::status(applied.value.as_ref()));
+        private.set_flag(WAIT_OWED, kept.owed && attributes::wait(&planned).is_some());
+        set_unknown(&mut state, "status", || wait_for::status(kept.value.as_ref()));
         ApplyResponse { state: Some(state), private, identity: Some(identity::of(&self.target)), diagnostics }
     }
 

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use cluster::{Class, Delete, Deletion, Error, ErrorKind, Reply};
 use diag::Diagnostic;
-use manifest::ObjectRef;
 use manifest::GoDuration;
+use manifest::ObjectRef;
 use tfplugin::CancellationToken;
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::private::Private;

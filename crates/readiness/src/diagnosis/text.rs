@@ -1,4 +1,4 @@
-//! Puts a longer text together line by line.
+//! Builds a longer text line by line.
 
 use std::fmt;
 use std::fmt::Write;
@@ -39,7 +39,6 @@ impl Text {
         }
     }
 
-    /// The whole text.
     pub(super) fn finish(self) -> String {
         self.0
     }

@@ -1,18 +1,19 @@
-//! When a rollout is complete, kind by kind.
+//! When an object is ready, kind by kind.
 
 use serde_json::{Value, json};
 
 use super::*;
 
-/// Asserts for each status what is still to come; an empty text means that the rollout is complete.
+/// Asserts for each status what is still missing; an empty text means that the object is ready.
 #[track_caller]
 fn check(api_version: &str, kind: &str, spec: &Value, cases: &[(Value, &str)]) {
     for (status, expected) in cases {
         let object = json!({
             "apiVersion": api_version, "kind": kind, "metadata": {"generation": 2}, "spec": spec, "status": status,
         });
-        let still_to_come = super::check(Object(&object)).err().unwrap_or_default();
-        assert_eq!(still_to_come, *expected, "{kind} {status}");
+        let (group, kind) = Object::from(&object).group_kind();
+        let missing = Rule::of(group, kind).unwrap().check(Object::from(&object)).err().unwrap_or_default();
+        assert_eq!(missing, *expected, "{kind} {status}");
     }
 }
 
@@ -27,10 +28,10 @@ fn a_deployment_is_complete_when_only_new_replicas_are_there_and_available() {
         "Deployment",
         &json!({"replicas": 3}),
         &[
-            (json!(null), "the spec has not been observed yet"),
-            (status(1, 3, 3, 3), "the spec has not been observed yet"),
+            (json!(null), "the controller has not observed it yet"),
+            (status(1, 3, 3, 3), "the controller has observed generation 1 of 2"),
             (status(2, 4, 1, 3), "1 of 3 replicas are updated"),
-            (status(2, 4, 3, 3), "1 old replicas are still there"),
+            (status(2, 4, 3, 3), "1 old replicas still exist"),
             (status(2, 3, 3, 2), "2 of 3 updated replicas are available"),
             (status(2, 3, 3, 3), ""),
             (status(3, 3, 3, 3), ""),
@@ -55,7 +56,7 @@ fn zero_replicas_are_complete_once_nothing_is_left() {
                 (json!({"observedGeneration": 2}), ""),
                 (
                     json!({"observedGeneration": 2, "replicas": 1, "updatedReplicas": 1, "readyReplicas": 1}),
-                    "1 old replicas are still there",
+                    "1 old replicas still exist",
                 ),
             ],
         );
@@ -153,26 +154,47 @@ fn a_job_is_complete_when_it_says_so() {
 }
 
 #[test]
-fn other_kinds_are_believed_as_far_as_they_say_something() {
+fn phases_and_conditions_decide_for_kinds_that_do_not_roll_out() {
     let condition = |kind: &str, status: &str| json!({"conditions": [{"type": kind, "status": status}]});
+    let phase = |phase: &str| json!({"phase": phase});
+    let none = || json!({});
+    check("v1", "ConfigMap", &none(), &[(none(), "")]);
+    check("batch/v1", "CronJob", &none(), &[(none(), "")]);
+    check("v1", "Namespace", &none(), &[(phase("Active"), ""), (phase("Terminating"), "it is Terminating")]);
     check(
-        "example.com/v1",
-        "Widget",
-        &json!({}),
-        &[
-            (json!(null), ""),
-            (json!({"observedGeneration": 1}), "the spec has not been observed yet"),
-            (json!({"observedGeneration": 2}), ""),
-            (condition("Ready", "False"), "condition \"Ready\" is False"),
-            (condition("Available", "Unknown"), "condition \"Available\" is Unknown"),
-            (condition("Ready", "True"), ""),
-            (condition("Broken", "False"), ""),
-            (
-                json!({"conditions": [{"type": "Ready", "status": "True", "observedGeneration": 1}]}),
-                "condition \"Ready\" is about an earlier spec",
-            ),
-        ],
+        "v1",
+        "PersistentVolumeClaim",
+        &none(),
+        &[(none(), "it has no phase yet"), (phase("Pending"), "it is Pending"), (phase("Bound"), "")],
     );
-    // A kind is a workload only in its own group.
-    check("batch.volcano.sh/v1alpha1", "Job", &json!({}), &[(json!({"succeeded": 0}), "")]);
+    check(
+        "v1",
+        "PersistentVolume",
+        &none(),
+        &[(phase("Available"), ""), (phase("Released"), "it is Released")],
+    );
+    let balancer = json!({"type": "LoadBalancer"});
+    check("v1", "Service", &balancer, &[(none(), "it has no address")]);
+    check("v1", "Service", &balancer, &[(json!({"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}), "")]);
+    check("v1", "Service", &none(), &[(none(), "")]);
+    check(
+        "apiextensions.k8s.io/v1",
+        "CustomResourceDefinition",
+        &none(),
+        &[(none(), "there is no condition \"Established\" yet"), (condition("Established", "True"), "")],
+    );
+    check("apiregistration.k8s.io/v1", "APIService", &none(), &[(condition("Available", "True"), "")]);
+    let inactive = json!({"conditions": [{"type": "AbleToScale", "status": "True"}, {"type": "ScalingActive", "status": "False"}]});
+    check(
+        "autoscaling/v2",
+        "HorizontalPodAutoscaler",
+        &none(),
+        &[(condition("AbleToScale", "True"), ""), (inactive, "ScalingActive is False")],
+    );
+}
+
+#[test]
+fn a_kind_has_its_rule_only_in_its_own_group() {
+    assert!(has_rule("batch", "Job") && !has_rule("batch.volcano.sh", "Job"));
+    assert!(is_ready_when_created("", "Secret") && !is_ready_when_created("", "Service"));
 }
