@@ -98,54 +98,32 @@ impl Wait {
         let mut text = Text::default();
         let object = Object::from(live);
         let missing = self.look(live).err();
-        let (kind, timeout) = (target.kind(), self.timeout);
+        let has_conditions = object.conditions().next().is_some();
         text.line(format_args!("Wait Timeout: {}", Slashed(target)));
         text.blank();
+        let no_conditions_found = match self.mode {
+            Mode::Condition { .. } if !has_conditions => ": no conditions found",
+            _ => "",
+        };
+        text.line(format_args!("{} within {}{no_conditions_found}", self.missed(target), self.timeout));
         match &self.mode {
-            Mode::Condition { kind: wanted, status } if object.conditions().next().is_none() => {
-                text.line(format_args!(
-                    "{kind} did not reach condition {wanted:?}={status} within {timeout}: no conditions found"
-                ));
-                no_conditions(&mut text, target, object, pods);
-            }
-            Mode::Condition { kind: wanted, status } => {
-                text.line(format_args!(
-                    "{kind} did not reach condition {wanted:?}={status} within {timeout}"
-                ));
+            Mode::Condition { .. } if !has_conditions => no_conditions(&mut text, target, object, pods),
+            Mode::Condition { kind, .. } => {
                 current_status(&mut text, object, pods);
                 text.blank();
-                text.line(Found { wanted, object });
+                text.line(Found { wanted: kind, object });
             }
             Mode::Rollout => {
-                text.line(format_args!("{kind} {} within {timeout}", unfinished(target)));
-                if let Some(why) = missing {
-                    text.blank();
-                    text.line(format_args!("Still to come: {why}"));
-                }
+                text.reason("Still to come", missing);
                 current_status(&mut text, object, pods);
             }
             Mode::Field(path) => {
-                let name = InNamespace(target);
-                text.line(format_args!(
-                    "{kind} {name} field {:?} was not populated within {timeout}",
-                    path.text()
-                ));
-                if let Some(why) = missing {
-                    text.blank();
-                    text.line(format_args!("At the last look, {why}"));
-                }
+                text.reason("Last seen", missing);
                 field_causes(&mut text, path);
             }
             Mode::FieldValue(expected) => {
-                let name = InNamespace(target);
-                text.line(format_args!(
-                    "{kind} {name} did not reach the expected field values within {timeout}"
-                ));
                 values(&mut text, expected, live);
-                if let Some(stale) = object.stale_status() {
-                    text.blank();
-                    text.line(format_args!("The status is out of date: {stale}"));
-                }
+                text.reason("The status is out of date", object.stale_status());
             }
         }
         investigate(&mut text, target, live);
@@ -155,26 +133,28 @@ impl Wait {
 
     fn never(&self, target: &ObjectRef, why: &str, object: &Value, pods: &[Value]) -> String {
         let mut text = Text::default();
-        let kind = target.kind();
         text.line(format_args!("Wait Timeout Cut Short: {}", Slashed(target)));
         text.blank();
-        let missed = match &self.mode {
-            Mode::Condition { kind: wanted, status } => {
-                format!("{kind} did not reach condition {wanted:?}={status}")
-            }
-            Mode::Rollout => format!("{kind} {}", unfinished(target)),
-            Mode::Field(path) => {
-                format!("{kind} {} did not populate field {:?}", InNamespace(target), path.text())
-            }
-            Mode::FieldValue(_) => {
-                format!("{kind} {} did not reach the expected field values", InNamespace(target))
-            }
-        };
-        text.line(format_args!("{missed}, and never will: {why}"));
+        text.line(format_args!("{}: {why}", self.missed(target)));
         text.line(format_args!("Waiting for the rest of the timeout of {} would not help.", self.timeout));
         current_status(&mut text, object.into(), pods);
         investigate(&mut text, target, object);
         text.finish()
+    }
+
+    /// What did not happen.
+    fn missed(&self, target: &ObjectRef) -> String {
+        let (kind, name) = (target.kind(), InNamespace(target));
+        match &self.mode {
+            Mode::Condition { kind: wanted, status } => {
+                format!("{kind} did not reach condition {wanted:?}={status}")
+            }
+            // `apply --wait` waits for kinds that do not roll out as well.
+            Mode::Rollout if rolls_out(&target.gvk) => format!("{kind} did not complete rollout"),
+            Mode::Rollout => format!("{kind} did not become ready"),
+            Mode::Field(path) => format!("{kind} {name} field {:?} was not populated", path.text()),
+            Mode::FieldValue(_) => format!("{kind} {name} did not reach the expected field values"),
+        }
     }
 
     fn longer_timeout(&self, text: &mut Text) {
@@ -227,11 +207,6 @@ fn no_conditions(text: &mut Text, target: &ObjectRef, object: Object<'_>, pods: 
     ));
     text.line("  wait_for = { field = \"status.someField\" }");
     text.line("  wait_for = { field_value = { \"status.phase\" = \"Active\" } }");
-}
-
-/// `apply --wait` waits for kinds that do not roll out as well.
-fn unfinished(target: &ObjectRef) -> &'static str {
-    if rolls_out(&target.gvk) { "did not complete rollout" } else { "did not become ready" }
 }
 
 fn field_causes(text: &mut Text, path: &Path) {

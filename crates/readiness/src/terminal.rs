@@ -56,8 +56,6 @@ pub(crate) fn end(object: Object<'_>) -> Option<String> {
             let why = because(object.text("/status/reason"), object.text("/status/message"));
             matches!(phase, "Failed" | "Succeeded").then(|| format!("the Pod ended in phase {phase}{why}"))
         }
-        ("", "PersistentVolumeClaim") => (object.text("/status/phase") == "Lost")
-            .then(|| "the PersistentVolumeClaim lost its volume".to_owned()),
         ("certificates.k8s.io", "CertificateSigningRequest") => {
             ended("Denied", "the request was denied").or_else(|| ended("Failed", "signing failed"))
         }

@@ -79,13 +79,13 @@ fn chain(root: &Node) -> Vec<Step<'_>> {
     let mut here = Some(root);
     while let Some(node) = here {
         let worst =
-            node.children.iter().max_by_key(|child| (gravity(child), std::cmp::Reverse(&child.target)));
+            node.children.iter().max_by_key(|child| (worst_rank(child), std::cmp::Reverse(&child.target)));
         // An object that is ready is not the cause, whatever old objects it still owns.
-        if node.health == Health::Ready || gravity(node) == 0 {
+        if node.health == Health::Ready || worst_rank(node) == 0 {
             break;
         }
         chain.push(Step::new(node));
-        here = worst.filter(|child| gravity(child) > 0 && !is_unrelated(node, child));
+        here = worst.filter(|child| worst_rank(child) > 0 && !is_unrelated(node, child));
     }
     chain
 }
@@ -97,10 +97,10 @@ fn is_unrelated(pod: &Node, child: &Node) -> bool {
 }
 
 /// The worst rank of a node and of everything below it.
-fn gravity(node: &Node) -> u8 {
+fn worst_rank(node: &Node) -> u8 {
     match &node.health {
         Health::Ready => 0,
-        health => node.children.iter().map(gravity).chain([rank(health)]).max().unwrap_or_default(),
+        health => node.children.iter().map(worst_rank).chain([rank(health)]).max().unwrap_or_default(),
     }
 }
 

@@ -282,7 +282,7 @@ fn a_field_that_stays_empty() {
 
     Service "web" in namespace "shop" field "status.loadBalancer.ingress" was not populated within 30s
 
-    At the last look, field "status.loadBalancer.ingress" is not set: ingress is not found
+    Last seen: field "status.loadBalancer.ingress" is not set: ingress is not found
 
     Common causes:
       - The controller that fills it in is not running, or has not got to it yet
@@ -349,7 +349,7 @@ fn a_wait_that_is_given_up_early() {
     insta::assert_snapshot!(diagnostic.detail, @r#"
     Wait Timeout Cut Short: Job/shop/migrate
 
-    Job did not reach condition "Complete"=True, and never will: the Job failed (BackoffLimitExceeded): Job has reached the specified backoff limit
+    Job did not reach condition "Complete"=True: the Job failed (BackoffLimitExceeded): Job has reached the specified backoff limit
     Waiting for the rest of the timeout of 30s would not help.
 
     Current status:

@@ -19,6 +19,14 @@ impl Text {
         self.0.push('\n');
     }
 
+    /// A paragraph of one line, if there is a reason.
+    pub(super) fn reason(&mut self, label: &str, reason: Option<String>) {
+        if let Some(reason) = reason {
+            self.blank();
+            self.line(format_args!("{label}: {reason}"));
+        }
+    }
+
     /// A paragraph with a heading and an item a line.
     pub(super) fn list(&mut self, heading: &str, items: impl IntoIterator<Item = impl fmt::Display>) {
         self.blank();
