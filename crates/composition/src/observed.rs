@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use manifest::ObjectRef;
-use serde_json::Value;
+use manifest::{ObjectRef, server_metadata};
 
 use crate::naming::ANNOTATION_RESOURCE_NAME;
 use crate::object;
@@ -78,9 +77,7 @@ impl Observed {
 /// Who holds which field is of no use to functions, and often more than all the rest.
 fn without_managed_fields(object: &Object) -> Object {
     let mut object = object.clone();
-    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.remove("managedFields");
-    }
+    server_metadata::remove(object.get_mut("metadata"), server_metadata::OWNERSHIP);
     object
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use manifest::GoDuration;
+use manifest::{GoDuration, server_metadata};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -40,11 +40,7 @@ impl Fingerprint {
 /// An object without what changes at every write.
 fn content(object: &Object) -> Object {
     let mut content = object.clone();
-    if let Some(metadata) = content.get_mut("metadata").and_then(Value::as_object_mut) {
-        for noise in ["resourceVersion", "generation", "managedFields"] {
-            metadata.remove(noise);
-        }
-    }
+    server_metadata::remove(content.get_mut("metadata"), server_metadata::CHANGED_BY_WRITES);
     content
 }
 

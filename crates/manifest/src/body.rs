@@ -3,11 +3,8 @@
 use diag::Diagnostic;
 use serde_json::Value;
 
+use crate::server_metadata::REFUSED_IN_BODY;
 use crate::{Object, Step, codes};
-
-/// Metadata that only the API server sets.
-pub const SERVER_METADATA: [&str; 5] =
-    ["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"];
 
 /// Where Pods and their templates keep containers.
 const CONTAINERS: [&[&str]; 4] = [
@@ -30,7 +27,7 @@ pub struct ServerField {
 
 /// The fields of `object` that only the API server sets.
 pub fn server_fields(object: &Object<'_>) -> Vec<ServerField> {
-    let metadata = SERVER_METADATA.iter().map(|name| vec!["metadata", name]);
+    let metadata = REFUSED_IN_BODY.iter().map(|name| vec!["metadata", name]);
     let found = metadata.chain([vec!["status"]]).filter_map(|path| {
         let value = path.iter().try_fold(object.value, |value, key| value.get(key))?;
         let steps: Vec<Step<'_>> = path.iter().map(|key| Step::Key(key)).collect();

@@ -39,6 +39,7 @@ mod reference;
 mod scalar;
 mod scope;
 pub mod secret;
+pub mod server_metadata;
 mod spans;
 mod split;
 mod stream;

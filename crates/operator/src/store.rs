@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use cluster::{Class, Error, Event, Selection, Session};
-use manifest::GroupVersionKind;
+use manifest::{GroupVersionKind, server_metadata};
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -49,13 +49,10 @@ impl Source {
     /// Without who holds which field, which is the larger part of many objects.
     #[must_use]
     pub fn without_managed_fields(self) -> Self {
-        Self { trim: drop_managed_fields, ..self }
-    }
-}
-
-fn drop_managed_fields(object: &mut Value) {
-    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.remove("managedFields");
+        let trim = |object: &mut Value| {
+            server_metadata::remove(object.get_mut("metadata"), server_metadata::OWNERSHIP);
+        };
+        Self { trim, ..self }
     }
 }
 

@@ -1,7 +1,8 @@
 //! What a patch must not say (terraform-provider.md, 2.3). A literal `${` changes nothing.
 
 use diag::Diagnostic;
-use manifest::body::{SERVER_METADATA, unnamed};
+use manifest::body::unnamed;
+use manifest::server_metadata::REFUSED_IN_BODY;
 use serde_json::Value;
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::path::Path;
@@ -75,11 +76,11 @@ fn check_operation(index: usize, operation: &Value) -> Vec<Diagnostic> {
     if let Some(needed) = needed.filter(|needed| operation.get(needed).is_none()) {
         return wrong(&format!("({op}) has no {needed}"));
     }
-    let managed = SERVER_METADATA.map(|field| format!("/metadata/{field}"));
-    let managed = managed.iter().map(String::as_str).chain(["/status"]);
-    let below =
-        |prefix: &str| path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    if managed.into_iter().any(below) {
+    let managed = REFUSED_IN_BODY.iter().map(|field| format!("/metadata/{field}"));
+    let below = |prefix: String| {
+        path.strip_prefix(prefix.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    if managed.chain(["/status".to_owned()]).any(below) {
         let warning = Diagnostic::warning(codes::PATCH_SERVER_MANAGED, "Patching Server-Managed Field")
             .detail(format!("Operation {index} is about {path}, which the API server sets itself and may ignore or refuse."));
         return vec![warning];
@@ -91,7 +92,7 @@ fn check_operation(index: usize, operation: &Value) -> Vec<Diagnostic> {
 fn forbidden(body: &Value, what: &str) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let metadata = &body["metadata"];
-    for field in SERVER_METADATA.into_iter().filter(|field| metadata.get(field).is_some()) {
+    for field in REFUSED_IN_BODY.iter().filter(|field| metadata.get(*field).is_some()) {
         let detail = format!("metadata.{field} is set by the API server alone.");
         found.push(
             error(&format!("Server-Managed Field in {what}"), detail).field(format!("metadata.{field}")),

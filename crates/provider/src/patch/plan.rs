@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use cluster::{Error, ErrorKind, Write};
 use diag::Diagnostic;
-use manifest::ObjectRef;
+use manifest::{ObjectRef, server_metadata};
 use ownership::{Analysis, Before, FieldManager, FieldTransition, ManagedFieldsError, Outlook, Verbosity};
 use serde_json::Value as Json;
 use tfplugin::diagnostics::Diagnostics;
@@ -182,11 +182,7 @@ impl Preview<'_> {
     fn changes_something(&self) -> Result<bool, ManagedFieldsError> {
         let bare = |object: &Json| {
             let mut object = object.clone();
-            if let Some(metadata) = object["metadata"].as_object_mut() {
-                for field in ["managedFields", "resourceVersion", "generation"] {
-                    metadata.remove(field);
-                }
-            }
+            server_metadata::remove(object.get_mut("metadata"), server_metadata::CHANGED_BY_WRITES);
             object
         };
         let schema = ownership::ManagedFields::of(self.answer)?.schema(self.answer);

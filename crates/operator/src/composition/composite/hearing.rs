@@ -6,7 +6,7 @@ use composition::breaker::{self, Breaker, Limits};
 use composition::object;
 use composition::pass::DEBOUNCE;
 use jiff::Timestamp;
-use manifest::ObjectRef;
+use manifest::{ObjectRef, server_metadata};
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -91,10 +91,7 @@ fn is_beside_status(change: &Change) -> bool {
     };
     for side in [&mut before, &mut after] {
         side.remove("status");
-        if let Some(metadata) = side.get_mut("metadata").and_then(Value::as_object_mut) {
-            metadata
-                .retain(|key, _| !["resourceVersion", "generation", "managedFields"].contains(&key.as_str()));
-        }
+        server_metadata::remove(side.get_mut("metadata"), server_metadata::CHANGED_BY_WRITES);
     }
     before != after
 }
