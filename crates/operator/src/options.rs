@@ -30,7 +30,7 @@ pub struct Options {
     /// Where probes may ask; nowhere when `None`.
     pub health_address: Option<SocketAddr>,
     /// The intervals of operations at a provider.
-    pub operations: operations::Settings,
+    pub operations: operations::Schedule,
     /// How Oracle Cloud is called.
     pub oci: oraclecloud::Settings,
     /// How functions are found and called.
@@ -106,7 +106,7 @@ impl Options {
             lease_duration: Self::LEASE_DURATION,
             metrics_address: Some(Self::METRICS_ADDRESS),
             health_address: Some(Self::HEALTH_ADDRESS),
-            operations: operations::Settings::default(),
+            operations: operations::Schedule::default(),
             oci: oraclecloud::Settings::default(),
             functions: FunctionOptions::default(),
         }

@@ -4,14 +4,13 @@
 //! controllers. They implement the trait and hand its `call` to one of the two functions here.
 
 use jiff::{SignedDuration, Timestamp};
-use operations::{Answer, Body, Call, Found, OWNER_TAG, Phase, QUEUE_WORK_REQUESTS, Trouble, WorkRequest};
+use operations::{Body, Call, CallError, OWNER_TAG, Phase, QUEUE_WORK_REQUESTS, Response, WorkRequest};
 use serde_json::Value;
 
 use crate::client::Client;
 use crate::error::Error;
 use crate::queue::Accepted;
-use crate::response::Response;
-use crate::stream::StreamHome;
+use crate::stream::StreamScope;
 
 /// How far the service's clock, which dates work requests, may be from ours, which dates intents: as far as signatures
 /// are accepted.
@@ -26,7 +25,7 @@ pub async fn call_queue(
     compartment: &str,
     uid: &str,
     call: &Call,
-) -> Result<Answer, Trouble> {
+) -> Result<Response, CallError> {
     let queues = client.queues();
     match call {
         Call::Create { token, body, not_after, replay: _ } => {
@@ -53,10 +52,10 @@ pub async fn call_queue(
 /// Makes one call about the Stream of the object `uid`.
 pub async fn call_stream(
     client: &Client,
-    home: StreamHome<'_>,
+    home: StreamScope<'_>,
     uid: &str,
     call: &Call,
-) -> Result<Answer, Trouble> {
+) -> Result<Response, CallError> {
     let streams = client.streams();
     match call {
         Call::Create { token: _, body, not_after, replay: _ } => {
@@ -67,7 +66,7 @@ pub async fn call_stream(
         Call::Get { id, listed: _ } => json(streams.get(id).await),
         Call::Find { id, since: _ } => Ok(found(streams.list(home).await?, id.as_deref(), uid, Vec::new())),
         // Streaming has no work requests to read: a kind that is followed by its lifecycle never asks for one.
-        Call::GetWorkRequest { .. } | Call::ExplainFailure { .. } => Err(Trouble {
+        Call::GetWorkRequest { .. } | Call::ExplainFailure { .. } => Err(CallError {
             status: None,
             code: String::new(),
             message: "Streaming has no work requests".to_owned(),
@@ -77,21 +76,21 @@ pub async fn call_stream(
     }
 }
 
-fn accepted(result: Accepted) -> Result<Answer, Trouble> {
-    Ok(result?.into_answer(|body| body.map_or(Body::Empty, Body::Json)))
+fn accepted(result: Accepted) -> Result<Response, CallError> {
+    Ok(result?.map(|body| body.map_or(Body::Empty, Body::Json)))
 }
 
-fn json(result: Result<Response<Value>, Error>) -> Result<Answer, Trouble> {
-    Ok(result?.into_answer(Body::Json))
+fn json(result: Result<Response<Value>, Error>) -> Result<Response, CallError> {
+    Ok(result?.map(Body::Json))
 }
 
 /// What of a listing belongs to the object, or has the id asked for.
-fn found(listing: Response<Vec<Value>>, id: Option<&str>, uid: &str, creating: Vec<String>) -> Answer {
-    listing.into_answer(|entries| {
+fn found(listing: Response<Vec<Value>>, id: Option<&str>, uid: &str, creating: Vec<String>) -> Response {
+    listing.map(|entries| {
         let ours = |entry: &Value| {
             owner(entry) == Some(uid) || (id.is_some() && entry.get("id").and_then(Value::as_str) == id)
         };
-        Body::Found(Found { resources: entries.into_iter().filter(ours).collect(), creating })
+        Body::Listing { resources: entries.into_iter().filter(ours).collect(), creating }
     })
 }
 
@@ -120,7 +119,7 @@ fn creating(work_requests: &[Value], queues: &[Value], uid: &str, since: Timesta
 }
 
 /// Why a work request failed: its errors, or, when the service lists none, the end of its log.
-async fn explain(client: &Client, id: &str) -> Result<Answer, Trouble> {
+async fn explain(client: &Client, id: &str) -> Result<Response, CallError> {
     let queues = client.queues();
     let errors = queues.work_request_errors(id).await?;
     let texts: Vec<String> = errors
@@ -134,11 +133,11 @@ async fn explain(client: &Client, id: &str) -> Result<Answer, Trouble> {
         .take(MOST_ERRORS)
         .collect();
     if !texts.is_empty() {
-        return Ok(errors.into_answer(|_| Body::Errors(texts)));
+        return Ok(errors.map(|_| Body::Errors(texts)));
     }
     let logs = queues.work_request_logs(id).await?;
     let last = logs.body.iter().rev().map(|note| note.message.clone()).find(|message| !message.is_empty());
-    Ok(logs.into_answer(|_| Body::Errors(last.into_iter().collect())))
+    Ok(logs.map(|_| Body::Errors(last.into_iter().collect())))
 }
 
 fn owner(resource: &Value) -> Option<&str> {

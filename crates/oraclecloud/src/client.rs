@@ -9,6 +9,7 @@ use http::Method;
 use http::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use http_body_util::Full;
 use jiff::Timestamp;
+use operations::Response;
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -16,9 +17,9 @@ use crate::auth::{AuthError, Credentials, Environment, Means};
 use crate::connections::{AGENT, Connections};
 use crate::endpoint::{Endpoints, Service};
 use crate::error::{Error, ErrorKind};
-use crate::limit::Limiter;
+use crate::rate_limit::RateLimiter;
 use crate::region::{Region, RegionError};
-use crate::response::{Received, Response};
+use crate::response::{Content, Received};
 use crate::sign::Signer;
 
 /// How calls are made, whoever makes them.
@@ -29,7 +30,7 @@ pub struct Settings {
     /// Addresses to use instead of the region's.
     pub endpoints: Endpoints,
     /// The limit of requests.
-    pub limiter: Limiter,
+    pub limiter: RateLimiter,
 }
 
 impl Default for Settings {
@@ -37,7 +38,7 @@ impl Default for Settings {
         Self {
             deadline: Duration::from_secs(30),
             endpoints: Endpoints::default(),
-            limiter: Limiter::new(20.0),
+            limiter: RateLimiter::new(20.0),
         }
     }
 }
@@ -97,11 +98,11 @@ impl Client {
     }
 
     /// Makes one attempt.
-    pub(crate) async fn send(&self, request: Request) -> Result<Response<Bytes>, Error> {
+    pub(crate) async fn send(&self, request: Request) -> Result<Response<Content>, Error> {
         let operation = request.operation;
         let started = Instant::now();
         let result = match tokio::time::timeout(self.settings.deadline, self.attempt(request)).await {
-            Ok(Ok((received, now))) => received.judge(operation, now),
+            Ok(Ok((received, now))) => received.into_result(operation, now),
             Ok(Err(kind)) => Err(Error { operation, kind }),
             Err(_) => Err(Error { operation, kind: ErrorKind::Timeout(self.settings.deadline) }),
         };

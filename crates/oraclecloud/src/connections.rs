@@ -91,8 +91,8 @@ impl Connections {
         message.headers_mut().insert(USER_AGENT, HeaderValue::from_static(AGENT));
         let received = tokio::time::timeout(patience, self.send(message)).await;
         let received = received.unwrap_or(Err(ErrorKind::Timeout(patience)))?;
-        let answer = received.judge(operation, Timestamp::now()).map_err(|error| error.kind)?;
-        Ok(answer.body)
+        let response = received.into_result(operation, Timestamp::now()).map_err(|error| error.kind)?;
+        Ok(response.body.bytes)
     }
 }
 

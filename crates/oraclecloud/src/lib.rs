@@ -7,7 +7,7 @@
 //! ```text
 //! Credentials ─▶ sign ┐
 //! Endpoints, Region ──┼─▶ Client ─▶ Queues, Streams ─▶ Response<T> | Error
-//! Limiter ────────────┘                └─ call_queue, call_stream: operations::Call ─▶ Answer | Trouble
+//! RateLimiter ────────────┘                └─ call_queue, call_stream: operations::Call ─▶ Answer | CallError
 //! ```
 
 pub mod auth;
@@ -20,9 +20,9 @@ mod der;
 mod endpoint;
 mod error;
 pub mod key;
-mod limit;
 mod page;
 mod queue;
+mod rate_limit;
 mod region;
 mod response;
 pub mod sign;
@@ -34,9 +34,9 @@ pub use client::{Client, ClientError, Settings};
 pub use config_file::{ConfigFileError, DEFAULT_PROFILE};
 pub use connections::Connections;
 pub use endpoint::{EndpointError, Endpoints, Service};
-pub use error::{BadAnswer, Error, ErrorKind, Problem};
-pub use limit::Limiter;
-pub use queue::{Accepted, Queues, WorkRequestNote};
+pub use error::{BadResponse, Error, ErrorKind, Problem};
+pub use operations::Response;
+pub use queue::{Accepted, Queues, WorkRequestEntry};
+pub use rate_limit::RateLimiter;
 pub use region::{Region, RegionError};
-pub use response::Response;
-pub use stream::{StreamHome, Streams};
+pub use stream::{StreamScope, Streams};

@@ -5,12 +5,13 @@
 
 use http::Method;
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use operations::Response;
+use serde_json::{Value, json as object};
 
 use crate::client::{Client, Request};
 use crate::endpoint::Service;
 use crate::error::Error;
-use crate::response::{Response, readable};
+use crate::response::{json, one_line, required_json};
 
 /// Entries per page; the service's own default is smaller.
 const PAGE: &str = "100";
@@ -66,14 +67,16 @@ impl Queues<'_> {
     pub async fn change_compartment(&self, id: &str, compartment: &str, if_match: Option<&str>) -> Accepted {
         let path = ["queues", id, "actions", "changeCompartment"];
         let request = request("ChangeQueueCompartment", Method::POST, &path)
-            .body(json!({"compartmentId": compartment}));
+            .body(object!({"compartmentId": compartment}));
         self.0.begin(request.header("if-match", if_match)).await
     }
 
     /// `PurgeQueue`: forgets messages; `purge_type` is `NORMAL`, `DLQ` or `BOTH`.
     pub async fn purge(&self, id: &str, purge_type: &str) -> Accepted {
         let path = ["queues", id, "actions", "purge"];
-        self.0.begin(request("PurgeQueue", Method::POST, &path).body(json!({"purgeType": purge_type}))).await
+        self.0
+            .begin(request("PurgeQueue", Method::POST, &path).body(object!({"purgeType": purge_type})))
+            .await
     }
 
     /// `GetWorkRequest`; `retry_after` says when to ask again.
@@ -89,26 +92,26 @@ impl Queues<'_> {
     }
 
     /// `ListWorkRequestErrors`: why it failed, every page.
-    pub async fn work_request_errors(&self, id: &str) -> Result<Response<Vec<WorkRequestNote>>, Error> {
+    pub async fn work_request_errors(&self, id: &str) -> Result<Response<Vec<WorkRequestEntry>>, Error> {
         let path = ["workRequests", id, "errors"];
         self.notes(request("ListWorkRequestErrors", Method::GET, &path)).await
     }
 
     /// `ListWorkRequestLogs`: what it did, every page.
-    pub async fn work_request_logs(&self, id: &str) -> Result<Response<Vec<WorkRequestNote>>, Error> {
+    pub async fn work_request_logs(&self, id: &str) -> Result<Response<Vec<WorkRequestEntry>>, Error> {
         self.notes(request("ListWorkRequestLogs", Method::GET, &["workRequests", id, "logs"])).await
     }
 
-    async fn notes(&self, request: Request) -> Result<Response<Vec<WorkRequestNote>>, Error> {
+    async fn notes(&self, request: Request) -> Result<Response<Vec<WorkRequestEntry>>, Error> {
         let mut response = self.0.list(request.query("limit", PAGE)).await?;
-        let notes = std::mem::take(&mut response.body).iter().map(WorkRequestNote::read).collect();
+        let notes = std::mem::take(&mut response.body).iter().map(WorkRequestEntry::read).collect();
         Ok(response.with_body(notes))
     }
 }
 
 /// An entry of a work request's errors or logs; a log has no code.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct WorkRequestNote {
+pub struct WorkRequestEntry {
     /// The service's word for it.
     pub code: Option<String>,
     /// What happened, on one line.
@@ -117,10 +120,10 @@ pub struct WorkRequestNote {
     pub timestamp: Option<String>,
 }
 
-impl WorkRequestNote {
+impl WorkRequestEntry {
     fn read(value: &Value) -> Self {
         let text = |name: &str| {
-            let text = readable(value.get(name)?.as_str()?);
+            let text = one_line(value.get(name)?.as_str()?);
             (!text.is_empty()).then_some(text)
         };
         Self {
@@ -135,13 +138,13 @@ impl Client {
     /// A call that begins something and may answer with a body.
     pub(crate) async fn begin(&self, request: Request) -> Accepted {
         let operation = request.operation();
-        self.send(request).await?.json(operation)
+        json(self.send(request).await?, operation)
     }
 
     /// A call whose point is the body.
     pub(crate) async fn read(&self, request: Request) -> Result<Response<Value>, Error> {
         let operation = request.operation();
-        self.send(request).await?.required_json(operation)
+        required_json(self.send(request).await?, operation)
     }
 }
 

@@ -2,20 +2,20 @@
 
 use http::Method;
 use jiff::Timestamp;
+use operations::Response;
 use serde_json::Value;
 
 use crate::client::{Client, Request};
 use crate::endpoint::Service;
 use crate::error::Error;
 use crate::queue::Accepted;
-use crate::response::Response;
 
 /// Entries per page; the most that the service gives.
 const PAGE: &str = "50";
 
 /// Where streams are listed: a listing is of a compartment or of a pool, never of both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StreamHome<'a> {
+pub enum StreamScope<'a> {
     /// A compartment.
     Compartment(&'a str),
     /// A pool.
@@ -46,10 +46,10 @@ impl Streams<'_> {
     }
 
     /// `ListStreams`: the summaries of a compartment or pool, every page.
-    pub async fn list(&self, home: StreamHome<'_>) -> Result<Response<Vec<Value>>, Error> {
+    pub async fn list(&self, home: StreamScope<'_>) -> Result<Response<Vec<Value>>, Error> {
         let (name, value) = match home {
-            StreamHome::Compartment(id) => ("compartmentId", id),
-            StreamHome::Pool(id) => ("streamPoolId", id),
+            StreamScope::Compartment(id) => ("compartmentId", id),
+            StreamScope::Pool(id) => ("streamPoolId", id),
         };
         let request = request("ListStreams", Method::GET, &["streams"]).query(name, value);
         self.0.list(request.query("limit", PAGE)).await

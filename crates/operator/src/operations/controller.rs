@@ -8,7 +8,7 @@ use diag::Diagnostic;
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::ResourceExt as _;
 use kube::api::Api;
-use operations::{ExternalService, Memory, Settings, Trouble};
+use operations::{CallError, ExternalService, LocalState, Schedule};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -33,7 +33,7 @@ const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LONGEST_RETRY: Duration = Duration::from_secs(60);
 
 /// The way to an object's resource, or what stands in it.
-pub type Reach<O, S> = Box<dyn Fn(&O) -> Result<S, Trouble> + Send + Sync>;
+pub type Reach<O, S> = Box<dyn Fn(&O) -> Result<S, CallError> + Send + Sync>;
 
 /// What a controller works with.
 pub struct Controller<O, S> {
@@ -48,7 +48,7 @@ pub struct Controller<O, S> {
     /// The Secret that says where a resource can be reached.
     pub endpoint: Option<EndpointSecret<O>>,
     /// The intervals.
-    pub settings: Settings,
+    pub settings: Schedule,
     /// Who is told of transitions.
     pub recorder: Recorder,
     /// Where calls and operations are counted.
@@ -67,7 +67,7 @@ struct Running<O, S> {
 struct Known {
     /// What it looked like when it was last gone over.
     seen: Option<Fingerprint>,
-    memory: Memory,
+    memory: LocalState,
     /// What was said about it that holds on.
     said: Vec<Diagnostic>,
     /// How many passes in a row the cluster did not let end.
@@ -169,7 +169,7 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static> Running<O,
         &self,
         api: &Api<O>,
         object: O,
-        memory: Memory,
+        memory: LocalState,
         named: &ObjectReference,
     ) -> Result<Report, PassError> {
         let service = Reached { service: (self.with.reach)(&object), metrics: &self.with.metrics };
@@ -186,7 +186,7 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static> Running<O,
     }
 
     /// What is remembered of the object, of which a pass begins.
-    fn begin(&self, key: &Key, object: &O) -> Memory {
+    fn begin(&self, key: &Key, object: &O) -> LocalState {
         let seen = serde_json::to_value(object).map(|object| Fingerprint::of(&object)).ok();
         let mut all = self.known();
         let known = all.entry(key.clone()).or_default();

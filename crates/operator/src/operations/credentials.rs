@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use cluster::Selection;
-use operations::{NO_CREDENTIALS, Trouble};
+use operations::{CallError, NO_CREDENTIALS};
 use oraclecloud::auth::Environment;
 use oraclecloud::{Client, ClientError, Connections, Credentials};
 use secrecy::SecretString;
@@ -34,7 +34,7 @@ pub struct Clients {
 /// What a Secret gave, as long as it is the one that is there.
 struct Named {
     version: Option<String>,
-    client: Result<Client, Trouble>,
+    client: Result<Client, CallError>,
 }
 
 impl Clients {
@@ -61,7 +61,7 @@ impl Clients {
     }
 
     /// The client for what is in `namespace`.
-    pub fn of(&self, namespace: &str) -> Result<Client, Trouble> {
+    pub fn of(&self, namespace: &str) -> Result<Client, CallError> {
         if !self.secrets.is_synced() {
             // There may be a Secret, so the operator's own credentials would be the wrong ones.
             let why = self.secrets.trouble().unwrap_or_else(|| "they are being read".into());
@@ -73,7 +73,7 @@ impl Clients {
         }
     }
 
-    fn of_secret(&self, namespace: &str, secret: &Value) -> Result<Client, Trouble> {
+    fn of_secret(&self, namespace: &str, secret: &Value) -> Result<Client, CallError> {
         let version = secret.pointer("/metadata/resourceVersion").and_then(Value::as_str).map(str::to_owned);
         let mut known = self.of_namespaces.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(named) = known.get(namespace).filter(|named| named.version == version) {
@@ -113,7 +113,7 @@ impl Clients {
     }
 }
 
-fn no_credentials(error: &(dyn Error + 'static), namespace: &str) -> Trouble {
+fn no_credentials(error: &(dyn Error + 'static), namespace: &str) -> CallError {
     let why = chain(error);
     trouble(
         NO_CREDENTIALS,
@@ -121,8 +121,8 @@ fn no_credentials(error: &(dyn Error + 'static), namespace: &str) -> Trouble {
     )
 }
 
-fn trouble(code: &str, message: String) -> Trouble {
-    Trouble { status: None, code: code.to_owned(), message, request_id: None, retry_after: None }
+fn trouble(code: &str, message: String) -> CallError {
+    CallError { code: code.to_owned(), message, ..CallError::default() }
 }
 
 /// The entries of a Secret. One that is no text cannot be a part of credentials, and is left out.

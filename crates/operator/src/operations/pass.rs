@@ -10,8 +10,8 @@ use jiff::Timestamp;
 use kube::ResourceExt as _;
 use kube::api::{Api, Patch, PatchParams, PostParams};
 use operations::{
-    Answer, Body, Call, ConditionStatus, ConditionType, Desired, Evidence, ExternalService, Memory, Moment,
-    Next, Observation, Phase, Settings, Step, Trouble, Wishes, decide,
+    Action, Annotations, Body, Call, CallError, ConditionStatus, ConditionType, Desired, ExternalService,
+    FinalizeReason, LocalState, Now, Observation, Phase, Response, Schedule, Step, decide,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -35,9 +35,9 @@ pub struct Pass<'a, S, O> {
     /// The Secret that says where the resource can be reached, for kinds that have one.
     pub endpoint: Option<&'a EndpointSecret<O>>,
     /// The intervals.
-    pub settings: &'a Settings,
+    pub settings: &'a Schedule,
     /// The time, and a bit of chance.
-    pub moment: &'a (dyn Fn() -> Moment + Send + Sync),
+    pub moment: &'a (dyn Fn() -> Now + Send + Sync),
     /// Hears of transitions, each once and after it is on record, however the pass ends.
     pub tell: &'a (dyn Fn(&Diagnostic) + Send + Sync),
 }
@@ -48,7 +48,7 @@ pub struct Report {
     /// What comes next.
     pub ending: Ending,
     /// What to bring along to the next pass over the object.
-    pub memory: Memory,
+    pub memory: LocalState,
     /// The operation that is on record as in flight: which, and since when.
     pub in_flight: Option<(Phase, Timestamp)>,
     /// What people should mend in the annotations; said in every pass.
@@ -61,7 +61,7 @@ pub enum Ending {
     /// Another pass, when this much time has passed or when the object changes.
     Wait(Duration),
     /// Nothing: the object was let go, for this reason.
-    Released(Evidence),
+    Released(FinalizeReason),
 }
 
 /// Why a pass ended early. Nothing is lost: the next one goes on from what is on record.
@@ -99,13 +99,13 @@ impl PassError {
 
 impl<O: ExternalObject, S: ExternalService<Spec = O::Spec>> Pass<'_, S, O> {
     /// Goes over `object` as it was just read.
-    pub async fn over(&self, mut object: O, mut memory: Memory) -> Result<Report, PassError> {
+    pub async fn over(&self, mut object: O, mut memory: LocalState) -> Result<Report, PassError> {
         let uid = object.uid().expect("an object that was read has a uid");
-        let (_, warnings) = Wishes::read(object.annotations(), &uid);
+        let (_, warnings) = Annotations::parse(object.annotations(), &uid);
         let mut news = News::none();
         loop {
             let moment = (self.moment)();
-            let status = object.recorded(moment.now);
+            let status = object.recorded(moment.time);
             let mut desired = desired::<S, O>(&object, &uid);
             let decide = |desired: &Desired| {
                 let step = decide(desired, &status, &memory, news.observation.clone(), self.settings, moment);
@@ -116,10 +116,10 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec>> Pass<'_, S, O> {
             let (mut step, mut decided) = decide(&desired);
             let kept = self.keep_endpoint(&decided, &step).await;
             if let Ok(Some(obstacle)) = &kept {
-                desired.obstacle = Some(obstacle.clone());
+                desired.endpoint_error = Some(obstacle.clone());
                 (step, decided) = decide(&desired);
             }
-            memory = step.memory;
+            memory = step.local;
             let stored = self.store(&object, decided, news.of_mutation).await?;
             step.diagnostics.iter().for_each(self.tell);
             // Only now: an answer must not be lost for a Secret that cannot be written at the moment.
@@ -129,7 +129,7 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec>> Pass<'_, S, O> {
             let next = match stored {
                 Stored::AsDecided(stored) => {
                     object = stored;
-                    step.next
+                    step.action
                 }
                 Stored::OnNewer(newer) => {
                     object = newer;
@@ -137,26 +137,27 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec>> Pass<'_, S, O> {
                 }
             };
             let ending = match next {
-                Next::Hold => {
+                Action::AddFinalizer => {
                     object = self.set_finalizer(&object, true).await?;
                     continue;
                 }
-                Next::Call(call) => {
+                Action::Call(call) => {
                     // Boxed, since a pass would otherwise be as large as a call even while it waits for a cluster.
                     let result = Box::pin(self.service.call(object.wanted(), &uid, &call)).await;
                     news = News::answer::<S>(object.wanted(), &uid, call, result);
                     continue;
                 }
-                Next::Wait(pause) => Ending::Wait(pause),
-                Next::Release(evidence) => {
+                Action::Requeue(pause) => Ending::Wait(pause),
+                Action::RemoveFinalizer(evidence) => {
                     self.remove_endpoint(&object).await?;
                     self.set_finalizer(&object, false).await?;
                     Ending::Released(evidence)
                 }
             };
-            let recorded = object.recorded(moment.now);
+            let recorded = object.recorded(moment.time);
             let in_flight = recorded.current().filter(|_| matches!(ending, Ending::Wait(_)));
-            let in_flight = in_flight.map(|it| (it.phase, it.started_at.unwrap_or(it.updated_at)));
+            let in_flight =
+                in_flight.map(|it| (it.record.phase, it.record.started_at.unwrap_or(it.updated_at)));
             return Ok(Report { ending, memory, in_flight, warnings });
         }
     }
@@ -168,7 +169,7 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec>> Pass<'_, S, O> {
         match self.endpoint {
             Some(secret)
                 if is_ready
-                    && matches!(step.next, Next::Wait(_))
+                    && matches!(step.action, Action::Requeue(_))
                     && decided.meta().deletion_timestamp.is_none() =>
             {
                 secret.keep(decided).await
@@ -250,21 +251,21 @@ struct News {
 
 impl News {
     const fn none() -> Self {
-        Self { observation: Observation::woke(), shown: None, of_mutation: false }
+        Self { observation: Observation::none(), shown: None, of_mutation: false }
     }
 
     fn answer<S: ExternalService>(
         spec: &S::Spec,
         uid: &str,
         call: Call,
-        result: Result<Answer, Trouble>,
+        result: Result<Response, CallError>,
     ) -> Self {
         let shown = match (&call, &result) {
-            (Call::Get { .. }, Ok(Answer { body: Body::Json(body), .. })) => Some(body.clone()),
+            (Call::Get { .. }, Ok(Response { body: Body::Json(body), .. })) => Some(body.clone()),
             _ => None,
         };
         let of_mutation = call.mutates();
-        Self { observation: Observation::answered::<S>(spec, uid, call, result), shown, of_mutation }
+        Self { observation: Observation::of_call::<S>(spec, uid, call, result), shown, of_mutation }
     }
 }
 
@@ -275,9 +276,9 @@ fn desired<S: ExternalService<Spec = O::Spec>, O: ExternalObject>(object: &O, ui
         generation: object.meta().generation.unwrap_or_default(),
         body: S::create_body(object.wanted(), uid),
         deleting: object.meta().deletion_timestamp.is_some(),
-        held: is_held(object),
-        wishes: Wishes::read(object.annotations(), uid).0,
-        obstacle: None,
+        has_finalizer: is_held(object),
+        annotations: Annotations::parse(object.annotations(), uid).0,
+        endpoint_error: None,
     }
 }
 

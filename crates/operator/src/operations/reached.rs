@@ -1,6 +1,6 @@
 //! A kind's service as one object reaches it: perhaps not at all, for want of credentials; and every call counted.
 
-use operations::{Answer, Call, ExternalService, Kind, Resource, Trouble, Verdict};
+use operations::{Call, CallError, CallErrorKind, ExternalService, Kind, Resource, Response};
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -8,7 +8,7 @@ use crate::metrics::Metrics;
 
 /// A service, or why it is out of reach; every call then meets that trouble, so that it is told and retried as any.
 pub(super) struct Reached<'a, S> {
-    pub(super) service: Result<S, Trouble>,
+    pub(super) service: Result<S, CallError>,
     pub(super) metrics: &'a Metrics,
 }
 
@@ -25,13 +25,13 @@ impl<S: ExternalService> ExternalService for Reached<'_, S> {
         S::read(spec, uid, body)
     }
 
-    async fn call(&self, spec: &S::Spec, uid: &str, call: &Call) -> Result<Answer, Trouble> {
-        let service = self.service.as_ref().map_err(Trouble::clone)?;
+    async fn call(&self, spec: &S::Spec, uid: &str, call: &Call) -> Result<Response, CallError> {
+        let service = self.service.as_ref().map_err(CallError::clone)?;
         let began = Instant::now();
         let result = service.call(spec, uid, call).await;
-        let verdict = result.as_ref().err().map(Trouble::verdict);
+        let verdict = result.as_ref().err().map(CallError::kind);
         self.metrics.cloud_call(call.name(), outcome(verdict), began.elapsed());
-        if verdict == Some(Verdict::Passing) {
+        if verdict == Some(CallErrorKind::Transient) {
             self.metrics.retry(S::KIND.name);
         }
         result
@@ -39,14 +39,14 @@ impl<S: ExternalService> ExternalService for Reached<'_, S> {
 }
 
 /// A word for each way a call can end.
-const fn outcome(verdict: Option<Verdict>) -> &'static str {
+const fn outcome(verdict: Option<CallErrorKind>) -> &'static str {
     match verdict {
         None => "ok",
-        Some(Verdict::Passing) => "passing",
-        Some(Verdict::Busy) => "busy",
-        Some(Verdict::Unclear) => "unclear",
-        Some(Verdict::Denied) => "denied",
-        Some(Verdict::TokenSpent) => "token-spent",
-        Some(Verdict::Rejected) => "rejected",
+        Some(CallErrorKind::Transient) => "passing",
+        Some(CallErrorKind::Conflict) => "busy",
+        Some(CallErrorKind::NotFoundOrDenied) => "unclear",
+        Some(CallErrorKind::Denied) => "denied",
+        Some(CallErrorKind::RetryTokenSpent) => "token-spent",
+        Some(CallErrorKind::Rejected) => "rejected",
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use cluster::{Selection, Session};
 use kube::ResourceExt as _;
 use manifest::Namespace;
-use operations::{ExternalService, Settings};
+use operations::{ExternalService, Schedule};
 use tokio_util::sync::CancellationToken;
 
 use super::controller::Controller;
@@ -41,7 +41,7 @@ pub struct Surroundings {
     /// Where calls and operations are counted.
     pub metrics: Metrics,
     /// The intervals.
-    pub settings: Settings,
+    pub settings: Schedule,
     /// How Oracle Cloud is called.
     pub oci: oraclecloud::Settings,
     /// The only namespace to look at; all of them when there is none.
@@ -82,7 +82,7 @@ fn controller<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static>(
     with: &Surroundings,
     clients: &Clients,
     stop: &CancellationToken,
-    reach: impl Fn(&O) -> Result<S, operations::Trouble> + Send + Sync + 'static,
+    reach: impl Fn(&O) -> Result<S, operations::CallError> + Send + Sync + 'static,
 ) -> Controller<O, S> {
     Controller {
         client: with.session.client().clone(),

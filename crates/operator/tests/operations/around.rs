@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use operations::Settings;
+use operations::Schedule;
 use oraclecloud_emulator::{Operation, Script, Timeline};
 use serde_json::{Value, json};
 
@@ -212,7 +212,7 @@ async fn a_paused_object_is_left_alone_and_annotations_that_mean_nothing_are_nam
 #[tokio::test]
 async fn events_tell_of_transitions_and_of_nothing_else() {
     // A machine that is busy must not make a create late, which would be a third thing to tell.
-    let settings = Settings { create_grace: Duration::from_secs(60), ..quick() };
+    let settings = Schedule { create_grace: Duration::from_secs(60), ..quick() };
     let bench = Bench::with("events", Script::default(), settings, at_home).await;
     let steps = Timeline::default().steps.into_iter().cycle().take(8).collect();
     bench.going(Operation::CreateQueue, None, Timeline { steps, ..Timeline::default() });
@@ -220,7 +220,7 @@ async fn events_tell_of_transitions_and_of_nothing_else() {
     bench.until_ready(&queue).await;
     bench.another_look(&queue, Operation::GetQueue).await;
     assert_eq!(bench.events("orders", "Started").await, ["Queue create is in flight"]);
-    assert_eq!(bench.events("orders", "Available").await, ["Queue is as its spec asks"]);
+    assert_eq!(bench.events("orders", "Available").await, ["Queue matches its spec"]);
     let all = bench.events("orders", "").await;
     assert_eq!(all.len(), 2, "{all:?}");
 }

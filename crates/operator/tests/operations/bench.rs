@@ -6,11 +6,11 @@ use std::time::Duration;
 use cluster::{Connection, Environment, Session};
 use k8s_openapi::api::core::v1::Event;
 use kube::api::ListParams;
-use operations::Settings;
+use operations::Schedule;
 use operator::events::Events;
 use operator::metrics::Metrics;
 use operator::operations::{Surroundings, run};
-use oraclecloud::{Client, Connections, Credentials, Endpoints, Limiter};
+use oraclecloud::{Client, Connections, Credentials, Endpoints, RateLimiter};
 use oraclecloud_emulator::{Operation, Options, Outcome, Script, Server, Timeline, TimelineFor, serve};
 use serde_json::{Value, json};
 use testkit::{Namespace, Sandbox};
@@ -45,7 +45,11 @@ pub(crate) fn client(server: &Server) -> Client {
 fn calls(server: &Server) -> oraclecloud::Settings {
     let mut endpoints = Endpoints::default();
     endpoints.add(&server.url()).unwrap();
-    oraclecloud::Settings { deadline: Duration::from_secs(60), endpoints, limiter: Limiter::new(10_000.0) }
+    oraclecloud::Settings {
+        deadline: Duration::from_secs(60),
+        endpoints,
+        limiter: RateLimiter::new(10_000.0),
+    }
 }
 
 /// The environment of an operator whose own credentials are those of the server's configuration file.
@@ -54,8 +58,8 @@ pub(crate) fn at_home(name: &str) -> Option<String> {
 }
 
 /// The intervals of a test: everything that takes minutes takes seconds.
-pub(crate) fn quick() -> Settings {
-    Settings {
+pub(crate) fn quick() -> Schedule {
+    Schedule {
         poll_interval: Duration::from_millis(200),
         operation_deadline: Duration::from_secs(60),
         create_grace: Duration::from_secs(6),
@@ -79,7 +83,7 @@ impl Bench {
     pub(crate) async fn with(
         test: &str,
         script: Script,
-        settings: Settings,
+        settings: Schedule,
         environment: fn(&str) -> Option<String>,
     ) -> Self {
         let namespace = namespace(test).await;

@@ -5,8 +5,8 @@ use jiff::Timestamp;
 use kube::ResourceExt as _;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use operations::{
-    Answer, Call, ConditionStatus, ConditionType, Evidence, ExternalService, Jitter, Kind, Memory, Moment,
-    Resource, Settings, Status, Trouble,
+    Call, CallError, ConditionStatus, ConditionType, ExternalService, FinalizeReason, Jitter, Kind,
+    LocalState, Now, Resource, Response, Schedule, Status,
 };
 use operator::api::{Queue, QueueSpec, Stream};
 use operator::operations::{
@@ -26,7 +26,7 @@ struct Driver<'a, S, O> {
     /// With the rights of the operator.
     operator: Api<O>,
     service: &'a S,
-    memory: Memory,
+    memory: LocalState,
     told: std::sync::Mutex<Vec<String>>,
 }
 
@@ -34,7 +34,7 @@ impl<'a, O: ExternalObject, S: ExternalService<Spec = O::Spec>> Driver<'a, S, O>
     async fn new(namespace: &Namespace, service: &'a S) -> Self {
         let api = Api::namespaced(namespace.client().clone(), namespace.name());
         let operator = Api::namespaced(session(namespace).await.client().clone(), namespace.name());
-        Self { api, operator, service, memory: Memory::default(), told: std::sync::Mutex::default() }
+        Self { api, operator, service, memory: LocalState::default(), told: std::sync::Mutex::default() }
     }
 
     async fn pass(&mut self) -> Report {
@@ -44,9 +44,9 @@ impl<'a, O: ExternalObject, S: ExternalService<Spec = O::Spec>> Driver<'a, S, O>
     }
 
     async fn pass_over(&self, object: O) -> Result<Report, PassError> {
-        let moment = || Moment { now: Timestamp::now(), jitter: Jitter::default() };
+        let moment = || Now { time: Timestamp::now(), jitter: Jitter::default() };
         let tell = |diagnostic: &Diagnostic| self.told.lock().unwrap().push(diagnostic.code.to_string());
-        let settings = &Settings::default();
+        let settings = &Schedule::default();
         let pass = Pass {
             api: &self.operator,
             service: self.service,
@@ -75,7 +75,7 @@ impl<'a, O: ExternalObject, S: ExternalService<Spec = O::Spec>> Driver<'a, S, O>
         panic!("not ready: {:#?}", self.api.get("orders").await.unwrap());
     }
 
-    async fn until_released(&mut self) -> Evidence {
+    async fn until_released(&mut self) -> FinalizeReason {
         for _ in 0..20 {
             if let Ending::Released(evidence) = self.pass().await.ending {
                 return evidence;
@@ -113,8 +113,8 @@ async fn a_queue_is_created_changed_left_alone_and_deleted() {
     assert_eq!(queue.finalizers(), [FINALIZER]);
     let status = queue.status.clone().unwrap();
     let in_flight = status.progress.current().unwrap();
-    assert!(in_flight.work_request_id.is_some(), "{in_flight:?}");
-    assert_eq!(status.mirrors.create_work_request_id, in_flight.work_request_id);
+    assert!(in_flight.record.work_request_id.is_some(), "{in_flight:?}");
+    assert_eq!(status.mirrors.create_work_request_id, in_flight.record.work_request_id);
 
     driver.until_ready().await;
     let queue = api.get("orders").await.unwrap();
@@ -122,7 +122,7 @@ async fn a_queue_is_created_changed_left_alone_and_deleted() {
     assert_eq!(status.observed.id.as_deref(), status.progress.ocid());
     assert_eq!(status.observed.visibility_in_seconds, Some(45));
     assert_eq!(status.observed.freeform_tags["plimsoll-uid"], queue.uid().unwrap());
-    assert_eq!(status.mirrors, operations::Mirrors::default());
+    assert_eq!(status.mirrors, operations::LegacyWorkRequestIds::default());
 
     let version = queue.resource_version();
     driver.pass().await;
@@ -135,7 +135,7 @@ async fn a_queue_is_created_changed_left_alone_and_deleted() {
     assert_eq!(server.journal().effects(Operation::UpdateQueue), 1);
 
     api.delete("orders", &DeleteParams::default()).await.unwrap();
-    assert_eq!(driver.until_released().await, Evidence::WorkRequestSucceeded);
+    assert_eq!(driver.until_released().await, FinalizeReason::WorkRequestSucceeded);
     assert_eq!(api.get_opt("orders").await.unwrap(), None);
     assert_eq!(server.journal().effects(Operation::DeleteQueue), 1);
     assert_eq!(
@@ -170,7 +170,7 @@ async fn a_stream_is_created_changed_and_deleted() {
     assert_eq!(*tags, json!({"team": "web", "plimsoll-uid": stream.uid().unwrap()}));
 
     api.delete("orders", &DeleteParams::default()).await.unwrap();
-    assert_eq!(driver.until_released().await, Evidence::SeenDeleted);
+    assert_eq!(driver.until_released().await, FinalizeReason::ObservedDeleted);
     assert_eq!(api.get_opt("orders").await.unwrap(), None);
     assert_eq!(server.journal().effects(Operation::CreateStream), 1);
 }
@@ -217,7 +217,7 @@ impl ExternalService for Meddled {
         QueueService::read(spec, uid, body)
     }
 
-    async fn call(&self, spec: &QueueSpec, uid: &str, call: &Call) -> Result<Answer, Trouble> {
+    async fn call(&self, spec: &QueueSpec, uid: &str, call: &Call) -> Result<Response, CallError> {
         let answer = self.queues.call(spec, uid, call).await;
         if matches!(call, Call::Create { .. }) {
             let (parameters, patch) = (PatchParams::default(), Patch::Merge(&self.change));
@@ -242,7 +242,7 @@ async fn the_answer_to_a_create_goes_on_record_though_the_object_changed_meanwhi
     driver.create(orders(&server)).await;
     driver.pass().await;
     let status = status_of(&api.get("orders").await.unwrap());
-    assert!(status.current().unwrap().work_request_id.is_some(), "{status:?}");
+    assert!(status.current().unwrap().record.work_request_id.is_some(), "{status:?}");
     driver.until_ready().await;
     assert_eq!(server.resources()[0]["visibilityInSeconds"], 50);
     assert_eq!(server.journal().count(Operation::CreateQueue), 1);

@@ -268,7 +268,7 @@ pub enum AuthError {
 
 impl AuthError {
     /// Whether asking again soon may help.
-    pub(crate) fn is_passing(&self) -> bool {
-        matches!(self, Self::Exchange(error) if error.is_passing())
+    pub(crate) fn is_transient(&self) -> bool {
+        matches!(self, Self::Exchange(error) if error.is_transient())
     }
 }

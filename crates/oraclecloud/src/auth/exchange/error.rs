@@ -93,10 +93,10 @@ pub enum ExchangeError {
 
 impl ExchangeError {
     /// Whether asking again soon may help.
-    pub(crate) fn is_passing(&self) -> bool {
+    pub(crate) fn is_transient(&self) -> bool {
         match self {
             Self::Metadata { source, .. } | Self::Issuer { source, .. } => match &**source {
-                ErrorKind::Answer(answer) => answer.status >= 500 || matches!(answer.status, 408 | 429),
+                ErrorKind::Response(answer) => answer.status >= 500 || matches!(answer.status, 408 | 429),
                 _ => true,
             },
             _ => false,

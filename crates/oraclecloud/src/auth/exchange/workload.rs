@@ -84,7 +84,7 @@ impl Workload {
         let connections = Connections::trusting_only(roots);
         let answer = connections.read(message, "resourcePrincipalSessionTokens", PATIENCE).await;
         let answer = answer.map_err(|source| {
-            let is_forbidden = matches!(&source, ErrorKind::Answer(answer) if answer.status == 403);
+            let is_forbidden = matches!(&source, ErrorKind::Response(answer) if answer.status == 403);
             let hint = if is_forbidden { "; workload identities need an enhanced cluster" } else { "" };
             ExchangeError::Issuer { at: at.clone(), hint, source: Box::new(source) }
         })?;

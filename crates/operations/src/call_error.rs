@@ -1,66 +1,61 @@
-//! What can go wrong with a call, and what each of it proves.
+//! A failed call, and what each kind of failure proves.
 
 use std::fmt;
 use std::time::Duration;
 
-/// The code of a call that was not made because there are no credentials to make it with. Asking again at once helps
-/// as little as after a refusal.
+/// The code of a call that was not made for lack of credentials. Like a denied call, it is not worth retrying at once.
 pub const NO_CREDENTIALS: &str = "NoCredentials";
 
-/// A call that did not bring the answer it asked for, as data.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trouble {
-    /// The HTTP status; nothing when no readable answer came (a timeout, a reset, a truncated body).
+/// A failed call, as data.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CallError {
+    /// The HTTP status; none without a readable response (a timeout, a reset, a truncated body).
     pub status: Option<u16>,
-    /// The provider's word for it, such as `NotAuthorizedOrNotFound`; may be empty.
+    /// The provider's error code, such as `NotAuthorizedOrNotFound`; may be empty.
     pub code: String,
-    /// What happened, for people; without secrets.
+    /// Contains no secrets.
     pub message: String,
-    /// The provider's id of the request.
     pub request_id: Option<String>,
-    /// When the provider wants to be asked again.
     pub retry_after: Option<Duration>,
 }
 
-/// What trouble means for the object.
+/// What a failed call means for the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Verdict {
-    /// It passes; the call may or may not have had its effect.
-    Passing,
-    /// The resource is busy or was changed meanwhile; look again.
-    Busy,
-    /// Missing, or not for our eyes; it proves neither.
-    Unclear,
-    /// We are not known or not allowed.
+pub enum CallErrorKind {
+    /// Worth retrying; the call may or may not have taken effect.
+    Transient,
+    /// The resource is busy or was changed in the meantime; read it again.
+    Conflict,
+    /// The resource or the permission to see it is missing; the response proves neither.
+    NotFoundOrDenied,
+    /// The provider does not accept who we are or what we may do.
     Denied,
     /// The retry token cannot be used again.
-    TokenSpent,
-    /// The request itself is not acceptable, and had no effect.
+    RetryTokenSpent,
+    /// The request is invalid and had no effect.
     Rejected,
 }
 
-impl Trouble {
-    /// What the trouble means.
-    ///
-    /// `404 NotAuthorizedOrNotFound` is what the provider says for a missing resource and for a missing right alike,
-    /// and `404 NotFound` says that the address is wrong, so no 404 proves absence.
-    pub fn verdict(&self) -> Verdict {
+impl CallError {
+    /// No 404 proves absence: `NotAuthorizedOrNotFound` stands for a missing resource and for a missing permission, and
+    /// `NotFound` means that the address is wrong.
+    pub fn kind(&self) -> CallErrorKind {
         match (self.status, self.code.as_str()) {
-            (None, NO_CREDENTIALS) | (Some(401 | 403), _) => Verdict::Denied,
-            (None | Some(408 | 425 | 429), _) => Verdict::Passing,
-            (Some(404), _) => Verdict::Unclear,
-            (Some(409), "InvalidatedRetryToken") => Verdict::TokenSpent,
-            (Some(409), "NotAuthorizedOrResourceAlreadyExists") | (Some(501), _) => Verdict::Rejected,
-            (Some(409 | 412), _) => Verdict::Busy,
-            (Some(400..=499), _) => Verdict::Rejected,
-            // A success whose body cannot be read, a redirect and a failing server have this in common: asking
-            // again may help, and nothing is known of the effect.
-            (Some(_), _) => Verdict::Passing,
+            (None, NO_CREDENTIALS) | (Some(401 | 403), _) => CallErrorKind::Denied,
+            (None | Some(408 | 425 | 429), _) => CallErrorKind::Transient,
+            (Some(404), _) => CallErrorKind::NotFoundOrDenied,
+            (Some(409), "InvalidatedRetryToken") => CallErrorKind::RetryTokenSpent,
+            (Some(409), "NotAuthorizedOrResourceAlreadyExists") | (Some(501), _) => CallErrorKind::Rejected,
+            (Some(409 | 412), _) => CallErrorKind::Conflict,
+            (Some(400..=499), _) => CallErrorKind::Rejected,
+            // An unreadable success, a redirect and a failing server have this in common: a retry may help, and
+            // whether the call took effect is unknown.
+            (Some(_), _) => CallErrorKind::Transient,
         }
     }
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.status, self.code.as_str()) {
             (Some(status), "") => write!(f, "{status}: {}", self.message),
@@ -71,28 +66,22 @@ impl fmt::Display for Trouble {
     }
 }
 
-impl std::error::Error for Trouble {}
+impl std::error::Error for CallError {}
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn every_answer_of_the_error_matrix_has_a_verdict() {
-        let check = |verdict: Verdict, rows: &[(Option<u16>, &str)]| {
+    fn every_documented_error_has_its_kind() {
+        let check = |kind: CallErrorKind, rows: &[(Option<u16>, &str)]| {
             for (status, code) in rows {
-                let trouble = Trouble {
-                    status: *status,
-                    code: (*code).to_owned(),
-                    message: String::new(),
-                    request_id: None,
-                    retry_after: None,
-                };
-                assert_eq!(trouble.verdict(), verdict, "{status:?} {code}");
+                let error = CallError { status: *status, code: (*code).to_owned(), ..CallError::default() };
+                assert_eq!(error.kind(), kind, "{status:?} {code}");
             }
         };
         check(
-            Verdict::Passing,
+            CallErrorKind::Transient,
             &[
                 (None, ""),
                 (Some(408), ""),
@@ -107,7 +96,7 @@ mod tests {
             ],
         );
         check(
-            Verdict::Rejected,
+            CallErrorKind::Rejected,
             &[
                 (Some(400), "CannotParseRequest"),
                 (Some(400), "InvalidParameter"),
@@ -125,7 +114,7 @@ mod tests {
             ],
         );
         check(
-            Verdict::Denied,
+            CallErrorKind::Denied,
             &[
                 (Some(401), "NotAuthenticated"),
                 (Some(403), "NotAuthorized"),
@@ -134,7 +123,7 @@ mod tests {
             ],
         );
         check(
-            Verdict::Unclear,
+            CallErrorKind::NotFoundOrDenied,
             &[
                 (Some(404), "NotFound"),
                 (Some(404), "NotAuthorizedOrNotFound"),
@@ -144,7 +133,7 @@ mod tests {
             ],
         );
         check(
-            Verdict::Busy,
+            CallErrorKind::Conflict,
             &[
                 (Some(409), "IncorrectState"),
                 (Some(409), "ExternalServerIncorrectState"),
@@ -152,6 +141,6 @@ mod tests {
                 (Some(412), "NoEtagMatch"),
             ],
         );
-        check(Verdict::TokenSpent, &[(Some(409), "InvalidatedRetryToken")]);
+        check(CallErrorKind::RetryTokenSpent, &[(Some(409), "InvalidatedRetryToken")]);
     }
 }

@@ -8,13 +8,13 @@ use tokio::time::Instant;
 
 /// Requests per second for each region. Clones share the count.
 #[derive(Clone, Debug)]
-pub struct Limiter {
+pub struct RateLimiter {
     interval: Duration,
     burst: u32,
     buckets: Arc<Mutex<HashMap<String, Bucket>>>,
 }
 
-impl Limiter {
+impl RateLimiter {
     /// At most `per_second` on average, and a second's worth at once.
     pub fn new(per_second: f64) -> Self {
         // A limit of nothing would be a way to stop; that is what `paused` is for.
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn a_burst_is_free_and_the_rest_is_spread() {
-        let limiter = Limiter::new(4.0);
+        let limiter = RateLimiter::new(4.0);
         let now = Instant::now();
         let waits: Vec<_> = (0..7).map(|_| millis(limiter.reserve("phx", now, PATIENCE))).collect();
         assert_eq!(waits, [0, 0, 0, 0, 250, 500, 750].map(Some));
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn whoever_cannot_wait_takes_no_place() {
-        let limiter = Limiter::new(1.0);
+        let limiter = RateLimiter::new(1.0);
         let now = Instant::now();
         assert_eq!(millis(limiter.reserve("phx", now, PATIENCE)), Some(0));
         for _ in 0..3 {
@@ -92,7 +92,10 @@ mod tests {
     #[test]
     fn a_senseless_limit_is_a_limit_all_the_same() {
         for per_second in [f64::NAN, f64::INFINITY, -1.0, 0.0, 1e12] {
-            assert_eq!(millis(Limiter::new(per_second).reserve("phx", Instant::now(), PATIENCE)), Some(0));
+            assert_eq!(
+                millis(RateLimiter::new(per_second).reserve("phx", Instant::now(), PATIENCE)),
+                Some(0)
+            );
         }
     }
 }
