@@ -255,8 +255,8 @@ mod tests {
         assert_eq!((call.status, call.code.as_str()), (None, NO_CREDENTIALS));
         assert_eq!(
             call.message,
-            "GetQueue: not sent: no usable credentials: tenancy, user, fingerprint or token has characters that \
-             cannot be sent"
+            "GetQueue: not sent: no usable credentials: tenancy, user, fingerprint or token contains \
+             invalid characters"
         );
     }
 

@@ -1,13 +1,13 @@
-//! Oracle Cloud: signed requests, work requests, Queue, Stream.
+//! A thin client of Oracle Cloud: signed requests, work requests, Queue and Stream.
 //!
-//! A thin client of our own. Every call makes one attempt, within a deadline and the limit of its region, and comes
-//! back with body, request id, work-request id, etag and retry-after together in one [`Response`]; every failure is an
-//! [`Error`] that keeps status, code, message and request id.
+//! Every call makes one attempt, within a deadline and the rate limit of its region, and returns body, request id, work
+//! request id, etag and retry-after together in one [`Response`]; every failure is an [`Error`] that keeps status, code,
+//! message and request id.
 //!
 //! ```text
 //! Credentials ─▶ sign ┐
 //! Endpoints, Region ──┼─▶ Client ─▶ Queues, Streams ─▶ Response<T> | Error
-//! RateLimiter ────────────┘                └─ call_queue, call_stream: operations::Call ─▶ Answer | CallError
+//! RateLimiter ────────┘                └─ call_queue, call_stream: operations::Call ─▶ Response | CallError
 //! ```
 
 pub mod auth;
@@ -33,7 +33,7 @@ pub use calls::{call_queue, call_stream};
 pub use client::{Client, ClientError, Settings};
 pub use config_file::{ConfigFileError, DEFAULT_PROFILE};
 pub use connections::Connections;
-pub use endpoint::{EndpointError, Endpoints, Service};
+pub use endpoint::{EndpointError, Endpoints};
 pub use error::{BadResponse, Error, ErrorKind, Problem};
 pub use operations::Response;
 pub use queue::{Accepted, Queues, WorkRequestEntry};

@@ -107,7 +107,10 @@ async fn a_namespace_has_credentials_of_its_own_and_a_change_takes_effect() {
     let queue = bench.apply(&bench.queue("orders", json!({}))).await;
     let none = bench.until_stalled(&queue, "AccessDenied").await;
     let message = text(&condition(&none, "Stalled")["message"]);
-    assert!(message.contains("nothing says who we are: there is no Secret ocicredentials"), "{message}");
+    assert!(
+        message.contains("no credentials are configured: there is no Secret ocicredentials"),
+        "{message}"
+    );
 
     bench.apply(&secret("ocicredentials", &[("tenancy", "t")])).await;
     let broken = bench

@@ -135,7 +135,10 @@ async fn what_is_too_late_is_not_sent() {
     let client = client(&server);
     let past = jiff::Timestamp::UNIX_EPOCH;
     let error = client.queues().create(&queue_body("orders"), None, Some(past)).await.unwrap_err();
-    assert_eq!(error.to_string(), "CreateQueue: not sent: the deadline for sending it, 1970-01-01T00:00:00Z, has passed");
+    assert_eq!(
+        error.to_string(),
+        "CreateQueue: not sent: the deadline for sending it, 1970-01-01T00:00:00Z, has passed"
+    );
     assert_eq!(server.journal().entries().len(), 0);
 }
 

@@ -84,7 +84,7 @@ async fn a_certificate_that_was_replaced_is_good_for_nothing() {
     );
     let (verdict, message) = told(list(&instance(&server)).await.unwrap_err());
     assert_eq!(verdict, CallErrorKind::Denied);
-    let expected = format!("{}/v1/x509 gives no token: 401 NotAuthenticated", server.url());
+    let expected = format!("{}/v1/x509 issued no token: 401 NotAuthenticated", server.url());
     assert!(message.contains(&expected), "{message}");
 }
 
@@ -102,7 +102,7 @@ async fn an_instance_that_changes_hands_is_not_followed() {
             Err((_, message)) => break message,
         }
     };
-    assert!(message.contains("is now of ocid1.tenancy.oc1..other"), "{message}");
+    assert!(message.contains("to ocid1.tenancy.oc1..other; restart"), "{message}");
 }
 
 #[tokio::test]
@@ -122,8 +122,12 @@ async fn where_there_is_no_metadata_service_people_are_told_so() {
     // It may come back, as it is meant to be there.
     check(&asked, CallErrorKind::Transient, "an instance principal needs an instance of Oracle Cloud").await;
     // Nobody said that it is there, so that it will not come by itself.
-    check(&asked[1..], CallErrorKind::Denied, "nothing says who we are: there is no Secret ocicredentials")
-        .await;
+    check(
+        &asked[1..],
+        CallErrorKind::Denied,
+        "no credentials are configured: there is no Secret ocicredentials",
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -137,7 +141,7 @@ async fn when_nobody_says_who_we_are_the_instance_is_asked() {
     server.faults().next(Operation::GetInstanceMetadata, refuse(403));
     let (verdict, message) = told(list(&client()).await.unwrap_err());
     assert_eq!(verdict, CallErrorKind::Denied);
-    assert!(message.contains("nothing says who we are"), "{message}");
+    assert!(message.contains("no credentials are configured"), "{message}");
     let count = u32::try_from(server.journal().count(Operation::GetInstanceMetadata)).unwrap();
     server.faults().order(Fault {
         operation: Operation::GetInstanceMetadata,
@@ -147,7 +151,7 @@ async fn when_nobody_says_who_we_are_the_instance_is_asked() {
     });
     let (verdict, message) = told(list(&client()).await.unwrap_err());
     assert_eq!(verdict, CallErrorKind::Transient, "{message}");
-    assert!(message.contains("does not give the certificate"), "{message}");
+    assert!(message.contains("does not return the certificate"), "{message}");
 }
 
 #[tokio::test]
@@ -159,19 +163,19 @@ async fn trouble_with_the_services_that_vouch_is_told_and_passes() {
             Operation::GetInstanceMetadata,
             refuse(404, "NotFound"),
             CallErrorKind::Denied,
-            "does not give the region",
+            "does not return the region",
         ),
         (
             Operation::GetInstanceMetadata,
             refuse(503, "Unavailable"),
             CallErrorKind::Transient,
-            "does not give the region",
+            "does not return the region",
         ),
         (
             Operation::IssueInstanceToken,
             refuse(500, "InternalError"),
             CallErrorKind::Transient,
-            "gives no token",
+            "issued no token",
         ),
         (
             Operation::IssueInstanceToken,
@@ -179,12 +183,17 @@ async fn trouble_with_the_services_that_vouch_is_told_and_passes() {
             CallErrorKind::Transient,
             "broke before a response",
         ),
-        (Operation::IssueInstanceToken, Mishap::Body("{}".to_owned()), CallErrorKind::Denied, "has no token"),
+        (
+            Operation::IssueInstanceToken,
+            Mishap::Body("{}".to_owned()),
+            CallErrorKind::Denied,
+            "the response contains none",
+        ),
         (
             Operation::IssueInstanceToken,
             Mishap::Body(r#"{"token": "a.b.c"}"#.to_owned()),
             CallErrorKind::Denied,
-            "does not say when it expires",
+            "the token has no expiry",
         ),
     ] {
         server.faults().order(Fault { operation, nth: 1, times: u32::MAX, mishap });
@@ -296,18 +305,18 @@ async fn what_keeps_a_pod_from_its_identity_is_named() {
     server.faults().next(Operation::IssueWorkloadToken, forbidden);
     check(CallErrorKind::Denied, "workload identities need an enhanced cluster").await;
     server.faults().next(Operation::IssueWorkloadToken, Mishap::Body("\"bm8=\"".to_owned()));
-    check(CallErrorKind::Denied, "has no token").await;
+    check(CallErrorKind::Denied, "the response contains none").await;
     fs::write(cluster.file("token"), "somebody-else").unwrap();
     check(CallErrorKind::Denied, "The service account is not known.").await;
     let other = rcgen::generate_simple_self_signed(["other".to_owned()]).unwrap();
     fs::write(cluster.file("ca.crt"), other.cert.pem()).unwrap();
     check(CallErrorKind::Transient, "cannot be reached").await;
     fs::write(cluster.file("ca.crt"), "none").unwrap();
-    check(CallErrorKind::Denied, "has no certificate of an authority").await;
+    check(CallErrorKind::Denied, "contains no CA certificate").await;
     fs::remove_file(cluster.file("token")).unwrap();
     check(
         CallErrorKind::Denied,
-        "a workload identity needs the token and the certificate of a service account",
+        "a workload identity needs the token and the CA certificate of a service account",
     )
     .await;
 }
@@ -346,7 +355,7 @@ async fn neither_keys_nor_tokens_are_logged_or_shown() {
         log.clone().write_all(shown.as_bytes()).unwrap();
     }
     let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
-    assert!(text.contains("a token was issued to us"), "{text}");
+    assert!(text.contains("received a new token"), "{text}");
     // Tokens here begin like every JWT does, and keys as PEM or as the Base64 of a PKCS #8.
     for secret in ["ST$", "eyJ", "PRIVATE KEY", "MIIEv", "account-1", "Signature version"] {
         assert!(!text.contains(secret), "{secret} is in\n{text}");
