@@ -35,9 +35,8 @@ const PENDING: &[&str] = &[
     "crates/testkit",
     "crates/tfplugin",
     "fuzz",
-    // Show what programs print.
+    // Shows what the demo prints.
     "README.md",
-    "book/src/ownership.md",
     // Made from the code.
     "book/src/reference",
     "docs",

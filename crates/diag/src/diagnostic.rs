@@ -40,7 +40,7 @@ pub struct Diagnostic {
     pub related: Vec<Location>,
     /// What to do, as a sentence.
     pub hint: Option<String>,
-    /// Where to read on: a link or a command.
+    /// Where to read on, usually a command. By default the one that prints the entry of a code that has more to say.
     pub help: Option<String>,
 }
 
@@ -68,7 +68,7 @@ impl Diagnostic {
             location: None,
             related: Vec::new(),
             hint: None,
-            help: None,
+            help: code.explain_command(),
         }
     }
 

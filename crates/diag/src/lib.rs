@@ -14,7 +14,7 @@ mod error_chain;
 mod source;
 pub mod terminal;
 
-pub use code::Code;
+pub use code::{Code, entries_on_page};
 pub use diagnostic::{Diagnostic, Severity};
 pub use error_chain::error_chain;
 pub use source::{Location, Position, Source, Span};

@@ -117,7 +117,7 @@ fn detail(diagnostic: &Diagnostic) -> String {
         // The text pointed to may be a secret; where it stands and what is said about it are not.
         line("At", &if location.label.is_empty() { at } else { format!("{at}: {}", location.label) });
     }
-    let help = diagnostic.help.as_ref().map(|help| format!("See {help}"));
+    let help = diagnostic.help.as_ref().map(|help| format!("Help: {help}"));
     let paragraphs = [
         diagnostic.detail.trim_end(),
         place.trim_end(),
@@ -145,7 +145,7 @@ mod tests {
             .at(&source, Span::new(10, 15), "not a field of a Pod")
             .related(&source, Span::new(0, 4), "")
             .hint("Remove the field.")
-            .help("https://example.com/docs");
+            .help("kubectl describe pod web");
         let mut diagnostics = Diagnostics::new();
         diagnostics.add_at(Path::of("yaml_body"), diagnostic);
         let wire = diagnostics.into_proto();
@@ -159,7 +159,7 @@ mod tests {
 
         Remove the field.
 
-        See https://example.com/docs
+        Help: kubectl describe pod web
         ");
         assert_eq!(wire[0].summary, "Invalid YAML");
         assert_eq!(wire[0].severity, i32::from(proto::diagnostic::Severity::Error));

@@ -134,7 +134,7 @@ async fn fields_that_somebody_else_changes_are_named_with_their_manager() {
 
     hint: Take them out of the file to leave them to the other manager.
 
-    help: https://plimsoll.dev/book/ownership.html
+    help: plimsoll explain ownership-taking
     1 to change
     "#);
     insta::assert_snapshot!(run_with(&ns, &["apply", "-f", "-", "-q"], &input), @"
