@@ -1,10 +1,12 @@
 //! `plimsoll apply`: everything in one go, ordered only where one object needs another.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use cluster::{Readiness, Session, Write};
 use diag::Diagnostic;
+use futures::future::join_all;
 use futures::stream::{self, StreamExt as _};
+use manifest::{GroupVersionKind, ObjectRef};
 use readiness::{Cut, Wait, Written, WrittenWait, is_ready_when_created};
 
 use super::connect::Cluster;
@@ -97,22 +99,19 @@ async fn wait(
     printer: &mut Printer,
 ) -> Result<bool, Failure> {
     let written = report.objects.iter().filter(|object| object.action() != Action::Refused);
-    let targets = written.map(|object| &object.target);
-    let targets = targets.filter(|target| !is_ready_when_created(target.group(), target.kind()));
+    let targets: Vec<&ObjectRef> = written
+        .map(|object| &object.target)
+        .filter(|target| !is_ready_when_created(target.group(), target.kind()))
+        .collect();
+    let kinds: HashSet<&GroupVersionKind> = targets.iter().map(|target| &target.gvk).collect();
+    let asked = kinds.into_iter().map(async |gvk| (gvk, session.publishes_conditions(gvk).await));
+    let publishing: HashMap<&GroupVersionKind, bool> = join_all(asked).await.into_iter().collect();
     let ready = ready(args);
-    let mut waits = Vec::new();
-    let mut publishing = HashMap::new();
-    for target in targets {
-        let publishes_conditions = match publishing.get(&target.gvk) {
-            Some(known) => *known,
-            None => {
-                let publishes = session.publishes_conditions(&target.gvk).await;
-                publishing.insert(&target.gvk, publishes);
-                publishes
-            }
-        };
-        waits.push((target, Wait { publishes_conditions: Some(publishes_conditions), ..ready.clone() }));
-    }
+    let wait = |target: &ObjectRef| {
+        let publishes_conditions = publishing.get(&target.gvk).copied();
+        Wait { publishes_conditions, ..ready.clone() }
+    };
+    let waits: Vec<_> = targets.into_iter().map(|target| (target, wait(target))).collect();
     let bar = printer.progress(waits.len(), "ready");
     let waiting = waits.iter().map(|(target, wait)| async {
         let readiness = follow(session, target, wait, &bar).await;

@@ -9,6 +9,7 @@ fn object(api_version: &str, kind: &str, status: &Value) -> Value {
 }
 
 #[track_caller]
+#[expect(clippy::needless_pass_by_value, reason = "a table reads better without references")]
 fn check(api_version: &str, kind: &str, status: Value, expected: Health) {
     assert_eq!(Health::of(&object(api_version, kind, &status), false), expected, "{kind} {status}");
 }
