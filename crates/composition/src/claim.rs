@@ -1,7 +1,7 @@
 //! A claim and its XR: which fields travel which way, and what the user of the claim gets to see.
 
 use jiff::Timestamp;
-use manifest::{GroupVersionKind, IdentityError, Namespace, ObjectRef};
+use manifest::{IdentityError, Namespace, ObjectRef};
 use serde_json::{Value, json};
 
 use crate::composite::{Composite, Layout, UpdatePolicy};
@@ -60,7 +60,7 @@ pub struct Sync {
 
 /// The name of the XR the claim is bound to, if it has one.
 pub fn composite_name(claim: &Object) -> Option<&str> {
-    object::nested(claim, &["spec", "resourceRef", "name"])?.as_str().filter(|name| !name.is_empty())
+    object::text(claim, &["spec", "resourceRef", "name"])
 }
 
 /// Refuses to go on with an XR that serves another claim. One that serves none may be bound.
@@ -80,28 +80,26 @@ pub fn is_bound(claim: &Object, xr: &Object) -> bool {
     bound.is_some_and(|bound| ObjectRef::of(claim) == Ok(bound))
 }
 
-/// Decides both directions of the spec. `xr` is the XR as it is, if it exists; `name` is what it is or will be called;
-/// `enforced` says that the XRD leaves the claim no choice of Composition.
+/// Decides both directions of the spec. `xr` is the XR as it is, if it exists; `xr_ref` says which object it is or will
+/// be; `enforced` says that the XRD leaves the claim no choice of Composition.
 pub fn sync(
     claim: &Object,
     xr: Option<&Object>,
-    xr_type: &GroupVersionKind,
-    name: &str,
+    xr_ref: &ObjectRef,
     enforced: bool,
 ) -> Result<Sync, ClaimError> {
     if let Some(xr) = xr {
         check_binding(claim, xr)?;
     }
-    let composite = composite_intent(claim, xr, xr_type, name, enforced)?;
-    let synced = bound_claim(claim, xr, xr_type, name, enforced);
+    let composite = composite_intent(claim, xr, xr_ref, enforced)?;
+    let synced = bound_claim(claim, xr, xr_ref, enforced);
     Ok(Sync { claim_changed: synced != *claim, claim: synced, composite })
 }
 
 fn composite_intent(
     claim: &Object,
     xr: Option<&Object>,
-    xr_type: &GroupVersionKind,
-    name: &str,
+    xr_ref: &ObjectRef,
     enforced: bool,
 ) -> Result<Object, ClaimError> {
     let mut spec = claim.get("spec").and_then(Value::as_object).ok_or(ClaimError::Spec)?.clone();
@@ -125,27 +123,20 @@ fn composite_intent(
     if let Some(external_name) = xr.and_then(external_name) {
         annotations.insert(ANNOTATION_EXTERNAL_NAME.to_owned(), external_name.into());
     }
-    let mut metadata = json!({"name": name, "labels": labels});
+    let mut metadata = json!({"name": xr_ref.name, "labels": labels});
     if !annotations.is_empty() {
         metadata["annotations"] = annotations.into();
     }
     Ok(object::object(json!({
-        "apiVersion": xr_type.api_version().to_string(), "kind": xr_type.kind(), "metadata": metadata, "spec": spec,
+        "apiVersion": xr_ref.api_version().to_string(), "kind": xr_ref.kind(), "metadata": metadata, "spec": spec,
     })))
 }
 
 /// The claim, bound to its XR and with what the XR has decided for it.
-fn bound_claim(
-    claim: &Object,
-    xr: Option<&Object>,
-    xr_type: &GroupVersionKind,
-    name: &str,
-    enforced: bool,
-) -> Object {
+fn bound_claim(claim: &Object, xr: Option<&Object>, xr_ref: &ObjectRef, enforced: bool) -> Object {
     let mut bound = claim.clone();
     let spec = object::nested_mut(&mut bound, &["spec"]);
-    let reference = ObjectRef::new(xr_type.clone(), None, name);
-    spec.insert("resourceRef".to_owned(), object::reference(&reference));
+    spec.insert("resourceRef".to_owned(), object::reference(xr_ref));
     let Some(xr) = xr else { return bound };
     let composite = Composite::new(xr, Layout::Legacy);
     let mut take = |key: &str| {
@@ -254,7 +245,7 @@ pub enum Deletion {
 
 /// Decides how the deletion of `claim` goes on, given its XR if it exists.
 pub fn deletion(claim: &Object, xr: Option<&Object>) -> Deletion {
-    let policy = object::nested(claim, &["spec", "compositeDeletePolicy"]).and_then(Value::as_str);
+    let policy = object::text(claim, &["spec", "compositeDeletePolicy"]);
     match (xr, policy) {
         (None, _) => Deletion::Release,
         (Some(xr), Some("Foreground")) if object::is_being_deleted(xr) => Deletion::Wait,
@@ -270,7 +261,7 @@ fn propagated(claim: &Object, which: &str) -> Object {
         let domain = key.split_once('/').map_or(key, |(domain, _)| domain);
         domain.ends_with("kubernetes.io") || domain.ends_with("k8s.io")
     };
-    let entries = object::nested(claim, &["metadata", which]).and_then(Value::as_object);
+    let entries = object::map(claim, &["metadata", which]);
     let kept = entries.into_iter().flatten().filter(|(key, _)| !reserved(key));
     kept.map(|(key, value)| (key.clone(), value.clone())).collect()
 }

@@ -130,8 +130,7 @@ impl<'a> Composite<'a> {
         if self.layout == Layout::Modern {
             return Vec::new();
         }
-        let types = object::nested(self.object, &["status", "claimConditionTypes"]).and_then(Value::as_array);
-        types.into_iter().flatten().filter_map(|kind| kind.as_str().map(str::to_owned)).collect()
+        object::texts(self.object, &["status", "claimConditionTypes"])
     }
 
     /// Whether a person has asked to leave it alone.
@@ -141,9 +140,9 @@ impl<'a> Composite<'a> {
 
     /// The token of a request to reconcile that has not been handled.
     pub fn reconcile_request(self) -> Option<&'a str> {
-        let handled = object::nested(self.object, &["status", "crossplane", "lastHandledReconcileAt"]);
+        let handled = object::text(self.object, &["status", "crossplane", "lastHandledReconcileAt"]);
         object::annotation(self.object, "crossplane.io/reconcile-requested-at")
-            .filter(|token| handled.and_then(Value::as_str) != Some(*token))
+            .filter(|token| handled != Some(*token))
     }
 
     /// The engine's field called `key`.

@@ -145,8 +145,7 @@ fn keep_identity(intent: &mut Object, gvk: &GroupVersionKind, observed: Option<&
         return;
     }
     for key in ["namespace", "name", "generateName"] {
-        let value = object::nested(observed, &["metadata", key]).and_then(Value::as_str);
-        object::set_metadata(intent, key, value.filter(|value| !value.is_empty()));
+        object::set_metadata(intent, key, object::text(observed, &["metadata", key]));
     }
 }
 
@@ -169,9 +168,7 @@ fn add_metadata(key: &str, intent: &mut Object, xr: &Object) -> Result<(), Rende
     let Some(tree) = object::label(xr, LABEL_COMPOSITE) else {
         return Err(RenderError::NoCompositeLabel { key: key.to_owned() });
     };
-    if object::name(intent).is_none()
-        && object::nested(intent, &["metadata", "generateName"]).is_none_or(is_blank)
-    {
+    if object::name(intent).is_none() && object::text(intent, &["metadata", "generateName"]).is_none() {
         object::set_metadata(intent, "generateName", Some(&format!("{tree}-")));
     }
     if let Some(namespace) = object::namespace(xr) {
@@ -215,7 +212,7 @@ fn add_controller(key: &str, intent: &mut Object, xr: &Object) -> Result<(), Ren
 /// Names are chosen before anything is created, so that a reference to the child can be stored first.
 fn name(key: &str, intent: &mut Object, gvk: &GroupVersionKind, xr: &Object) -> Result<String, RenderError> {
     if object::name(intent).is_none() {
-        let prefix = object::nested(intent, &["metadata", "generateName"]).and_then(Value::as_str);
+        let prefix = object::text(intent, &["metadata", "generateName"]);
         let name = child_name(prefix.unwrap_or_default(), object::uid(xr).unwrap_or_default(), key);
         object::set_metadata(intent, "name", Some(&name));
     }
@@ -224,10 +221,6 @@ fn name(key: &str, intent: &mut Object, gvk: &GroupVersionKind, xr: &Object) -> 
         return Ok(name);
     }
     Err(RenderError::InvalidName { key: key.to_owned(), name })
-}
-
-fn is_blank(value: &Value) -> bool {
-    value.as_str().is_none_or(str::is_empty)
 }
 
 #[cfg(test)]

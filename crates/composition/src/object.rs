@@ -48,18 +48,18 @@ pub fn is_being_deleted(object: &Object) -> bool {
 
 /// A label, unless it is empty.
 pub fn label<'a>(object: &'a Object, key: &str) -> Option<&'a str> {
-    nested(object, &["metadata", "labels", key])?.as_str().filter(|value| !value.is_empty())
+    text(object, &["metadata", "labels", key])
 }
 
 /// An annotation, unless it is empty.
 pub fn annotation<'a>(object: &'a Object, key: &str) -> Option<&'a str> {
-    nested(object, &["metadata", "annotations", key])?.as_str().filter(|value| !value.is_empty())
+    text(object, &["metadata", "annotations", key])
 }
 
 /// The controller of the object, if it has one.
 pub fn controller(object: &Object) -> Option<Controller> {
-    let owners = nested(object, &["metadata", "ownerReferences"])?.as_array()?;
-    let owner = owners.iter().find(|owner| owner.get("controller").and_then(Value::as_bool) == Some(true))?;
+    let mut owners = list(object, &["metadata", "ownerReferences"]);
+    let owner = owners.find(|owner| owner.get("controller").and_then(Value::as_bool) == Some(true))?;
     let part = |key| owner.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     Some(Controller { kind: part("kind"), name: part("name"), uid: part("uid") })
 }
@@ -115,7 +115,27 @@ pub(crate) fn set_metadata(object: &mut Object, key: &str, value: Option<&str>) 
 }
 
 fn metadata<'a>(object: &'a Object, key: &str) -> Option<&'a str> {
-    nested(object, &["metadata", key])?.as_str().filter(|value| !value.is_empty())
+    text(object, &["metadata", key])
+}
+
+/// The text at `path`, unless it is empty.
+pub fn text<'a>(object: &'a Object, path: &[&str]) -> Option<&'a str> {
+    nested(object, path)?.as_str().filter(|text| !text.is_empty())
+}
+
+/// The elements of the list at `path`; none if there is no list.
+pub fn list<'a>(object: &'a Object, path: &[&str]) -> impl Iterator<Item = &'a Value> {
+    nested(object, path).and_then(Value::as_array).into_iter().flatten()
+}
+
+/// The texts in the list at `path`.
+pub fn texts(object: &Object, path: &[&str]) -> Vec<String> {
+    list(object, path).filter_map(|text| text.as_str().map(str::to_owned)).collect()
+}
+
+/// The object at `path`.
+pub fn map<'a>(object: &'a Object, path: &[&str]) -> Option<&'a Object> {
+    nested(object, path)?.as_object()
 }
 
 /// The object `value` is; anything else reads as an empty object.

@@ -1,6 +1,6 @@
 //! Reading an object people wrote into the types of this crate, with an error that says where it does not fit.
 
-use diag::Diagnostic;
+use diag::{Code, Diagnostic};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -29,6 +29,11 @@ pub(crate) fn spec<T: DeserializeOwned>(
         let summary = format!("cannot read {field}: {}", error.into_inner());
         Box::new(Diagnostic::error(codes::UNREADABLE, summary).object(named()).field(field))
     })
+}
+
+/// Something wrong at `field` of an object.
+pub(crate) fn wrong(code: Code, field: impl Into<String>, summary: impl Into<String>) -> Diagnostic {
+    Diagnostic::error(code, summary).field(field)
 }
 
 /// A name, as references write it.

@@ -127,7 +127,7 @@ fn fire(
                 severity,
                 message,
                 reason: event.reason.clone(),
-                target: create.target.map_or(Target::Composite, Target::from),
+                target: create.target,
             }),
             Err(why) => errors.push(HookError::setting(format!("createEvents[{at}].event.message: {why}"))),
         }
@@ -143,7 +143,7 @@ fn condition(set: &SetCondition, groups: &Groups) -> Result<FunctionCondition, S
         status: ConditionStatus::parse(&wanted.status),
         reason: wanted.reason.clone(),
         message: message.map_err(|why| format!("condition.message: {why}"))?,
-        target: set.target.map_or(Target::Composite, Target::from),
+        target: set.target,
     })
 }
 

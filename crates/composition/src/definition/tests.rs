@@ -86,7 +86,7 @@ fn what_does_not_make_sense_is_named_with_its_field() {
     insta::assert_snapshot!(findings(&broken), @r#"
     error [definition-name] metadata.name: the name "wrong" is not "xDatabases.example.org"
     error [definition-names] spec.names.plural: the plural name "xDatabases" is not lower case
-    error [definition-names] spec.claimNames.kind: "XDatabase" is the name of the XR already
+    error [definition-names] spec.claimNames.kind: "XDatabase" is already the name of the XR
     error [definition-scope] spec.claimNames: claims exist only with scope LegacyCluster, not Namespaced
     error [definition-scope] spec.connectionSecretKeys: connection secrets exist only with scope LegacyCluster, not Namespaced
     error [definition-versions] spec.versions[1].name: there is another version "v1"

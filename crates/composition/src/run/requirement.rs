@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use manifest::{GroupVersionKind, KindError};
+use serde::Deserialize;
 
 /// Everything one answer asks for, by the names under which it wants to be given it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -54,7 +55,8 @@ pub enum Match {
 }
 
 /// Which schema is asked for.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct SchemaSelector {
     /// The group and version, for instance `apps/v1`.
     pub api_version: String,

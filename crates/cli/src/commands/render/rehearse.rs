@@ -53,10 +53,8 @@ const MOMENT: &str = "2024-01-01T00:00:00Z";
 /// Makes the pass.
 pub(super) async fn rehearse(inputs: &Inputs, timeout: Duration) -> Result<Rendered, Failure> {
     let mut xr = inputs.xr.clone();
-    if let Some(definition) = &inputs.definition
-        && let Ok(crd) = crd::composite(definition)
-    {
-        defaults::fill(&mut xr, &crd);
+    if let Some(definition) = &inputs.definition {
+        defaults::fill(&mut xr, &crd::composite(definition));
     }
     let prepared = render::prepare(&xr, inputs.definition.as_ref(), &inputs.composition, &inputs.observed);
     let Rehearsal { mut xr, layout, revision } = prepared.map_err(|errors| {

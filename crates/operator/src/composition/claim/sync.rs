@@ -13,6 +13,7 @@ use composition::object;
 use composition::run::Object;
 use composition::takeover::hand_over_updates;
 use jiff::Timestamp;
+use manifest::ObjectRef;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -44,8 +45,9 @@ impl Binder {
             None => self.free_name(claim).await?,
         };
         let enforced = self.kind.definition.spec.enforced_composition_ref.is_some();
-        let synced = sync(claim, xr.as_ref(), &self.kind.composite, &name, enforced)
-            .map_err(|error| cannot_sync(&error.to_string()))?;
+        let xr_ref = ObjectRef::new(self.kind.composite.clone(), None, name);
+        let synced =
+            sync(claim, xr.as_ref(), &xr_ref, enforced).map_err(|error| cannot_sync(&error.to_string()))?;
         let mut claim = synced.claim;
         if synced.claim_changed || !finalizer::is_on(&claim, FINALIZER) {
             finalizer::put_on(&mut claim, FINALIZER);

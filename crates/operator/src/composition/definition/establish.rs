@@ -59,8 +59,8 @@ impl Pass<'_> {
         report: &mut Report,
     ) -> Result<Offer, Stopped> {
         let words = role.words();
-        let rendered = role.crd(definition).map_err(|error| error.to_string());
-        let crd = match rendered.and_then(known) {
+        let Some(rendered) = role.crd(definition) else { return Ok(Offer::Unusable) };
+        let crd = match known(rendered) {
             Ok(crd) => crd,
             Err(why) => {
                 let message = format!("cannot render {} CustomResourceDefinition: {why}", words.noun);

@@ -1,6 +1,6 @@
 //! The two sides of an XRD, XRs and claims, and the words in which the reference speaks of each.
 
-use composition::crd::{self, CrdError};
+use composition::crd;
 use composition::definition::Definition;
 use composition::run::Object;
 use manifest::GroupVersionKind;
@@ -70,10 +70,10 @@ impl Role {
         [Self::Composite].into_iter().chain(claim).collect()
     }
 
-    /// The CRD of this side.
-    pub(super) fn crd(self, definition: &Definition) -> Result<Object, CrdError> {
+    /// The CRD of this side, if `definition` has it.
+    pub(super) fn crd(self, definition: &Definition) -> Option<Object> {
         match self {
-            Self::Composite => crd::composite(definition),
+            Self::Composite => Some(crd::composite(definition)),
             Self::Claim => crd::claim(definition),
         }
     }

@@ -56,7 +56,7 @@ impl Pass<'_> {
     async fn redact(&mut self, definition: &Definition, role: Role) -> Result<Option<Ended>, Stopped> {
         let words = role.words();
         let name = object::name(&self.xrd).unwrap_or_default().to_owned();
-        let Ok(crd) = role.crd(definition) else {
+        let Some(crd) = role.crd(definition) else {
             // Without a CRD of ours there is nothing to delete.
             self.definitions.kinds.stop(role, &name).await;
             return Ok(None);
