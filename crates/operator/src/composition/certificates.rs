@@ -69,7 +69,7 @@ fn take(engine: &Engine, secret: &Value, using: &mut Option<watch::Sender<Pem>>)
         return;
     }
     let (sender, receiver) = watch::channel(pem);
-    match engine.functions.secure(Certificates::Watched(receiver)) {
+    match engine.functions.set_certificates(Certificates::Watched(receiver)) {
         Ok(()) => *using = Some(sender),
         Err(error) => {
             tracing::warn!(

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use composition::object;
 use composition::run::{Match, Object, Resource, ResourceSelector, Schema, SchemaSelector};
-use functions::{Resolver, Resolving};
+use functions::{ResolveFuture, Resolver};
 use manifest::{ApiVersion, GroupVersionKind};
 use serde_json::Value;
 
@@ -121,11 +121,11 @@ fn inline(schema: &Value, all: &Object, depth: usize) -> Value {
 }
 
 impl Resolver for Files<'_> {
-    fn resources<'a>(&'a self, selector: &'a ResourceSelector) -> Resolving<'a, Vec<Resource>> {
+    fn resources<'a>(&'a self, selector: &'a ResourceSelector) -> ResolveFuture<'a, Vec<Resource>> {
         Box::pin(async { Ok(self.find(selector)) })
     }
 
-    fn schema<'a>(&'a self, selector: &'a SchemaSelector) -> Resolving<'a, Schema> {
+    fn schema<'a>(&'a self, selector: &'a SchemaSelector) -> ResolveFuture<'a, Schema> {
         Box::pin(async { Ok(self.schema_of(selector)) })
     }
 }

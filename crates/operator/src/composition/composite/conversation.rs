@@ -12,7 +12,7 @@ use composition::run::{
 };
 use composition::{FunctionRunner as _, RunErrorClass, pipeline::Failure};
 use composition::{connection, object};
-use functions::{ResolveError, Resolver, Resolving};
+use functions::{ResolveError, ResolveFuture, Resolver};
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -191,7 +191,7 @@ impl Given<'_> {
 }
 
 impl Resolver for Given<'_> {
-    fn resources<'a>(&'a self, selector: &'a ResourceSelector) -> Resolving<'a, Vec<Resource>> {
+    fn resources<'a>(&'a self, selector: &'a ResourceSelector) -> ResolveFuture<'a, Vec<Resource>> {
         Box::pin(async move {
             let scope = Scope::required(selector).map_err(|error| ResolveError(error.to_string()))?;
             let watched = self.open(scope);
@@ -205,7 +205,7 @@ impl Resolver for Given<'_> {
         })
     }
 
-    fn schema<'a>(&'a self, selector: &'a SchemaSelector) -> Resolving<'a, Schema> {
+    fn schema<'a>(&'a self, selector: &'a SchemaSelector) -> ResolveFuture<'a, Schema> {
         Box::pin(schema::of(&self.composer.engine.session, selector))
     }
 }

@@ -7,12 +7,12 @@ use composition::FunctionRunner;
 use composition::run::{
     ConditionStatus, Match, Ready, Resource, ResourceSelector, Schema, SchemaSelector, Severity, Target,
 };
-use functions::{Resolver, Resolving};
+use functions::{ResolveFuture, Resolver};
 use serde_json::json;
 
 use crate::fixture::{Engine, certificates, patient, request};
 
-/// Answers with what it was given: a resource, its tag, conditions and results with targets, and a requirement.
+/// Responds with a resource, conditions and results with targets, and a requirement.
 const FUNCTION: &str = r#"
 import sys
 import grpc
@@ -54,29 +54,29 @@ runtime.serve(Function(), sys.argv[1], creds=runtime.load_credentials(sys.argv[2
 struct Settings;
 
 impl Resolver for Settings {
-    fn resources<'a>(&'a self, selector: &'a ResourceSelector) -> Resolving<'a, Vec<Resource>> {
+    fn resources<'a>(&'a self, selector: &'a ResourceSelector) -> ResolveFuture<'a, Vec<Resource>> {
         assert_eq!(selector.matching, Match::Name("settings".to_owned()));
         assert_eq!(selector.namespace.as_deref(), Some("default"));
         let found = Resource::of(json!({"kind": selector.kind, "data": {"color": "blue"}}));
         Box::pin(async { Ok(vec![found]) })
     }
 
-    fn schema<'a>(&'a self, selector: &'a SchemaSelector) -> Resolving<'a, Schema> {
-        panic!("nobody asks for {selector:?}")
+    fn schema<'a>(&'a self, selector: &'a SchemaSelector) -> ResolveFuture<'a, Schema> {
+        panic!("unexpected requirement {selector:?}")
     }
 }
 
 #[tokio::test]
-async fn a_function_of_the_python_sdk_drives_conditions_and_results() {
+async fn a_python_function_sets_conditions_and_results() {
     let Some(python) = testkit::python::with_function_sdk() else { return };
     let out = tempfile::tempdir().unwrap();
-    let made = certificates(out.path());
+    let issued = certificates(out.path());
     let port = free_port();
     let script = out.path().join("function.py");
     std::fs::write(&script, FUNCTION).unwrap();
-    let mut function = start(&python, &script, port, &made.server);
+    let mut function = start(&python, &script, port, &issued.server);
 
-    let engine = Engine::of(patient(Some(&made.client)), &format!("dns:///localhost:{port}"));
+    let engine = Engine::of(patient(Some(&issued.client)), &format!("dns:///localhost:{port}"));
     let mut request = request();
     let composite =
         Resource::of(json!({"apiVersion": "example.org/v1", "kind": "XApp", "spec": {"size": 3}}));
@@ -84,18 +84,18 @@ async fn a_function_of_the_python_sdk_drives_conditions_and_results() {
     let secret = [("user".to_owned(), b"alice".to_vec())].into_iter().collect();
     request.credentials.insert("db".to_owned(), secret);
     let runner = engine.functions.runner(&Settings);
-    let answer = tokio::select! {
-        answer = runner.run("fn", &request) => answer.unwrap(),
+    let response = tokio::select! {
+        response = runner.run("fn", &request) => response.unwrap(),
         ended = function.wait() => panic!("the function ended: {ended:?}"),
     };
 
-    assert_eq!(answer.meta.tag, "the caller's");
-    assert_eq!(answer.meta.ttl, Some(std::time::Duration::from_secs(60)));
-    let copy = &answer.desired.resources["copy"];
+    assert_eq!(response.meta.tag, "the caller's");
+    assert_eq!(response.meta.ttl, Some(std::time::Duration::from_secs(60)));
+    let copy = &response.desired.resources["copy"];
     assert_eq!(copy.object["data"], json!({"color": "blue", "size": "3"}));
     assert_eq!(copy.ready, Ready::True);
     let conditions: Vec<_> =
-        answer.conditions.iter().map(|one| (one.kind.as_str(), one.status, one.target)).collect();
+        response.conditions.iter().map(|one| (one.kind.as_str(), one.status, one.target)).collect();
     assert_eq!(
         conditions,
         [
@@ -104,7 +104,7 @@ async fn a_function_of_the_python_sdk_drives_conditions_and_results() {
         ]
     );
     let results: Vec<_> =
-        answer.results.iter().map(|one| (one.severity, one.message.as_str(), one.target)).collect();
+        response.results.iter().map(|one| (one.severity, one.message.as_str(), one.target)).collect();
     assert_eq!(
         results,
         [
@@ -119,7 +119,7 @@ fn start(python: &Path, script: &Path, port: u16, certs: &Path) -> tokio::proces
     command.arg(script).arg(format!("127.0.0.1:{port}")).arg(certs).kill_on_drop(true).spawn().unwrap()
 }
 
-/// A port that nobody has; the SDK does not say which one it got.
+/// A free port; the SDK does not report which one it got.
 fn free_port() -> u16 {
     std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
