@@ -45,7 +45,7 @@ pub(crate) fn world() -> &'static World {
 }
 
 impl World {
-    fn issue() -> Self {
+    fn make() -> Self {
         let turn = File::create(Sandbox::shared().kubeconfig().with_extension("composition-lock")).unwrap();
         turn.lock().unwrap();
         let folder = tempfile::tempdir().unwrap();

@@ -1,8 +1,8 @@
-//! Plans as the framework makes them from a schema.
+//! Plans of the schema alone, as terraform-plugin-framework makes them.
 
 use super::*;
 use crate::schema::Nested;
-use crate::testing::shown;
+use crate::testing::render;
 use crate::types::Type;
 
 fn schema() -> Schema {
@@ -30,7 +30,7 @@ fn schema() -> Schema {
         ))
 }
 
-/// Plans as core would ask for it: its proposal is the configuration, with prior values for what is computed.
+/// Plans as Terraform asks for it: the proposed new state is the configuration, with prior values for what is computed.
 fn check(prior: Option<&[(&str, Value)]>, config: &[(&str, Value)], expected: &str, replaced: &[&str]) {
     let schema = schema();
     let complete = |entries: &[(&str, Value)]| {
@@ -44,11 +44,11 @@ fn check(prior: Option<&[(&str, Value)]>, config: &[(&str, Value)], expected: &s
             proposed.set(&attribute.name, prior.get(&attribute.name).clone());
         }
     }
-    let proposal = propose(&schema, prior.as_ref(), &config, proposed);
-    let known = proposal.planned.iter().filter(|(_, value)| !value.is_null());
-    let shown: Vec<_> = known.map(|(name, value)| format!("{name}={}", shown(value))).collect();
-    assert_eq!(shown.join(" "), expected);
-    assert_eq!(proposal.requires_replace.iter().map(Path::to_string).collect::<Vec<_>>(), replaced);
+    let plan = plan_by_schema(&schema, prior.as_ref(), &config, proposed);
+    let known = plan.planned.iter().filter(|(_, value)| !value.is_null());
+    let rendered: Vec<_> = known.map(|(name, value)| format!("{name}={}", render(value))).collect();
+    assert_eq!(rendered.join(" "), expected);
+    assert_eq!(plan.requires_replace.iter().map(Path::to_string).collect::<Vec<_>>(), replaced);
 }
 
 fn target(name: &str, weight: i64, uid: Value) -> Value {
@@ -56,7 +56,7 @@ fn target(name: &str, weight: i64, uid: Value) -> Value {
 }
 
 #[test]
-fn creating_leaves_everything_computed_unknown() {
+fn a_create_leaves_computed_values_unknown() {
     check(None, &[("body", "x".into())], "body=\"x\" digest=unknown id=unknown size=1 zone=unknown", &[]);
     let named = Object::from([("name", "n")]);
     check(
@@ -78,12 +78,12 @@ fn without_a_change_nothing_becomes_unknown() {
     ];
     let unchanged = r#"body="x" digest="d" id="1" size=1 zone="z""#;
     check(Some(&prior), &[("body", "x".into())], unchanged, &[]);
-    // A write-only value is no part of the plan, so it is no change either.
+    // A write-only value is not part of the plan, so it is not a change either.
     check(Some(&prior), &[("body", "x".into()), ("password", "p".into())], unchanged, &[]);
 }
 
 #[test]
-fn a_change_makes_computed_values_unknown_unless_the_state_is_kept() {
+fn a_change_makes_computed_values_unknown_unless_they_use_the_state() {
     let prior = [
         ("id", "1".into()),
         ("body", "x".into()),
@@ -106,7 +106,7 @@ fn a_change_makes_computed_values_unknown_unless_the_state_is_kept() {
 }
 
 #[test]
-fn nested_attributes_are_modified_where_they_stand() {
+fn plan_modifiers_apply_to_nested_attributes() {
     let prior = [("id", "1".into()), ("body", "x".into()), ("target", target("a", 5, "u".into()))];
     let renamed = Object::from([("name", "b")]);
     check(
@@ -115,7 +115,7 @@ fn nested_attributes_are_modified_where_they_stand() {
         r#"body="x" digest=unknown id="1" size=1 target={"name": "b", "uid": "u", "weight": 5} zone=unknown"#,
         &["target.name"],
     );
-    // A target that was not there before is a change of its name, too, and has no uid to keep.
+    // A new target changes its name, too, and has no uid to keep.
     let prior = [("id", "1".into()), ("body", "x".into())];
     let added = Object::from([("name", "b")]);
     check(

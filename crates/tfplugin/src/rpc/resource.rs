@@ -1,4 +1,4 @@
-//! Planning, applying and reading.
+//! Plans, applies and reads.
 
 use diag::Diagnostic;
 use tokio_util::sync::CancellationToken;
@@ -10,8 +10,8 @@ use crate::diagnostics::Diagnostics;
 use crate::r#gen::tfplugin6 as proto;
 use crate::path::Path;
 use crate::plan_rules::{self, Plan};
-use crate::proposal::{propose, without_write_only};
 use crate::provider::{ApplyRequest, Change, Identity, PlanRequest, ReadDataRequest, ReadRequest};
+use crate::schema_plan::{plan_by_schema, without_write_only};
 use crate::value::Object;
 
 pub(super) async fn plan(
@@ -28,8 +28,8 @@ pub(super) async fn plan(
 
     let (planned, requires_replace) = match (proposed, &config) {
         (Some(proposed), Some(config)) => {
-            let proposal = propose(&entry.shape.schema, prior.as_ref(), config, proposed);
-            (Some(proposal.planned), proposal.requires_replace)
+            let plan = plan_by_schema(&entry.shape.schema, prior.as_ref(), config, proposed);
+            (Some(plan.planned), plan.requires_replace)
         }
         (planned, _) => (planned, Vec::new()),
     };
@@ -51,11 +51,11 @@ pub(super) async fn plan(
     requires_replace.sort();
     requires_replace.dedup();
     if !diagnostics.has_errors() {
-        diagnostics.add(wire::enforce("PlanResourceChange", || {
+        diagnostics.add(wire::enforce_rules("PlanResourceChange", || {
             let plan = Plan { planned: planned.as_ref(), requires_replace: &requires_replace };
             plan_rules::check_plan(&entry.shape.schema, prior.as_ref(), config.as_ref(), plan)
         }));
-        diagnostics.add(identity_kept("plan", prior.and(prior_identity), response.identity.as_ref()));
+        diagnostics.add(check_identity("plan", prior.and(prior_identity), response.identity.as_ref()));
     }
     Ok(proto::plan_resource_change::Response {
         planned_state: Some(wire::encode(planned, ty)?),
@@ -95,11 +95,11 @@ pub(super) async fn apply(
         if planned.is_some() && state.is_none() {
             diagnostics.add(missing_state("apply"));
         } else {
-            diagnostics.add(wire::enforce("ApplyResourceChange", || {
+            diagnostics.add(wire::enforce_rules("ApplyResourceChange", || {
                 plan_rules::check_apply(&entry.shape.schema, planned.as_ref(), state.as_ref())
             }));
         }
-        diagnostics.add(identity_kept(
+        diagnostics.add(check_identity(
             "apply",
             prior.and(planned_identity.clone()),
             response.identity.as_ref(),
@@ -128,7 +128,7 @@ pub(super) async fn read(
     let response = entry
         .resource
         .read(ReadRequest {
-            state: wire::decode_some(request.current_state.as_ref(), ty)?,
+            state: wire::decode_required(request.current_state.as_ref(), ty)?,
             private,
             identity: identity.clone(),
             stop,
@@ -138,7 +138,7 @@ pub(super) async fn read(
     let mut diagnostics = response.diagnostics;
     let state = checked_state(entry, "ReadResource", response.state, &mut diagnostics)?;
     if !diagnostics.has_errors() && state.is_some() && !just_imported {
-        diagnostics.add(identity_kept("read", identity.clone(), response.identity.as_ref()));
+        diagnostics.add(check_identity("read", identity.clone(), response.identity.as_ref()));
     }
     let identity = state.as_ref().and(response.identity.or(identity));
     Ok(proto::read_resource::Response {
@@ -157,15 +157,16 @@ pub(super) async fn read_data(
 ) -> Result<proto::read_data_source::Response, Diagnostics> {
     let entry = registry.data_source(&request.type_name)?;
     let ty = &entry.shape.ty;
-    let config = wire::decode_some(request.config.as_ref(), ty)?;
+    let config = wire::decode_required(request.config.as_ref(), ty)?;
     let response = entry.data_source.read(ReadDataRequest { config, stop }).await;
     let mut diagnostics = response.diagnostics;
     let state = wire::complete(response.state, ty)?;
     if !diagnostics.has_errors() {
         match &state {
             None => diagnostics.add(missing_state("read")),
-            Some(state) => diagnostics
-                .add(wire::enforce("ReadDataSource", || plan_rules::check_read(&entry.shape.schema, state))),
+            Some(state) => diagnostics.add(wire::enforce_rules("ReadDataSource", || {
+                plan_rules::check_read(&entry.shape.schema, state)
+            })),
         }
     }
     Ok(proto::read_data_source::Response {
@@ -175,7 +176,7 @@ pub(super) async fn read_data(
     })
 }
 
-/// Completes a state that was not planned, and checks it.
+/// Conforms and checks a state that was not planned.
 pub(super) fn checked_state(
     entry: &ResourceEntry,
     call: &str,
@@ -185,16 +186,16 @@ pub(super) fn checked_state(
     let state = state.map(|state| without_write_only(&entry.shape.schema, state));
     let state = wire::complete(state, &entry.shape.ty)?;
     if let (Some(state), false) = (&state, diagnostics.has_errors()) {
-        diagnostics.add(wire::enforce(call, || plan_rules::check_read(&entry.shape.schema, state)));
+        diagnostics.add(wire::enforce_rules(call, || plan_rules::check_read(&entry.shape.schema, state)));
     }
     Ok(state)
 }
 
-/// The error of a provider that reports success and has nothing to show for it.
+/// For a provider that reports neither an error nor a state.
 pub(super) fn missing_state(call: &str) -> Diagnostic {
-    Diagnostic::error(codes::MISSING_STATE, "The provider answered without a state")
-        .detail(format!("The {call} reported no error, and no state either."))
-        .hint("This is a bug in the provider; please report it.")
+    Diagnostic::error(codes::MISSING_STATE, "The provider returned no state")
+        .detail(format!("The {call} reported neither an error nor a state."))
+        .hint("This is a bug in the provider; report it.")
 }
 
 fn change(prior: Option<Object>, planned: Option<Object>) -> Result<Change, Diagnostics> {
@@ -206,12 +207,12 @@ fn change(prior: Option<Object>, planned: Option<Object>) -> Result<Change, Diag
     }
 }
 
-fn identity_kept(call: &str, before: Option<Identity>, after: Option<&Identity>) -> Diagnostics {
+fn check_identity(call: &str, before: Option<Identity>, after: Option<&Identity>) -> Diagnostics {
     match (before, after) {
         (Some(before), Some(after)) if before != *after => {
             Diagnostic::error(codes::IDENTITY_CHANGED, "Unexpected Identity Change")
-                .detail(format!("The {call} returned another identity than the one that is stored."))
-                .hint("This is a bug in the provider; please report it.")
+                .detail(format!("The {call} returned another identity than the stored one."))
+                .hint("This is a bug in the provider; report it.")
                 .into()
         }
         _ => Diagnostics::new(),
