@@ -30,7 +30,7 @@ impl Sandbox {
     /// If the sandbox is not running.
     pub fn api_server(&self) -> ApiServer {
         let status = self.status();
-        let program = status.programs.iter().find(|program| program.found.path.ends_with("kube-apiserver"));
+        let program = status.programs.iter().find(|program| program.path.ends_with("kube-apiserver"));
         let pid = program.and_then(|program| program.pid).expect("a sandbox has an API server");
         let supervisor = status.supervisor.expect("a sandbox has a supervisor");
         send("STOP", supervisor);

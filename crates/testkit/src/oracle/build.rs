@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use sandbox::gobuild::{self, Module, Program};
+use sandbox::gobuild::{self, Binary, Module};
 use sandbox::{Environment, NoHome};
 
 /// Why there is no oracle to ask.
@@ -43,7 +43,7 @@ pub(super) fn build() -> Result<PathBuf, BuildError> {
     let module = Module {
         name: "oracle",
         files: &files,
-        programs: &[Program { package: ".", file: "oracle", links: &[] }],
+        binaries: &[Binary { package: ".", file: "oracle", links: &[] }],
         ldflags: "",
         cold_build: Duration::from_secs(60),
     };

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use sandbox::Environment;
-use sandbox::gobuild::{self, Event, Module, Program};
+use sandbox::gobuild::{self, Binary, BuildEvent, Module};
 
 /// A client of providers.
 #[derive(Clone, Debug)]
@@ -63,16 +63,16 @@ fn build_tofu() -> PathBuf {
             ("go.mod", include_str!("../../../../tools/opentofu/go.mod")),
             ("go.sum", include_str!("../../../../tools/opentofu/go.sum")),
         ],
-        programs: &[Program { package: "github.com/opentofu/opentofu/cmd/tofu", file: "tofu", links: &[] }],
+        binaries: &[Binary { package: "github.com/opentofu/opentofu/cmd/tofu", file: "tofu", links: &[] }],
         ldflags: "",
         cold_build: Duration::from_secs(540),
     };
     let mut tenths = 0;
     let built = module.ensure(&environment.cache, &environment.path, &mut |event| match event {
-        Event::Started { estimate, .. } => {
+        BuildEvent::Started { estimate, .. } => {
             tell(&format!("building OpenTofu, which takes up to {} minutes", estimate.as_secs() / 60));
         }
-        Event::Compiled { done, total } if done * 10 / total.max(1) > tenths => {
+        BuildEvent::Compiled { done, total } if done * 10 / total.max(1) > tenths => {
             tenths = done * 10 / total.max(1);
             tell(&format!("building OpenTofu: {done} of {total} packages"));
         }
