@@ -53,8 +53,8 @@ pub async fn supervise(folder: &Path) -> Result<(), Error> {
         .map_err(Error::files("read", &layout.options()))?;
     let mut stop = signal(SignalKind::terminate()).map_err(Error::files("watch signals for", folder))?;
     let mut supervisor = Supervisor::new(layout, options).map_err(Error::files("write", folder))?;
-    let reason = supervisor.run(&mut stop).await;
-    supervisor.finish(reason).await.map_err(Error::files("remove", folder))
+    let outcome = supervisor.run(&mut stop).await;
+    supervisor.finish(outcome).await.map_err(Error::files("remove", folder))
 }
 
 struct Supervisor {
@@ -63,13 +63,8 @@ struct Supervisor {
     children: Children,
 }
 
-enum StopReason {
-    /// It was asked to stop, or no lease is left. The lock blocks new leases until the folder is removed.
-    Requested {
-        _lock: Option<fs::File>,
-    },
-    Failed(Failure),
-}
+/// A stop that was requested, or that follows the last lease. The lock blocks new leases until the folder is removed.
+type Stopped = Option<fs::File>;
 
 impl Supervisor {
     fn new(layout: Layout, options: SupervisorOptions) -> io::Result<Self> {
@@ -87,34 +82,40 @@ impl Supervisor {
         Ok(Self { layout, state, children })
     }
 
-    async fn run(&mut self, stop: &mut Signal) -> StopReason {
+    async fn run(&mut self, stop: &mut Signal) -> Result<Stopped, Failure> {
         let started = Instant::now();
         let timeout = self.state.options.request.timeout;
         let layout = self.layout.clone();
+        let expired = async |linger| {
+            lease::expired(&layout, linger).await.map(Some).map_err(Failure::of("cannot check the lease"))
+        };
         for attempt in 1.. {
             let outcome = tokio::select! {
                 outcome = self.start() => outcome,
-                _ = stop.recv() => return StopReason::Requested { _lock: None },
+                _ = stop.recv() => return Ok(None),
                 // The client that started the sandbox holds a lease while it waits.
-                lock = lease::expired(&layout, ABANDONED_AFTER) => return Self::lease_expired(lock),
+                outcome = expired(ABANDONED_AFTER) => return outcome,
                 () = tokio::time::sleep(timeout.saturating_sub(started.elapsed())) => {
-                    return StopReason::Failed(self.timed_out());
+                    return Err(self.timed_out());
                 }
             };
             match outcome {
                 Ok(()) => break,
                 Err(failure) if attempt < ATTEMPTS && self.can_use_another_port(&failure) => {
-                    if let Err(error) = self.reset().await {
-                        return StopReason::Failed(Failure::of("cannot retry with another port")(error));
-                    }
+                    self.reset().await.map_err(Failure::of("cannot retry with another port"))?;
                 }
-                Err(failure) => return StopReason::Failed(failure),
+                Err(failure) => return Err(failure),
             }
         }
         self.state.phase = Phase::Ready { after: started.elapsed() };
-        match self.write_state() {
-            Ok(()) => self.watch(stop).await,
-            Err(failure) => StopReason::Failed(failure),
+        self.write_state()?;
+        let (linger, state_file) = (self.state.options.request.linger, layout.state());
+        tokio::select! {
+            failure = self.children.first_exit() => Err(Failure { was_ready: true, ..failure }),
+            _ = stop.recv() => Ok(None),
+            outcome = expired(linger.unwrap_or_default()), if linger.is_some() => outcome,
+            // The folder was removed by hand.
+            () = readiness::is_removed(&state_file) => Ok(None),
         }
     }
 
@@ -155,46 +156,22 @@ impl Supervisor {
         Ok(())
     }
 
-    async fn watch(&mut self, stop: &mut Signal) -> StopReason {
-        let state_file = self.layout.state();
-        let lease_expired = async {
-            match self.state.options.request.linger {
-                Some(linger) => lease::expired(&self.layout, linger).await,
-                None => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            failure = self.children.first_exit() => StopReason::Failed(Failure { was_ready: true, ..failure }),
-            _ = stop.recv() => StopReason::Requested { _lock: None },
-            lock = lease_expired => Self::lease_expired(lock),
-            // The folder was removed by hand.
-            () = readiness::is_removed(&state_file) => StopReason::Requested { _lock: None },
-        }
-    }
-
-    fn lease_expired(lock: io::Result<fs::File>) -> StopReason {
-        match lock {
-            Ok(lock) => StopReason::Requested { _lock: Some(lock) },
-            Err(error) => StopReason::Failed(Failure::of("cannot check the lease")(error)),
-        }
-    }
-
     /// Stops the children. A requested stop removes everything; a failure is kept for inspection.
-    async fn finish(&mut self, reason: StopReason) -> io::Result<()> {
-        if let StopReason::Requested { .. } = reason {
+    async fn finish(&mut self, outcome: Result<Stopped, Failure>) -> io::Result<()> {
+        if outcome.is_ok() {
             self.state.phase = Phase::Stopping;
             // It fails if the folder was removed, and then there are no readers.
             let _ = self.state.write(&self.layout);
         }
         self.children.kill().await;
-        match reason {
-            StopReason::Requested { .. } => {
+        match outcome {
+            Ok(_lock) => {
                 // Processes that users have started in the sandbox.
                 let killed = kill_members(&self.layout, &self.state.options.request.name);
                 self.remove_folder()?;
                 killed.map_err(io::Error::other)
             }
-            StopReason::Failed(failure) => {
+            Err(failure) => {
                 self.state.phase = Phase::Failed { failure };
                 self.state.processes.clear();
                 self.state.write(&self.layout)

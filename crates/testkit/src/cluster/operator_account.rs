@@ -1,4 +1,4 @@
-//! The account that the manifests in `deploy/` make, for operators under test: with no right beyond theirs.
+//! The service account of the manifests in `deploy/`, so that operators under test have no further permissions.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,33 +15,34 @@ const NAMESPACE: &str = "plimsoll-system";
 const ACCOUNT: &str = "plimsoll-operator";
 
 impl Sandbox {
-    /// Applies what `deploy/` installs, once a process, but for the operator: tests start their own.
+    /// Applies the manifests in `deploy/` once per process, except the operator's Deployment: tests start their own.
     ///
     /// # Panics
     ///
-    /// If the API server does not take a manifest.
+    /// If the API server rejects a manifest.
     pub fn deploy(&self) {
         static DEPLOYED: OnceLock<()> = OnceLock::new();
         DEPLOYED.get_or_init(|| {
             let files = manifests();
             let apply = ["apply", "--server-side", "--force-conflicts"];
-            self.succeed(&[&apply[..], &named(&files)].concat());
+            self.run_kubectl(&[&apply[..], &filename_flags(&files)].concat());
             let crds: Vec<String> = files.into_iter().filter(|file| file.contains("/crds/")).collect();
             let wait = ["wait", "--for=condition=Established", "--timeout=60s"];
-            self.succeed(&[&wait[..], &named(&crds)].concat());
+            self.run_kubectl(&[&wait[..], &filename_flags(&crds)].concat());
         });
     }
 
-    /// A kubeconfig in `folder` by which an operator acts as the account of `deploy/`, with its lease in `namespace`.
+    /// Writes a kubeconfig to `folder` for an operator that uses the service account and keeps its lease in `namespace`.
     ///
     /// # Panics
     ///
-    /// If the account cannot be made.
+    /// If the account cannot be created.
     pub async fn operator_kubeconfig(&self, namespace: &Namespace, folder: &Path) -> PathBuf {
         self.deploy();
         grant_lease(namespace).await;
-        let token = self.succeed(&["create", "token", ACCOUNT, "--namespace", NAMESPACE, "--duration=2h"]);
-        let own = self.succeed(&["config", "view", "--raw", "--minify", "--output=json"]);
+        let token =
+            self.run_kubectl(&["create", "token", ACCOUNT, "--namespace", NAMESPACE, "--duration=2h"]);
+        let own = self.run_kubectl(&["config", "view", "--raw", "--minify", "--output=json"]);
         let own: Value = serde_json::from_str(&own).expect("kubectl prints JSON");
         let cluster = &own["clusters"][0]["cluster"];
         let kubeconfig = json!({
@@ -60,28 +61,28 @@ impl Sandbox {
         path
     }
 
-    fn succeed(&self, arguments: &[&str]) -> String {
+    fn run_kubectl(&self, arguments: &[&str]) -> String {
         let output = self.kubectl(arguments);
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "kubectl {arguments:?}: {told}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "kubectl {arguments:?}: {stderr}");
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 }
 
-/// The manifests that the kustomization lists, without the Deployment.
+/// The manifests in the kustomization, without the Deployment.
 fn manifests() -> Vec<String> {
     let listed =
-        fs::read_to_string(format!("{MANIFESTS}/kustomization.yaml")).expect("there is a kustomization");
-    let (_, resources) = listed.split_once("\nresources:\n").expect("it lists manifests");
+        fs::read_to_string(format!("{MANIFESTS}/kustomization.yaml")).expect("deploy/ has a kustomization");
+    let (_, resources) = listed.split_once("\nresources:\n").expect("the kustomization lists resources");
     let files = resources.lines().map_while(|line| line.strip_prefix("  - "));
     files.filter(|file| *file != "deployment.yaml").map(|file| format!("{MANIFESTS}/{file}")).collect()
 }
 
-fn named(files: &[String]) -> Vec<&str> {
+fn filename_flags(files: &[String]) -> Vec<&str> {
     files.iter().flat_map(|file| ["--filename", file.as_str()]).collect()
 }
 
-/// What `deploy/` grants in its own namespace, in that of a test.
+/// Grants the lease permissions, which `deploy/` grants in its own namespace, in that of a test.
 async fn grant_lease(namespace: &Namespace) {
     let binding = json!({
         "apiVersion": "rbac.authorization.k8s.io/v1",
@@ -93,5 +94,5 @@ async fn grant_lease(namespace: &Namespace) {
     let bindings = Api::<RoleBinding>::namespaced(namespace.client().clone(), namespace.name());
     let parameters = PatchParams::apply("testkit").force();
     let applied = bindings.patch("plimsoll-lease", &parameters, &Patch::Apply(binding)).await;
-    applied.unwrap_or_else(|error| panic!("binding the role of the lease: {error}"));
+    applied.unwrap_or_else(|error| panic!("binding the lease role: {error}"));
 }

@@ -1,4 +1,4 @@
-//! The `plimsoll` that belongs to the running test binary.
+//! The `plimsoll` executable that belongs to the running test binary.
 
 use std::env;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 /// The path of `plimsoll`, which supervises sandboxes and is itself under test.
 ///
-/// `cargo test --workspace` has built it before any test runs; a test of a single crate builds it when it is missing.
+/// `cargo test --workspace` builds it before any test runs; the tests of a single crate build it if it is missing.
 ///
 /// # Panics
 ///
@@ -29,7 +29,7 @@ pub fn plimsoll() -> PathBuf {
             let built = build.current_dir(env!("CARGO_MANIFEST_DIR")).status().expect("cargo starts");
             assert!(
                 built.success(),
-                "`cargo build --package cli` failed, and the sandbox needs its supervisor"
+                "`cargo build --package cli` failed; the sandbox needs `plimsoll` as its supervisor"
             );
         }
         program
