@@ -1,4 +1,4 @@
-//! The pages of the book that are made from code: `plimsoll` knows its commands, kinds and codes best.
+//! The pages of the book that are generated from the code: commands, kinds and diagnostics.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,6 @@ use anyhow::{Context, Result, ensure};
 /// The pages; a test of the crate `cli` checks that they are fresh.
 const PAGES: [&str; 3] = ["cli", "kinds", "diagnostics"];
 
-/// Writes every page anew.
 pub(crate) fn run(root: &Path) -> Result<()> {
     for page in PAGES {
         let printed = Command::new(env!("CARGO"))

@@ -15,7 +15,6 @@ struct Target {
     include: &'static str,
     /// The folder the code goes to; everything in it is generated.
     out: &'static str,
-    /// Whether clients are only for the crate's own tests.
     clients: Clients,
     /// Methods that a server leaves out answer `UNIMPLEMENTED`.
     default_stubs: bool,
@@ -29,13 +28,12 @@ struct Target {
     secret: &'static [&'static str],
 }
 
-/// Who may use the generated clients.
+/// What is generated for the calling side.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Clients {
-    /// The crate's own tests.
-    Tests,
-    /// Nobody: the crate makes its calls without one.
-    Nobody,
+    ForTests,
+    /// The crate makes its calls without a generated client.
+    None,
 }
 
 const TARGETS: &[Target] = &[
@@ -43,7 +41,7 @@ const TARGETS: &[Target] = &[
         protos: &["tfplugin6.proto"],
         include: "proto/tfplugin6",
         out: "crates/tfplugin/src/gen/tfplugin6",
-        clients: Clients::Tests,
+        clients: Clients::ForTests,
         default_stubs: true,
         ordered_maps: true,
         without_comments: &[
@@ -57,7 +55,7 @@ const TARGETS: &[Target] = &[
         protos: &["grpc_broker.proto", "grpc_controller.proto", "grpc_stdio.proto"],
         include: "proto/go-plugin",
         out: "crates/tfplugin/src/gen/plugin",
-        clients: Clients::Tests,
+        clients: Clients::ForTests,
         default_stubs: true,
         ordered_maps: true,
         without_comments: &[],
@@ -68,7 +66,7 @@ const TARGETS: &[Target] = &[
         protos: &["run_function.proto"],
         include: "proto/fn/v1",
         out: "crates/functions/src/gen/fn_v1",
-        clients: Clients::Nobody,
+        clients: Clients::None,
         default_stubs: false,
         ordered_maps: true,
         without_comments: &[],
@@ -79,7 +77,7 @@ const TARGETS: &[Target] = &[
         protos: &["render/v1alpha1/render.proto"],
         include: "proto",
         out: "crates/functions/src/gen/render_v1alpha1",
-        clients: Clients::Nobody,
+        clients: Clients::None,
         default_stubs: false,
         ordered_maps: true,
         without_comments: &[],
@@ -91,7 +89,7 @@ const TARGETS: &[Target] = &[
     },
 ];
 
-/// Generates every target anew; with `check`, only tells whether the committed code is what would be generated.
+/// Regenerates every target; with `check`, only compares the committed code with what would be generated.
 pub(crate) fn run(root: &Path, check: bool) -> Result<()> {
     for target in TARGETS {
         let files = generate(root, target)?;
@@ -122,8 +120,8 @@ fn generate(root: &Path, target: &Target) -> Result<Files> {
         .build_transport(false)
         .generate_default_stubs(target.default_stubs);
     builder = match target.clients {
-        Clients::Tests => builder.client_mod_attribute(".", "#[cfg(test)]"),
-        Clients::Nobody => builder.build_client(false),
+        Clients::ForTests => builder.client_mod_attribute(".", "#[cfg(test)]"),
+        Clients::None => builder.build_client(false),
     };
     for (message, path) in target.ours {
         builder = builder.extern_path(*message, *path);

@@ -1,5 +1,5 @@
-//! A release of the provider as the Terraform registry wants it: a zip for each platform, checksums, their signature, and
-//! the manifest. What this machine cannot make is left out with a line that says why.
+//! A release of the provider in the layout the Terraform registry expects: a zip for each platform, checksums, their
+//! signature, and the manifest. What this machine cannot build is left out, and a line says why.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -30,7 +30,6 @@ const PLATFORMS: &[Platform] = &[
     Platform { target: "x86_64-pc-windows-gnu", registry: "windows_amd64" },
 ];
 
-/// Makes the release `version` in `out`.
 pub(crate) fn run(root: &Path, version: &str, out: &Path) -> Result<()> {
     fs::create_dir_all(out).with_context(|| format!("creating {}", out.display()))?;
     let host = output(Command::new("rustc").arg("-vV"))?;
@@ -56,7 +55,7 @@ pub(crate) fn run(root: &Path, version: &str, out: &Path) -> Result<()> {
     sign(&sums)
 }
 
-/// Why nothing can be built for `target` here; none if it can.
+/// Why this machine cannot build for `target`.
 fn obstacle(target: &str, host: &str) -> Option<String> {
     if target == host {
         return None;
@@ -71,12 +70,11 @@ fn obstacle(target: &str, host: &str) -> Option<String> {
         "x86_64-pc-windows-gnu" => "x86_64-w64-mingw32-gcc",
         _ => "cc",
     };
-    // Apple's own linker is on Apple's machines alone.
+    // Apple's linker exists only on Apple's machines.
     let foreign = target.ends_with("apple-darwin") && !host.ends_with("apple-darwin");
     (foreign || !is_installed(linker)).then(|| format!("there is no linker for {target}"))
 }
 
-/// Builds for a platform and packs what came of it.
 fn package(root: &Path, version: &str, out: &Path, platform: &Platform, host: &str) -> Result<PathBuf> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(root).args(["build", "--release", "--package", "provider", "--bin", NAME]);
@@ -153,7 +151,7 @@ fn output(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-#[expect(clippy::print_stdout, reason = "a task tells its user what it made and what not")]
+#[expect(clippy::print_stdout, reason = "the task reports what it made and what it left out")]
 fn say(line: &str) {
     println!("{line}");
 }

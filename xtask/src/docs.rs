@@ -6,11 +6,11 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-/// Writes all pages anew. The provider's tests tell whether they are stale.
+/// Regenerates every page. A test of the provider fails while they are stale.
 pub(crate) fn run(root: &Path) -> Result<()> {
     let folder = root.join("docs");
     if folder.exists() {
-        // Pages of what is no more go too.
+        // Pages of resources that no longer exist go too.
         fs::remove_dir_all(&folder).context("removing docs/")?;
     }
     let mut cargo = Command::new(env!("CARGO"));

@@ -1,4 +1,4 @@
-//! The tests that take minutes, made as a whole: `cargo test` makes a part of each.
+//! The long tests, run in full: `cargo test` runs a sample of each.
 
 use std::path::Path;
 use std::process::Command;
@@ -14,23 +14,22 @@ pub(crate) enum Half {
     Composition,
 }
 
-/// What can be made as a whole.
+/// A test that `cargo test` only samples.
 #[derive(Clone, Copy)]
 pub(crate) enum Test {
-    /// The operator, killed at every request of its work, or one half of it; and the API server, while claims come and go.
+    /// The operator, or one half of it, killed at every request it makes; and the API server, killed while claims come and go.
     CrashMatrix(Option<Half>),
-    /// Many objects in bad weather.
+    /// Many objects under faults.
     Soak,
-    /// Many objects that nothing happens to.
     Idle,
 }
 
-/// All of them, the cheapest first.
+/// The cheapest first.
 pub(crate) const ALL: [Test; 3] = [Test::CrashMatrix(None), Test::Soak, Test::Idle];
 
 impl Test {
-    /// The test programs of the operator, and the beginning of the names of the tests.
-    const fn places(self) -> &'static [(&'static str, &'static str)] {
+    /// The operator's test targets, and the prefix of the tests in each.
+    const fn targets(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::CrashMatrix(None) => {
                 &[("endurance", "matrix::"), ("composition", "crash::"), ("composition", "churn::")]
@@ -45,14 +44,14 @@ impl Test {
     }
 }
 
-/// Makes a test as a whole, in a release build if asked to, which is what figures are taken from.
+/// Runs a test in full. Published figures come from release builds.
 pub(crate) fn run(root: &Path, test: Test, release: bool) -> anyhow::Result<()> {
     let profile: &[&str] = if release { &["--release"] } else { &[] };
-    // The program under test is a file that tests find beside their own.
+    // Tests find the program under test beside their own binary.
     cargo(root, &[&["build", "--package", "cli"], profile].concat())?;
-    for (program, tests) in test.places() {
+    for (program, tests) in test.targets() {
         let arguments = ["test", "--package", "operator", "--test", program];
-        // One after the other, so that what one measures is not the others.
+        // One at a time, so that tests do not disturb each other's measurements.
         cargo(root, &[&arguments, profile, &["--", "--nocapture", "--test-threads=1", tests]].concat())?;
     }
     Ok(())
@@ -65,7 +64,7 @@ fn cargo(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
         .current_dir(root)
         .env("PLIMSOLL_WHOLE", "1")
         .status()
-        .context("cargo does not start")?;
+        .context("starting cargo")?;
     ensure!(status.success(), "cargo {} failed", arguments.join(" "));
     Ok(())
 }

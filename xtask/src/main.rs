@@ -2,6 +2,7 @@
 
 mod book;
 mod codegen;
+mod count;
 mod dist;
 mod docs;
 mod endurance;
@@ -20,14 +21,16 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Make the pages of the book's reference from the code
+    /// Regenerate the book's reference pages from the code
     Book,
     /// Generate Rust code from the protocol files in `proto/`
     Codegen {
-        /// Only tell whether the committed code is what would be generated
+        /// Only check that the committed code is what would be generated
         #[arg(long)]
         check: bool,
     },
+    /// Count the lines of production code, by crate (needs tokei)
+    Count,
     /// Make a release of the provider for the Terraform registry: zips, checksums, signature, manifest
     Dist {
         /// The version, without a v
@@ -39,27 +42,27 @@ enum Task {
     },
     /// Generate the pages of the Terraform registry in `docs/` from the provider's schemas
     Docs,
-    /// Kill the operator at every request of its work, and see that the next one brings it to the same end
+    /// Kill the operator at every request it makes, and check that its successor reaches the same end state
     CrashMatrix {
-        /// Only one half of it
+        /// Run only one half
         #[arg(long)]
         only: Option<endurance::Half>,
     },
-    /// Make every test that takes minutes as a whole, one after the other: the crash matrix, the soak, the idle operator
+    /// Run every long test in full, one after the other: crash matrix, soak, idle operator
     Full,
-    /// Let the operator run in bad weather for some minutes: 500 objects, 20 leader changes
+    /// Run the operator under faults for some minutes: 500 objects, 20 leader changes
     Soak {
-        /// Build it as it is released
+        /// Build with the release profile
         #[arg(long)]
         release: bool,
     },
-    /// Let the operator look after 1,000 objects that nothing happens to, and see what it writes and takes
+    /// Run the operator on 1,000 idle objects, and measure its writes and resources
     Idle {
-        /// Build it as it is released
+        /// Build with the release profile
         #[arg(long)]
         release: bool,
     },
-    /// Check what no compiler checks: layers, file sizes, module docs, reasons for dependencies
+    /// Check what no compiler checks: layers, file sizes, module docs, reasons for dependencies, links, citations, words
     Tidy,
 }
 
@@ -67,6 +70,7 @@ fn main() -> anyhow::Result<()> {
     match Arguments::parse().task {
         Task::Book => book::run(&root()),
         Task::Codegen { check } => codegen::run(&root(), check),
+        Task::Count => count::run(&root()),
         Task::Dist { version, out } => dist::run(&root(), &version, &root().join(out)),
         Task::Docs => docs::run(&root()),
         Task::CrashMatrix { only } => endurance::run(&root(), endurance::Test::CrashMatrix(only), false),
@@ -79,5 +83,5 @@ fn main() -> anyhow::Result<()> {
 
 /// The root of the workspace, wherever the task is called from.
 fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace").to_owned()
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is in the workspace").to_owned()
 }

@@ -8,6 +8,7 @@ pub(crate) mod crds;
 pub(crate) mod delete;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod explain;
 pub(crate) mod files;
 pub(crate) mod function;
 pub(crate) mod internal;
@@ -104,6 +105,8 @@ pub(crate) enum Command {
     Render(render::Render),
     /// Show what clouds are doing for the objects of a cluster
     Operations(operations::Operations),
+    /// Explain the code of a message, or list every code
+    Explain(explain::Explain),
     /// Say what is reachable, in which versions, what is missing, and who else is at work on the cluster
     Doctor(doctor::Doctor),
     /// Run the controllers: compositions with claims, and cloud resources with operations you can follow

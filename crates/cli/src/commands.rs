@@ -10,11 +10,12 @@ mod delete;
 mod demo;
 mod doctor;
 mod drift;
+mod explain;
 mod family;
 mod files;
-mod following;
 mod function;
 mod health;
+mod informer;
 mod kinds;
 mod oci_server;
 mod operation;
@@ -47,6 +48,7 @@ pub(crate) fn run(command: Command, printer: &mut Printer) -> Outcome {
         Command::Render(args) => render::run(&args, printer),
         Command::Internal(command) => render::engine::run(&command, printer),
         Command::Operations(args) => operations::run(&args, printer),
+        Command::Explain(args) => explain::run(&args, printer),
         Command::Doctor(args) => doctor::run(&args, printer),
         Command::Operator(args) => operator::run(&args, printer),
         Command::Crds(args) => crds::run(&args, printer),

@@ -72,20 +72,20 @@ impl Delete {
             propagation: Propagation::Background,
             uid: None,
             version: None,
-            timeout: usual_time(target.kind()),
+            timeout: default_timeout(target.kind()),
             force: false,
         }
     }
 }
 
-/// How long deletions are waited for unless somebody says otherwise (terraform-provider.md, 3.6).
-fn usual_time(kind: &str) -> Duration {
+/// How long to wait for a deletion by default.
+fn default_timeout(kind: &str) -> Duration {
     let minutes = match kind {
-        // They go with all that is in them.
+        // Their content goes with them.
         "Namespace" | "CustomResourceDefinition" => 15,
         // Storage is detached first.
         "PersistentVolume" | "PersistentVolumeClaim" => 10,
-        // Pods end one after the other, or finish what they are at.
+        // Pods end one after another, or finish their work first.
         "StatefulSet" | "Job" | "CronJob" => 8,
         _ => 5,
     };
@@ -93,19 +93,20 @@ fn usual_time(kind: &str) -> Duration {
 }
 
 impl Deletion {
-    /// What people should know about a deletion that took finalizers away.
+    /// The warning about a deletion that removed finalizers.
     pub fn warning(&self, target: &ObjectRef) -> Option<Diagnostic> {
-        match self {
-            Self::Gone { forced } if !forced.is_empty() => Some(
-                Diagnostic::warning(codes::DELETION_FORCED, "Force Destroying Resource with Finalizers")
-                    .detail(format!(
-                        "{target} did not go by itself, so its finalizers were taken away: {}.\n\nWhat they were there for has not been done; something may be left behind, in the cluster or outside.",
-                        forced.join(", ")
-                    ))
-                    .object(target.to_string()),
-            ),
-            _ => None,
+        let Self::Gone { forced } = self else { return None };
+        if forced.is_empty() {
+            return None;
         }
+        let list = forced.join("\n  - ");
+        let warning = Diagnostic::warning(codes::DELETION_FORCED, "Force Destroying Resource with Finalizers")
+            .detail(format!(
+                "{target} was held by finalizers, which were removed:\n\n  - {list}\n\nThe cleanup they guard did not run."
+            ))
+            .object(target.to_string())
+            .hint("Check for leftovers, for example in the cloud.");
+        Some(warning)
     }
 }
 

@@ -44,13 +44,26 @@ impl Session {
         object: &Value,
         write: Write<'_>,
     ) -> Result<Reply, Error> {
+        self.when_possible(&target.gvk, || self.apply(target, object, write)).await
+    }
+
+    /// Makes `attempt`, which is about an object of the kind `gvk`, again until its kind and its namespace exist, on the
+    /// same terms as [`Session::apply_when_possible`].
+    pub async fn when_possible<T, F>(
+        &self,
+        gvk: &GroupVersionKind,
+        attempt: impl Fn() -> F,
+    ) -> Result<T, Error>
+    where
+        F: Future<Output = Result<T, Error>>,
+    {
         let began = Instant::now();
         let mut lookout: Option<Lookout> = None;
         let mut schedule = SCHEDULE.into_iter();
         let mut tick = began;
         loop {
-            let error = match self.apply(target, object, write).await {
-                Ok(reply) => return Ok(reply),
+            let error = match attempt().await {
+                Ok(done) => return Ok(done),
                 Err(error) => error,
             };
             let need = match (Need::of(&error), &lookout) {
@@ -59,7 +72,7 @@ impl Session {
                 (None, Some(lookout)) if lookout.is_due() && error.is_no_path() => lookout.need.clone(),
                 // So it may have been when nobody had looked out for it yet.
                 (None, None) if error.is_no_path() => {
-                    let need = Need::Kind(target.gvk.clone());
+                    let need = Need::Kind(gvk.clone());
                     lookout = Some(Lookout { need: need.clone(), watch: None, seen: Some(Instant::now()) });
                     need
                 }
@@ -77,7 +90,7 @@ impl Session {
                     tick = now + wait;
                 }
             }
-            tracing::debug!(object = %target, needs = %need, at_most = ?tick.saturating_duration_since(Instant::now()), "waiting");
+            tracing::debug!(kind = %gvk, needs = %need, at_most = ?tick.saturating_duration_since(Instant::now()), "waiting");
             lookout.wait(tick).await;
         }
     }
@@ -159,7 +172,7 @@ impl Lookout {
         let watch = match session.list(&gvk, &one).await {
             Ok(listing) => session.watch(&gvk, selection, Some(listing.resource_version)).await.ok(),
             Err(error) => {
-                tracing::debug!(error = %crate::error::chain(&error), "cannot watch for what is missing");
+                tracing::debug!(error = %diag::error_chain(&error), "cannot watch for what is missing");
                 None
             }
         };

@@ -259,20 +259,5 @@ impl fmt::Display for Subject {
     }
 }
 
-/// An error and all its causes in one line.
-pub(crate) fn chain(error: &(dyn StdError + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        // Wrappers often repeat what they wrap.
-        let next = cause.to_string();
-        if !text.ends_with(&next) {
-            text = format!("{text}: {next}");
-        }
-        source = cause.source();
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests;

@@ -63,6 +63,7 @@ pub use status::{ApiStatus, StatusCause, StatusDetails};
 pub use until::Waited;
 pub use watch::{Event, Watch};
 
+/// What a check of [`Session::wait_until`] returns.
 pub use readiness::Check;
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
-//! Waiting for what a user asked to wait for, and telling why it did not come.
+//! Waiting until an object is ready, and explaining why it is not.
 
 use std::fmt::{self, Write as _};
 use std::time::Duration;
 
 use diag::Diagnostic;
-use manifest::ObjectRef;
-use readiness::{Cause, Check, Wait, pod_selector};
+use manifest::{GroupVersionKind, ObjectRef};
+use readiness::{Cause, Check, Mode, Wait, pod_selector};
 use serde_json::Value;
 
 use crate::error::Error;
@@ -17,20 +17,10 @@ use crate::until::Waited;
 /// How a user's wait ended.
 #[derive(Clone, PartialEq)]
 pub enum Readiness {
-    /// The object is ready.
-    Met {
-        /// What the wait yields: the value of a field, nothing for other waits.
-        value: Option<Value>,
-        /// The object.
-        object: Value,
-    },
-    /// It is not, and this is why. An error; whoever must not fail lowers its severity.
-    Unmet {
-        /// Why, with the state of the object and its pods.
-        diagnosis: Box<Diagnostic>,
-        /// The object as last seen; none if it is not there.
-        object: Option<Value>,
-    },
+    /// With what the wait yields: the value of a field, nothing for other waits.
+    Met { value: Option<Value>, object: Value },
+    /// Why, as an error; a caller that must not fail lowers its severity. With the object as last seen.
+    Unmet { diagnosis: Box<Diagnostic>, object: Option<Value> },
 }
 
 impl fmt::Debug for Readiness {
@@ -48,18 +38,23 @@ impl fmt::Debug for Readiness {
     }
 }
 
-/// How many pods are looked at to find out what is wrong.
+/// How many pods are read to find out what is wrong.
 const PODS: usize = 10;
 
 impl Session {
-    /// Waits until `target` is as `wait` says, or can never be, or time is over. An object that is not there yet is
-    /// waited for as well, within the same time. `observe` is told why it is not over yet, whenever that changes.
+    /// Waits until `target` meets `wait` or never will, within its timeout. An object that does not exist yet is waited for
+    /// within the same time. `observe` gets the reason why the wait goes on, whenever it changes.
     pub async fn wait_for(
         &self,
         target: &ObjectRef,
         wait: &Wait,
         observe: impl FnMut(&str),
     ) -> Result<Readiness, Error> {
+        let publishes_conditions = match (&wait.mode, wait.publishes_conditions) {
+            (Mode::Rollout, None) => Some(self.publishes_conditions(&target.gvk).await),
+            (_, known) => known,
+        };
+        let wait = &Wait { publishes_conditions, ..wait.clone() };
         let timeout = wait.timeout.to_std().unwrap_or(Duration::ZERO);
         let check = |object: Option<&Value>| match object {
             None => Check::NotYet("it does not exist".to_owned()),
@@ -70,7 +65,7 @@ impl Session {
             Waited::Met { value, object: Some(object) } => return Ok(Readiness::Met { value, object }),
             Waited::Met { .. } => unreachable!("an object that does not exist is never met"),
             Waited::Never { why, object } => (Some(why), object),
-            // A last look: it may have become ready in the end, and what is told should be what is.
+            // It may have become ready in the end, and the diagnosis should show the latest state.
             Waited::TimedOut { object, .. } => match self.read(target).await {
                 Ok(live) => (None, live.map(|reply| reply.object)),
                 Err(error) => {
@@ -82,7 +77,7 @@ impl Session {
         let Some(object) = last else {
             let diagnosis = match unread {
                 None => wait.diagnose(target, Cause::DidNotAppear),
-                // Nothing is known about the object, least of all that it is not there.
+                // Nothing is known about the object, not even that it does not exist.
                 Some(error) => never_seen(error, wait),
             };
             return Ok(Readiness::Unmet { diagnosis: Box::new(diagnosis), object: None });
@@ -99,14 +94,31 @@ impl Session {
         if let Some(error) = unread {
             let _ = write!(
                 diagnosis.detail,
-                "\n\nThis is how it was seen last; at the end it could not be looked at: {}",
+                "\n\nThis is how the object was seen last; at the end it could not be read: {}",
                 error.detail
             );
         }
         Ok(Readiness::Unmet { diagnosis: Box::new(diagnosis), object: Some(object) })
     }
 
-    /// Some pods of a workload. Only for what is told about it, so that failing to read them is no failure.
+    /// Whether the CRD of `gvk` declares `status.conditions`, so that an object with an empty status is not ready yet.
+    /// False where the CRD cannot be read, and for kinds that have none.
+    pub async fn publishes_conditions(&self, gvk: &GroupVersionKind) -> bool {
+        if !gvk.group().contains('.') || readiness::has_rule(gvk.group(), gvk.kind()) {
+            return false;
+        }
+        let Ok(resource) = self.resource(gvk).await else { return false };
+        let crd = "apiextensions.k8s.io/v1/CustomResourceDefinition".parse().expect("a fixed kind");
+        let name = format!("{}.{}", resource.plural, gvk.group());
+        let Ok(Some(definition)) = self.read(&ObjectRef::new(crd, None, name)).await else { return false };
+        let versions = definition.object["spec"]["versions"].as_array().into_iter().flatten();
+        let conditions = "/schema/openAPIV3Schema/properties/status/properties/conditions";
+        versions
+            .filter(|version| version["name"] == gvk.version())
+            .any(|version| version.pointer(conditions).is_some())
+    }
+
+    /// Some pods of a workload. They only add to the diagnosis, so that failing to read them is no failure.
     async fn pods_of(&self, target: &ObjectRef, object: &Value) -> Vec<Value> {
         let Some(labels) = pod_selector(object) else { return Vec::new() };
         let pod = "v1/Pod".parse().expect("a fixed kind");
@@ -120,10 +132,10 @@ impl Session {
     }
 }
 
-/// A wait in which the object could not be looked at. The title and the word timeout are what users match on.
+/// A wait in which the object could not be read. Users match on the title and the word timeout.
 fn never_seen(error: Diagnostic, wait: &Wait) -> Diagnostic {
     let detail = format!(
-        "The object could not be looked at within the timeout of {}, so that it is not known whether it exists.\n\n{}",
+        "The object could not be read within the timeout of {}, so it is not known whether it exists.\n\n{}",
         wait.timeout, error.detail
     );
     Diagnostic { summary: "Wait Operation Failed".to_owned(), detail, ..error }

@@ -79,7 +79,7 @@ impl fmt::Debug for Reply {
 }
 
 impl Reply {
-    /// What the server wants people to know about `target`, as diagnostics.
+    /// The server's warnings about `target`, as diagnostics.
     pub fn diagnostics(&self, target: &ObjectRef) -> Vec<Diagnostic> {
         let title = format!("Kubernetes API Warning ({}/{})", target.kind(), target.name);
         let warning = |text: &String| {
@@ -220,7 +220,7 @@ pub(crate) async fn ask<T, E: Into<JsonError>>(
             retry::chance(),
         );
         let Some(waited) = wait else { return Err(call.error(failure.kind, retries)) };
-        let why = crate::error::chain(&failure.kind);
+        let why = diag::error_chain(&failure.kind);
         tracing::warn!(call = %format_args!("{} {}", call.verb, call.subject), why, ?waited, "trying again");
         retries.push(Retry { why, waited });
         tokio::time::sleep(waited).await;

@@ -113,7 +113,7 @@ impl Session {
         tracing::debug!(kind = %gvk, "the kind is listed and its path is not there; trying once more");
         tokio::time::sleep(JUST_LISTED).await;
         let mut reply = self.send(call).await?;
-        reply.retries.insert(0, Retry { why: crate::error::chain(error.kind()), waited: JUST_LISTED });
+        reply.retries.insert(0, Retry { why: diag::error_chain(error.kind()), waited: JUST_LISTED });
         Ok(reply)
     }
 

@@ -45,7 +45,9 @@ mod tests {
 
     use crate::error::{Subject, Verb};
     use crate::request::Call;
-    use crate::{Check, Delete, Deletion, Event, Listing, Readiness, Reply, Waited};
+    use readiness::Check;
+
+    use crate::{Delete, Deletion, Event, Listing, Readiness, Reply, Waited};
 
     #[tokio::test(start_paused = true)]
     async fn debug_output_says_which_object_and_never_what_is_in_it() {

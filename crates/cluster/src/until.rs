@@ -1,4 +1,4 @@
-//! Waiting until an object is as it should be: watched, not polled, with one deadline for everything.
+//! Waiting until an object meets a check: watched, not polled, with one deadline for everything.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use manifest::ObjectRef;
 use readiness::Check;
 use serde_json::Value;
 
-use crate::error::{Error, chain};
+use crate::error::Error;
 use crate::read::Selection;
 use crate::session::Session;
 use crate::shown::{Hidden, shown};
@@ -16,27 +16,12 @@ use crate::watch::{Event, Watch};
 /// How a wait ended.
 #[derive(Clone, PartialEq)]
 pub enum Waited<T> {
-    /// The check was met, by this object (none if it was met by absence).
-    Met {
-        /// What the check found.
-        value: T,
-        /// The object it found it in.
-        object: Option<Value>,
-    },
-    /// The check can never be met.
-    Never {
-        /// Why.
-        why: String,
-        /// The object as last seen.
-        object: Option<Value>,
-    },
-    /// Time is over.
-    TimedOut {
-        /// What was missing last.
-        why: String,
-        /// The object as last seen; none if it is not there.
-        object: Option<Value>,
-    },
+    /// By this object, or by its absence.
+    Met { value: T, object: Option<Value> },
+    /// The check can never be met; with the object as last seen.
+    Never { why: String, object: Option<Value> },
+    /// With what was missing last, and the object as last seen.
+    TimedOut { why: String, object: Option<Value> },
 }
 
 impl<T> fmt::Debug for Waited<T> {
@@ -55,7 +40,7 @@ impl<T> fmt::Debug for Waited<T> {
     }
 }
 
-/// Between two looks, where watching is not allowed or the server is in trouble.
+/// Between two reads, where watching is not allowed or the server is in trouble.
 const POLL: Duration = Duration::from_secs(2);
 
 impl Session {
@@ -72,7 +57,7 @@ impl Session {
         self.wait_observed(target, timeout, check, |_| {}).await
     }
 
-    /// The same; `observe` is told why it is not over yet, whenever that changes.
+    /// The same; `observe` gets the reason why the wait goes on, whenever it changes.
     pub(crate) async fn wait_observed<T>(
         &self,
         target: &ObjectRef,
@@ -80,7 +65,7 @@ impl Session {
         check: impl FnMut(Option<&Value>) -> Check<T>,
         observe: impl FnMut(&str),
     ) -> Result<Waited<T>, Error> {
-        let mut wait = Wait { check, observe, object: None, why: "it was not looked at yet".to_owned() };
+        let mut wait = Wait { check, observe, object: None, why: "it has not been read yet".to_owned() };
         match tokio::time::timeout(timeout, wait.run(self, target)).await {
             Ok(outcome) => outcome,
             Err(_) => Ok(Waited::TimedOut { why: wait.why, object: wait.object }),
@@ -88,7 +73,6 @@ impl Session {
     }
 }
 
-/// A wait and what it knows so far.
 struct Wait<C, O> {
     check: C,
     observe: O,
@@ -107,15 +91,15 @@ impl<T, C: FnMut(Option<&Value>) -> Check<T>, O: FnMut(&str)> Wait<C, O> {
         loop {
             let live = match session.read(target).await {
                 Ok(live) => live.map(|reply| reply.object),
-                // While a kind goes, its paths are gone before discovery says so; the next look will agree.
+                // While a kind is removed, its paths vanish before discovery says so; the next read will agree.
                 Err(error) if error.is_server_trouble() || error.is_no_path() => {
-                    self.go_on(chain(&error));
+                    self.go_on(diag::error_chain(&error));
                     tokio::time::sleep(POLL).await;
                     continue;
                 }
                 Err(error) => return Err(error),
             };
-            // From here on, every change is seen: of what is there, or of whatever appears.
+            // The watch starts at the version just read, so that no change is missed.
             let from = live.as_ref().and_then(|object| object.pointer("/metadata/resourceVersion"));
             let from = from.and_then(Value::as_str).map(str::to_owned);
             if let Some(end) = self.judge(live) {
@@ -135,14 +119,14 @@ impl<T, C: FnMut(Option<&Value>) -> Check<T>, O: FnMut(&str)> Wait<C, O> {
                 Err(error) if error.status().is_some_and(|status| status.code == 403) => {
                     tokio::time::sleep(POLL).await;
                 }
-                // The kind may be going; reading settles it. The watch itself sees to it that it does not come back soon.
+                // The kind may be on its way out; reading settles it. The watch itself backs off.
                 Err(error) if error.is_no_path() => {}
                 Err(error) => return Err(error),
             }
         }
     }
 
-    /// Judges every change, until the end or until the object must be read anew.
+    /// Judges every change, until the wait ends or the object has to be read again.
     async fn follow(&mut self, watch: &mut Watch) -> Result<Option<Waited<T>>, Error> {
         loop {
             let now = match watch.next().await? {
@@ -169,7 +153,6 @@ impl<T, C: FnMut(Option<&Value>) -> Check<T>, O: FnMut(&str)> Wait<C, O> {
         }
     }
 
-    /// It is not over yet, because of `why`.
     fn go_on(&mut self, why: String) {
         if self.why != why {
             (self.observe)(&why);

@@ -118,7 +118,7 @@ impl Watch {
                 }
                 Ok(None) => {}
                 Err(error) if error.is_server_trouble() => {
-                    tracing::debug!(kind = %self.gvk, error = %crate::error::chain(&error), "the watch broke off");
+                    tracing::debug!(kind = %self.gvk, error = %diag::error_chain(&error), "the watch broke off");
                 }
                 Err(error) if error.status().is_some_and(|status| status.code == 410) => {
                     self.from = None;

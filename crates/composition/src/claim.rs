@@ -1,13 +1,14 @@
 //! A claim and its XR: which fields travel which way, and what the user of the claim gets to see.
 
 use jiff::Timestamp;
+use manifest::{IdentityError, Namespace, ObjectRef};
 use serde_json::{Value, json};
 
 use crate::composite::{Composite, Layout, UpdatePolicy};
 use crate::condition::{Condition, Conditions, READY, is_system};
 use crate::health;
 use crate::naming::{ANNOTATION_EXTERNAL_NAME, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE};
-use crate::object::{self, ObjectRef, TypeRef};
+use crate::object;
 use crate::readiness::{UNREADY, reconcile_success};
 use crate::run::{ConditionStatus, Object};
 use crate::status::{ENGINE_FIELDS, retired};
@@ -22,6 +23,9 @@ const NOT_PROPAGATED: [&str; 5] =
 /// Why a claim cannot be synced with its XR.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ClaimError {
+    /// It has no kind or no name, which no claim of an API server lacks.
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
     /// The spec is missing or no object.
     #[error("claim spec was not an object")]
     Spec,
@@ -56,42 +60,46 @@ pub struct Sync {
 
 /// The name of the XR the claim is bound to, if it has one.
 pub fn composite_name(claim: &Object) -> Option<&str> {
-    object::nested(claim, &["spec", "resourceRef", "name"])?.as_str().filter(|name| !name.is_empty())
+    object::text(claim, &["spec", "resourceRef", "name"])
 }
 
 /// Refuses to go on with an XR that serves another claim. One that serves none may be bound.
 pub fn check_binding(claim: &Object, xr: &Object) -> Result<(), ClaimError> {
-    match Composite::new(xr, Layout::Legacy).claim_ref() {
-        Some(bound) if bound != ObjectRef::of(claim) => Err(ClaimError::BoundElsewhere {
+    match Composite::new(xr, Layout::Legacy).field("claimRef") {
+        Some(bound) if !is_bound(claim, xr) => Err(ClaimError::BoundElsewhere {
             composite: object::name(xr).unwrap_or_default().to_owned(),
-            claim: bound.name,
+            claim: bound.get("name").and_then(Value::as_str).unwrap_or_default().to_owned(),
         }),
         _ => Ok(()),
     }
 }
 
-/// Decides both directions of the spec. `xr` is the XR as it is, if it exists; `name` is what it is or will be called;
-/// `enforced` says that the XRD leaves the claim no choice of Composition.
+/// Whether `xr` serves `claim`.
+pub fn is_bound(claim: &Object, xr: &Object) -> bool {
+    let bound = Composite::new(xr, Layout::Legacy).claim_ref();
+    bound.is_some_and(|bound| ObjectRef::of(claim) == Ok(bound))
+}
+
+/// Decides both directions of the spec. `xr` is the XR as it is, if it exists; `xr_ref` says which object it is or will
+/// be; `enforced` says that the XRD leaves the claim no choice of Composition.
 pub fn sync(
     claim: &Object,
     xr: Option<&Object>,
-    xr_type: &TypeRef,
-    name: &str,
+    xr_ref: &ObjectRef,
     enforced: bool,
 ) -> Result<Sync, ClaimError> {
     if let Some(xr) = xr {
         check_binding(claim, xr)?;
     }
-    let composite = composite_intent(claim, xr, xr_type, name, enforced)?;
-    let synced = bound_claim(claim, xr, xr_type, name, enforced);
+    let composite = composite_intent(claim, xr, xr_ref, enforced)?;
+    let synced = bound_claim(claim, xr, xr_ref, enforced);
     Ok(Sync { claim_changed: synced != *claim, claim: synced, composite })
 }
 
 fn composite_intent(
     claim: &Object,
     xr: Option<&Object>,
-    xr_type: &TypeRef,
-    name: &str,
+    xr_ref: &ObjectRef,
     enforced: bool,
 ) -> Result<Object, ClaimError> {
     let mut spec = claim.get("spec").and_then(Value::as_object).ok_or(ClaimError::Spec)?.clone();
@@ -102,37 +110,33 @@ fn composite_intent(
         "compositionRef" => !enforced,
         key => !NOT_PROPAGATED.contains(&key),
     });
-    let reference = ObjectRef::of(claim);
-    spec.insert(
-        "claimRef".to_owned(),
-        json!({
-            "apiVersion": reference.kind.api_version, "kind": reference.kind.kind,
-            "namespace": reference.namespace.unwrap_or_default(), "name": reference.name,
-        }),
-    );
+    let reference = ObjectRef::of(claim)?;
+    let namespace = reference.namespace.as_ref().map_or("", Namespace::as_str);
+    let mut claim_ref = object::reference(&reference);
+    claim_ref["namespace"] = namespace.into();
+    spec.insert("claimRef".to_owned(), claim_ref);
 
     let mut labels = propagated(claim, "labels");
-    labels.insert(LABEL_CLAIM_NAME.to_owned(), object::name(claim).unwrap_or_default().into());
-    labels.insert(LABEL_CLAIM_NAMESPACE.to_owned(), object::namespace(claim).unwrap_or_default().into());
+    labels.insert(LABEL_CLAIM_NAME.to_owned(), reference.name.as_str().into());
+    labels.insert(LABEL_CLAIM_NAMESPACE.to_owned(), namespace.into());
     let mut annotations = propagated(claim, "annotations");
     if let Some(external_name) = xr.and_then(external_name) {
         annotations.insert(ANNOTATION_EXTERNAL_NAME.to_owned(), external_name.into());
     }
-    let mut metadata = json!({"name": name, "labels": labels});
+    let mut metadata = json!({"name": xr_ref.name, "labels": labels});
     if !annotations.is_empty() {
         metadata["annotations"] = annotations.into();
     }
     Ok(object::object(json!({
-        "apiVersion": xr_type.api_version, "kind": xr_type.kind, "metadata": metadata, "spec": spec,
+        "apiVersion": xr_ref.api_version().to_string(), "kind": xr_ref.kind(), "metadata": metadata, "spec": spec,
     })))
 }
 
 /// The claim, bound to its XR and with what the XR has decided for it.
-fn bound_claim(claim: &Object, xr: Option<&Object>, xr_type: &TypeRef, name: &str, enforced: bool) -> Object {
+fn bound_claim(claim: &Object, xr: Option<&Object>, xr_ref: &ObjectRef, enforced: bool) -> Object {
     let mut bound = claim.clone();
     let spec = object::nested_mut(&mut bound, &["spec"]);
-    let reference = json!({"apiVersion": xr_type.api_version, "kind": xr_type.kind, "name": name});
-    spec.insert("resourceRef".to_owned(), reference);
+    spec.insert("resourceRef".to_owned(), object::reference(xr_ref));
     let Some(xr) = xr else { return bound };
     let composite = Composite::new(xr, Layout::Legacy);
     let mut take = |key: &str| {
@@ -241,7 +245,7 @@ pub enum Deletion {
 
 /// Decides how the deletion of `claim` goes on, given its XR if it exists.
 pub fn deletion(claim: &Object, xr: Option<&Object>) -> Deletion {
-    let policy = object::nested(claim, &["spec", "compositeDeletePolicy"]).and_then(Value::as_str);
+    let policy = object::text(claim, &["spec", "compositeDeletePolicy"]);
     match (xr, policy) {
         (None, _) => Deletion::Release,
         (Some(xr), Some("Foreground")) if object::is_being_deleted(xr) => Deletion::Wait,
@@ -257,7 +261,7 @@ fn propagated(claim: &Object, which: &str) -> Object {
         let domain = key.split_once('/').map_or(key, |(domain, _)| domain);
         domain.ends_with("kubernetes.io") || domain.ends_with("k8s.io")
     };
-    let entries = object::nested(claim, &["metadata", which]).and_then(Value::as_object);
+    let entries = object::map(claim, &["metadata", which]);
     let kept = entries.into_iter().flatten().filter(|(key, _)| !reserved(key));
     kept.map(|(key, value)| (key.clone(), value.clone())).collect()
 }

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use manifest::{GroupVersionKind, Namespace, ObjectRef};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::object::{self, ObjectRef, TypeRef};
+use crate::object;
 use crate::run::Object;
 
 /// Where an XR keeps the engine's fields.
@@ -90,18 +91,17 @@ impl<'a> Composite<'a> {
         }
     }
 
-    /// What it is composed of. Entries without a name refer to nothing and are left out.
+    /// What it is composed of. Entries that name no kind or no object refer to nothing and are left out.
     ///
     /// A namespaced XR composes in its own namespace only, whatever a reference says.
     pub fn resource_refs(self) -> Vec<ObjectRef> {
         let own = object::namespace(self.object);
         let read = |entry: &Value| {
-            let part = |key: &str| entry.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
-            Some(ObjectRef {
-                kind: TypeRef::new(part("apiVersion").unwrap_or_default(), part("kind").unwrap_or_default()),
-                namespace: own.or(part("namespace")).map(str::to_owned),
-                name: part("name")?.to_owned(),
-            })
+            let mut reference = read_reference(entry)?;
+            if let Some(own) = own {
+                reference.namespace = Namespace::new(own);
+            }
+            Some(reference)
         };
         let refs = self.field("resourceRefs").and_then(Value::as_array);
         refs.into_iter().flatten().filter_map(read).collect()
@@ -112,13 +112,7 @@ impl<'a> Composite<'a> {
         if self.layout == Layout::Modern {
             return None;
         }
-        let claim = self.field("claimRef")?;
-        let part = |key: &str| claim.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-        Some(ObjectRef {
-            kind: TypeRef::new(part("apiVersion"), part("kind")),
-            namespace: Some(part("namespace")),
-            name: part("name"),
-        })
+        read_reference(self.field("claimRef")?)
     }
 
     /// Namespace and name of the Secret for its connection details; only legacy XRs have one.
@@ -136,8 +130,7 @@ impl<'a> Composite<'a> {
         if self.layout == Layout::Modern {
             return Vec::new();
         }
-        let types = object::nested(self.object, &["status", "claimConditionTypes"]).and_then(Value::as_array);
-        types.into_iter().flatten().filter_map(|kind| kind.as_str().map(str::to_owned)).collect()
+        object::texts(self.object, &["status", "claimConditionTypes"])
     }
 
     /// Whether a person has asked to leave it alone.
@@ -147,9 +140,9 @@ impl<'a> Composite<'a> {
 
     /// The token of a request to reconcile that has not been handled.
     pub fn reconcile_request(self) -> Option<&'a str> {
-        let handled = object::nested(self.object, &["status", "crossplane", "lastHandledReconcileAt"]);
+        let handled = object::text(self.object, &["status", "crossplane", "lastHandledReconcileAt"]);
         object::annotation(self.object, "crossplane.io/reconcile-requested-at")
-            .filter(|token| handled.and_then(Value::as_str) != Some(*token))
+            .filter(|token| handled != Some(*token))
     }
 
     /// The engine's field called `key`.
@@ -168,35 +161,40 @@ impl<'a> Composite<'a> {
     }
 }
 
+/// A reference as objects write it; `None` if it names no kind or no object.
+fn read_reference(written: &Value) -> Option<ObjectRef> {
+    let gvk = GroupVersionKind::of(written.as_object()?).ok()?;
+    let part = |key: &str| written.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+    Some(ObjectRef::new(gvk, part("namespace").and_then(Namespace::new), part("name")?))
+}
+
 /// The object with just enough to say which XR is meant: the start of every apply.
 pub fn identity(xr: &Object) -> Object {
-    let kind = TypeRef::of(xr);
     let mut metadata = Object::new();
     for key in ["name", "namespace"] {
         if let Some(value) = object::nested(xr, &["metadata", key]) {
             metadata.insert(key.to_owned(), value.clone());
         }
     }
-    object::object(json!({"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata}))
+    object::object(json!({"apiVersion": xr.get("apiVersion"), "kind": xr.get("kind"), "metadata": metadata}))
 }
 
 /// The apply that makes an XR reference exactly `composed`. It comes before anything is created, so that no child is
 /// ever without a reference, and after garbage is deleted, so that none is forgotten.
-pub fn refs_intent<'a>(xr: Composite<'_>, composed: impl IntoIterator<Item = &'a Object>) -> Object {
+pub fn refs_intent<'a>(xr: Composite<'_>, composed: impl IntoIterator<Item = &'a ObjectRef>) -> Object {
     let namespaced = object::namespace(xr.object).is_some();
-    let mut refs: Vec<ObjectRef> = composed.into_iter().map(ObjectRef::of).collect();
-    let order = |reference: &ObjectRef| {
-        let namespace = if namespaced { "" } else { reference.namespace.as_deref().unwrap_or_default() };
-        format!("{}{}{}{namespace}", reference.kind.api_version, reference.kind.kind, reference.name)
+    // The schema of a namespaced XR has no such field.
+    let namespace = |reference: &'a ObjectRef| reference.namespace.as_ref().filter(|_| !namespaced);
+    let order = |reference: &&'a ObjectRef| {
+        let namespace = namespace(reference).map_or("", Namespace::as_str);
+        format!("{}{}{}{namespace}", reference.api_version(), reference.kind(), reference.name)
     };
+    let mut refs: Vec<&ObjectRef> = composed.into_iter().collect();
     refs.sort_by_key(order);
-    let entry = |reference: ObjectRef| {
-        let mut entry = json!({
-            "apiVersion": reference.kind.api_version, "kind": reference.kind.kind, "name": reference.name,
-        });
-        // The schema of a namespaced XR has no such field.
-        if let (false, Some(namespace)) = (namespaced, reference.namespace) {
-            entry["namespace"] = namespace.into();
+    let entry = |reference: &'a ObjectRef| {
+        let mut entry = object::reference(reference);
+        if let Some(namespace) = namespace(reference) {
+            entry["namespace"] = namespace.as_str().into();
         }
         entry
     };

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use diag::Diagnostic;
+use manifest::GroupVersionKind;
 use serde::Deserialize;
 
-use crate::codes;
-use crate::object::{self, TypeRef};
-use crate::read::{self, NameRef};
+use crate::read::{self, NameRef, wrong};
 use crate::run::{Match, Object, ResourceSelector, SchemaSelector};
+use crate::{codes, object};
 
 /// A Composition or CompositionRevision that makes sense.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,8 +23,8 @@ pub struct Composition {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CompositionSpec {
-    /// The type of XR it is for.
-    composite_type_ref: TypeReference,
+    /// The kind of XR it is for.
+    pub composite_type_ref: GroupVersionKind,
     /// Always `Pipeline`.
     mode: Option<String>,
     /// The steps, in order.
@@ -35,13 +35,6 @@ pub struct CompositionSpec {
     /// The number of a revision; Compositions have none.
     #[serde(default)]
     pub revision: i64,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct TypeReference {
-    api_version: String,
-    kind: String,
 }
 
 /// One step of a pipeline.
@@ -119,8 +112,8 @@ struct RequiredResource {
 #[serde(rename_all = "camelCase")]
 struct RequiredSchema {
     requirement_name: String,
-    api_version: String,
-    kind: String,
+    #[serde(flatten)]
+    selector: SchemaSelector,
 }
 
 impl StepRequirements {
@@ -144,21 +137,9 @@ impl StepRequirements {
 
     /// The schemas, by the name under which the function gets them.
     pub fn schemas(&self) -> BTreeMap<String, SchemaSelector> {
-        let selector = |required: &RequiredSchema| SchemaSelector {
-            api_version: required.api_version.clone(),
-            kind: required.kind.clone(),
-        };
-        self.required_schemas
-            .iter()
-            .map(|required| (required.requirement_name.clone(), selector(required)))
-            .collect()
-    }
-}
-
-impl CompositionSpec {
-    /// The type of XR it is for.
-    pub fn composite_type(&self) -> TypeRef {
-        TypeRef::new(&self.composite_type_ref.api_version, &self.composite_type_ref.kind)
+        let named =
+            |required: &RequiredSchema| (required.requirement_name.clone(), required.selector.clone());
+        self.required_schemas.iter().map(named).collect()
     }
 }
 
@@ -192,24 +173,20 @@ fn check(spec: &CompositionSpec) -> Vec<Diagnostic> {
     if let Some(mode) = spec.mode.as_deref().filter(|mode| *mode != "Pipeline") {
         let summary = format!("mode {mode:?} is not supported");
         let hint = "Use mode: Pipeline; function-patch-and-transform runs what mode Resources did.";
-        found.push(Diagnostic::error(codes::COMPOSITION_MODE, summary).field("spec.mode").hint(hint));
+        found.push(wrong(codes::COMPOSITION_MODE, "spec.mode", summary).hint(hint));
     }
-    // That there is one at all is for the API server to demand: rendering an empty pipeline deletes what is observed.
+    // The API server demands at least one step; rendering an empty pipeline deletes what is observed.
     if spec.pipeline.len() > 99 {
         let summary = format!("the pipeline has {} steps instead of 1 to 99", spec.pipeline.len());
-        found.push(Diagnostic::error(codes::COMPOSITION_PIPELINE, summary).field("spec.pipeline"));
+        found.push(wrong(codes::COMPOSITION_PIPELINE, "spec.pipeline", summary));
     }
     let mut steps = BTreeSet::new();
     for (at, step) in spec.pipeline.iter().enumerate() {
         let field = format!("spec.pipeline[{at}]");
         if !steps.insert(&step.step) {
             let summary = format!("there is another step {:?}", step.step);
-            let hint = "Give every step a name of its own: conditions and events tell of steps by name.";
-            found.push(
-                Diagnostic::error(codes::COMPOSITION_PIPELINE, summary)
-                    .field(format!("{field}.step"))
-                    .hint(hint),
-            );
+            let hint = "Give every step its own name: conditions and events refer to steps by name.";
+            found.push(wrong(codes::COMPOSITION_PIPELINE, format!("{field}.step"), summary).hint(hint));
         }
         check_credentials(step, &field, &mut found);
         check_requirements(&step.requirements, &field, &mut found);
@@ -220,49 +197,41 @@ fn check(spec: &CompositionSpec) -> Vec<Diagnostic> {
 fn check_credentials(step: &Step, field: &str, found: &mut Vec<Diagnostic>) {
     let mut names = BTreeSet::new();
     for (at, credentials) in step.credentials.iter().enumerate() {
-        let field = format!("{field}.credentials[{at}]");
+        let field = |part: &str| format!("{field}.credentials[{at}].{part}");
         if !names.insert(&credentials.name) {
             let summary = format!("there are other credentials {:?} in this step", credentials.name);
-            found.push(
-                Diagnostic::error(codes::COMPOSITION_CREDENTIALS, summary).field(format!("{field}.name")),
-            );
+            found.push(wrong(codes::COMPOSITION_CREDENTIALS, field("name"), summary));
         }
         if credentials.source == CredentialsSource::Secret && credentials.secret_ref.is_none() {
             let summary = format!("credentials {:?} name no Secret", credentials.name);
             let hint = "Add secretRef with namespace and name.";
-            found.push(
-                Diagnostic::error(codes::COMPOSITION_CREDENTIALS, summary)
-                    .field(format!("{field}.secretRef"))
-                    .hint(hint),
-            );
+            found.push(wrong(codes::COMPOSITION_CREDENTIALS, field("secretRef"), summary).hint(hint));
         }
     }
 }
 
 fn check_requirements(requirements: &StepRequirements, field: &str, found: &mut Vec<Diagnostic>) {
-    let field = format!("{field}.requirements");
-    let mut unique = |list: &str, names: Vec<&str>| {
+    let resources = &requirements.required_resources;
+    let schemas = &requirements.required_schemas;
+    let lists: [(&str, Vec<&String>); 2] = [
+        ("requiredResources", resources.iter().map(|required| &required.requirement_name).collect()),
+        ("requiredSchemas", schemas.iter().map(|required| &required.requirement_name).collect()),
+    ];
+    for (list, names) in lists {
         let mut seen = BTreeSet::new();
         for (at, name) in names.into_iter().enumerate().filter(|(_, name)| !seen.insert(*name)) {
             let summary = format!("there is another requirement {name:?} in this step");
-            let field = format!("{field}.{list}[{at}].requirementName");
-            found.push(Diagnostic::error(codes::COMPOSITION_REQUIREMENT, summary).field(field));
+            let field = format!("{field}.requirements.{list}[{at}].requirementName");
+            found.push(wrong(codes::COMPOSITION_REQUIREMENT, field, summary));
         }
-    };
-    let resources = &requirements.required_resources;
-    unique(
-        "requiredResources",
-        resources.iter().map(|required| required.requirement_name.as_str()).collect(),
-    );
-    let schemas = &requirements.required_schemas;
-    unique("requiredSchemas", schemas.iter().map(|required| required.requirement_name.as_str()).collect());
+    }
     for (at, required) in resources.iter().enumerate() {
         if required.name.is_some() && required.match_labels.is_some() {
             let summary =
                 format!("requirement {:?} is picked by name and by labels", required.requirement_name);
-            let field = format!("{field}.requiredResources[{at}]");
+            let field = format!("{field}.requirements.requiredResources[{at}]");
             let hint = "Keep either name or matchLabels.";
-            found.push(Diagnostic::error(codes::COMPOSITION_REQUIREMENT, summary).field(field).hint(hint));
+            found.push(wrong(codes::COMPOSITION_REQUIREMENT, field, summary).hint(hint));
         }
     }
 }

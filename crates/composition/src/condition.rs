@@ -122,9 +122,8 @@ pub struct Conditions(Vec<Condition>);
 impl Conditions {
     /// The conditions in the status of `object`.
     pub fn of(object: &Object) -> Self {
-        let listed = object::nested(object, &["status", "conditions"]).and_then(Value::as_array);
         let mut conditions = Self::default();
-        for condition in listed.into_iter().flatten().filter_map(Condition::from_value) {
+        for condition in object::list(object, &["status", "conditions"]).filter_map(Condition::from_value) {
             // The API server keeps the list a map by type; a duplicate can only stand in a file someone wrote.
             if conditions.get(&condition.kind).is_none() {
                 conditions.0.push(condition);

@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use manifest::{Namespace, ObjectRef};
 use serde_json::{Value, json};
 
 use crate::object;
@@ -28,6 +29,12 @@ pub enum ConnectionError {
     /// The XR does not own the Secret it names, so its claim must not get to see it.
     #[error("cannot establish control of existing connection secret")]
     NotTheComposites,
+}
+
+/// The Secret called `name`.
+pub fn secret_ref(namespace: &str, name: &str) -> ObjectRef {
+    let gvk = "v1/Secret".parse().expect("v1/Secret is a kind");
+    ObjectRef::new(gvk, Namespace::new(namespace), name)
 }
 
 /// The details an XRD lets out: those it lists, or all if it lists none.

@@ -1,4 +1,4 @@
-//! The CustomResourceDefinitions of XRs and claims, as the reference generates them from an XRD.
+//! The CustomResourceDefinitions of XRs and claims, as Crossplane generates them from an XRD.
 
 mod schema;
 
@@ -10,75 +10,43 @@ use crate::definition::{Definition, Names, Scope, Version};
 use crate::object;
 use crate::run::Object;
 
-/// Why no CRD can be generated.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum CrdError {
-    /// A version has no schema.
-    #[error("cannot generate CRD for {what:?} {name:?}: custom resource validation cannot be nil")]
-    NoSchema {
-        /// `Composite Resource` or `Composite Resource Claim`.
-        what: &'static str,
-        /// The XRD's name.
-        name: String,
-    },
-    /// The XRD offers no claim.
-    #[error("invalid resource claim names: missing names")]
-    NoClaim,
-    /// Claim and XR have a name in common.
-    #[error("invalid resource claim names: {0:?} conflicts with composite resource name")]
-    ClaimName(
-        /// The name.
-        String,
-    ),
-}
-
 /// Names are used as label values, which end here.
 const MAX_NAME: i64 = 63;
 
 /// The CRD of the XRs of `definition`.
-pub fn composite(definition: &Definition) -> Result<Object, CrdError> {
-    let spec = &definition.spec;
-    let scope = definition.scope;
-    let mut versions = Vec::with_capacity(spec.versions.len());
-    for version in &spec.versions {
-        let mut generated = base_version(version)
-            .ok_or_else(|| CrdError::NoSchema { what: "Composite Resource", name: name(definition) })?;
-        let properties = schema::composite_spec(scope, spec.default_composition_update_policy);
-        inject(&mut generated, "spec", properties);
-        let mut properties = schema::status(scope);
-        properties.insert("crossplane".to_owned(), schema::engine_status());
-        inject(&mut generated, "status", properties);
-        append_columns(&mut generated, schema::composite_columns(scope));
-        versions.push(generated);
-    }
+pub fn composite(definition: &Definition) -> Object {
+    let (spec, scope) = (&definition.spec, definition.scope);
+    let mut status = schema::status(scope);
+    status.insert("crossplane".to_owned(), schema::engine_status());
+    let engine = EngineFields {
+        spec: schema::composite_spec(scope, spec.default_composition_update_policy),
+        status,
+        columns: schema::composite_columns(scope),
+    };
     let crd_scope = if scope == Scope::Namespaced { "Namespaced" } else { "Cluster" };
-    let crd_name = object::name(&definition.object).unwrap_or_default();
-    Ok(crd(definition, crd_name, crd_scope, &spec.names, "composite", &versions))
+    let name = object::name(&definition.object).unwrap_or_default();
+    crd(definition, name, crd_scope, &spec.names, "composite", &engine)
 }
 
-/// The CRD of the claims of `definition`.
-pub fn claim(definition: &Definition) -> Result<Object, CrdError> {
+/// The CRD of the claims of `definition`, if it offers any.
+pub fn claim(definition: &Definition) -> Option<Object> {
     let spec = &definition.spec;
-    let names = spec.claim_names.as_ref().ok_or(CrdError::NoClaim)?;
-    if let Some((_, name)) = definition.claim_name_conflict() {
-        return Err(CrdError::ClaimName(name.to_owned()));
-    }
-    let mut versions = Vec::with_capacity(spec.versions.len());
-    for version in &spec.versions {
-        let mut generated = base_version(version)
-            .ok_or_else(|| CrdError::NoSchema { what: "Composite Resource Claim", name: name(definition) })?;
-        inject(&mut generated, "spec", schema::claim_spec(spec.default_composite_delete_policy));
-        // The reference gives claims `claimConditionTypes` too, though only XRs use it.
-        inject(&mut generated, "status", schema::status(Scope::LegacyCluster));
-        append_columns(&mut generated, schema::claim_columns());
-        versions.push(generated);
-    }
-    let crd_name = format!("{}.{}", names.plural, spec.group);
-    Ok(crd(definition, &crd_name, "Namespaced", names, "claim", &versions))
+    let names = spec.claim_names.as_ref()?;
+    let engine = EngineFields {
+        spec: schema::claim_spec(spec.default_composite_delete_policy),
+        // Crossplane gives claims `claimConditionTypes` too, though only XRs use it.
+        status: schema::status(Scope::LegacyCluster),
+        columns: schema::claim_columns(),
+    };
+    let name = format!("{}.{}", names.plural, spec.group);
+    Some(crd(definition, &name, "Namespaced", names, "claim", &engine))
 }
 
-fn name(definition: &Definition) -> String {
-    object::name(&definition.object).unwrap_or_default().to_owned()
+/// What the engine adds to every version of a kind. Its properties override the user's of the same name.
+struct EngineFields {
+    spec: Object,
+    status: Object,
+    columns: Vec<Value>,
 }
 
 fn crd(
@@ -87,16 +55,14 @@ fn crd(
     scope: &str,
     names: &Names,
     category: &str,
-    versions: &[Value],
+    engine: &EngineFields,
 ) -> Object {
-    let mut labels = object::nested(&definition.object, &["metadata", "labels"])
-        .and_then(Value::as_object)
-        .cloned()
-        .unwrap_or_default();
+    let versions: Value = definition.spec.versions.iter().map(|version| generated(version, engine)).collect();
+    let mut labels = object::map(&definition.object, &["metadata", "labels"]).cloned().unwrap_or_default();
     let extra = &definition.spec.metadata;
     labels.extend(extra.labels.iter().map(|(key, value)| (key.clone(), Value::from(value.as_str()))));
     let mut owner = object::controller_reference(&definition.object);
-    // v1 is the stored version, and the one the reference names whichever the XRD was written in.
+    // v1 is the stored version, and the one Crossplane names whichever version the XRD was written in.
     owner["apiVersion"] = "apiextensions.crossplane.io/v1".into();
     owner["kind"] = "CompositeResourceDefinition".into();
     let mut metadata = json!({"name": name, "ownerReferences": [owner]});
@@ -133,15 +99,25 @@ fn names_value(names: &Names, category: &str) -> Value {
     value
 }
 
-/// A version with what is taken from the user's schema; nothing if there is none.
-fn base_version(version: &Version) -> Option<Value> {
-    let user = &version.schema.as_ref()?.open_api_v3;
+/// A version with what is taken from the user's schema, and the engine's fields.
+fn generated(version: &Version, engine: &EngineFields) -> Value {
+    let none = Object::new();
+    // An XRD in which a version has no schema is refused when it is read.
+    let user = version.schema.as_ref().map_or(&none, |schema| &schema.open_api_v3);
+    let mut schema = base_schema(user);
+    for (part, properties) in [("spec", &engine.spec), ("status", &engine.status)] {
+        for (key, value) in properties {
+            schema["properties"][part]["properties"][key] = value.clone();
+        }
+    }
+    let columns = version.additional_printer_columns.iter().chain(&engine.columns);
     let mut generated = json!({
         "name": version.name,
         "served": version.served,
         "storage": version.referenceable,
-        "schema": {"openAPIV3Schema": base_schema(user)},
+        "schema": {"openAPIV3Schema": schema},
         "subresources": {"status": {}},
+        "additionalPrinterColumns": columns.collect::<Vec<_>>(),
     });
     if version.deprecated {
         generated["deprecated"] = true.into();
@@ -152,8 +128,7 @@ fn base_version(version: &Version) -> Option<Value> {
     if let Some(scale) = &version.subresources.scale {
         generated["subresources"]["scale"] = scale.clone();
     }
-    generated["additionalPrinterColumns"] = version.additional_printer_columns.clone().into();
-    Some(generated)
+    generated
 }
 
 const ROOT_KEYWORDS: [&str; 2] = ["description", "x-kubernetes-validations"];
@@ -165,8 +140,8 @@ fn base_schema(user: &Object) -> Value {
     let wanted = object::nested(user, &["properties", "metadata", "properties", "name", "maxLength"]);
     let max_length = wanted.and_then(Value::as_i64).map_or(MAX_NAME, |wanted| wanted.min(MAX_NAME));
     let part = |name: &str, keywords: &[&str]| {
-        let user = object::nested(user, &["properties", name]).and_then(Value::as_object);
-        let properties = user.and_then(|user| user.get("properties")).and_then(Value::as_object).cloned();
+        let user = object::map(user, &["properties", name]);
+        let properties = user.and_then(|user| object::map(user, &["properties"])).cloned();
         let mut part = json!({"type": "object", "properties": properties.unwrap_or_default()});
         copy(user, &mut part, keywords);
         part
@@ -208,23 +183,10 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// Injected properties override the user's of the same name.
-fn inject(version: &mut Value, part: &str, properties: Object) {
-    let target = &mut version["schema"]["openAPIV3Schema"]["properties"][part]["properties"];
-    for (key, value) in properties {
-        target[key] = value;
-    }
-}
-
-fn append_columns(version: &mut Value, columns: Vec<Value>) {
-    let target = version["additionalPrinterColumns"].as_array_mut();
-    target.expect("base_version makes it a list").extend(columns);
-}
-
-/// Warns of what the user's schema says without effect; the reference drops it silently.
+/// Warns about keywords of the user's schema that have no effect; Crossplane drops them silently.
 pub(crate) fn dropped_keywords(user: &Object, version: &str, found: &mut Vec<Diagnostic>) {
     let root = format!("{version}.schema.openAPIV3Schema");
-    let part = |name: &str| object::nested(user, &["properties", name]).and_then(Value::as_object);
+    let part = |name: &str| object::map(user, &["properties", name]);
     let mut check = |path: String, schema: Option<&Object>, known: &[&str]| {
         for key in schema.into_iter().flat_map(Object::keys) {
             if !matches!(key.as_str(), "type" | "properties") && !known.contains(&key.as_str()) {

@@ -5,13 +5,14 @@ mod check;
 use std::collections::BTreeMap;
 
 use diag::Diagnostic;
+use manifest::{GroupVersionKind, KindError};
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::composite::{Layout, UpdatePolicy};
-use crate::object::TypeRef;
 use crate::read::{self, NameRef};
 use crate::run::Object;
+use crate::{codes, object};
 
 /// An XRD that makes sense.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +23,10 @@ pub struct Definition {
     pub spec: DefinitionSpec,
     /// The scope of its XRs, with the default of the version it is written in.
     pub scope: Scope,
+    /// The kind of its XRs in the referenceable version.
+    pub composite: GroupVersionKind,
+    /// The kind of its claims in the referenceable version, if it offers any.
+    pub claim: Option<GroupVersionKind>,
 }
 
 /// The `spec` of an XRD.
@@ -186,33 +191,37 @@ impl Definition {
         let (v1, v2) = (format!("{GROUP}/v1"), format!("{GROUP}/v2"));
         let read = read::spec(object, "CompositeResourceDefinition", &[&v1, &v2]);
         let spec: DefinitionSpec = read.map_err(|diagnostic| vec![*diagnostic])?;
-        let is_v2 = TypeRef::of(object).api_version == v2;
+        let is_v2 = object.get("apiVersion").and_then(Value::as_str) == Some(v2.as_str());
         let default = if is_v2 { Scope::Namespaced } else { Scope::LegacyCluster };
         let scope = spec.scope.unwrap_or(default);
-        let definition = Self { object: object.clone(), spec, scope };
-        let found = definition.check();
-        if found.iter().any(Diagnostic::is_error) { Err(found) } else { Ok((definition, found)) }
+        let found = spec.check(object, scope);
+        if found.iter().any(Diagnostic::is_error) {
+            return Err(found);
+        }
+        let composite = spec.kind("spec.names", &spec.names, object)?;
+        let claim = spec.claim_names.as_ref().map(|names| spec.kind("spec.claimNames", names, object));
+        let claim = claim.transpose()?;
+        Ok((Self { object: object.clone(), spec, scope, composite, claim }, found))
     }
+}
 
-    /// The type of its XRs in the referenceable version.
-    pub fn composite_type(&self) -> TypeRef {
-        self.type_of(&self.spec.names)
-    }
-
-    /// The type of its claims in the referenceable version, if it offers any.
-    pub fn claim_type(&self) -> Option<TypeRef> {
-        self.spec.claim_names.as_ref().map(|names| self.type_of(names))
-    }
-
-    /// Whether XRs of type `kind` are its own, in whatever version they are written.
-    pub fn defines(&self, kind: &TypeRef) -> bool {
-        self.composite_type().same_kind(kind)
-    }
-
-    fn type_of(&self, names: &Names) -> TypeRef {
-        let version = self.spec.versions.iter().find(|version| version.referenceable);
+impl DefinitionSpec {
+    /// The kind that `names`, found at `field`, give to objects of the referenceable version.
+    fn kind(&self, field: &str, names: &Names, object: &Object) -> Result<GroupVersionKind, Vec<Diagnostic>> {
+        let version = self.versions.iter().find(|version| version.referenceable);
         let version = version.map_or("", |version| version.name.as_str());
-        TypeRef::new(format!("{}/{version}", self.spec.group), &names.kind)
+        let api_version = format!("{}/{version}", self.group);
+        let kind = || GroupVersionKind::new(api_version.parse().map_err(KindError::from)?, &names.kind);
+        kind().map_err(|error| {
+            let summary = format!("{:?} of {api_version:?} is not a kind: {error}", names.kind);
+            let name = object::name(object).unwrap_or_default();
+            let diagnostic = Diagnostic::error(codes::DEFINITION_NAMES, summary);
+            vec![
+                diagnostic
+                    .object(format!("CompositeResourceDefinition {name}"))
+                    .field(format!("{field}.kind")),
+            ]
+        })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use manifest::{GroupVersionKind, Namespace, ObjectRef};
 use serde_json::{Value, json};
 
 use crate::event::Event;
@@ -9,7 +10,7 @@ use crate::naming::{
     ANNOTATION_RESOURCE_NAME, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE, LABEL_COMPOSITE, child_name,
     is_valid_name,
 };
-use crate::object::{self, TypeRef};
+use crate::object;
 use crate::run::{Object, Ready, State};
 
 /// A composed resource, ready to be applied.
@@ -17,6 +18,8 @@ use crate::run::{Object, Ready, State};
 pub struct Composed {
     /// The whole apply: what the function wants and what the engine adds.
     pub intent: Object,
+    /// Which object that is.
+    pub reference: ObjectRef,
     /// Whether the function says it is ready.
     pub ready: bool,
 }
@@ -105,19 +108,16 @@ pub fn render(
     xr: &Object,
     observed: &BTreeMap<String, Object>,
     desired: &State,
-    is_namespaced: impl Fn(&TypeRef) -> Option<bool>,
+    is_namespaced: impl Fn(&GroupVersionKind) -> Option<bool>,
 ) -> Result<Rendered, RenderError> {
     let mut rendered = Rendered::default();
     for (key, resource) in &desired.resources {
         let mut intent = resource.object.clone();
-        let kind = TypeRef::of(&intent);
-        if kind.api_version.is_empty() || kind.kind.is_empty() {
-            return Err(RenderError::NoKind { key: key.clone() });
-        }
-        keep_identity(&mut intent, observed.get(key));
+        let gvk = GroupVersionKind::of(&intent).map_err(|_| RenderError::NoKind { key: key.clone() })?;
+        keep_identity(&mut intent, &gvk, observed.get(key));
         if let Some(own) = object::namespace(xr) {
             match object::namespace(&intent) {
-                None => check_scope(key, &intent, is_namespaced(&TypeRef::of(&intent)))?,
+                None => check_scope(key, &intent, &gvk, is_namespaced(&gvk))?,
                 Some(other) if other != own => rendered.events.push(Event::warning(
                     "NamespaceOverridden",
                     format!(
@@ -129,27 +129,33 @@ pub fn render(
             }
         }
         add_metadata(key, &mut intent, xr)?;
-        name(key, &mut intent, xr)?;
-        rendered.resources.insert(key.clone(), Composed { intent, ready: resource.ready == Ready::True });
+        let name = name(key, &mut intent, &gvk, xr)?;
+        let namespace = object::namespace(&intent).and_then(Namespace::new);
+        let reference = ObjectRef::new(gvk, namespace, name);
+        let ready = resource.ready == Ready::True;
+        rendered.resources.insert(key.clone(), Composed { intent, reference, ready });
     }
     Ok(rendered)
 }
 
 /// What exists keeps its name, unless it is of another kind: then it is another object, and garbage.
-fn keep_identity(intent: &mut Object, observed: Option<&Object>) {
+fn keep_identity(intent: &mut Object, gvk: &GroupVersionKind, observed: Option<&Object>) {
     let Some(observed) = observed else { return };
-    if !TypeRef::of(observed).same_kind(&TypeRef::of(intent)) {
+    if !GroupVersionKind::of(observed).is_ok_and(|observed| observed.is_same_kind(gvk)) {
         return;
     }
     for key in ["namespace", "name", "generateName"] {
-        let value = object::nested(observed, &["metadata", key]).and_then(Value::as_str);
-        object::set_metadata(intent, key, value.filter(|value| !value.is_empty()));
+        object::set_metadata(intent, key, object::text(observed, &["metadata", key]));
     }
 }
 
-fn check_scope(key: &str, intent: &Object, namespaced: Option<bool>) -> Result<(), RenderError> {
-    let key = key.to_owned();
-    let kind = TypeRef::of(intent).kind;
+fn check_scope(
+    key: &str,
+    intent: &Object,
+    gvk: &GroupVersionKind,
+    namespaced: Option<bool>,
+) -> Result<(), RenderError> {
+    let (key, kind) = (key.to_owned(), gvk.kind().to_owned());
     let name = object::name(intent).unwrap_or_default().to_owned();
     match namespaced {
         Some(true) => Ok(()),
@@ -162,9 +168,7 @@ fn add_metadata(key: &str, intent: &mut Object, xr: &Object) -> Result<(), Rende
     let Some(tree) = object::label(xr, LABEL_COMPOSITE) else {
         return Err(RenderError::NoCompositeLabel { key: key.to_owned() });
     };
-    if object::name(intent).is_none()
-        && object::nested(intent, &["metadata", "generateName"]).is_none_or(is_blank)
-    {
+    if object::name(intent).is_none() && object::text(intent, &["metadata", "generateName"]).is_none() {
         object::set_metadata(intent, "generateName", Some(&format!("{tree}-")));
     }
     if let Some(namespace) = object::namespace(xr) {
@@ -206,21 +210,17 @@ fn add_controller(key: &str, intent: &mut Object, xr: &Object) -> Result<(), Ren
 }
 
 /// Names are chosen before anything is created, so that a reference to the child can be stored first.
-fn name(key: &str, intent: &mut Object, xr: &Object) -> Result<(), RenderError> {
+fn name(key: &str, intent: &mut Object, gvk: &GroupVersionKind, xr: &Object) -> Result<String, RenderError> {
     if object::name(intent).is_none() {
-        let prefix = object::nested(intent, &["metadata", "generateName"]).and_then(Value::as_str);
+        let prefix = object::text(intent, &["metadata", "generateName"]);
         let name = child_name(prefix.unwrap_or_default(), object::uid(xr).unwrap_or_default(), key);
         object::set_metadata(intent, "name", Some(&name));
     }
-    let name = object::name(intent).unwrap_or_default();
-    if is_valid_name(name, &TypeRef::of(intent)) {
-        return Ok(());
+    let name = object::name(intent).unwrap_or_default().to_owned();
+    if is_valid_name(&name, gvk) {
+        return Ok(name);
     }
-    Err(RenderError::InvalidName { key: key.to_owned(), name: name.to_owned() })
-}
-
-fn is_blank(value: &Value) -> bool {
-    value.as_str().is_none_or(str::is_empty)
+    Err(RenderError::InvalidName { key: key.to_owned(), name })
 }
 
 #[cfg(test)]

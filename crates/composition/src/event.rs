@@ -117,12 +117,12 @@ const KEPT: SignedDuration = SignedDuration::from_hours(1);
 ///
 /// It tells an engine that has just begun, and knows of no Events, from one that told nobody.
 pub fn have_expired(object: &Object, now: Timestamp) -> bool {
-    let list = |path: &[&str]| object::nested(object, path).and_then(Value::as_array).into_iter().flatten();
     let time = |entry: &Value, key: &str| entry.get(key)?.as_str()?.parse::<Timestamp>().ok();
-    let written = list(&["metadata", "managedFields"])
+    let written = object::list(object, &["metadata", "managedFields"])
         .filter(|entry| entry.get("subresource").is_some_and(|part| part == "status"))
         .filter_map(|entry| time(entry, "time"));
-    let moved = list(&["status", "conditions"]).filter_map(|entry| time(entry, "lastTransitionTime"));
+    let conditions = object::list(object, &["status", "conditions"]);
+    let moved = conditions.filter_map(|entry| time(entry, "lastTransitionTime"));
     written.chain(moved).max().is_some_and(|last| now.duration_since(last) > KEPT)
 }
 

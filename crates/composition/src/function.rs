@@ -6,7 +6,6 @@ use diag::Diagnostic;
 use jiff::Timestamp;
 use regex::Regex;
 use serde::Deserialize;
-use serde_json::Value;
 
 use crate::composition::Composition;
 use crate::condition::Condition;
@@ -94,10 +93,7 @@ pub fn find(
     }
     let active =
         |revision: &&Object| object::label(revision, LABEL_PACKAGE) == Some(name) && is_active(revision);
-    let endpoint = |revision: &Object| {
-        let endpoint = object::nested(revision, &["status", "endpoint"]).and_then(Value::as_str);
-        endpoint.filter(|endpoint| !endpoint.is_empty()).map(str::to_owned)
-    };
+    let endpoint = |revision: &Object| object::text(revision, &["status", "endpoint"]).map(str::to_owned);
     if let Some(endpoint) = revisions.iter().filter(active).find_map(endpoint) {
         return Ok(Location::Endpoint(endpoint));
     }
@@ -142,13 +138,12 @@ pub fn valid_pipeline(revision: &Composition, function_revisions: &[Object], now
 }
 
 fn is_active(revision: &Object) -> bool {
-    object::nested(revision, &["spec", "desiredState"]).and_then(Value::as_str) == Some("Active")
+    object::text(revision, &["spec", "desiredState"]) == Some("Active")
 }
 
 fn can_compose(revision: &Object) -> bool {
-    let capabilities = object::nested(revision, &["status", "capabilities"]).and_then(Value::as_array);
-    let composition = |one: &Value| one.as_str().is_some_and(|one| one.eq_ignore_ascii_case("composition"));
-    capabilities.is_none_or(|all| all.is_empty() || all.iter().any(composition))
+    let capabilities = object::texts(revision, &["status", "capabilities"]);
+    capabilities.is_empty() || capabilities.iter().any(|one| one.eq_ignore_ascii_case("composition"))
 }
 
 #[cfg(test)]

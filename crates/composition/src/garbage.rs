@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use manifest::ObjectRef;
 use serde_json::Value;
 
 use crate::desired::Composed;
 use crate::naming::{LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE, LABEL_COMPOSITE};
-use crate::object::{self, ObjectRef};
+use crate::object;
 use crate::run::Object;
 
 /// An object to be deleted, in the foreground and only while it has this uid.
@@ -45,11 +46,11 @@ pub fn garbage(
     observed: &BTreeMap<String, Object>,
     desired: &BTreeMap<String, Composed>,
 ) -> Result<Vec<Deletion>, ControlledByOther> {
-    let wanted: Vec<ObjectRef> = desired.values().map(|composed| ObjectRef::of(&composed.intent)).collect();
     let mut deletions = Vec::new();
     for (key, object) in observed {
-        let reference = ObjectRef::of(object);
-        if wanted.iter().any(|wanted| wanted.same_object(&reference)) {
+        // What the API server has stored is always of a kind and has a name.
+        let Ok(reference) = ObjectRef::of(object) else { continue };
+        if desired.values().any(|wanted| wanted.reference.is_same_object(&reference)) {
             continue;
         }
         match object::controller(object) {

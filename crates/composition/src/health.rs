@@ -285,7 +285,7 @@ pub fn claim_error_text<'a>(
 ///
 /// The full text may hold pointers and values in random order; in a status it would cause a write at every pass.
 pub fn refusal(status: &Value) -> String {
-    let causes = status.get("details").and_then(|details| details.get("causes")).and_then(Value::as_array);
+    let causes = status.pointer("/details/causes").and_then(Value::as_array);
     let text = |cause: &Value, key| cause.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let mut pairs: Vec<(String, String)> =
         causes.into_iter().flatten().map(|cause| (text(cause, "field"), text(cause, "reason"))).collect();

@@ -1,9 +1,8 @@
 //! Names that are the same at every pass: of composed resources, of the field managers, of what belongs together.
 
+use manifest::GroupVersionKind;
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
-
-use crate::object::TypeRef;
 
 /// The field manager for what the engine owns in an XR.
 pub const COMPOSITE_MANAGER: &str = "apiextensions.crossplane.io/composite";
@@ -67,9 +66,9 @@ pub fn generated_name(prefix: &str, random: u64) -> String {
 
 /// The uid of an XR that exists in a file only: the same for the same XR, so that its children are named the same each
 /// time it is rendered. It is a UUID of version 5 in the nil namespace.
-pub fn rendered_uid(kind: &TypeRef, namespace: &str, name: &str) -> String {
-    let (group, version) = kind.api_version.rsplit_once('/').unwrap_or(("", &kind.api_version));
-    let text = format!("{group}/{version}, Kind={}\0{namespace}\0{name}", kind.kind);
+pub fn rendered_uid(gvk: &GroupVersionKind, namespace: &str, name: &str) -> String {
+    let (group, version, kind) = (gvk.group(), gvk.version(), gvk.kind());
+    let text = format!("{group}/{version}, Kind={kind}\0{namespace}\0{name}");
     let mut digest = Sha1::new().chain_update([0; 16]).chain_update(text).finalize();
     digest[6] = digest[6] & 0x0f | 0x50;
     digest[8] = digest[8] & 0x3f | 0x80;
@@ -81,7 +80,7 @@ pub fn rendered_uid(kind: &TypeRef, namespace: &str, name: &str) -> String {
 ///
 /// It is one per XR so that two XRs that compose the same object conflict instead of taking turns. The namespace is not
 /// part of it: the name is compatible with what the reference has left in `managedFields`.
-pub fn composed_manager(xr_name: &str, xr_type: &TypeRef) -> String {
+pub fn composed_manager(xr_name: &str, xr_type: &GroupVersionKind) -> String {
     let digest = Sha256::digest(format!("{xr_name}{}", xr_type.group_kind()));
     format!("{COMPOSED_MANAGER_PREFIX}/{}", hex(&digest))
 }
@@ -89,9 +88,9 @@ pub fn composed_manager(xr_name: &str, xr_type: &TypeRef) -> String {
 /// Whether the API server would take `name` for an object of this type.
 ///
 /// Almost every kind wants an RFC 1123 subdomain; RBAC kinds allow colons as well.
-pub fn is_valid_name(name: &str, kind: &TypeRef) -> bool {
-    let rbac = kind.group() == "rbac.authorization.k8s.io"
-        && matches!(kind.kind.as_str(), "Role" | "ClusterRole" | "RoleBinding" | "ClusterRoleBinding");
+pub fn is_valid_name(name: &str, gvk: &GroupVersionKind) -> bool {
+    let rbac = gvk.group() == "rbac.authorization.k8s.io"
+        && matches!(gvk.kind(), "Role" | "ClusterRole" | "RoleBinding" | "ClusterRoleBinding");
     let name = if rbac { name.replace(':', "") } else { name.to_owned() };
     let label = |label: &str| {
         let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();

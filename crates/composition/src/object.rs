@@ -1,87 +1,9 @@
 //! The few fields every Kubernetes object has, read from and written to plain JSON.
 
-use std::fmt;
-
+use manifest::ObjectRef;
 use serde_json::{Map, Value, json};
 
 use crate::run::Object;
-
-/// The kind of an object as it is written in it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct TypeRef {
-    /// The group and version, for instance `apps/v1`.
-    pub api_version: String,
-    /// The kind.
-    pub kind: String,
-}
-
-impl TypeRef {
-    /// A type called `kind` in `api_version`.
-    pub fn new(api_version: impl Into<String>, kind: impl Into<String>) -> Self {
-        Self { api_version: api_version.into(), kind: kind.into() }
-    }
-
-    /// The type of `object`, with empty parts where it has none.
-    pub fn of(object: &Object) -> Self {
-        let part = |key| text(object, key).unwrap_or_default().to_owned();
-        Self { api_version: part("apiVersion"), kind: part("kind") }
-    }
-
-    /// The group; empty for the core one.
-    pub fn group(&self) -> &str {
-        self.api_version.split_once('/').map_or("", |(group, _)| group)
-    }
-
-    /// Whether both are the same kind, in whatever version: what decides if two references mean one object.
-    pub fn same_kind(&self, other: &Self) -> bool {
-        self.kind == other.kind && self.group() == other.group()
-    }
-
-    /// `Kind.group`, or just the kind in the core group: how Go prints a GroupKind.
-    pub fn group_kind(&self) -> String {
-        match self.group() {
-            "" => self.kind.clone(),
-            group => format!("{}.{group}", self.kind),
-        }
-    }
-}
-
-/// Which object: everything needed to read it, and nothing that changes during its life.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ObjectRef {
-    /// The type.
-    pub kind: TypeRef,
-    /// The namespace, if it has one.
-    pub namespace: Option<String>,
-    /// The name.
-    pub name: String,
-}
-
-impl ObjectRef {
-    /// A reference to `object`.
-    pub fn of(object: &Object) -> Self {
-        Self {
-            kind: TypeRef::of(object),
-            namespace: namespace(object).map(str::to_owned),
-            name: name(object).unwrap_or_default().to_owned(),
-        }
-    }
-
-    /// Whether both mean the same object, in whatever version they name it.
-    pub fn same_object(&self, other: &Self) -> bool {
-        self.kind.same_kind(&other.kind) && self.namespace == other.namespace && self.name == other.name
-    }
-}
-
-/// `Deployment shop/web`, the way people name objects.
-impl fmt::Display for ObjectRef {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.namespace {
-            Some(namespace) => write!(f, "{} {namespace}/{}", self.kind.kind, self.name),
-            None => write!(f, "{} {}", self.kind.kind, self.name),
-        }
-    }
-}
 
 /// The owner of an object that controls it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,6 +36,11 @@ pub fn generation(object: &Object) -> Option<i64> {
     object.get("metadata")?.get("generation")?.as_i64()
 }
 
+/// `metadata.resourceVersion`, unless it is empty.
+pub fn resource_version(object: &Object) -> Option<&str> {
+    metadata(object, "resourceVersion")
+}
+
 /// Whether the object is being deleted.
 pub fn is_being_deleted(object: &Object) -> bool {
     metadata(object, "deletionTimestamp").is_some()
@@ -121,32 +48,38 @@ pub fn is_being_deleted(object: &Object) -> bool {
 
 /// A label, unless it is empty.
 pub fn label<'a>(object: &'a Object, key: &str) -> Option<&'a str> {
-    nested(object, &["metadata", "labels", key])?.as_str().filter(|value| !value.is_empty())
+    text(object, &["metadata", "labels", key])
 }
 
 /// An annotation, unless it is empty.
 pub fn annotation<'a>(object: &'a Object, key: &str) -> Option<&'a str> {
-    nested(object, &["metadata", "annotations", key])?.as_str().filter(|value| !value.is_empty())
+    text(object, &["metadata", "annotations", key])
 }
 
 /// The controller of the object, if it has one.
 pub fn controller(object: &Object) -> Option<Controller> {
-    let owners = nested(object, &["metadata", "ownerReferences"])?.as_array()?;
-    let owner = owners.iter().find(|owner| owner.get("controller").and_then(Value::as_bool) == Some(true))?;
+    let mut owners = list(object, &["metadata", "ownerReferences"]);
+    let owner = owners.find(|owner| owner.get("controller").and_then(Value::as_bool) == Some(true))?;
     let part = |key| owner.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     Some(Controller { kind: part("kind"), name: part("name"), uid: part("uid") })
 }
 
 /// The reference that makes `owner` the controller of what carries it.
 pub fn controller_reference(owner: &Object) -> Value {
-    let kind = TypeRef::of(owner);
     json!({
-        "apiVersion": kind.api_version,
-        "kind": kind.kind,
+        "apiVersion": owner.get("apiVersion"),
+        "kind": owner.get("kind"),
         "name": name(owner).unwrap_or_default(),
         "uid": uid(owner).unwrap_or_default(),
         "controller": true,
         "blockOwnerDeletion": true,
+    })
+}
+
+/// `reference` as objects write it: `apiVersion`, `kind` and `name`, without a namespace.
+pub(crate) fn reference(reference: &ObjectRef) -> Value {
+    json!({
+        "apiVersion": reference.api_version().to_string(), "kind": reference.kind(), "name": reference.name,
     })
 }
 
@@ -182,11 +115,35 @@ pub(crate) fn set_metadata(object: &mut Object, key: &str, value: Option<&str>) 
 }
 
 fn metadata<'a>(object: &'a Object, key: &str) -> Option<&'a str> {
-    nested(object, &["metadata", key])?.as_str().filter(|value| !value.is_empty())
+    text(object, &["metadata", key])
 }
 
-fn text<'a>(object: &'a Object, key: &str) -> Option<&'a str> {
-    object.get(key)?.as_str()
+/// The text at `path`, unless it is empty.
+pub fn text<'a>(object: &'a Object, path: &[&str]) -> Option<&'a str> {
+    nested(object, path)?.as_str().filter(|text| !text.is_empty())
+}
+
+/// The elements of the list at `path`; none if there is no list.
+pub fn list<'a>(object: &'a Object, path: &[&str]) -> impl Iterator<Item = &'a Value> {
+    nested(object, path).and_then(Value::as_array).into_iter().flatten()
+}
+
+/// The texts in the list at `path`.
+pub fn texts(object: &Object, path: &[&str]) -> Vec<String> {
+    list(object, path).filter_map(|text| text.as_str().map(str::to_owned)).collect()
+}
+
+/// The object at `path`.
+pub fn map<'a>(object: &'a Object, path: &[&str]) -> Option<&'a Object> {
+    nested(object, path)?.as_object()
+}
+
+/// The object `value` is; anything else reads as an empty object.
+pub fn from_value(value: Value) -> Object {
+    match value {
+        Value::Object(object) => object,
+        _ => Object::new(),
+    }
 }
 
 /// The object a `json!({…})` literal is.

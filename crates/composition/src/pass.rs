@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use manifest::{GoDuration, server_metadata};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -39,11 +40,7 @@ impl Fingerprint {
 /// An object without what changes at every write.
 fn content(object: &Object) -> Object {
     let mut content = object.clone();
-    if let Some(metadata) = content.get_mut("metadata").and_then(Value::as_object_mut) {
-        for noise in ["resourceVersion", "generation", "managedFields"] {
-            metadata.remove(noise);
-        }
-    }
+    server_metadata::remove(content.get_mut("metadata"), server_metadata::CHANGED_BY_WRITES);
     content
 }
 
@@ -119,7 +116,9 @@ impl Passes {
 ///
 /// `random` in 0..1 spreads it by a tenth either way, so that a thousand XRs made at once do not stay in step.
 pub fn interval(xr: &Object, ttl: Option<Duration>, random: f64) -> Option<Duration> {
-    let asked = object::annotation(xr, ANNOTATION_POLL_INTERVAL).and_then(parse_duration);
+    let asked = object::annotation(xr, ANNOTATION_POLL_INTERVAL)
+        .and_then(|text| text.parse::<GoDuration>().ok()?.to_std())
+        .filter(|asked| !asked.is_zero());
     let interval =
         asked.map(|asked| asked.max(MIN_POLL_INTERVAL)).or(ttl).filter(|interval| !interval.is_zero())?;
     Some(interval.mul_f64(0.9 + 0.2 * random.clamp(0.0, 1.0)))

@@ -236,29 +236,6 @@ impl Pipeline {
     }
 }
 
-/// One step and what its function answered.
-#[derive(Clone, Debug, PartialEq)]
-pub struct StepAnswer {
-    /// The step's name.
-    pub step: String,
-    /// The function it names.
-    pub function: String,
-    /// What came back.
-    pub answer: Result<RunResponse, RunError>,
-}
-
-/// Folds the answers of consecutive steps into what they come to.
-pub fn fold(answers: impl IntoIterator<Item = StepAnswer>, audience: Audience) -> Outcome {
-    let mut pipeline = Pipeline::new(audience);
-    for StepAnswer { step, function, answer } in answers {
-        match answer {
-            Ok(answer) => pipeline.answered(&step, "", answer),
-            Err(error) => pipeline.failed(&step, &function, error),
-        }
-    }
-    pipeline.finish()
-}
-
 impl Outcome {
     /// Whether the failing pass has itself told the user of the claim what is wrong.
     pub fn spoke_to_claim(&self) -> bool {
@@ -274,4 +251,4 @@ impl Outcome {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

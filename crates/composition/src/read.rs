@@ -1,12 +1,12 @@
 //! Reading an object people wrote into the types of this crate, with an error that says where it does not fit.
 
-use diag::Diagnostic;
+use diag::{Code, Diagnostic};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::codes;
-use crate::object::{self, TypeRef};
+use crate::object;
 use crate::run::Object;
 
 /// Reads the `spec` of `object`, which has to be of `kind` in one of `api_versions`.
@@ -15,9 +15,9 @@ pub(crate) fn spec<T: DeserializeOwned>(
     kind: &str,
     api_versions: &[&str],
 ) -> Result<T, Box<Diagnostic>> {
-    let found = TypeRef::of(object);
-    if found.kind != kind || !api_versions.contains(&found.api_version.as_str()) {
-        let summary = format!("expected a {kind}, found {:?} of {:?}", found.kind, found.api_version);
+    let part = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
+    if part("kind") != kind || !api_versions.contains(&part("apiVersion")) {
+        let summary = format!("expected a {kind}, found {:?} of {:?}", part("kind"), part("apiVersion"));
         let hint = format!("Pass a {kind} of {}.", api_versions.join(" or "));
         return Err(Box::new(Diagnostic::error(codes::WRONG_KIND, summary).hint(hint)));
     }
@@ -29,6 +29,11 @@ pub(crate) fn spec<T: DeserializeOwned>(
         let summary = format!("cannot read {field}: {}", error.into_inner());
         Box::new(Diagnostic::error(codes::UNREADABLE, summary).object(named()).field(field))
     })
+}
+
+/// Something wrong at `field` of an object.
+pub(crate) fn wrong(code: Code, field: impl Into<String>, summary: impl Into<String>) -> Diagnostic {
+    Diagnostic::error(code, summary).field(field)
 }
 
 /// A name, as references write it.

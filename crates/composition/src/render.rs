@@ -1,12 +1,12 @@
 //! Composing without a cluster: what stands in for the API server when an XR is rendered from files.
 
-use serde_json::{Value, json};
+use manifest::{GroupVersionKind, IdentityError, KindError, ObjectRef};
 
-use crate::composite::{Composite, Layout};
+use crate::composite::{Composite, Layout, refs_intent};
 use crate::composition::Composition;
 use crate::definition::Definition;
 use crate::naming::rendered_uid;
-use crate::object::{self, ObjectRef, TypeRef};
+use crate::object;
 use crate::run::Object;
 use crate::{revision, selection};
 
@@ -27,16 +27,22 @@ pub enum RehearsalError {
     /// The XRD defines another kind.
     #[error(
         "CompositeResourceDefinition {definition:?} (composite Group={} Kind={}) does not match the input XR's \
-         Group={} Kind={}", defines.group(), defines.kind, xr.group(), xr.kind
+         Group={} Kind={}", defines.group(), defines.kind(), xr.group(), xr.kind()
     )]
     OtherKind {
         /// The XRD's name.
         definition: String,
         /// What it defines.
-        defines: TypeRef,
+        defines: GroupVersionKind,
         /// What the XR is.
-        xr: TypeRef,
+        xr: GroupVersionKind,
     },
+    /// The XR is of no kind.
+    #[error("the XR's apiVersion and kind do not name a kind: {0}")]
+    NoKind(KindError),
+    /// An observed resource has no kind or no name.
+    #[error("an observed resource cannot be referred to: {0}")]
+    Unidentified(IdentityError),
     /// An observed resource is another's.
     #[error("observed resource {0} has a controller ref but is not controlled by the XR")]
     NotControlled(
@@ -61,15 +67,15 @@ pub fn prepare(
     composition: &Composition,
     observed: &[Object],
 ) -> Result<Rehearsal, Vec<RehearsalError>> {
-    let kind = TypeRef::of(xr);
+    let gvk = GroupVersionKind::of(xr).map_err(|error| vec![RehearsalError::NoKind(error)])?;
     let layout = match definition {
         None => Layout::Modern,
-        Some(definition) if definition.defines(&kind) => definition.scope.layout(),
+        Some(definition) if definition.composite.is_same_kind(&gvk) => definition.scope.layout(),
         Some(definition) => {
             return Err(vec![RehearsalError::OtherKind {
                 definition: object::name(&definition.object).unwrap_or_default().to_owned(),
-                defines: definition.composite_type(),
-                xr: kind,
+                defines: definition.composite.clone(),
+                xr: gvk,
             }]);
         }
     };
@@ -77,13 +83,14 @@ pub fn prepare(
     if object::uid(&xr).is_none() {
         let (namespace, name) =
             (object::namespace(&xr).unwrap_or_default(), object::name(&xr).unwrap_or_default());
-        let uid = rendered_uid(&kind, namespace, name);
+        let uid = rendered_uid(&gvk, namespace, name);
         object::set_metadata(&mut xr, "uid", Some(&uid));
     }
-    check_observed(&xr, observed)?;
-    if !observed.is_empty() {
-        let refs: Value = observed.iter().map(|object| reference(object, &xr)).collect();
-        object::nested_mut(&mut xr, layout.path()).insert("resourceRefs".to_owned(), refs);
+    let references = check_observed(&xr, observed)?;
+    if !references.is_empty() {
+        let intent = refs_intent(Composite::new(&xr, layout), &references);
+        let refs = Composite::new(&intent, layout).field("resourceRefs").cloned();
+        object::nested_mut(&mut xr, layout.path()).extend(refs.map(|refs| ("resourceRefs".to_owned(), refs)));
     }
     let revision = revision::rehearsed(composition);
     let name = object::name(&composition.object).unwrap_or_default();
@@ -91,8 +98,8 @@ pub fn prepare(
     Ok(Rehearsal { xr: configured.unwrap_or(xr), layout, revision })
 }
 
-fn check_observed(xr: &Object, observed: &[Object]) -> Result<(), Vec<RehearsalError>> {
-    let mut errors = Vec::new();
+fn check_observed(xr: &Object, observed: &[Object]) -> Result<Vec<ObjectRef>, Vec<RehearsalError>> {
+    let (mut references, mut errors) = (Vec::new(), Vec::new());
     for resource in observed {
         let name = || object::name(resource).unwrap_or_default().to_owned();
         if object::controller(resource)
@@ -103,17 +110,12 @@ fn check_observed(xr: &Object, observed: &[Object]) -> Result<(), Vec<RehearsalE
         if object::namespace(xr).is_some() && object::namespace(resource) != object::namespace(xr) {
             errors.push(RehearsalError::OtherNamespace(name()));
         }
+        match ObjectRef::of(resource) {
+            Ok(reference) => references.push(reference),
+            Err(error) => errors.push(RehearsalError::Unidentified(error)),
+        }
     }
-    if errors.is_empty() { Ok(()) } else { Err(errors) }
-}
-
-fn reference(resource: &Object, xr: &Object) -> Value {
-    let ObjectRef { kind, namespace, name } = ObjectRef::of(resource);
-    let mut reference = json!({"apiVersion": kind.api_version, "kind": kind.kind, "name": name});
-    if let (None, Some(namespace)) = (object::namespace(xr), namespace) {
-        reference["namespace"] = namespace.into();
-    }
-    reference
+    if errors.is_empty() { Ok(references) } else { Err(errors) }
 }
 
 #[cfg(test)]

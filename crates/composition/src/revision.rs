@@ -154,7 +154,7 @@ fn is_empty(value: &Value) -> bool {
 }
 
 fn map<'a>(object: &'a Object, key: &str) -> Option<&'a Object> {
-    object::nested(object, &["metadata", key]).and_then(Value::as_object)
+    object::map(object, &["metadata", key])
 }
 
 #[cfg(test)]

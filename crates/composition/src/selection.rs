@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use manifest::GroupVersionKind;
 use serde_json::json;
 
 use crate::composite::{Composite, Layout, UpdatePolicy};
@@ -9,7 +10,7 @@ use crate::composition::Composition;
 use crate::definition::Definition;
 use crate::event::Event;
 use crate::naming::{LABEL_COMPOSITE, short_hash};
-use crate::object::{self, TypeRef};
+use crate::object;
 use crate::run::Object;
 
 /// Why an XR has no Composition or no revision of one.
@@ -76,11 +77,12 @@ pub fn composition(
         return chosen(&default.name, Some("Default composition has been selected"));
     }
     let labels = selector.unwrap_or_default();
-    let kind = TypeRef::of(xr.object);
+    let kind = GroupVersionKind::of(xr.object);
     let mut candidates: Vec<&str> = compositions
         .iter()
         .filter(|composition| {
-            composition.spec.composite_type() == kind && has_labels(&composition.object, &labels)
+            kind.as_ref() == Ok(&composition.spec.composite_type_ref)
+                && has_labels(&composition.object, &labels)
         })
         .filter_map(|composition| object::name(&composition.object))
         .collect();
@@ -139,7 +141,9 @@ pub fn check_revision(xr: Composite<'_>, revision: &Composition) -> Result<(), S
             why: why.unwrap_or("pipeline status unknown").to_owned(),
         });
     }
-    if xr.layout == Layout::Legacy && revision.spec.composite_type() != TypeRef::of(xr.object) {
+    if xr.layout == Layout::Legacy
+        && GroupVersionKind::of(xr.object).as_ref() != Ok(&revision.spec.composite_type_ref)
+    {
         return Err(SelectionError::Incompatible);
     }
     Ok(())

@@ -220,9 +220,8 @@ fn status_intent(
 
 /// What the steps said last: in this pass, or before it if the pass failed without hearing them.
 fn pipeline_results(pass: &Pass<'_>) -> Option<Value> {
-    let before =
-        object::nested(pass.xr.object, &["status", "crossplane", "pipeline"]).and_then(Value::as_array);
-    let unheard = before.into_iter().flatten().filter(|entry| {
+    let before = object::list(pass.xr.object, &["status", "crossplane", "pipeline"]);
+    let unheard = before.filter(|entry| {
         let step = entry.get("step").and_then(Value::as_str).unwrap_or_default();
         pass.failure.is_some() && !pass.outcome.answered.iter().any(|answered| answered == step)
     });

@@ -1,106 +1,62 @@
-//! Taking over from the reference engine: fields it holds by updates become ours, so that we can also remove them.
+//! Taking over from Crossplane: fields it holds by updates become ours, so that we can also remove them.
 //!
-//! The reference writes the status of an XR twice, by an apply and by an update as manager `crossplane`. A field held by
+//! Crossplane writes the status of an XR twice, by an apply and by an update as manager `crossplane`. A field held by
 //! both stays when we stop applying it, so before our first apply the update's share is folded into ours.
 //!
-//! Before it knew server-side apply it wrote everything by updates, specs included. Of those, what our first apply is about to
-//! hold is handed over.
+//! Before it used server-side apply, Crossplane wrote everything by updates, specs included. Of those, the fields our
+//! first apply is about to hold are handed over.
 
 use fields::{FieldSet, Schema, written};
-use serde_json::{Value, json};
+use ownership::{Entry, FieldManager, Operation, hand_over_part};
+use serde_json::Value;
 
-use crate::object;
 use crate::run::Object;
 
-/// The manager of the reference's updates.
+/// The manager of Crossplane's updates.
 const UPDATER: &str = "crossplane";
 
 /// The JSON patch that folds what `crossplane` holds by updates of `subresource` (`status`, or empty for the object itself)
 /// into what `manager` holds by applies; none if there is nothing to fold.
 ///
-/// It is refused if the object has changed meanwhile, and then to be made anew.
+/// The API server refuses it if the object has changed since; read the object again then.
 pub fn fold_updates(object: &Object, manager: &str, subresource: &str) -> Option<Value> {
-    let entries = object::nested(object, &["metadata", "managedFields"])?.as_array()?;
-    let (theirs, mut kept): (Vec<Value>, Vec<Value>) =
-        entries.iter().cloned().partition(|entry| is_share_of(entry, UPDATER, "Update", subresource));
-    let (first, rest) = theirs.split_first()?;
-    let mut ours =
-        if let Some(at) = kept.iter().position(|entry| is_share_of(entry, manager, "Apply", subresource)) {
-            kept.remove(at)
-        } else {
-            let mut entry = first.clone();
-            entry["manager"] = manager.into();
-            entry["operation"] = "Apply".into();
-            entry
-        };
-    for entry in std::iter::once(first).chain(rest) {
-        union(&mut ours["fieldsV1"], entry.get("fieldsV1").unwrap_or(&Value::Null));
-    }
-    kept.push(ours);
-    patch(object, &kept)
+    hand_over(object, manager, subresource, |entry| entry.fields.clone())
 }
 
-/// The JSON patch after which what `crossplane` holds by updates and `intent` writes is held by `manager` as if it had
+/// The JSON patch after which `manager` holds what `crossplane` holds by updates and `intent` writes, as if it had
 /// applied it; none if there is no such field, or if `manager` has applied before. No value changes.
 ///
-/// It is refused if the object has changed meanwhile, and then to be made anew.
+/// The API server refuses it if the object has changed since; read the object again then.
 pub fn hand_over_updates(object: &Object, intent: &Object, manager: &str) -> Option<Value> {
     if has_applied(object, manager) {
         return None;
     }
-    let entries = object::nested(object, &["metadata", "managedFields"])?.as_array()?;
-    let at = entries.iter().position(|entry| is_share_of(entry, UPDATER, "Update", ""))?;
-    let held = FieldSet::from_value(entries[at].get("fieldsV1")?).ok()?;
     let intent = Value::Object(intent.clone());
-    let schema = Schema::of(&intent).learning_from(&held);
-    let wanted = written(&intent, &schema);
-    let (ours, theirs) = (held.intersection(&wanted), held.difference(&wanted));
-    if ours.is_empty() {
-        return None;
-    }
-    let mut kept = entries.clone();
-    let mut applied = kept.remove(at);
-    if !theirs.is_empty() {
-        let mut rest = applied.clone();
-        rest["fieldsV1"] = theirs.to_value();
-        kept.insert(at, rest);
-    }
-    applied["manager"] = manager.into();
-    applied["operation"] = "Apply".into();
-    applied["fieldsV1"] = ours.to_value();
-    kept.push(applied);
-    patch(object, &kept)
+    hand_over(object, manager, "", |entry| {
+        let schema = Schema::of(&intent).learning_from(&entry.fields);
+        entry.fields.intersection(&written(&intent, &schema))
+    })
 }
 
-/// Whether `manager` holds something of `object`, itself and not its status, by an apply.
+/// Whether `manager` holds something of `object` itself by an apply, so that there is nothing left to take over.
 pub fn has_applied(object: &Object, manager: &str) -> bool {
-    let entries = object::nested(object, &["metadata", "managedFields"]).and_then(Value::as_array);
-    entries.into_iter().flatten().any(|entry| is_share_of(entry, manager, "Apply", ""))
+    ownership::has_applied(object, &FieldManager::new(manager))
 }
 
-/// Whether an entry of managedFields says what `manager` holds by `operation`.
-pub(crate) fn is_share_of(entry: &Value, manager: &str, operation: &str, subresource: &str) -> bool {
-    let part = |key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default();
-    part("manager") == manager && part("operation") == operation && part("subresource") == subresource
-}
-
-fn patch(object: &Object, entries: &[Value]) -> Option<Value> {
-    let version = object::nested(object, &["metadata", "resourceVersion"])?;
-    Some(json!([
-        {"op": "test", "path": "/metadata/resourceVersion", "value": version},
-        {"op": "replace", "path": "/metadata/managedFields", "value": entries},
-    ]))
-}
-
-/// Adds the fields of `from` to those of `into`; in FieldsV1 a field set is a tree of objects.
-fn union(into: &mut Value, from: &Value) {
-    let Value::Object(from) = from else { return };
-    if !into.is_object() {
-        *into = json!({});
-    }
-    for (key, below) in from {
-        union(&mut into[key], below);
-    }
+/// Hands `part` of what Crossplane holds by updates of `subresource` over to `manager`. An object whose managedFields
+/// cannot be read is left as it is.
+fn hand_over(
+    object: &Object,
+    manager: &str,
+    subresource: &str,
+    part: impl Fn(&Entry) -> FieldSet,
+) -> Option<Value> {
+    let (updater, manager) = (FieldManager::new(UPDATER), FieldManager::new(manager));
+    let part = |entry: &Entry| {
+        let is_theirs = entry.is_of(&updater, Operation::Update, subresource);
+        if is_theirs { part(entry) } else { FieldSet::new() }
+    };
+    hand_over_part(&Value::Object(object.clone()), &manager, subresource, part).ok().flatten()
 }
 
 #[cfg(test)]

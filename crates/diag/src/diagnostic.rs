@@ -2,7 +2,6 @@
 
 use crate::{Code, Location, Source, Span};
 
-/// How serious a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// Worth knowing; nothing needs to be done.
@@ -14,7 +13,6 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// The word shown to people: `error`, `warning` or `note`.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Note => "note",
@@ -27,9 +25,7 @@ impl Severity {
 /// One finding: what (summary), where (object, field, location), why (detail) and what to do (hint, help).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// How serious it is.
     pub severity: Severity,
-    /// The stable name of this kind of finding.
     pub code: Code,
     /// What, in one line without a full stop.
     pub summary: String,
@@ -39,33 +35,28 @@ pub struct Diagnostic {
     pub object: Option<String>,
     /// The field it is about, as people write it: `spec.replicas`.
     pub field: Option<String>,
-    /// The place in a source it points to.
     pub location: Option<Location>,
     /// Further places that explain the first, such as an earlier definition.
     pub related: Vec<Location>,
     /// What to do, as a sentence.
     pub hint: Option<String>,
-    /// Where to read on: a link or a command.
+    /// Where to read on, usually a command. By default the one that prints the entry of a code that has more to say.
     pub help: Option<String>,
 }
 
 impl Diagnostic {
-    /// An error: the work did not happen.
     pub fn error(code: Code, summary: impl Into<String>) -> Self {
         Self::new(Severity::Error, code, summary)
     }
 
-    /// A warning: the work goes on, but the outcome may surprise.
     pub fn warning(code: Code, summary: impl Into<String>) -> Self {
         Self::new(Severity::Warning, code, summary)
     }
 
-    /// A note: worth knowing, nothing to do.
     pub fn note(code: Code, summary: impl Into<String>) -> Self {
         Self::new(Severity::Note, code, summary)
     }
 
-    /// A diagnostic that says only `summary` so far.
     pub fn new(severity: Severity, code: Code, summary: impl Into<String>) -> Self {
         Self {
             severity,
@@ -77,25 +68,22 @@ impl Diagnostic {
             location: None,
             related: Vec::new(),
             hint: None,
-            help: None,
+            help: code.explain_command(),
         }
     }
 
-    /// Says why.
     #[must_use]
     pub fn detail(mut self, detail: impl Into<String>) -> Self {
         self.detail = detail.into();
         self
     }
 
-    /// Says which object.
     #[must_use]
     pub fn object(mut self, object: impl Into<String>) -> Self {
         self.object = Some(object.into());
         self
     }
 
-    /// Says which field.
     #[must_use]
     pub fn field(mut self, field: impl Into<String>) -> Self {
         self.field = Some(field.into());
@@ -116,21 +104,18 @@ impl Diagnostic {
         self
     }
 
-    /// Says what to do.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Says where to read on.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// Whether the work did not happen.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }

@@ -1,4 +1,4 @@
-//! What we tell people: one [`Diagnostic`], whoever shows it.
+//! Everything Plimsoll reports to people is a [`Diagnostic`].
 //!
 //! A terminal, Terraform, an Event and a condition all render the same value, so a message is written once and says
 //! the same everywhere: what is wrong, where, why, and what to do about it. `STYLE.md` says how to word one.
@@ -10,9 +10,11 @@
 
 mod code;
 mod diagnostic;
+mod error_chain;
 mod source;
 pub mod terminal;
 
-pub use code::Code;
+pub use code::{Code, entries_on_page};
 pub use diagnostic::{Diagnostic, Severity};
+pub use error_chain::error_chain;
 pub use source::{Location, Position, Source, Span};

@@ -14,22 +14,18 @@ pub struct Source {
 }
 
 impl Source {
-    /// A source called `name` whose whole text is `text`.
     pub fn new(name: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Self {
         Self { name: name.into(), text: text.into() }
     }
 
-    /// The name people know the source by.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The whole text.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The line and column at which `span` begins.
     pub fn position(&self, span: Span) -> Position {
         Position::of(&self.text, span.start)
     }
@@ -45,14 +41,12 @@ impl fmt::Debug for Source {
 /// A range of bytes in a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Span {
-    /// The first byte.
     pub start: usize,
-    /// One past the last byte.
+    /// Exclusive.
     pub end: usize,
 }
 
 impl Span {
-    /// The bytes from `start` up to, not including, `end`.
     pub const fn new(start: usize, end: usize) -> Self {
         Self { start, end }
     }
@@ -67,9 +61,7 @@ impl From<Range<usize>> for Span {
 /// A line and a column, both counted from 1, the column in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
-    /// The line, from 1.
     pub line: usize,
-    /// The character in the line, from 1.
     pub column: usize,
 }
 
@@ -95,16 +87,13 @@ impl fmt::Display for Position {
 /// A place in a source: where a diagnostic points to, and what to write next to the marker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
-    /// The text pointed into.
     pub source: Source,
-    /// The bytes to mark.
     pub span: Span,
     /// What to write beside the marker; may be empty.
     pub label: String,
 }
 
 impl Location {
-    /// The line and column at which the location begins.
     pub fn position(&self) -> Position {
         self.source.position(self.span)
     }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use annotate_snippets::renderer::{AnsiColor, Effects, Style};
 use annotate_snippets::{AnnotationKind, Group, Level, Snippet};
 
-use crate::{Diagnostic, Location, Severity, Source};
+use crate::{Code, Diagnostic, Location, Severity, Source};
 
 const HINT: Style = AnsiColor::Cyan.on_default().effects(Effects::BOLD);
 
@@ -23,12 +23,10 @@ pub struct Renderer {
 }
 
 impl Renderer {
-    /// Without any escape sequence, `width` columns wide.
     pub const fn plain(width: usize) -> Self {
         Self { width, styled: false }
     }
 
-    /// With colour, `width` columns wide.
     pub const fn styled(width: usize) -> Self {
         Self { width, styled: true }
     }
@@ -51,6 +49,24 @@ impl Renderer {
                 out.push('\n');
                 self.prose(&mut out, Lead { word, style: HINT, first: ": ", rest: "      " }, text);
             }
+        }
+        out
+    }
+
+    /// The entry of a code: paragraphs fit the width, indented examples stay as they are.
+    pub fn entry(&self, code: Code) -> String {
+        let mut out = String::new();
+        for paragraph in code.entry().split("\n\n") {
+            if !out.is_empty() {
+                out.push('\n');
+            }
+            if paragraph.starts_with("    ") {
+                out.push_str(paragraph);
+            } else {
+                let prose = paragraph.replace("\n* ", "\r* ").replace('\n', " ").replace('\r', "\n");
+                out.push_str(&wrap(&prose, self.width.min(MOST_PROSE)));
+            }
+            out.push('\n');
         }
         out
     }

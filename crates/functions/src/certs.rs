@@ -1,12 +1,13 @@
-//! Makes the certificates with which an engine and its functions know each other: one authority, and a folder each.
+//! Issues the certificates by which an engine and its functions trust each other: one authority, and a folder for each
+//! side.
 //!
 //! ```text
-//! DIR/ca      the authority; kept when it is there, so that further functions can be given certificates of it
+//! DIR/ca      the authority; kept if it exists, so that it can issue certificates for further functions
 //! DIR/client  for the engine
 //! DIR/server  for the function
 //! ```
 //!
-//! Each folder has `tls.crt`, `tls.key` and `ca.crt`, so that each can be mounted or made into a Secret as it is.
+//! Each folder has `tls.crt`, `tls.key` and `ca.crt`, ready to be mounted or turned into a Secret.
 
 use std::fs;
 use std::io::{self, Write};
@@ -29,23 +30,21 @@ use sha2::{Digest, Sha256};
 
 use crate::tls::{AUTHORITY, CERTIFICATE, KEY};
 
-/// The subject of every authority made here begins so; a certificate names its issuer by it.
+/// The prefix of every authority's subject, by which a certificate names its issuer.
 const AUTHORITY_NAME: &str = "Plimsoll function authority";
 
-/// What is to be made.
 #[derive(Clone, Debug)]
-pub struct Order {
-    /// The Service of the function: `name` or `name.namespace`, which stands for `name`, `name.namespace` and
-    /// `name.namespace.svc` as in the reference.
+pub struct IssueOptions {
+    /// The function's Service: `name` or `name.namespace`, which covers `name`, `name.namespace` and `name.namespace.svc`
+    /// as in Crossplane.
     pub name: String,
-    /// Further names and addresses the function is called by.
+    /// Further names and addresses of the function.
     pub sans: Vec<String>,
-    /// For how many days the certificates hold; ten years in the reference.
+    /// The validity in days; Crossplane issues for ten years.
     pub days: u16,
 }
 
-impl Order {
-    /// An order for the function `name`, for ten years.
+impl IssueOptions {
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), sans: Vec::new(), days: 3650 }
     }
@@ -66,76 +65,65 @@ impl Order {
     }
 }
 
-/// What was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Made {
-    /// Whether the authority was already there.
+pub struct Issued {
+    /// Whether the authority already existed.
     pub kept_authority: bool,
-    /// The folder of the authority.
     pub authority: PathBuf,
-    /// The folder for the engine.
     pub client: PathBuf,
-    /// The folder for the function.
     pub server: PathBuf,
-    /// The names and addresses the function's certificate is for.
+    /// What the function's certificate is valid for.
     pub names: Vec<String>,
 }
 
-/// Certificates could not be made.
 #[derive(Debug, thiserror::Error)]
-pub enum MakeError {
-    /// A file or folder could not be read or written.
-    #[error("cannot use {}", path.display())]
-    File {
-        /// The file or folder.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// A name cannot be in a certificate, or the key of the authority cannot be used.
-    #[error("cannot make a certificate")]
+pub enum IssueError {
+    #[error("cannot read or write {}", path.display())]
+    File { path: PathBuf, source: io::Error },
+    /// A name is not allowed in a certificate, or the authority's key is unusable.
+    #[error("cannot issue a certificate")]
     Certificate(#[from] rcgen::Error),
-    /// The authority in the folder was made by something else, or has expired.
     #[error(
-        "the authority in {} cannot issue certificates: it has expired or was made by another program; move it away to \
-         get a new one",
+        "the authority in {} cannot issue certificates: it has expired or was created by another program; move it away \
+         to get a new one",
         folder.display()
     )]
-    ForeignAuthority {
-        /// The folder of the authority.
-        folder: PathBuf,
-    },
+    ForeignAuthority { folder: PathBuf },
 }
 
-/// Makes certificates in `out` that hold from the day before `now`. What is there for client and server is replaced; the
-/// authority stays.
-pub fn make(out: &Path, order: &Order, now: Timestamp) -> Result<Made, MakeError> {
-    let validity = Validity::new(now, order.days);
-    let made = Made {
+/// Issues certificates in `out`, valid from the day before `now`. Those of client and server are replaced; an existing
+/// authority is kept.
+pub fn issue(out: &Path, options: &IssueOptions, now: Timestamp) -> Result<Issued, IssueError> {
+    let validity = Validity::new(now, options.days);
+    let issued = Issued {
         kept_authority: out.join("ca").join(KEY).exists(),
         authority: out.join("ca"),
         client: out.join("client"),
         server: out.join("server"),
-        names: order.names(),
+        names: options.names(),
     };
-    let authority = if made.kept_authority {
-        Authority::read(&made.authority)?
+    let authority = if issued.kept_authority {
+        Authority::read(&issued.authority)?
     } else {
-        let authority = Authority::make(validity)?;
-        authority.write(&made.authority, &authority.certificate, &authority.issuer.key().serialize_pem())?;
+        let authority = Authority::create(validity)?;
+        authority.write(
+            &issued.authority,
+            &authority.certificate,
+            &authority.issuer.key().serialize_pem(),
+        )?;
         authority
     };
     let client = authority.issue("plimsoll", &[], ExtendedKeyUsagePurpose::ClientAuth, validity)?;
-    if !authority.vouches_for(&client.0, now) {
-        return Err(MakeError::ForeignAuthority { folder: made.authority });
+    if !authority.is_trusted_with(&client.0, now) {
+        return Err(IssueError::ForeignAuthority { folder: issued.authority });
     }
-    let server = authority.issue(&order.name, &made.names, ExtendedKeyUsagePurpose::ServerAuth, validity)?;
-    authority.write(&made.client, &client.0, &client.1)?;
-    authority.write(&made.server, &server.0, &server.1)?;
-    Ok(made)
+    let server =
+        authority.issue(&options.name, &issued.names, ExtendedKeyUsagePurpose::ServerAuth, validity)?;
+    authority.write(&issued.client, &client.0, &client.1)?;
+    authority.write(&issued.server, &server.0, &server.1)?;
+    Ok(issued)
 }
 
-/// From when until when, in whole days.
 #[derive(Clone, Copy)]
 struct Validity {
     from: jiff::civil::Date,
@@ -158,14 +146,13 @@ impl Validity {
     }
 }
 
-/// An authority with its key.
 struct Authority {
     certificate: String,
     issuer: Issuer<'static, KeyPair>,
 }
 
 impl Authority {
-    fn make(validity: Validity) -> Result<Self, MakeError> {
+    fn create(validity: Validity) -> Result<Self, IssueError> {
         let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256)?;
         let mut params = Self::params(&key);
         validity.apply(&mut params);
@@ -173,17 +160,17 @@ impl Authority {
         Ok(Self { certificate, issuer: Issuer::new(params, key) })
     }
 
-    fn read(folder: &Path) -> Result<Self, MakeError> {
+    fn read(folder: &Path) -> Result<Self, IssueError> {
         let read = |name: &str| {
             let path = folder.join(name);
-            fs::read_to_string(&path).map_err(|source| MakeError::File { path, source })
+            fs::read_to_string(&path).map_err(|source| IssueError::File { path, source })
         };
         let key = KeyPair::from_pem(&read(KEY)?)?;
         Ok(Self { certificate: read(CERTIFICATE)?, issuer: Issuer::new(Self::params(&key), key) })
     }
 
-    /// What follows from the key alone, so that an authority can be used again without parsing its certificate. Each has a
-    /// name of its own: two of one name would be told apart by a bad signature only.
+    /// Derived from the key alone, so that an authority can be reused without parsing its certificate. The name is unique
+    /// per key: two authorities of one name would differ only in their signatures.
     fn params(key: &KeyPair) -> CertificateParams {
         let digest = Sha256::digest(key.subject_public_key_info());
         let name =
@@ -196,14 +183,14 @@ impl Authority {
         params
     }
 
-    /// A certificate and its key.
+    /// Returns a certificate and its key in PEM.
     fn issue(
         &self,
         name: &str,
         sans: &[String],
         usage: ExtendedKeyUsagePurpose,
         validity: Validity,
-    ) -> Result<(String, String), MakeError> {
+    ) -> Result<(String, String), IssueError> {
         let mut params = CertificateParams::new(sans)?;
         validity.apply(&mut params);
         params.distinguished_name = rcgen::DistinguishedName::new();
@@ -215,8 +202,8 @@ impl Authority {
         Ok((params.signed_by(&key, &self.issuer)?.pem(), key.serialize_pem()))
     }
 
-    /// Whether a client certificate that was just issued is accepted by whoever trusts our certificate.
-    fn vouches_for(&self, client: &str, now: Timestamp) -> bool {
+    /// Whether a peer that trusts this authority accepts a client certificate just issued.
+    fn is_trusted_with(&self, client: &str, now: Timestamp) -> bool {
         let parse = |pem: &str| CertificateDer::from_pem_slice(pem.as_bytes());
         let (Ok(authority), Ok(client)) = (parse(&self.certificate), parse(client)) else {
             return false;
@@ -233,8 +220,8 @@ impl Authority {
         let now = Duration::from_secs(now.as_second().try_into().unwrap_or_default());
         let verify =
             |certificate| verifier.verify_client_cert(certificate, &[], UnixTime::since_unix_epoch(now));
-        // rustls does not look at the dates of an authority it trusts, but other implementations do. As the certificate of
-        // a client an authority is refused in any case, and first of all if it has expired.
+        // rustls ignores the dates of a trusted authority, but other implementations do not. Verified as a client
+        // certificate, an authority is always refused, and for its expiry first.
         let is_expired = matches!(
             verify(&authority),
             Err(Error::InvalidCertificate(
@@ -244,21 +231,21 @@ impl Authority {
         !is_expired && verify(&client).is_ok()
     }
 
-    /// Writes one folder; each file appears whole and is readable by its owner only.
-    fn write(&self, folder: &Path, certificate: &str, key: &str) -> Result<(), MakeError> {
-        fs::create_dir_all(folder).map_err(|source| MakeError::File { path: folder.to_owned(), source })?;
+    /// Writes one folder. Files appear complete and readable by their owner only.
+    fn write(&self, folder: &Path, certificate: &str, key: &str) -> Result<(), IssueError> {
+        fs::create_dir_all(folder).map_err(|source| IssueError::File { path: folder.to_owned(), source })?;
         for (name, content) in
             [(AUTHORITY, self.certificate.as_str()), (CERTIFICATE, certificate), (KEY, key)]
         {
             let path = folder.join(name);
-            write_whole(folder, &path, content).map_err(|source| MakeError::File { path, source })?;
+            write_atomically(folder, &path, content).map_err(|source| IssueError::File { path, source })?;
         }
         Ok(())
     }
 }
 
-/// A temporary file is made readable by its owner only, and keeps that when it gets its name.
-fn write_whole(folder: &Path, path: &Path, content: &str) -> io::Result<()> {
+/// A temporary file is readable by its owner only, and stays so when it is renamed.
+fn write_atomically(folder: &Path, path: &Path, content: &str) -> io::Result<()> {
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(content.as_bytes())?;
     file.persist(path)?;
@@ -278,11 +265,11 @@ mod tests {
     }
 
     #[test]
-    fn each_folder_has_the_three_files_for_its_owner_only() {
+    fn each_folder_has_three_files_only_its_owner_can_read() {
         let out = tempfile::tempdir().unwrap();
-        let made = make(out.path(), &Order::new("fn"), now()).unwrap();
-        assert!(!made.kept_authority);
-        for folder in [&made.authority, &made.client, &made.server] {
+        let issued = issue(out.path(), &IssueOptions::new("fn"), now()).unwrap();
+        assert!(!issued.kept_authority);
+        for folder in [&issued.authority, &issued.client, &issued.server] {
             for name in [CERTIFICATE, KEY, AUTHORITY] {
                 let path = folder.join(name);
                 assert!(read(folder, name).starts_with("-----BEGIN "), "{}", path.display());
@@ -292,16 +279,16 @@ mod tests {
                     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
                 }
             }
-            assert_eq!(read(folder, AUTHORITY), read(&made.authority, CERTIFICATE));
+            assert_eq!(read(folder, AUTHORITY), read(&issued.authority, CERTIFICATE));
         }
     }
 
     #[test]
-    fn an_authority_is_kept_and_the_others_are_renewed() {
+    fn an_authority_is_kept_and_the_certificates_are_renewed() {
         let out = tempfile::tempdir().unwrap();
-        let first = make(out.path(), &Order::new("fn"), now()).unwrap();
+        let first = issue(out.path(), &IssueOptions::new("fn"), now()).unwrap();
         let before = [&first.authority, &first.client, &first.server].map(|folder| read(folder, CERTIFICATE));
-        let second = make(out.path(), &Order::new("other"), now()).unwrap();
+        let second = issue(out.path(), &IssueOptions::new("other"), now()).unwrap();
         let after =
             [&second.authority, &second.client, &second.server].map(|folder| read(folder, CERTIFICATE));
         assert!(second.kept_authority);
@@ -310,28 +297,29 @@ mod tests {
     }
 
     #[test]
-    fn an_authority_that_cannot_issue_is_refused_and_nothing_is_replaced() {
+    fn an_unusable_authority_is_refused_and_nothing_is_replaced() {
         let out = tempfile::tempdir().unwrap();
-        let made = make(out.path(), &Order { days: 1, ..Order::new("fn") }, now()).unwrap();
-        let before = read(&made.server, CERTIFICATE);
+        let issued = issue(out.path(), &IssueOptions { days: 1, ..IssueOptions::new("fn") }, now()).unwrap();
+        let before = read(&issued.server, CERTIFICATE);
         let later = "2027-11-15T12:00:00Z".parse().unwrap();
-        let expired = make(out.path(), &Order::new("fn"), later).unwrap_err();
-        assert!(matches!(expired, MakeError::ForeignAuthority { .. }), "{expired}");
+        let expired = issue(out.path(), &IssueOptions::new("fn"), later).unwrap_err();
+        assert!(matches!(expired, IssueError::ForeignAuthority { .. }), "{expired}");
 
         let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).unwrap();
         let foreign =
             CertificateParams::new(vec!["elsewhere".to_owned()]).unwrap().self_signed(&key).unwrap();
-        fs::write(made.authority.join(CERTIFICATE), foreign.pem()).unwrap();
-        fs::write(made.authority.join(KEY), key.serialize_pem()).unwrap();
-        let foreign = make(out.path(), &Order::new("fn"), now()).unwrap_err();
-        assert!(matches!(foreign, MakeError::ForeignAuthority { .. }), "{foreign}");
-        assert_eq!(read(&made.server, CERTIFICATE), before);
+        fs::write(issued.authority.join(CERTIFICATE), foreign.pem()).unwrap();
+        fs::write(issued.authority.join(KEY), key.serialize_pem()).unwrap();
+        let foreign = issue(out.path(), &IssueOptions::new("fn"), now()).unwrap_err();
+        assert!(matches!(foreign, IssueError::ForeignAuthority { .. }), "{foreign}");
+        assert_eq!(read(&issued.server, CERTIFICATE), before);
     }
 
     #[test]
-    fn a_service_is_known_by_the_names_of_the_reference() {
+    fn a_service_has_the_names_that_crossplane_gives_it() {
         let names = |name: &str, sans: &[&str]| {
-            Order { sans: sans.iter().map(ToString::to_string).collect(), ..Order::new(name) }.names()
+            IssueOptions { sans: sans.iter().map(ToString::to_string).collect(), ..IssueOptions::new(name) }
+                .names()
         };
         assert_eq!(names("fn", &["localhost", "fn"]), ["fn", "localhost"]);
         assert_eq!(names("fn.system", &["127.0.0.1"]), ["fn", "fn.system", "fn.system.svc", "127.0.0.1"]);

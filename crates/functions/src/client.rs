@@ -1,9 +1,10 @@
-//! The side that calls: functions by name, each with its own connections, deadline and share of calls.
+//! The client side: calls functions by name, each with its own connections, deadline and limit of concurrent calls.
 
 mod channel;
 mod codec;
-mod failure;
-mod link;
+mod connect;
+mod status;
+mod subchannels;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -14,24 +15,23 @@ use composition::run::{FunctionResult, RunRequest, RunResponse, Severity, Target
 use composition::{FunctionRunner, RunError, RunErrorClass, RunFuture, builtin};
 use rustls::ClientConfig;
 
-use crate::conversation::{Resolver, converse};
 use crate::endpoint::Endpoint;
+use crate::requirements::{Resolver, run_with_requirements};
 use crate::tls::{self, Certificates, CertificatesError, Reloading};
 use crate::wire;
 use channel::Channel;
 
-/// How functions are called.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The engine's certificates. Without any, only functions on this machine are called.
+    /// The engine's certificates. Without them, only functions on this machine are called.
     pub certificates: Option<Certificates>,
-    /// How long one call may take, waiting for its turn and for a connection included.
+    /// How long one call may take, including the wait for the concurrency limit and for a connection.
     pub timeout: Duration,
-    /// How many calls of one function may be under way at a time.
+    /// The limit of concurrent calls per function.
     pub concurrency: usize,
-    /// How large a request or an answer may be, in bytes.
+    /// The largest request or response, in bytes.
     pub max_message: usize,
-    /// For how long connections may fail before calls stop waiting for the function to come.
+    /// How long connections may fail before calls stop waiting and report the function as down.
     pub down_after: Duration,
 }
 
@@ -47,10 +47,10 @@ impl Default for Options {
     }
 }
 
-/// Functions by name, wherever they are.
+/// Calls functions by name.
 ///
-/// Connections are made when a function is first called, to every address of its endpoint, and are kept; calls take turns
-/// over them. Each function has its own limit of calls, so that a slow or dead one takes nothing from the others.
+/// The first call of a function opens connections to every address of its endpoint, and they stay open; calls go round
+/// robin over them. Each function has its own limit of calls, so that a slow or dead one does not starve the others.
 pub struct Functions {
     options: Options,
     tls: RwLock<Option<Arc<Reloading<ClientConfig>>>>,
@@ -58,12 +58,12 @@ pub struct Functions {
     channels: Mutex<BTreeMap<String, Arc<Channel>>>,
 }
 
-/// Says where a function of this name is, at each call.
+/// Finds the function of a name, at each call.
 type Locate = dyn Fn(&str) -> Result<Location, RunError> + Send + Sync;
 
 impl Functions {
-    /// Functions that `locate` finds. Certificates that cannot be used at all are an error now; later ones that cannot be
-    /// used leave the former ones in use.
+    /// Calls the functions that `locate` finds. Unusable certificates are an error now; if they become unusable later,
+    /// the last usable ones stay in use.
     pub fn new(
         options: Options,
         locate: impl Fn(&str) -> Result<Location, RunError> + Send + Sync + 'static,
@@ -72,23 +72,22 @@ impl Functions {
         Ok(Self { options, tls: RwLock::new(tls), locate: Box::new(locate), channels: Mutex::default() })
     }
 
-    /// Connects with `certificates` from now on. Connections without them, or with others, are given up; calls under way
-    /// end as they would have.
-    pub fn secure(&self, certificates: Certificates) -> Result<(), CertificatesError> {
+    /// Uses `certificates` from now on. Connections without them are closed once the calls on them have ended.
+    pub fn set_certificates(&self, certificates: Certificates) -> Result<(), CertificatesError> {
         let tls = Arc::new(tls::client(certificates)?);
         *self.tls.write().unwrap_or_else(PoisonError::into_inner) = Some(tls);
         self.channels.lock().unwrap_or_else(PoisonError::into_inner).clear();
         Ok(())
     }
 
-    /// A runner whose functions are given what they ask for by `resolver`.
+    /// A runner that answers what functions require with `resolver`.
     pub fn runner<'a>(&'a self, resolver: &'a dyn Resolver) -> Runner<'a> {
         Runner { functions: self, resolver }
     }
 
-    /// Waits until `function` can be reached: at once if it can be, or if it needs no connection.
+    /// Waits until `function` is connected. Returns at once if it is, or if it is built in.
     ///
-    /// For whoever was told that it is down and wants to go on the moment it is back.
+    /// Callers that saw the function down use this to continue the moment it is back.
     pub async fn reachable(&self, function: &str) -> Result<(), RunError> {
         match (self.locate)(function)? {
             Location::BuiltIn => Ok(()),
@@ -96,34 +95,33 @@ impl Functions {
         }
     }
 
-    /// Calls `function` once, with the request's own tag replaced by the right one. What the answer requires is up to the
-    /// caller.
+    /// Calls `function` once, with the request's tag replaced by the hash of its content. The caller handles what the
+    /// response requires.
     pub async fn call(&self, function: &str, request: &RunRequest) -> Result<RunResponse, RunError> {
         match (self.locate)(function)? {
             Location::BuiltIn => builtin::run(function, request).ok_or_else(|| {
-                let message = format!("no function {function:?} is built in");
+                let message = format!("there is no built-in function {function:?}");
                 RunError::new(RunErrorClass::FunctionNotFound, message)
             }),
             Location::Endpoint(endpoint) => {
                 let encoded = wire::encode(request);
-                let answer = self.channel(function, &endpoint)?.call(encoded.bytes).await?;
-                Ok(settle(answer, request, &encoded.tag))
+                let response = self.channel(function, &endpoint)?.call(encoded.bytes).await?;
+                Ok(finish(response, request, &encoded.tag))
             }
         }
     }
 
-    /// The connections to a function, made anew when it has moved. Those of functions that nobody calls any more are
-    /// closed.
+    /// The channel of a function; a new one if its endpoint has changed. Idle channels are closed on the way.
     fn channel(&self, function: &str, endpoint: &str) -> Result<Arc<Channel>, RunError> {
         let mut channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(channel) = channels.get(function)
-            && channel.written() == endpoint
-            && channel.is_kept()
+            && channel.target() == endpoint
+            && channel.is_alive()
         {
             return Ok(Arc::clone(channel));
         }
         channels.retain(|_, channel| !channel.is_idle());
-        let parsed: Endpoint = endpoint.parse().map_err(|error: crate::BadEndpoint| {
+        let parsed: Endpoint = endpoint.parse().map_err(|error: crate::InvalidEndpoint| {
             RunError::new(RunErrorClass::FunctionNotFound, error.to_string())
         })?;
         let tls = self.tls.read().unwrap_or_else(PoisonError::into_inner).clone();
@@ -133,13 +131,11 @@ impl Functions {
     }
 }
 
-/// What the caller gets to see of an answer.
-///
-/// An answer to this very request carries the caller's own tag, whatever was asked for in between: the caller knows no
-/// other. A number that was changed on its way is told to the operator of the composition.
-fn settle(mut answer: RunResponse, request: &RunRequest, tag: &str) -> RunResponse {
-    if answer.meta.tag == tag {
-        answer.meta.tag.clone_from(&request.meta.tag);
+/// Gives a response to this very request the caller's own tag, the only one the caller knows, and adds a warning for
+/// numbers that the protocol rounded.
+fn finish(mut response: RunResponse, request: &RunRequest, tag: &str) -> RunResponse {
+    if response.meta.tag == tag {
+        response.meta.tag.clone_from(&request.meta.tag);
     }
     let inexact = wire::inexact(request);
     if !inexact.is_empty() {
@@ -149,8 +145,8 @@ fn settle(mut answer: RunResponse, request: &RunRequest, tag: &str) -> RunRespon
             more => format!(" and {more} more"),
         };
         let message = format!(
-            "the function was given other numbers than there are, because integers above 2^53 do not survive the \
-             protocol: {shown}{more}. Make them strings if the function is to read them."
+            "the protocol carries integers only up to 2^53 exactly, so the function received rounded numbers: \
+             {shown}{more}. Use strings where the function needs exact values."
         );
         let result = FunctionResult {
             severity: Severity::Warning,
@@ -158,12 +154,12 @@ fn settle(mut answer: RunResponse, request: &RunRequest, tag: &str) -> RunRespon
             reason: Some("InexactNumber".to_owned()),
             target: Target::Composite,
         };
-        answer.results.insert(0, result);
+        response.results.insert(0, result);
     }
-    answer
+    response
 }
 
-/// Runs functions and gives them what they ask for.
+/// Runs functions and gives them the resources and schemas they require.
 pub struct Runner<'a> {
     functions: &'a Functions,
     resolver: &'a dyn Resolver,
@@ -171,14 +167,16 @@ pub struct Runner<'a> {
 
 impl FunctionRunner for Runner<'_> {
     fn run<'a>(&'a self, function: &'a str, request: &'a RunRequest) -> RunFuture<'a> {
-        Box::pin(async { converse(function, request, self.resolver, &Once(self.functions)).await })
+        Box::pin(async {
+            run_with_requirements(function, request, self.resolver, &SingleCall(self.functions)).await
+        })
     }
 }
 
-/// Calls once, whatever the answer asks for.
-struct Once<'a>(&'a Functions);
+/// Calls once, whatever the response requires.
+struct SingleCall<'a>(&'a Functions);
 
-impl FunctionRunner for Once<'_> {
+impl FunctionRunner for SingleCall<'_> {
     fn run<'a>(&'a self, function: &'a str, request: &'a RunRequest) -> RunFuture<'a> {
         Box::pin(self.0.call(function, request))
     }

@@ -1,4 +1,4 @@
-//! Where a function is served, as people write it: `dns:///host:port`, `dns:host:port`, `host:port` or `unix:/path`.
+//! Parses where a function is served: `dns:///host:port`, `dns:host:port`, `host:port` or `unix:/path`.
 
 use std::fmt;
 use std::io;
@@ -8,38 +8,36 @@ use std::str::FromStr;
 
 use tokio::net::lookup_host;
 
-/// The place of a function: a name that may stand for several addresses, or a socket on this machine.
+/// A name with any number of addresses, or a Unix socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Endpoint {
     Tcp { host: String, port: u16 },
     Unix(PathBuf),
 }
 
-/// One address of an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Address {
     Tcp(SocketAddr),
     Unix(PathBuf),
 }
 
-/// The text is no endpoint.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} is no endpoint of a function: {why}; write host:port, dns:///host:port or unix:/path")]
-pub struct BadEndpoint {
+#[error("{text:?} is not a function endpoint: {why}; use host:port, dns:///host:port or unix:/path")]
+pub struct InvalidEndpoint {
     text: String,
     why: &'static str,
 }
 
 impl FromStr for Endpoint {
-    type Err = BadEndpoint;
+    type Err = InvalidEndpoint;
 
-    /// Reads gRPC's names of targets (`grpc/doc/naming.md`), as far as functions use them.
-    fn from_str(text: &str) -> Result<Self, BadEndpoint> {
-        let bad = |why| BadEndpoint { text: text.to_owned(), why };
+    /// Parses the subset of gRPC's target names that functions use.
+    fn from_str(text: &str) -> Result<Self, InvalidEndpoint> {
+        let bad = |why| InvalidEndpoint { text: text.to_owned(), why };
         if let Some(path) = text.strip_prefix("unix:") {
             let path = path.strip_prefix("//").unwrap_or(path);
             return match path {
-                "" => Err(bad("it names no socket")),
+                "" => Err(bad("it has no socket path")),
                 path => Ok(Self::Unix(path.into())),
             };
         }
@@ -47,12 +45,16 @@ impl FromStr for Endpoint {
             None => text,
             Some(name) => match name.strip_prefix("//") {
                 None => name,
-                // Between the slashes there may be a DNS server to ask, which is this machine's business.
+                // gRPC allows a DNS server between the slashes; which one to ask is this machine's configuration.
                 Some(rest) => rest.strip_prefix('/').ok_or_else(|| bad("it names a DNS server"))?,
             },
         };
         let (host, port) = name.rsplit_once(':').ok_or_else(|| bad("it has no port"))?;
-        let port = port.parse().ok().filter(|port| *port != 0).ok_or_else(|| bad("its port is no number"))?;
+        let port = port
+            .parse()
+            .ok()
+            .filter(|port| *port != 0)
+            .ok_or_else(|| bad("its port is not a number above 0"))?;
         let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
         let host = bare.unwrap_or(host);
         let is_name = |host: &str| {
@@ -62,12 +64,11 @@ impl FromStr for Endpoint {
         if bare.is_some_and(|host| host.parse::<IpAddr>().is_ok()) || (bare.is_none() && is_name(host)) {
             return Ok(Self::Tcp { host: host.to_owned(), port });
         }
-        Err(bad("its host is no name and no address"))
+        Err(bad("its host is neither a name nor an IP address"))
     }
 }
 
 impl Endpoint {
-    /// All addresses of the endpoint.
     pub(crate) async fn resolve(&self) -> io::Result<Vec<Address>> {
         match self {
             Self::Unix(path) => Ok(vec![Address::Unix(path.clone())]),
@@ -81,7 +82,7 @@ impl Endpoint {
         }
     }
 
-    /// The host whose certificate is expected; none for a socket, which the file system protects.
+    /// The host the server's certificate must be for; none for a Unix socket, which file permissions protect.
     pub(crate) fn host(&self) -> Option<&str> {
         match self {
             Self::Tcp { host, .. } => Some(host),
@@ -89,7 +90,7 @@ impl Endpoint {
         }
     }
 
-    /// What a request says it is for.
+    /// The `:authority` of requests.
     pub(crate) fn authority(&self) -> String {
         match self {
             Self::Tcp { host, port } if host.contains(':') => format!("[{host}]:{port}"),
@@ -100,7 +101,6 @@ impl Endpoint {
 }
 
 impl Address {
-    /// Whether it can only be on this machine.
     pub(crate) fn is_local(&self) -> bool {
         match self {
             Self::Tcp(address) => address.ip().is_loopback(),
@@ -132,10 +132,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_written_form_of_an_endpoint_is_read() {
+    fn every_form_of_an_endpoint_is_parsed() {
         let tcp = |host: &str, port| Ok(Endpoint::Tcp { host: host.to_owned(), port });
-        let bad = |text: &str, why| Err(BadEndpoint { text: text.to_owned(), why });
-        let check = |text: &str, expected: Result<Endpoint, BadEndpoint>| {
+        let bad = |text: &str, why| Err(InvalidEndpoint { text: text.to_owned(), why });
+        let check = |text: &str, expected: Result<Endpoint, InvalidEndpoint>| {
             assert_eq!(text.parse::<Endpoint>(), expected, "{text}");
         };
         check("dns:///fn.crossplane-system:9443", tcp("fn.crossplane-system", 9443));
@@ -147,17 +147,17 @@ mod tests {
         check("unix:/run/fn.sock", Ok(Endpoint::Unix("/run/fn.sock".into())));
         check("unix:///run/fn.sock", Ok(Endpoint::Unix("/run/fn.sock".into())));
         check("unix:fn.sock", Ok(Endpoint::Unix("fn.sock".into())));
-        check("unix:", bad("unix:", "it names no socket"));
+        check("unix:", bad("unix:", "it has no socket path"));
         check("fn", bad("fn", "it has no port"));
-        check("fn:https", bad("fn:https", "its port is no number"));
-        check("fn:0", bad("fn:0", "its port is no number"));
-        check("::1:9443", bad("::1:9443", "its host is no name and no address"));
-        check("http://fn:80", bad("http://fn:80", "its host is no name and no address"));
+        check("fn:https", bad("fn:https", "its port is not a number above 0"));
+        check("fn:0", bad("fn:0", "its port is not a number above 0"));
+        check("::1:9443", bad("::1:9443", "its host is neither a name nor an IP address"));
+        check("http://fn:80", bad("http://fn:80", "its host is neither a name nor an IP address"));
         check("dns://8.8.8.8/fn:9443", bad("dns://8.8.8.8/fn:9443", "it names a DNS server"));
     }
 
     #[tokio::test]
-    async fn a_name_stands_for_its_addresses_and_only_loopback_is_local() {
+    async fn a_name_resolves_to_its_addresses_and_only_loopback_is_local() {
         let endpoint: Endpoint = "dns:///127.0.0.1:9443".parse().unwrap();
         let addresses = endpoint.resolve().await.unwrap();
         assert_eq!(addresses, [Address::Tcp(([127, 0, 0, 1], 9443).into())]);

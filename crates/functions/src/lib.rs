@@ -1,22 +1,22 @@
 //! The function protocol over gRPC, both sides.
 //!
-//! The engine calls functions by name through [`Functions`]; authors serve theirs with [`serve`] and answer in the words of
-//! [`response`]. Both speak in the plain types of `composition::run`; the wire is fn v1 as shipped, and v1beta1 for functions
-//! from before it.
+//! The engine calls functions by name through [`Functions`]; function authors use [`serve`] and build responses with
+//! [`response`]. Both sides use the plain types of `composition::run`. The protocol is Crossplane's fn v1, with a fallback
+//! to v1beta1 for older functions.
 //!
 //! ```text
-//! Functions ──▶ conversation ──▶ channel ──▶ link ════ mTLS ════ serve ──▶ Function
-//!  by name       again, with      turns,      one                 v1 and    the author's
-//!                what it asks     upkeep      connection          v1beta1
-//!                for
+//! Functions ──▶ requirements ──▶ channel ──▶ subchannels ════ mTLS ════ serve ──▶ Function
+//!  by name       call again       deadline,    a connection               v1 and    the author's
+//!                with what it     limit,       per address,               v1beta1
+//!                requires         round robin  reconnecting
 //! ```
 
 pub mod certs;
 mod client;
-mod conversation;
 mod endpoint;
 mod r#gen;
 pub mod render;
+mod requirements;
 pub mod response;
 mod serve;
 mod stream;
@@ -25,7 +25,7 @@ mod wire;
 
 pub use client::{Functions, Options, Runner};
 pub use composition::run::{RunRequest, RunResponse};
-pub use conversation::{NoResolver, ResolveError, Resolver, Resolving};
-pub use endpoint::BadEndpoint;
+pub use endpoint::InvalidEndpoint;
+pub use requirements::{NoResolver, ResolveError, ResolveFuture, Resolver};
 pub use serve::{Function, FunctionError, ServeError, ServeOptions, Server, serve};
 pub use tls::{Certificates, CertificatesError, Pem};

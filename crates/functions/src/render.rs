@@ -1,4 +1,4 @@
-//! The protocol in which another command line lets an engine render: a `RenderRequest` in, a `RenderResponse` out.
+//! Crossplane's render protocol, by which another CLI runs an engine: a `RenderRequest` in, a `RenderResponse` out.
 
 use std::fmt;
 
@@ -7,22 +7,19 @@ use composition::run::{Object, ResourceSelector, SchemaSelector};
 use prost::Message as _;
 
 use crate::r#gen::render as pb;
-use crate::wire::{Fault, Struct, write_schema_selector, write_selector};
+use crate::wire::{Struct, write_schema_selector, write_selector};
 use pb::render_request::Input;
 use pb::render_response::Output;
 
-/// What is to be rendered.
 #[derive(Clone, PartialEq)]
 pub struct Request {
-    /// The XR.
     pub composite: Object,
-    /// The Composition.
     pub composition: Object,
-    /// Its definition, if it is given.
+    /// The XRD.
     pub definition: Option<Object>,
-    /// Functions and where they are served, without TLS.
+    /// Names of functions and the endpoints that serve them, without TLS.
     pub functions: Vec<(String, String)>,
-    /// Composed resources that are there already.
+    /// Existing composed resources.
     pub observed: Vec<Object>,
     /// Objects that functions may require.
     pub required: Vec<Object>,
@@ -32,32 +29,26 @@ pub struct Request {
     pub credentials: Vec<Object>,
 }
 
-/// Leaves the content out: there are Secrets in it.
+/// Omits the content, which includes Secrets.
 impl fmt::Debug for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Request").finish_non_exhaustive()
     }
 }
 
-/// Why bytes are not a request that can be rendered.
 #[derive(Debug, thiserror::Error)]
 pub enum BadRequest {
-    /// They are no `RenderRequest`.
-    #[error("it is no RenderRequest of crossplane.render.v1alpha1")]
+    #[error("it is not a RenderRequest of crossplane.render.v1alpha1")]
     Malformed(#[source] prost::DecodeError),
-    /// An object in it is no JSON.
     #[error("composite.{0}")]
     Object(String),
-    /// There is no input in it, or not enough of it.
     #[error("it has no {0}")]
     Missing(&'static str),
-    /// It asks for something that is not composed.
-    #[error("it asks for {0} to be rendered, and only composite resources can be")]
+    #[error("it asks to render {0}, but only composite resources can be rendered")]
     Operation(&'static str),
 }
 
 impl Request {
-    /// Reads what came in.
     pub fn read(bytes: &[u8]) -> Result<Self, BadRequest> {
         let request = pb::RenderRequest::decode(bytes).map_err(BadRequest::Malformed)?;
         let input = match request.input {
@@ -84,7 +75,7 @@ impl Request {
 }
 
 fn object(message: Struct, field: &str) -> Result<Object, BadRequest> {
-    message.into_object().map_err(|fault: Fault| BadRequest::Object(fault.within(field).to_string()))
+    message.into_object().map_err(|error| BadRequest::Object(error.within(field).to_string()))
 }
 
 fn objects(messages: Vec<Struct>, field: &str) -> Result<Vec<Object>, BadRequest> {
@@ -92,25 +83,20 @@ fn objects(messages: Vec<Struct>, field: &str) -> Result<Vec<Object>, BadRequest
     numbered.map(|(index, message)| object(message, &format!("{field}[{index}]"))).collect()
 }
 
-/// What came of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Response<'a> {
-    /// The XR after the pass.
+    /// The XR after reconciliation.
     pub composite: &'a Object,
-    /// What would be applied.
     pub composed: &'a [Object],
-    /// What would be deleted.
     pub deleted: &'a [Object],
-    /// What would be recorded on the XR.
     pub events: &'a [Event],
-    /// The objects that functions asked for.
+    /// The resources that functions required.
     pub resources: &'a [ResourceSelector],
-    /// The schemas that functions asked for.
+    /// The schemas that functions required.
     pub schemas: &'a [SchemaSelector],
 }
 
 impl Response<'_> {
-    /// The bytes to answer with.
     pub fn write(&self) -> Vec<u8> {
         let objects = |all: &[Object]| all.iter().map(Struct::new).collect();
         let event = |event: &Event| pb::Event {

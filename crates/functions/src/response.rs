@@ -1,6 +1,6 @@
-//! What authors of functions say, in the words of the protocol's SDKs.
+//! Builds responses, named as in Crossplane's function SDKs.
 //!
-//! A result can set a condition as it goes, which then says the same to the same audience:
+//! A result can set a condition with the same message for the same audience:
 //!
 //! ```
 //! use functions::{RunRequest, response};
@@ -20,10 +20,10 @@ use composition::run::{
     Target,
 };
 
-/// How long an answer holds unless its function says otherwise, as in all SDKs.
+/// How long a response is valid by default, as in all SDKs.
 pub const DEFAULT_TTL: Duration = Duration::from_secs(60);
 
-/// An answer that passes on what the request desires, and its context.
+/// A response that passes on the request's desired state and context.
 pub fn to(request: &RunRequest) -> RunResponse {
     RunResponse {
         meta: ResponseMeta { tag: request.meta.tag.clone(), ttl: Some(DEFAULT_TTL) },
@@ -34,50 +34,49 @@ pub fn to(request: &RunRequest) -> RunResponse {
 }
 
 /// Stops the pipeline: nothing is applied, nothing is deleted.
-pub fn fatal(response: &mut RunResponse, message: impl Display) -> Said<'_> {
-    Said::result(response, Severity::Fatal, &message)
+pub fn fatal(response: &mut RunResponse, message: impl Display) -> ResponseOptions<'_> {
+    ResponseOptions::result(response, Severity::Fatal, &message)
 }
 
 /// Warns; the pipeline goes on.
-pub fn warning(response: &mut RunResponse, message: impl Display) -> Said<'_> {
-    Said::result(response, Severity::Warning, &message)
+pub fn warning(response: &mut RunResponse, message: impl Display) -> ResponseOptions<'_> {
+    ResponseOptions::result(response, Severity::Warning, &message)
 }
 
-/// Tells of something that went as it should.
-pub fn normal(response: &mut RunResponse, message: impl Display) -> Said<'_> {
-    Said::result(response, Severity::Normal, &message)
+/// Reports normal progress.
+pub fn normal(response: &mut RunResponse, message: impl Display) -> ResponseOptions<'_> {
+    ResponseOptions::result(response, Severity::Normal, &message)
 }
 
 /// Sets a condition to `True`.
-pub fn condition_true<'a>(response: &'a mut RunResponse, kind: &str, reason: &str) -> Said<'a> {
-    Said::condition(response, kind, ConditionStatus::True, reason)
+pub fn condition_true<'a>(response: &'a mut RunResponse, kind: &str, reason: &str) -> ResponseOptions<'a> {
+    ResponseOptions::condition(response, kind, ConditionStatus::True, reason)
 }
 
 /// Sets a condition to `False`.
-pub fn condition_false<'a>(response: &'a mut RunResponse, kind: &str, reason: &str) -> Said<'a> {
-    Said::condition(response, kind, ConditionStatus::False, reason)
+pub fn condition_false<'a>(response: &'a mut RunResponse, kind: &str, reason: &str) -> ResponseOptions<'a> {
+    ResponseOptions::condition(response, kind, ConditionStatus::False, reason)
 }
 
 /// Sets a condition to `Unknown`.
-pub fn condition_unknown<'a>(response: &'a mut RunResponse, kind: &str, reason: &str) -> Said<'a> {
-    Said::condition(response, kind, ConditionStatus::Unknown, reason)
+pub fn condition_unknown<'a>(response: &'a mut RunResponse, kind: &str, reason: &str) -> ResponseOptions<'a> {
+    ResponseOptions::condition(response, kind, ConditionStatus::Unknown, reason)
 }
 
-/// Something just said, to which more can be added. Audience and message hold for all of it, in whatever order they are
-/// given.
+/// The result and conditions just added, for further options. Target and message apply to all of them, in any order.
 #[derive(Debug)]
-pub struct Said<'a> {
+pub struct ResponseOptions<'a> {
     response: &'a mut RunResponse,
-    /// The result this is about, if it is one.
+    /// The index of the result, if one was added.
     result: Option<usize>,
-    /// The first of the conditions this is about; those after it are too.
+    /// The index of the first condition; it and all after it were added.
     first_condition: usize,
     message: Option<String>,
     target: Target,
 }
 
-#[expect(clippy::return_self_not_must_use, reason = "it is said already; adding to it is a choice")]
-impl<'a> Said<'a> {
+#[expect(clippy::return_self_not_must_use, reason = "the result is already added; options are optional")]
+impl<'a> ResponseOptions<'a> {
     fn result(response: &'a mut RunResponse, severity: Severity, message: &dyn Display) -> Self {
         let message = message.to_string();
         let result = FunctionResult { severity, message: message.clone(), ..FunctionResult::default() };
@@ -93,8 +92,9 @@ impl<'a> Said<'a> {
 
     fn condition(response: &'a mut RunResponse, kind: &str, status: ConditionStatus, reason: &str) -> Self {
         let first_condition = response.conditions.len();
-        let said = Self { result: None, first_condition, message: None, target: Target::Composite, response };
-        said.with_condition(kind, status, reason)
+        let options =
+            Self { result: None, first_condition, message: None, target: Target::Composite, response };
+        options.with_condition(kind, status, reason)
     }
 
     /// Sets a condition to `True` as well.
@@ -123,7 +123,7 @@ impl<'a> Said<'a> {
         self
     }
 
-    /// Gives the result a reason of its own; a condition has one already.
+    /// Sets the result's reason; conditions have their own.
     pub fn with_reason(self, reason: &str) -> Self {
         if let Some(result) = self.result {
             self.response.results[result].reason = Some(reason.to_owned());
@@ -131,7 +131,7 @@ impl<'a> Said<'a> {
         self
     }
 
-    /// Says more in the conditions than, or something else than, the result does.
+    /// Gives the conditions another message than the result.
     pub fn with_message(mut self, message: impl Display) -> Self {
         let message = message.to_string();
         for condition in &mut self.response.conditions[self.first_condition..] {
@@ -141,12 +141,12 @@ impl<'a> Said<'a> {
         self
     }
 
-    /// Only the XR shows it, which is the default.
+    /// Shows it on the XR only, which is the default.
     pub fn target_composite(self) -> Self {
         self.with_target(Target::Composite)
     }
 
-    /// The XR and its claim show it.
+    /// Shows it on the XR and its claim.
     pub fn target_composite_and_claim(self) -> Self {
         self.with_target(Target::CompositeAndClaim)
     }
@@ -169,9 +169,9 @@ mod tests {
 
     const NOT_FOUND: &str = "The image provided does not exist or you are not authorized to use it.";
 
-    fn check(say: impl Fn(&mut RunResponse), results: &[FunctionResult], conditions: &[FunctionCondition]) {
+    fn check(build: impl Fn(&mut RunResponse), results: &[FunctionResult], conditions: &[FunctionCondition]) {
         let mut response = to(&RunRequest::default());
-        say(&mut response);
+        build(&mut response);
         assert_eq!(response.results, results);
         assert_eq!(response.conditions, conditions);
     }
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn the_seeds_expression_says_the_same_in_any_order() {
+    fn target_and_condition_apply_in_any_order() {
         let (results, conditions) = image_not_found(Target::CompositeAndClaim);
         let as_written = |rsp: &mut RunResponse| {
             fatal(rsp, NOT_FOUND).condition_false("ImageReady", "NotFound").target_composite_and_claim();
@@ -208,8 +208,8 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_before_is_left_alone() {
-        let say = |rsp: &mut RunResponse| {
+    fn options_do_not_change_what_was_added_before() {
+        let build = |rsp: &mut RunResponse| {
             condition_true(rsp, "DatabaseReady", "Available").target_composite_and_claim();
             warning(rsp, "slow")
                 .with_reason("Slow")
@@ -231,7 +231,7 @@ mod tests {
             target: Target::Composite,
         };
         check(
-            say,
+            build,
             &[result(Severity::Warning, "slow", Some("Slow")), result(Severity::Normal, "done", None)],
             &[
                 condition(

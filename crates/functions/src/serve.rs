@@ -1,4 +1,4 @@
-//! The side that is called: serves a function over fn v1 and v1beta1, with mutual TLS and health.
+//! The server side: serves a function over fn v1 and v1beta1, with mutual TLS and gRPC health.
 
 mod beta;
 mod incoming;
@@ -14,43 +14,41 @@ use tonic::{Request, Response, Status, async_trait};
 use crate::endpoint::Endpoint;
 use crate::r#gen::v1 as pb;
 use crate::tls::{self, Certificates, CertificatesError, Reloading};
-use crate::{BadEndpoint, wire};
+use crate::{InvalidEndpoint, wire};
 use beta::Beta;
 use incoming::{Listener, incoming};
 use pb::function_runner_service_server::{FunctionRunnerService, FunctionRunnerServiceServer};
 
 /// A composition function.
 ///
-/// Any `async` function or closure from a request to an answer is one.
+/// Any `async` function or closure from a request to a response is one.
 pub trait Function: Send + Sync + 'static {
-    /// Answers a request. An error fails the whole pipeline and reaches the XR as it is; to say something to people, answer
-    /// with a fatal result instead.
+    /// An error fails the whole pipeline and is shown on the XR verbatim; to tell the user something, return a fatal
+    /// result instead.
     fn run(&self, request: RunRequest) -> impl Future<Output = Result<RunResponse, FunctionError>> + Send;
 }
 
-impl<F, Answer> Function for F
+impl<F, Running> Function for F
 where
-    F: Fn(RunRequest) -> Answer + Send + Sync + 'static,
-    Answer: Future<Output = Result<RunResponse, FunctionError>> + Send,
+    F: Fn(RunRequest) -> Running + Send + Sync + 'static,
+    Running: Future<Output = Result<RunResponse, FunctionError>> + Send,
 {
     fn run(&self, request: RunRequest) -> impl Future<Output = Result<RunResponse, FunctionError>> + Send {
         self(request)
     }
 }
 
-/// Why a function cannot answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct FunctionError(pub String);
 
-/// How a function is served.
 #[derive(Clone, Debug)]
 pub struct ServeOptions {
-    /// Where to listen: `host:port`, port 0 for any, or `unix:/path`. Functions usually listen on `0.0.0.0:9443`.
+    /// `host:port`, with port 0 for any free port, or `unix:/path`.
     pub address: String,
-    /// The function's certificates; without any it serves in the clear.
+    /// Without certificates the function is served in plaintext.
     pub certificates: Option<Certificates>,
-    /// How large a request may be, in bytes.
+    /// The largest request, in bytes.
     pub max_message: usize,
 }
 
@@ -60,34 +58,24 @@ impl Default for ServeOptions {
     }
 }
 
-/// A function could not be served.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The address is none.
     #[error(transparent)]
-    Address(#[from] BadEndpoint),
-    /// The address cannot be listened on.
+    Address(#[from] InvalidEndpoint),
     #[error("cannot listen on {address}")]
-    Listen {
-        /// The address as written.
-        address: String,
-        /// Why.
-        source: io::Error,
-    },
-    /// The certificates cannot be used.
+    Listen { address: String, source: io::Error },
     #[error("cannot use the function's certificates")]
     Certificates(#[from] CertificatesError),
-    /// The server stopped by itself.
-    #[error("the server stopped")]
+    #[error("the server failed")]
     Stopped(#[from] tonic::transport::Error),
 }
 
-/// Serves `function` until the process is asked to end (SIGTERM or an interrupt); calls under way are finished.
+/// Serves `function` until SIGTERM or an interrupt, then finishes the calls in flight.
 pub async fn serve(function: impl Function, options: ServeOptions) -> Result<(), ServeError> {
-    Server::bind(options).await?.run(function, asked_to_end()).await
+    Server::bind(options).await?.run(function, shutdown_signal()).await
 }
 
-/// A server that listens and does not answer yet.
+/// A bound server that does not accept connections yet.
 pub struct Server {
     listener: Listener,
     tls: Option<Arc<Reloading<ServerConfig>>>,
@@ -95,7 +83,6 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens.
     pub async fn bind(options: ServeOptions) -> Result<Self, ServeError> {
         let tls = options.certificates.map(tls::server).transpose()?.map(Arc::new);
         let listener = match options.address.strip_suffix(":0") {
@@ -107,18 +94,18 @@ impl Server {
         Ok(Self { listener, tls, max_message: options.max_message })
     }
 
-    /// The address it listens on, unless that is a socket of this machine.
+    /// None for a Unix socket.
     pub fn address(&self) -> Option<SocketAddr> {
         self.listener.address()
     }
 
-    /// Answers until `shutdown` is ready, then finishes the calls under way.
+    /// Serves until `shutdown` completes, then finishes the calls in flight.
     pub async fn run(
         self,
         function: impl Function,
         shutdown: impl Future<Output = ()>,
     ) -> Result<(), ServeError> {
-        let service = FunctionRunnerServiceServer::new(Adapter(Arc::new(function)))
+        let service = FunctionRunnerServiceServer::new(Service(Arc::new(function)))
             .max_decoding_message_size(self.max_message)
             .max_encoding_message_size(usize::MAX);
         let (health, health_service) = tonic_health::server::health_reporter();
@@ -134,7 +121,7 @@ impl Server {
 }
 
 #[cfg(unix)]
-async fn asked_to_end() {
+async fn shutdown_signal() {
     use tokio::signal::unix::{SignalKind, signal};
     let Ok(mut terminate) = signal(SignalKind::terminate()) else {
         return std::future::pending().await;
@@ -146,28 +133,27 @@ async fn asked_to_end() {
 }
 
 #[cfg(not(unix))]
-async fn asked_to_end() {
+async fn shutdown_signal() {
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending().await
     }
 }
 
-/// A function as the generated code wants it.
-struct Adapter<F>(Arc<F>);
+struct Service<F>(Arc<F>);
 
 #[async_trait]
-impl<F: Function> FunctionRunnerService for Adapter<F> {
+impl<F: Function> FunctionRunnerService for Service<F> {
     async fn run_function(
         &self,
         request: Request<pb::RunFunctionRequest>,
     ) -> Result<Response<pb::RunFunctionResponse>, Status> {
         let request = wire::read_request(request.into_inner());
-        let request = request.map_err(|fault| Status::invalid_argument(format!("the request: {fault}")))?;
+        let request = request.map_err(|error| Status::invalid_argument(format!("the request: {error}")))?;
         let function = Arc::clone(&self.0);
-        // On a task of its own, so that a panic fails one call and not the connection with all others.
-        let answer = tokio::spawn(async move { function.run(request).await });
-        match answer.await {
-            Ok(Ok(answer)) => Ok(Response::new(wire::write_answer(answer))),
+        // A task of its own, so that a panic fails this call and not every call on the connection.
+        let response = tokio::spawn(async move { function.run(request).await });
+        match response.await {
+            Ok(Ok(response)) => Ok(Response::new(wire::write_response(response))),
             Ok(Err(error)) => Err(Status::unknown(error.to_string())),
             Err(_) => Err(Status::internal("the function panicked")),
         }

@@ -1,11 +1,18 @@
-//! A connection in bytes, whatever it runs over.
+//! A byte stream of any transport.
 
 use tokio::io::{AsyncRead, AsyncWrite};
+use tonic::transport::server::Connected;
 
-/// Bytes both ways: TCP, a socket of this machine, or TLS over either.
+/// TCP, a Unix socket, or TLS over either.
 pub(crate) trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Duplex for S {}
 
-/// A connection of either kind.
 pub(crate) type Stream = Box<dyn Duplex>;
+
+/// Lets tonic serve a stream; handlers need to know nothing about the peer.
+impl Connected for Stream {
+    type ConnectInfo = ();
+
+    fn connect_info(&self) {}
+}

@@ -1,4 +1,4 @@
-//! Mutual TLS: the certificates of one side, read again whenever they change.
+//! Mutual TLS configurations that are rebuilt whenever the certificates change.
 
 use std::fmt;
 use std::io;
@@ -12,62 +12,52 @@ use rustls::server::{VerifierBuilderError, WebPkiClientVerifier};
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use tokio::sync::watch;
 
-/// The files of a folder of certificates, as in the Secrets of the reference.
+/// The files of a certificate folder, named as in Crossplane's Secrets.
 pub(crate) const CERTIFICATE: &str = "tls.crt";
 pub(crate) const KEY: &str = "tls.key";
 pub(crate) const AUTHORITY: &str = "ca.crt";
 
-/// Where the certificates of one side come from. Each new connection uses what is there when it is made.
+/// Where the certificates of one side come from. Every new connection uses the current ones.
 #[derive(Clone, Debug)]
 pub enum Certificates {
     /// A folder with `tls.crt`, `tls.key` and `ca.crt`, such as a mounted Secret.
     Folder(PathBuf),
-    /// Whatever was sent last, for instance the content of a Secret that is watched.
+    /// The value sent last, for instance the content of a watched Secret.
     Watched(watch::Receiver<Pem>),
 }
 
-/// A certificate, its key, and the authority that the other side's certificate has to come from.
+/// A certificate, its key, and the authority that must have issued the peer's certificate.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Pem {
-    /// `tls.crt`: the certificate and the ones it was issued under.
+    /// `tls.crt`: the certificate and its intermediates.
     pub certificate: Vec<u8>,
-    /// `tls.key`: the private key.
+    /// `tls.key`
     pub key: Vec<u8>,
     /// `ca.crt`: one or more authorities.
     pub authority: Vec<u8>,
 }
 
-/// Leaves the key out.
+/// Omits the key.
 impl fmt::Debug for Pem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Pem")
     }
 }
 
-/// Certificates that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum CertificatesError {
-    /// A file is missing or unreadable.
     #[error("cannot read {}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// A file holds something else.
-    #[error("{file} is not PEM, or has none of what it is to hold")]
+    Read { path: PathBuf, source: io::Error },
+    #[error("{file} does not contain the PEM it should")]
     Pem {
         /// `tls.crt`, `tls.key` or `ca.crt`.
         file: &'static str,
-        /// Why.
         source: rustls::pki_types::pem::Error,
     },
-    /// TLS refuses them: the key does not belong to the certificate, for instance.
+    /// For instance the key does not belong to the certificate.
     #[error("the certificates do not work together")]
     Refused(#[from] rustls::Error),
-    /// The authority cannot vouch for clients.
-    #[error("ca.crt cannot be used to check clients")]
+    #[error("ca.crt cannot be used to verify clients")]
     Authority(#[from] VerifierBuilderError),
 }
 
@@ -89,10 +79,10 @@ fn read(folder: &Path, name: &str) -> Result<Vec<u8>, CertificatesError> {
     std::fs::read(&path).map_err(|source| CertificatesError::Read { path, source })
 }
 
-/// A configuration made from certificates, kept until they change.
+/// A TLS configuration that is rebuilt when its certificates change.
 ///
-/// Three small files are read for each new connection and compared by content, which no clock can deceive. If they are
-/// being replaced at that very moment and do not fit together, the last good ones stay in use.
+/// Every new connection reads the three small files and compares their content, which is safer than comparing timestamps.
+/// If they do not fit together because they are just being replaced, the last usable ones stay in use.
 pub(crate) struct Reloading<C> {
     certificates: Certificates,
     build: fn(&Pem) -> Result<C, CertificatesError>,
@@ -122,14 +112,13 @@ impl<C> Reloading<C> {
             Ok(renewed) => *current = renewed,
             Err(error) => tracing::warn!(
                 error = &error as &dyn std::error::Error,
-                "certificates have changed and cannot be used; the former ones stay in use"
+                "the changed certificates cannot be used; the previous ones stay in use"
             ),
         }
         Arc::clone(&current.1)
     }
 }
 
-/// For the side that calls.
 pub(crate) fn client(certificates: Certificates) -> Result<Reloading<ClientConfig>, CertificatesError> {
     Reloading::new(certificates, |pem| {
         let (chain, key, roots) = parse(pem)?;
@@ -142,7 +131,7 @@ pub(crate) fn client(certificates: Certificates) -> Result<Reloading<ClientConfi
     })
 }
 
-/// For the side that is called; the caller has to show a certificate.
+/// Requires a certificate from the client.
 pub(crate) fn server(certificates: Certificates) -> Result<Reloading<ServerConfig>, CertificatesError> {
     Reloading::new(certificates, |pem| {
         let (chain, key, roots) = parse(pem)?;

@@ -20,11 +20,13 @@
 //! assert_eq!(&source.text()[span.start..span.end], "0x10");
 //! ```
 
+pub mod body;
 pub mod codes;
 mod compose;
 mod decode;
 mod display;
 mod document;
+mod duration;
 #[doc(hidden)]
 pub mod fuzz;
 mod json;
@@ -37,6 +39,7 @@ mod reference;
 mod scalar;
 mod scope;
 pub mod secret;
+pub mod server_metadata;
 mod spans;
 mod split;
 mod stream;
@@ -48,12 +51,15 @@ pub use codes::CODES;
 pub use decode::decode;
 pub use display::display;
 pub use document::Document;
+pub use duration::{DurationError, GoDuration};
 pub use json::{to_json, to_json_pretty};
 pub use limits::Limits;
 pub use nesting::{JsonError, from_json, json_depth};
 pub use number::{display_float, display_number, json_float, json_number};
 pub use object::{Name, Object, objects};
-pub use reference::{ApiVersion, ApiVersionError, GroupVersionKind, KindError, Namespace, ObjectRef};
+pub use reference::{
+    ApiVersion, ApiVersionError, GroupVersionKind, IdentityError, KindError, Namespace, ObjectRef,
+};
 pub use scope::is_known_cluster_scoped;
 pub use spans::Step;
 pub use stream::{Broken, Stream, read};

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::Deserialize;
+use serde_json::{Map, Value};
 use thiserror::Error;
 
 /// An API group and version, written `apps/v1` or, in the core group, `v1`.
@@ -65,10 +67,28 @@ pub enum ApiVersionError {
 }
 
 /// A kind in an API version, written `apps/v1/Deployment` or, in the core group, `v1/Pod`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+///
+/// It is deserialized from `apiVersion` and `kind` side by side, as objects write it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+#[serde(try_from = "TypeMeta")]
 pub struct GroupVersionKind {
     api_version: ApiVersion,
     kind: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TypeMeta {
+    api_version: String,
+    kind: String,
+}
+
+impl TryFrom<TypeMeta> for GroupVersionKind {
+    type Error = KindError;
+
+    fn try_from(written: TypeMeta) -> Result<Self, KindError> {
+        Self::new(written.api_version.parse()?, &written.kind)
+    }
 }
 
 impl GroupVersionKind {
@@ -79,6 +99,11 @@ impl GroupVersionKind {
             _ if kind.contains('/') => Err(KindError::Slash),
             _ => Ok(Self { api_version, kind: kind.to_owned() }),
         }
+    }
+
+    /// The kind that `apiVersion` and `kind` of `object` name: a whole object, or a reference to one.
+    pub fn of(object: &Map<String, Value>) -> Result<Self, KindError> {
+        Self::new(text(object, "apiVersion").parse()?, text(object, "kind"))
     }
 
     /// The group and version.
@@ -100,6 +125,23 @@ impl GroupVersionKind {
     pub fn kind(&self) -> &str {
         &self.kind
     }
+
+    /// `Kind.group`, or just the kind in the core group: how Go prints a GroupKind.
+    pub fn group_kind(&self) -> String {
+        match self.group() {
+            "" => self.kind.clone(),
+            group => format!("{}.{group}", self.kind),
+        }
+    }
+
+    /// Whether both are the same kind, possibly in different versions of its group.
+    pub fn is_same_kind(&self, other: &Self) -> bool {
+        (self.group(), self.kind()) == (other.group(), other.kind())
+    }
+}
+
+fn text<'a>(object: &'a Map<String, Value>, key: &str) -> &'a str {
+    object.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
 impl fmt::Display for GroupVersionKind {
@@ -173,6 +215,26 @@ impl ObjectRef {
         Self { gvk, namespace, name: name.into() }
     }
 
+    /// A reference to `object`, which has to have a kind and a name.
+    pub fn of(object: &Map<String, Value>) -> Result<Self, IdentityError> {
+        let gvk = GroupVersionKind::of(object).map_err(|source| IdentityError::Kind {
+            api_version: text(object, "apiVersion").to_owned(),
+            kind: text(object, "kind").to_owned(),
+            source,
+        })?;
+        let metadata = object.get("metadata").and_then(Value::as_object);
+        let part = |key: &str| metadata.map_or("", |metadata| text(metadata, key));
+        match part("name") {
+            "" => Err(IdentityError::Name { kind: gvk.kind }),
+            name => Ok(Self::new(gvk, Namespace::new(part("namespace")), name)),
+        }
+    }
+
+    /// Whether both refer to the same object, possibly in different versions of its kind.
+    pub fn is_same_object(&self, other: &Self) -> bool {
+        self.gvk.is_same_kind(&other.gvk) && (&self.namespace, &self.name) == (&other.namespace, &other.name)
+    }
+
     /// The group and version, as in a manifest.
     pub fn api_version(&self) -> &ApiVersion {
         self.gvk.api_version()
@@ -203,8 +265,31 @@ impl fmt::Display for ObjectRef {
     }
 }
 
+/// Why an object cannot be referred to.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum IdentityError {
+    /// Its `apiVersion` and `kind` do not name a kind.
+    #[error("kind {kind:?} of apiVersion {api_version:?} is not a kind")]
+    Kind {
+        /// As written.
+        api_version: String,
+        /// As written.
+        kind: String,
+        /// What is wrong with them.
+        source: KindError,
+    },
+    /// It has no `metadata.name`.
+    #[error("a {kind} has no name")]
+    Name {
+        /// What it is.
+        kind: String,
+    },
+}
+
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -248,5 +333,53 @@ mod tests {
         };
         check("apps/v1/Deployment", "shop", "web", "Deployment shop/web");
         check("rbac.authorization.k8s.io/v1/ClusterRole", "", "system:node", "ClusterRole system:node");
+    }
+    #[test]
+    fn objects_are_referred_to_by_kind_and_name() {
+        let check = |object: Value, expected: Result<&str, &str>| {
+            let reference = ObjectRef::of(object.as_object().unwrap());
+            let shown = reference.map(|reference| format!("{} {reference}", reference.api_version()));
+            assert_eq!(
+                shown.map_err(|error| error.to_string()),
+                expected.map(str::to_owned).map_err(str::to_owned)
+            );
+        };
+        let named = json!({"namespace": "shop", "name": "web"});
+        check(
+            json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": named}),
+            Ok("apps/v1 Deployment shop/web"),
+        );
+        check(
+            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}}),
+            Ok("v1 Namespace a"),
+        );
+        check(json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": ""}}), Err("a Pod has no name"));
+        check(json!({"kind": "Pod", "metadata": named}), Err(r#"kind "Pod" of apiVersion "" is not a kind"#));
+        check(
+            json!({"apiVersion": "a/b/c", "kind": 1}),
+            Err(r#"kind "" of apiVersion "a/b/c" is not a kind"#),
+        );
+    }
+
+    #[test]
+    fn a_version_does_not_make_another_object() {
+        let of = |gvk: &str, name: &str| ObjectRef::new(gvk.parse().unwrap(), None, name);
+        let web = of("apps/v1/Deployment", "web");
+        assert!(web.is_same_object(&of("apps/v1beta1/Deployment", "web")));
+        assert!(!web.is_same_object(&of("apps/v1/Deployment", "other")));
+        assert!(!web.is_same_object(&of("extensions/v1/Deployment", "web")));
+        assert_eq!(web.gvk.group_kind(), "Deployment.apps");
+        assert_eq!(of("v1/Pod", "a").gvk.group_kind(), "Pod");
+    }
+
+    #[test]
+    fn kinds_are_read_as_objects_write_them() {
+        let read = |value: Value| serde_json::from_value::<GroupVersionKind>(value);
+        let gvk = read(json!({"apiVersion": "apps/v1", "kind": "Deployment"})).unwrap();
+        assert_eq!(gvk.to_string(), "apps/v1/Deployment");
+        assert_eq!(
+            read(json!({"apiVersion": "v1", "kind": ""})).unwrap_err().to_string(),
+            "the kind is empty"
+        );
     }
 }

@@ -1,17 +1,15 @@
-//! Conditions: one entry a type, replaced in place, with a transition time that means what it says.
+//! Conditions: one entry per type, replaced in place, with a transition time that moves only with the status.
+
+use std::collections::HashSet;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// Whether a condition holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum ConditionStatus {
-    /// It holds.
     True,
-    /// It does not hold.
     False,
-    /// Nobody can tell.
     Unknown,
 }
 
@@ -19,11 +17,11 @@ pub enum ConditionStatus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum ConditionType {
-    /// The resource can be used as the spec asks.
+    /// The resource is usable and matches the spec.
     Ready,
-    /// Something is under way or will be tried again soon.
+    /// An operation is in flight or a call is retried soon.
     Progressing,
-    /// It will not get better soon by itself.
+    /// The object makes no progress by itself.
     Stalled,
 }
 
@@ -32,29 +30,29 @@ pub enum ConditionType {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Condition {
-    /// Which condition.
+    /// The type of the condition.
     #[serde(rename = "type")]
     pub kind: ConditionType,
-    /// Whether it holds.
+    /// True, False or Unknown.
     pub status: ConditionStatus,
-    /// The generation the statement is about.
+    /// The generation that the condition is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
     /// When the status, and nothing else, last changed.
     pub last_transition_time: Timestamp,
-    /// Why, in one word.
+    /// The reason of the status, in one word.
     pub reason: String,
-    /// Why, in a sentence.
+    /// The reason of the status, in a sentence.
     #[serde(default)]
     pub message: String,
 }
 
-/// Puts `new` in the place of the entry of its type; the transition time stays unless the status changed.
+/// Replaces the entry of the same type; the transition time is kept unless the status changed.
 pub(crate) fn set(conditions: &mut Vec<Condition>, new: Condition) {
     match conditions.iter_mut().find(|old| old.kind == new.kind) {
         Some(old) => {
-            let since =
-                if old.status == new.status { old.last_transition_time } else { new.last_transition_time };
+            let unchanged = old.status == new.status;
+            let since = if unchanged { old.last_transition_time } else { new.last_transition_time };
             *old = Condition { last_transition_time: since, ..new };
         }
         None => conditions.push(new),
@@ -65,20 +63,15 @@ pub(crate) fn set(conditions: &mut Vec<Condition>, new: Condition) {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum SharedConditionType {
-    /// Being made.
     Provisioning,
-    /// Usable.
     Active,
-    /// Not as asked; published with status `False`, as it has always been.
+    /// Published with status `False`, as OSOK does.
     Failed,
-    /// Being removed.
     Terminating,
-    /// Being changed.
     Updating,
 }
 
 impl SharedConditionType {
-    /// The word used in status.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Provisioning => "Provisioning",
@@ -89,7 +82,7 @@ impl SharedConditionType {
         }
     }
 
-    /// The one status this type is ever published with.
+    /// The only status this type is published with.
     pub const fn status(self) -> ConditionStatus {
         match self {
             Self::Failed => ConditionStatus::False,
@@ -103,24 +96,24 @@ impl SharedConditionType {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SharedCondition {
-    /// Which condition.
+    /// The type of the condition.
     #[serde(rename = "type")]
     pub kind: SharedConditionType,
-    /// Whether it holds.
+    /// True, False or Unknown.
     pub status: ConditionStatus,
     /// When it last became the current one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_transition_time: Option<Timestamp>,
-    /// What it says to people.
+    /// The state in a sentence.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub message: String,
-    /// Always empty; older clients expect the field to be allowed.
+    /// Always empty; clients of OSOK expect the field to be allowed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
 }
 
-/// Makes `kind` the current condition: the last entry, which the printed `Status` column shows. One entry a type
-/// stays, also where an older operator left several.
+/// Makes `kind` the current condition: the last entry, which the printed `Status` column shows. One entry per type is
+/// kept, even where OSOK left several.
 pub(crate) fn make_current(
     conditions: &mut Vec<SharedCondition>,
     kind: SharedConditionType,
@@ -138,14 +131,10 @@ pub(crate) fn make_current(
         message: message.to_owned(),
         reason: String::new(),
     });
-    let mut kept: Vec<SharedCondition> = Vec::with_capacity(conditions.len());
-    for condition in conditions.drain(..).rev() {
-        if !kept.iter().any(|newer| newer.kind == condition.kind) {
-            kept.push(condition);
-        }
-    }
-    kept.reverse();
-    *conditions = kept;
+    let mut newer = HashSet::new();
+    conditions.reverse();
+    conditions.retain(|condition| newer.insert(condition.kind));
+    conditions.reverse();
 }
 
 #[cfg(test)]
@@ -168,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transition_time_moves_only_with_the_status() {
+    fn the_transition_time_changes_only_with_the_status() {
         let mut conditions = Vec::new();
         set(&mut conditions, ready(ConditionStatus::False, 1));
         set(&mut conditions, ready(ConditionStatus::False, 2));
@@ -200,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_an_older_operator_piled_up_are_folded() {
+    fn duplicate_entries_left_by_osok_are_removed() {
         use SharedConditionType::{Active, Provisioning};
         let old = |kind: SharedConditionType, message: &str| SharedCondition {
             kind,

@@ -1,18 +1,18 @@
-//! What to do next about one object: a function of what is wanted, what is written down and what was just learned.
+//! What to do next about one object, given what is desired, what is on record and what was just observed.
 //!
-//! The shell that calls it has no choices to make: it stores `status` if it changed (with a precondition on the
-//! version it read), does `next`, and comes back with the outcome. Storing comes before doing, so the intent of every
-//! mutation is on record before its effect. Every [`Next`] either does something, names a time to come back, or
-//! lets go of the object with the evidence for it; "nothing, and no wake-up" cannot be written.
+//! The shell that calls [`decide`] makes no choices: it stores `status` if it changed (with a precondition on the
+//! version it read), performs `action`, and calls again with the result. Storing comes first, so the intent of every
+//! mutation is on record before its effect. Every [`Action`] does something, names a time to come back, or removes the
+//! finalizer for a reason; "do nothing and never wake up" cannot be expressed.
 
-mod answers;
-mod gate;
+mod attempts;
+mod failure;
 mod listing;
-mod look;
-mod notices;
+mod observe;
 mod publish;
 mod resource;
-mod setback;
+mod response;
+mod transitions;
 
 use std::time::Duration;
 
@@ -20,152 +20,159 @@ use diag::Diagnostic;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::observation::{Event, Observation};
-use crate::schedule::{self, Jitter, Settings};
+use crate::annotations::Annotations;
+use crate::observation::{Observation, Observed};
+use crate::schedule::{self, Jitter, Schedule};
 use crate::service::{Call, Kind};
 use crate::status::Status;
-use crate::wishes::Wishes;
 
-/// What is wanted of an object.
+/// What the object asks for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Desired {
-    /// What kind it is.
     pub kind: Kind,
     /// `metadata.uid`.
     pub uid: String,
     /// `metadata.generation`.
     pub generation: i64,
-    /// The body a create would send now.
+    /// The body that a create would send now.
     pub body: Value,
-    /// Whether the object is being deleted.
+    /// Whether the object has a deletion timestamp.
     pub deleting: bool,
-    /// Whether our finalizer is on it.
-    pub held: bool,
-    /// What its annotations ask for.
-    pub wishes: Wishes,
-    /// Why applications cannot be told where the resource is, for people; an object is not ready before they are.
-    pub obstacle: Option<String>,
+    /// Whether our finalizer is on the object.
+    pub has_finalizer: bool,
+    pub annotations: Annotations,
+    /// Why the endpoint Secret cannot be written. An object whose endpoint applications cannot read is not ready.
+    pub endpoint_error: Option<String>,
 }
 
-/// What is worth remembering and may be forgotten at any time: a restart begins with an empty one and is only
-/// slower for it, never wrong. It belongs to one term of leadership; a leader that comes back begins anew.
+/// What the operator keeps in memory about an object. Losing it is safe: a restart is only slower, never wrong. It
+/// belongs to one term of leadership; a leader that comes back starts with an empty one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Memory {
-    /// When the resource was last seen; unknown counts as just now.
+pub struct LocalState {
+    /// When the resource was last seen; unknown counts as now.
     last_seen: Option<Timestamp>,
-    /// How many calls in a row met trouble that passes.
+    /// Consecutive calls that failed with a transient error.
     failures: u32,
 }
 
-/// The time, and a bit of chance.
+/// The time of a decision, and a random share that spreads requeues.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Moment {
-    /// The time.
-    pub now: Timestamp,
-    /// Spreads wake-ups.
+pub struct Now {
+    pub time: Timestamp,
     pub jitter: Jitter,
 }
 
-/// What to store and what to do then.
+/// What to store, and what to do after that.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]
 pub struct Step {
     /// The status to store before anything is done; equal to the old one when nothing changed.
     pub status: Status,
-    /// What to bring along to the next decision.
-    pub memory: Memory,
-    /// What to do.
-    pub next: Next,
-    /// What people should hear of: transitions, each said once.
+    /// What to pass to the next decision.
+    pub local: LocalState,
+    pub action: Action,
+    /// Transitions to report as events, each of them once.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// What to do.
+/// What to do next.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Next {
-    /// Put our finalizer on the object, then decide again.
-    Hold,
-    /// Make this call now and come back with its answer.
+pub enum Action {
+    /// Add our finalizer, then decide again.
+    AddFinalizer,
+    /// Make this call now and decide again with its result.
     Call(Call),
-    /// Come back when this much time has passed, or sooner if the object changes.
-    Wait(Duration),
-    /// Take our finalizer off; there is nothing left to wait for, because of this.
-    Release(Evidence),
+    /// Decide again after this delay, or sooner if the object changes.
+    Requeue(Duration),
+    /// Remove our finalizer: there is nothing left to wait for.
+    RemoveFinalizer(FinalizeReason),
 }
 
-/// Why an object may go.
+/// Why the finalizer may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Evidence {
+pub enum FinalizeReason {
     /// The work request of our delete succeeded.
     WorkRequestSucceeded,
-    /// The resource was seen in its deleted state.
-    SeenDeleted,
-    /// A full listing lacks the resource, and it was last seen longer ago than the grace.
+    /// The provider shows the resource as deleted.
+    ObservedDeleted,
+    /// A full listing lacks the resource, and it was last seen longer ago than the create grace.
     AbsentFromListing,
-    /// No create was ever written down, so none was sent.
+    /// No create is on record, so none was sent.
     NeverCreated,
     /// The resource belongs to another object.
     HeldByAnother,
-    /// The deletion policy is to leave the resource alone.
+    /// The deletion policy is `Retain`.
     Retained,
-    /// A person said so with the release annotation.
-    AskedTo,
+    /// The user set the release annotation.
+    ReleaseRequested,
     /// The object does not carry our finalizer.
-    NotHeld,
+    NoFinalizer,
+}
+
+impl FinalizeReason {
+    /// Whether the resource is known to be gone, rather than left behind.
+    pub const fn proves_absence(self) -> bool {
+        match self {
+            Self::WorkRequestSucceeded
+            | Self::ObservedDeleted
+            | Self::AbsentFromListing
+            | Self::NeverCreated => true,
+            Self::HeldByAnother | Self::Retained | Self::ReleaseRequested | Self::NoFinalizer => false,
+        }
+    }
 }
 
 /// Decides what to do next about an object.
 pub fn decide(
     desired: &Desired,
     status: &Status,
-    memory: &Memory,
+    local: &LocalState,
     observation: Observation,
-    settings: &Settings,
-    moment: Moment,
+    schedule: &Schedule,
+    now: Now,
 ) -> Step {
     let mut decision = Decision {
         desired,
-        settings,
+        schedule,
         before: status,
         status: status.clone(),
-        memory: memory.clone(),
-        now: schedule::whole_seconds(moment.now),
-        jitter: moment.jitter,
+        local: local.clone(),
+        now: schedule::whole_seconds(now.time),
+        jitter: now.jitter,
         diagnostics: Vec::new(),
     };
-    decision.mend_times();
-    let next = match observation.0 {
-        Event::Woke => decision.look(),
-        Event::Answered { call, headers, learned } => decision.learn(&call, &headers, learned),
-        Event::Failed { call, trouble } => decision.suffer(call, &trouble),
+    decision.normalize_times();
+    let action = match observation.0 {
+        Observed::Nothing => decision.observe(),
+        Observed::Response { call, response } => decision.on_response(&call, response),
+        Observed::Failure { call, error } => decision.on_failure(call, &error),
     };
-    decision.conclude(next)
+    decision.finish(action)
 }
 
-/// A decision in the making.
+/// A decision in progress.
 struct Decision<'a> {
     desired: &'a Desired,
-    settings: &'a Settings,
+    schedule: &'a Schedule,
     before: &'a Status,
     status: Status,
-    memory: Memory,
+    local: LocalState,
     now: Timestamp,
     jitter: Jitter,
     diagnostics: Vec<Diagnostic>,
 }
 
 impl Decision<'_> {
-    /// Makes stored times usable: one in the future tells of a clock that was set back, and counts as now, or a
-    /// pause of minutes would last until that clock catches up; an operation that an older operator left has no
-    /// start and no deadline yet.
-    fn mend_times(&mut self) {
+    /// Makes stored times usable. A time in the future means that the clock was set back; it counts as now, or a delay
+    /// of minutes would last until the clock catches up. An operation left by OSOK has no start and no deadline yet.
+    fn normalize_times(&mut self) {
         let now = self.now;
         if let Some(current) = &mut self.status.status.tracker.current {
-            let started = current.started_at.unwrap_or(current.updated_at);
-            if started > now || current.started_at.is_none() || current.deadline.is_none() {
+            let started = current.record.started_at.unwrap_or(current.updated_at);
+            if started > now || current.record.started_at.is_none() || current.deadline.is_none() {
                 let started = started.min(now);
-                current.started_at = Some(started);
-                current.deadline = Some(schedule::after(started, self.settings.operation_deadline));
+                current.record.started_at = Some(started);
+                current.deadline = Some(schedule::after(started, self.schedule.operation_deadline));
             }
         }
         if let Some(last) = &mut self.status.status.tracker.last_operation {
@@ -173,33 +180,21 @@ impl Decision<'_> {
         }
         let created = self.status.status.created_at.map(|created| created.min(now));
         self.status.status.created_at = created;
-        // What another leader wrote down is news of the resource, too: when it was bound, and when its operation last
+        // What another leader recorded is also news of the resource: when it was bound, and when its operation last
         // moved. A resource need not be visible before its operation is over.
         let moved = self.status.current().map(|current| current.updated_at.min(now));
-        self.memory.last_seen = Some(self.memory.last_seen.unwrap_or(now).min(now)).max(created).max(moved);
+        self.local.last_seen = Some(self.local.last_seen.unwrap_or(now).min(now)).max(created).max(moved);
     }
 
-    fn conclude(mut self, next: Next) -> Step {
-        if matches!(next, Next::Release(evidence) if evidence.proves_absence()) {
+    fn finish(mut self, action: Action) -> Step {
+        if matches!(action, Action::RemoveFinalizer(reason) if reason.proves_absence()) {
             self.status.status.deleted_at = Some(self.now);
         }
         if self.status != *self.before {
             self.status.status.requested_at.get_or_insert(self.now);
         }
         self.status.stamp(self.before, self.now);
-        self.diagnostics.extend(notices::between(self.desired, self.before, &self.status));
-        Step { status: self.status, memory: self.memory, next, diagnostics: self.diagnostics }
-    }
-}
-
-impl Evidence {
-    /// Whether the resource is known to be gone, rather than let go of.
-    pub const fn proves_absence(self) -> bool {
-        match self {
-            Self::WorkRequestSucceeded | Self::SeenDeleted | Self::AbsentFromListing | Self::NeverCreated => {
-                true
-            }
-            Self::HeldByAnother | Self::Retained | Self::AskedTo | Self::NotHeld => false,
-        }
+        self.diagnostics.extend(transitions::between(self.desired, self.before, &self.status));
+        Step { status: self.status, local: self.local, action, diagnostics: self.diagnostics }
     }
 }

@@ -1,46 +1,46 @@
 //! An operation that outlives a request: what a cloud is doing for an object, and what to do next about it.
 //!
-//! Deciding and doing are apart. [`decide`] is a pure function; a shell stores the status it returns, makes the one
-//! call it names, and comes back with the answer:
+//! [`decide`] is a pure function. A shell stores the status it returns, performs the one action it names, and calls it
+//! again with what it observed:
 //!
 //! ```text
-//!            ┌────────────── Observation::answered ◀── call ◀──┐
-//!            ▼                                                 │
-//! Desired, Status, Memory ──▶ decide ──▶ Step { status, next } ┴─▶ Wait, Hold, Release
-//!                                              └─ stored first
+//!                ┌───────── Observation::of_call ◀── call ◀──┐
+//!                ▼                                           │
+//! Desired, Status, LocalState ─▶ decide ─▶ Step { status, action } ─▶ Requeue, AddFinalizer, RemoveFinalizer
+//!                                                 └─ stored first
 //! ```
 //!
-//! A kind joins in by implementing [`ExternalService`]. Its states are a closed enum here ([`QueueState`],
-//! [`StreamState`]); how its spec becomes a body and what counts as drift stays with its controller, because that
-//! needs the typed spec.
+//! A kind joins in by implementing [`ExternalService`]. How its spec becomes a request body and what counts as drift
+//! stay with its controller, which has the typed spec.
 
+mod annotations;
+mod call_error;
 pub mod codes;
 mod condition;
 mod decide;
-mod mapping;
-mod mirrors;
+mod legacy_ids;
+mod lifecycle;
 mod observation;
 mod operation;
+mod outcome;
 mod schedule;
 mod service;
-mod state;
 mod status;
 mod token;
-mod trouble;
-mod wishes;
 mod work_request;
 
+pub use annotations::{
+    ADOPT, Annotations, DELETION_POLICY, DeletionPolicy, ON_MISSING, OnMissing, PAUSED, RELEASE,
+};
+pub use call_error::{CallError, CallErrorKind, NO_CREDENTIALS};
 pub use condition::{Condition, ConditionStatus, ConditionType, SharedCondition, SharedConditionType};
-pub use decide::{Desired, Evidence, Memory, Moment, Next, Step, decide};
-pub use mapping::{Cause, Projection, Situation, Statement, View, project, view};
-pub use mirrors::Mirrors;
+pub use decide::{Action, Desired, FinalizeReason, LocalState, Now, Step, decide};
+pub use legacy_ids::LegacyWorkRequestIds;
+pub use lifecycle::{Lifecycle, QUEUE_STATES, STREAM_STATES};
 pub use observation::Observation;
-pub use operation::{Class, LastOperation, Operation, Percent, Phase, Source};
-pub use schedule::{Jitter, Settings};
-pub use service::{Answer, Body, Call, Drift, ExternalService, Found, Kind, OWNER_TAG, Resource, Strategy};
-pub use state::{Meaning, QueueState, StreamState};
+pub use operation::{Class, LastOperation, Operation, OperationRecord, Percent, Phase, Source};
+pub use schedule::{Jitter, Schedule};
+pub use service::{Body, Call, Drift, ExternalService, Kind, OWNER_TAG, Resource, Response, Strategy};
 pub use status::{SharedStatus, Status, Tracker};
 pub use token::{body_hash, retry_token};
-pub use trouble::{NO_CREDENTIALS, Trouble, Verdict};
-pub use wishes::{ADOPT, DELETION_POLICY, DeletionPolicy, ON_MISSING, OnMissing, PAUSED, RELEASE, Wishes};
-pub use work_request::{QUEUE_WORK_REQUESTS, WorkRequest, WorkRequestWords};
+pub use work_request::{QUEUE_WORK_REQUESTS, WorkRequest, WorkRequestTypes};

@@ -1,36 +1,35 @@
-//! When to look again: every delay in one place, as plain arithmetic on values that are passed in.
+//! Every delay in one place: polling, backoff, slow retries and jitter, as arithmetic on values.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
 
-/// The least and the most that a provider's `Retry-After` can make us wait.
+/// The bounds on a provider's `Retry-After`.
 const RETRY_AFTER: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(300));
-/// The first pause after trouble that passes; it doubles up to [`BACKOFF_MOST`].
-const BACKOFF_FIRST: Duration = Duration::from_secs(1);
-/// The longest pause after trouble that passes.
-const BACKOFF_MOST: Duration = Duration::from_secs(300);
-/// The slow look doubles up to this many times its first interval: 5 minutes become an hour.
-const SLOW_MOST: u32 = 12;
-/// The share of a delay that chance may add or take.
+/// The first backoff after a transient error; it doubles up to [`MAX_BACKOFF`].
+const FIRST_BACKOFF: Duration = Duration::from_secs(1);
+const MAX_BACKOFF: Duration = Duration::from_secs(300);
+/// Slow retries double up to this many times their first interval: 5 minutes become an hour.
+const MAX_SLOW_FACTOR: u32 = 12;
+/// The share of a delay that jitter may add or remove.
 const JITTER_SHARE: f64 = 0.1;
 
-/// The intervals an operator is run with.
+/// The intervals that an operator runs with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
-    /// Between two looks at an operation in flight.
+pub struct Schedule {
+    /// Between two polls of an operation in flight.
     pub poll_interval: Duration,
-    /// How long an operation may take before it is called stalled.
+    /// How long an operation may take before it counts as stalled.
     pub operation_deadline: Duration,
-    /// How long a create may stay invisible in listings, clocks that disagree included.
+    /// How long a created resource may be missing from listings, including clock skew.
     pub create_grace: Duration,
-    /// The first interval of the slow look.
+    /// The first interval of slow retries.
     pub slow_retry: Duration,
-    /// Between two looks at a resource that is as asked.
+    /// Between two reads of a resource that matches its spec.
     pub drift_interval: Duration,
 }
 
-impl Default for Settings {
+impl Default for Schedule {
     fn default() -> Self {
         Self {
             poll_interval: Duration::from_secs(15),
@@ -42,12 +41,12 @@ impl Default for Settings {
     }
 }
 
-/// A number between 0 and 1 that chance chose, so that a thousand objects do not knock at once.
+/// A random number between 0 and 1, so that a thousand objects do not call at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Jitter(f64);
 
 impl Jitter {
-    /// A share of the jitter; outside 0..=1 it is clamped, and not a number is no jitter.
+    /// Clamps `share` to 0..=1; not a number is no jitter.
     pub fn new(share: f64) -> Self {
         Self(if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) })
     }
@@ -63,42 +62,42 @@ impl Jitter {
     }
 }
 
-/// The pause before a call is tried again after trouble that passes: what the provider asks for within bounds, else
-/// doubling with every failure in a row.
-pub(crate) fn backoff(failures_in_a_row: u32, retry_after: Option<Duration>, jitter: Jitter) -> Duration {
-    let doubled = || BACKOFF_FIRST.saturating_mul(1 << failures_in_a_row.saturating_sub(1).min(16));
-    let delay = retry_after.map_or_else(|| doubled().min(BACKOFF_MOST), clamp_retry_after);
+/// The delay before a call is retried after a transient error: the provider's `Retry-After` within bounds, else doubling
+/// with every consecutive failure.
+pub(crate) fn backoff(failures: u32, retry_after: Option<Duration>, jitter: Jitter) -> Duration {
+    let doubled = || FIRST_BACKOFF.saturating_mul(1 << failures.saturating_sub(1).min(16));
+    let delay = retry_after.map_or_else(|| doubled().min(MAX_BACKOFF), clamp_retry_after);
     jitter.later(delay)
 }
 
-/// The pause before an operation in flight is looked at again.
-pub(crate) fn poll(settings: &Settings, retry_after: Option<Duration>, jitter: Jitter) -> Duration {
-    retry_after.map_or_else(|| jitter.sooner(settings.poll_interval), clamp_retry_after)
+/// The delay before an operation in flight is polled again.
+pub(crate) fn poll(schedule: &Schedule, retry_after: Option<Duration>, jitter: Jitter) -> Duration {
+    retry_after.map_or_else(|| jitter.sooner(schedule.poll_interval), clamp_retry_after)
 }
 
-/// The pause after the `tries`-th fruitless operation in a row: 5 minutes, doubling to an hour.
-pub(crate) fn slow(settings: &Settings, tries: u32) -> Duration {
+/// The delay after the `tries`-th fruitless operation in a row: 5 minutes, doubling to an hour.
+pub(crate) fn slow(schedule: &Schedule, tries: u32) -> Duration {
     let factor = 1_u32 << tries.saturating_sub(1).min(8);
-    settings.slow_retry.saturating_mul(factor.min(SLOW_MOST))
+    schedule.slow_retry.saturating_mul(factor.min(MAX_SLOW_FACTOR))
 }
 
-/// The pause before the next slow look at something that has been wrong for `elapsed`: as long as that again, so
-/// the looks double without a counter that somebody would have to store.
-pub(crate) fn slow_since(settings: &Settings, elapsed: Duration) -> Duration {
-    elapsed.clamp(settings.slow_retry, settings.slow_retry.saturating_mul(SLOW_MOST))
+/// The delay before the next retry of an object that has been stalled for `elapsed`: as long again, so that delays
+/// double without a stored counter.
+pub(crate) fn slow_since(schedule: &Schedule, elapsed: Duration) -> Duration {
+    elapsed.clamp(schedule.slow_retry, schedule.slow_retry.saturating_mul(MAX_SLOW_FACTOR))
 }
 
-/// The time from `since` to `now`; nothing when the clock was set back.
+/// The time from `since` to `now`; zero when the clock was set back.
 pub(crate) fn elapsed(since: Timestamp, now: Timestamp) -> Duration {
     Duration::try_from(now.duration_since(since)).unwrap_or_default()
 }
 
-/// `delay` after `time`, or the end of time.
+/// `delay` after `time`, saturating.
 pub(crate) fn after(time: Timestamp, delay: Duration) -> Timestamp {
     time.checked_add(delay).unwrap_or(Timestamp::MAX)
 }
 
-/// Whole seconds, as Kubernetes stores times; what we compare is then what we read back.
+/// Kubernetes stores whole seconds; times compare equal to what is read back only if they are whole, too.
 pub(crate) fn whole_seconds(time: Timestamp) -> Timestamp {
     Timestamp::from_second(time.as_second()).unwrap_or(time)
 }
@@ -125,33 +124,33 @@ mod tests {
     }
 
     #[test]
-    fn the_slow_look_doubles_from_five_minutes_to_an_hour() {
-        let settings = Settings::default();
-        let by_tries = [0, 1, 2, 3, 4, 5, 99].map(|tries| slow(&settings, tries).as_secs() / 60);
+    fn slow_retries_double_from_five_minutes_to_an_hour() {
+        let schedule = Schedule::default();
+        let by_tries = [0, 1, 2, 3, 4, 5, 99].map(|tries| slow(&schedule, tries).as_secs() / 60);
         assert_eq!(by_tries, [5, 5, 10, 20, 40, 60, 60]);
-        let mut wrong_for = secs(0);
-        let looks = [(); 7].map(|()| {
-            let pause = slow_since(&settings, wrong_for);
-            wrong_for += pause;
-            pause.as_secs() / 60
+        let mut stalled_for = secs(0);
+        let delays = [(); 7].map(|()| {
+            let delay = slow_since(&schedule, stalled_for);
+            stalled_for += delay;
+            delay.as_secs() / 60
         });
-        assert_eq!(looks, [5, 5, 10, 20, 40, 60, 60]);
+        assert_eq!(delays, [5, 5, 10, 20, 40, 60, 60]);
     }
 
     #[test]
-    fn jitter_never_shortens_what_must_pass_nor_lengthens_what_is_promised() {
+    fn jitter_respects_lower_and_upper_bounds() {
         for share in [-1.0, 0.0, 0.5, 1.0, 7.0, f64::NAN] {
             let jitter = Jitter::new(share);
             assert!(backoff(1, Some(secs(10)), jitter) >= secs(10), "{share}");
-            assert!(poll(&Settings::default(), None, jitter) <= Settings::default().poll_interval, "{share}");
+            assert!(poll(&Schedule::default(), None, jitter) <= Schedule::default().poll_interval, "{share}");
             assert!(jitter.later(secs(100)) <= secs(110), "{share}");
             assert!(jitter.sooner(secs(100)) >= secs(90), "{share}");
         }
-        assert_eq!(poll(&Settings::default(), Some(secs(40)), Jitter::new(1.0)), secs(40));
+        assert_eq!(poll(&Schedule::default(), Some(secs(40)), Jitter::new(1.0)), secs(40));
     }
 
     #[test]
-    fn time_that_ran_backwards_is_no_time() {
+    fn a_clock_that_was_set_back_yields_zero() {
         let at = |second| Timestamp::from_second(second).unwrap();
         assert_eq!(elapsed(at(100), at(130)), secs(30));
         assert_eq!(elapsed(at(130), at(100)), secs(0));

@@ -1,4 +1,4 @@
-//! What a cloud service is to an operator: calls and answers as data, and the one trait a kind implements.
+//! What a cloud service is to an operator: calls and responses as data, and the one trait that a kind implements.
 
 use std::future::Future;
 use std::time::Duration;
@@ -6,91 +6,98 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::Value;
 
+use crate::call_error::CallError;
+use crate::lifecycle::Lifecycle;
 use crate::operation::Source;
-use crate::state::Meaning;
-use crate::trouble::Trouble;
-use crate::work_request::{WorkRequest, WorkRequestWords};
+use crate::work_request::{WorkRequest, WorkRequestTypes};
 
-/// What a kind is, as far as deciding needs to know.
+/// What `decide` needs to know about a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
     /// Its name in messages: `Queue`.
     pub name: &'static str,
-    /// How its operations are followed.
     pub strategy: Strategy,
+    /// Every lifecycle state of a resource of this kind.
+    pub states: &'static [(&'static str, Lifecycle)],
     /// Whether a create that is sent twice with the same token is one create.
     pub retry_tokens: bool,
+}
+
+impl Kind {
+    /// What a state of the provider means, ignoring case and surrounding blanks; none for a state that the kind does not
+    /// have.
+    pub fn lifecycle(&self, raw_state: Option<&str>) -> Option<Lifecycle> {
+        let raw = raw_state?.trim();
+        self.states.iter().find(|(state, _)| state.eq_ignore_ascii_case(raw)).map(|(_, lifecycle)| *lifecycle)
+    }
 }
 
 /// How the operations of a kind are followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strategy {
-    /// Mutations answer with a work request, which is polled; these are the kind's words in it.
-    WorkRequest(WorkRequestWords),
-    /// The state of the resource is polled. A work-request id in an answer is kept, and not followed.
+    /// Mutations return a work request, which is polled.
+    WorkRequest(WorkRequestTypes),
+    /// The state of the resource is polled. A work request id in a response is recorded but not followed.
     Lifecycle,
 }
 
-/// One call to the provider. The shell makes it once, within a deadline, and brings the answer back.
+impl Strategy {
+    /// The source that trackers of the kind start with.
+    pub(crate) const fn source(self) -> Source {
+        match self {
+            Self::WorkRequest(_) => Source::WorkRequest,
+            Self::Lifecycle => Source::Lifecycle,
+        }
+    }
+}
+
+/// One call to the provider. The shell makes a single attempt, within a deadline, and returns the result.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Call {
-    /// Make the resource.
     Create {
-        /// What makes a second sending the same create, for kinds that have it.
+        /// Makes a replay the same create, for kinds that support it.
         token: Option<String>,
-        /// What to send.
         body: Value,
-        /// Not to be sent later than this: another leader may have judged the intent by then.
+        /// Must not be sent later: by then another leader may have concluded that it was not sent.
         not_after: Timestamp,
-        /// Whether an earlier sending may have had its effect.
+        /// Whether an earlier attempt may have taken effect.
         replay: bool,
     },
-    /// Change the resource.
     Update {
-        /// Which one.
         id: String,
         /// The fields to change.
         body: Value,
-        /// The version that was looked at.
+        /// The version that was read.
         if_match: Option<String>,
     },
-    /// Remove the resource.
     Delete {
-        /// Which one.
         id: String,
-        /// The version that was looked at.
+        /// The version that was read.
         if_match: Option<String>,
     },
-    /// Read the resource.
     Get {
-        /// Which one.
         id: String,
         /// Whether a listing has just shown it, so that a 404 is not worth another listing.
         listed: bool,
     },
-    /// Read every page of the listing of the compartment, and find the resource that carries the object's tag or
-    /// the given id; for a kind with work requests also those that may be making ours.
+    /// Reads every page of the compartment's listing and finds the resources that carry the object's tag or the given
+    /// id; for a kind with work requests also those that may be creating ours.
     Find {
-        /// The identifier to look for beside the tag.
         id: Option<String>,
-        /// The oldest time at which a create of ours that is not settled may have been accepted; nothing when there
-        /// is none, and work requests need not be read.
+        /// When an unresolved create of ours was sent; without one, work requests need not be read.
         since: Option<Timestamp>,
     },
-    /// Read a work request.
     GetWorkRequest {
-        /// Which one.
         id: String,
     },
-    /// Read the first errors of a work request that ended badly, to say why.
+    /// Reads the first errors of a work request that failed.
     ExplainFailure {
-        /// The work request.
         work_request: Box<WorkRequest>,
     },
 }
 
 impl Call {
-    /// The name of the call, for logs and metrics: a small, fixed set.
+    /// The name of the call in logs and metrics: a small, fixed set.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Create { .. } => "create",
@@ -109,111 +116,100 @@ impl Call {
     }
 }
 
-/// A provider's answer with every header that matters, so that none can be dropped on the way.
+/// A provider's response with every header that matters, so that none is dropped on the way.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Answer {
-    /// The body.
-    pub body: Body,
+pub struct Response<T = Body> {
+    pub body: T,
+    /// The HTTP status.
+    pub status: u16,
     /// `opc-request-id`.
     pub request_id: Option<String>,
     /// `opc-work-request-id`.
     pub work_request_id: Option<String>,
-    /// `etag`.
     pub etag: Option<String>,
-    /// `retry-after`.
     pub retry_after: Option<Duration>,
 }
 
-/// The body of an answer.
+impl<T> Response<T> {
+    /// The same headers with another body.
+    pub fn with_body<U>(self, body: U) -> Response<U> {
+        self.map(|_| body)
+    }
+
+    /// The same headers with what `change` makes of the body.
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Response<U> {
+        let Self { body, status, request_id, work_request_id, etag, retry_after } = self;
+        Response { body: change(body), status, request_id, work_request_id, etag, retry_after }
+    }
+}
+
+/// The body of a response.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Body {
-    /// None.
     #[default]
     Empty,
-    /// The JSON of a resource or of a work request; what [`Call::Get`], [`Call::GetWorkRequest`] and some mutations
-    /// answer with.
+    /// The JSON of a resource or of a work request: the response to [`Call::Get`], [`Call::GetWorkRequest`] and some
+    /// mutations.
     Json(Value),
-    /// What a full listing showed; the answer to [`Call::Find`].
-    Found(Found),
-    /// Messages of errors, the first first; the answer to [`Call::ExplainFailure`].
+    /// A full listing: the response to [`Call::Find`].
+    Listing {
+        /// Every resource that carries the object's tag or has the requested id.
+        resources: Vec<Value>,
+        /// The ids of unfinished work requests that create a resource of this kind, were accepted no earlier than
+        /// requested, and are not known to belong to another object.
+        creating: Vec<String>,
+    },
+    /// Error messages, the first one first: the response to [`Call::ExplainFailure`].
     Errors(Vec<String>),
 }
 
-/// What a full listing showed.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Found {
-    /// The JSON of every resource that carries the object's tag or has the id asked for.
-    pub resources: Vec<Value>,
-    /// The ids of unfinished work requests that create something of this kind, began no earlier than asked, and
-    /// cannot be told to be somebody else's.
-    pub creating: Vec<String>,
-}
-
-/// A resource as the provider shows it, in the words deciding needs.
+/// A resource as the provider shows it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resource {
-    /// Its identifier.
     pub id: String,
-    /// The provider's word for its state.
+    /// The lifecycle state in the provider's words.
     pub raw_state: Option<String>,
-    /// What that word means; nothing when it is none of the kind's states.
-    pub meaning: Option<Meaning>,
-    /// What the provider says about the state.
+    /// The provider's explanation of the state.
     pub details: Option<String>,
-    /// The uid in its tag `plimsoll-uid`.
+    /// The uid in its tag [`OWNER_TAG`].
     pub owner: Option<String>,
-    /// How it differs from the spec.
     pub drift: Drift,
-    /// Its version; taken from the answer's header.
+    /// Its version; taken from the header of the response.
     pub etag: Option<String>,
 }
 
-/// How a resource differs from the spec.
+/// How a resource differs from the spec, in the fields that the spec sets.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Drift {
-    /// Not in any field the spec sets.
     None,
     /// In fields that an update can change; this is its body.
     Update(Value),
-    /// In fields that cannot be changed after the create, by name.
+    /// In these fields, which cannot change after creation.
     Immutable(Vec<String>),
 }
 
-/// The tag by which an object recognises what it made.
+/// The tag by which an object recognises what it created.
 pub const OWNER_TAG: &str = "plimsoll-uid";
 
 /// A kind at a provider. Implementing this is all it takes: headers, tracker, conditions, events, retries and the
-/// finalizer follow from it, and there is no place to keep a work-request id of one's own.
+/// finalizer follow from it, and there is no place to keep a work request id of one's own.
 ///
-/// The first three functions are pure. [`call`](Self::call) makes exactly one attempt.
+/// The first two functions are pure. [`call`](Self::call) makes exactly one attempt.
 pub trait ExternalService: Send + Sync {
-    /// The spec of the object.
     type Spec: Sync;
 
-    /// What the kind is.
     const KIND: Kind;
 
     /// The body of a create, with the tag [`OWNER_TAG`] set to `uid`.
     fn create_body(spec: &Self::Spec, uid: &str) -> Value;
 
-    /// What the JSON of a resource says, compared with the spec; nothing when it is no resource at all.
+    /// Parses the JSON of a resource and compares it with the spec; none when it is not a resource.
     fn read(spec: &Self::Spec, uid: &str, body: &Value) -> Option<Resource>;
 
-    /// Makes one call.
     fn call(
         &self,
         spec: &Self::Spec,
         uid: &str,
         call: &Call,
-    ) -> impl Future<Output = Result<Answer, Trouble>> + Send;
-}
-
-impl Strategy {
-    /// The source that trackers of the kind begin with.
-    pub(crate) const fn source(self) -> Source {
-        match self {
-            Self::WorkRequest(_) => Source::WorkRequest,
-            Self::Lifecycle => Source::Lifecycle,
-        }
-    }
+    ) -> impl Future<Output = Result<Response, CallError>> + Send;
 }

@@ -1,5 +1,4 @@
-//! The status that every kind embeds: the shared contract below `.status.status`, and beside it what Kubernetes
-//! tools look for.
+//! The status that every kind embeds: OSOK's contract at `.status.status`, and beside it what Kubernetes tools expect.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -7,15 +6,14 @@ use serde::{Deserialize, Serialize};
 use crate::condition::{Condition, SharedCondition};
 use crate::operation::{LastOperation, Operation};
 
-/// What this crate keeps in an object's `.status`; a kind flattens it next to the fields it observes.
-///
-/// Everything that must survive a restart is in here.
+/// What this crate keeps in an object's `.status`; a kind flattens it next to the fields it observes. Everything that
+/// must survive a restart is in it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-// Clients have always been able to rely on the inner status wherever there is an outer one.
+// Clients of OSOK rely on the inner status being there.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(extend("required" = ["status"])))]
 #[serde(rename_all = "camelCase")]
 pub struct Status {
-    /// The newest generation that was looked at.
+    /// The latest generation that was observed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
     /// `Ready`, `Progressing` and `Stalled`, one entry each.
@@ -25,27 +23,27 @@ pub struct Status {
         schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))
     )]
     pub conditions: Vec<Condition>,
-    /// The shared contract.
+    /// OSOK's contract.
     #[serde(default)]
     pub status: SharedStatus,
 }
 
-/// The shared contract, at `.status.status`, under the names it has had since OSOK.
+/// OSOK's contract, at `.status.status`, under OSOK's names.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SharedStatus {
-    /// OSOK's condition types, at most one entry each, the current one last.
+    /// OSOK's conditions, at most one entry per type, the current one last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<SharedCondition>,
-    /// The operation in flight and the one before it.
+    /// The operation in flight and the previous one.
     #[serde(default, rename = "async")]
     pub tracker: Tracker,
-    /// The request id to quote to the provider's support: of the last mutation or surfaced error, never of a read
-    /// that went well.
+    /// The request id to quote to the provider's support: of the last mutation or reported error, never of a
+    /// successful read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opc_request_id: Option<String>,
-    /// The provider's identifier of the resource.
+    /// The id of the resource at the provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(length(min = 1, max = 255)))]
     pub ocid: Option<String>,
@@ -55,21 +53,21 @@ pub struct SharedStatus {
     /// The type of the current condition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// When the object was first looked at.
+    /// When the object was first reconciled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requested_at: Option<Timestamp>,
-    /// When the identifier became known.
+    /// When the id of the resource became known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
-    /// When another field of the shared status last changed.
+    /// When another field of this status last changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<Timestamp>,
-    /// When the resource was found to be gone.
+    /// When the resource was found to be deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleted_at: Option<Timestamp>,
 }
 
-/// `.status.status.async`: at most one operation in flight, and how the one before it ended.
+/// `.status.status.async`: at most one operation in flight, and how the previous one ended.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -77,35 +75,30 @@ pub struct Tracker {
     /// The operation in flight.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub current: Option<Operation>,
-    /// The outcome of the previous operation.
+    /// How the previous operation ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_operation: Option<LastOperation>,
 }
 
 impl Status {
-    /// The operation in flight.
     pub const fn current(&self) -> Option<&Operation> {
         self.status.tracker.current.as_ref()
     }
 
-    /// The outcome of the previous operation.
     pub const fn last_operation(&self) -> Option<&LastOperation> {
         self.status.tracker.last_operation.as_ref()
     }
 
-    /// The provider's identifier of the resource.
     pub fn ocid(&self) -> Option<&str> {
         self.status.ocid.as_deref()
     }
 
-    /// The condition named `kind`.
     pub fn condition(&self, kind: crate::ConditionType) -> Option<&Condition> {
         self.conditions.iter().find(|condition| condition.kind == kind)
     }
 
-    /// Takes over a request id that a mutation or a surfaced error carried; one that is missing or blank leaves the
-    /// last one standing.
-    pub(crate) fn correlate(&mut self, request_id: Option<&str>) {
+    /// Records the request id of a mutation or a reported error; a missing or blank one keeps the last.
+    pub(crate) fn set_request_id(&mut self, request_id: Option<&str>) {
         if let Some(id) = request_id.map(str::trim).filter(|id| !id.is_empty()) {
             self.status.opc_request_id = Some(id.to_owned());
         }
@@ -119,18 +112,18 @@ impl Status {
         }
     }
 
-    /// Lets go of a resource that is proven to be gone.
+    /// Forgets a resource that is proven to be gone.
     pub(crate) fn unbind(&mut self) {
         self.status.ocid = None;
         self.status.created_at = None;
     }
 
-    /// Moves `updatedAt`, of the operation and of the whole, only if another field moved since `before`; this is
-    /// what makes a pass that learned nothing new a pass that writes nothing.
+    /// Sets `updatedAt`, of the operation and of the whole, only if another field changed since `before`: a reconcile
+    /// that observes nothing new writes nothing.
     pub(crate) fn stamp(&mut self, before: &Self, now: Timestamp) {
         if let Some(current) = &mut self.status.tracker.current {
             if let Some(old) = before.current() {
-                // A clock that was set back is the one exception: what lies in the future is of no use to anybody.
+                // Except when the clock was set back: a time in the future is useless.
                 current.updated_at = old.updated_at.min(now);
             }
             if before.current() != Some(current) {

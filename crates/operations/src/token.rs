@@ -1,29 +1,25 @@
-//! Names for attempts: what makes a repeated create the same create.
+//! Retry tokens and body hashes: what makes a repeated create the same create.
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-/// The longest retry token the provider takes.
-const LONGEST: usize = 64;
+/// The longest retry token that the provider accepts.
+const MAX_LENGTH: usize = 64;
 
-/// The retry token of an attempt. It is the same after a crash and never the same for two attempts: the provider
-/// remembers tokens for a day, and a token whose resource is gone is refused.
+/// The retry token of an attempt: the same after a crash, and never the same for two attempts. The provider remembers
+/// tokens for a day and rejects a token whose resource is gone.
 pub fn retry_token(uid: &str, generation: i64, attempt: u32) -> String {
     let token = format!("{uid}-{generation}-{attempt}");
-    if token.len() <= LONGEST { token } else { sha256(token.as_bytes()) }
+    if token.len() <= MAX_LENGTH { token } else { sha256(token.as_bytes()) }
 }
 
-/// SHA-256 of a body in hexadecimal; keys are sorted, so equal bodies have equal hashes.
+/// SHA-256 of a body in hexadecimal. `serde_json` sorts keys, so equal bodies have equal hashes.
 pub fn body_hash(body: &Value) -> String {
     sha256(body.to_string().as_bytes())
 }
 
 fn sha256(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    Sha256::digest(bytes).iter().fold(String::with_capacity(LONGEST), |mut hex, byte| {
-        write!(hex, "{byte:02x}").expect("writing to a String does not fail");
-        hex
-    })
+    format!("{:x}", Sha256::digest(bytes))
 }
 
 #[cfg(test)]
@@ -32,13 +28,13 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_token_names_uid_generation_and_attempt() {
+    fn a_token_consists_of_uid_generation_and_attempt() {
         let uid = "6f1c0b52-7a0e-4d36-9a53-2a3d0f1f8f11";
         assert_eq!(retry_token(uid, 3, 2), "6f1c0b52-7a0e-4d36-9a53-2a3d0f1f8f11-3-2");
     }
 
     #[test]
-    fn a_long_token_is_hashed_to_what_the_provider_takes() {
+    fn a_long_token_is_hashed_to_what_the_provider_accepts() {
         let uid = "u".repeat(60);
         assert_eq!(retry_token(&uid, 1, 1).len(), 64);
         assert_eq!(retry_token(&uid, 1, 1), format!("{uid}-1-1"));

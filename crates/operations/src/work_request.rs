@@ -1,39 +1,33 @@
-//! A work request: the provider's own record of an operation, read with care.
+//! The provider's own record of an operation, parsed leniently.
 
 use serde_json::Value;
 
 use crate::operation::{Class, Percent, Phase};
 
-/// What a work request says, in our words and in the provider's.
+/// What a work request says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkRequest {
-    /// Its id.
     pub id: String,
-    /// How it stands.
     pub class: Class,
-    /// Which mutation it is by its own account; nothing when its operation type is none of ours.
+    /// Which mutation it is by its own account; none for an operation type of another kind.
     pub phase: Option<Phase>,
-    /// The provider's word for how it stands.
     pub raw_status: Option<String>,
-    /// The provider's word for what it does.
     pub raw_operation_type: Option<String>,
-    /// How much of it is done.
     pub percent: Option<Percent>,
-    /// The resource it is about, once it names one.
+    /// The resource of our kind that it names, if any.
     pub resource_id: Option<String>,
 }
 
-/// The words of a kind in its work requests.
+/// How a kind appears in its work requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WorkRequestWords {
+pub struct WorkRequestTypes {
     /// The `entityType` of the kind, compared without regard to case.
     pub entity: &'static str,
     /// The operation types that create, update and delete.
     pub operations: &'static [(&'static str, Phase)],
 }
 
-/// The words of a Queue.
-pub const QUEUE_WORK_REQUESTS: WorkRequestWords = WorkRequestWords {
+pub const QUEUE_WORK_REQUESTS: WorkRequestTypes = WorkRequestTypes {
     entity: "queue",
     operations: &[
         ("CREATE_QUEUE", Phase::Create),
@@ -45,26 +39,26 @@ pub const QUEUE_WORK_REQUESTS: WorkRequestWords = WorkRequestWords {
 };
 
 impl WorkRequest {
-    /// Reads a work request. Nothing in it is required: what is missing or unknown makes the class `unknown`, which
-    /// is looked at again, and never an error that would end the operation.
-    pub fn read(body: &Value, asked_for: &str, words: &WorkRequestWords) -> Self {
+    /// Parses a work request. No field is required: a missing or unknown status has the class `unknown`, which is polled
+    /// again, and is never an error that would end the operation.
+    pub fn read(body: &Value, id: &str, types: &WorkRequestTypes) -> Self {
         let raw_status = text(body, "status");
         let raw_operation_type = text(body, "operationType");
         let phase = raw_operation_type.as_deref().and_then(|raw| {
-            words.operations.iter().find(|(word, _)| word.eq_ignore_ascii_case(raw)).map(|(_, phase)| *phase)
+            types.operations.iter().find(|(name, _)| name.eq_ignore_ascii_case(raw)).map(|(_, phase)| *phase)
         });
         Self {
-            id: text(body, "id").unwrap_or_else(|| asked_for.to_owned()),
+            id: text(body, "id").unwrap_or_else(|| id.to_owned()),
             class: raw_status.as_deref().map_or(Class::Unknown, class),
             phase,
             raw_status,
             raw_operation_type,
             percent: body.get("percentComplete").and_then(Value::as_f64).and_then(Percent::reported),
-            resource_id: resource_id(body, phase, words.entity),
+            resource_id: resource_id(body, phase, types.entity),
         }
     }
 
-    /// Whether the provider says that it is over, one way or another.
+    /// Whether it is in a terminal state.
     pub const fn has_ended(&self) -> bool {
         matches!(self.class, Class::Succeeded | Class::Failed | Class::Canceled)
     }
@@ -81,17 +75,17 @@ fn class(raw: &str) -> Class {
     }
 }
 
-/// The resource of our kind that the work request names. What was done to it only ranks the candidates: a resource
-/// stays `IN_PROGRESS` until its work is over, and related ones are named beside it.
+/// The resource of our kind that the work request names. The action only ranks candidates: a resource stays
+/// `IN_PROGRESS` until the work is over, and related resources are listed as well.
 fn resource_id(body: &Value, phase: Option<Phase>, entity: &str) -> Option<String> {
-    let done = match phase {
+    let expected = match phase {
         Some(Phase::Create) => "CREATED",
         Some(Phase::Update) => "UPDATED",
         Some(Phase::Delete) => "DELETED",
         None => "",
     };
     let rank = |resource: &Value| match text(resource, "actionType") {
-        Some(action) if action.eq_ignore_ascii_case(done) => 0,
+        Some(action) if action.eq_ignore_ascii_case(expected) => 0,
         Some(action) if action.eq_ignore_ascii_case("IN_PROGRESS") => 1,
         Some(action) if action.eq_ignore_ascii_case("RELATED") => 3,
         _ => 2,
@@ -150,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn actions_only_locate_the_resource() {
+    fn actions_only_rank_the_resources() {
         let check = |resources: Value, expected: Option<&str>| {
             let body = json!({"operationType": "CREATE_QUEUE", "resources": resources});
             assert_eq!(read(&body).resource_id.as_deref(), expected, "{body}");
@@ -162,13 +156,13 @@ mod tests {
         check(json!([one("vault", "CREATED", "v"), one("queue", "RELATED", "q2")]), Some("q2"));
         check(json!([one("queue", "RELATED", "q2"), one("queue", "IN_PROGRESS", "q1")]), Some("q1"));
         check(json!([one("queue", "IN_PROGRESS", "q1"), one("queue", "CREATED", "q3")]), Some("q3"));
-        check(json!([one("queue", "NEW_WORD", "q4")]), Some("q4"));
+        check(json!([one("queue", "NEW_ACTION", "q4")]), Some("q4"));
         check(json!([{"entityType": "queue"}]), None);
         check(json!("nonsense"), None);
     }
 
     #[test]
-    fn a_body_that_makes_no_sense_is_an_unknown_class_and_keeps_the_id() {
+    fn a_malformed_body_has_an_unknown_class_and_keeps_the_id() {
         for body in [json!(null), json!([]), json!("<html>"), json!({"status": 7, "percentComplete": "x"})] {
             let read = read(&body);
             assert_eq!(

@@ -22,7 +22,6 @@ mod function;
 mod kinds;
 mod revision;
 mod schema;
-mod target;
 mod watches;
 
 use std::sync::Arc;
@@ -33,7 +32,7 @@ use tokio_util::sync::CancellationToken;
 use crate::run::Context;
 use crate::runtime::client::ObjectClient;
 use crate::runtime::controller;
-use crate::runtime::error_chain::chain;
+use diag::error_chain;
 use crate::runtime::store::{Change, Source, Store};
 use catalogue::Catalogue;
 use definition::Definitions;
@@ -48,7 +47,7 @@ const MANAGER: &str = "crossplane";
 /// Runs the controllers until `stop`, and returns when all have ended.
 pub async fn run(context: Context, stop: CancellationToken) {
     if let Err(error) = try_run(context, stop).await {
-        tracing::error!(error = chain(&error), "cannot use the certificates for functions");
+        tracing::error!(error = error_chain(&error), "cannot use the certificates for functions");
     }
 }
 

@@ -25,7 +25,7 @@ pub struct Options {
     pub lease_duration: Duration,
     pub metrics_address: Option<SocketAddr>,
     pub health_address: Option<SocketAddr>,
-    pub operations: operations::Settings,
+    pub operations: operations::Schedule,
     pub oci: oraclecloud::Settings,
     pub functions: FunctionOptions,
 }
@@ -98,7 +98,7 @@ impl Options {
             lease_duration: Self::LEASE_DURATION,
             metrics_address: Some(Self::METRICS_ADDRESS),
             health_address: Some(Self::HEALTH_ADDRESS),
-            operations: operations::Settings::default(),
+            operations: operations::Schedule::default(),
             oci: oraclecloud::Settings::default(),
             functions: FunctionOptions::default(),
         }

@@ -12,7 +12,6 @@
 pub mod backoff;
 pub mod client;
 pub mod controller;
-pub(crate) mod error_chain;
 pub mod events;
 pub(crate) mod finalizer;
 pub mod health;

@@ -1,8 +1,8 @@
-//! Who we are to Oracle Cloud: where a key or token comes from, and when it has to be read again.
+//! Credentials for Oracle Cloud: where a key or token comes from, and when it is read again.
 //!
-//! Files are looked at before every call and read again when they changed, so that a rotated key or a refreshed
-//! token needs no restart; a token that is given to the place we run in is renewed before it runs out. Nothing here
-//! is ever shown: secrets are in `secrecy`, errors name files and fields.
+//! Files are checked before every call and read again when they changed, so a rotated key or a refreshed token needs no
+//! restart. A token issued to the instance or pod is renewed before it expires. Secrets are never shown: they are in
+//! `secrecy`, and errors name files and fields only.
 
 mod certificate;
 mod exchange;
@@ -17,9 +17,9 @@ use jiff::Timestamp;
 
 use crate::connections::Connections;
 use crate::sign::Signer;
-use exchange::Exchange;
+pub(crate) use exchange::Context;
 pub use exchange::ExchangeError;
-pub(crate) use exchange::Means;
+use exchange::{Exchange, Instance};
 pub use load::AuthError;
 use load::{Loaded, load};
 use source::Source;
@@ -27,94 +27,106 @@ pub use source::{Environment, process_environment};
 
 /// Credentials, current at every use. Clones share what was read.
 #[derive(Clone)]
-pub struct Credentials(Arc<Inner>);
+pub struct Credentials(Arc<Provider>);
 
-enum Inner {
-    /// What somebody wrote down.
-    Read(Read),
-    /// What the place we run in vouches for.
+enum Provider {
+    /// A key or token that was configured.
+    Configured { source: Source, loaded: Mutex<Option<Loaded>> },
+    /// Tokens for the identity of the instance or pod.
     Exchanged(Exchange),
 }
 
-struct Read {
-    source: Source,
-    loaded: Mutex<Option<Loaded>>,
-}
-
 impl Credentials {
-    fn new(source: Source) -> Self {
-        Self(Arc::new(Inner::Read(Read { source, loaded: Mutex::new(None) })))
+    fn configured(source: Source) -> Self {
+        Self(Arc::new(Provider::Configured { source, loaded: Mutex::new(None) }))
     }
 
     fn exchanged(exchange: Exchange) -> Self {
-        Self(Arc::new(Inner::Exchanged(exchange)))
+        Self(Arc::new(Provider::Exchanged(exchange)))
     }
 
-    /// The signer to use now: read anew when a file it rests on has changed, or with a token that is renewed.
-    pub(crate) async fn signer(&self, now: Timestamp, means: &Means<'_>) -> Result<Arc<Signer>, AuthError> {
+    /// The signer to use now.
+    pub(crate) async fn signer(
+        &self,
+        now: Timestamp,
+        context: &Context<'_>,
+    ) -> Result<Arc<Signer>, AuthError> {
         match &*self.0 {
-            Inner::Read(read) => read.with(now, |loaded| loaded.signer.clone()),
-            Inner::Exchanged(exchange) => Ok(exchange.signer(now, means).await?),
+            Provider::Configured { source, loaded } => {
+                with_loaded(source, loaded, now, |loaded| loaded.signer.clone())
+            }
+            Provider::Exchanged(exchange) => Ok(exchange.signer(now, context).await?),
         }
     }
 
-    /// The region they name, if they name one without asking anybody.
+    /// The region that they name, if any.
     pub fn region(&self, now: Timestamp) -> Result<Option<String>, AuthError> {
         match &*self.0 {
-            Inner::Read(read) => read.with(now, |loaded| loaded.region.clone()),
-            Inner::Exchanged(exchange) => Ok(exchange.region()),
-        }
-    }
-
-    /// The region that whoever vouches for us says that we are in; nothing when nobody could know.
-    pub(crate) async fn find_region(&self, connections: &Connections) -> Option<Result<String, AuthError>> {
-        match &*self.0 {
-            Inner::Read(_) => None,
-            Inner::Exchanged(exchange) => {
-                let found = exchange.find_region(connections).await?;
-                Some(found.map_err(|error| Arc::new(error).into()))
+            Provider::Configured { source, loaded } => {
+                with_loaded(source, loaded, now, |loaded| loaded.region.clone())
             }
+            Provider::Exchanged(exchange) => Ok(exchange.region()),
         }
     }
 
-    /// Whether the region can be found out when it is needed.
+    /// The instance whose identity is used.
+    fn instance(&self) -> Option<&Instance> {
+        match &*self.0 {
+            Provider::Configured { .. } => None,
+            Provider::Exchanged(exchange) => exchange.instance(),
+        }
+    }
+
+    /// The region that the metadata service of the instance reports; empty if there is no instance.
+    pub(crate) async fn find_region(&self, connections: &Connections) -> Result<String, AuthError> {
+        match self.instance() {
+            Some(instance) => instance.region(connections).await.map_err(|error| Arc::new(error).into()),
+            None => Ok(String::new()),
+        }
+    }
+
+    /// Whether the region can be looked up when it is needed.
     pub(crate) fn can_find_region(&self) -> bool {
-        matches!(&*self.0, Inner::Exchanged(exchange) if exchange.can_find_region())
+        self.instance().is_some()
     }
 
-    /// Whether nobody said who we are, so that the place we run in is asked. Somebody may say so later.
+    /// Whether nothing is configured, so that the instance's identity is used. Credentials may be configured later.
     pub fn is_last_resort(&self) -> bool {
-        matches!(&*self.0, Inner::Exchanged(exchange) if exchange.is_implied())
+        self.instance().is_some_and(|instance| instance.last_resort)
     }
 
-    /// A service answered that it does not know us.
-    pub(crate) fn refused(&self, now: Timestamp) {
-        if let Inner::Exchanged(exchange) = &*self.0 {
-            exchange.refused(now);
+    /// A service responded that the request is not authenticated.
+    pub(crate) fn on_unauthenticated(&self, now: Timestamp) {
+        if let Provider::Exchanged(exchange) = &*self.0 {
+            exchange.on_unauthenticated(now);
         }
     }
 }
 
-impl Read {
-    /// A few files of a few kilobytes are read, rarely, and looked at otherwise; that is no reason to leave the thread.
-    fn with<T>(&self, now: Timestamp, take: impl Fn(&Loaded) -> T) -> Result<T, AuthError> {
-        let mut current = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(loaded) = current.as_ref().filter(|loaded| loaded.is_current()) {
-            loaded.check_expiry(now)?;
-            return Ok(take(loaded));
-        }
-        // What was read before is of no use from here on, also when reading fails.
-        let loaded = current.insert(load(&self.source)?);
-        loaded.check_expiry(now)?;
-        Ok(take(loaded))
-    }
+/// Passes what is loaded to `take`, and loads it first if a file has changed. Checking a few small files is no reason to
+/// leave the thread.
+fn with_loaded<T>(
+    source: &Source,
+    loaded: &Mutex<Option<Loaded>>,
+    now: Timestamp,
+    take: impl Fn(&Loaded) -> T,
+) -> Result<T, AuthError> {
+    let mut cached = loaded.lock().unwrap_or_else(PoisonError::into_inner);
+    // What was loaded from older files is dropped, even when loading fails.
+    let current = match cached.take().filter(Loaded::is_current) {
+        Some(current) => current,
+        None => load(source)?,
+    };
+    let loaded = cached.insert(current);
+    loaded.check_expiry(now)?;
+    Ok(take(loaded))
 }
 
 impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.0 {
-            Inner::Read(read) => write!(f, "Credentials({})", read.source),
-            Inner::Exchanged(exchange) => write!(f, "Credentials({exchange})"),
+            Provider::Configured { source, .. } => write!(f, "Credentials({source})"),
+            Provider::Exchanged(exchange) => write!(f, "Credentials({exchange})"),
         }
     }
 }

@@ -1,24 +1,23 @@
-//! The calls that `operations` names, made with this client; half of what a kind's `ExternalService` is.
+//! The calls of `operations`, made with this client: one half of a kind's `ExternalService`.
 //!
 //! The other half, how a spec becomes a body and what counts as drift, needs the typed spec and stays with the
-//! controllers. They implement the trait and hand its `call` to one of the two functions here.
+//! controllers, whose `call` delegates to one of the two functions here.
 
 use jiff::{SignedDuration, Timestamp};
-use operations::{Answer, Body, Call, Found, OWNER_TAG, Phase, QUEUE_WORK_REQUESTS, Trouble, WorkRequest};
+use operations::{Body, Call, CallError, OWNER_TAG, Phase, QUEUE_WORK_REQUESTS, Response, WorkRequest};
 use serde_json::Value;
 
 use crate::client::Client;
 use crate::error::Error;
 use crate::queue::Accepted;
-use crate::response::Response;
-use crate::stream::StreamHome;
+use crate::stream::StreamScope;
 
-/// How far the service's clock, which dates work requests, may be from ours, which dates intents: as far as signatures
+/// How far the service's clock, which dates work requests, may be from ours, which dates creates: as far as signatures
 /// are accepted.
 const CLOCK_TOLERANCE: SignedDuration = SignedDuration::from_mins(5);
 
-/// A condition has room for a few causes.
-const MOST_ERRORS: usize = 5;
+/// A condition has room for a few errors.
+const MAX_ERRORS: usize = 5;
 
 /// Makes one call about the Queue of the object `uid`.
 pub async fn call_queue(
@@ -26,7 +25,7 @@ pub async fn call_queue(
     compartment: &str,
     uid: &str,
     call: &Call,
-) -> Result<Answer, Trouble> {
+) -> Result<Response, CallError> {
     let queues = client.queues();
     match call {
         Call::Create { token, body, not_after, replay: _ } => {
@@ -37,7 +36,7 @@ pub async fn call_queue(
         Call::Get { id, listed: _ } => json(queues.get(id).await),
         Call::GetWorkRequest { id } => json(queues.work_request(id).await),
         Call::Find { id, since } => {
-            // Work requests come first: one that ends in between then shows in the listing of queues.
+            // Work requests come first: the queue of one that ends in between is then listed.
             let work_requests = match since {
                 Some(_) => queues.work_requests(compartment).await?.body,
                 None => Vec::new(),
@@ -53,10 +52,10 @@ pub async fn call_queue(
 /// Makes one call about the Stream of the object `uid`.
 pub async fn call_stream(
     client: &Client,
-    home: StreamHome<'_>,
+    scope: StreamScope<'_>,
     uid: &str,
     call: &Call,
-) -> Result<Answer, Trouble> {
+) -> Result<Response, CallError> {
     let streams = client.streams();
     match call {
         Call::Create { token: _, body, not_after, replay: _ } => {
@@ -65,38 +64,34 @@ pub async fn call_stream(
         Call::Update { id, body, if_match } => accepted(streams.update(id, body, if_match.as_deref()).await),
         Call::Delete { id, if_match } => accepted(streams.delete(id, if_match.as_deref()).await),
         Call::Get { id, listed: _ } => json(streams.get(id).await),
-        Call::Find { id, since: _ } => Ok(found(streams.list(home).await?, id.as_deref(), uid, Vec::new())),
-        // Streaming has no work requests to read: a kind that is followed by its lifecycle never asks for one.
-        Call::GetWorkRequest { .. } | Call::ExplainFailure { .. } => Err(Trouble {
-            status: None,
-            code: String::new(),
-            message: "Streaming has no work requests".to_owned(),
-            request_id: None,
-            retry_after: None,
-        }),
+        Call::Find { id, since: _ } => Ok(found(streams.list(scope).await?, id.as_deref(), uid, Vec::new())),
+        // A kind that is followed by its lifecycle never asks for a work request.
+        Call::GetWorkRequest { .. } | Call::ExplainFailure { .. } => {
+            Err(CallError { message: "Streaming has no work requests".to_owned(), ..CallError::default() })
+        }
     }
 }
 
-fn accepted(result: Accepted) -> Result<Answer, Trouble> {
-    Ok(result?.into_answer(|body| body.map_or(Body::Empty, Body::Json)))
+fn accepted(result: Accepted) -> Result<Response, CallError> {
+    Ok(result?.map(|body| body.map_or(Body::Empty, Body::Json)))
 }
 
-fn json(result: Result<Response<Value>, Error>) -> Result<Answer, Trouble> {
-    Ok(result?.into_answer(Body::Json))
+fn json(result: Result<Response<Value>, Error>) -> Result<Response, CallError> {
+    Ok(result?.map(Body::Json))
 }
 
-/// What of a listing belongs to the object, or has the id asked for.
-fn found(listing: Response<Vec<Value>>, id: Option<&str>, uid: &str, creating: Vec<String>) -> Answer {
-    listing.into_answer(|entries| {
+/// The entries of a listing that belong to the object or have the requested id.
+fn found(listing: Response<Vec<Value>>, id: Option<&str>, uid: &str, creating: Vec<String>) -> Response {
+    listing.map(|entries| {
         let ours = |entry: &Value| {
             owner(entry) == Some(uid) || (id.is_some() && entry.get("id").and_then(Value::as_str) == id)
         };
-        Body::Found(Found { resources: entries.into_iter().filter(ours).collect(), creating })
+        Body::Listing { resources: entries.into_iter().filter(ours).collect(), creating }
     })
 }
 
-/// The unfinished creates among the work requests that may be ours: accepted no earlier than asked, as far as clocks
-/// agree, and not naming a listed queue that carries no tag or another's.
+/// The unfinished creates that may be ours: accepted no earlier than `since`, allowing for clock skew, and not naming a
+/// listed queue without our tag.
 fn creating(work_requests: &[Value], queues: &[Value], uid: &str, since: Timestamp) -> Vec<String> {
     work_requests
         .iter()
@@ -119,26 +114,26 @@ fn creating(work_requests: &[Value], queues: &[Value], uid: &str, since: Timesta
         .collect()
 }
 
-/// Why a work request failed: its errors, or, when the service lists none, the end of its log.
-async fn explain(client: &Client, id: &str) -> Result<Answer, Trouble> {
+/// Why a work request failed: its errors, or the last entry of its log if the service lists none.
+async fn explain(client: &Client, id: &str) -> Result<Response, CallError> {
     let queues = client.queues();
     let errors = queues.work_request_errors(id).await?;
     let texts: Vec<String> = errors
         .body
         .iter()
-        .filter(|note| !note.message.is_empty() || note.code.is_some())
-        .map(|note| match &note.code {
-            Some(code) => format!("{code}: {}", note.message),
-            None => note.message.clone(),
+        .filter(|entry| !entry.message.is_empty() || entry.code.is_some())
+        .map(|entry| match &entry.code {
+            Some(code) => format!("{code}: {}", entry.message),
+            None => entry.message.clone(),
         })
-        .take(MOST_ERRORS)
+        .take(MAX_ERRORS)
         .collect();
     if !texts.is_empty() {
-        return Ok(errors.into_answer(|_| Body::Errors(texts)));
+        return Ok(errors.map(|_| Body::Errors(texts)));
     }
     let logs = queues.work_request_logs(id).await?;
-    let last = logs.body.iter().rev().map(|note| note.message.clone()).find(|message| !message.is_empty());
-    Ok(logs.into_answer(|_| Body::Errors(last.into_iter().collect())))
+    let last = logs.body.iter().rev().map(|entry| entry.message.clone()).find(|message| !message.is_empty());
+    Ok(logs.map(|_| Body::Errors(last.into_iter().collect())))
 }
 
 fn owner(resource: &Value) -> Option<&str> {
@@ -151,7 +146,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_work_request_counts_until_it_is_somebody_elses() {
+    fn a_work_request_may_be_ours_unless_its_queue_is_not() {
         let queue = |id: &str, tags: Value| json!({"id": id, "freeformTags": tags});
         let queues = [
             queue("ours", json!({"plimsoll-uid": "u1"})),
@@ -172,9 +167,9 @@ mod tests {
         check(json!({}), true);
         check(json!({"timeAccepted": "2026-01-02T02:59:05Z"}), true);
         check(json!({"timeAccepted": "2026-01-02T02:59:04Z"}), false);
-        check(json!({"timeAccepted": "who knows"}), true);
+        check(json!({"timeAccepted": "unreadable"}), true);
         check(json!({"status": "SUCCEEDED"}), false);
-        check(json!({"status": "NEW_WORD"}), true);
+        check(json!({"status": "NEW_STATUS"}), true);
         check(json!({"operationType": "DELETE_QUEUE"}), false);
         check(naming("not listed yet"), true);
         check(naming("ours"), true);

@@ -1,6 +1,6 @@
-//! The client: one signed attempt per call, within a deadline and within the limit of its region.
+//! The client: one signed attempt per call, within a deadline and the rate limit of its region.
 //!
-//! There is no retry in here. Whoever calls decides when to ask again, with the whole answer at hand.
+//! There is no retry here: the caller decides when to retry, with the whole response.
 
 use std::time::Duration;
 
@@ -9,27 +9,27 @@ use http::Method;
 use http::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use http_body_util::Full;
 use jiff::Timestamp;
+use operations::Response;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::auth::{AuthError, Credentials, Environment, Means};
-use crate::connections::{AGENT, Connections};
+use crate::auth::{AuthError, Context, Credentials, Environment};
+use crate::connections::{Connections, USER_AGENT_NAME};
 use crate::endpoint::{Endpoints, Service};
 use crate::error::{Error, ErrorKind};
-use crate::limit::Limiter;
+use crate::rate_limit::RateLimiter;
 use crate::region::{Region, RegionError};
-use crate::response::{Received, Response};
+use crate::response::{Content, Received};
 use crate::sign::Signer;
 
-/// How calls are made, whoever makes them.
+/// How calls are made, whatever the credentials.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// How long a call may take in all.
+    /// How long a call may take in total.
     pub deadline: Duration,
-    /// Addresses to use instead of the region's.
+    /// Overrides of the region's addresses.
     pub endpoints: Endpoints,
-    /// The limit of requests.
-    pub limiter: Limiter,
+    pub limiter: RateLimiter,
 }
 
 impl Default for Settings {
@@ -37,31 +37,30 @@ impl Default for Settings {
         Self {
             deadline: Duration::from_secs(30),
             endpoints: Endpoints::default(),
-            limiter: Limiter::new(20.0),
+            limiter: RateLimiter::new(20.0),
         }
     }
 }
 
-/// Calls Oracle Cloud as somebody, in a region. Clones are cheap and share everything.
+/// Calls Oracle Cloud with some credentials in a region. Clones are cheap and share everything.
 #[derive(Clone, Debug)]
 pub struct Client {
     credentials: Credentials,
-    home: Home,
+    region: ClientRegion,
     connections: Connections,
     settings: Settings,
 }
 
-/// Which region is called.
 #[derive(Clone, Debug)]
-enum Home {
+enum ClientRegion {
     Known(Region),
-    /// The one that we run in, which is found out when it is needed; with what `OCI_REGION_METADATA` describes.
-    Found(Option<String>),
+    /// The region of the instance, looked up when it is needed; with the value of `OCI_REGION_METADATA`.
+    OfInstance(Option<String>),
 }
 
 impl Client {
-    /// A client for the region that the credentials name, else `OCI_REGION` does, else the one that we run in.
-    /// `OCI_REGION_METADATA` may describe it.
+    /// A client for the region of the credentials, else `OCI_REGION`, else the instance's. `OCI_REGION_METADATA` may
+    /// describe it.
     pub fn new(
         credentials: Credentials,
         connections: Connections,
@@ -71,37 +70,33 @@ impl Client {
         let named = credentials.region(Timestamp::now())?;
         let named = named.or_else(|| environment("OCI_REGION").filter(|name| !name.is_empty()));
         let described = environment("OCI_REGION_METADATA");
-        let home = match named {
-            Some(name) => Home::Known(Region::resolve(&name, described.as_deref())?),
-            None if credentials.can_find_region() => Home::Found(described),
+        let region = match named {
+            Some(name) => ClientRegion::Known(Region::resolve(&name, described.as_deref())?),
+            None if credentials.can_find_region() => ClientRegion::OfInstance(described),
             None => return Err(ClientError::NoRegion),
         };
-        Ok(Self { credentials, home, connections, settings })
+        Ok(Self { credentials, region, connections, settings })
     }
 
-    /// Who it calls as.
     pub const fn credentials(&self) -> &Credentials {
         &self.credentials
     }
 
     async fn region(&self) -> Result<Region, AuthError> {
-        let described = match &self.home {
-            Home::Known(region) => return Ok(region.clone()),
-            Home::Found(described) => described,
+        let described = match &self.region {
+            ClientRegion::Known(region) => return Ok(region.clone()),
+            ClientRegion::OfInstance(described) => described,
         };
-        let name = match self.credentials.find_region(&self.connections).await {
-            Some(name) => name?,
-            None => String::new(),
-        };
+        let name = self.credentials.find_region(&self.connections).await?;
         Ok(Region::resolve(&name, described.as_deref())?)
     }
 
     /// Makes one attempt.
-    pub(crate) async fn send(&self, request: Request) -> Result<Response<Bytes>, Error> {
+    pub(crate) async fn send(&self, request: Request) -> Result<Response<Content>, Error> {
         let operation = request.operation;
         let started = Instant::now();
         let result = match tokio::time::timeout(self.settings.deadline, self.attempt(request)).await {
-            Ok(Ok((received, now))) => received.judge(operation, now),
+            Ok(Ok((received, now))) => received.into_result(operation, now),
             Ok(Err(kind)) => Err(Error { operation, kind }),
             Err(_) => Err(Error { operation, kind: ErrorKind::Timeout(self.settings.deadline) }),
         };
@@ -112,26 +107,26 @@ impl Client {
                 tracing::debug!(operation, status, request_id, milliseconds, "called Oracle Cloud");
             }
             Err(error) => {
-                tracing::debug!(operation, %error, milliseconds, "called Oracle Cloud in vain");
+                tracing::debug!(operation, %error, milliseconds, "a call to Oracle Cloud failed");
                 if error.code() == "NotAuthenticated" {
-                    self.credentials.refused(Timestamp::now());
+                    self.credentials.on_unauthenticated(Timestamp::now());
                 }
             }
         }
         result
     }
 
-    /// The answer and the time it came; everything that prevented one.
+    /// The response and the time of its arrival; or what prevented one.
     async fn attempt(&self, request: Request) -> Result<(Received, Timestamp), ErrorKind> {
         let region = self.region().await?;
         let Settings { deadline, endpoints, limiter } = &self.settings;
-        let means = Means { connections: &self.connections, endpoints, region: &region };
-        let signer = self.credentials.signer(Timestamp::now(), &means).await?;
+        let context = Context { connections: &self.connections, endpoints, region: &region };
+        let signer = self.credentials.signer(Timestamp::now(), &context).await?;
         let wait = limiter
             .reserve(region.name(), Instant::now(), *deadline)
             .ok_or_else(|| ErrorKind::Throttled { region: region.name().to_owned(), deadline: *deadline })?;
         tokio::time::sleep(wait).await;
-        // Only now is it certain when the request goes out; an older date could be refused by the server.
+        // The date is set only now, because a server may refuse an older one.
         let now = Timestamp::now();
         if let Some(not_after) = request.not_after.filter(|not_after| *not_after < now) {
             return Err(ErrorKind::TooLate { not_after });
@@ -151,7 +146,7 @@ impl Client {
         let uri = self.settings.endpoints.uri(service, region, &target);
         let body = body.map_or_else(Bytes::new, |body| body.to_string().into());
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
-        headers.insert(USER_AGENT, HeaderValue::from_static(AGENT));
+        headers.insert(USER_AGENT, HeaderValue::from_static(USER_AGENT_NAME));
         signer.sign(&method, &uri, &mut headers, &body, now);
         let mut message = http::Request::new(Full::new(body));
         *message.method_mut() = method;
@@ -164,24 +159,20 @@ impl Client {
 /// Why a client cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// The credentials cannot be used.
     #[error("no usable credentials for Oracle Cloud")]
     Credentials(#[from] AuthError),
-    /// The region cannot be used.
     #[error("no usable region of Oracle Cloud")]
     Region(#[from] RegionError),
-    /// No region is named.
-    #[error("no region is named, neither with the credentials nor by OCI_REGION")]
+    #[error("no region is configured: name one in the credentials or set OCI_REGION")]
     NoRegion,
 }
 
-/// A request as data.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Request {
     operation: &'static str,
     service: Service,
     method: Method,
-    /// Path below the version, and query, encoded.
+    /// The path below the version and the query, encoded.
     target: String,
     body: Option<Value>,
     headers: HeaderMap,
@@ -189,7 +180,7 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// A request to a path made of these segments.
+    /// A request to the path of these segments.
     pub(crate) fn new(operation: &'static str, service: Service, method: Method, path: &[&str]) -> Self {
         let target = path.iter().fold(String::new(), |target, segment| target + "/" + &encode(segment));
         Self { operation, service, method, target, body: None, headers: HeaderMap::new(), not_after: None }
@@ -209,8 +200,7 @@ impl Request {
         self
     }
 
-    /// Sets a header when there is a value. One that cannot be sent is left out: it came from a server's answer or is
-    /// a token of ours, and both are printable.
+    /// Sets a header if there is a value. An unprintable value is left out; etags and retry tokens are printable.
     pub(crate) fn header(mut self, name: &'static str, value: Option<&str>) -> Self {
         if let Some(value) = value.and_then(|value| HeaderValue::try_from(value).ok()) {
             self.headers.insert(HeaderName::from_static(name), value);
@@ -229,23 +219,14 @@ impl Request {
 
     /// The same request for another page.
     pub(crate) fn page(&self, page: Option<&str>) -> Self {
-        let request = Self {
-            operation: self.operation,
-            service: self.service,
-            method: self.method.clone(),
-            target: self.target.clone(),
-            body: None,
-            headers: self.headers.clone(),
-            not_after: self.not_after,
-        };
         match page {
-            Some(page) => request.query("page", page),
-            None => request,
+            Some(page) => self.clone().query("page", page),
+            None => self.clone(),
         }
     }
 }
 
-/// Percent-encodes everything that is not unreserved (RFC 3986), so that a value cannot leave its place.
+/// Percent-encodes everything that is not unreserved (RFC 3986), so that a value cannot change the path or query.
 fn encode(text: &str) -> String {
     text.bytes().fold(String::with_capacity(text.len()), |encoded, byte| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {

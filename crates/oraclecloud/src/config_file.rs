@@ -1,14 +1,13 @@
-//! Oracle Cloud's configuration file: an INI with a profile per section.
+//! Oracle Cloud's configuration file: an INI file with one profile per section.
 
 use std::collections::BTreeMap;
 
-/// The profile that is used when none is named, and that lends its values to the others.
+/// The profile that is used by default, and whose values the others inherit.
 pub const DEFAULT_PROFILE: &str = "DEFAULT";
 
 /// The values of one profile, by key in lower case.
 ///
-/// What a profile does not say it takes from `DEFAULT`, as Oracle documents it. A value is everything behind the
-/// first `=`, further ones included.
+/// Missing values are inherited from `DEFAULT`, as Oracle documents. A value is everything after the first `=`.
 pub(crate) fn profile(text: &str, name: &str) -> Result<BTreeMap<String, String>, ConfigFileError> {
     let mut values = BTreeMap::new();
     let mut inherited = BTreeMap::new();
@@ -46,39 +45,17 @@ pub(crate) fn profile(text: &str, name: &str) -> Result<BTreeMap<String, String>
     Ok(values)
 }
 
-/// What is wrong with a configuration file. A line is named by its number only, because it may hold a pass phrase.
+/// What is wrong with a configuration file. Lines are named by number only, because they may contain a pass phrase.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigFileError {
-    /// A section header without its end.
-    #[error("line {line}: a profile begins with `[` and has no `]`")]
-    Section {
-        /// Which line.
-        line: usize,
-    },
-    /// Neither a header nor a value.
-    #[error("line {line}: neither a `[profile]` nor `key=value`")]
-    Line {
-        /// Which line.
-        line: usize,
-    },
-    /// A value before the first header.
+    #[error("line {line}: the header of a profile has no `]`")]
+    Section { line: usize },
+    #[error("line {line}: neither `[profile]` nor `key=value`")]
+    Line { line: usize },
     #[error("line {line}: a value before the first `[profile]`")]
-    NoSection {
-        /// Which line.
-        line: usize,
-    },
-    /// The profile is not there.
-    #[error("no profile `{name}`; there is {}", list(profiles))]
-    NoProfile {
-        /// What was asked for.
-        name: String,
-        /// What is there.
-        profiles: Vec<String>,
-    },
-}
-
-fn list(profiles: &[String]) -> String {
-    if profiles.is_empty() { "none at all".to_owned() } else { profiles.join(", ") }
+    NoSection { line: usize },
+    #[error("no profile `{name}`; the file has {}", if profiles.is_empty() { "none".to_owned() } else { profiles.join(", ") })]
+    NoProfile { name: String, profiles: Vec<String> },
 }
 
 #[cfg(test)]
@@ -86,7 +63,7 @@ mod tests {
     use super::*;
 
     const FILE: &str = "\
-# who we are
+# a user
 [DEFAULT]
 user = ocid1.user.oc1..me
 tenancy=ocid1.tenancy.oc1..us
@@ -101,7 +78,7 @@ region=
 ";
 
     #[test]
-    fn a_profile_takes_from_default_what_it_does_not_say() {
+    fn a_profile_inherits_from_default() {
         let check = |name: &str, expected: &[(&str, &str)]| {
             let read = profile(FILE, name).unwrap();
             let read: Vec<(&str, &str)> =
@@ -116,14 +93,14 @@ region=
     }
 
     #[test]
-    fn a_broken_file_is_refused_by_line_without_showing_it() {
+    fn an_error_names_the_line_without_showing_it() {
         let check = |text: &str, expected: &str| {
             assert_eq!(profile(text, "DEFAULT").unwrap_err().to_string(), expected);
         };
-        check("", "no profile `DEFAULT`; there is none at all");
-        check("[A]\n[B]\n", "no profile `DEFAULT`; there is A, B");
+        check("", "no profile `DEFAULT`; the file has none");
+        check("[A]\n[B]\n", "no profile `DEFAULT`; the file has A, B");
         check("\nuser=x", "line 2: a value before the first `[profile]`");
-        check("[DEFAULT", "line 1: a profile begins with `[` and has no `]`");
-        check("[DEFAULT]\npass_phrase secret", "line 2: neither a `[profile]` nor `key=value`");
+        check("[DEFAULT", "line 1: the header of a profile has no `]`");
+        check("[DEFAULT]\npass_phrase secret", "line 2: neither `[profile]` nor `key=value`");
     }
 }

@@ -1,4 +1,4 @@
-//! Connections: a pool of them, TLS that trusts whom it should, and whole answers within bounds.
+//! A pool of connections with TLS, and whole responses of bounded size.
 
 use std::time::Duration;
 
@@ -15,29 +15,28 @@ use jiff::Timestamp;
 use crate::error::{ErrorKind, Problem};
 use crate::response::Received;
 
-/// No answer of a control plane is anywhere near this.
-const LARGEST_ANSWER: usize = 16 * 1024 * 1024;
+/// Far beyond any response of a control plane.
+const MAX_RESPONSE: usize = 16 * 1024 * 1024;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How servers know us.
-pub(crate) const AGENT: &str = concat!("plimsoll/", env!("CARGO_PKG_VERSION"));
+pub(crate) const USER_AGENT_NAME: &str = concat!("plimsoll/", env!("CARGO_PKG_VERSION"));
 
-/// Connections that clients share, whatever their credentials.
+/// A pool that clients share, whatever their credentials.
 #[derive(Clone, Debug)]
 pub struct Connections(legacy::Client<HttpsConnector<HttpConnector>, Full<Bytes>>);
 
 impl Connections {
-    /// An empty pool, with TLS that trusts what the system trusts.
+    /// An empty pool that trusts the system's authorities.
     pub fn new() -> Self {
         let provider = rustls::crypto::aws_lc_rs::default_provider();
         let builder = HttpsConnectorBuilder::new().with_provider_and_native_roots(provider);
         Self::build(builder.unwrap_or_else(|error| {
-            // A server on loopback needs none; https to anywhere else says that the issuer is unknown.
-            tracing::warn!(%error, "the system has no certificates of authorities to trust");
+            // A server on loopback needs none; https to any other host fails with an unknown issuer.
+            tracing::warn!(%error, "the system has no trusted certificate authorities");
             Self::trusting(rustls::RootCertStore::empty())
         }))
     }
 
-    /// An empty pool that trusts these authorities and nobody else.
+    /// An empty pool that trusts these authorities only.
     pub(crate) fn trusting_only(roots: rustls::RootCertStore) -> Self {
         Self::build(Self::trusting(roots))
     }
@@ -57,12 +56,12 @@ impl Connections {
         tcp.enforce_http(false);
         tcp.set_connect_timeout(Some(CONNECT_TIMEOUT));
         tcp.set_nodelay(true);
-        // Which addresses may be spoken to without TLS is checked where an override is read.
+        // Plain http is restricted where endpoint overrides are parsed.
         let connector = tls.https_or_http().enable_http1().wrap_connector(tcp);
         Self(legacy::Client::builder(TokioExecutor::new()).build(connector))
     }
 
-    /// Sends a request and takes its whole answer.
+    /// Sends a request and reads the whole response.
     pub(crate) async fn send(&self, message: http::Request<Full<Bytes>>) -> Result<Received, ErrorKind> {
         let host = message.uri().authority().map(ToString::to_string).unwrap_or_default();
         let response = self.0.request(message).await.map_err(|source| {
@@ -73,26 +72,26 @@ impl Connections {
             }
         })?;
         let (parts, body) = response.into_parts();
-        let body = match Limited::new(body, LARGEST_ANSWER).collect().await {
+        let body = match Limited::new(body, MAX_RESPONSE).collect().await {
             Ok(body) => Ok(body.to_bytes()),
-            Err(error) if error.is::<LengthLimitError>() => Err(Problem::TooLarge(LARGEST_ANSWER)),
+            Err(error) if error.is::<LengthLimitError>() => Err(Problem::TooLarge(MAX_RESPONSE)),
             Err(_) => Err(Problem::Truncated),
         };
         Ok(Received { status: parts.status, headers: parts.headers, body })
     }
 
-    /// The body of an answer of success that comes within `patience`.
+    /// Sends a request and returns the body of a successful response that arrives within `timeout`.
     pub(crate) async fn read(
         &self,
         mut message: http::Request<Full<Bytes>>,
         operation: &'static str,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Bytes, ErrorKind> {
-        message.headers_mut().insert(USER_AGENT, HeaderValue::from_static(AGENT));
-        let received = tokio::time::timeout(patience, self.send(message)).await;
-        let received = received.unwrap_or(Err(ErrorKind::Timeout(patience)))?;
-        let answer = received.judge(operation, Timestamp::now()).map_err(|error| error.kind)?;
-        Ok(answer.body)
+        message.headers_mut().insert(USER_AGENT, HeaderValue::from_static(USER_AGENT_NAME));
+        let received = tokio::time::timeout(timeout, self.send(message)).await;
+        let received = received.unwrap_or(Err(ErrorKind::Timeout(timeout)))?;
+        let response = received.into_result(operation, Timestamp::now()).map_err(|error| error.kind)?;
+        Ok(response.body.bytes)
     }
 }
 

@@ -1,16 +1,16 @@
-//! Where a service is: its host in a region, or the address somebody gave instead.
+//! The address of a service: its host in a region, or a configured override.
 
+use std::collections::HashMap;
 use std::net::IpAddr;
-use std::str::FromStr;
 
 use http::Uri;
 use http::uri::Scheme;
 
 use crate::region::Region;
 
-/// A service of Oracle Cloud that we talk to.
+/// A service of Oracle Cloud that we call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Service {
+pub(crate) enum Service {
     /// The control plane of Queue, with its work requests.
     Queue,
     /// The control plane of Streaming.
@@ -18,19 +18,16 @@ pub enum Service {
 }
 
 impl Service {
-    /// Every service.
-    pub const ALL: [Self; 2] = [Self::Queue, Self::Streaming];
-
     /// Its name in an override.
-    pub const fn name(self) -> &'static str {
+    const fn name(self) -> &'static str {
         match self {
             Self::Queue => "queue",
             Self::Streaming => "streaming",
         }
     }
 
-    /// The version of its API, which is the first part of every path.
-    pub const fn version(self) -> &'static str {
+    /// The version of its API, which starts every path.
+    const fn version(self) -> &'static str {
         match self {
             Self::Queue => "20210201",
             Self::Streaming => "20180418",
@@ -48,94 +45,65 @@ impl Service {
 /// The name of the authentication service in an override.
 const AUTH: &str = "auth";
 
-/// Addresses that are used instead of a region's.
+/// Overrides of a region's addresses.
 #[derive(Clone, Debug, Default)]
 pub struct Endpoints {
-    every: Option<Base>,
-    queue: Option<Base>,
-    streaming: Option<Base>,
-    auth: Option<Base>,
+    all: Option<String>,
+    of_service: HashMap<&'static str, String>,
 }
 
 impl Endpoints {
-    /// Adds an override as people write it, `URL` or `SERVICE=URL`. One for a service goes before one for all; of two
-    /// for the same the later one counts.
+    /// Adds an override, `URL` or `SERVICE=URL`. One for a service takes precedence over one for all; of two for the same
+    /// service the later one counts.
     pub fn add(&mut self, text: &str) -> Result<(), EndpointError> {
-        let text = text.trim();
-        let (service, url) = match text.split_once('=') {
-            // A query could have a `=` as well, but an address with a query is refused anyway.
-            Some((name, url)) if name.trim() == AUTH => {
-                self.auth = Some(url.trim().parse()?);
-                return Ok(());
-            }
+        match text.split_once('=') {
+            // A query could contain `=`, too, but an address with a query is refused anyway.
             Some((name, url)) if !name.contains("://") => {
-                let service = Service::ALL.into_iter().find(|service| service.name() == name.trim());
-                (Some(service.ok_or_else(|| EndpointError::Service(name.trim().to_owned()))?), url)
+                let names = [Service::Queue.name(), Service::Streaming.name(), AUTH];
+                let service = names.into_iter().find(|known| *known == name.trim());
+                let service = service.ok_or_else(|| EndpointError::Service(name.trim().to_owned()))?;
+                self.of_service.insert(service, check_base(url.trim())?);
             }
-            _ => (None, text),
-        };
-        let base = Some(url.trim().parse()?);
-        match service {
-            None => self.every = base,
-            Some(Service::Queue) => self.queue = base,
-            Some(Service::Streaming) => self.streaming = base,
+            _ => self.all = Some(check_base(text.trim())?),
         }
         Ok(())
     }
 
-    /// The address of a path in a service. The path begins with a slash and is encoded already.
+    /// The address of a path, which starts with a slash and is encoded already.
     pub(crate) fn uri(&self, service: Service, region: &Region, path_and_query: &str) -> Uri {
-        let own = match service {
-            Service::Queue => &self.queue,
-            Service::Streaming => &self.streaming,
-        };
-        let base = match own.as_ref().or(self.every.as_ref()) {
-            Some(base) => base.0.clone(),
-            None => {
-                format!("https://{}.{}.oci.{}", service.host_prefix(), region.name(), region.domain())
-            }
-        };
-        format!("{base}/{}{path_and_query}", service.version())
-            .parse()
-            .expect("a checked base and an encoded path make an address")
+        let host = format!("{}.{}.oci.{}", service.host_prefix(), region.name(), region.domain());
+        self.resolve(service.name(), &host, &format!("/{}{path_and_query}", service.version()))
     }
-}
 
-impl Endpoints {
-    /// The address at which the authentication service gives tokens for certificates.
+    /// The address at which the authentication service issues tokens for certificates.
     pub(crate) fn federation(&self, region: &Region) -> Uri {
-        let base = match self.auth.as_ref().or(self.every.as_ref()) {
-            Some(base) => base.0.clone(),
-            None => format!("https://auth.{}.{}", region.name(), region.domain()),
+        self.resolve(AUTH, &format!("auth.{}.{}", region.name(), region.domain()), "/v1/x509")
+    }
+
+    fn resolve(&self, service: &str, host: &str, path: &str) -> Uri {
+        let address = match self.of_service.get(service).or(self.all.as_ref()) {
+            Some(base) => format!("{base}{path}"),
+            None => format!("https://{host}{path}"),
         };
-        format!("{base}/v1/x509").parse().expect("a checked base and a path make an address")
+        address.parse().expect("a checked base and an encoded path make an address")
     }
 }
 
-/// Scheme, host and perhaps a path, without a slash at the end.
-#[derive(Clone, Debug)]
-struct Base(String);
-
-impl FromStr for Base {
-    type Err = EndpointError;
-
-    fn from_str(text: &str) -> Result<Self, EndpointError> {
-        let uri: Uri = text.parse().map_err(|_| EndpointError::Url(text.to_owned()))?;
-        let Some(host) = uri.host().filter(|host| !host.is_empty()) else {
-            return Err(EndpointError::Url(text.to_owned()));
-        };
-        if uri.query().is_some() || uri.authority().is_some_and(|authority| authority.as_str().contains('@'))
-        {
-            return Err(EndpointError::Url(text.to_owned()));
-        }
-        match uri.scheme() {
-            Some(scheme) if *scheme == Scheme::HTTPS => {}
-            Some(scheme) if *scheme == Scheme::HTTP && is_loopback(host) => {}
-            Some(scheme) if *scheme == Scheme::HTTP => return Err(EndpointError::Plain(host.to_owned())),
-            _ => return Err(EndpointError::Url(text.to_owned())),
-        }
-        Ok(Self(text.trim_end_matches('/').to_owned()))
+/// Checks scheme, host and an optional path; returns them without a trailing slash.
+fn check_base(text: &str) -> Result<String, EndpointError> {
+    let invalid = || EndpointError::Url(text.to_owned());
+    let uri: Uri = text.parse().map_err(|_| invalid())?;
+    let host = uri.host().filter(|host| !host.is_empty()).ok_or_else(invalid)?;
+    if uri.query().is_some() || uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
+        return Err(invalid());
     }
+    match uri.scheme() {
+        Some(scheme) if *scheme == Scheme::HTTPS => {}
+        Some(scheme) if *scheme == Scheme::HTTP && is_loopback(host) => {}
+        Some(scheme) if *scheme == Scheme::HTTP => return Err(EndpointError::Plain(host.to_owned())),
+        _ => return Err(invalid()),
+    }
+    Ok(text.trim_end_matches('/').to_owned())
 }
 
 fn is_loopback(host: &str) -> bool {
@@ -143,17 +111,15 @@ fn is_loopback(host: &str) -> bool {
         || host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// Why an address cannot be used.
+/// Why an address is unusable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointError {
-    /// It is no address.
-    #[error("`{0}` is not an address like https://host or http://127.0.0.1:8080")]
+    #[error("`{0}` is not an address such as https://host or http://127.0.0.1:8080")]
     Url(String),
-    /// Requests would go over the network unprotected.
+    /// Requests would cross the network unprotected.
     #[error("{0} is not this machine, and plain http is for this machine only; use https")]
     Plain(String),
-    /// There is no such service.
-    #[error("there is no service `{0}`; there is queue, streaming and auth")]
+    #[error("unknown service `{0}`; use queue, streaming or auth")]
     Service(String),
 }
 
@@ -171,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_come_from_the_region_or_from_where_somebody_says() {
+    fn tokens_come_from_the_region_or_an_override() {
         let check = |overrides: &[&str], region: &str, expected: &str| {
             let mut endpoints = Endpoints::default();
             for text in overrides {
@@ -188,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_service_is_where_its_region_is_or_where_somebody_says() {
+    fn a_service_is_in_its_region_or_at_an_override() {
         let check = |overrides: &[&str], queue: &str, streaming: &str| {
             assert_eq!(uri(overrides, Service::Queue), format!("{queue}/20210201/things?a=b"));
             assert_eq!(uri(overrides, Service::Streaming), format!("{streaming}/20180418/things?a=b"));

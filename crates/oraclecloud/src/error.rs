@@ -1,21 +1,20 @@
-//! What can go wrong with a call, with everything that a person or a support ticket needs.
+//! Why a call failed, with everything that a person or a support ticket needs.
 
 use std::fmt;
 use std::time::Duration;
 
 use diag::Diagnostic;
 use jiff::{SignedDuration, Timestamp};
-use operations::{NO_CREDENTIALS, Trouble};
+use operations::{CallError, NO_CREDENTIALS};
 
 use crate::auth::AuthError;
 use crate::codes;
 
-/// A call that did not bring the answer it asked for.
+/// A failed call.
 #[derive(Debug)]
 pub struct Error {
     /// Oracle's name of the operation: `CreateQueue`.
     pub operation: &'static str,
-    /// What happened.
     pub kind: ErrorKind,
 }
 
@@ -32,75 +31,52 @@ impl std::error::Error for Error {
     }
 }
 
-/// What happened to a call.
 #[derive(Debug, thiserror::Error)]
 pub enum ErrorKind {
-    /// There are no credentials to sign with; nothing was sent.
+    /// Nothing was sent.
     #[error("not sent: no usable credentials")]
     Credentials(#[from] AuthError),
-    /// The limit for the region leaves no room; nothing was sent.
-    #[error("not sent: the limit of requests for region {region} leaves no room within {}", seconds(*deadline))]
-    Throttled {
-        /// Which region.
-        region: String,
-        /// How long there was.
-        deadline: Duration,
-    },
-    /// The time at which sending it was still right has passed; nothing was sent.
-    #[error("not sent: it was to be sent before {not_after}")]
-    TooLate {
-        /// Until when.
-        not_after: Timestamp,
-    },
-    /// No connection came about; nothing was sent.
+    /// Nothing was sent.
+    #[error("not sent: the rate limit for region {region} would delay it by more than {}", seconds(*deadline))]
+    Throttled { region: String, deadline: Duration },
+    /// Nothing was sent.
+    #[error("not sent: the deadline for sending it, {not_after}, has passed")]
+    TooLate { not_after: Timestamp },
+    /// Nothing was sent.
     #[error("{host} cannot be reached")]
-    Unreachable {
-        /// Which host.
-        host: String,
-        /// Why.
-        source: hyper_util::client::legacy::Error,
-    },
-    /// The connection broke before an answer; whether the call had its effect is not known.
-    #[error("the connection to {host} broke before an answer came")]
-    Interrupted {
-        /// Which host.
-        host: String,
-        /// Why.
-        source: hyper_util::client::legacy::Error,
-    },
-    /// No answer in time; whether the call had its effect is not known.
-    #[error("no answer within {}", seconds(*.0))]
+    Unreachable { host: String, source: hyper_util::client::legacy::Error },
+    /// The call may have taken effect.
+    #[error("the connection to {host} broke before a response arrived")]
+    Interrupted { host: String, source: hyper_util::client::legacy::Error },
+    /// The call may have taken effect.
+    #[error("no response within {}", seconds(*.0))]
     Timeout(Duration),
-    /// An answer came, and it is not the one asked for.
+    /// A response arrived, and it is not the one asked for.
     #[error("{0}")]
-    Answer(Box<BadAnswer>),
-    /// A listing does not end.
-    #[error("the listing has no end after {0} pages")]
-    Endless(usize),
+    Response(Box<BadResponse>),
+    #[error("the listing does not end after {0} pages")]
+    EndlessListing(usize),
 }
 
-/// An answer that is not the one asked for.
+/// A response that is not the one asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BadAnswer {
+pub struct BadResponse {
     /// The HTTP status.
     pub status: u16,
     /// `opc-request-id`.
     pub request_id: Option<String>,
-    /// `retry-after`.
     pub retry_after: Option<Duration>,
-    /// What is wrong with it.
     pub problem: Problem,
 }
 
-/// What is wrong with an answer.
+/// What is wrong with a response.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    /// The service says no, in its own words.
+    /// The service refuses the request, in its own words.
     #[error("{code}: {message}")]
     Refused {
         /// Such as `NotAuthorizedOrNotFound`.
         code: String,
-        /// The service's message.
         message: String,
     },
     /// Our clock differs from the server's by more than a signature may be old.
@@ -114,29 +90,18 @@ pub enum Problem {
         /// The service's message.
         message: String,
     },
-    /// It is no JSON, as the page of a proxy is none.
-    #[error("the answer is {content_type} and no JSON; it begins `{excerpt}`")]
-    NotJson {
-        /// What it says to be.
-        content_type: String,
-        /// Its first characters.
-        excerpt: String,
-    },
-    /// It ends before its end.
-    #[error("the answer ends before its end")]
+    /// For example the error page of a proxy.
+    #[error("the response is {content_type}, not JSON; it begins with `{excerpt}`")]
+    NotJson { content_type: String, excerpt: String },
+    #[error("the response is truncated")]
     Truncated,
-    /// It is larger than any answer should be.
-    #[error("the answer has more than {0} bytes")]
+    #[error("the response is larger than {0} bytes")]
     TooLarge(usize),
-    /// A header is missing without which it is of no use.
-    #[error("the answer has no header {0}")]
-    MissingHeader(&'static str),
-    /// It is JSON of another shape.
-    #[error("the answer is JSON, but not {0}")]
+    #[error("the response is JSON, but not {0}")]
     Shape(&'static str),
 }
 
-impl fmt::Display for BadAnswer {
+impl fmt::Display for BadResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.status, self.problem)?;
         match &self.request_id {
@@ -147,72 +112,65 @@ impl fmt::Display for BadAnswer {
 }
 
 impl Error {
-    /// The answer, when one came.
-    pub fn answer(&self) -> Option<&BadAnswer> {
+    /// The response, if one arrived.
+    pub fn response(&self) -> Option<&BadResponse> {
         match &self.kind {
-            ErrorKind::Answer(answer) => Some(answer),
+            ErrorKind::Response(response) => Some(response),
             _ => None,
         }
     }
 
-    /// The HTTP status, when an answer came.
-    pub fn status(&self) -> Option<u16> {
-        self.answer().map(|answer| answer.status)
-    }
-
-    /// The service's word for its refusal; empty when there is none.
+    /// The service's error code; empty if there is none.
     pub fn code(&self) -> &str {
-        match self.answer().map(|answer| &answer.problem) {
+        match self.response().map(|response| &response.problem) {
             Some(Problem::Refused { code, .. }) => code,
             _ => "",
         }
     }
 
-    /// The same for people who can do something about it.
     pub fn diagnostic(&self) -> Diagnostic {
-        let summary = self.to_string();
-        let causes = causes(&self.kind).join(": ");
         let (code, hint) = match &self.kind {
             ErrorKind::Credentials(_) => {
-                (codes::CREDENTIALS, "mend the credentials; they are read again at the next try")
+                (codes::CREDENTIALS, "Fix the credentials; they are read again at the next attempt.")
             }
             ErrorKind::Unreachable { .. } => {
-                (codes::UNREACHABLE, "check region, endpoint override, proxy and DNS")
+                (codes::UNREACHABLE, "Check the region, endpoint overrides, proxy and DNS.")
             }
-            ErrorKind::Interrupted { .. } | ErrorKind::Timeout(_) => (
-                codes::NO_ANSWER,
-                "look at the resource before trying again: the call may have had its effect",
-            ),
+            ErrorKind::Interrupted { .. } | ErrorKind::Timeout(_) => {
+                (codes::NO_ANSWER, "Check the resource before you try again: the call may have taken effect.")
+            }
             ErrorKind::Throttled { .. } | ErrorKind::TooLate { .. } => {
-                (codes::NOT_SENT, "raise --oci-qps if this goes on, as far as the tenancy's limits allow")
+                (codes::NOT_SENT, "If this persists, raise --oci-qps as far as the tenancy's limits allow.")
             }
-            ErrorKind::Endless(_) => (codes::BAD_ANSWER, "check what answers at the endpoint"),
-            ErrorKind::Answer(answer) => match answer.problem {
+            ErrorKind::EndlessListing(_) => (codes::BAD_ANSWER, "Check which server the endpoint leads to."),
+            ErrorKind::Response(response) => match response.problem {
                 Problem::ClockSkew { .. } => {
-                    (codes::CLOCK_SKEW, "set this machine's clock, for instance with NTP")
+                    (codes::CLOCK_SKEW, "Set this machine's clock, for instance with NTP.")
                 }
-                Problem::Refused { .. } if matches!(answer.status, 401 | 403) => (
+                Problem::Refused { .. } if matches!(response.status, 401 | 403) => (
                     codes::DENIED,
-                    "check that the key belongs to the user and that a policy allows the call",
+                    "Check that the key belongs to the user and that a policy allows the call.",
                 ),
                 Problem::Refused { .. } => {
-                    (codes::REFUSED, "correct the request; Oracle's support asks for the request id")
+                    (codes::REFUSED, "Correct the request; Oracle's support asks for the request id.")
                 }
-                _ => (codes::BAD_ANSWER, "check what answers at the endpoint, and any proxy on the way"),
+                _ => {
+                    (codes::BAD_ANSWER, "Check which server the endpoint leads to, and any proxy in between.")
+                }
             },
         };
-        Diagnostic::error(code, summary).detail(causes).hint(hint)
+        Diagnostic::error(code, self.to_string()).detail(causes(&self.kind).join(": ")).hint(hint)
     }
 }
 
-/// What the operator's decisions rest on. Of trouble without an answer no status is known, so that it counts
-/// as passing, unless there is nothing to ask with.
-impl From<Error> for Trouble {
+/// What the operator decides on. An error without a response has no status and counts as transient, unless there are no
+/// credentials to call with.
+impl From<Error> for CallError {
     fn from(error: Error) -> Self {
         let Error { operation, kind } = error;
         match kind {
-            ErrorKind::Answer(answer) => {
-                let BadAnswer { status, request_id, retry_after, problem } = *answer;
+            ErrorKind::Response(response) => {
+                let BadResponse { status, request_id, retry_after, problem } = *response;
                 let (code, message) = match problem {
                     Problem::Refused { code, message } => (code, message),
                     other => (String::new(), format!("{operation}: {other}")),
@@ -222,21 +180,15 @@ impl From<Error> for Trouble {
             other => {
                 let mut message = vec![format!("{operation}: {other}")];
                 message.extend(causes(&other));
-                let has_none = matches!(&other, ErrorKind::Credentials(error) if !error.is_passing());
-                let code = if has_none { NO_CREDENTIALS } else { "" };
-                Self {
-                    status: None,
-                    code: code.to_owned(),
-                    message: message.join(": "),
-                    request_id: None,
-                    retry_after: None,
-                }
+                let denied = matches!(&other, ErrorKind::Credentials(error) if !error.is_transient());
+                let code = if denied { NO_CREDENTIALS } else { "" };
+                Self { code: code.to_owned(), message: message.join(": "), ..Self::default() }
             }
         }
     }
 }
 
-/// What the causes say, the nearest first; none of them twice, since some libraries repeat their source.
+/// The causes, the nearest first; none of them twice, since some libraries repeat their source.
 fn causes(kind: &ErrorKind) -> Vec<String> {
     let mut texts: Vec<String> = Vec::new();
     let mut cause = std::error::Error::source(kind);
@@ -264,65 +216,62 @@ fn apart(ahead: SignedDuration) -> String {
 mod tests {
     use super::*;
 
-    fn answer(status: u16, problem: Problem) -> Error {
-        let answer = BadAnswer {
+    fn response(status: u16, problem: Problem) -> Error {
+        let response = BadResponse {
             status,
             request_id: Some("A/B/C".to_owned()),
             retry_after: Some(Duration::from_secs(7)),
             problem,
         };
-        Error { operation: "GetQueue", kind: ErrorKind::Answer(Box::new(answer)) }
+        Error { operation: "GetQueue", kind: ErrorKind::Response(Box::new(response)) }
     }
 
     #[test]
-    fn an_error_says_what_and_names_the_request() {
+    fn an_error_names_the_operation_and_the_request() {
         let check = |error: Error, expected: &str| assert_eq!(error.to_string(), expected);
         let refused =
             Problem::Refused { code: "NotAuthorizedOrNotFound".into(), message: "no such queue".into() };
-        check(answer(404, refused), "GetQueue: 404 NotAuthorizedOrNotFound: no such queue (request A/B/C)");
-        check(
-            answer(200, Problem::Truncated),
-            "GetQueue: 200 the answer ends before its end (request A/B/C)",
-        );
+        check(response(404, refused), "GetQueue: 404 NotAuthorizedOrNotFound: no such queue (request A/B/C)");
+        check(response(200, Problem::Truncated), "GetQueue: 200 the response is truncated (request A/B/C)");
         let skew = Problem::ClockSkew { ahead: SignedDuration::from_mins(-12), message: "date".into() };
         check(
-            answer(401, skew),
+            response(401, skew),
             "GetQueue: 401 this machine's clock is 12 min behind the server's, and signatures are refused beyond 5 \
              minutes; set the clock (date) (request A/B/C)",
         );
         let timeout = Error { operation: "GetQueue", kind: ErrorKind::Timeout(Duration::from_millis(1500)) };
-        check(timeout, "GetQueue: no answer within 1.5 s");
+        check(timeout, "GetQueue: no response within 1.5 s");
     }
 
     #[test]
-    fn trouble_keeps_status_code_request_id_and_pause() {
+    fn a_call_error_keeps_status_code_request_id_and_retry_after() {
         let refused = Problem::Refused { code: "TooManyRequests".into(), message: "slow down".into() };
-        let trouble = Trouble::from(answer(429, refused));
-        assert_eq!(trouble.to_string(), "429 TooManyRequests: slow down");
-        assert_eq!(trouble.request_id.as_deref(), Some("A/B/C"));
-        assert_eq!(trouble.retry_after, Some(Duration::from_secs(7)));
+        let call = CallError::from(response(429, refused));
+        assert_eq!(call.to_string(), "429 TooManyRequests: slow down");
+        assert_eq!(call.request_id.as_deref(), Some("A/B/C"));
+        assert_eq!(call.retry_after, Some(Duration::from_secs(7)));
         let unsigned = Error { operation: "GetQueue", kind: AuthError::KeyId.into() };
-        let trouble = Trouble::from(unsigned);
-        assert_eq!((trouble.status, trouble.code.as_str()), (None, NO_CREDENTIALS));
+        let call = CallError::from(unsigned);
+        assert_eq!((call.status, call.code.as_str()), (None, NO_CREDENTIALS));
         assert_eq!(
-            trouble.message,
-            "GetQueue: not sent: no usable credentials: tenancy, user, fingerprint or token has characters that \
-             cannot be sent"
+            call.message,
+            "GetQueue: not sent: no usable credentials: tenancy, user, fingerprint or token contains \
+             invalid characters"
         );
     }
 
     #[test]
-    fn a_diagnostic_says_what_to_do() {
+    fn every_diagnostic_has_a_hint() {
         let check = |error: Error, code: diag::Code| {
             let diagnostic = error.diagnostic();
             assert_eq!(diagnostic.code, code);
             assert!(diagnostic.hint.is_some());
         };
         let refused = |code: &str| Problem::Refused { code: code.into(), message: "m".into() };
-        check(answer(401, refused("NotAuthenticated")), codes::DENIED);
-        check(answer(400, refused("InvalidParameter")), codes::REFUSED);
+        check(response(401, refused("NotAuthenticated")), codes::DENIED);
+        check(response(400, refused("InvalidParameter")), codes::REFUSED);
         check(
-            answer(502, Problem::NotJson { content_type: "text/html".into(), excerpt: "<html>".into() }),
+            response(502, Problem::NotJson { content_type: "text/html".into(), excerpt: "<html>".into() }),
             codes::BAD_ANSWER,
         );
         check(Error { operation: "GetQueue", kind: AuthError::KeyId.into() }, codes::CREDENTIALS);

@@ -1,4 +1,4 @@
-//! An RSA key that signs requests: read from PEM as people have it, never shown.
+//! The RSA keys that sign requests, read from every PEM form in use and never shown.
 
 mod encrypted;
 pub(crate) mod pem;
@@ -8,23 +8,22 @@ use std::fmt;
 use aws_lc_rs::encoding::{AsDer as _, PublicKeyX509Der};
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::rsa::KeyPair;
-use aws_lc_rs::signature::{KeyPair as _, RSA_PKCS1_SHA256};
+use aws_lc_rs::signature::{KeyPair as _, RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_SHA256, UnparsedPublicKey};
 use md5::{Digest as _, Md5};
 use secrecy::{ExposeSecret as _, SecretString};
 
-/// A private key.
 pub struct PrivateKey {
     pair: KeyPair,
     fingerprint: String,
 }
 
 impl PrivateKey {
-    /// Reads a key: PKCS #8, encrypted with a pass phrase or not, or PKCS #1.
+    /// Reads PKCS #1, or PKCS #8 with or without a pass phrase.
     pub fn from_pem(pem: &SecretString, pass_phrase: Option<&SecretString>) -> Result<Self, KeyError> {
         let block = pem::Block::find(pem.expose_secret(), "PRIVATE KEY").ok_or(KeyError::NoKey)?;
         let pair = match (block.label, pass_phrase) {
             ("PRIVATE KEY", _) => KeyPair::from_pkcs8(&block.der),
-            ("RSA PRIVATE KEY", _) if block.has_headers => return Err(KeyError::OldEncryption),
+            ("RSA PRIVATE KEY", _) if block.has_headers => return Err(KeyError::LegacyEncryption),
             ("RSA PRIVATE KEY", _) => KeyPair::from_der(&block.der),
             ("ENCRYPTED PRIVATE KEY", None) => return Err(KeyError::NoPassPhrase),
             ("ENCRYPTED PRIVATE KEY", Some(pass_phrase)) => {
@@ -40,7 +39,7 @@ impl PrivateKey {
         Ok(Self { fingerprint: fingerprint(public.as_ref()), pair })
     }
 
-    /// The name Oracle Cloud has for the key: the MD5 of its public half, in pairs of digits.
+    /// Oracle Cloud's name for the key: the MD5 of its public half, in pairs of digits.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
@@ -50,7 +49,7 @@ impl PrivateKey {
         let mut signature = vec![0; self.pair.public_modulus_len()];
         self.pair
             .sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), message, &mut signature)
-            .expect("a key that was accepted signs anything");
+            .expect("an accepted key signs any message");
         signature
     }
 }
@@ -61,7 +60,7 @@ impl fmt::Debug for PrivateKey {
     }
 }
 
-/// The public half of a key, as a server knows it.
+/// The public half of a key, as a server stores it.
 pub struct PublicKey {
     der: Vec<u8>,
 }
@@ -73,34 +72,27 @@ impl PublicKey {
         Some(Self { der: block.der.to_vec() })
     }
 
-    /// The name Oracle Cloud has for the key.
     pub fn fingerprint(&self) -> String {
         fingerprint(&self.der)
     }
 
-    /// Whether the signature over the message was made by the private half.
+    /// Whether the private half made the signature of the message.
     pub fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
-        aws_lc_rs::signature::UnparsedPublicKey::new(
-            &aws_lc_rs::signature::RSA_PKCS1_2048_8192_SHA256,
-            &self.der,
-        )
-        .verify(message, signature)
-        .is_ok()
+        UnparsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, &self.der).verify(message, signature).is_ok()
     }
 }
 
-/// A fresh key pair as PEM, private and public half.
+/// A new key pair as PEM.
 pub struct GeneratedKey {
-    /// The private half, PKCS #8.
+    /// PKCS #8.
     pub private_pem: SecretString,
-    /// The public half.
     pub public_pem: String,
-    /// The name Oracle Cloud has for it.
     pub fingerprint: String,
+    public_der: Vec<u8>,
 }
 
 impl GeneratedKey {
-    /// Makes a key of 2048 bits, which is what Oracle Cloud asks for at least.
+    /// Generates a key of 2048 bits, the least that Oracle Cloud accepts.
     pub fn generate() -> Result<Self, KeyError> {
         let pair = KeyPair::generate(aws_lc_rs::rsa::KeySize::Rsa2048).map_err(|_| KeyError::NotGenerated)?;
         let private = pair.as_der().map_err(|_| KeyError::NotGenerated)?;
@@ -109,51 +101,46 @@ impl GeneratedKey {
             private_pem: pem::encode("PRIVATE KEY", private.as_ref()).into(),
             public_pem: pem::encode("PUBLIC KEY", public.as_ref()),
             fingerprint: fingerprint(public.as_ref()),
+            public_der: public.as_ref().to_vec(),
         })
     }
-}
 
-impl GeneratedKey {
-    /// The public half as DER.
-    pub(crate) fn public_der(&self) -> Vec<u8> {
-        pem::Block::find(&self.public_pem, "PUBLIC KEY").map(|block| block.der.to_vec()).unwrap_or_default()
+    pub(crate) fn public_der(&self) -> &[u8] {
+        &self.public_der
     }
 }
 
 fn fingerprint(public_der: &[u8]) -> String {
-    let digest = Md5::digest(public_der);
+    hex_pairs(&Md5::digest(public_der))
+}
+
+/// Hexadecimal pairs of digits: `1f:0a`.
+pub(crate) fn hex_pairs(digest: &[u8]) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(":")
 }
 
-/// Why a key cannot be used. None of these shows a part of it.
+/// Why a key is unusable. Errors show no part of it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
-    /// There is no PEM block in it.
-    #[error("there is no PEM block of a private key in it")]
+    #[error("it contains no PEM block of a private key")]
     NoKey,
-    /// It is a key of another sort, or damaged.
-    #[error("it is not a whole RSA private key of at least 2048 bits")]
+    /// It is a key of another type, too short, or damaged.
+    #[error("it is not an intact RSA private key of at least 2048 bits")]
     NotRsa,
-    /// A pass phrase is needed.
-    #[error("it is encrypted and no pass phrase is given")]
+    #[error("it is encrypted, and no pass phrase is configured")]
     NoPassPhrase,
-    /// The pass phrase does not open it.
-    #[error("the pass phrase does not open it")]
+    #[error("the pass phrase is wrong")]
     WrongPassPhrase,
-    /// It is encrypted in the way of OpenSSL before 3, which rests on MD5.
-    #[error("it is encrypted in an old way; convert it with `openssl pkcs8 -topk8 -v2 aes256`")]
-    OldEncryption,
-    /// It is encrypted with something else than PBKDF2 and AES.
-    #[error(
-        "it is encrypted with something else than PBKDF2 and AES-CBC; convert it with `openssl pkcs8 -topk8 -v2 aes256`"
-    )]
+    /// The encryption of OpenSSL before version 3, which relies on MD5.
+    #[error("it uses OpenSSL's legacy encryption; convert it with `openssl pkcs8 -topk8 -v2 aes256`")]
+    LegacyEncryption,
+    #[error("it is not encrypted with PBKDF2 and AES-CBC; convert it with `openssl pkcs8 -topk8 -v2 aes256`")]
     UnknownEncryption,
-    /// The system could not make one.
-    #[error("no key could be generated")]
+    #[error("the system cannot generate a key")]
     NotGenerated,
 }
 
-/// The one key that tests of this crate sign with.
+/// The key that tests of this crate sign with.
 #[cfg(test)]
 pub(crate) mod testing {
     use super::*;

@@ -1,13 +1,13 @@
-//! Oracle Cloud: signed requests, work requests, Queue, Stream.
+//! A thin client of Oracle Cloud: signed requests, work requests, Queue and Stream.
 //!
-//! A thin client of our own. Every call makes one attempt, within a deadline and the limit of its region, and comes
-//! back with body, request id, work-request id, etag and retry-after together in one [`Response`]; every failure is an
-//! [`Error`] that keeps status, code, message and request id.
+//! Every call makes one attempt, within a deadline and the rate limit of its region, and returns body, request id, work
+//! request id, etag and retry-after together in one [`Response`]; every failure is an [`Error`] that keeps status, code,
+//! message and request id.
 //!
 //! ```text
 //! Credentials ─▶ sign ┐
 //! Endpoints, Region ──┼─▶ Client ─▶ Queues, Streams ─▶ Response<T> | Error
-//! Limiter ────────────┘                └─ call_queue, call_stream: operations::Call ─▶ Answer | Trouble
+//! RateLimiter ────────┘                └─ call_queue, call_stream: operations::Call ─▶ Response | CallError
 //! ```
 
 pub mod auth;
@@ -20,9 +20,9 @@ mod der;
 mod endpoint;
 mod error;
 pub mod key;
-mod limit;
 mod page;
 mod queue;
+mod rate_limit;
 mod region;
 mod response;
 pub mod sign;
@@ -33,10 +33,10 @@ pub use calls::{call_queue, call_stream};
 pub use client::{Client, ClientError, Settings};
 pub use config_file::{ConfigFileError, DEFAULT_PROFILE};
 pub use connections::Connections;
-pub use endpoint::{EndpointError, Endpoints, Service};
-pub use error::{BadAnswer, Error, ErrorKind, Problem};
-pub use limit::Limiter;
-pub use queue::{Accepted, Queues, WorkRequestNote};
+pub use endpoint::{EndpointError, Endpoints};
+pub use error::{BadResponse, Error, ErrorKind, Problem};
+pub use operations::Response;
+pub use queue::{Accepted, Queues, WorkRequestEntry};
+pub use rate_limit::RateLimiter;
 pub use region::{Region, RegionError};
-pub use response::Response;
-pub use stream::{StreamHome, Streams};
+pub use stream::{StreamScope, Streams};

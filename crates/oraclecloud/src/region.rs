@@ -1,8 +1,7 @@
-//! Regions and the domains of their realms, so that a region's name is enough to find its services.
+//! Regions and the domains of their realms, from which the hosts of services follow.
 
 use serde::Deserialize;
 
-/// A region: what a request's host is made of.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Region {
     name: String,
@@ -12,8 +11,8 @@ pub struct Region {
 impl Region {
     /// The region that a configuration names, by identifier (`us-phoenix-1`) or key (`phx`).
     ///
-    /// `metadata` is the value of `OCI_REGION_METADATA`, which describes one more region. A region that is
-    /// neither in it nor in the table is taken for a new one of the commercial realm, as Oracle's own clients do.
+    /// `metadata` is the value of `OCI_REGION_METADATA`, which describes one more region. An unknown region is assumed to
+    /// be a new one of the commercial realm, as Oracle's own clients do.
     pub fn resolve(name: &str, metadata: Option<&str>) -> Result<Self, RegionError> {
         let name = name.trim().to_ascii_lowercase();
         if let Some(extra) = metadata.map(str::trim).filter(|text| !text.is_empty()) {
@@ -33,7 +32,7 @@ impl Region {
         Self::new(name, REALMS[0].domain.to_owned())
     }
 
-    /// A name becomes a part of a host, so that it must not be able to name another host.
+    /// A name becomes part of a host and must not lead to another host.
     fn new(name: String, domain: String) -> Result<Self, RegionError> {
         let is_label = |text: &str| {
             !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
@@ -58,18 +57,15 @@ impl Region {
     }
 }
 
-/// Why a region cannot be used.
+/// Why a region is unusable.
 #[derive(Debug, thiserror::Error)]
 pub enum RegionError {
-    /// It is no name of a region.
-    #[error("`{0}` is no name of a region; one looks like us-phoenix-1")]
+    #[error("`{0}` is not the name of a region, such as us-phoenix-1")]
     Name(String),
-    /// The realm's domain is none.
-    #[error("realmDomainComponent `{0}` in OCI_REGION_METADATA is no domain")]
+    #[error("realmDomainComponent `{0}` in OCI_REGION_METADATA is not a domain")]
     Domain(String),
-    /// The description of the extra region cannot be read.
     #[error(
-        "OCI_REGION_METADATA is not the JSON of realmKey, realmDomainComponent, regionKey and regionIdentifier"
+        "OCI_REGION_METADATA is not a JSON object of realmKey, realmDomainComponent, regionKey and regionIdentifier"
     )]
     Metadata(#[source] serde_json::Error),
 }
@@ -212,20 +208,20 @@ mod tests {
     }
 
     #[test]
-    fn what_would_change_the_host_is_no_region() {
+    fn a_name_that_would_change_the_host_is_refused() {
         let message =
             |name: &str, metadata: Option<&str>| Region::resolve(name, metadata).unwrap_err().to_string();
         assert_eq!(
             message("evil.example/", None),
-            "`evil.example/` is no name of a region; one looks like us-phoenix-1"
+            "`evil.example/` is not the name of a region, such as us-phoenix-1"
         );
-        assert_eq!(message("", None), "`` is no name of a region; one looks like us-phoenix-1");
-        assert!(message("phx", Some("{}")).starts_with("OCI_REGION_METADATA is not the JSON"));
+        assert_eq!(message("", None), "`` is not the name of a region, such as us-phoenix-1");
+        assert!(message("phx", Some("{}")).starts_with("OCI_REGION_METADATA is not a JSON object"));
         let domain =
             r#"{"realmKey":"x","realmDomainComponent":"a/b","regionKey":"x","regionIdentifier":"x"}"#;
         assert_eq!(
             message("x", Some(domain)),
-            "realmDomainComponent `a/b` in OCI_REGION_METADATA is no domain"
+            "realmDomainComponent `a/b` in OCI_REGION_METADATA is not a domain"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! An answer with every header that matters, read in one place, so that none can be dropped on the way.
+//! A whole HTTP response, checked once: every header that matters is kept, and anything but a success is an error.
 
 use std::time::Duration;
 
@@ -6,137 +6,103 @@ use bytes::Bytes;
 use http::StatusCode;
 use http::header::{CONTENT_TYPE, DATE, HeaderMap, RETRY_AFTER};
 use jiff::{SignedDuration, Timestamp};
-use operations::{Answer, Body};
+use operations::Response;
 use serde_json::Value;
 
-use crate::error::{BadAnswer, Error, ErrorKind, Problem};
+use crate::error::{BadResponse, Error, ErrorKind, Problem};
 use crate::sign::parse_http_date;
 
-/// What came back from a call.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Response<T> {
-    /// The body.
-    pub body: T,
-    /// The HTTP status, which is one of success.
-    pub status: u16,
-    /// `opc-request-id`.
-    pub request_id: Option<String>,
-    /// `opc-work-request-id`.
-    pub work_request_id: Option<String>,
-    /// `etag`.
-    pub etag: Option<String>,
-    /// `retry-after`.
-    pub retry_after: Option<Duration>,
-    /// `opc-next-page`.
-    pub next_page: Option<String>,
-}
+/// How far our clock may be from the server's for a signature to be accepted.
+const ALLOWED_SKEW: SignedDuration = SignedDuration::from_mins(5);
 
-impl<T> Response<T> {
-    /// The same headers with another body.
-    pub(crate) fn with_body<U>(self, body: U) -> Response<U> {
-        let Self { body: _, status, request_id, work_request_id, etag, retry_after, next_page } = self;
-        Response { body, status, request_id, work_request_id, etag, retry_after, next_page }
-    }
-
-    /// The work request to follow; an error that keeps the request id when the answer names none.
-    pub fn require_work_request_id(&self, operation: &'static str) -> Result<&str, Error> {
-        self.work_request_id
-            .as_deref()
-            .ok_or_else(|| self.bad(operation, Problem::MissingHeader("opc-work-request-id")))
-    }
-
-    /// The version to name in a later change; an error that keeps the request id when the answer has none.
-    pub fn require_etag(&self, operation: &'static str) -> Result<&str, Error> {
-        self.etag.as_deref().ok_or_else(|| self.bad(operation, Problem::MissingHeader("etag")))
-    }
-
-    pub(crate) fn bad(&self, operation: &'static str, problem: Problem) -> Error {
-        let answer = BadAnswer {
-            status: self.status,
-            request_id: self.request_id.clone(),
-            retry_after: self.retry_after,
-            problem,
-        };
-        Error { operation, kind: ErrorKind::Answer(Box::new(answer)) }
-    }
-
-    /// The answer in the words of `operations`.
-    pub(crate) fn into_answer(self, body: impl FnOnce(T) -> Body) -> Answer {
-        Answer {
-            body: body(self.body),
-            request_id: self.request_id,
-            work_request_id: self.work_request_id,
-            etag: self.etag,
-            retry_after: self.retry_after,
-        }
-    }
-}
-
-/// A whole answer as it came, before anybody judged it.
+/// A response as it was received, of any status.
 pub(crate) struct Received {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Result<Bytes, Problem>,
 }
 
+/// The content of a successful response.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Content {
+    pub(crate) bytes: Bytes,
+    /// `opc-next-page`.
+    pub(crate) next_page: Option<String>,
+}
+
 impl Received {
-    /// The answer if it is one of success; otherwise what is wrong.
-    pub(crate) fn judge(self, operation: &'static str, now: Timestamp) -> Result<Response<Bytes>, Error> {
-        let Self { status, headers, body } = self;
+    /// The response of a success; otherwise what is wrong with it.
+    pub(crate) fn into_result(
+        self,
+        operation: &'static str,
+        now: Timestamp,
+    ) -> Result<Response<Content>, Error> {
         let text = |name: &str| {
-            let value = headers.get(name)?.to_str().ok()?.trim();
+            let value = self.headers.get(name)?.to_str().ok()?.trim();
             (!value.is_empty()).then(|| value.to_owned())
         };
         let response = Response {
             body: (),
-            status: status.as_u16(),
+            status: self.status.as_u16(),
             request_id: text("opc-request-id"),
             work_request_id: text("opc-work-request-id"),
             etag: text("etag"),
             retry_after: text(RETRY_AFTER.as_str()).and_then(|value| retry_after(&value, now)),
-            next_page: text("opc-next-page"),
         };
-        let content_type = text(CONTENT_TYPE.as_str());
-        if status.is_success() {
-            return match body {
-                Ok(body) => Ok(response.with_body(body)),
-                Err(problem) => Err(response.bad(operation, problem)),
-            };
-        }
-        let date = text(DATE.as_str()).and_then(|value| parse_http_date(&value));
-        let problem = body.map_or_else(
-            |problem| problem,
-            |body| refusal(status, &body, content_type.as_deref(), date.map(|date| now.duration_since(date))),
-        );
-        Err(response.bad(operation, problem))
-    }
-}
-
-impl Response<Bytes> {
-    /// The JSON of the body; nothing when it is empty.
-    pub(crate) fn json(self, operation: &'static str) -> Result<Response<Option<Value>>, Error> {
-        if self.body.iter().all(u8::is_ascii_whitespace) {
-            return Ok(self.with_body(None));
-        }
-        match serde_json::from_slice(&self.body) {
-            Ok(value) => Ok(self.with_body(Some(value))),
-            Err(error) if error.is_eof() => Err(self.bad(operation, Problem::Truncated)),
-            Err(_) => Err(self.bad(operation, not_json(&self.body, None))),
-        }
-    }
-
-    /// The JSON of a body that has to be there.
-    pub(crate) fn required_json(self, operation: &'static str) -> Result<Response<Value>, Error> {
-        let mut response = self.json(operation)?;
-        match response.body.take() {
-            Some(value) => Ok(response.with_body(value)),
-            None => Err(response.bad(operation, Problem::Truncated)),
+        match self.body {
+            Ok(bytes) if self.status.is_success() => {
+                Ok(response.with_body(Content { bytes, next_page: text("opc-next-page") }))
+            }
+            Ok(bytes) => {
+                let date = text(DATE.as_str()).and_then(|value| parse_http_date(&value));
+                let ahead = date.map(|date| now.duration_since(date));
+                let content_type = text(CONTENT_TYPE.as_str());
+                let problem = refusal(self.status, &bytes, content_type.as_deref(), ahead);
+                Err(bad(&response, operation, problem))
+            }
+            Err(problem) => Err(bad(&response, operation, problem)),
         }
     }
 }
 
-/// The furthest our clock may be from the server's for a signature to count.
-const ALLOWED_SKEW: SignedDuration = SignedDuration::from_mins(5);
+/// The error for a response that came but is not the one asked for.
+pub(crate) fn bad<T>(response: &Response<T>, operation: &'static str, problem: Problem) -> Error {
+    let response = BadResponse {
+        status: response.status,
+        request_id: response.request_id.clone(),
+        retry_after: response.retry_after,
+        problem,
+    };
+    Error { operation, kind: ErrorKind::Response(Box::new(response)) }
+}
+
+/// The JSON of the body; none when it is empty.
+pub(crate) fn json(
+    response: Response<Content>,
+    operation: &'static str,
+) -> Result<Response<Option<Value>>, Error> {
+    let bytes = &response.body.bytes;
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return Ok(response.with_body(None));
+    }
+    match serde_json::from_slice(bytes) {
+        Ok(value) => Ok(response.with_body(Some(value))),
+        Err(error) if error.is_eof() => Err(bad(&response, operation, Problem::Truncated)),
+        Err(_) => Err(bad(&response, operation, not_json(bytes, None))),
+    }
+}
+
+/// The JSON of a body that must not be empty.
+pub(crate) fn required_json(
+    response: Response<Content>,
+    operation: &'static str,
+) -> Result<Response<Value>, Error> {
+    let mut response = json(response, operation)?;
+    match response.body.take() {
+        Some(value) => Ok(response.with_body(value)),
+        None => Err(bad(&response, operation, Problem::Truncated)),
+    }
+}
 
 fn refusal(
     status: StatusCode,
@@ -147,7 +113,7 @@ fn refusal(
     let Some(Value::Object(value)) = serde_json::from_slice(body).ok() else {
         return not_json(body, content_type);
     };
-    let field = |name: &str| value.get(name).and_then(Value::as_str).map(readable).unwrap_or_default();
+    let field = |name: &str| value.get(name).and_then(Value::as_str).map(one_line).unwrap_or_default();
     let (code, message) = (field("code"), field("message"));
     if code.is_empty() && message.is_empty() {
         return Problem::Shape("an error with code and message");
@@ -165,19 +131,19 @@ fn not_json(body: &[u8], content_type: Option<&str>) -> Problem {
     let looks_like_html = text.trim_start().starts_with('<');
     Problem::NotJson {
         content_type: content_type.unwrap_or(if looks_like_html { "text/html" } else { "text" }).to_owned(),
-        excerpt: readable(&text).chars().take(80).collect(),
+        excerpt: one_line(&text).chars().take(80).collect(),
     }
 }
 
-/// Text from outside on one line, without control characters, and not longer than a condition can bear.
-pub(crate) fn readable(text: &str) -> String {
-    const LONGEST: usize = 1024;
+/// Untrusted text on one line, without control characters and short enough for a condition.
+pub(crate) fn one_line(text: &str) -> String {
+    const MAX_LENGTH: usize = 1024;
     let words: Vec<&str> =
         text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()).collect();
-    words.join(" ").chars().take(LONGEST).collect()
+    words.join(" ").chars().take(MAX_LENGTH).collect()
 }
 
-/// Seconds, or a time. A time that has passed means now.
+/// Seconds or a time. A time in the past means now.
 fn retry_after(value: &str, now: Timestamp) -> Option<Duration> {
     if let Ok(seconds) = value.parse::<f64>() {
         return Duration::try_from_secs_f64(seconds).ok();
@@ -212,73 +178,59 @@ mod tests {
             ("retry-after", "3"),
             ("opc-next-page", "p2"),
         ];
-        let response =
-            receive(202, &headers, "").judge("CreateQueue", NOW).unwrap().json("CreateQueue").unwrap();
+        let response = receive(202, &headers, "").into_result("CreateQueue", NOW).unwrap();
         let text = |text: &str| Some(text.to_owned());
         assert_eq!(
             response,
             Response {
-                body: None,
+                body: Content { bytes: Bytes::new(), next_page: text("p2") },
                 status: 202,
                 request_id: text("A/B/C"),
                 work_request_id: text("wr-1"),
                 etag: text("v1"),
                 retry_after: Some(Duration::from_secs(3)),
-                next_page: text("p2"),
             }
         );
+        assert_eq!(json(response, "CreateQueue").unwrap().body, None);
+        let blank = receive(202, &[("opc-request-id", "A"), ("etag", "  ")], "");
+        assert_eq!(blank.into_result("CreateQueue", NOW).unwrap().etag, None);
     }
 
     #[test]
-    fn a_missing_header_is_an_error_that_names_it_when_it_is_needed() {
-        let response =
-            receive(202, &[("opc-request-id", "A"), ("etag", "  ")], "").judge("CreateQueue", NOW).unwrap();
-        let message = |result: Result<&str, Error>| result.unwrap_err().to_string();
-        assert_eq!(
-            message(response.require_work_request_id("CreateQueue")),
-            "CreateQueue: 202 the answer has no header opc-work-request-id (request A)"
-        );
-        assert_eq!(
-            message(response.require_etag("CreateQueue")),
-            "CreateQueue: 202 the answer has no header etag (request A)"
-        );
-    }
-
-    #[test]
-    fn an_answer_that_is_not_what_was_asked_for_says_so() {
+    fn a_bad_response_says_what_is_wrong() {
         let check = |received: Received, expected: &str| {
-            let result =
-                received.judge("GetQueue", NOW).and_then(|response| response.required_json("GetQueue"));
+            let result = received.into_result("GetQueue", NOW);
+            let result = result.and_then(|response| required_json(response, "GetQueue"));
             assert_eq!(result.unwrap_err().to_string(), format!("GetQueue: {expected}"));
         };
-        check(receive(200, &[], r#"{"id": "#), "200 the answer ends before its end");
-        check(receive(200, &[], " "), "200 the answer ends before its end");
+        check(receive(200, &[], r#"{"id": "#), "200 the response is truncated");
+        check(receive(200, &[], " "), "200 the response is truncated");
         check(
             receive(200, &[], "<html>\n<b>hi"),
-            "200 the answer is text/html and no JSON; it begins `<html> <b>hi`",
+            "200 the response is text/html, not JSON; it begins with `<html> <b>hi`",
         );
         check(
             receive(200, &[], "{\"percentComplete\": NaN}"),
-            "200 the answer is text and no JSON; it begins `{\"percentComplete\": NaN}`",
+            "200 the response is text, not JSON; it begins with `{\"percentComplete\": NaN}`",
         );
         check(
             receive(502, &[("content-type", "text/html")], "<html>\u{7}Bad gateway</html>"),
-            "502 the answer is text/html and no JSON; it begins `<html> Bad gateway</html>`",
+            "502 the response is text/html, not JSON; it begins with `<html> Bad gateway</html>`",
         );
         check(receive(404, &[], r#"{"code":"NotFound","message":"no\nroute"}"#), "404 NotFound: no route");
-        check(receive(500, &[], "{}"), "500 the answer is JSON, but not an error with code and message");
+        check(receive(500, &[], "{}"), "500 the response is JSON, but not an error with code and message");
         check(
             Received { status: StatusCode::OK, headers: HeaderMap::new(), body: Err(Problem::Truncated) },
-            "200 the answer ends before its end",
+            "200 the response is truncated",
         );
     }
 
     #[test]
-    fn only_a_refused_signature_is_blamed_on_the_clock() {
+    fn only_an_unauthorized_response_is_blamed_on_the_clock() {
         let problem = |status: u16, date: &str| {
             let received = receive(status, &[("date", date)], r#"{"code":"C","message":"m"}"#);
-            let error = received.judge("GetQueue", NOW).unwrap_err();
-            error.answer().unwrap().problem.clone()
+            let error = received.into_result("GetQueue", NOW).unwrap_err();
+            error.response().unwrap().problem.clone()
         };
         let refused = Problem::Refused { code: "C".into(), message: "m".into() };
         let later = "Thu, 01 Jan 1970 00:06:00 GMT";
@@ -290,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_is_seconds_or_a_time() {
+    fn retry_after_is_seconds_or_a_time() {
         let check = |value: &str, expected: Option<u64>| {
             assert_eq!(retry_after(value, NOW), expected.map(Duration::from_secs), "{value}");
         };

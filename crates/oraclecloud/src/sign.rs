@@ -1,7 +1,7 @@
-//! HTTP signatures as Oracle Cloud wants them, so that a request is proven to come from a key holder unchanged.
+//! HTTP signatures of Oracle Cloud, which prove that a request comes unchanged from the holder of a key.
 //!
-//! The scheme is draft-cavage-http-signatures-08 in its "version 1". Both sides are here: a client signs, and the
-//! development server reads the same header and builds the same string.
+//! The scheme is draft-cavage-http-signatures-08 in its "version 1". Both sides are here: the client signs, and the
+//! emulator parses the same header and builds the same string.
 
 use std::fmt;
 
@@ -23,14 +23,13 @@ pub const CONTENT_SHA256: HeaderName = HeaderName::from_static("x-content-sha256
 
 /// The pseudo header for method and target.
 const REQUEST_TARGET: &str = "(request-target)";
-/// What is signed in a request without a body, in this order.
+/// What every signature covers, in this order.
 const ALWAYS: [&str; 3] = ["date", REQUEST_TARGET, "host"];
-/// What is signed in addition when there may be a body.
+/// What the signature of a method with a body covers in addition.
 const WITH_BODY: [&str; 3] = ["content-length", "content-type", "x-content-sha256"];
 
-/// Who signs, and with what.
 pub struct Signer {
-    /// A token is part of it, for principals that have one, so it is a secret.
+    /// Secret, because a token may be part of it.
     key_id: SecretString,
     key: PrivateKey,
 }
@@ -42,12 +41,12 @@ impl Signer {
 
     /// Completes the headers of a request and signs it.
     ///
-    /// `uri` has to be sent exactly as it is given here: escapes are part of what is signed.
+    /// `uri` must be sent exactly as given: escapes are part of what is signed.
     pub fn sign(&self, method: &Method, uri: &Uri, headers: &mut HeaderMap, body: &[u8], now: Timestamp) {
         self.sign_names(&ALWAYS, method, uri, headers, body, now);
     }
 
-    /// The same for a service that does not know by which name it was called.
+    /// The same without the host, for a service that has many names.
     pub(crate) fn sign_for_any_host(
         &self,
         method: &Method,
@@ -77,8 +76,7 @@ impl Signer {
             headers.insert(CONTENT_SHA256, header(&content_sha256(body)));
             names.extend(WITH_BODY);
         }
-        let text = signing_string(method, uri, headers, &names)
-            .expect("every signed header has been set a few lines above");
+        let text = signing_string(method, uri, headers, &names).expect("every signed header was set above");
         let signature = BASE64_STANDARD.encode(self.key.sign(text.as_bytes()));
         let mut value = header(&format!(
             r#"Signature version="1",headers="{}",keyId="{}",algorithm="rsa-sha256",signature="{signature}""#,
@@ -96,18 +94,18 @@ impl fmt::Debug for Signer {
     }
 }
 
-/// Whether requests of this method are signed with their body, even when it is empty.
+/// Whether the signature of this method covers the body, even an empty one.
 pub fn has_body(method: &Method) -> bool {
     [Method::POST, Method::PUT, Method::PATCH].contains(method)
 }
 
-/// What is signed: a line for each name, in the order given.
+/// The string to sign: one line per name, in this order.
 pub fn signing_string(
     method: &Method,
     uri: &Uri,
     headers: &HeaderMap,
     names: &[&str],
-) -> Result<String, Unsigned> {
+) -> Result<String, MissingHeader> {
     let mut lines = Vec::with_capacity(names.len());
     for name in names {
         let value = if *name == REQUEST_TARGET {
@@ -118,7 +116,7 @@ pub fn signing_string(
                 headers.get_all(*name).into_iter().map(|value| value.to_str().ok().map(str::trim)).collect();
             match values {
                 Some(values) if !values.is_empty() => values.join(", "),
-                _ => return Err(Unsigned((*name).to_owned())),
+                _ => return Err(MissingHeader((*name).to_owned())),
             }
         };
         lines.push(format!("{name}: {value}"));
@@ -126,7 +124,7 @@ pub fn signing_string(
     Ok(lines.join("\n"))
 }
 
-/// The Base64 of the SHA-256 of a body.
+/// SHA-256 of a body, in Base64.
 pub fn content_sha256(body: &[u8]) -> String {
     BASE64_STANDARD.encode(digest::digest(&digest::SHA256, body))
 }
@@ -135,33 +133,30 @@ pub fn content_sha256(body: &[u8]) -> String {
 pub fn http_date(time: Timestamp) -> String {
     DateTimePrinter::new()
         .timestamp_to_rfc9110_string(&time)
-        .expect("every time of our clocks has a year of four digits")
+        .expect("a current time has a year of four digits")
 }
 
-/// The time that an HTTP header names. The day of the week is not held against anyone.
+/// The time in an HTTP header. A wrong day of the week is accepted.
 pub fn parse_http_date(text: &str) -> Option<Timestamp> {
     DateTimeParser::new().relaxed_weekday(true).parse_timestamp(text.trim()).ok()
 }
 
-/// A header is signed that the request does not have, or that is no text.
+/// The signature covers a header that the request lacks, or that is not text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the signature covers {0}, which the request does not have as text")]
-pub struct Unsigned(pub String);
+pub struct MissingHeader(pub String);
 
-/// An `Authorization` header of the scheme, taken apart.
+/// A parsed `Authorization` header of this scheme.
 pub struct Authorization {
-    /// Which key signed.
     pub key_id: SecretString,
-    /// The algorithm; `rsa-sha256`.
+    /// `rsa-sha256`.
     pub algorithm: String,
-    /// The names of what is signed, in order.
+    /// The names of the signed headers, in order.
     pub headers: Vec<String>,
-    /// The signature itself.
     pub signature: Vec<u8>,
 }
 
 impl Authorization {
-    /// Reads the header; says what is wrong with it otherwise.
     pub fn parse(text: &str) -> Result<Self, Malformed> {
         let (scheme, rest) = text.trim().split_once(' ').ok_or(Malformed("it has no parameters"))?;
         if !scheme.eq_ignore_ascii_case("signature") {
@@ -180,7 +175,7 @@ impl Authorization {
         Ok(Self {
             key_id: parameter("keyId").ok_or(Malformed("it has no keyId"))?.into(),
             algorithm: parameter("algorithm").ok_or(Malformed("it has no algorithm"))?.to_owned(),
-            // The draft's default when nothing is said.
+            // The draft's default.
             headers: parameter("headers").unwrap_or("date").split(' ').map(str::to_ascii_lowercase).collect(),
             signature: BASE64_STANDARD
                 .decode(signature)
@@ -188,13 +183,13 @@ impl Authorization {
         })
     }
 
-    /// The names that have to be signed in a request of this method and are not.
+    /// The headers that a request of this method must sign and does not.
     pub fn missing(&self, method: &Method) -> Vec<&'static str> {
         let mut required = ALWAYS.to_vec();
         if has_body(method) {
             required.extend(WITH_BODY);
         }
-        // `x-date` may stand in for `date`, which some HTTP stacks do not let their users set.
+        // `x-date` may replace `date`, which some HTTP stacks do not let users set.
         required.retain(|name| {
             !self.headers.iter().any(|signed| signed == name || (*name == "date" && signed == "x-date"))
         });
@@ -202,12 +197,11 @@ impl Authorization {
     }
 }
 
-/// An `Authorization` header that is none of this scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the Authorization header cannot be read: {0}")]
 pub struct Malformed(&'static str);
 
-/// What we put into headers is made of printable characters only; a key id that is not has been refused before.
+/// Our header values are printable; a key id that is not was refused before.
 fn header(text: &str) -> HeaderValue {
     HeaderValue::try_from(text).expect("signed header values are printable ASCII")
 }

@@ -1,43 +1,39 @@
-//! Streaming's control plane, call by call. It has neither retry tokens nor work requests.
+//! The control plane of Streaming, which has neither retry tokens nor work requests.
 
 use http::Method;
 use jiff::Timestamp;
+use operations::Response;
 use serde_json::Value;
 
 use crate::client::{Client, Request};
 use crate::endpoint::Service;
 use crate::error::Error;
 use crate::queue::Accepted;
-use crate::response::Response;
 
-/// Entries per page; the most that the service gives.
+/// Entries per page; the service's maximum.
 const PAGE: &str = "50";
 
-/// Where streams are listed: a listing is of a compartment or of a pool, never of both.
+/// A listing is of a compartment or of a pool, never of both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StreamHome<'a> {
-    /// A compartment.
+pub enum StreamScope<'a> {
     Compartment(&'a str),
-    /// A pool.
     Pool(&'a str),
 }
 
-/// The calls of Streaming.
 #[derive(Clone, Copy, Debug)]
 pub struct Streams<'a>(&'a Client);
 
 impl Client {
-    /// The calls of Streaming.
     pub fn streams(&self) -> Streams<'_> {
         Streams(self)
     }
 }
 
 impl Streams<'_> {
-    /// `CreateStream`. Sent twice, it makes two.
+    /// `CreateStream`. Sent twice, it creates two.
     pub async fn create(&self, body: &Value, not_after: Option<Timestamp>) -> Accepted {
         let request = request("CreateStream", Method::POST, &["streams"]).body(body.clone());
-        self.0.begin(request.not_after(not_after)).await
+        self.0.mutate(request.not_after(not_after)).await
     }
 
     /// `GetStream`.
@@ -45,26 +41,26 @@ impl Streams<'_> {
         self.0.read(request("GetStream", Method::GET, &["streams", id])).await
     }
 
-    /// `ListStreams`: the summaries of a compartment or pool, every page.
-    pub async fn list(&self, home: StreamHome<'_>) -> Result<Response<Vec<Value>>, Error> {
-        let (name, value) = match home {
-            StreamHome::Compartment(id) => ("compartmentId", id),
-            StreamHome::Pool(id) => ("streamPoolId", id),
+    /// `ListStreams`: the summaries of a compartment or pool, all pages.
+    pub async fn list(&self, scope: StreamScope<'_>) -> Result<Response<Vec<Value>>, Error> {
+        let (name, value) = match scope {
+            StreamScope::Compartment(id) => ("compartmentId", id),
+            StreamScope::Pool(id) => ("streamPoolId", id),
         };
         let request = request("ListStreams", Method::GET, &["streams"]).query(name, value);
         self.0.list(request.query("limit", PAGE)).await
     }
 
-    /// `UpdateStream`, if the stream is still of the version given.
+    /// `UpdateStream`, if the stream still has the given version.
     pub async fn update(&self, id: &str, body: &Value, if_match: Option<&str>) -> Accepted {
         let request = request("UpdateStream", Method::PUT, &["streams", id]).body(body.clone());
-        self.0.begin(request.header("if-match", if_match)).await
+        self.0.mutate(request.header("if-match", if_match)).await
     }
 
-    /// `DeleteStream`, if the stream is still of the version given.
+    /// `DeleteStream`, if the stream still has the given version.
     pub async fn delete(&self, id: &str, if_match: Option<&str>) -> Accepted {
         let request = request("DeleteStream", Method::DELETE, &["streams", id]);
-        self.0.begin(request.header("if-match", if_match)).await
+        self.0.mutate(request.header("if-match", if_match)).await
     }
 }
 

@@ -1,8 +1,8 @@
 //! Changing who holds a field without touching its value: JSON patches of managedFields and nothing else.
 //!
-//! When a manager is the only one that holds a field and applies without it, the API server removes the value
-//! (decisions, seed 001, 7). So a release takes the path out of managedFields first. Every patch tests the
-//! resourceVersion it was made for; a conflict means: read again and make a new one.
+//! When a manager is the only one that holds a field and applies without it, the API server removes the value. So a
+//! release takes the path out of managedFields first. Every patch tests the resourceVersion it was made for; after a
+//! conflict, read the object again and make a new patch.
 
 use fields::{FieldPath, FieldSet};
 use serde_json::{Value, json};
@@ -43,42 +43,59 @@ pub fn release_all(object: &Value, manager: &FieldManager) -> Result<Option<Valu
 
 /// Merges what the managers `from` hold of the object itself into what `to` holds by apply.
 ///
-/// Without this, a key that is later dropped from the written body would stay, held by the former tool (decisions,
-/// Terraform, 7). Entries of subresources stay with their managers.
-///
-/// An apply has one entry, in one version of the API. What was held in another version is taken over as far as the
-/// object has it under the same name in this one.
+/// Without this, a key that is later dropped from the written body would stay, held by the former tool. Entries of
+/// subresources stay with their managers.
 pub fn hand_over(
     object: &Value,
     from: &[FieldManager],
     to: &FieldManager,
 ) -> Result<Option<Value>, ManagedFieldsError> {
+    hand_over_part(object, to, "", |entry| {
+        let is_given = entry.subresource.is_empty() && entry.manager != *to && from.contains(&entry.manager);
+        if is_given { entry.fields.clone() } else { FieldSet::new() }
+    })
+}
+
+/// Moves `part` of every entry into what `to` holds of `subresource` by apply.
+///
+/// An apply has one entry, in one version of the API. What was held in another version is taken over as far as the
+/// object has it under the same name in this one.
+pub fn hand_over_part(
+    object: &Value,
+    to: &FieldManager,
+    subresource: &str,
+    part: impl Fn(&Entry) -> FieldSet,
+) -> Result<Option<Value>, ManagedFieldsError> {
     let managed = ManagedFields::of(object)?;
-    let (given, mut kept): (Vec<Entry>, Vec<Entry>) = managed.entries().iter().cloned().partition(|entry| {
-        entry.subresource.is_empty() && entry.manager != *to && from.contains(&entry.manager)
-    });
-    let Some(first) = given.first() else { return Ok(None) };
-    let applied = |entry: &Entry| {
-        entry.manager == *to && entry.operation == Operation::Apply && entry.subresource.is_empty()
-    };
-    let index = kept.iter().position(applied).unwrap_or_else(|| {
-        let api_version = object["apiVersion"].as_str().unwrap_or(&first.api_version).to_owned();
-        let (manager, operation, fields) = (to.clone(), Operation::Apply, FieldSet::new());
-        kept.push(Entry { manager, operation, api_version, fields, ..first.clone() });
-        kept.len() - 1
-    });
-    let ours = &mut kept[index];
+    let parts: Vec<FieldSet> = managed.entries().iter().map(part).collect();
+    let Some(first) = parts.iter().position(|part| !part.is_empty()) else { return Ok(None) };
+    let mut entries = managed.entries().to_vec();
+    for (entry, part) in entries.iter_mut().zip(&parts) {
+        entry.fields = entry.fields.difference(part);
+    }
+    let index = entries
+        .iter()
+        .position(|entry| entry.is_of(to, Operation::Apply, subresource))
+        .unwrap_or_else(|| {
+            let first = &managed.entries()[first];
+            let api_version = object["apiVersion"].as_str().unwrap_or(&first.api_version).to_owned();
+            let (manager, operation, fields) = (to.clone(), Operation::Apply, FieldSet::new());
+            let (subresource, time) = (subresource.to_owned(), first.time.clone());
+            entries.push(Entry { manager, operation, subresource, api_version, time, fields });
+            entries.len() - 1
+        });
     let schema = managed.schema(object);
-    for entry in given {
-        let fields = if entry.api_version == ours.api_version {
-            entry.fields
+    let ours = &mut entries[index];
+    for (given, part) in managed.entries().iter().zip(parts) {
+        let part = if given.api_version == ours.api_version {
+            part
         } else {
             let exists = |path: &FieldPath| fields::value_at(object, path, &schema).is_some();
-            entry.fields.paths().into_iter().filter(exists).collect()
+            part.paths().into_iter().filter(exists).collect()
         };
-        ours.fields = ours.fields.union(&fields);
+        ours.fields = ours.fields.union(&part);
     }
-    Ok(patch(object, &managed, kept))
+    Ok(patch(object, &managed, entries))
 }
 
 /// The JSON patch from what is to `entries`, less those that no longer hold anything.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use fields::{FieldPath, FieldSet, PathElement, Schema};
 use manifest::secret;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::manager::{FieldManager, Operation};
 
@@ -99,6 +99,15 @@ impl ManagedFields {
     }
 }
 
+/// Whether `manager` holds something of `object` itself by an apply. The sets of fields are not read.
+pub fn has_applied(object: &Map<String, Value>, manager: &FieldManager) -> bool {
+    let entries = object.get("metadata").and_then(|metadata| metadata.get("managedFields"));
+    let entries = entries.and_then(Value::as_array).into_iter().flatten();
+    entries.filter_map(|entry| Wire::deserialize(entry).ok()).any(|wire| {
+        wire.manager == manager.as_str() && wire.operation == Operation::Apply && wire.subresource.is_empty()
+    })
+}
+
 /// For each of the sets of an object's managers, whether it decides the value at `path`: it has the field itself,
 /// something below it, or, as an indivisible whole, something above it.
 ///
@@ -130,6 +139,8 @@ struct Wire {
     api_version: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     time: Option<String>,
+    /// Always `FieldsV1`; copies kept in memory leave it out.
+    #[serde(default)]
     fields_type: String,
 }
 
@@ -137,7 +148,12 @@ impl Entry {
     fn read(index: usize, entry: &Value) -> Result<Self, ManagedFieldsError> {
         let wire = Wire::deserialize(entry).map_err(|source| ManagedFieldsError::Entry { index, source })?;
         let manager = FieldManager::new(wire.manager);
-        let fields = entry.get("fieldsV1").map_or_else(|| Ok(FieldSet::new()), FieldSet::from_value);
+        let fields = match entry.get("fieldsV1") {
+            None => Ok(FieldSet::new()),
+            // Copies kept in memory have it as text, which takes a fraction of the space.
+            Some(Value::String(text)) => FieldSet::from_json(text),
+            Some(fields) => FieldSet::from_value(fields),
+        };
         let fields =
             fields.map_err(|source| ManagedFieldsError::Fields { manager: manager.clone(), source })?;
         Ok(Self {
@@ -148,6 +164,11 @@ impl Entry {
             time: wire.time,
             fields,
         })
+    }
+
+    /// Whether it says what `manager` holds by `operation` on `subresource`, which is empty for the object itself.
+    pub fn is_of(&self, manager: &FieldManager, operation: Operation, subresource: &str) -> bool {
+        self.manager == *manager && self.operation == operation && self.subresource == subresource
     }
 
     /// A Secret's `stringData` is stored in `data`, so whoever holds one holds the other (see `manifest::secret`).

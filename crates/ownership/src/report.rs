@@ -25,7 +25,6 @@ pub enum Verbosity {
 
 /// How many fields a message lists before it only counts them.
 const MOST_FIELDS: usize = 10;
-const GUIDE: &str = "https://plimsoll.dev/book/ownership.html";
 
 impl Analysis {
     /// The warnings about the object called `identity` (`Kind ns/name`), in the order drift, taking, overwriting, lost.
@@ -133,8 +132,7 @@ impl Kind {
         }
         let warning = Diagnostic::warning(self.code(), format!("{} ({identity})", self.title()))
             .detail(detail)
-            .object(identity)
-            .help(GUIDE);
+            .object(identity);
         match self {
             Self::NotKept => warning,
             _ => warning.hint(ignore_hint(fields)),
@@ -202,9 +200,9 @@ fn summary(identity: &str, found: &[(Kind, Vec<Shown<'_>>); 4]) -> Option<Diagno
         format!("{} {noun} {}", fields.len(), kind.verb())
     });
     let counts = counts.collect::<Vec<_>>().join(", ");
-    Some(
-        Diagnostic::warning(kind.code(), format!("{} ({identity}): {counts}", kind.title())).object(identity),
-    )
+    let warning = Diagnostic::warning(kind.code(), format!("{} ({identity}): {counts}", kind.title()));
+    // A line per object is all that was asked for.
+    Some(Diagnostic { help: None, ..warning.object(identity) })
 }
 
 /// Strings quoted, a missing value as `(none)`, everything else as Go's `%v` prints it (terraform-provider.md, 5.5).

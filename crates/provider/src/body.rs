@@ -1,7 +1,7 @@
 //! `yaml_body`: one Kubernetes object, read once and with the line of everything that is wrong with it.
 
 use diag::{Diagnostic, Source};
-use manifest::{Document, GroupVersionKind, Limits, Name, Namespace, ObjectRef, Step, secret};
+use manifest::{Document, GroupVersionKind, Limits, Name, Namespace, ObjectRef, Step, body, secret};
 use serde_json::Value;
 
 use crate::codes;
@@ -9,6 +9,7 @@ use crate::report::titled;
 
 /// The title that users know for everything that keeps a body from being read.
 const INVALID: &str = "Invalid YAML";
+const SERVER_MANAGED: &str = "Server-managed fields not allowed in yaml_body";
 
 /// A body that was read.
 #[derive(Clone, PartialEq)]
@@ -24,7 +25,7 @@ pub(crate) struct Body {
 }
 
 impl Body {
-    /// Reads a body (terraform-provider.md, 2.2.1).
+    /// Reads a body.
     pub(crate) fn parse(text: &str) -> Result<Self, Vec<Diagnostic>> {
         Self::read(&document(text)?)
     }
@@ -67,9 +68,9 @@ impl Body {
                 return Err(vec![titled(generated, INVALID)]);
             }
         };
-        let unnamed = unnamed_containers(document);
+        let unnamed = body::unnamed_containers(&object);
         if !unnamed.is_empty() {
-            return Err(unnamed);
+            return Err(invalid(unnamed));
         }
         let mut value = object.value.clone();
         secret::normalise(&mut value);
@@ -84,7 +85,9 @@ impl std::fmt::Debug for Body {
     }
 }
 
-/// Everything that is wrong with a body that somebody wrote, also what could be read but must not be there.
+/// Everything that is wrong with a body in a configuration, including fields that it can hold but must not set.
+///
+/// Like the Go provider, this refuses server-managed fields even when they are empty.
 pub(crate) fn check(text: &str) -> Vec<Diagnostic> {
     let document = match document(text) {
         Ok(document) => document,
@@ -92,7 +95,11 @@ pub(crate) fn check(text: &str) -> Vec<Diagnostic> {
     };
     let mut problems = Body::read(&document).err().unwrap_or_default();
     problems.extend(internal_annotations(&document));
-    problems.extend(server_managed(&document));
+    for object in manifest::objects(&document).iter().flatten() {
+        let fields = body::server_fields(object).into_iter();
+        problems
+            .extend(fields.map(|field| Diagnostic { summary: SERVER_MANAGED.to_owned(), ..field.finding }));
+    }
     problems
 }
 
@@ -111,35 +118,6 @@ fn document(text: &str) -> Result<Document, Vec<Diagnostic>> {
     })
 }
 
-/// Server-side apply cannot tell containers without a name apart.
-fn unnamed_containers(document: &Document) -> Vec<Diagnostic> {
-    const LISTS: [&[&str]; 4] = [
-        &["spec", "containers"],
-        &["spec", "initContainers"],
-        &["spec", "template", "spec", "containers"],
-        &["spec", "template", "spec", "initContainers"],
-    ];
-    let mut problems = Vec::new();
-    for list in LISTS {
-        let found = list.iter().try_fold(document.value(), |value, key| value.get(key));
-        for (index, container) in found.and_then(Value::as_array).into_iter().flatten().enumerate() {
-            if container["name"].as_str().is_some_and(|name| !name.is_empty()) {
-                continue;
-            }
-            let field = format!("{}[{index}]", list.join("."));
-            let path: Vec<Step<'_>> =
-                list.iter().map(|key| Step::Key(key)).chain([Step::Index(index)]).collect();
-            let problem = Diagnostic::error(codes::INVALID_YAML, format!("{field} has no name"))
-                .at(document.source(), document.closest_span(&path), "this container")
-                .detail("Containers are told apart by their names.")
-                .field(field)
-                .hint("Write a name for every container.");
-            problems.push(titled(problem, INVALID));
-        }
-    }
-    problems
-}
-
 fn internal_annotations(document: &Document) -> Vec<Diagnostic> {
     let annotations = document.value().pointer("/metadata/annotations").and_then(Value::as_object);
     let keys = annotations.into_iter().flat_map(|annotations| annotations.keys());
@@ -152,34 +130,6 @@ fn internal_annotations(document: &Document) -> Vec<Diagnostic> {
                 .detail(format!("The annotation {key:?} is how the provider recognises its objects."))
                 .field(format!("metadata.annotations.{key}"))
                 .hint("Remove it.")
-        })
-        .collect()
-}
-
-fn server_managed(document: &Document) -> Vec<Diagnostic> {
-    const FIELDS: [&[&str]; 6] = [
-        &["metadata", "uid"],
-        &["metadata", "resourceVersion"],
-        &["metadata", "generation"],
-        &["metadata", "creationTimestamp"],
-        &["metadata", "managedFields"],
-        &["status"],
-    ];
-    let is_there =
-        |field: &&&[&str]| field.iter().try_fold(document.value(), |value, key| value.get(key)).is_some();
-    FIELDS
-        .iter()
-        .filter(is_there)
-        .map(|field| {
-            let path: Vec<Step<'_>> = field.iter().map(|key| Step::Key(key)).collect();
-            let field = field.join(".");
-            Diagnostic::error(codes::SERVER_MANAGED, "Server-managed fields not allowed in yaml_body")
-                .at(document.source(), document.closest_span(&path), "set by the API server alone")
-                .detail(format!("{field} is set by the API server and cannot be written."))
-                .field(field)
-                .hint(
-                    "Remove it; `kubectl get -o yaml` shows such fields, but they are no part of a manifest.",
-                )
         })
         .collect()
 }

@@ -1,69 +1,57 @@
-//! The names of everything this crate itself has to tell users.
+//! The codes of what the provider reports itself; the crates below have their own.
 
-use diag::Code;
-
-macro_rules! codes {
-    ($($name:ident = $code:literal, $about:literal;)*) => {
-        $(pub(crate) const $name: Code = Code::new($code, $about);)*
-
-        /// All of them, for the reference in the book.
-        pub const CODES: &[Code] = &[$($name),*];
-    };
-}
-
-codes! {
-    INVALID_URL = "connection-invalid-url", "An address is a URL with a scheme, such as `https://host:6443`.";
-    INVALID_KUBECONFIG = "connection-invalid-kubeconfig", "`kubeconfig` is the content of a kubeconfig file, which is YAML.";
-    CLUSTER_EMPTY = "connection-empty", "A `cluster` in which nothing is set says nothing; set something or leave it out.";
-    INVALID_VERBOSITY = "provider-invalid-verbosity", "`managed_fields_verbosity` is `full`, `minimal` or `none`.";
-    CONNECTION_ABSENT = "connection-absent", "Neither the resource nor the provider says where the cluster is.";
-    INVALID_YAML = "object-invalid-yaml", "`yaml_body` is one Kubernetes object in YAML.";
-    INTERNAL_ANNOTATION = "object-internal-annotation", "Annotations of the provider are set by the provider alone.";
-    SERVER_MANAGED = "object-server-managed", "Some fields are set by the API server alone and cannot be written.";
-    INVALID_DURATION = "object-invalid-duration", "A duration is written like `30s`, `5m` or `1h30m`.";
-    CONFLICTING_DELETION = "object-conflicting-deletion", "`delete_protection` and `force_destroy` exclude each other.";
-    MISSING_FIELD = "object-missing-field", "An attribute that the resource cannot do without is null.";
-    EMPTY_BODY = "object-empty-body", "`yaml_body` is an empty text.";
-    UNPREPARED = "object-unprepared", "No connection to the cluster could be prepared from the settings.";
-    IDENTITY_CHANGED = "object-identity-changed", "The body names another object, so the old one is deleted and a new one created.";
-    IMMUTABLE_CHANGED = "object-immutable-changed", "A field was changed that only a new object can have otherwise.";
-    CLUSTER_CHANGED = "object-cluster-changed", "The connection leads to another cluster than the one the object is in.";
-    CLUSTER_UNPROVEN = "object-cluster-unproven", "Whether a new connection leads to the same cluster could not be found out.";
-    NO_PREVIEW = "object-no-preview", "The API server could not say what an apply would do, because it is in trouble.";
-    ALREADY_EXISTS = "object-exists-unmanaged", "The object exists and was not created by this provider; import it to manage it.";
-    ALREADY_MANAGED = "object-already-managed", "The object belongs to another resource of this provider.";
-    OWNERSHIP_CONFLICT = "object-ownership-conflict", "Another resource has taken the object over.";
-    ANNOTATIONS_MISSING = "object-annotations-missing", "The annotations by which an object knows its resource are gone.";
-    STALE_READ = "object-stale-read", "The object could not be read with the credentials in the state.";
-    PROJECTION_FAILED = "object-projection-failed", "The managedFields of an object are not what the API defines.";
-    PROJECTION_PENDING = "object-projection-pending", "The object was applied, but its managedFields could not be read.";
-    INTERRUPTED = "object-interrupted", "Terraform was stopped before the work was done.";
-    DELETE_PROTECTION = "object-delete-protection", "The object is protected against deletion by its resource.";
-    FORCED = "object-forced", "An object was deleted without what its finalizers were there for.";
-    IMPORT_ID = "object-import-id", "An import id is `context:namespace:apiVersion/Kind:name`.";
-    IMPORT_FAILED = "object-import-failed", "The object to import could not be found or read.";
-    IMPORT_MANAGED = "object-import-managed", "The imported object belongs to another resource of this provider.";
-    STATE_NEWER = "object-state-newer", "The state was written by a newer provider.";
-    STATE_UNREADABLE = "object-state-unreadable", "The state was written by a provider that is too old.";
-    MOVE_UNREADABLE = "object-move-unreadable", "The state of the resource to take over is not what its provider writes.";
-    API_WARNING = "object-api-warning", "The API server did what was asked and wants its author to know something.";
-    INPUT_CHOICE = "manifests-input-choice", "Manifests come from exactly one of `content`, `pattern` and `kustomize_path`.";
-    INPUT_UNKNOWN = "manifests-input-unknown", "Manifests cannot be divided before they are known.";
-    LOADING = "manifests-loading", "Manifests could not be found or read.";
-    NO_KIND = "manifests-no-kind", "A document without `kind` is no Kubernetes object.";
-    DUPLICATE_MANIFEST = "manifests-duplicate", "Two manifests name the same object.";
-    KUSTOMIZE_WARNING = "manifests-kustomize-warning", "The program that built a kustomization wants its author to know something.";
-    INVALID_KIND = "reference-invalid-kind", "A kind is named by its API version and its name.";
-    DATA_ABSENT = "data-absent", "The object that a data source reads does not exist.";
-    PATCH_CHOICE = "patch-choice", "A patch is exactly one of `patch`, `json_patch` and `merge_patch`.";
-    PATCH_UNREADABLE = "patch-unreadable", "`patch` is YAML or JSON, `json_patch` and `merge_patch` are JSON.";
-    PATCH_INVALID = "patch-invalid", "A patch says something that its kind does not allow.";
-    PATCH_SERVER_MANAGED = "patch-server-managed", "An operation is about a field that the API server sets itself.";
-    PATCH_OWN = "patch-own", "The target of a patch is managed by a `k8sconnect_object`.";
-    PATCH_FIGHT = "patch-fight", "Somebody has changed what a patch set.";
-    PATCH_OVERLAP = "patch-overlap", "Another patch holds the same fields.";
-    PATCH_TARGET_ABSENT = "patch-target-absent", "The target of a patch does not exist.";
-    PATCH_TARGET_CHANGED = "patch-target-changed", "A patch cannot become one of another object.";
-    PATCH_UNRELEASED = "patch-unreleased", "A patch was forgotten without giving its fields up, because its cluster cannot be reached.";
-    PATCH_IMPORT = "patch-import", "Patches cannot be imported.";
+diag::codes! {
+    "codes.md";
+    pub const CODES;
+    pub(crate) const INVALID_URL = "connection-invalid-url";
+    pub(crate) const INVALID_KUBECONFIG = "connection-invalid-kubeconfig";
+    pub(crate) const CLUSTER_EMPTY = "connection-empty";
+    pub(crate) const INVALID_VERBOSITY = "provider-invalid-verbosity";
+    pub(crate) const CONNECTION_ABSENT = "connection-absent";
+    pub(crate) const INVALID_YAML = "object-invalid-yaml";
+    pub(crate) const INTERNAL_ANNOTATION = "object-internal-annotation";
+    pub(crate) const INVALID_DURATION = "object-invalid-duration";
+    pub(crate) const CONFLICTING_DELETION = "object-conflicting-deletion";
+    pub(crate) const MISSING_FIELD = "object-missing-field";
+    pub(crate) const EMPTY_BODY = "object-empty-body";
+    pub(crate) const UNPREPARED = "object-unprepared";
+    pub(crate) const IDENTITY_CHANGED = "object-identity-changed";
+    pub(crate) const IMMUTABLE_CHANGED = "object-immutable-changed";
+    pub(crate) const CLUSTER_CHANGED = "object-cluster-changed";
+    pub(crate) const CLUSTER_UNPROVEN = "object-cluster-unproven";
+    pub(crate) const NO_PREVIEW = "object-no-preview";
+    pub(crate) const ALREADY_EXISTS = "object-exists-unmanaged";
+    pub(crate) const ALREADY_MANAGED = "object-already-managed";
+    pub(crate) const OWNERSHIP_CONFLICT = "object-ownership-conflict";
+    pub(crate) const ANNOTATIONS_MISSING = "object-annotations-missing";
+    pub(crate) const STALE_READ = "object-stale-read";
+    pub(crate) const PROJECTION_FAILED = "object-projection-failed";
+    pub(crate) const PROJECTION_PENDING = "object-projection-pending";
+    pub(crate) const INTERRUPTED = "object-interrupted";
+    pub(crate) const DELETE_PROTECTION = "object-delete-protection";
+    pub(crate) const IMPORT_ID = "object-import-id";
+    pub(crate) const IMPORT_FAILED = "object-import-failed";
+    pub(crate) const IMPORT_MANAGED = "object-import-managed";
+    pub(crate) const STATE_NEWER = "object-state-newer";
+    pub(crate) const STATE_UNREADABLE = "object-state-unreadable";
+    pub(crate) const MOVE_UNREADABLE = "object-move-unreadable";
+    pub(crate) const INPUT_CHOICE = "manifests-input-choice";
+    pub(crate) const INPUT_UNKNOWN = "manifests-input-unknown";
+    pub(crate) const LOADING = "manifests-loading";
+    pub(crate) const NO_KIND = "manifests-no-kind";
+    pub(crate) const DUPLICATE_MANIFEST = "manifests-duplicate";
+    pub(crate) const KUSTOMIZE_WARNING = "manifests-kustomize-warning";
+    pub(crate) const INVALID_KIND = "reference-invalid-kind";
+    pub(crate) const DATA_ABSENT = "data-absent";
+    pub(crate) const PATCH_CHOICE = "patch-choice";
+    pub(crate) const PATCH_UNREADABLE = "patch-unreadable";
+    pub(crate) const PATCH_INVALID = "patch-invalid";
+    pub(crate) const PATCH_SERVER_MANAGED = "patch-server-managed";
+    pub(crate) const PATCH_OWN = "patch-own";
+    pub(crate) const PATCH_FIGHT = "patch-fight";
+    pub(crate) const PATCH_OVERLAP = "patch-overlap";
+    pub(crate) const PATCH_TARGET_ABSENT = "patch-target-absent";
+    pub(crate) const PATCH_TARGET_CHANGED = "patch-target-changed";
+    pub(crate) const PATCH_UNRELEASED = "patch-unreleased";
+    pub(crate) const PATCH_IMPORT = "patch-import";
 }

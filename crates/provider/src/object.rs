@@ -135,7 +135,7 @@ impl Resource for Object {
         Box::pin(async move { upgrade::before_managed_fields(&request, &schema::schema()) })
     }
 
-    fn take_over(&self, request: MoveRequest) -> BoxFuture<'_, Option<MoveResponse>> {
+    fn move_state(&self, request: MoveRequest) -> BoxFuture<'_, Option<MoveResponse>> {
         Box::pin(async move { move_state::take_over(&request) })
     }
 }

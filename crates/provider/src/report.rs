@@ -1,23 +1,8 @@
 //! From what happened to what Terraform shows.
 
 use diag::Diagnostic;
-use manifest::ObjectRef;
-use tfplugin::diagnostics::Diagnostics;
 
 use crate::codes;
-
-/// What the API server wanted the author of a request to know, one warning each.
-pub(crate) fn api_warnings(target: &ObjectRef, warnings: &[String]) -> Diagnostics {
-    let title = format!("Kubernetes API Warning ({}/{})", target.kind(), target.name);
-    warnings
-        .iter()
-        .map(|warning| {
-            Diagnostic::warning(codes::API_WARNING, title.clone())
-                .detail(warning.clone())
-                .object(target.to_string())
-        })
-        .collect()
-}
 
 /// The warning that a plan could not ask what an apply would do, `told` by a server in trouble.
 pub(crate) fn no_preview(told: Diagnostic) -> Diagnostic {
@@ -77,13 +62,5 @@ mod tests {
         check("spec.containers[0] has no name", "spec.containers[0] has no name.");
         check("the key `a` is given twice", "The key `a` is given twice.");
         check("Wait: Namespace Not Found", "Wait: Namespace Not Found.");
-    }
-
-    #[test]
-    fn warnings_of_the_server_name_their_object() {
-        let target = ObjectRef::new("v1/Pod".parse().unwrap(), manifest::Namespace::new("shop"), "web");
-        let found = api_warnings(&target, &["a".to_owned(), "b".to_owned()]);
-        let titles: Vec<_> = found.iter().map(|(_, diagnostic)| diagnostic.summary.as_str()).collect();
-        assert_eq!(titles, ["Kubernetes API Warning (Pod/web)"; 2]);
     }
 }

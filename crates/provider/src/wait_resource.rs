@@ -1,15 +1,14 @@
-//! `k8sconnect_wait`: a gate that opens when an object is ready, and hands out the field that was waited for.
+//! `k8sconnect_wait`: holds dependents back until an object is ready, and yields the field that was waited for.
 //!
 //! Unlike `wait_for` of an object, it has nothing to lose: a wait that does not finish is always an error, and nothing
-//! is saved, so that dependents are held back and the next apply waits again (decisions, seed 000, 3).
+//! is saved, so that dependents are held back and the next apply waits again.
 
 mod run;
 mod schema;
 
 use std::sync::Arc;
 
-use readiness::{Cut, Planned, Situation as Waiting, Tracked, Wait as WaitFor};
-use serde_json::Value as Json;
+use readiness::{Cut, Planned, Wait as WaitFor};
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::provider::{
     ApplyRequest, ApplyResponse, BoxFuture, PlanRequest, PlanResponse, ReadRequest, ReadResponse, Resource,
@@ -21,7 +20,6 @@ use crate::context::Context;
 use crate::situation::Situation;
 use crate::waiting;
 
-/// The resource.
 pub(crate) struct Wait {
     context: Arc<Context>,
 }
@@ -79,7 +77,7 @@ impl Resource for Wait {
     }
 }
 
-/// What `wait_for` waits for; none if it waits for nothing or is not known yet.
+/// `None` if `wait_for` waits for nothing or is not known yet.
 fn wait_for(attributes: &Object) -> Option<WaitFor> {
     waiting::read(attributes.get("wait_for"))?.parse(None, Cut::Root).wait
 }
@@ -93,17 +91,11 @@ fn planned_result(prior: Option<&Object>, planned: &Object) -> Value {
         ["object_ref", "cluster", "wait_for"].into_iter().any(|name| prior.get(name) != planned.get(name))
     };
     let result = prior.map_or(&Value::Null, |prior| prior.get("result"));
-    // Only that there is a value decides; the value itself is carried over as Terraform has it.
-    let present = (!result.is_null()).then_some(Json::Bool(true));
-    let situation = Waiting {
-        tracked: Tracked::in_state(wait_for(planned).as_ref(), present),
-        changes: prior.is_none_or(differs),
-        owed: false,
-    };
-    match situation.planned() {
+    let changes = prior.is_none_or(differs);
+    match Planned::new(wait_for(planned).as_ref(), !result.is_null(), changes, false) {
         Planned::Null => Value::Null,
         Planned::Unknown => Value::unknown(),
-        Planned::Value(_) => result.clone(),
+        Planned::Prior => result.clone(),
     }
 }
 

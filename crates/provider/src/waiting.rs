@@ -1,4 +1,4 @@
-//! `wait_for`: how it is described and read, the same for objects and for waits of their own.
+//! The schema and the reading of `wait_for`, shared by `k8sconnect_object` and `k8sconnect_wait`.
 
 use std::collections::BTreeMap;
 
@@ -11,23 +11,22 @@ use tfplugin::schema::{Attribute, Nested};
 use tfplugin::types::Type;
 use tfplugin::value::{Object, Value};
 
-/// The parts of `wait_for`.
 pub(crate) fn attributes() -> Nested {
     Nested::single([
         Attribute::optional("field", Type::String).description(
-            "Wait until this field is there, a path in kubectl's JSONPath: `status.loadBalancer.ingress`.",
+            "Wait until this field is set, a path in kubectl's JSONPath: `status.loadBalancer.ingress`.",
         ),
         Attribute::optional("field_value", Type::map(Type::String))
             .description("Wait until each of these fields reads like the given text."),
         Attribute::optional("condition", Type::String)
-            .description("Wait until the condition of this type is `True`: `Ready`."),
+            .description("Wait until the condition of this type is `True`: `Ready`. `Ready=False` waits for another status."),
         Attribute::optional("rollout", Type::Bool).description("Wait until the rollout is complete."),
         Attribute::optional("timeout", Type::String)
             .description("How long to wait at most, as `30s` or `5m`; ten minutes by default."),
     ])
 }
 
-/// Reads a `wait_for`; none if it is not set.
+/// `None` if it is not set.
 pub(crate) fn read(value: &Value) -> Option<WrittenWait> {
     if value.is_unknown() {
         return Some(WrittenWait { field: Written::Unknown, ..WrittenWait::default() });
@@ -42,7 +41,7 @@ pub(crate) fn read(value: &Value) -> Option<WrittenWait> {
     })
 }
 
-/// What is wrong with a `wait_for`, each at the attribute it names.
+/// Problems of a `wait_for`, each at the attribute it names.
 pub(crate) fn located(problems: Vec<Diagnostic>) -> Diagnostics {
     let mut diagnostics = Diagnostics::new();
     for problem in problems {
@@ -52,7 +51,7 @@ pub(crate) fn located(problems: Vec<Diagnostic>) -> Diagnostics {
     diagnostics
 }
 
-/// Writes into the log why a wait for `target` is not over yet.
+/// Logs why a wait for `target` goes on.
 pub(crate) fn log(target: &ObjectRef) -> impl FnMut(&str) {
     move |why| tracing::debug!(%target, why, "still waiting")
 }
@@ -79,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_unknown_is_neither_set_nor_absent() {
+    fn unknown_is_neither_set_nor_absent() {
         let read = |field: Value, values: Value| {
             read(&Value::Object(Object::new().with("field", field).with("field_value", values))).unwrap()
         };

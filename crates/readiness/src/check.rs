@@ -1,4 +1,4 @@
-//! Whether an object is what a wait waits for.
+//! Whether an object meets a wait.
 
 #[cfg(test)]
 mod tests;
@@ -6,37 +6,38 @@ mod tests;
 use std::fmt;
 
 use fields::jsonpath::{EvalError, JsonPath, go_text, prune};
+use manifest::GoDuration;
 use serde_json::Value;
 
-use crate::duration::GoDuration;
-use crate::ended;
-use crate::object::Object;
-use crate::rollout;
-use crate::tracked::Tracked;
+use crate::health::Health;
+use crate::object::{Object, because};
+use crate::terminal;
+
+/// The status that a wait for a condition asks for unless it names another.
+pub(crate) const TRUE: &str = "True";
 
 /// What to wait for, for how long, and which part of the object that yields. Made by
 /// [`WrittenWait::parse`](crate::WrittenWait::parse).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wait {
-    /// What to wait for.
     pub mode: Mode,
-    /// How long to wait in all, looking for the object included.
+    /// How long to wait in all, including for the object to appear.
     pub timeout: GoDuration,
-    /// From where the value of a field keeps its structure.
     pub cut: Cut,
+    /// Whether the CRD of the kind declares `status.conditions`; `None` if that has not been looked up.
+    pub publishes_conditions: Option<bool>,
 }
 
-/// What to wait for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mode {
-    /// The object has reached what its spec asks for.
+    /// The object is ready, see [`Health`].
     Rollout,
     /// The path selects something that is not empty.
     Field(Path),
     /// Each path selects a value that reads like the given text.
     FieldValue(Vec<(Path, String)>),
-    /// The condition of this type is True.
-    Condition(String),
+    /// The condition of this type has this status.
+    Condition { kind: String, status: String },
 }
 
 /// A path as it was written, and what it means.
@@ -55,18 +56,18 @@ pub enum Cut {
     Root,
 }
 
-/// Where a wait stands with an object.
+/// Whether an object meets a wait.
 #[derive(Clone, PartialEq)]
 pub enum Check<T = Option<Value>> {
-    /// It is over, and this is what it yields: the value of a field, nothing for other modes.
+    /// With what the wait yields: the value of a field, nothing for other modes.
     Met(T),
-    /// It goes on, because of this.
+    /// Not yet, for this reason.
     NotYet(String),
-    /// It will never be over, because of this.
+    /// Waiting longer is pointless, for this reason.
     Never(String),
 }
 
-/// Leaves out what was waited for, which may be what a Secret holds.
+/// Leaves out the value, which may come from a Secret.
 impl<T> fmt::Debug for Check<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -78,58 +79,74 @@ impl<T> fmt::Debug for Check<T> {
 }
 
 impl Wait {
-    /// Where the wait stands, given the object as it is now.
+    /// Whether the object as it is now meets the wait. A status about an earlier generation does not.
     pub fn check(&self, object: &Value) -> Check {
-        if let Some(why) = ended::deleted(Object(object)) {
+        if let Some(why) = terminal::deletion(object.into()) {
             return Check::Never(why);
         }
-        let not_yet = match self.mode.look(object) {
-            Ok(Seen::Nothing) => return Check::Met(None),
-            Ok(Seen::Value(value)) => return Check::Met(Some(self.cut.apply(value))),
+        let not_yet = match self.look(object) {
+            Ok(value) => return Check::Met(value.map(|value| self.cut.apply(value))),
             Err(why) => why,
         };
-        match ended::ended(Object(object)).filter(|_| self.mode.reads_status()) {
+        match terminal::end(object.into()).filter(|_| self.mode.reads_status()) {
             Some(why) => Check::Never(why),
             None => Check::NotYet(not_yet),
         }
     }
 
-    /// The tracked value as the object has it now. Unlike [`check`](Self::check), this does not mind a deletion.
-    pub fn tracked(&self, object: &Value) -> Tracked {
+    /// The field that is waited for as the object has it now, whatever its generation: what a refresh reports.
+    pub fn tracked(&self, object: &Value) -> Option<Value> {
         match &self.mode {
-            Mode::Field(path) => match path.select(object) {
-                Ok(value) => Tracked::Present(self.cut.apply(value)),
-                Err(_) => Tracked::Absent,
+            Mode::Field(path) => path.select(object).ok().map(|value| self.cut.apply(value)),
+            Mode::Rollout | Mode::FieldValue(_) | Mode::Condition { .. } => None,
+        }
+    }
+
+    /// What the wait yields, pruned from the root of the object, or what is missing.
+    pub(crate) fn look(&self, object: &Value) -> Result<Option<Value>, String> {
+        let current = |is_below_status: bool| {
+            let stale = Object::from(object).stale_status().filter(|_| is_below_status);
+            stale.map_or(Ok(()), Err)
+        };
+        match &self.mode {
+            Mode::Rollout => match Health::of(object, self.publishes_conditions == Some(true)).trouble() {
+                None => Ok(None),
+                Some(why) => Err(why.to_owned()),
             },
-            Mode::Rollout | Mode::FieldValue(_) | Mode::Condition(_) => Tracked::Not,
+            Mode::Field(path) => {
+                let value = path.select(object)?;
+                current(path.is_below_status())?;
+                Ok(Some(value))
+            }
+            Mode::FieldValue(expected) => {
+                expected.iter().try_for_each(|(path, text)| path.compare(object, text))?;
+                current(expected.iter().any(|(path, _)| path.is_below_status()))?;
+                Ok(None)
+            }
+            Mode::Condition { kind, status } => condition(object, kind, status).map(|()| None),
         }
     }
 }
 
-/// What a mode found when it was met.
-enum Seen {
-    Nothing,
-    Value(Value),
+/// Whether the condition has this status, by kubectl's rules: types and statuses are compared without case, and a
+/// condition about an earlier generation does not count.
+pub fn condition<'o>(object: impl Into<Object<'o>>, kind: &str, status: &str) -> Result<(), String> {
+    let object = object.into();
+    let Some(condition) = object.condition(kind) else {
+        return Err(format!("there is no condition {kind:?} yet"));
+    };
+    if !condition.has_status(status) {
+        let why = because(condition.reason, condition.message);
+        return Err(format!("condition {:?} is {}{why}", condition.kind, condition.status));
+    }
+    object.stale_condition(&condition).map_or(Ok(()), Err)
 }
 
 impl Mode {
-    /// Looks whether the object is as waited for, or says what is missing.
-    fn look(&self, object: &Value) -> Result<Seen, String> {
-        match self {
-            Self::Rollout => rollout::check(Object(object)).map(|()| Seen::Nothing),
-            Self::Field(path) => path.select(object).map(Seen::Value),
-            Self::FieldValue(expected) => expected
-                .iter()
-                .try_for_each(|(path, text)| path.compare(object, text))
-                .map(|()| Seen::Nothing),
-            Self::Condition(kind) => condition(Object(object), kind).map(|()| Seen::Nothing),
-        }
-    }
-
-    /// Whether the wait depends on the object's status alone, so that a status that is final decides it.
+    /// Whether the wait depends on the object's status alone, so that a final status decides it.
     fn reads_status(&self) -> bool {
         match self {
-            Self::Rollout | Self::Condition(_) => true,
+            Self::Rollout | Self::Condition { .. } => true,
             Self::Field(path) => path.is_below_status(),
             Self::FieldValue(expected) => expected.iter().all(|(path, _)| path.is_below_status()),
         }
@@ -137,7 +154,6 @@ impl Mode {
 }
 
 impl Path {
-    /// The path as it was written.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -147,12 +163,12 @@ impl Path {
         self.path.root_field() == Some("status")
     }
 
-    /// The object cut down to what the path selects, or why that is nothing yet. The first selected value decides
-    /// (an empty text, list or map counts as not there, 0 and false count as there).
+    /// The object pruned to what the path selects. The first selected value decides whether the field is set: an empty
+    /// text, list or map is not, 0 and false are.
     pub(crate) fn select(&self, object: &Value) -> Result<Value, String> {
         let missing = |error| self.missing(&error);
         let first = self.path.find(object).map_err(missing)?.into_iter().next();
-        let is_there = match first.as_deref() {
+        let is_set = match first.as_deref() {
             None | Some(Value::Null) => false,
             Some(Value::String(text)) => !text.is_empty(),
             Some(Value::Array(list)) => !list.is_empty(),
@@ -160,7 +176,7 @@ impl Path {
             Some(Value::Bool(_) | Value::Number(_)) => true,
         };
         let places = self.path.find_places(object).map_err(missing)?;
-        let cut = prune(object, &places).filter(|_| is_there);
+        let cut = prune(object, &places).filter(|_| is_set);
         cut.ok_or_else(|| format!("field {:?} is empty", self.text))
     }
 
@@ -174,7 +190,7 @@ impl Path {
         let current = self.first_text(object)?;
         if current == expected {
             Ok(())
-        } else if Object(object).is_secret() {
+        } else if Object::from(object).is_secret() {
             Err(format!("field {:?} has another value", self.text))
         } else {
             Err(format!("field {:?} is {current:?}, not {expected:?}", self.text))
@@ -183,32 +199,21 @@ impl Path {
 
     fn missing(&self, error: &EvalError) -> String {
         match error {
-            // Its text shows what is at the place, which may be confidential.
-            EvalError::NotFilterable(_) => format!("field {:?} filters something that is no list", self.text),
-            error => format!("field {:?} is not there: {error}", self.text),
+            // Its text shows the value, which may be confidential.
+            EvalError::NotFilterable(_) => {
+                format!("field {:?} filters a value that is not a list", self.text)
+            }
+            error => format!("field {:?} is not set: {error}", self.text),
         }
     }
 }
 
 impl Cut {
-    /// The value with the structure that is kept of an object pruned from its root.
     fn apply(self, pruned: Value) -> Value {
         match (self, pruned) {
             (Self::Status, Value::Object(mut root)) => root.remove("status").unwrap_or(Value::Null),
             (_, pruned) => pruned,
         }
-    }
-}
-
-fn condition(object: Object<'_>, kind: &str) -> Result<(), String> {
-    match object.condition(kind) {
-        Some(condition) if condition.is_true() => Ok(()),
-        Some(condition) => {
-            let reason =
-                if condition.reason.is_empty() { String::new() } else { format!(" ({})", condition.reason) };
-            Err(format!("condition {kind:?} is {}{reason}", condition.status))
-        }
-        None => Err(format!("there is no condition {kind:?} yet")),
     }
 }
 
@@ -225,7 +230,8 @@ impl fmt::Display for Mode {
                 }
                 Ok(())
             }
-            Self::Condition(kind) => write!(f, "condition {kind:?}"),
+            Self::Condition { kind, status } if status == TRUE => write!(f, "condition {kind:?}"),
+            Self::Condition { kind, status } => write!(f, "condition {kind:?}={status}"),
         }
     }
 }

@@ -1,9 +1,8 @@
-//! Why a wait did not come to its end, told from what the cluster showed last.
+//! Why a wait was not met, told from the object as it was seen last.
 //!
 //! Title and key phrases are those users and their tests match on: `Wait Operation Failed`, `Wait Timeout`,
 //! `did not appear`, and the word timeout.
 
-mod pods;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -17,31 +16,33 @@ use serde_json::Value;
 
 use crate::check::{Mode, Path, Wait};
 use crate::codes;
-use crate::ended::because;
-use crate::object::Object;
+use crate::object::{Object, because};
+use crate::pod::{self, pod_selector};
+use crate::written::rolls_out;
 
 use self::target::{InNamespace, Slashed, events, in_namespace, kubectl};
 use self::text::Text;
 
-pub use self::pods::pod_selector;
+/// More issues would bury the rest of the text; pods of one workload mostly have the same one.
+const MAX_POD_ISSUES: usize = 3;
+
+/// Longer messages say more about the registry or the runtime than about the object.
+const MAX_POD_MESSAGE: usize = 100;
 
 /// How a wait ended without being met.
 #[derive(Clone, Copy)]
 pub enum Cause<'a> {
     /// The object did not exist within the timeout.
     DidNotAppear,
-    /// The timeout passed. Look at the object once more before saying so: it may have become ready in the end.
+    /// The timeout passed. Read the object once more before saying so: it may have become ready in the end.
     TimedOut {
-        /// The object as it is now.
         object: &'a Value,
         /// Its pods, as far as [`pod_selector`] finds any; ten are plenty.
         pods: &'a [Value],
     },
-    /// Waiting longer is of no use.
     Never {
-        /// Why, as [`Check::Never`](crate::Check::Never) says.
+        /// As [`Check::Never`](crate::Check::Never) says.
         why: &'a str,
-        /// The object as it is now.
         object: &'a Value,
         /// Its pods, as far as [`pod_selector`] finds any; ten are plenty.
         pods: &'a [Value],
@@ -60,16 +61,12 @@ impl fmt::Debug for Cause<'_> {
 }
 
 impl Wait {
-    /// Tells why the wait did not come to its end. An error; whoever must not fail lowers its severity.
+    /// Why the wait was not met, as an error. A caller that must not fail lowers its severity.
     pub fn diagnose(&self, target: &ObjectRef, cause: Cause<'_>) -> Diagnostic {
         let (code, detail) = match cause {
             Cause::DidNotAppear => (codes::DID_NOT_APPEAR, self.did_not_appear(target)),
-            Cause::TimedOut { object, pods } => {
-                (codes::TIMED_OUT, self.timed_out(target, Object(object), pods))
-            }
-            Cause::Never { why, object, pods } => {
-                (codes::NEVER, self.never(target, why, Object(object), pods))
-            }
+            Cause::TimedOut { object, pods } => (codes::TIMED_OUT, self.timed_out(target, object, pods)),
+            Cause::Never { why, object, pods } => (codes::NEVER, self.never(target, why, object, pods)),
         };
         Diagnostic::error(code, "Wait Operation Failed").detail(detail).object(target.to_string())
     }
@@ -87,8 +84,8 @@ impl Wait {
         text.list(
             "Common causes:",
             [
-                "- It is not created yet, or under another name or in another namespace",
-                "- Whatever creates it is not running, or failed to",
+                "- It has not been created yet, or has another name or namespace",
+                "- The controller that creates it is not running, or failed",
                 "- A quota or an admission webhook refused it",
             ],
         );
@@ -97,77 +94,67 @@ impl Wait {
         text.finish()
     }
 
-    fn timed_out(&self, target: &ObjectRef, object: Object<'_>, pods: &[Value]) -> String {
+    fn timed_out(&self, target: &ObjectRef, live: &Value, pods: &[Value]) -> String {
         let mut text = Text::default();
-        let (kind, timeout) = (target.kind(), self.timeout);
+        let object = Object::from(live);
+        let missing = self.look(live).err();
+        let has_conditions = object.conditions().next().is_some();
         text.line(format_args!("Wait Timeout: {}", Slashed(target)));
         text.blank();
+        let no_conditions_found = match self.mode {
+            Mode::Condition { .. } if !has_conditions => ": no conditions found",
+            _ => "",
+        };
+        text.line(format_args!("{} within {}{no_conditions_found}", self.missed(target), self.timeout));
         match &self.mode {
-            Mode::Condition(wanted) if object.conditions().next().is_none() => {
-                text.line(format_args!(
-                    "{kind} did not reach condition {wanted:?}=True within {timeout}: no conditions found"
-                ));
-                no_conditions(&mut text, target, object, pods);
-            }
-            Mode::Condition(wanted) => {
-                text.line(format_args!("{kind} did not reach condition {wanted:?}=True within {timeout}"));
+            Mode::Condition { .. } if !has_conditions => no_conditions(&mut text, target, object, pods),
+            Mode::Condition { kind, .. } => {
                 current_status(&mut text, object, pods);
                 text.blank();
-                text.line(Found { wanted, object });
+                text.line(Found { wanted: kind, object });
             }
             Mode::Rollout => {
-                text.line(format_args!("{kind} did not complete rollout within {timeout}"));
-                if let Err(why) = crate::rollout::check(object) {
-                    text.blank();
-                    text.line(format_args!("Still to come: {why}"));
-                }
+                text.reason("Still to come", missing);
                 current_status(&mut text, object, pods);
             }
             Mode::Field(path) => {
-                let name = InNamespace(target);
-                text.line(format_args!(
-                    "{kind} {name} field {:?} was not populated within {timeout}",
-                    path.text()
-                ));
-                if let Err(why) = path.select(object.0) {
-                    text.blank();
-                    text.line(format_args!("At the last look, {why}"));
-                }
+                text.reason("Last seen", missing);
                 field_causes(&mut text, path);
             }
             Mode::FieldValue(expected) => {
-                let name = InNamespace(target);
-                text.line(format_args!(
-                    "{kind} {name} did not reach the expected field values within {timeout}"
-                ));
-                values(&mut text, expected, object);
+                values(&mut text, expected, live);
+                text.reason("The status is out of date", object.stale_status());
             }
         }
-        investigate(&mut text, target, object);
+        investigate(&mut text, target, live);
         self.longer_timeout(&mut text);
         text.finish()
     }
 
-    fn never(&self, target: &ObjectRef, why: &str, object: Object<'_>, pods: &[Value]) -> String {
+    fn never(&self, target: &ObjectRef, why: &str, object: &Value, pods: &[Value]) -> String {
         let mut text = Text::default();
-        let kind = target.kind();
         text.line(format_args!("Wait Timeout Cut Short: {}", Slashed(target)));
         text.blank();
-        let missed = match &self.mode {
-            Mode::Condition(wanted) => format!("{kind} did not reach condition {wanted:?}=True"),
-            Mode::Rollout => format!("{kind} did not complete rollout"),
-            Mode::Field(path) => {
-                format!("{kind} {} did not populate field {:?}", InNamespace(target), path.text())
-            }
-            Mode::FieldValue(_) => {
-                format!("{kind} {} did not reach the expected field values", InNamespace(target))
-            }
-        };
-        text.line(format_args!("{missed}, and never will: {why}"));
+        text.line(format_args!("{}: {why}", self.missed(target)));
         text.line(format_args!("Waiting for the rest of the timeout of {} would not help.", self.timeout));
-        current_status(&mut text, object, pods);
+        current_status(&mut text, object.into(), pods);
         investigate(&mut text, target, object);
         text.finish()
+    }
+
+    /// What did not happen.
+    fn missed(&self, target: &ObjectRef) -> String {
+        let (kind, name) = (target.kind(), InNamespace(target));
+        match &self.mode {
+            Mode::Condition { kind: wanted, status } => {
+                format!("{kind} did not reach condition {wanted:?}={status}")
+            }
+            // `apply --wait` waits for kinds that do not roll out as well.
+            Mode::Rollout if rolls_out(&target.gvk) => format!("{kind} did not complete rollout"),
+            Mode::Rollout => format!("{kind} did not become ready"),
+            Mode::Field(path) => format!("{kind} {name} field {:?} was not populated", path.text()),
+            Mode::FieldValue(_) => format!("{kind} {name} did not reach the expected field values"),
+        }
     }
 
     fn longer_timeout(&self, text: &mut Text) {
@@ -176,7 +163,6 @@ impl Wait {
     }
 }
 
-/// Replicas, conditions and what is wrong with pods, as far as there is any of it.
 fn current_status(text: &mut Text, object: Object<'_>, pods: &[Value]) {
     let replicas = replicas(object);
     let conditions: Vec<String> = object
@@ -185,7 +171,15 @@ fn current_status(text: &mut Text, object: Object<'_>, pods: &[Value]) {
             format!("{}={}{}", condition.kind, condition.status, because(condition.reason, condition.message))
         })
         .collect();
-    let issues = pods::issues(pods);
+    let issues: Vec<String> = pods
+        .iter()
+        .map(Object::from)
+        .flat_map(|pod| {
+            let name = pod.text("/metadata/name");
+            pod::issues(pod, MAX_POD_MESSAGE).map(move |issue| format!("{name}: {issue}"))
+        })
+        .take(MAX_POD_ISSUES)
+        .collect();
     if replicas.is_none() && conditions.is_empty() && issues.is_empty() {
         return;
     }
@@ -198,7 +192,6 @@ fn current_status(text: &mut Text, object: Object<'_>, pods: &[Value]) {
     text.sublist("Pod issues:", &issues);
 }
 
-/// What to know when an object that should have a condition has none at all.
 fn no_conditions(text: &mut Text, target: &ObjectRef, object: Object<'_>, pods: &[Value]) {
     let kind = target.kind();
     text.blank();
@@ -220,7 +213,7 @@ fn field_causes(text: &mut Text, path: &Path) {
     text.list(
         "Common causes:",
         [
-            "- The controller that fills it in is not running, or has not come to it yet".to_owned(),
+            "- The controller that fills it in is not running, or has not got to it yet".to_owned(),
             "- It waits for something outside the cluster, such as a load balancer or a volume".to_owned(),
             format!("- The path is not the one this kind has: {}", path.text()),
         ],
@@ -228,32 +221,31 @@ fn field_causes(text: &mut Text, path: &Path) {
 }
 
 /// What was expected, and what is there; never with the content of a Secret.
-fn values(text: &mut Text, expected: &[(Path, String)], object: Object<'_>) {
-    let hidden = object.is_secret();
+fn values(text: &mut Text, expected: &[(Path, String)], live: &Value) {
+    let hidden = Object::from(live).is_secret();
     let wanted = expected.iter().map(|(path, value)| {
         let value = if hidden { "(sensitive)".to_owned() } else { format!("{value:?}") };
         format!("{}: {value}", path.text())
     });
     text.list("Expected values:", wanted);
-    let current = expected.iter().map(|(path, value)| match path.first_text(object.0) {
+    let current = expected.iter().map(|(path, value)| match path.first_text(live) {
         Ok(current) if current == *value => format!("{}: as expected", path.text()),
         Ok(_) if hidden => format!("{}: (sensitive, differs)", path.text()),
         Ok(current) => format!("{}: {current:?}", path.text()),
-        Err(_) => format!("{}: (not there)", path.text()),
+        Err(_) => format!("{}: (not set)", path.text()),
     });
     text.list("Current values:", current);
 }
 
-fn investigate(text: &mut Text, target: &ObjectRef, object: Object<'_>) {
+fn investigate(text: &mut Text, target: &ObjectRef, object: &Value) {
     let mut commands = vec![kubectl(target, "describe"), format!("{} -o yaml", kubectl(target, "get"))];
-    if let Some(selector) = pod_selector(object.0) {
+    if let Some(selector) = pod_selector(object) {
         commands.push(format!("kubectl get pods -l '{selector}'{}", in_namespace(target)));
     }
     commands.push(events(target));
     text.list("To investigate:", commands);
 }
 
-/// How many replicas are how far, for kinds that have any.
 fn replicas(object: Object<'_>) -> Option<String> {
     if !is_workload(object) {
         return None;
@@ -274,7 +266,6 @@ fn is_workload(object: Object<'_>) -> bool {
     matches!(object.group_kind(), ("apps", "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet"))
 }
 
-/// What became of the condition that was waited for.
 struct Found<'a> {
     wanted: &'a str,
     object: Object<'a>,
@@ -296,6 +287,9 @@ impl fmt::Display for Found<'_> {
         if !condition.message.is_empty() {
             write!(f, ", message: {}", condition.message)?;
         }
-        Ok(())
+        match self.object.stale_condition(&condition) {
+            Some(stale) => write!(f, "; it is out of date: {stale}"),
+            None => Ok(()),
+        }
     }
 }

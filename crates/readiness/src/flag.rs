@@ -1,4 +1,4 @@
-//! A wait as it is written on a command line: `--for field=…`.
+//! A wait as written on a command line: `--for field=…`.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -10,17 +10,16 @@ use crate::written::{Written, WrittenWait};
 /// Why a `--for` cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ForError {
-    /// It is none of the forms there are.
     #[error(
-        "{0:?} is not something to wait for; write field=PATH, value=PATH=TEXT, condition=TYPE or rollout"
+        "{0:?} is not something to wait for; write field=PATH, value=PATH=TEXT, condition=TYPE[=STATUS] or rollout"
     )]
     Form(String),
     /// A `value=` without a second equals sign.
-    #[error("{0:?} says no value; write value=PATH=TEXT, for instance value=status.phase=Bound")]
+    #[error("{0:?} has no value; write value=PATH=TEXT, for instance value=status.phase=Bound")]
     NoValue(String),
 }
 
-/// Reads `field=PATH`, `value=PATH=TEXT`, `condition=TYPE` or `rollout`.
+/// Reads `field=PATH`, `value=PATH=TEXT`, `condition=TYPE[=STATUS]` or `rollout`.
 impl FromStr for WrittenWait {
     type Err = ForError;
 
@@ -44,7 +43,7 @@ impl FromStr for WrittenWait {
     }
 }
 
-/// Splits `PATH=TEXT` at the first equals sign that is not inside the brackets of a filter; TEXT may hold any number.
+/// Splits `PATH=TEXT` at the first equals sign that is not inside the brackets of a filter; TEXT may contain more of them.
 fn split_value(wanted: &str) -> Option<(&str, &str)> {
     let mut open = 0_usize;
     let at = wanted.find(|character| {
@@ -80,6 +79,8 @@ mod tests {
         check("rollout", "rollout");
         check("field=status.loadBalancer.ingress[0].ip", "field \"status.loadBalancer.ingress[0].ip\"");
         check("condition=Ready", "condition \"Ready\"");
+        check("condition=ready=true", "condition \"ready\"");
+        check("condition=Ready=False", "condition \"Ready\"=False");
         check("value=status.phase=Bound", "field \"status.phase\" = \"Bound\"");
         check("value=status.args=--a=b", "field \"status.args\" = \"--a=b\"");
         check("value=status.phase=", "field \"status.phase\" = \"\"");
@@ -90,19 +91,18 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_told_what_there_is() {
-        let forms =
-            "is not something to wait for; write field=PATH, value=PATH=TEXT, condition=TYPE or rollout";
+    fn other_texts_are_refused_with_the_forms_there_are() {
+        let forms = "is not something to wait for; write field=PATH, value=PATH=TEXT, condition=TYPE[=STATUS] or rollout";
         for text in ["", "ready", "field", "field=", "delete=now", "=x"] {
             check(text, &format!("{text:?} {forms}"));
         }
         check(
             "value=a",
-            "\"value=a\" says no value; write value=PATH=TEXT, for instance value=status.phase=Bound",
+            "\"value=a\" has no value; write value=PATH=TEXT, for instance value=status.phase=Bound",
         );
         check(
             "value==a",
-            "\"value==a\" says no value; write value=PATH=TEXT, for instance value=status.phase=Bound",
+            "\"value==a\" has no value; write value=PATH=TEXT, for instance value=status.phase=Bound",
         );
     }
 }

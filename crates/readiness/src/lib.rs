@@ -1,8 +1,8 @@
-//! When an object is ready, and which value that yields.
+//! When an object is ready, why it is not, and which value that yields: the same answer for `wait_for`, `k8sconnect_wait`,
+//! `plimsoll wait`, `apply --wait`, `tree`, `why` and function-auto-ready.
 //!
-//! You get only what you wait for: a wait for a field yields that field, cut out of the object; all other waits yield
-//! nothing. Everything here is a function of values. Whoever drives a wait (a watch, a poll, a test) feeds it the
-//! object as it is now and does what the answer says:
+//! A wait for a field yields that field, pruned from the object; other waits yield nothing. Everything here is a function
+//! of values. The caller (a watch, a poll, a test) passes the object as it is now:
 //!
 //! ```
 //! use serde_json::json;
@@ -17,28 +17,35 @@
 //! ```
 //!
 //! ```text
-//! WrittenWait ─ parse ─▶ Wait ─ check(object) ─▶ Met(value) ──▶ applied ─▶ what is kept
+//! WrittenWait ─ parse ─▶ Wait ─ check(object) ─▶ Met(value) ──▶ Kept, in Terraform's state
 //!                          │                  ─▶ NotYet      (until the timeout)
 //!                          │                  ─▶ Never         │
-//!                          └── diagnose(object, pods) ◀────────┘  why it did not come to an end
+//!                          └── diagnose(object, pods) ◀────────┘  why it was not met
+//!
+//! object ─ Health::of ─▶ how it stands: what `rollout` waits for, and what `tree` and `why` show
+//!              ├── rule: one per built-in kind      └── terminal: when waiting is pointless
 //! ```
 
 mod check;
 pub mod codes;
 mod diagnosis;
-mod duration;
-mod ended;
 mod flag;
-mod hidden;
+mod health;
+mod known_conditions;
 mod object;
-mod rollout;
+mod pod;
+mod rule;
+mod terminal;
 mod tracked;
 mod written;
 
-pub use check::{Check, Cut, Mode, Path, Wait};
+pub use check::{Check, Cut, Mode, Path, Wait, condition};
 pub use codes::CODES;
-pub use diagnosis::{Cause, pod_selector};
-pub use duration::{DurationError, GoDuration};
+pub use diagnosis::Cause;
 pub use flag::ForError;
-pub use tracked::{Applied, During, Planned, Refreshed, Report, Situation, Tracked};
+pub use health::Health;
+pub use object::{Object, because};
+pub use pod::pod_selector;
+pub use rule::{has_rule, is_ready_when_created};
+pub use tracked::{During, Kept, Planned};
 pub use written::{Parsed, Written, WrittenWait};

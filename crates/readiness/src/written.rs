@@ -1,4 +1,4 @@
-//! A `wait_for` as it was written, with everything that can be wrong with it.
+//! A `wait_for` as written, and everything that can be wrong with it.
 
 #[cfg(test)]
 mod tests;
@@ -7,47 +7,47 @@ use std::collections::BTreeMap;
 
 use diag::Diagnostic;
 use fields::jsonpath::JsonPath;
+use manifest::{GoDuration, GroupVersionKind};
 
-use crate::check::{Cut, Mode, Path, Wait};
+use crate::check::{Cut, Mode, Path, TRUE, Wait};
 use crate::codes;
-use crate::duration::GoDuration;
+use crate::known_conditions::known_conditions;
 
-/// How long a wait takes at most when it does not say: 10 minutes.
+/// 10 minutes.
 const DEFAULT_TIMEOUT: GoDuration = GoDuration::from_nanos(600_000_000_000);
 
-/// Kinds that do not roll out; all others are accepted.
-const WITHOUT_ROLLOUT: [&str; 20] = [
-    "ConfigMap",
-    "Secret",
-    "Service",
-    "Namespace",
-    "ServiceAccount",
-    "PersistentVolumeClaim",
-    "PersistentVolume",
-    "Ingress",
-    "NetworkPolicy",
-    "ResourceQuota",
-    "LimitRange",
-    "PodDisruptionBudget",
-    "HorizontalPodAutoscaler",
-    "ClusterRole",
-    "ClusterRoleBinding",
-    "Role",
-    "RoleBinding",
-    "StorageClass",
-    "Node",
-    "Pod",
+/// Kinds that do not roll out, by group; all others are accepted.
+const WITHOUT_ROLLOUT: [(&str, &[&str]); 6] = [
+    (
+        "",
+        &[
+            "ConfigMap",
+            "LimitRange",
+            "Namespace",
+            "Node",
+            "PersistentVolume",
+            "PersistentVolumeClaim",
+            "Pod",
+            "ResourceQuota",
+            "Secret",
+            "Service",
+            "ServiceAccount",
+        ],
+    ),
+    ("autoscaling", &["HorizontalPodAutoscaler"]),
+    ("networking.k8s.io", &["Ingress", "NetworkPolicy"]),
+    ("policy", &["PodDisruptionBudget"]),
+    ("rbac.authorization.k8s.io", &["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"]),
+    ("storage.k8s.io", &["StorageClass"]),
 ];
 
 /// A setting that may not be known yet, as in a Terraform plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Written<T> {
-    /// Not set.
     #[default]
     Absent,
     /// Set to something that will be known later.
     Unknown,
-    /// Set to this.
     Known(T),
 }
 
@@ -64,14 +64,13 @@ impl<T> Written<T> {
     }
 }
 
-/// A wait as it was written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WrittenWait {
-    /// The path of a field that has to be there.
+    /// The path of a field that has to be set.
     pub field: Written<String>,
     /// Paths of fields, each with the text its value has to have.
     pub field_value: Written<BTreeMap<String, String>>,
-    /// The type of a condition that has to be True.
+    /// The type of a condition that has to be True, or `TYPE=STATUS`, as kubectl has it.
     pub condition: Written<String>,
     /// Whether the rollout has to be complete.
     pub rollout: Written<bool>,
@@ -79,18 +78,17 @@ pub struct WrittenWait {
     pub timeout: Written<String>,
 }
 
-/// What came of reading a wait.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parsed {
-    /// The wait; none if it waits for nothing, is wrong, or is not known yet.
+    /// `None` if it waits for nothing, is wrong, or is not known yet.
     pub wait: Option<Wait>,
-    /// What is wrong or suspicious with it, `field` naming the attribute.
+    /// Errors and warnings; `field` names the attribute.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 impl WrittenWait {
-    /// Reads and checks the wait for an object of this `kind`, if it is known.
-    pub fn parse(&self, kind: Option<&str>, cut: Cut) -> Parsed {
+    /// Reads the wait and checks that it makes sense for objects of this kind, if that is known.
+    pub fn parse(&self, kind: Option<&GroupVersionKind>, cut: Cut) -> Parsed {
         let mut reader = Reader { cut, diagnostics: Vec::new() };
         reader.conflicts(self);
         let timeout = reader.timeout(self.timeout.known());
@@ -106,7 +104,8 @@ impl WrittenWait {
         // What is known runs only if nothing before it may still turn out to be set; errors stop everything.
         let decided = !unknown && !self.timeout.is_unknown() && !reader.has_errors();
         let mode = modes.into_iter().next().filter(|_| decided);
-        let wait = mode.zip(timeout).map(|(mode, timeout)| Wait { mode, timeout, cut });
+        let wait =
+            mode.zip(timeout).map(|(mode, timeout)| Wait { mode, timeout, cut, publishes_conditions: None });
         Parsed { wait, diagnostics: reader.diagnostics }
     }
 }
@@ -137,7 +136,7 @@ impl Reader {
         }
     }
 
-    /// The timeout; none if it is wrong.
+    /// `None` if it is wrong.
     fn timeout(&mut self, text: Option<&String>) -> Option<GoDuration> {
         let Some(text) = text else {
             return Some(DEFAULT_TIMEOUT);
@@ -154,11 +153,11 @@ impl Reader {
         None
     }
 
-    /// The modes that are set, in the order in which they come first. What is empty is not set.
-    fn modes(&mut self, written: &WrittenWait, kind: Option<&str>) -> Vec<Mode> {
+    /// The modes that are set, by precedence. An empty value counts as not set.
+    fn modes(&mut self, written: &WrittenWait, gvk: Option<&GroupVersionKind>) -> Vec<Mode> {
         let mut modes = Vec::new();
         if written.rollout.known() == Some(&true) {
-            self.rollout_kind(kind);
+            self.rollout_kind(gvk);
             modes.push(Mode::Rollout);
         }
         if let Some(text) = written.field.known().filter(|text| !text.is_empty()) {
@@ -168,14 +167,17 @@ impl Reader {
             let read = |(text, value): (&String, &String)| Some((self.field_value(text)?, value.clone()));
             modes.extend(values.iter().map(read).collect::<Option<_>>().map(Mode::FieldValue));
         }
-        if let Some(kind) = written.condition.known().filter(|kind| !kind.is_empty()) {
-            modes.push(Mode::Condition(kind.clone()));
+        if let Some(text) = written.condition.known().filter(|text| !text.is_empty()) {
+            let (kind, status) = text.split_once('=').unwrap_or((text, TRUE));
+            let status = if status.eq_ignore_ascii_case(TRUE) { TRUE } else { status };
+            self.known_condition(gvk, kind);
+            modes.push(Mode::Condition { kind: kind.to_owned(), status: status.to_owned() });
         }
         modes
     }
 
-    fn rollout_kind(&mut self, kind: Option<&str>) {
-        if let Some(kind) = kind.filter(|kind| WITHOUT_ROLLOUT.contains(kind)) {
+    fn rollout_kind(&mut self, gvk: Option<&GroupVersionKind>) {
+        if let Some(kind) = gvk.filter(|gvk| !rolls_out(gvk)).map(GroupVersionKind::kind) {
             let detail = format!(
                 "{kind} does not roll out, so rollout = true has nothing to wait for. Rollout is for Deployment, \
                  StatefulSet, DaemonSet, ReplicaSet, Job and kinds that report Ready or Available. Use field, field_value \
@@ -183,6 +185,25 @@ impl Reader {
             );
             self.error(codes::ROLLOUT_UNSUPPORTED, "Rollout Not Supported", "wait_for.rollout", detail);
         }
+    }
+
+    /// Warns of a condition that Kubernetes never sets on this kind: most likely its name is wrong.
+    fn known_condition(&mut self, gvk: Option<&GroupVersionKind>, wanted: &str) {
+        let Some(gvk) = gvk else { return };
+        let Some(known) = known_conditions(gvk.group(), gvk.kind()) else { return };
+        if known.iter().any(|known| known.eq_ignore_ascii_case(wanted)) {
+            return;
+        }
+        let sets = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        let detail = format!(
+            "Kubernetes sets no condition {wanted:?} on a {}, so this wait may never end. Conditions it sets: {sets}.",
+            gvk.kind()
+        );
+        let diagnostic = Diagnostic::warning(codes::UNKNOWN_CONDITION, "Unknown Condition")
+            .detail(detail)
+            .field("wait_for.condition")
+            .hint("Wait for one of these conditions, for a field, or for the rollout.");
+        self.diagnostics.push(diagnostic);
     }
 
     fn field(&mut self, text: &str) -> Option<Path> {
@@ -216,7 +237,6 @@ impl Reader {
         }
     }
 
-    /// Says which modes are set in vain.
     fn shadowed(&mut self, modes: &[Mode]) {
         if let [Mode::Rollout, others @ ..] = modes
             && !others.is_empty()
@@ -233,6 +253,10 @@ impl Reader {
     fn error(&mut self, code: diag::Code, title: &str, attribute: &str, detail: String) {
         self.diagnostics.push(Diagnostic::error(code, title).detail(detail).field(attribute));
     }
+}
+
+pub(crate) fn rolls_out(gvk: &GroupVersionKind) -> bool {
+    !WITHOUT_ROLLOUT.iter().any(|(group, kinds)| *group == gvk.group() && kinds.contains(&gvk.kind()))
 }
 
 fn no_condition() -> Diagnostic {

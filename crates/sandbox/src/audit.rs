@@ -5,20 +5,17 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use serde_json::Value;
 
-/// One request the API server has seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// What was asked: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`.
+    /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete` or `deletecollection`.
     pub verb: String,
-    /// Of what, as in `deployments.apps` or `pods/status`; empty for requests without a resource, such as `/readyz`.
+    /// For instance `deployments.apps` or `pods/status`; empty for requests without a resource, such as `/readyz`.
     pub resource: String,
-    /// Who asked, as the client calls itself.
     pub user_agent: String,
-    /// The path and the query.
+    /// Path and query.
     pub uri: String,
-    /// The HTTP status of the answer.
     pub status: Option<u16>,
 }
 
@@ -27,33 +24,34 @@ pub struct Request {
 pub struct Reader {
     path: PathBuf,
     offset: u64,
+    /// The audit IDs so far: a watch is logged when it starts and again when it ends.
     seen: HashSet<String>,
 }
 
 impl Reader {
-    /// Begins at the start of the log, which need not be there yet.
+    /// Starts at the beginning of the log, which need not exist yet.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), offset: 0, seen: HashSet::new() }
     }
 
-    /// The requests that were written down since the last call, each once, in the order they were answered.
+    /// The requests logged since the last call, each once, in the order they were answered.
     ///
-    /// A watch counts as soon as it begins.
+    /// A watch counts as soon as it starts.
     pub fn read_new(&mut self) -> io::Result<Vec<Request>> {
         let text = read_from(&self.path, self.offset)?;
         self.offset += text.len() as u64;
         let mut requests = Vec::new();
         for line in text.lines() {
-            let entry: Entry = serde_json::from_str(line)?;
-            if self.seen.insert(entry.audit_id.clone()) {
-                requests.push(entry.into());
+            let event: Value = serde_json::from_str(line)?;
+            if self.seen.insert(event["auditID"].as_str().unwrap_or_default().to_owned()) {
+                requests.push(Request::from_event(&event));
             }
         }
         Ok(requests)
     }
 }
 
-/// Counts requests by whatever `key` says of them; those it says nothing of are left out.
+/// Counts requests by `key`, leaving out those without one.
 ///
 /// ```
 /// # let requests: Vec<sandbox::audit::Request> = Vec::new();
@@ -72,63 +70,29 @@ pub fn count<'a, K: Ord>(
     counts
 }
 
-/// The parts of `audit.k8s.io/v1` Event that are used.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Entry {
-    #[serde(rename = "auditID")]
-    audit_id: String,
-    verb: String,
-    #[serde(rename = "requestURI")]
-    uri: String,
-    #[serde(default)]
-    user_agent: String,
-    object_ref: Option<ObjectReference>,
-    response_status: Option<ResponseStatus>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ObjectReference {
-    #[serde(default)]
-    resource: String,
-    #[serde(default)]
-    api_group: String,
-    #[serde(default)]
-    subresource: String,
-}
-
-#[derive(Deserialize)]
-struct ResponseStatus {
-    code: Option<u16>,
-}
-
-impl From<Entry> for Request {
-    fn from(entry: Entry) -> Self {
+impl Request {
+    /// Reads an `audit.k8s.io/v1` Event.
+    fn from_event(event: &Value) -> Self {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let object = &event["objectRef"];
+        let mut resource = text(&object["resource"]);
+        for (separator, name) in [('.', "apiGroup"), ('/', "subresource")] {
+            if let Some(part) = object[name].as_str().filter(|part| !part.is_empty()) {
+                resource.push(separator);
+                resource.push_str(part);
+            }
+        }
         Self {
-            verb: entry.verb,
-            resource: entry.object_ref.map_or_else(String::new, |object| object.to_string()),
-            user_agent: entry.user_agent,
-            uri: entry.uri,
-            status: entry.response_status.and_then(|status| status.code),
+            verb: text(&event["verb"]),
+            resource,
+            user_agent: text(&event["userAgent"]),
+            uri: text(&event["requestURI"]),
+            status: event["responseStatus"]["code"].as_u64().and_then(|code| code.try_into().ok()),
         }
     }
 }
 
-impl std::fmt::Display for ObjectReference {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.resource)?;
-        if !self.api_group.is_empty() {
-            write!(f, ".{}", self.api_group)?;
-        }
-        if !self.subresource.is_empty() {
-            write!(f, "/{}", self.subresource)?;
-        }
-        Ok(())
-    }
-}
-
-/// The whole lines of the file from `offset` on; one without an end is still being written.
+/// The complete lines of the file from `offset` on; one without a line break is still being written.
 fn read_from(path: &Path, offset: u64) -> io::Result<String> {
     let mut text = Vec::new();
     match File::open(path) {
@@ -157,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn every_request_is_read_once_and_half_a_line_is_left_for_later() {
+    fn every_request_is_read_once_and_an_incomplete_line_is_left_for_later() {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         let mut reader = Reader::new(file.path());
         assert_eq!(reader.read_new().unwrap(), []);
@@ -170,9 +134,9 @@ mod tests {
         writeln!(file, "{}", line("1", "ResponseComplete", "watch", pods)).unwrap();
         write!(file, "{}", &last[..20]).unwrap();
         let first = reader.read_new().unwrap();
-        let told: Vec<_> =
+        let read: Vec<_> =
             first.iter().map(|request| (request.verb.as_str(), request.resource.as_str())).collect();
-        assert_eq!(told, [("watch", "pods/status"), ("patch", "deployments.apps")]);
+        assert_eq!(read, [("watch", "pods/status"), ("patch", "deployments.apps")]);
         assert_eq!(first[0].status, Some(200));
 
         writeln!(file, "{}", &last[20..]).unwrap();
@@ -183,12 +147,12 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_is_not_there_yet_is_empty() {
+    fn a_log_that_does_not_exist_yet_is_empty() {
         assert_eq!(Reader::new("/nonexistent/audit").read_new().unwrap(), []);
     }
 
     #[test]
-    fn requests_are_counted_by_what_is_asked() {
+    fn requests_are_counted_by_key() {
         let request = |verb: &str, agent: &str| Request {
             verb: verb.to_owned(),
             resource: "pods".to_owned(),

@@ -1,4 +1,4 @@
-//! What the process environment says, read once at the edge, so that tests can point every folder elsewhere.
+//! Settings from environment variables, read once at the edge so that tests can redirect every folder.
 
 use std::env;
 use std::ffi::OsString;
@@ -7,30 +7,27 @@ use std::path::PathBuf;
 /// The folders and search paths the sandbox works with.
 #[derive(Clone, Debug)]
 pub struct Environment {
-    /// Where things are kept that can be made again (`$XDG_CACHE_HOME/plimsoll`).
+    /// For files that can be rebuilt (`$XDG_CACHE_HOME/plimsoll`).
     pub cache: PathBuf,
-    /// Where running things are kept (`$XDG_STATE_HOME/plimsoll`).
+    /// For running sandboxes (`$XDG_STATE_HOME/plimsoll`).
     pub state: PathBuf,
-    /// Where programs are searched (`PATH`).
+    /// The program search path (`PATH`).
     pub path: OsString,
     /// A folder with control plane programs, in envtest's convention (`KUBEBUILDER_ASSETS`).
     pub assets: Option<PathBuf>,
 }
 
-/// Neither the XDG variables nor `HOME` say where files may go.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
-#[error("cannot tell where to keep files: HOME is not set, nor are XDG_CACHE_HOME and XDG_STATE_HOME")]
+#[error("no folder to keep files in: set HOME, or XDG_CACHE_HOME and XDG_STATE_HOME")]
 pub struct NoHome;
 
 impl Environment {
-    /// Reads the environment of this process.
     pub fn from_process() -> Result<Self, NoHome> {
         Self::from_variables(|name| env::var_os(name))
     }
 
-    /// Reads the variables through `get`.
     pub fn from_variables(get: impl Fn(&str) -> Option<OsString>) -> Result<Self, NoHome> {
-        // The XDG base directory specification: a relative path is invalid and to be ignored.
+        // The XDG Base Directory Specification says to ignore relative paths.
         let absolute = |name| get(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let folder = |xdg, fallback| {
             absolute(xdg).or_else(|| absolute("HOME").map(|home| home.join(fallback))).ok_or(NoHome)

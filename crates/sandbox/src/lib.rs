@@ -6,16 +6,17 @@
 //!                                                             └──── state file ◀──┘
 //! ```
 //!
-//! A client ([`up`], [`down`], [`inspect`]) and the supervisor share nothing but a folder: the state file says what
-//! runs, the lease file says who needs it, a lock beside the folder lets one client change it at a time. Nothing here
-//! prints; what happens is told as [`Event`]s.
+//! A client ([`up`], [`down`], [`inspect`]) and the supervisor share nothing but a folder: the state file says what is
+//! running, the lease file says who needs it, and a lock beside the folder lets one client at a time change it. Nothing
+//! here prints; progress is reported as [`LifecycleEvent`]s.
 //!
 //! Without the feature `control-plane` only the Go builder is left, which tests use for other programs.
 
 #[cfg(all(feature = "control-plane", not(target_os = "linux")))]
-compile_error!("a sandbox needs Linux: it holds its processes by pidfd and looks at them through /proc");
+compile_error!("the sandbox needs Linux: it tracks processes by pidfd and reads /proc");
 
 mod environment;
+mod folder;
 pub mod gobuild;
 mod lock;
 
@@ -29,9 +30,5 @@ mod control_plane;
 #[cfg(feature = "control-plane")]
 pub use codes::CODES;
 #[cfg(feature = "control-plane")]
-pub use control_plane::{
-    Down, Error, Event, Failure, Found, Identity, InvalidName, Layout, Lease, MODULE, Name, Origin, Program,
-    ProgramStatus, Standing, Status, Step, Up, UpRequest, contexts, down, inspect, list, purge, supervise,
-    up,
-};
+pub use control_plane::*;
 pub use environment::{Environment, NoHome};

@@ -1,11 +1,11 @@
-//! Locks on files that may be removed, and made again, while somebody waits for them.
+//! Locks on files that may be removed and recreated while another process waits for them.
 
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// The lock on the file at `path`, which `open` opens or makes; `on_wait` hears of it when somebody else has it.
+/// Locks the file at `path`, which `open` opens or creates; calls `on_wait` if another process holds the lock.
 pub(crate) fn wait(
     path: &Path,
     open: impl Fn() -> io::Result<File>,
@@ -17,14 +17,14 @@ pub(crate) fn wait(
             on_wait();
             file.lock()?;
         }
-        // Whoever had it may have removed the file, and then the next to come locks another one.
+        // The previous holder may have removed the file, in which case the next process locks a different one.
         if is_at(&file, path) {
             return Ok(file);
         }
     }
 }
 
-/// Whether the open `file` is the one at `path`, and not one that has been removed or replaced.
+/// Whether the open `file` is still the one at `path`, rather than one that was removed or replaced.
 pub(crate) fn is_at(file: &File, path: &Path) -> bool {
     let same = || Some(file.metadata().ok()?.ino() == fs::metadata(path).ok()?.ino());
     same().unwrap_or(false)

@@ -1,11 +1,10 @@
-//! What tests share: the sandbox, a namespace each, other field managers, the Go oracle, clients of Terraform providers.
+//! Test fixtures: the shared sandbox, a namespace per test, other field managers, proxies that inject failures, the Go
+//! oracle, and clients of Terraform providers.
 //!
-//! Each part is a feature, so that a pure crate's tests stay light.
+//! Each part is a feature, which keeps the tests of pure crates light.
 
 #[cfg(feature = "cluster")]
 mod cluster;
-#[cfg(feature = "gate")]
-pub mod gate;
 #[cfg(feature = "oracle")]
 pub mod oracle;
 #[cfg(feature = "proxy")]

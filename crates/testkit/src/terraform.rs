@@ -1,7 +1,7 @@
 //! Real clients of a Terraform provider: OpenTofu, built from its Go module, and Terraform where it is installed.
 //!
-//! A [`Workspace`] is a folder of configuration with a client and a provider under development; its methods run the
-//! client's commands and keep what it printed.
+//! A [`Workspace`] is a folder with a configuration, for a client and a provider under development; its methods run the
+//! client's commands and capture the output.
 
 mod client;
 mod run;
@@ -18,7 +18,7 @@ pub use client::Client;
 pub use run::Run;
 pub use running::Running;
 
-/// A configuration, its state, and who runs it.
+/// A configuration, its state, and the client that runs it.
 #[derive(Debug)]
 pub struct Workspace {
     folder: TempDir,
@@ -26,7 +26,7 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// An empty folder for `client`, with a program for each provider that is needed (`acme/greeter`).
+    /// An empty folder for `client`, with the program of each provider, by address (`acme/greeter`).
     ///
     /// # Panics
     ///
@@ -37,11 +37,11 @@ impl Workspace {
         let (mut overrides, mut required) = (Vec::new(), Vec::new());
         for (address, program) in providers {
             let name = address.rsplit('/').next().unwrap_or(address);
-            // A folder of its own: beside the program, cargo keeps files whose names begin alike.
+            // In a folder of its own: in cargo's target folder other files share the prefix.
             let plugin = workspace.path(&format!("plugin-{name}"));
-            fs::create_dir(&plugin).expect("the folder is ours");
+            fs::create_dir(&plugin).expect("the folder was created here");
             let link = plugin.join(format!("terraform-provider-{name}"));
-            std::os::unix::fs::symlink(program, link).expect("the folder is ours");
+            std::os::unix::fs::symlink(program, link).expect("the folder was created here");
             overrides.push(format!("    {address:?} = {:?}\n", plugin.display().to_string()));
             required.push(format!("    {name} = {{ source = {address:?} }}\n"));
         }
@@ -55,21 +55,20 @@ impl Workspace {
         workspace
     }
 
-    /// Writes a file of the configuration; one that is there is replaced.
+    /// Writes or replaces a file of the configuration.
     ///
     /// # Panics
     ///
     /// If it cannot be written.
     pub fn write(&self, name: &str, content: &str) {
-        fs::write(self.path(name), content).expect("the folder is ours");
+        fs::write(self.path(name), content).expect("the folder was created here");
     }
 
-    /// The path of a file in the folder.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// The registry that the client takes addresses without a host for: states name it.
+    /// The client's default registry, which states contain.
     pub fn registry(&self) -> &'static str {
         if self.client.name() == "tofu" { "registry.opentofu.org" } else { "registry.terraform.io" }
     }
@@ -79,22 +78,22 @@ impl Workspace {
         self.run(&["validate", "-no-color"])
     }
 
-    /// `plan`, with more arguments.
+    /// `plan` with further arguments.
     pub fn plan(&self, more: &[&str]) -> Run {
         self.run_with(&["plan", "-no-color", "-input=false"], more)
     }
 
-    /// `apply` without asking, with more arguments.
+    /// `apply -auto-approve` with further arguments.
     pub fn apply(&self, more: &[&str]) -> Run {
         self.run_with(&["apply", "-no-color", "-input=false", "-auto-approve"], more)
     }
 
-    /// Begins a command, which goes on while the test does something about it.
+    /// Starts a command that runs while the test continues.
     pub fn start(&self, arguments: &[&str]) -> Running {
         Running::start(self.command().args(arguments))
     }
 
-    /// `destroy` without asking.
+    /// `destroy -auto-approve`
     pub fn destroy(&self) -> Run {
         self.run(&["destroy", "-no-color", "-input=false", "-auto-approve"])
     }
@@ -104,7 +103,7 @@ impl Workspace {
         self.run(&["import", "-no-color", "-input=false", address, id])
     }
 
-    /// The attributes of the resource at `address` in the state; null if it is not there.
+    /// The attributes of the resource at `address` in the state; null if there is none.
     ///
     /// # Panics
     ///
@@ -117,11 +116,11 @@ impl Workspace {
         found.map_or(Value::Null, |resource| resource["values"].clone())
     }
 
-    /// What a plan would do to the resource at `address`: `["create"]`, `["no-op"]`, and before and after.
+    /// The planned change of the resource at `address`: actions such as `["create"]` or `["no-op"]`, before and after.
     ///
     /// # Panics
     ///
-    /// If there is no plan.
+    /// If planning fails.
     pub fn change(&self, address: &str) -> Value {
         self.plan(&["-out=plan.bin"]).expect_success();
         let shown = self.run(&["show", "-json", "plan.bin"]).expect_success();
@@ -131,7 +130,6 @@ impl Workspace {
         found.map_or(Value::Null, |change| change["change"].clone())
     }
 
-    /// Runs the client with these arguments.
     pub fn run(&self, arguments: &[&str]) -> Run {
         Run::of(self.command().args(arguments))
     }
@@ -140,7 +138,7 @@ impl Workspace {
         Run::of(self.command().args(arguments).args(more))
     }
 
-    /// The client in this folder, with nothing of the caller's environment that would make it behave otherwise.
+    /// The client in this folder, without the environment variables that change its behaviour.
     pub fn command(&self) -> Command {
         let mut command = Command::new(self.client.program());
         for (name, _) in std::env::vars_os() {

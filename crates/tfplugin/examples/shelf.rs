@@ -1,6 +1,6 @@
-//! A small provider that keeps notes as files on a shelf (a folder), and shows everything a resource can do.
+//! A small provider that stores notes as files in a folder, the shelf, and uses every feature of a resource.
 //!
-//! The tests in `tests/terraform.rs` drive it through a real `terraform`.
+//! The tests in `tests/terraform.rs` run it with a real `terraform`.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -24,16 +24,16 @@ fn main() -> ExitCode {
     tfplugin::serve("registry.terraform.io/acme/shelf", || Arc::new(Shelf::default()))
 }
 
-const LOUD: Code = Code::new("loud-note", "Notes are read more gladly in lower case.");
-const DAMAGED: Code = Code::new("damaged-note", "The file of a note is not what the provider wrote.");
+const LOUD: Code = Code::new("loud-note", "Notes are easier to read in lower case.");
+const DAMAGED: Code = Code::new("damaged-note", "The file of a note was changed by another program.");
 
-/// The provider. What its resources need of its configuration, they share with it.
+/// The provider, which shares its configuration with its resources.
 #[derive(Default)]
 struct Shelf(Arc<OnceLock<PathBuf>>);
 
 impl Provider for Shelf {
     fn schema(&self) -> Schema {
-        let folder = Attribute::required("folder", Type::String).description("Where the notes are.");
+        let folder = Attribute::required("folder", Type::String).description("The folder of the notes.");
         Schema::new().description("Notes on a shelf.").attribute(folder)
     }
 
@@ -56,15 +56,17 @@ impl Provider for Shelf {
     }
 }
 
-/// A note: a file called like it.
+/// A note, stored in a file of its name.
 struct Note(Arc<OnceLock<PathBuf>>);
 
 impl Note {
     fn file(&self, note: &Object) -> PathBuf {
-        self.0.get().expect("Terraform configures before it asks").join(note.text("name").expect("required"))
+        self.0
+            .get()
+            .expect("Terraform configures the provider first")
+            .join(note.text("name").expect("required"))
     }
 
-    /// What a stored note looks like in the state.
     fn state(planned: &Object) -> Object {
         let text = planned.text("text").unwrap_or_default();
         let mut state = planned.clone();
@@ -97,7 +99,7 @@ impl Resource for Note {
             .description("A note on the shelf.")
             .attribute(Attribute::computed("id", Type::String).use_state_for_unknown())
             .attribute(Attribute::required("name", Type::String).requires_replace().validate(not_empty))
-            .attribute(Attribute::required("text", Type::String).description("What it says."))
+            .attribute(Attribute::required("text", Type::String).description("The content of the note."))
             .attribute(Attribute::optional("password", Type::String).write_only())
             .attribute(Attribute::optional("tags", Type::map(Type::String)))
             .attribute(Attribute::optional("cover", cover))
@@ -127,7 +129,7 @@ impl Resource for Note {
                 && text == text.to_uppercase()
             {
                 let warning = Diagnostic::warning(LOUD, "The note is loud")
-                    .detail("Every letter of it is a capital one.")
+                    .detail("All its letters are capitals.")
                     .hint("Write it in lower case.");
                 response.diagnostics.add_at(Path::of("text"), warning);
             }
@@ -140,14 +142,14 @@ impl Resource for Note {
             let mut private = request.private;
             let planned = match &request.change {
                 Change::Delete { prior } => {
-                    std::fs::remove_file(self.file(prior)).expect("the note was there");
+                    std::fs::remove_file(self.file(prior)).expect("the note exists");
                     return ApplyResponse::default();
                 }
                 Change::Create { planned } | Change::Update { planned, .. } => planned,
             };
-            assert_ne!(planned.text("text"), Some("the end of the world"), "nobody can write this down");
+            assert_ne!(planned.text("text"), Some("the end of the world"), "this text cannot be written");
             std::fs::write(self.file(planned), planned.text("text").unwrap_or_default())
-                .expect("the shelf is there");
+                .expect("the shelf exists");
             let edition = private.get_as::<i64>("edition").unwrap_or(0) + 1;
             private.set("edition", &edition);
             tracing::info!(edition, "wrote a note");
@@ -163,7 +165,7 @@ impl Resource for Note {
     fn read(&self, request: ReadRequest) -> BoxFuture<'_, ReadResponse> {
         Box::pin(async move {
             let mut response = request.unchanged();
-            let state = response.state.take().expect("there is something to refresh");
+            let state = response.state.take().expect("a read has a state");
             match std::fs::read(self.file(&state)).map(String::from_utf8) {
                 Ok(Ok(text)) => {
                     response.identity = Some(Object::from([("name", state.get("name").clone())]));
@@ -205,7 +207,7 @@ impl Resource for Note {
         })
     }
 
-    fn take_over(&self, request: MoveRequest) -> BoxFuture<'_, Option<MoveResponse>> {
+    fn move_state(&self, request: MoveRequest) -> BoxFuture<'_, Option<MoveResponse>> {
         Box::pin(async move {
             if request.source_type != "shelf_scrap" {
                 return None;
@@ -224,7 +226,7 @@ fn not_empty(value: &Value, _path: &Path) -> Diagnostics {
     }
 }
 
-/// A title and nothing else; it grows into a note with a `moved` block.
+/// A title and nothing else; a `moved` block turns it into a note.
 struct Scrap;
 
 impl Resource for Scrap {
@@ -245,7 +247,7 @@ impl Resource for Scrap {
     }
 }
 
-/// Which notes there are.
+/// The names of all notes.
 struct Notes(Arc<OnceLock<PathBuf>>);
 
 impl DataSource for Notes {
@@ -259,7 +261,7 @@ impl DataSource for Notes {
 
     fn read(&self, _: ReadDataRequest) -> BoxFuture<'_, ReadDataResponse> {
         Box::pin(async {
-            let folder = self.0.get().expect("Terraform configures before it asks");
+            let folder = self.0.get().expect("Terraform configures the provider first");
             let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
             let names: Vec<Value> =
                 files.map(|file| file.file_name().to_string_lossy().into_owned().into()).collect();

@@ -1,4 +1,4 @@
-//! Diagnostics as Terraform shows them: a title, a text, and the attribute they are about.
+//! Diagnostics in Terraform's form: a summary, a detail, and the attribute they concern.
 
 use std::fmt::Write;
 
@@ -7,44 +7,39 @@ use diag::{Diagnostic, Severity};
 use crate::r#gen::tfplugin6 as proto;
 use crate::path::Path;
 
-/// What a provider has to tell, each with the attribute it is about.
+/// Diagnostics, each with the attribute it concerns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Diagnostics(Vec<(Option<Path>, Diagnostic)>);
 
 impl Diagnostics {
-    /// Nothing to tell.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds something about the whole resource, or about where `others` already point to.
+    /// Adds diagnostics with the paths they have; a single one concerns the whole resource.
     pub fn add(&mut self, others: impl Into<Self>) {
         self.0.extend(others.into().0);
     }
 
-    /// Adds something about an attribute.
     pub fn add_at(&mut self, path: Path, diagnostic: Diagnostic) {
         self.0.push((Some(path), diagnostic));
     }
 
-    /// The same, pointing to `path` wherever it pointed to nothing.
+    /// Sets `path` where there is none.
     #[must_use]
     pub fn or_at(self, path: &Path) -> Self {
         let located = self.0.into_iter();
         Self(located.map(|(own, diagnostic)| (own.or_else(|| Some(path.clone())), diagnostic)).collect())
     }
 
-    /// Whether something went wrong.
     pub fn has_errors(&self) -> bool {
         self.0.iter().any(|(_, diagnostic)| diagnostic.is_error())
     }
 
-    /// Whether there is nothing to tell.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// What there is to tell, in order.
     pub fn iter(&self) -> impl Iterator<Item = (Option<&Path>, &Diagnostic)> {
         self.0.iter().map(|(path, diagnostic)| (path.as_ref(), diagnostic))
     }
@@ -81,7 +76,7 @@ impl IntoIterator for Diagnostics {
     }
 }
 
-/// Terraform has no notes, so they are for other audiences.
+/// Terraform has no notes, so they are dropped.
 fn to_proto(path: Option<&Path>, diagnostic: Diagnostic) -> Option<proto::Diagnostic> {
     use proto::diagnostic::Severity as Wire;
     let severity = match diagnostic.severity {
@@ -97,8 +92,7 @@ fn to_proto(path: Option<&Path>, diagnostic: Diagnostic) -> Option<proto::Diagno
     })
 }
 
-/// Terraform has one text below the title; everything else a diagnostic knows follows there, in paragraphs:
-/// why, then where, then what to do, then where to read on.
+/// Terraform has one text below the summary, so everything else goes there in paragraphs: detail, location, hint, help.
 fn detail(diagnostic: &Diagnostic) -> String {
     let mut place = String::new();
     let mut line = |what: &str, value: &str| {
@@ -114,10 +108,10 @@ fn detail(diagnostic: &Diagnostic) -> String {
         let at = format!("line {}, column {} of {}", location.position().line, location.position().column, {
             location.source.name()
         });
-        // The text pointed to may be a secret; where it stands and what is said about it are not.
+        // The source text may be secret; its location and label are not.
         line("At", &if location.label.is_empty() { at } else { format!("{at}: {}", location.label) });
     }
-    let help = diagnostic.help.as_ref().map(|help| format!("See {help}"));
+    let help = diagnostic.help.as_ref().map(|help| format!("Help: {help}"));
     let paragraphs = [
         diagnostic.detail.trim_end(),
         place.trim_end(),
@@ -136,7 +130,7 @@ mod tests {
     const CODE: Code = Code::new("test", "For tests.");
 
     #[test]
-    fn everything_known_is_folded_into_the_text_below_the_title() {
+    fn everything_goes_into_the_text_below_the_summary() {
         let source = Source::new("yaml_body", "kind: Pod\ntoken: hunter2\n");
         let diagnostic = Diagnostic::error(CODE, "Invalid YAML")
             .detail("The body is not what it should be.\n")
@@ -145,7 +139,7 @@ mod tests {
             .at(&source, Span::new(10, 15), "not a field of a Pod")
             .related(&source, Span::new(0, 4), "")
             .hint("Remove the field.")
-            .help("https://example.com/docs");
+            .help("kubectl describe pod web");
         let mut diagnostics = Diagnostics::new();
         diagnostics.add_at(Path::of("yaml_body"), diagnostic);
         let wire = diagnostics.into_proto();
@@ -159,7 +153,7 @@ mod tests {
 
         Remove the field.
 
-        See https://example.com/docs
+        Help: kubectl describe pod web
         ");
         assert_eq!(wire[0].summary, "Invalid YAML");
         assert_eq!(wire[0].severity, i32::from(proto::diagnostic::Severity::Error));
@@ -167,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn notes_are_not_for_terraform_and_the_whole_resource_needs_no_path() {
+    fn notes_are_dropped_and_the_resource_itself_has_no_path() {
         let mut diagnostics =
             Diagnostics::from(vec![Diagnostic::note(CODE, "a"), Diagnostic::warning(CODE, "b")]);
         assert!(!diagnostics.has_errors());
@@ -179,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_default_place_does_not_move_what_has_one() {
+    fn a_default_path_does_not_replace_an_existing_one() {
         let mut diagnostics = Diagnostics::from(Diagnostic::error(CODE, "a"));
         diagnostics.add_at(Path::of("own"), Diagnostic::error(CODE, "b"));
         let located = diagnostics.or_at(&Path::of("default"));

@@ -3,14 +3,14 @@
 //! ```text
 //! terraform ──mTLS, gRPC──▶ serve ──▶ rpc ──▶ Provider ─┬─▶ Resource     plan, apply, read, import, upgrade, move
 //!                                      │                └─▶ DataSource   read
-//!                       msgpack, json ─┴─ proposal, plan_rules
+//!                       msgpack, json ─┴─ schema_plan, plan_rules
 //! ```
 //!
-//! A provider implements three traits with plain values; this crate does the rest, in the way of
-//! terraform-plugin-framework, so that a state can move between a provider built on either. What the schema alone decides
-//! (defaults, unknowns, plan modifiers) is decided before [`Resource::plan`](provider::Resource::plan) is asked. Debug
-//! builds check every answer against the rules that Terraform enforces ([`plan_rules`]), so that a test fails before a
-//! user reads "this is a bug in the provider".
+//! A provider implements three traits with plain values; this crate does the rest as terraform-plugin-framework does, so
+//! that states can move between providers built on either. What the schema alone decides (defaults, unknowns, plan
+//! modifiers) is planned before [`Resource::plan`](provider::Resource::plan) is called. Debug builds check every response
+//! against the rules that Terraform enforces (`plan_rules`), so that a test fails before a user reads "this is a bug in the
+//! provider".
 //!
 //! ```no_run
 //! use std::process::ExitCode;
@@ -37,7 +37,7 @@
 //!
 //!     fn schema(&self) -> Schema {
 //!         Schema::new()
-//!             .description("Words for somebody.")
+//!             .description("A greeting for a person.")
 //!             .attribute(Attribute::required("name", Type::String).requires_replace())
 //!             .attribute(Attribute::computed("text", Type::String).use_state_for_unknown())
 //!     }
@@ -45,7 +45,7 @@
 //!     fn apply(&self, request: ApplyRequest) -> BoxFuture<'_, ApplyResponse> {
 //!         Box::pin(async move {
 //!             let state = request.change.into_planned().map(|planned| {
-//!                 let text = format!("Hello, {}!", planned.text("name").unwrap_or("nobody"));
+//!                 let text = format!("Hello, {}!", planned.text("name").unwrap_or("world"));
 //!                 planned.with("text", text)
 //!             });
 //!             ApplyResponse { state, private: request.private, ..ApplyResponse::default() }
@@ -70,17 +70,17 @@ pub mod diagnostics;
 mod r#gen;
 pub mod json;
 mod log;
-pub mod msgpack;
+mod msgpack;
 #[cfg(test)]
 mod oracle;
 mod panics;
 pub mod path;
-pub mod plan_rules;
+mod plan_rules;
 pub mod private;
-mod proposal;
 pub mod provider;
 mod rpc;
 pub mod schema;
+mod schema_plan;
 mod serve;
 #[cfg(test)]
 mod testing;

@@ -1,4 +1,4 @@
-//! Log lines that Terraform takes for its own: hclog's JSON on standard error.
+//! Logs in Terraform's own format, hclog's JSON, to standard error.
 
 mod level;
 
@@ -15,24 +15,23 @@ use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, Registry};
 
-/// Terraform reads lines of at most 64 KiB; the rest of a longer one would appear as a line without a level.
+/// Terraform reads lines of up to 64 KiB and shows the rest of a longer one as a line without a level.
 const MAX_LINE: usize = 60 * 1024;
 
-/// A single text is cut here when a line is too long.
+/// Strings are cut to this length when a line is too long.
 const MAX_TEXT: usize = 8 * 1024;
 
-/// Starts logging for the provider called `address`, as loud as the environment asks for.
+/// Starts logging for the provider at `address`, at the level set in the environment.
 pub(crate) fn init(address: &str, environment: impl Fn(&str) -> Option<String>) {
     let filter = level::filter(address, environment);
     let layer = Hclog(Mutex::new(std::io::stderr())).with_filter(filter);
-    // A second provider in one process, as in tests, shares the first one's log.
+    // A second provider in the same process, as in tests, uses the first one's log.
     let _ = Registry::default().with(layer).try_init();
 }
 
-/// Writes every event as one line of JSON.
 struct Hclog<W>(Mutex<W>);
 
-/// The fields of a span, which every event in it has as well.
+/// The fields of a span, which apply to every event in it.
 struct SpanFields(Map<String, Json>);
 
 impl<S, W> Layer<S> for Hclog<W>
@@ -70,20 +69,20 @@ where
         event.record(&mut fields);
         let message = fields.0.remove("message").unwrap_or_else(|| "".into());
         line.extend(fields.0);
-        line.insert("@level".to_owned(), word(*event.metadata().level()).into());
+        line.insert("@level".to_owned(), level_name(*event.metadata().level()).into());
         line.insert("@message".to_owned(), message);
         line.insert("@module".to_owned(), event.metadata().target().into());
         line.insert("@timestamp".to_owned(), format!("{:.6}", jiff::Timestamp::now()).into());
         let mut text = render(line);
         text.push('\n');
         if let Ok(mut out) = self.0.lock() {
-            // There is nowhere left to complain about a log that cannot be written.
+            // There is nowhere to report a log that cannot be written.
             let _ = out.write_all(text.as_bytes());
         }
     }
 }
 
-/// The line as JSON, cut where it is too long: first every long text, then every field but hclog's own.
+/// The line as JSON. If it is too long, long strings are cut, then all fields but hclog's own are dropped.
 fn render(mut line: Map<String, Json>) -> String {
     let text = Json::Object(line.clone()).to_string();
     if text.len() <= MAX_LINE {
@@ -114,7 +113,7 @@ fn shorten(text: &mut String) {
     *text = format!("{}… ({cut} bytes more)", &text[..end]);
 }
 
-fn word(level: Level) -> &'static str {
+fn level_name(level: Level) -> &'static str {
     match level {
         Level::ERROR => "error",
         Level::WARN => "warn",

@@ -1,4 +1,4 @@
-//! Values compared with what go-cty, Terraform's own library, makes of the same bytes.
+//! Compares our encoding of values with that of go-cty, Terraform's own library.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -9,16 +9,15 @@ use serde_json::{Value as Json, json};
 use testkit::oracle::Oracle;
 use unicode_normalization::UnicodeNormalization;
 
-use crate::json::{self, Undefined};
+use crate::json::{self, UndefinedAttributes};
 use crate::msgpack;
-use crate::testing::{any_type, any_value, shown};
+use crate::testing::{any_type, any_value, render};
 use crate::types::Type;
 use crate::value::Value;
 
-/// How many values of any kind are compared.
 const CASES: usize = 2_000;
 
-/// Terraform has no collections of elements whose types differ, so a dynamic value stands in none.
+/// Elements of a Terraform collection have one type, so none is dynamic.
 fn is_possible(ty: &Type) -> bool {
     match ty {
         Type::List(element) | Type::Set(element) | Type::Map(element) => !has_dynamic(element),
@@ -38,7 +37,7 @@ fn has_dynamic(ty: &Type) -> bool {
     }
 }
 
-/// go-cty takes a set with an unknown element for an unknown set.
+/// go-cty treats a set with an unknown element as unknown.
 fn has_unknown_in_set(value: &Value) -> bool {
     match value {
         Value::Set(elements) => !elements.iter().all(Value::is_wholly_known),
@@ -49,7 +48,7 @@ fn has_unknown_in_set(value: &Value) -> bool {
     }
 }
 
-/// The value with its texts composed, as go-cty keeps them.
+/// The value with its strings in NFC, as go-cty keeps them.
 fn composed(value: &Value) -> Value {
     match value {
         Value::String(text) => text.nfc().collect::<String>().into(),
@@ -72,25 +71,25 @@ fn cases(unknowns: bool) -> Vec<(Type, Value)> {
     std::iter::repeat_with(|| strategy.new_tree(&mut runner).unwrap().current()).take(CASES).collect()
 }
 
-fn check(op: &str, cases: &[(Type, Value)], question: impl Fn(&Type, &Value) -> Json) {
-    let questions = cases.iter().map(|(ty, value)| question(ty, value));
-    let answers = Oracle::shared().ask_all(op, questions);
-    for ((ty, value), answer) in cases.iter().zip(answers) {
-        let what = format!("{} as {ty}", shown(value));
-        let answer = answer.unwrap_or_else(|error| panic!("{what}: {error}"));
-        let bytes = BASE64.decode(answer["msgpack"].as_str().unwrap()).unwrap();
+fn check(op: &str, cases: &[(Type, Value)], request: impl Fn(&Type, &Value) -> Json) {
+    let requests = cases.iter().map(|(ty, value)| request(ty, value));
+    let responses = Oracle::shared().ask_all(op, requests);
+    for ((ty, value), response) in cases.iter().zip(responses) {
+        let what = format!("{} as {ty}", render(value));
+        let response = response.unwrap_or_else(|error| panic!("{what}: {error}"));
+        let bytes = BASE64.decode(response["msgpack"].as_str().unwrap()).unwrap();
         let read = msgpack::decode(&bytes, ty).unwrap_or_else(|error| panic!("{what}: {error}"));
-        assert_eq!(shown(&read), shown(&composed(value)), "{what}");
-        if let Some(written) = answer["json"].as_str() {
-            let read = json::decode(written.as_bytes(), ty, Undefined::Refuse);
+        assert_eq!(render(&read), render(&composed(value)), "{what}");
+        if let Some(written) = response["json"].as_str() {
+            let read = json::decode(written.as_bytes(), ty, UndefinedAttributes::Refuse);
             let read = read.unwrap_or_else(|error| panic!("{what}: {error}"));
-            assert_eq!(shown(&read), shown(&composed(value)), "{what}");
+            assert_eq!(render(&read), render(&composed(value)), "{what}");
         }
     }
 }
 
 #[test]
-fn go_cty_reads_our_messagepack_and_we_read_its() {
+fn go_cty_and_we_read_each_others_messagepack() {
     check("cty.msgpack", &cases(true), |ty, value| {
         let bytes = msgpack::encode(value.clone(), ty).unwrap();
         json!({ "type": ty.to_json(), "msgpack": BASE64.encode(bytes) })
@@ -98,7 +97,7 @@ fn go_cty_reads_our_messagepack_and_we_read_its() {
 }
 
 #[test]
-fn go_cty_reads_our_json_and_we_read_its() {
+fn go_cty_and_we_read_each_others_json() {
     check("cty.json", &cases(false), |ty, value| {
         let text = String::from_utf8(json::encode(value.clone(), ty).unwrap()).unwrap();
         json!({ "type": ty.to_json(), "json": text })

@@ -1,4 +1,4 @@
-//! Panics: one inside a call is told to its caller, one anywhere else is reported the way Terraform recognises a crash.
+//! Reports panics: one in a call becomes a diagnostic, any other is printed in the form Terraform recognises as a crash.
 
 use std::any::Any;
 use std::backtrace::Backtrace;
@@ -6,33 +6,30 @@ use std::cell::RefCell;
 use std::panic::PanicHookInfo;
 
 tokio::task_local! {
-    /// Where the call that runs on this task has panicked.
-    static PLACE: RefCell<Option<String>>;
+    /// Where the call on this task panicked.
+    static LOCATION: RefCell<Option<String>>;
 }
 
-/// Runs `work`; a panic in it is not a crash, and where it happened is handed to whoever catches it.
-pub(crate) async fn observed<T>(work: impl Future<Output = T>) -> (T, Option<String>) {
-    PLACE
+/// Runs `work`, which catches its panics, and returns where it panicked. The hook does not report such a panic as a crash.
+pub(crate) async fn with_location<T>(work: impl Future<Output = T>) -> (T, Option<String>) {
+    LOCATION
         .scope(RefCell::new(None), async {
             let done = work.await;
-            let place = PLACE.with(RefCell::take);
-            (done, place)
+            (done, LOCATION.with(RefCell::take))
         })
         .await
 }
 
-/// The text of a panic.
 pub(crate) fn message(panic: &(dyn Any + Send)) -> &str {
     let literal = panic.downcast_ref::<&'static str>().copied();
     literal.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }
 
-/// Installs the hook for the whole process.
 pub(crate) fn install_hook() {
     std::panic::set_hook(Box::new(|info| {
-        let place = info.location().map(ToString::to_string);
-        let observed = PLACE.try_with(|slot| slot.replace(place)).is_ok();
-        if observed {
+        let location = info.location().map(ToString::to_string);
+        let is_caught = LOCATION.try_with(|slot| slot.replace(location)).is_ok();
+        if is_caught {
             tracing::error!(target: "panic", backtrace = %Backtrace::force_capture(), "a call panicked");
         } else {
             crash(info);
@@ -40,8 +37,8 @@ pub(crate) fn install_hook() {
     }));
 }
 
-/// Terraform looks for a line that begins like this on standard error and shows what follows.
-#[expect(clippy::print_stderr, reason = "the only way to tell Terraform about a crash")]
+/// Terraform looks for a line that begins with `panic: ` on standard error and shows what follows.
+#[expect(clippy::print_stderr, reason = "the only way to report a crash to Terraform")]
 fn crash(info: &PanicHookInfo<'_>) {
     eprintln!("panic: {}\n\n{}\n{}", message(info.payload()), info, Backtrace::force_capture());
 }

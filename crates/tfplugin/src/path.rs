@@ -1,64 +1,54 @@
-//! Where in a resource something stands: `cluster.exec.args[0]`.
+//! Paths to values in a resource: `cluster.exec.args[0]`.
 
 use std::fmt;
 
 use crate::r#gen::tfplugin6 as proto;
 
-/// The way from a resource to one of its values; empty for the resource itself.
+/// The path from a resource to one of its values; empty for the resource itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Path(Vec<Step>);
 
 /// One step of a [`Path`].
 ///
-/// There is none into a set: the protocol cannot address an element of one, so a path ends at the set.
+/// The protocol cannot address an element of a set, so a path ends at the set.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Step {
-    /// To an attribute of an object.
     Attribute(String),
-    /// To an entry of a map.
     Key(String),
-    /// To an element of a list or tuple.
     Index(usize),
 }
 
 impl Path {
-    /// The resource itself.
     pub const fn root() -> Self {
         Self(Vec::new())
     }
 
-    /// A top-level attribute.
     pub fn of(name: impl Into<String>) -> Self {
         Self::root().attribute(name)
     }
 
-    /// On to an attribute.
     #[must_use]
     pub fn attribute(mut self, name: impl Into<String>) -> Self {
         self.0.push(Step::Attribute(name.into()));
         self
     }
 
-    /// On to an entry of a map.
     #[must_use]
     pub fn key(mut self, key: impl Into<String>) -> Self {
         self.0.push(Step::Key(key.into()));
         self
     }
 
-    /// On to an element of a list or tuple.
     #[must_use]
     pub fn index(mut self, index: usize) -> Self {
         self.0.push(Step::Index(index));
         self
     }
 
-    /// The steps from the resource on.
     pub fn steps(&self) -> &[Step] {
         &self.0
     }
 
-    /// Whether this is the resource itself.
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
     }
@@ -79,7 +69,15 @@ impl Path {
         self.0.pop();
     }
 
-    /// The path for messages, where the resource itself needs a name too.
+    pub(crate) fn extend(&mut self, steps: impl IntoIterator<Item = Step>) {
+        self.0.extend(steps);
+    }
+
+    pub(crate) fn truncate(&mut self, len: usize) {
+        self.0.truncate(len);
+    }
+
+    /// The path in messages, where the resource itself needs a name too.
     pub(crate) fn or_root(&self) -> String {
         if self.is_root() { "the resource".to_owned() } else { self.to_string() }
     }
@@ -97,7 +95,7 @@ impl Path {
     }
 }
 
-/// As Terraform writes it: `cluster.exec.env["HOME"]`.
+/// Terraform's notation: `cluster.exec.env["HOME"]`.
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (position, step) in self.0.iter().enumerate() {
@@ -124,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn attributes_and_keys_stay_apart_on_the_wire() {
+    fn attributes_and_keys_differ_on_the_wire() {
         use proto::attribute_path::step::Selector;
         let steps = Path::of("env").key("HOME").index(2).to_proto().steps;
         let selectors: Vec<_> = steps.into_iter().map(|step| step.selector.unwrap()).collect();

@@ -1,7 +1,5 @@
-//! The rules by which Terraform judges what a provider answers; breaking one is shown to users as a bug in the provider,
-//! so tests and debug builds check them first.
-//!
-//! Written from a description of the rules and from what the real binary accepts.
+//! The rules by which Terraform judges responses. It reports a violation as a bug in the provider, so debug builds check
+//! first.
 
 mod compatible;
 mod plan;
@@ -9,34 +7,33 @@ mod plan;
 use std::fmt;
 
 use crate::path::Path;
-use crate::proposal::without_write_only;
 use crate::schema::Schema;
+use crate::schema_plan::without_write_only;
 use crate::types::Type;
 use crate::value::{Object, Value};
 
-pub use compatible::check_second_plan;
-pub use plan::check_plan;
+pub(crate) use plan::check_plan;
 
-/// A rule that an answer breaks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Violation {
-    /// The attribute that breaks it.
-    pub path: Path,
-    /// The rule, and how it is broken; never with a value.
-    pub rule: String,
+pub(crate) struct Violation {
+    pub(crate) path: Path,
+    /// The rule and how it is broken; never a value.
+    pub(crate) rule: String,
 }
 
-/// A plan, as far as the rules are concerned.
 #[derive(Clone, Copy, Debug)]
-pub struct Plan<'p> {
-    /// The planned state; none for a destroy.
-    pub planned: Option<&'p Object>,
-    /// The attributes whose change means another resource.
-    pub requires_replace: &'p [Path],
+pub(crate) struct Plan<'p> {
+    /// None for a destroy.
+    pub(crate) planned: Option<&'p Object>,
+    pub(crate) requires_replace: &'p [Path],
 }
 
-/// Checks a state after an apply against the plan. Not for an apply with errors: then Terraform saves whatever is there.
-pub fn check_apply(schema: &Schema, planned: Option<&Object>, state: Option<&Object>) -> Vec<Violation> {
+/// Checks a state after a successful apply; after a failed one Terraform saves any state.
+pub(crate) fn check_apply(
+    schema: &Schema,
+    planned: Option<&Object>,
+    state: Option<&Object>,
+) -> Vec<Violation> {
     match (planned, state) {
         (None, None) => Vec::new(),
         (None, Some(_)) => vec![Violation::new(&Path::root(), "a destroyed resource has no state")],
@@ -50,7 +47,7 @@ pub fn check_apply(schema: &Schema, planned: Option<&Object>, state: Option<&Obj
 }
 
 /// Checks a state that was read, imported, upgraded or moved.
-pub fn check_read(schema: &Schema, state: &Object) -> Vec<Violation> {
+pub(crate) fn check_read(schema: &Schema, state: &Object) -> Vec<Violation> {
     let mut violations = check_type(schema, state);
     unknowns(&Value::Object(state.clone()), &schema.ty(), &mut Path::root(), &mut violations);
     if violations.is_empty() && without_write_only(schema, state.clone()) != *state {

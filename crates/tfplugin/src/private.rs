@@ -1,5 +1,5 @@
-//! What a resource keeps in the state for itself, in terraform-plugin-framework's layout, so that a state can move
-//! between a provider built on it and one built on this crate.
+//! Private state, in the format of terraform-plugin-framework, so that states can move between providers built on it and
+//! on this crate.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,32 +9,27 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// JSON texts by key, beside the attributes of a resource; Terraform stores them and never looks inside.
+/// Private state: JSON texts by key, which Terraform stores with a resource and never reads.
 ///
-/// The layout (terraform-plugin-framework 1.19, `internal/privatestate`): a JSON object whose values are the base64 of
-/// JSON texts, keys sorted, empty values left out, nothing at all for no keys. Keys that begin with a dot are the
-/// framework's own.
+/// The format, that of terraform-plugin-framework 1.19: a JSON object whose values are base64-encoded JSON texts, with sorted
+/// keys, and no bytes at all without keys. Keys that begin with a dot belong to the framework.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Private {
     keys: BTreeMap<String, String>,
 }
 
-/// Stored bytes are not in the layout.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PrivateError {
-    /// They are no JSON object.
     #[error("private state is not a JSON object")]
     NotAnObject,
-    /// The value of a key is no JSON text.
     #[error("the value of private state key {0:?} is not JSON")]
     NotJson(String),
 }
 
-/// Set by an import and taken away by the read that follows it: until then the identity may still change.
+/// Set by an import and removed by the read that follows it: until then the identity may change.
 const IMPORT_BEFORE_READ: &str = ".import_before_read";
 
 impl Private {
-    /// Reads what an earlier apply stored.
     pub fn decode(bytes: &[u8]) -> Result<Self, PrivateError> {
         if bytes.is_empty() {
             return Ok(Self::default());
@@ -44,7 +39,7 @@ impl Private {
         let mut keys = BTreeMap::new();
         for (key, value) in stored.unwrap_or_default() {
             let Some(value) = value.as_str().and_then(|text| BASE64.decode(text).ok()) else {
-                // The old SDK stored plain JSON here, for nobody but itself; the framework discards it, too.
+                // The old SDK stored plain JSON for itself; the framework discards it, too.
                 return Ok(Self::default());
             };
             let text = String::from_utf8(value).ok().filter(|text| is_json(text));
@@ -53,51 +48,46 @@ impl Private {
         Ok(Self { keys })
     }
 
-    /// The bytes to store.
     pub fn encode(&self) -> Vec<u8> {
         if self.keys.is_empty() {
             return Vec::new();
         }
         let encoded: BTreeMap<&str, String> =
             self.keys.iter().map(|(key, text)| (key.as_str(), BASE64.encode(text))).collect();
-        serde_json::to_vec(&encoded).expect("texts by key are JSON")
+        serde_json::to_vec(&encoded).expect("a map of strings is serializable")
     }
 
-    /// The JSON text of a key.
     pub fn get(&self, key: &str) -> Option<&str> {
         self.keys.get(key).map(String::as_str)
     }
 
-    /// The value of a key; `None` if there is none, or none of this kind.
+    /// `None` if the key is absent or its value is not a `T`.
     pub fn get_as<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
         serde_json::from_str(self.get(key)?).ok()
     }
 
-    /// Whether there is a value for a key.
     pub fn has(&self, key: &str) -> bool {
         self.keys.contains_key(key)
     }
 
-    /// Sets the value of a key, which must not begin with a dot.
+    /// The key must not begin with a dot.
     pub fn set(&mut self, key: impl Into<String>, value: &impl Serialize) {
-        let text = serde_json::to_string(value).expect("what is kept in private state has a JSON form");
+        let text = serde_json::to_string(value).expect("private state is serializable");
         self.set_json(key, text);
     }
 
-    /// Sets the JSON text of a key, which must not begin with a dot; the text is stored as it is.
+    /// Stores the JSON text verbatim; the key must not begin with a dot.
     pub fn set_json(&mut self, key: impl Into<String>, text: impl Into<String>) {
         let (key, text) = (key.into(), text.into());
-        assert!(!key.starts_with('.'), "a key that begins with a dot is the framework's: {key}");
+        assert!(!key.starts_with('.'), "a key that begins with a dot belongs to the framework: {key}");
         assert!(is_json(&text), "the value of private state key {key} is not JSON");
         self.keys.insert(key, text);
     }
 
-    /// Takes a key away.
     pub fn remove(&mut self, key: &str) {
         self.keys.remove(key);
     }
 
-    /// Whether there are no keys.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
@@ -106,13 +96,13 @@ impl Private {
         self.keys.insert(IMPORT_BEFORE_READ.to_owned(), "true".to_owned());
     }
 
-    /// Whether an import came just before; asking takes the mark away.
+    /// Whether an import came just before; removes the mark.
     pub(crate) fn take_imported(&mut self) -> bool {
         self.keys.remove(IMPORT_BEFORE_READ).is_some()
     }
 }
 
-/// Names the keys only.
+/// Shows the keys only.
 impl fmt::Debug for Private {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Private({})", self.keys.keys().map(String::as_str).collect::<Vec<_>>().join(", "))
@@ -128,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_layout_is_the_frameworks() {
+    fn the_format_is_the_frameworks() {
         let mut private = Private::default();
         assert_eq!(private.encode(), b"");
         private.set("pending_projection", &true);
@@ -142,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_read_as_what_they_should_be_or_not_at_all() {
+    fn values_of_another_type_are_not_read() {
         let mut private = Private::default();
         private.set("n", &7);
         assert_eq!(private.get_as::<i64>("n"), Some(7));
@@ -153,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mark_of_an_import_is_taken_once() {
+    fn the_import_mark_is_taken_once() {
         let mut private = Private::default();
         private.mark_imported();
         assert_eq!(String::from_utf8_lossy(&private.encode()), r#"{".import_before_read":"dHJ1ZQ=="}"#);
@@ -164,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn other_layouts_are_discarded_or_refused() {
+    fn other_formats_are_discarded_or_refused() {
         let check = |bytes: &str, expected: Result<Private, PrivateError>| {
             assert_eq!(Private::decode(bytes.as_bytes()), expected, "{bytes}");
         };
@@ -179,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn debug_output_names_keys_without_values() {
+    fn debug_output_shows_keys_without_values() {
         let mut private = Private::default();
         private.set("token", &"hunter2");
         assert_eq!(format!("{private:?}"), "Private(token)");

@@ -1,4 +1,4 @@
-//! What a provider is: the traits to implement, and what they are asked and answer.
+//! The traits a provider implements, with their requests and responses.
 
 mod data_source;
 mod resource;
@@ -19,47 +19,40 @@ use crate::diagnostics::Diagnostics;
 use crate::schema::Schema;
 use crate::value::Object;
 
-/// A future that can be a trait object's answer.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// A provider: its configuration, and what it manages and reads.
 pub trait Provider: Send + Sync {
     /// The attributes of the `provider` block.
     fn schema(&self) -> Schema {
         Schema::new()
     }
 
-    /// Checks the configuration, in addition to the schema's own rules. Values may still be unknown.
+    /// Validates the configuration beyond the schema's rules. Values may be unknown.
     fn validate(&self, config: &Object) -> Diagnostics {
         let _ = config;
         Diagnostics::new()
     }
 
-    /// Takes the configuration; what resources need of it, they share with the provider. During a plan, values may still
-    /// be unknown, and that is no error.
+    /// Receives the configuration, which the provider shares with its resources. Unknown values are valid during a plan.
     fn configure(&self, request: ConfigureRequest) -> BoxFuture<'_, Diagnostics> {
         let _ = request;
         Box::pin(async { Diagnostics::new() })
     }
 
-    /// What the provider manages.
     fn resources(&self) -> Vec<Arc<dyn Resource>> {
         Vec::new()
     }
 
-    /// What the provider reads.
     fn data_sources(&self) -> Vec<Arc<dyn DataSource>> {
         Vec::new()
     }
 }
 
-/// The configuration of a provider, known as far as Terraform knows it.
 #[derive(Debug)]
 pub struct ConfigureRequest {
-    /// The attributes of the `provider` block.
     pub config: Object,
-    /// The version of Terraform, or of OpenTofu.
+    /// Or OpenTofu's.
     pub terraform_version: String,
-    /// Cancelled when Terraform wants the provider to stop.
+    /// Cancelled by StopProvider.
     pub stop: CancellationToken,
 }

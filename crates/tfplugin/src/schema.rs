@@ -1,4 +1,4 @@
-//! What attributes a provider, resource or data source has; a description that also validates, plans and documents.
+//! Schemas: the attributes of a provider, resource or data source, with their validation, planning and documentation.
 
 mod attribute;
 mod wire;
@@ -8,61 +8,56 @@ use crate::types::Type;
 
 pub use attribute::{Attribute, Kind, Nested, Nesting, Presence, Validator};
 
-/// The attributes of a provider, resource or data source.
-///
-/// There are no blocks: nested attributes, which protocol 6 brought, replace them.
+/// There are no blocks: the nested attributes of protocol 6 replace them.
 #[derive(Clone, Debug, Default)]
 pub struct Schema {
-    /// Counts the changes to the schema that states have to be upgraded for.
+    /// Incremented by changes that require a state upgrade.
     pub version: i64,
-    /// What it is for, in Markdown.
+    /// Markdown.
     pub description: String,
     /// Why it should no longer be used, and what to use instead.
     pub deprecation: Option<String>,
-    /// The attributes, in the order in which they are documented.
+    /// In the order of the documentation.
     pub attributes: Vec<Attribute>,
 }
 
 impl Schema {
-    /// A schema without attributes.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets the version.
     #[must_use]
     pub fn version(mut self, version: i64) -> Self {
         self.version = version;
         self
     }
 
-    /// Says what it is for, in Markdown.
+    /// Markdown.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = description.into();
         self
     }
 
-    /// Says why it should no longer be used, and what to use instead.
+    /// `message` says why it should no longer be used and what to use instead.
     #[must_use]
     pub fn deprecated(mut self, message: impl Into<String>) -> Self {
         self.deprecation = Some(message.into());
         self
     }
 
-    /// Adds an attribute.
     #[must_use]
     pub fn attribute(mut self, attribute: Attribute) -> Self {
         self.attributes.push(attribute);
         self
     }
 
-    /// The type of the values that the schema describes: always an object.
+    /// Always an object.
     pub fn ty(&self) -> Type {
         attribute::object_type(&self.attributes)
     }
 
-    /// The attribute that `path` leads to, through elements if need be; `None` if there is none of its own there.
+    /// The attribute at `path`, which may lead through elements.
     pub fn find(&self, path: &Path) -> Option<&Attribute> {
         let mut attributes = &self.attributes;
         let mut found = None;

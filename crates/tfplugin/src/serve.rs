@@ -1,7 +1,7 @@
-//! The process: how Terraform starts it, talks to it and ends it.
+//! The plugin process: the handshake with Terraform, the gRPC server and its shutdown.
 
-mod connection;
 mod handshake;
+mod incoming;
 mod listener;
 mod services;
 
@@ -19,42 +19,42 @@ use crate::r#gen::plugin::grpc_stdio_server::GrpcStdioServer;
 use crate::provider::Provider;
 use crate::rpc::{Factory, Server};
 use crate::{log, panics, tls};
-use handshake::Terms;
+use handshake::PluginEnvironment;
 use listener::Listener;
 use services::{Controller, Stdio};
 
-/// The service whose health go-plugin asks for.
-const HEALTH: &str = "plugin";
+/// The service whose health go-plugin checks.
+const HEALTH_SERVICE: &str = "plugin";
 
-/// How long an answered shutdown may still take; Terraform kills after two seconds.
+/// How long open calls may take after Shutdown; Terraform kills the process after two seconds.
 const SHUTDOWN_GRACE: Duration = Duration::from_millis(100);
 
-/// Terraform gives a plugin a minute to start; one it has not connected to by then was forgotten.
-const FIRST_CLIENT: Duration = Duration::from_secs(60);
+/// Terraform gives a plugin a minute to start; without a connection by then, Terraform is gone.
+const FIRST_CLIENT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Terraform keeps its connection open; one that is lost is not coming back, because Terraform was killed.
-const LOST_CLIENT: Duration = Duration::from_secs(5);
+/// Terraform keeps its connection open, so a lost one means that Terraform was killed.
+const LOST_CLIENT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Serves a provider until Terraform is done with it; to be called first thing in `main`.
+/// Serves a provider until Terraform shuts it down. Call it first in `main`.
 ///
-/// `address` names the provider in the registry: `registry.terraform.io/jmorris0x0/k8sconnect`. `provider` is called
-/// after the handshake, so that making the provider delays nothing.
+/// `address` is the provider's in the registry: `registry.terraform.io/jmorris0x0/k8sconnect`. `provider` is called after the
+/// handshake, so that creating the provider does not delay it.
 ///
-/// With `-debug` as argument the process waits for a Terraform to be attached by hand, and says how.
+/// With the argument `-debug`, the process prints how to attach Terraform and waits for it.
 pub fn serve(address: &str, provider: impl FnOnce() -> Arc<dyn Provider> + Send + 'static) -> ExitCode {
     let environment = |name: &str| std::env::var(name).ok();
     panics::install_hook();
     log::init(address, environment);
     let debug = std::env::args().skip(1).any(|argument| matches!(argument.as_str(), "-debug" | "--debug"));
     let served = if debug {
-        serve_attached(address, Box::new(provider))
+        serve_debug(address, Box::new(provider))
     } else {
-        serve_started(environment, Box::new(provider))
+        serve_plugin(environment, Box::new(provider))
     };
     match served {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            complain(&error);
+            print_error(&error);
             ExitCode::FAILURE
         }
     }
@@ -63,35 +63,41 @@ pub fn serve(address: &str, provider: impl FnOnce() -> Arc<dyn Provider> + Send 
 #[derive(Debug, thiserror::Error)]
 enum ServeError {
     #[error(transparent)]
-    Refused(#[from] handshake::Refusal),
-    #[error("could not listen for Terraform")]
+    Handshake(#[from] handshake::HandshakeError),
+    #[error("cannot listen for Terraform")]
     Listen(#[source] std::io::Error),
-    #[error("could not set up the connection to Terraform")]
+    #[error("cannot set up TLS with Terraform")]
     Tls(#[from] tls::TlsError),
-    #[error("could not write the handshake")]
-    Handshake(#[source] std::io::Error),
-    #[error("could not start the runtime")]
+    #[error("cannot write to standard output")]
+    Stdout(#[source] std::io::Error),
+    #[error("cannot start the runtime")]
     Runtime(#[source] std::io::Error),
     #[error("the connection to Terraform failed")]
     Transport(#[from] tonic::transport::Error),
 }
 
 /// Serves the Terraform that started this process.
-fn serve_started(environment: impl Fn(&str) -> Option<String>, factory: Factory) -> Result<(), ServeError> {
-    let terms = Terms::read(environment)?;
+fn serve_plugin(environment: impl Fn(&str) -> Option<String>, factory: Factory) -> Result<(), ServeError> {
+    let environment = PluginEnvironment::read(environment)?;
     let runtime = runtime()?;
-    // Before Terraform knows us, so that no interrupt from the terminal can come in between.
-    ignore_interrupts(&runtime);
-    let listener = Listener::bind(terms.socket_dir.as_deref(), &terms.ports).map_err(ServeError::Listen)?;
-    let pinned = terms.client_certificate.as_deref().map(tls::pinned).transpose()?;
+    let entered = runtime.enter();
+    // Before the handshake, so that no interrupt from the terminal comes in between.
+    ignore_interrupts();
+    let listener = Listener::bind(environment.socket_dir.as_deref(), &environment.ports);
+    let listener = listener.map_err(ServeError::Listen)?;
+    drop(entered);
+    let pinned = environment.client_certificate.as_deref().map(tls::pinned).transpose()?;
     let certificate = pinned.as_ref().map(|pinned| pinned.certificate.as_ref());
-    print(&terms.answer(&listener.address, certificate)).map_err(ServeError::Handshake)?;
-    run(runtime, serve_on(listener, pinned.map(|pinned| pinned.config), factory, End::WithTerraform))
+    print(&environment.handshake_line(&listener.address, certificate)).map_err(ServeError::Stdout)?;
+    run(runtime, serve_on(listener, pinned.map(|pinned| pinned.config), factory, Lifetime::Client))
 }
 
-/// Serves whatever Terraform is told about this process.
-fn serve_attached(address: &str, factory: Factory) -> Result<(), ServeError> {
+/// Serves a Terraform that the user attaches.
+fn serve_debug(address: &str, factory: Factory) -> Result<(), ServeError> {
+    let runtime = runtime()?;
+    let entered = runtime.enter();
     let listener = Listener::bind(None, &(0..=0)).map_err(ServeError::Listen)?;
+    drop(entered);
     let reattach = serde_json::json!({ address: {
         "Protocol": "grpc",
         "ProtocolVersion": handshake::PROTOCOL,
@@ -103,21 +109,21 @@ fn serve_attached(address: &str, factory: Factory) -> Result<(), ServeError> {
         "Provider started. To attach Terraform CLI, set the TF_REATTACH_PROVIDERS environment variable with the \
          following:\n\n\tTF_REATTACH_PROVIDERS='{reattach}'\n"
     );
-    print(&hint).map_err(ServeError::Handshake)?;
-    run(runtime()?, serve_on(listener, None, factory, End::OnInterrupt))
+    print(&hint).map_err(ServeError::Stdout)?;
+    run(runtime, serve_on(listener, None, factory, Lifetime::UntilInterrupt))
 }
 
-/// What ends the process.
+/// When the process ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
-    /// Terraform says so, or is gone. An interrupt does not: a terminal sends it to us as well as to Terraform, which
-    /// then asks us to stop in its own way.
-    WithTerraform,
-    /// Whoever started it interrupts it.
-    OnInterrupt,
+enum Lifetime {
+    /// When Terraform shuts it down or is gone. Not on an interrupt: a terminal sends it to both processes, and Terraform
+    /// then calls StopProvider.
+    Client,
+    /// When the user interrupts it.
+    UntilInterrupt,
 }
 
-/// Terraform makes ten calls at a time, which mostly wait.
+/// Terraform makes up to ten concurrent calls, which mostly wait.
 fn runtime() -> Result<Runtime, ServeError> {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     builder.worker_threads(2).enable_all().build().map_err(ServeError::Runtime)
@@ -125,7 +131,7 @@ fn runtime() -> Result<Runtime, ServeError> {
 
 fn run(runtime: Runtime, served: impl Future<Output = Result<(), ServeError>>) -> Result<(), ServeError> {
     let done = runtime.block_on(served);
-    // Work in progress has no one left to report to.
+    // Work in progress has no client left.
     runtime.shutdown_background();
     done
 }
@@ -134,28 +140,30 @@ async fn serve_on(
     listener: Listener,
     tls: Option<Arc<rustls::ServerConfig>>,
     factory: Factory,
-    end: End,
+    lifetime: Lifetime,
 ) -> Result<(), ServeError> {
     let shutdown = CancellationToken::new();
-    let (clients, present) = watch::channel(0);
+    let (clients, connected) = watch::channel(0);
     let (health_reporter, health) = tonic_health::server::health_reporter();
-    health_reporter.set_service_status(HEALTH, tonic_health::ServingStatus::Serving).await;
-    // The folder of the socket has to stay as long as the server.
+    health_reporter.set_service_status(HEALTH_SERVICE, tonic_health::ServingStatus::Serving).await;
+    // The folder of the socket must outlive the server.
     let Listener { socket, folder: _folder, .. } = listener;
-    let incoming = connection::accept(socket, tls, clients).map_err(ServeError::Listen)?;
     let server = tonic::transport::Server::builder()
         .add_service(Server::new(factory).into_service())
         .add_service(GrpcControllerServer::new(Controller(shutdown.clone())))
         .add_service(GrpcStdioServer::new(Stdio(shutdown.clone())))
         .add_service(health)
-        .serve_with_incoming_shutdown(incoming, shutdown.clone().cancelled_owned());
+        .serve_with_incoming_shutdown(
+            incoming::incoming(socket, tls, clients),
+            shutdown.clone().cancelled_owned(),
+        );
     let ended = async {
-        match end {
-            End::WithTerraform => tokio::select! {
-                () = connection::abandoned(present, FIRST_CLIENT, LOST_CLIENT) => {}
+        match lifetime {
+            Lifetime::Client => tokio::select! {
+                () = incoming::no_client(connected, FIRST_CLIENT_TIMEOUT, LOST_CLIENT_TIMEOUT) => {}
                 () = shutdown.cancelled() => tokio::time::sleep(SHUTDOWN_GRACE).await,
             },
-            End::OnInterrupt => {
+            Lifetime::UntilInterrupt => {
                 if tokio::signal::ctrl_c().await.is_err() {
                     std::future::pending::<()>().await;
                 }
@@ -168,16 +176,15 @@ async fn serve_on(
     }
 }
 
-/// Once listened for, an interrupt no longer ends the process.
-fn ignore_interrupts(runtime: &Runtime) {
-    let _entered = runtime.enter();
+/// An interrupt no longer ends the process once there is a handler for it. Needs a runtime.
+fn ignore_interrupts() {
     #[cfg(unix)]
     if let Err(error) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt()) {
-        tracing::warn!(%error, "interrupts cannot be ignored");
+        tracing::warn!(%error, "cannot ignore interrupts");
     }
     #[cfg(windows)]
     if let Err(error) = tokio::signal::windows::ctrl_c() {
-        tracing::warn!(%error, "interrupts cannot be ignored");
+        tracing::warn!(%error, "cannot ignore interrupts");
     }
 }
 
@@ -187,12 +194,12 @@ fn print(text: &str) -> std::io::Result<()> {
     stdout.flush()
 }
 
-#[expect(clippy::print_stderr, reason = "there is no Terraform to tell, or no way to tell it")]
-fn complain(error: &ServeError) {
+#[expect(clippy::print_stderr, reason = "there is no connection to Terraform")]
+fn print_error(error: &ServeError) {
     eprintln!("{error}");
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {
-        eprintln!("  because {cause}");
+        eprintln!("  caused by: {cause}");
         source = cause.source();
     }
 }

@@ -1,4 +1,4 @@
-//! What the tests of this crate share: values and types of any shape, and a way to see them.
+//! Generators of types and values for tests, and a readable form of values.
 
 use std::fmt::Write;
 
@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use crate::types::Type;
 use crate::value::{Bound, Number, Object, Refinement, Value};
 
-/// The value with all its text, for messages of failing tests.
-pub(crate) fn shown(value: &Value) -> String {
+/// The value with its content, which `Debug` hides.
+pub(crate) fn render(value: &Value) -> String {
     let mut out = String::new();
     match value {
         Value::Null => out.push_str("null"),
@@ -22,20 +22,20 @@ pub(crate) fn shown(value: &Value) -> String {
         Value::Bool(value) => write!(out, "{value}").unwrap(),
         Value::Number(number) => write!(out, "{number}").unwrap(),
         Value::String(text) => write!(out, "{text:?}").unwrap(),
-        Value::List(values) => write!(out, "[{}]", row(values)).unwrap(),
-        Value::Set(values) => write!(out, "set[{}]", row(values)).unwrap(),
+        Value::List(values) => write!(out, "[{}]", elements(values)).unwrap(),
+        Value::Set(values) => write!(out, "set[{}]", elements(values)).unwrap(),
         Value::Object(object) => {
             let entries: Vec<_> =
-                object.iter().map(|(name, value)| format!("{name:?}: {}", shown(value))).collect();
+                object.iter().map(|(name, value)| format!("{name:?}: {}", render(value))).collect();
             write!(out, "{{{}}}", entries.join(", ")).unwrap();
         }
-        Value::Dynamic(dynamic) => write!(out, "{} as {}", shown(&dynamic.value), dynamic.ty).unwrap(),
+        Value::Dynamic(dynamic) => write!(out, "{} as {}", render(&dynamic.value), dynamic.ty).unwrap(),
     }
     out
 }
 
-fn row(values: &[Value]) -> String {
-    values.iter().map(shown).collect::<Vec<_>>().join(", ")
+fn elements(values: &[Value]) -> String {
+    values.iter().map(render).collect::<Vec<_>>().join(", ")
 }
 
 /// Any type, a few levels deep.
@@ -52,14 +52,14 @@ pub(crate) fn any_type() -> impl Strategy<Value = Type> {
     })
 }
 
-/// Any value of a type; `unknowns` says whether some of it may be unknown.
+/// Any value of a type; with `unknowns`, parts of it may be unknown.
 pub(crate) fn any_value(ty: &Type, unknowns: bool) -> BoxedStrategy<Value> {
     let known = match ty {
         Type::Bool => any::<bool>().prop_map(Value::Bool).boxed(),
         Type::Number => any_number().prop_map(Value::Number).boxed(),
         Type::String => "\\PC{0,6}|[a-z]{40}".prop_map(Value::String).boxed(),
         Type::Dynamic => {
-            let concrete = any_type().prop_filter("a value's own type is a concrete one", is_concrete);
+            let concrete = any_type().prop_filter("the type of a value is concrete", is_concrete);
             concrete
                 .prop_flat_map(move |ty| any_value(&ty, unknowns).prop_map(move |value| (ty.clone(), value)))
                 .prop_map(|(ty, value)| Value::dynamic_of(ty, value))
@@ -92,7 +92,7 @@ pub(crate) fn any_value(ty: &Type, unknowns: bool) -> BoxedStrategy<Value> {
     }
 }
 
-/// Whether a value can have this type without a further type inside it.
+/// Whether the type contains no dynamic type.
 pub(crate) fn is_concrete(ty: &Type) -> bool {
     match ty {
         Type::Dynamic => false,

@@ -1,5 +1,4 @@
-//! Mutual TLS as go-plugin does it: each side shows a certificate made for this one process, and each knows the other's
-//! beforehand.
+//! Mutual TLS as in go-plugin: each side has a certificate for this one process and knows the other's in advance.
 
 use std::sync::Arc;
 
@@ -16,26 +15,24 @@ use rustls::{
     SignatureScheme,
 };
 
-/// What a server needs to talk to exactly one client.
+/// What a server needs to accept exactly one client.
 pub(crate) struct Pinned {
-    /// How to talk.
     pub(crate) config: Arc<ServerConfig>,
-    /// Our certificate, for the client to know us by.
+    /// The server's own, which the client pins.
     pub(crate) certificate: CertificateDer<'static>,
 }
 
-/// The certificates cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TlsError {
     #[error("the client's certificate is not PEM")]
     ClientCertificate(#[source] rustls::pki_types::pem::Error),
-    #[error("no certificate could be made")]
+    #[error("cannot create a certificate")]
     OwnCertificate(#[from] rcgen::Error),
-    #[error("TLS could not be set up")]
+    #[error("cannot set up TLS")]
     Setup(#[from] Error),
 }
 
-/// Makes a certificate of our own and accepts the client with this certificate, in PEM, and no other.
+/// Creates a certificate for the server and accepts only the client with this certificate, in PEM.
 pub(crate) fn pinned(client: &str) -> Result<Pinned, TlsError> {
     let client = CertificateDer::from_pem_slice(client.as_bytes()).map_err(TlsError::ClientCertificate)?;
     let provider = Arc::new(aws_lc_rs::default_provider());
@@ -45,13 +42,12 @@ pub(crate) fn pinned(client: &str) -> Result<Pinned, TlsError> {
         .with_safe_default_protocol_versions()?
         .with_client_cert_verifier(verifier)
         .with_single_cert(vec![certificate.clone()], key)?;
-    // gRPC for Go refuses a connection on which HTTP/2 was not agreed upon.
+    // grpc-go refuses a connection that did not negotiate HTTP/2.
     config.alpn_protocols = vec![b"h2".to_vec()];
     Ok(Pinned { config: Arc::new(config), certificate })
 }
 
-/// A certificate for `localhost`, the name under which go-plugin expects every plugin. P-256 is the cheapest curve that
-/// Terraform takes.
+/// For `localhost`, the name go-plugin expects of every plugin. P-256 is the cheapest curve that Terraform accepts.
 fn own_certificate() -> Result<(CertificateDer<'static>, PrivateKeyDer<'static>), rcgen::Error> {
     let mut params = CertificateParams::new(vec!["localhost".to_owned()])?;
     params.distinguished_name = DistinguishedName::new();
@@ -65,8 +61,8 @@ fn own_certificate() -> Result<(CertificateDer<'static>, PrivateKeyDer<'static>)
 
 /// Accepts one certificate, byte for byte.
 ///
-/// rustls' own verifier cannot be used: go-plugin's certificate signs itself and claims to be an authority, which no
-/// client certificate may.
+/// rustls' own verifier does not work: go-plugin's certificate is self-signed and claims to be an authority, which no client
+/// certificate may.
 #[derive(Debug)]
 struct PinnedClient {
     certificate: CertificateDer<'static>,

@@ -1,53 +1,41 @@
-//! The types of Terraform's values, and the JSON notation in which schemas and dynamic values name them.
+//! Terraform's types and their JSON notation, used by schemas and dynamic values.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde_json::Value as Json;
 
-/// Types nest at most this deep; a dynamic value brings its own type, so a peer could send one without end.
+/// Limits nesting, because the type of a dynamic value comes from the peer.
 pub(crate) const MAX_DEPTH: usize = 100;
 
-/// What kind of value an attribute holds.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Type {
-    /// True or false.
     Bool,
-    /// A number of any size and precision.
+    /// Of any size and precision.
     Number,
-    /// Text.
     String,
-    /// Any value; it brings its own type along.
+    /// Any value; it carries its own type.
     Dynamic,
-    /// Elements of one type in an order.
     List(Box<Type>),
-    /// Different elements of one type without an order.
     Set(Box<Type>),
-    /// Elements of one type by name.
     Map(Box<Type>),
-    /// A fixed number of elements, each of its own type.
     Tuple(Vec<Type>),
-    /// Named attributes, each of its own type.
     Object(BTreeMap<String, Type>),
 }
 
 impl Type {
-    /// A list of `element`.
     pub fn list(element: Self) -> Self {
         Self::List(Box::new(element))
     }
 
-    /// A set of `element`.
     pub fn set(element: Self) -> Self {
         Self::Set(Box::new(element))
     }
 
-    /// A map of `element`.
     pub fn map(element: Self) -> Self {
         Self::Map(Box::new(element))
     }
 
-    /// An object with these attributes.
     pub fn object<N: Into<String>>(attributes: impl IntoIterator<Item = (N, Self)>) -> Self {
         Self::Object(attributes.into_iter().map(|(name, ty)| (name.into(), ty)).collect())
     }
@@ -72,17 +60,14 @@ impl Type {
         }
     }
 
-    /// The JSON notation as bytes, the form schemas and dynamic values carry.
     pub(crate) fn to_json_bytes(&self) -> Vec<u8> {
         self.to_json().to_string().into_bytes()
     }
 
-    /// Reads the JSON notation.
     pub fn from_json(json: &Json) -> Result<Self, TypeError> {
         parse(json, MAX_DEPTH)
     }
 
-    /// Reads the JSON notation from bytes.
     pub(crate) fn from_json_bytes(bytes: &[u8]) -> Result<Self, TypeError> {
         let json = serde_json::from_slice(bytes).map_err(|error| TypeError(error.to_string()))?;
         Self::from_json(&json)
@@ -96,7 +81,6 @@ impl fmt::Display for Type {
     }
 }
 
-/// A text is not the name of a type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not a type: {0}")]
 pub struct TypeError(String);
@@ -128,11 +112,11 @@ fn parse(json: &Json, depth: usize) -> Result<Type, TypeError> {
                 }
                 _ => Err(TypeError(format!("there is no type {kind:?} of this shape"))),
             },
-            // The third part lists optional attributes; it stands in constraints only, never in the type of a value.
+            // The third part lists optional attributes, which only a type constraint can have.
             [Json::String(kind), _, _] if kind == "object" => {
-                Err(TypeError("optional attributes are no part of a value's type".to_owned()))
+                Err(TypeError("a value's type has no optional attributes".to_owned()))
             }
-            _ => Err(TypeError("expected a kind and what it is of".to_owned())),
+            _ => Err(TypeError("expected a kind and an element type".to_owned())),
         },
         _ => Err(TypeError("expected a name or a list".to_owned())),
     }
@@ -163,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_type_is_refused() {
+    fn invalid_types_are_refused() {
         let check = |notation: &str, message: &str| {
             let error = Type::from_json_bytes(notation.as_bytes()).unwrap_err().to_string();
             assert!(error.contains(message), "{notation}: {error}");

@@ -1,4 +1,4 @@
-//! Terraform's values: known, null, or not known yet, whatever their type.
+//! Terraform's values: known, null or unknown.
 
 mod conform;
 mod number;
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 pub use conform::ConformError;
-pub(crate) use number::Wire;
+pub(crate) use number::WireNumber;
 pub use number::{Number, NumberError};
 pub use object::Object;
 pub use refinement::{Bound, Refinement};
@@ -19,63 +19,50 @@ pub use set::Set;
 use crate::path::{Path, Step};
 use crate::types::Type;
 
-/// A value of some type.
+/// A value without its type: only the schema tells a map from an object and a list from a tuple. [`Value::Dynamic`] alone
+/// carries a type, because there the schema has none.
 ///
-/// A value knows its shape, not its type: whether named values are a map or an object, and values in a row a list or a
-/// tuple, is for the schema to say. Only [`Value::Dynamic`] carries a type, because there the schema says nothing.
-///
-/// `Debug` shows the shape and no text, as any value may be a secret.
+/// `Debug` shows the structure and no content, because any value may be secret.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Value {
-    /// Not set.
     #[default]
     Null,
     /// Known only after the apply.
     Unknown(Box<Refinement>),
-    /// True or false.
     Bool(bool),
-    /// A number.
     Number(Number),
-    /// Text.
     String(String),
-    /// The elements of a list or a tuple.
+    /// A list or a tuple.
     List(Vec<Value>),
-    /// The elements of a set.
     Set(Set),
-    /// The entries of a map or the attributes of an object.
+    /// A map or an object.
     Object(Object),
-    /// A value where the schema allows any, with its type.
+    /// A value with its own type, where the schema allows any.
     Dynamic(Box<Dynamic>),
 }
 
-/// A value with its own type; it may be null or unknown *of that type*.
+/// The value may be null or unknown *of its type*.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Dynamic {
-    /// The type the value has.
     pub ty: Type,
-    /// The value.
     pub value: Value,
 }
 
 impl Value {
-    /// Known only after the apply, and nothing else is known about it.
     pub fn unknown() -> Self {
         Self::Unknown(Box::default())
     }
 
-    /// Known only after the apply, except for what the refinement says.
     pub fn unknown_with(refinement: Refinement) -> Self {
         Self::Unknown(Box::new(refinement))
     }
 
-    /// A set of these elements.
     pub fn set(elements: impl IntoIterator<Item = Self>) -> Self {
         Self::Set(elements.into_iter().collect())
     }
 
-    /// A value for a dynamic attribute: named values become an object, values in a row a tuple.
-    ///
-    /// Null stays an untyped null, and unknown an unknown of any type.
+    /// A value for a dynamic attribute, of the type a literal would have: an object, a tuple. Null and unknown stay
+    /// untyped.
     pub fn dynamic(value: Self) -> Self {
         match value {
             Self::Null | Self::Dynamic(_) => value,
@@ -84,12 +71,11 @@ impl Value {
         }
     }
 
-    /// A value for a dynamic attribute, of a given type.
     pub fn dynamic_of(ty: Type, value: Self) -> Self {
         Self::Dynamic(Box::new(Dynamic { ty, value }))
     }
 
-    /// The type a value would have as a literal in a configuration; a null has none of its own.
+    /// The type of the value as a literal in a configuration; a null has none of its own.
     fn implied_type(&self) -> Type {
         match self {
             Self::Null | Self::Unknown(_) | Self::Dynamic(_) => Type::Dynamic,
@@ -97,7 +83,7 @@ impl Value {
             Self::Number(_) => Type::Number,
             Self::String(_) => Type::String,
             Self::List(elements) => Type::Tuple(elements.iter().map(Self::implied_type).collect()),
-            // The elements of a set have one type; a set of nothing known has any.
+            // The elements of a set have one type; that of an empty set is open.
             Self::Set(elements) => {
                 Type::set(elements.iter().next().map_or(Type::Dynamic, Self::implied_type))
             }
@@ -107,7 +93,7 @@ impl Value {
         }
     }
 
-    /// Whether the value is not set; a dynamic null of some type is not set either.
+    /// Also true for a dynamic null of some type.
     pub fn is_null(&self) -> bool {
         match self {
             Self::Null => true,
@@ -116,7 +102,7 @@ impl Value {
         }
     }
 
-    /// Whether the value itself is not known yet; its elements may be unknown all the same.
+    /// Whether the value itself is unknown; see [`Value::is_wholly_known`] for its elements.
     pub fn is_unknown(&self) -> bool {
         match self {
             Self::Unknown(_) => true,
@@ -125,7 +111,6 @@ impl Value {
         }
     }
 
-    /// Whether nothing in the value is unknown.
     pub fn is_wholly_known(&self) -> bool {
         match self {
             Self::Unknown(_) => false,
@@ -137,22 +122,18 @@ impl Value {
         }
     }
 
-    /// The text, if it is one.
     pub fn as_str(&self) -> Option<&str> {
         if let Self::String(text) = self { Some(text) } else { None }
     }
 
-    /// True or false, if it is one of them.
     pub fn as_bool(&self) -> Option<bool> {
         if let Self::Bool(value) = self { Some(*value) } else { None }
     }
 
-    /// The number, if it is one.
     pub fn as_number(&self) -> Option<&Number> {
         if let Self::Number(number) = self { Some(number) } else { None }
     }
 
-    /// The number, if it is an integer of 64 bits.
     pub fn as_i64(&self) -> Option<i64> {
         self.as_number().and_then(Number::as_i64)
     }
@@ -171,12 +152,12 @@ impl Value {
         if let Self::Object(object) = self { Some(object) } else { None }
     }
 
-    /// What stands at `path`; `None` if the way there is null, unknown or leads nowhere.
+    /// The value at `path`; `None` if there is none or a step on the way is null or unknown.
     pub fn at(&self, path: &Path) -> Option<&Self> {
         path.steps().iter().try_fold(self, |value, step| value.step(step))
     }
 
-    /// The elements of a list, tuple, map or object of type `ty`, each with the step that leads to it and its type.
+    /// The elements of a list, tuple, map or object, each with the step that leads to it and its type.
     pub(crate) fn children<'v>(&'v self, ty: &'v Type) -> Vec<(Step, &'v Self, &'v Type)> {
         let index = |(index, (value, ty))| (Step::Index(index), value, ty);
         match (self, ty) {
@@ -197,7 +178,6 @@ impl Value {
         }
     }
 
-    /// The value one step on.
     pub(crate) fn step(&self, step: &Step) -> Option<&Self> {
         match (self, step) {
             (Self::Object(object), Step::Attribute(name) | Step::Key(name)) => object.find(name),
@@ -266,7 +246,7 @@ impl From<Object> for Value {
     }
 }
 
-/// Absent is null.
+/// `None` is null.
 impl<T: Into<Value>> From<Option<T>> for Value {
     fn from(value: Option<T>) -> Self {
         value.map_or(Self::Null, Into::into)

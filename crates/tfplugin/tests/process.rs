@@ -1,6 +1,6 @@
-//! The example provider as a process: what it prints, and what ends it.
+//! The example provider as a process: its handshake and its signals.
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "clippy does not see that all of this is a test")]
+#![expect(clippy::unwrap_used, reason = "clippy recognises only test functions as tests")]
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::net::UnixStream;
@@ -30,12 +30,12 @@ fn start(command: &mut Command) -> (Child, Vec<String>) {
 }
 
 #[test]
-fn a_person_who_starts_it_is_told_what_it_is() {
+fn a_person_who_starts_it_learns_what_it_is() {
     let check = |command: &mut Command, expected: &str| {
         let output = command.output().unwrap();
-        let said = String::from_utf8(output.stderr).unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
         assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
-        assert!(said.starts_with(expected), "{said}");
+        assert!(stderr.starts_with(expected), "{stderr}");
     };
     check(provider().env_remove("TF_PLUGIN_MAGIC_COOKIE"), "This program is a Terraform provider");
     check(
@@ -45,7 +45,7 @@ fn a_person_who_starts_it_is_told_what_it_is() {
 }
 
 #[test]
-fn the_handshake_says_where_it_listens() {
+fn the_handshake_names_the_socket() {
     let folder = tempfile::tempdir().unwrap();
     let (mut process, fields) = start(provider().env("PLUGIN_UNIX_SOCKET_DIR", folder.path()));
     assert_eq!(fields[..3], ["1", "6", "unix"]);
@@ -58,11 +58,11 @@ fn the_handshake_says_where_it_listens() {
 }
 
 #[test]
-fn an_interrupt_is_terraforms_business() {
+fn an_interrupt_does_not_end_it() {
     let (mut process, fields) = start(&mut provider());
     let sent = Command::new("kill").args(["-INT", &process.id().to_string()]).status().unwrap();
     assert!(sent.success());
-    // It still answers: the preface of HTTP/2 is followed by the server's own.
+    // It still responds: the server follows the HTTP/2 preface with its settings.
     let mut stream = UnixStream::connect(&fields[3]).unwrap();
     std::io::Write::write_all(&mut stream, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").unwrap();
     let mut head = [0; 9];

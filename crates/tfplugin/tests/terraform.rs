@@ -1,9 +1,9 @@
-//! The example provider through the real `terraform`, where one is installed.
+//! The example provider with a real `terraform`, where one is installed.
 #![cfg(unix)]
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "clippy does not see that all of this is a test"
+    reason = "clippy recognises only test functions as tests"
 )]
 
 use std::fmt::Write as _;
@@ -13,32 +13,32 @@ use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
 
-/// A working folder with a configuration, a shelf, and a `terraform` that finds the example provider.
-struct Bench {
+/// A working folder with a configuration, a shelf, and a `terraform` that uses the example provider.
+struct Workspace {
     folder: TempDir,
     reattach: Option<String>,
 }
 
-impl Bench {
-    /// `None`, with a line that says so, where there is no `terraform`.
+impl Workspace {
+    /// `None`, with a message, where there is no `terraform`.
     fn new() -> Option<Self> {
         let works =
             Command::new("terraform").arg("version").stdout(Stdio::null()).stderr(Stdio::null()).status();
         if !works.is_ok_and(|status| status.success()) {
-            println!("skipped: there is no terraform on this machine");
+            println!("skipped: terraform is not installed");
             return None;
         }
-        let bench = Self { folder: tempfile::tempdir().unwrap(), reattach: None };
-        std::fs::create_dir(bench.shelf()).unwrap();
-        let plugins = bench.path("plugins");
+        let workspace = Self { folder: tempfile::tempdir().unwrap(), reattach: None };
+        std::fs::create_dir(workspace.shelf()).unwrap();
+        let plugins = workspace.path("plugins");
         std::fs::create_dir(&plugins).unwrap();
         std::os::unix::fs::symlink(provider(), plugins.join("terraform-provider-shelf")).unwrap();
         let overrides = format!(
             "provider_installation {{\n  dev_overrides {{ \"acme/shelf\" = \"{}\" }}\n  direct {{}}\n}}\n",
             plugins.display()
         );
-        std::fs::write(bench.path("cli.tfrc"), overrides).unwrap();
-        Some(bench)
+        std::fs::write(workspace.path("cli.tfrc"), overrides).unwrap();
+        Some(workspace)
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -78,7 +78,7 @@ impl Bench {
         }
         let output = command.output().unwrap();
         let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-        // Terraform wraps and frames messages; what they say is what matters.
+        // Terraform wraps and frames messages; only the words matter.
         let words = text.split_whitespace().filter(|word| !matches!(*word, "│" | "╷" | "╵"));
         Outcome { code: output.status.code().unwrap(), text: words.collect::<Vec<_>>().join(" ") }
     }
@@ -134,61 +134,66 @@ output "words"   { value = shelf_note.a.words[2] }
 output "seal"    { value = shelf_note.a.cover.seal }
 "#;
 
-fn lifecycle(bench: &Bench) {
-    // The refinement of the unknown id decides the output before there is an id.
-    bench.write(NOTE);
-    bench.run("plan -no-color").expect(0, &["1 to add", "+ starts = true", "+ words = (known after apply)"]);
-    bench
+fn lifecycle(workspace: &Workspace) {
+    // The refinement of the unknown id makes the output known before the id.
+    workspace.write(NOTE);
+    workspace
+        .run("plan -no-color")
+        .expect(0, &["1 to add", "+ starts = true", "+ words = (known after apply)"]);
+    workspace
         .run("apply -auto-approve -no-color")
         .expect(0, &["1 added, 0 changed, 0 destroyed", "words = \"world\"", "seal = \"sealed by blue\""]);
-    assert_eq!(bench.note("first").as_deref(), Some("hello wide world"));
-    bench.expect_no_changes();
-    let state = bench.state();
+    assert_eq!(workspace.note("first").as_deref(), Some("hello wide world"));
+    workspace.expect_no_changes();
+    let state = workspace.state();
     let instance = &state["resources"][0]["instances"][0];
     assert_eq!(instance["schema_version"], 1);
     assert_eq!(instance["attributes"]["password"], serde_json::Value::Null);
     // {"edition":"MQ=="}, in Terraform's own base64.
     assert_eq!(instance["private"], "eyJlZGl0aW9uIjoiTVE9PSJ9");
 
-    // A change outside Terraform shows, and is corrected in place.
-    std::fs::write(bench.shelf().join("first"), "scribbled over").unwrap();
-    bench
+    // A change outside Terraform is detected and corrected in place.
+    std::fs::write(workspace.shelf().join("first"), "scribbled over").unwrap();
+    workspace
         .run("plan -no-color -detailed-exitcode")
         .expect(2, &["0 to add, 1 to change, 0 to destroy", "scribbled over"]);
-    bench.apply(NOTE).expect(0, &["0 added, 1 changed, 0 destroyed"]);
-    assert_eq!(bench.note("first").as_deref(), Some("hello wide world"));
+    workspace.apply(NOTE).expect(0, &["0 added, 1 changed, 0 destroyed"]);
+    assert_eq!(workspace.note("first").as_deref(), Some("hello wide world"));
 
-    // Another text is an update that keeps the id, another name is another note.
+    // A new text updates the note and keeps its id; a new name replaces the note.
     let updated = NOTE.replace("hello wide world", "goodbye old world");
-    bench.apply(&updated).expect(0, &["0 added, 1 changed, 0 destroyed", "words = \"world\""]);
-    bench
+    workspace.apply(&updated).expect(0, &["0 added, 1 changed, 0 destroyed", "words = \"world\""]);
+    workspace
         .apply(&updated.replace("\"first\"", "\"second\""))
         .expect(0, &["# forces replacement", "1 added, 0 changed, 1 destroyed"]);
-    assert_eq!((bench.note("first"), bench.note("second").as_deref()), (None, Some("goodbye old world")));
+    assert_eq!(
+        (workspace.note("first"), workspace.note("second").as_deref()),
+        (None, Some("goodbye old world"))
+    );
 
-    // A note that vanished is written again.
-    std::fs::remove_file(bench.shelf().join("second")).unwrap();
-    bench.run("apply -auto-approve -no-color").expect(0, &["1 added, 0 changed, 0 destroyed"]);
+    // A missing note is created again.
+    std::fs::remove_file(workspace.shelf().join("second")).unwrap();
+    workspace.run("apply -auto-approve -no-color").expect(0, &["1 added, 0 changed, 0 destroyed"]);
 
-    bench.run("destroy -auto-approve -no-color").expect(0, &["1 destroyed"]);
-    assert_eq!(std::fs::read_dir(bench.shelf()).unwrap().count(), 0);
+    workspace.run("destroy -auto-approve -no-color").expect(0, &["1 destroyed"]);
+    assert_eq!(std::fs::read_dir(workspace.shelf()).unwrap().count(), 0);
 }
 
 #[test]
-fn a_resource_lives_from_plan_to_destroy_over_mutual_tls() {
-    let Some(bench) = Bench::new() else { return };
-    lifecycle(&bench);
+fn the_whole_lifecycle_works_over_mutual_tls() {
+    let Some(workspace) = Workspace::new() else { return };
+    lifecycle(&workspace);
 }
 
 #[test]
-fn a_resource_lives_from_plan_to_destroy_when_attached_by_hand() {
-    let Some(mut bench) = Bench::new() else { return };
+fn the_whole_lifecycle_works_in_reattach_mode() {
+    let Some(mut workspace) = Workspace::new() else { return };
     let attached = Attached::start();
-    bench.reattach = Some(attached.reattach.clone());
-    lifecycle(&bench);
+    workspace.reattach = Some(attached.reattach.clone());
+    lifecycle(&workspace);
 }
 
-/// A provider started with `-debug`, interrupted in the end.
+/// A provider started with `-debug`, killed in the end.
 struct Attached {
     process: Child,
     reattach: String,
@@ -215,73 +220,76 @@ impl Drop for Attached {
 }
 
 #[test]
-fn a_plan_warns_with_the_attribute_and_a_panic_is_an_error_of_one_resource() {
-    let Some(bench) = Bench::new() else { return };
+fn a_warning_names_its_attribute_and_a_panic_fails_one_resource() {
+    let Some(workspace) = Workspace::new() else { return };
     let loud = "resource \"shelf_note\" \"a\" {\n  name = \"a\"\n  text = \"LOUD\"\n}\n";
-    bench.apply(loud).expect(0, &[
+    workspace.apply(loud).expect(0, &[
         "Warning: The note is loud with shelf_note.a, on main.tf line 11, in resource \"shelf_note\" \"a\": 11: text = \"LOUD\"",
-        "Every letter of it is a capital one. Write it in lower case.",
+        "All its letters are capitals. Write it in lower case.",
     ]);
     let doomed = loud.replace("LOUD", "the end of the world");
     let other = "resource \"shelf_note\" \"b\" {\n  name = \"b\"\n  text = \"fine\"\n}\n";
-    bench.apply(&(doomed + other)).expect(
+    workspace.apply(&(doomed + other)).expect(
         1,
         &[
-            "Error: The provider met an unexpected error with shelf_note.a",
+            "Error: The provider panicked with shelf_note.a",
             "ApplyResourceChange panicked at crates/tfplugin/examples/shelf.rs:",
-            "nobody can write this down",
+            "this text cannot be written",
         ],
     );
-    // The failed update lost no state, and the other note is there.
-    assert_eq!((bench.note("a").as_deref(), bench.note("b").as_deref()), (Some("LOUD"), Some("fine")));
-    let state = bench.state();
+    // The failed update lost no state, and the other note exists.
+    assert_eq!(
+        (workspace.note("a").as_deref(), workspace.note("b").as_deref()),
+        (Some("LOUD"), Some("fine"))
+    );
+    let state = workspace.state();
     assert_eq!(state["resources"][0]["instances"][0]["attributes"]["text"], "LOUD");
-    bench.write("resource \"shelf_note\" \"a\" {\n  name = \"\"\n  text = \"\"\n}\n");
-    bench.run("validate -no-color").expect(1, &["A note needs a name", "on main.tf line 10"]);
+    workspace.write("resource \"shelf_note\" \"a\" {\n  name = \"\"\n  text = \"\"\n}\n");
+    workspace.run("validate -no-color").expect(1, &["A note needs a name", "on main.tf line 10"]);
 }
 
 #[test]
 fn states_are_imported_upgraded_and_moved() {
-    let Some(bench) = Bench::new() else { return };
-    std::fs::write(bench.shelf().join("found"), "an old note").unwrap();
+    let Some(workspace) = Workspace::new() else { return };
+    std::fs::write(workspace.shelf().join("found"), "an old note").unwrap();
     let note = "resource \"shelf_note\" \"a\" {\n  name = \"found\"\n  text = \"an old note\"\n}\n";
-    bench.write(note);
-    bench.run("import -no-color shelf_note.a found").expect(0, &["Import successful!"]);
-    bench.expect_no_changes();
+    workspace.write(note);
+    workspace.run("import -no-color shelf_note.a found").expect(0, &["Import successful!"]);
+    workspace.expect_no_changes();
 
     // The same state as version 0 wrote it.
-    let mut state = bench.state();
+    let mut state = workspace.state();
     let instance = &mut state["resources"][0]["instances"][0];
     instance["schema_version"] = 0.into();
     instance["attributes"] = serde_json::json!({ "name": "found", "content": "an old note", "pages": 3 });
-    std::fs::write(bench.path("terraform.tfstate"), state.to_string()).unwrap();
-    bench.expect_no_changes();
+    std::fs::write(workspace.path("terraform.tfstate"), state.to_string()).unwrap();
+    workspace.expect_no_changes();
 
     let scrap = "resource \"shelf_scrap\" \"s\" {\n  title = \"grown\"\n}\n";
-    std::fs::write(bench.shelf().join("grown"), "grown up").unwrap();
-    bench.apply(&format!("{note}{scrap}")).expect(0, &["1 added"]);
+    std::fs::write(workspace.shelf().join("grown"), "grown up").unwrap();
+    workspace.apply(&format!("{note}{scrap}")).expect(0, &["1 added"]);
     let grown = "resource \"shelf_note\" \"s\" {\n  name = \"grown\"\n  text = \"grown up\"\n}\n";
     let moved = "moved {\n  from = shelf_scrap.s\n  to   = shelf_note.s\n}\n";
-    bench.apply(&format!("{note}{grown}{moved}")).expect(0, &["0 added, 0 changed, 0 destroyed"]);
-    bench
+    workspace.apply(&format!("{note}{grown}{moved}")).expect(0, &["0 added, 0 changed, 0 destroyed"]);
+    workspace
         .apply(&format!("{note}{scrap}{}", "moved {\n  from = shelf_note.s\n  to   = shelf_scrap.s\n}\n"))
         .expect(1, &["Unable to Move Resource State", "Source Resource Type: shelf_note"]);
 }
 
 #[test]
-fn data_is_read_and_lines_are_logged() {
-    let Some(bench) = Bench::new() else { return };
+fn data_sources_are_read_and_log_lines_reach_terraform() {
+    let Some(workspace) = Workspace::new() else { return };
     let data = "data \"shelf_notes\" \"all\" {\n  depends_on = [shelf_note.a]\n}\noutput \"names\" {\n  value = join(\"+\", data.shelf_notes.all.names)\n}\n";
     let note = "resource \"shelf_note\" \"a\" {\n  name = \"b\"\n  text = \"x\"\n}\n";
-    std::fs::write(bench.shelf().join("a"), "").unwrap();
-    bench.apply(&format!("{note}{data}")).expect(0, &["names = \"a+b\""]);
+    std::fs::write(workspace.shelf().join("a"), "").unwrap();
+    workspace.apply(&format!("{note}{data}")).expect(0, &["names = \"a+b\""]);
 
-    bench.write(&note.replace("\"x\"", "\"y\""));
-    let log = bench.path("log");
+    workspace.write(&note.replace("\"x\"", "\"y\""));
+    let log = workspace.path("log");
     let status = Command::new("terraform")
         .args(["apply", "-auto-approve", "-no-color"])
-        .current_dir(bench.folder.path())
-        .env("TF_CLI_CONFIG_FILE", bench.path("cli.tfrc"))
+        .current_dir(workspace.folder.path())
+        .env("TF_CLI_CONFIG_FILE", workspace.path("cli.tfrc"))
         .env("TF_LOG_PROVIDER", "INFO")
         .env("TF_LOG_PATH", &log)
         .stdout(Stdio::null())

@@ -1,4 +1,4 @@
-//! Dependencies: each has a line of reason in the root manifest, and none brings default features that nobody asked for.
+//! Dependencies: each has a line of reason in the root manifest, and names the features it uses instead of taking the defaults.
 
 use std::fs;
 use std::path::Path;

@@ -1,17 +1,15 @@
 //! Hints: STYLE.md wants an instruction in a whole sentence, so that all of them read alike.
 
-use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
-use super::files::{is_test, rust_files};
+use super::files::{is_test, read, rust_files};
 
 pub(super) fn check(root: &Path) -> Result<Vec<String>> {
     let mut findings = Vec::new();
     for file in rust_files(root)?.into_iter().filter(|file| !is_test(file)) {
-        let text =
-            fs::read_to_string(root.join(&file)).with_context(|| format!("reading {}", file.display()))?;
+        let text = read(root, &file)?;
         let wrong = hints(&text).into_iter().filter(|hint| !is_sentence(hint));
         findings.extend(wrong.map(|hint| {
             format!(

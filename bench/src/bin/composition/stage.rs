@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use cluster::{Check, Connection, Environment, Event, Selection, Session, Waited, Write};
-use functions::certs::{Made, Order, make};
+use functions::certs::{IssueOptions, Issued, issue};
 use jiff::Timestamp;
 use manifest::{Namespace, ObjectRef};
 use sandbox::{Layout, Lease, UpRequest, audit};
@@ -30,7 +30,7 @@ pub(crate) struct Stage {
     audit: audit::Reader,
     environment: sandbox::Environment,
     function: Option<Served>,
-    certificates: Made,
+    certificates: Issued,
     _lease: Lease,
     _folder: tempfile::TempDir,
 }
@@ -48,7 +48,11 @@ impl Stage {
         let kubeconfig = layout.kubeconfig();
         let folder = tempfile::tempdir()?;
         let sans = vec!["127.0.0.1".to_owned(), "localhost".to_owned()];
-        let made = make(folder.path(), &Order { sans, days: 1, ..Order::new("fn") }, Timestamp::now())?;
+        let made = issue(
+            folder.path(),
+            &IssueOptions { sans, days: 1, ..IssueOptions::new("fn") },
+            Timestamp::now(),
+        )?;
         let function = function::serve("127.0.0.1:0", &made.server, calls).await?;
         let connection = Connection { config_paths: vec![kubeconfig.clone()], ..Connection::default() };
         let session = Session::connect(&connection, &Environment::default(), "plimsoll-bench")?;

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use sandbox::Environment;
-use sandbox::gobuild::{Event, Module, Program};
+use sandbox::gobuild::{Binary, BuildEvent, Module};
 
 /// Builds a program of this workspace, in the profile of this one, and says where it is.
 pub(crate) fn cargo(package: &str, program: &str) -> Result<PathBuf, Box<dyn Error>> {
@@ -36,7 +36,7 @@ pub(crate) fn yardstick() -> Result<PathBuf, Box<dyn Error>> {
             ("go.mod", include_str!("../../../../tools/kubectl-provider/go.mod")),
             ("go.sum", include_str!("../../../../tools/kubectl-provider/go.sum")),
         ],
-        programs: &[Program {
+        binaries: &[Binary {
             package: "github.com/gavinbunney/terraform-provider-kubectl",
             file: FILE,
             links: &[],
@@ -46,7 +46,7 @@ pub(crate) fn yardstick() -> Result<PathBuf, Box<dyn Error>> {
     };
     let environment = Environment::from_process()?;
     let folder = module.ensure(&environment.cache, &environment.path, &mut |event| {
-        if let Event::Started { estimate, .. } = event {
+        if let BuildEvent::Started { estimate, .. } = event {
             let minutes = estimate.as_secs() / 60;
             // Nobody who cannot read this misses a figure.
             let _told =

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
-use readiness::GoDuration;
+use manifest::GoDuration;
 
 /// The heading of the options that say which cluster is meant.
 const CLUSTER: &str = "Cluster options";

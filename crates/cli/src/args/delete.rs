@@ -1,7 +1,7 @@
 //! `plimsoll delete`
 
 use clap::{Args, ValueEnum};
-use readiness::GoDuration;
+use manifest::GoDuration;
 
 use super::cluster::{ClusterArgs, TypeName, duration};
 use super::files::FileArgs;

@@ -1,7 +1,7 @@
 //! `plimsoll internal …`
 
 use clap::{Args, Subcommand};
-use readiness::GoDuration;
+use manifest::GoDuration;
 
 use super::cluster::duration;
 

@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use manifest::GoDuration;
 use operator::{Half, Options};
-use readiness::GoDuration;
 
 use super::cluster::duration;
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use readiness::GoDuration;
+use manifest::GoDuration;
 
 use super::cluster::{ClusterArgs, duration};
 use super::files::FileArgs;

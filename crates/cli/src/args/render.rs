@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use readiness::GoDuration;
+use manifest::GoDuration;
 
 use super::Format;
 use super::cluster::duration;

@@ -3,11 +3,11 @@
 use std::str::FromStr;
 
 use clap::Args;
-use readiness::{GoDuration, WrittenWait};
+use manifest::GoDuration;
+use readiness::WrittenWait;
 
 use super::cluster::{ObjectArgs, duration};
 
-/// What a wait understands.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   plimsoll wait deploy/web --for rollout
@@ -16,26 +16,25 @@ use super::cluster::{ObjectArgs, duration};
   plimsoll wait job/migrate --for condition=Complete -o json
   plimsoll wait pod/web-0 --for delete
 
-What kubectl understands is understood as well: condition=TYPE=STATUS, jsonpath={PATH}[=TEXT], create and delete")]
+kubectl's forms work as well: condition=TYPE=STATUS, jsonpath={PATH}[=TEXT], create and delete")]
 pub(crate) struct Wait {
     #[command(flatten)]
     pub(crate) target: ObjectArgs,
-    /// What to wait for: rollout, condition=TYPE, field=PATH, value=PATH=TEXT, or delete
+    /// What to wait for: rollout, condition=TYPE[=STATUS], field=PATH, value=PATH=TEXT, create or delete
     #[arg(long = "for", value_name = "WHAT")]
     pub(crate) wanted: Wanted,
-    /// How long to wait at most, looking for the object included
+    /// How long to wait at most, including for the object to appear
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "10m")]
     pub(crate) timeout: GoDuration,
 }
 
-/// What to wait for.
 #[derive(Clone, Debug)]
 pub(crate) enum Wanted {
-    /// That the object is as it says.
+    /// That the object meets this wait.
     As(WrittenWait),
-    /// That there is such an object.
+    /// That the object exists.
     There,
-    /// That there is none.
+    /// That it does not exist.
     Gone,
 }
 
@@ -60,12 +59,7 @@ fn translated(text: &str) -> Option<String> {
             None => format!("field={path}"),
         });
     }
-    let (kind, status) = text.strip_prefix("condition=")?.split_once('=')?;
-    Some(if status.eq_ignore_ascii_case("true") {
-        format!("condition={kind}")
-    } else {
-        format!("value=status.conditions[?(@.type==\"{kind}\")].status={status}")
-    })
+    None
 }
 
 #[cfg(test)]
@@ -77,9 +71,7 @@ mod tests {
         let check = |text: &str, ours: Option<&str>| assert_eq!(translated(text).as_deref(), ours, "{text}");
         check("jsonpath={.status.phase}=Running", Some("value={.status.phase}=Running"));
         check("jsonpath={.status.ip}", Some("field={.status.ip}"));
-        check("condition=Ready=true", Some("condition=Ready"));
-        check("condition=Ready=False", Some("value=status.conditions[?(@.type==\"Ready\")].status=False"));
-        check("condition=Ready", None);
+        check("condition=Ready=false", None);
         check("value=status.phase=Bound", None);
         assert!(matches!("delete".parse(), Ok(Wanted::Gone)));
         assert!(matches!("create".parse(), Ok(Wanted::There)));

@@ -1,10 +1,13 @@
 //! `plimsoll apply`: everything in one go, ordered only where one object needs another.
 
+use std::collections::{HashMap, HashSet};
+
 use cluster::{Readiness, Session, Write};
 use diag::Diagnostic;
+use futures::future::join_all;
 use futures::stream::{self, StreamExt as _};
-use manifest::ObjectRef;
-use readiness::{Cut, Written, WrittenWait};
+use manifest::{GroupVersionKind, ObjectRef};
+use readiness::{Cut, Wait, Written, WrittenWait, is_ready_when_created};
 
 use super::connect::Cluster;
 use super::files;
@@ -88,7 +91,7 @@ async fn apply(work: &Work, session: &Session, args: &Apply, printer: &Printer) 
     reports
 }
 
-/// Waits until everything that rolls out has done so, all at the same time; whether it has.
+/// Waits until all applied objects are ready, all at the same time; whether they are.
 async fn wait(
     report: &Report,
     session: &Session,
@@ -96,8 +99,19 @@ async fn wait(
     printer: &mut Printer,
 ) -> Result<bool, Failure> {
     let written = report.objects.iter().filter(|object| object.action() != Action::Refused);
-    let waits: Vec<_> =
-        written.filter_map(|object| Some((&object.target, rollout(&object.target, args)?))).collect();
+    let targets: Vec<&ObjectRef> = written
+        .map(|object| &object.target)
+        .filter(|target| !is_ready_when_created(target.group(), target.kind()))
+        .collect();
+    let kinds: HashSet<&GroupVersionKind> = targets.iter().map(|target| &target.gvk).collect();
+    let asked = kinds.into_iter().map(async |gvk| (gvk, session.publishes_conditions(gvk).await));
+    let publishing: HashMap<&GroupVersionKind, bool> = join_all(asked).await.into_iter().collect();
+    let ready = ready(args);
+    let wait = |target: &ObjectRef| {
+        let publishes_conditions = publishing.get(&target.gvk).copied();
+        Wait { publishes_conditions, ..ready.clone() }
+    };
+    let waits: Vec<_> = targets.into_iter().map(|target| (target, wait(target))).collect();
     let bar = printer.progress(waits.len(), "ready");
     let waiting = waits.iter().map(|(target, wait)| async {
         let readiness = follow(session, target, wait, &bar).await;
@@ -121,9 +135,9 @@ async fn wait(
     Ok(ready)
 }
 
-/// The wait for an object to roll out, if its kind does.
-fn rollout(target: &ObjectRef, args: &Apply) -> Option<readiness::Wait> {
+/// The wait for an object of any kind to be ready.
+fn ready(args: &Apply) -> Wait {
     let timeout = Written::Known(args.timeout.to_string());
     let written = WrittenWait { rollout: Written::Known(true), timeout, ..WrittenWait::default() };
-    written.parse(Some(target.kind()), Cut::Root).wait
+    written.parse(None, Cut::Root).wait.expect("a rollout and a timeout that was checked")
 }

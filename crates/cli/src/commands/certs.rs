@@ -3,7 +3,7 @@
 use std::error::Error as _;
 
 use diag::Diagnostic;
-use functions::certs::{MakeError, Order, make};
+use functions::certs::{IssueError, IssueOptions, issue};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -15,8 +15,8 @@ use crate::printer::{LITERAL, Printer};
 
 /// Makes them, and says where they are.
 pub(super) fn run(args: &Certs, printer: &mut Printer) -> Outcome {
-    let order = Order { name: args.name.clone(), sans: args.san.clone(), days: args.days };
-    let made = make(&args.out, &order, Timestamp::now()).map_err(|error| told(&error))?;
+    let order = IssueOptions { name: args.name.clone(), sans: args.san.clone(), days: args.days };
+    let made = issue(&args.out, &order, Timestamp::now()).map_err(|error| told(&error))?;
     let folders = [("ca", &made.authority), ("client", &made.client), ("server", &made.server)];
     match printer.format() {
         Format::Json | Format::Yaml => {
@@ -51,18 +51,18 @@ pub(super) fn run(args: &Certs, printer: &mut Printer) -> Outcome {
     Ok(Exit::Success)
 }
 
-fn told(error: &MakeError) -> Failure {
+fn told(error: &IssueError) -> Failure {
     let mut diagnostic = Diagnostic::error(codes::CERTS_FAILED, error.to_string());
     if let Some(cause) = error.source() {
         diagnostic = diagnostic.detail(format!("The cause: {cause}."));
     }
     match error {
-        MakeError::File { .. } => diagnostic.hint("Name a folder that can be written to with `--out`."),
-        MakeError::Certificate(_) => {
+        IssueError::File { .. } => diagnostic.hint("Name a folder that can be written to with `--out`."),
+        IssueError::Certificate(_) => {
             diagnostic.hint("Write names as DNS does, for instance `--name function-web.shop`.")
         }
         // It says itself what to do.
-        MakeError::ForeignAuthority { .. } => diagnostic,
+        IssueError::ForeignAuthority { .. } => diagnostic,
     }
     .into()
 }

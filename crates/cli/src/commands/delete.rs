@@ -81,9 +81,10 @@ impl Fate {
             Self::Absent if named => Some(missing_here(target)),
             Self::Failed(diagnostic) => Some((**diagnostic).clone()),
             Self::Ended(Deletion::Stuck(stuck)) => Some(stuck.diagnostic().hint(
-                "Give it more time with --timeout, let whoever set the finalizers do their work, or take them away with --force.",
+                "Allow more time with --timeout, let the controllers behind the finalizers finish, or remove the finalizers with --force.",
             )),
-            Self::Absent | Self::Ended(_) => None,
+            Self::Ended(ended) => ended.warning(target),
+            Self::Absent => None,
         }
     }
 }
@@ -192,15 +193,7 @@ fn line(target: &ObjectRef, fate: &Fate) -> String {
         Fate::Ended(Deletion::Taken) => {
             format!("{PENDING}- {target} is gone, and another object has its name{PENDING:#}")
         }
-        Fate::Ended(Deletion::Gone { forced }) if forced.is_empty() => {
-            format!("{GOOD}- {target} is gone{GOOD:#}")
-        }
-        Fate::Ended(Deletion::Gone { forced }) => {
-            format!(
-                "{PENDING}- {target} is gone, without what these finalizers wait for: {}{PENDING:#}",
-                forced.join(", ")
-            )
-        }
+        Fate::Ended(Deletion::Gone { .. }) => format!("{GOOD}- {target} is gone{GOOD:#}"),
     }
 }
 

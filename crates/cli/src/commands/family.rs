@@ -7,9 +7,9 @@ pub(super) use gather::Family;
 use std::collections::{HashMap, HashSet};
 
 use manifest::{GroupVersionKind, Namespace, ObjectRef};
+use readiness::Health;
 use serde_json::Value;
 
-use super::health::{Health, health};
 use super::operation::Operation;
 
 /// An object with those below it.
@@ -26,15 +26,20 @@ pub(super) struct Node {
     pub(super) children: Vec<Node>,
 }
 
-/// The object `root` with those of `all` that hang on it, sorted by kind and name.
-pub(super) fn tree(root: &Value, all: &[&Value]) -> Option<Node> {
+/// The object `root` with those of `all` that hang on it, sorted by kind and name. `publishing` has the kinds whose CRDs
+/// declare conditions.
+pub(super) fn tree(
+    root: &Value,
+    all: &[&Value],
+    publishing: &HashMap<GroupVersionKind, bool>,
+) -> Option<Node> {
     let mut owned: HashMap<&str, Vec<&Value>> = HashMap::new();
     for &object in all {
         for owner in array(&object["metadata"]["ownerReferences"]) {
             owned.entry(owner["uid"].as_str().unwrap_or_default()).or_default().push(object);
         }
     }
-    Growth { all, owned, seen: HashSet::new() }.node(root)
+    Growth { all, owned, publishing, seen: HashSet::new() }.node(root)
 }
 
 /// Who an object belongs to, as far as it says: its controller, or the claim that it was made for.
@@ -49,6 +54,7 @@ pub(super) fn parent(object: &Value) -> Option<String> {
 struct Growth<'a> {
     all: &'a [&'a Value],
     owned: HashMap<&'a str, Vec<&'a Value>>,
+    publishing: &'a HashMap<GroupVersionKind, bool>,
     /// Uids on the way: references may run in a circle, and an object may be owned and referred to.
     seen: HashSet<String>,
 }
@@ -72,7 +78,9 @@ impl Growth<'_> {
         let created = object["metadata"]["creationTimestamp"].as_str().map(str::to_owned);
         let operation = Operation::of(object);
         let (target, uid) = (reference_of(object)?, uid.to_owned());
-        Some(Node { target, uid, health: health(object), created, operation, children })
+        let publishes_conditions = self.publishing.get(&target.gvk) == Some(&true);
+        let health = Health::of(object, publishes_conditions);
+        Some(Node { target, uid, health, created, operation, children })
     }
 }
 

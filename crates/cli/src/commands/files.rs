@@ -1,4 +1,4 @@
-//! The objects in the files that were named: all that can be read, and what is wrong with the rest.
+//! The objects in the input files: everything that can be read, and what is wrong with the rest.
 
 mod kustomize;
 
@@ -8,14 +8,14 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use diag::{Diagnostic, Source, Span};
-use manifest::{GroupVersionKind, Limits, Name, Namespace, Object, secret};
+use manifest::{GroupVersionKind, Limits, Name, Namespace, Object, body, secret};
 use serde_json::Value;
 
 use crate::args::files::FileArgs;
 use crate::codes;
 use crate::exit::Failure;
 
-/// An object as somebody wrote it.
+/// An object as written.
 #[derive(Clone)]
 pub(super) struct Written {
     /// The object; a Secret has its values under `data`.
@@ -23,7 +23,7 @@ pub(super) struct Written {
     pub(super) gvk: GroupVersionKind,
     pub(super) namespace: Option<Namespace>,
     pub(super) name: String,
-    /// Where it stands.
+    /// Where it is defined.
     pub(super) source: Source,
     pub(super) span: Span,
 }
@@ -39,9 +39,9 @@ pub(super) struct Loaded {
 /// Reads the files. A file that cannot be read at all ends the command; a broken document does not hide the others.
 pub(super) fn load(args: &FileArgs) -> Result<Loaded, Failure> {
     if args.filenames.is_empty() && args.kustomize.is_none() {
-        let diagnostic = Diagnostic::error(codes::FILE_UNREADABLE, "nothing says which objects are meant");
+        let diagnostic = Diagnostic::error(codes::FILE_UNREADABLE, "no input: pass -f or -k");
         return Err(diagnostic
-            .hint("Name files or folders with --filename, or a kustomization with --kustomize.")
+            .hint("Pass files or folders with --filename, or a kustomization with --kustomize.")
             .into());
     }
     let mut loaded = Loaded::default();
@@ -56,12 +56,12 @@ pub(super) fn load(args: &FileArgs) -> Result<Loaded, Failure> {
         }
     }
     if loaded.objects.is_empty() && loaded.problems.is_empty() {
-        let diagnostic = Diagnostic::error(codes::FILE_UNREADABLE, "there is no object in what was given");
+        let diagnostic = Diagnostic::error(codes::FILE_UNREADABLE, "the input contains no objects");
         return Err(diagnostic
-            .hint("Check what writes it: comments and empty documents are no objects.")
+            .hint("Check the command or file that produces it: comments and empty documents are not objects.")
             .into());
     }
-    loaded.refuse_twins();
+    loaded.refuse_duplicates();
     Ok(loaded)
 }
 
@@ -79,14 +79,20 @@ impl Loaded {
     }
 
     fn take(&mut self, source: &Source, object: &Object<'_>) {
+        let fields = body::server_fields(object).into_iter().filter(|field| !field.is_empty);
+        let mut refused: Vec<Diagnostic> = fields.map(|field| field.finding).collect();
+        refused.extend(body::unnamed_containers(object));
+        if !refused.is_empty() {
+            return self.problems.extend(refused);
+        }
         let span = object.span(&[manifest::Step::Key("metadata"), manifest::Step::Key("name")]);
         let name = match &object.name {
             Name::Given(name) => name.clone(),
             Name::Generated(_) => {
-                let problem = Diagnostic::error(codes::NAME_GENERATED, "this object has no name of its own")
+                let problem = Diagnostic::error(codes::NAME_GENERATED, "the object has no name")
                     .at(source, object.span(&[manifest::Step::Key("metadata")]), "")
-                    .detail("What has another name each time cannot be compared with what is there.")
-                    .hint("Write metadata.name, or create the object with kubectl create.");
+                    .detail("An object with generateName gets a new name at every apply, so there is nothing to compare it with.")
+                    .hint("Set metadata.name, or create the object with `kubectl create`.");
                 return self.problems.push(problem);
             }
         };
@@ -96,8 +102,8 @@ impl Loaded {
         self.objects.push(Written { body, gvk, namespace, name, source: source.clone(), span });
     }
 
-    /// Two documents about one object contradict each other, and which one wins would be chance.
-    fn refuse_twins(&mut self) {
+    /// Two definitions of one object contradict each other, and which one wins would be arbitrary.
+    fn refuse_duplicates(&mut self) {
         let mut first: HashMap<(String, String, Option<Namespace>, String), usize> = HashMap::new();
         let mut kept: Vec<Written> = Vec::with_capacity(self.objects.len());
         for object in self.objects.drain(..) {
@@ -114,11 +120,11 @@ impl Loaded {
                 }
                 Some(twin) => {
                     let twin: &Written = &kept[*twin];
-                    let title = format!("{} {} is written twice", object.gvk.kind(), object.name);
+                    let title = format!("{} {} is defined twice", object.gvk.kind(), object.name);
                     self.problems.push(
                         Diagnostic::error(codes::OBJECT_TWICE, title)
-                            .at(&object.source, object.span, "again here")
-                            .related(&twin.source, twin.span, "first here")
+                            .at(&object.source, object.span, "second definition")
+                            .related(&twin.source, twin.span, "first definition")
                             .hint("Keep one of them."),
                     );
                 }
@@ -145,8 +151,8 @@ fn sources(path: &Path, recursive: bool) -> Result<Vec<Source>, Failure> {
     let mut found = Vec::new();
     collect(path, recursive, &mut found)?;
     if found.is_empty() {
-        let title = format!("there is no manifest in {}", path.display());
-        let hint = "Name files that end in .yaml, .yml or .json, or look into the folders within it with --recursive.";
+        let title = format!("no manifests in {}", path.display());
+        let hint = "Manifests end in .yaml, .yml or .json; pass --recursive to include subfolders.";
         return Err(Diagnostic::error(codes::FILE_UNREADABLE, title).hint(hint).into());
     }
     found.iter().map(|path| read(path)).collect()
@@ -181,13 +187,13 @@ fn unreadable(path: &Path, error: &io::Error) -> Failure {
     let diagnostic = Diagnostic::error(codes::FILE_UNREADABLE, format!("cannot read {name}"));
     if name.starts_with("https://") || name.starts_with("http://") {
         return diagnostic
-            .detail("Nothing is fetched from elsewhere: what is applied should be seen first.")
+            .detail("URLs are not fetched: review what you apply first.")
             .hint(format!(
-                "Fetch it, look at it, and pass it on: curl --fail --location {name} | plimsoll plan -f -"
+                "Fetch and review it, then pipe it in: curl --fail --location {name} | plimsoll plan -f -"
             ))
             .into();
     }
-    diagnostic.detail(format!("The system says: {error}.")).into()
+    diagnostic.detail(format!("The operating system reports: {error}.")).into()
 }
 
 #[cfg(test)]

@@ -51,7 +51,7 @@ fn find<'r>(typed: &str, resources: &'r [Resource]) -> Option<&'r Resource> {
 }
 
 /// How alike two names must be for one to be a slip of the other; the measure and the limit that clap has.
-const ALIKE: f64 = 0.8;
+pub(super) const ALIKE: f64 = 0.8;
 
 fn unknown(typed: &str, resources: &[Resource]) -> Diagnostic {
     let name = typed.split('.').next().unwrap_or(typed).to_lowercase();

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::connect::Cluster;
 use super::family::reference_of;
-use super::following::Following;
+use super::informer::Informer;
 use super::operation::Operation;
 use crate::args::Format;
 use crate::args::operations::Operations;
@@ -21,21 +21,21 @@ pub(super) fn run(args: &Operations, printer: &mut Printer) -> Outcome {
         let cluster = Cluster::connect(&args.cluster)?;
         let namespace = (!args.all_namespaces).then_some(&cluster.namespace);
         let kinds = tracked(&cluster.session).await?;
-        let mut following = Following::begin(&cluster.session, kinds, namespace).await;
-        if !following.unseen.is_empty() {
-            printer.message(format_args!("could not be looked at: {}", following.unseen.join(", ")));
+        let mut informer = Informer::list(&cluster.session, kinds, namespace).await;
+        if !informer.unreadable.is_empty() {
+            printer.message(format_args!("could not be read: {}", informer.unreadable.join(", ")));
         }
         let mut last = None;
         loop {
-            let found = found(&following.objects());
+            let found = found(&informer.objects());
             if last.as_ref() != Some(&found) {
-                show(printer, &found, args.all_namespaces, following.unseen.is_empty())?;
+                show(printer, &found, args.all_namespaces, informer.unreadable.is_empty())?;
                 last = Some(found);
             }
             if !args.watch {
                 return Ok(Exit::Success);
             }
-            following.change().await;
+            informer.changed().await;
         }
     })
 }

@@ -4,9 +4,9 @@ use std::io::{self, IsTerminal as _};
 use std::time::Duration;
 
 use diag::Diagnostic;
+use manifest::GoDuration;
 use manifest::Namespace;
 use operator::{FunctionOptions, Options};
-use readiness::GoDuration;
 use tokio::runtime::Builder;
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
@@ -84,7 +84,7 @@ fn options(args: &Operator) -> Result<Options, Failure> {
         lease_duration: std_duration(args.lease_duration),
         metrics_address: args.metrics_address.0,
         health_address: args.health_address.0,
-        operations: operations::Settings {
+        operations: operations::Schedule {
             poll_interval: std_duration(args.poll_interval),
             operation_deadline: std_duration(args.operation_deadline),
             create_grace: std_duration(args.create_grace),
@@ -117,7 +117,7 @@ fn oci_settings(args: &Operator) -> Result<oraclecloud::Settings, Failure> {
     }
     Ok(oraclecloud::Settings {
         endpoints,
-        limiter: oraclecloud::Limiter::new(args.oci_qps),
+        limiter: oraclecloud::RateLimiter::new(args.oci_qps),
         ..oraclecloud::Settings::default()
     })
 }

@@ -6,7 +6,7 @@ mod view;
 use diag::Diagnostic;
 use fields::jsonpath::{JsonPath, Place, Step};
 use fields::{FieldPath, PathElement, Schema};
-use manifest::{ObjectRef, secret};
+use manifest::{ObjectRef, secret, server_metadata};
 use ownership::{Entry, FieldManager, ManagedFields, ManagedFieldsError};
 use serde_json::{Value, json};
 
@@ -45,9 +45,7 @@ impl Held {
         let managed = ManagedFields::of(live).map_err(|error| unreadable(target, &error))?;
         let schema = managed.schema(live);
         let mut object = secret::masked(live);
-        if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-            metadata.remove("managedFields");
-        }
+        server_metadata::remove(object.get_mut("metadata"), server_metadata::OWNERSHIP);
         Ok(Self { object, managed, schema })
     }
 

@@ -176,8 +176,7 @@ impl Work {
         if object.is_served {
             return object.target.namespace.as_ref().is_some_and(|it| self.brings_namespace(it.as_str()));
         }
-        // Every kind that is installed has a group with a dot, also those of Kubernetes' other projects.
-        let is_open = object.target.group().contains('.');
+        let is_open = plan::may_still_come(&object.target.gvk);
         object.pending.is_some() || (is_open && self.objects.iter().any(|other| other.is_served))
     }
 }
@@ -239,6 +238,7 @@ mod tests {
         check(vec![route()], false);
         check(vec![route(), settings()], true);
         check(vec![object("apps/v1/Deploymnet", "shop", "w", false), settings()], false);
+        check(vec![object("rbac.authorization.k8s.io/v1/ClusterRol", "", "r", false), settings()], false);
     }
 
     #[tokio::test]

@@ -8,9 +8,9 @@ mod resolver;
 
 use std::time::Duration;
 
-use composition::object;
 use composition::pipeline::Failure as PipelineFailure;
 use composition::run::{FunctionResult, Object, Severity};
+use manifest::ObjectRef;
 use serde_json::{Value, json};
 
 use self::inputs::Inputs;
@@ -76,8 +76,9 @@ impl Shown {
                     printer.raw(manifest::to_yaml(document).as_bytes())?;
                 }
                 for gone in &self.deleted {
-                    let name = object::ObjectRef::of(gone.as_object().unwrap_or(&Object::new()));
-                    printer.message(format_args!("would be deleted: {name}"));
+                    if let Some(Ok(name)) = gone.as_object().map(ObjectRef::of) {
+                        printer.message(format_args!("would be deleted: {name}"));
+                    }
                 }
             }
             Format::Json => printer.structured(&json!({
@@ -89,12 +90,10 @@ impl Shown {
             }))?,
             Format::Name => {
                 for document in [&self.composite].into_iter().chain(&self.composed) {
-                    let named = object::ObjectRef::of(document.as_object().unwrap_or(&Object::new()));
-                    printer.data(format_args!(
-                        "{}/{}",
-                        named.kind.group_kind().to_lowercase(),
-                        named.name
-                    ))?;
+                    if let Some(Ok(named)) = document.as_object().map(ObjectRef::of) {
+                        let kind = named.gvk.group_kind().to_lowercase();
+                        printer.data(format_args!("{kind}/{}", named.name))?;
+                    }
                 }
             }
         }

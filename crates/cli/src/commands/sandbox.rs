@@ -8,7 +8,7 @@ mod view;
 
 use std::fs;
 
-use sandbox::{Down, Environment, Error, Layout, Name, Standing, Status};
+use sandbox::{DownOutcome, Environment, Error, Layout, Name, SandboxState, Status};
 use serde_json::json;
 
 use crate::args::Format;
@@ -38,18 +38,18 @@ pub(super) fn run(command: Command, printer: &mut Printer) -> Outcome {
 }
 
 fn down(environment: &Environment, name: &Name, printer: &mut Printer) -> Outcome {
-    let found = progress::follow(printer, |on_event| sandbox::down(environment, name, on_event))?;
+    let outcome = progress::follow(printer, |on_event| sandbox::down(environment, name, on_event))?;
     match printer.format() {
         Format::Json | Format::Yaml => {
-            printer.structured(&json!({ "name": name, "stopped": found != Down::NotThere }))?;
+            printer.structured(&json!({ "name": name, "stopped": outcome != DownOutcome::NotFound }))?;
         }
         Format::Name => printer.data(name)?,
-        Format::Text => printer.message(match found {
-            Down::Stopped => format!("{GOOD}stopped{GOOD:#} sandbox {name}"),
-            Down::CalledOff => {
+        Format::Text => printer.message(match outcome {
+            DownOutcome::Stopped => format!("{GOOD}stopped{GOOD:#} sandbox {name}"),
+            DownOutcome::Cancelled => {
                 format!("{GOOD}stopped{GOOD:#} sandbox {name}: it will not start once its programs are built")
             }
-            Down::NotThere => format!("there is no sandbox {name}, nothing to stop"),
+            DownOutcome::NotFound => format!("there is no sandbox {name}, nothing to stop"),
         }),
     }
     Ok(Exit::Success)
@@ -57,14 +57,14 @@ fn down(environment: &Environment, name: &Name, printer: &mut Printer) -> Outcom
 
 fn status(environment: &Environment, name: &Name, printer: &mut Printer) -> Outcome {
     let Some(status) = sandbox::inspect(environment, name)? else {
-        return Err(Error::NotRunning { name: name.clone(), standing: None }.into());
+        return Err(Error::NotRunning { name: name.clone(), state: None }.into());
     };
     match printer.format() {
         Format::Json | Format::Yaml => printer.structured(&status)?,
         Format::Name => printer.data(name)?,
         Format::Text => view::status(printer, &status)?,
     }
-    Ok(if status.state == Standing::Ready { Exit::Success } else { Exit::Failure })
+    Ok(if status.state == SandboxState::Ready { Exit::Success } else { Exit::Failure })
 }
 
 fn list(environment: &Environment, printer: &mut Printer) -> Outcome {
@@ -116,9 +116,9 @@ fn purge(environment: &Environment, printer: &mut Printer) -> Outcome {
 fn ready(environment: &Environment, name: &Name) -> Result<Status, Failure> {
     let status = sandbox::inspect(environment, name)?;
     match status {
-        Some(status) if status.state == Standing::Ready => Ok(status),
+        Some(status) if status.state == SandboxState::Ready => Ok(status),
         other => {
-            Err(Error::NotRunning { name: name.clone(), standing: other.map(|status| status.state) }.into())
+            Err(Error::NotRunning { name: name.clone(), state: other.map(|status| status.state) }.into())
         }
     }
 }
@@ -129,6 +129,6 @@ fn folder(environment: &Environment, name: &Name) -> Result<Layout, Failure> {
     if layout.root().is_dir() {
         Ok(layout)
     } else {
-        Err(Error::NotRunning { name: name.clone(), standing: None }.into())
+        Err(Error::NotRunning { name: name.clone(), state: None }.into())
     }
 }

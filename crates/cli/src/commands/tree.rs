@@ -1,13 +1,14 @@
-//! `plimsoll tree`: an object with everything that hangs on it, and how each of them stands.
+//! `plimsoll tree`: an object with everything that belongs to it, and the health of each.
 
 use anstyle::Style;
 use jiff::Timestamp;
+use readiness::Health;
 use serde_json::{Value, json};
 
 use super::age::age;
 use super::connect::Cluster;
 use super::family::{Family, Node};
-use super::health::Health;
+use super::health::word;
 use super::operation::Operation;
 use crate::args::Format;
 use crate::args::tree::Tree;
@@ -15,15 +16,14 @@ use crate::exit::{Exit, Failure, Outcome};
 use crate::printer::{BAD, DIM, GOOD, PENDING, Printer, width};
 use crate::process::until_interrupted;
 
-/// Shows the tree, once or whenever it changes.
 pub(super) fn run(args: &Tree, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
         let cluster = Cluster::connect(&args.target.cluster)?;
         let target = cluster.target(&args.target).await?;
         let mut family = Family::gather(&cluster, &target, "Tree").await?;
-        if !family.unseen().is_empty() {
-            let unseen = family.unseen().join(", ");
-            printer.message(format_args!("{DIM}could not be looked at: {unseen}{DIM:#}"));
+        if !family.unreadable().is_empty() {
+            let unreadable = family.unreadable().join(", ");
+            printer.message(format_args!("{DIM}could not be read: {unreadable}{DIM:#}"));
         }
         let mut last = None;
         loop {
@@ -61,19 +61,18 @@ fn names(printer: &mut Printer, node: &Node) -> Result<(), Failure> {
     node.children.iter().try_for_each(|child| names(printer, child))
 }
 
-/// A line of the tree: what stands there, how old it is, and how it stands.
 struct Row {
     label: String,
     age: String,
     style: Style,
-    standing: String,
+    health: String,
 }
 
 fn rows_of(node: &Node, branches: &str, below: &str, now: Timestamp, rows: &mut Vec<Row>) {
-    let (style, standing) = standing(&node.health);
+    let (style, health) = describe(&node.health);
     let age = node.created.as_deref().map_or_else(String::new, |created| age(created, now));
     let label = format!("{branches}{} {}", node.target.kind(), node.target.name);
-    rows.push(Row { label, age, style, standing });
+    rows.push(Row { label, age, style, health });
     let last = node.children.len() + usize::from(node.operation.is_some());
     let branch = |index: usize| if index + 1 == last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
     for (index, child) in node.children.iter().enumerate() {
@@ -82,37 +81,33 @@ fn rows_of(node: &Node, branches: &str, below: &str, now: Timestamp, rows: &mut 
     }
     if let Some(operation) = &node.operation {
         let label = format!("{below}└─ {} operation", operation.phase);
-        rows.push(Row { label, age: operation.age(now), style: PENDING, standing: operation.sentence() });
+        rows.push(Row { label, age: operation.age(now), style: PENDING, health: operation.sentence() });
     }
 }
 
-/// One line an object: what it is, how old, how it stands. What does not fit is cut; `-o json` has it whole.
+/// One line per object, cut to the width; `-o json` has all of it.
 fn lines(rows: &[Row], width: usize) -> Vec<String> {
     let widest = rows.iter().map(|row| row.label.chars().count()).max().unwrap_or_default();
-    let line = |Row { label, age, style, standing }: &Row| {
+    let line = |Row { label, age, style, health }: &Row| {
         let padding = " ".repeat(widest - label.chars().count());
         let room = width.saturating_sub(widest + 9).max(8);
         let line = format!("{label}{padding}  {DIM}{age:>5}{DIM:#}");
-        if standing.is_empty() {
+        if health.is_empty() {
             return line;
         }
-        format!("{line}  {style}{}{style:#}", cut(standing, room))
+        format!("{line}  {style}{}{style:#}", cut(health, room))
     };
     rows.iter().map(line).collect()
 }
 
-fn standing(health: &Health) -> (Style, String) {
+fn describe(health: &Health) -> (Style, String) {
     let style = match health {
         Health::Ready => GOOD,
-        Health::Silent => DIM,
-        Health::Waiting(_) | Health::Going(_) => PENDING,
+        Health::NoStatus => DIM,
+        Health::Waiting(_) | Health::Terminating(_) => PENDING,
         Health::Failed(_) | Health::Missing => BAD,
     };
-    let text = match health {
-        Health::Ready => "ready",
-        Health::Silent => "",
-        other => other.trouble().unwrap_or_default(),
-    };
+    let text = if *health == Health::Ready { "ready" } else { health.trouble().unwrap_or_default() };
     (style, text.to_owned())
 }
 
@@ -130,7 +125,7 @@ fn to_json(node: &Node) -> Value {
         "kind": node.target.kind(),
         "namespace": node.target.namespace.as_ref().map(manifest::Namespace::as_str),
         "name": node.target.name,
-        "health": node.health.word(),
+        "health": word(&node.health),
         "why": node.health.trouble(),
         "created": node.created,
         "operation": node.operation.as_ref().map(Operation::to_json),
@@ -157,7 +152,7 @@ mod tests {
         let root = node(
             "a",
             waiting,
-            vec![node("b", Health::Ready, vec![missing]), node("c", Health::Silent, Vec::new())],
+            vec![node("b", Health::Ready, vec![missing]), node("c", Health::NoStatus, Vec::new())],
         );
         let mut rows = Vec::new();
         rows_of(&root, "", "", "2026-01-01T00:05:00Z".parse().unwrap(), &mut rows);

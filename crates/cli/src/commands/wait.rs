@@ -1,14 +1,13 @@
-//! `plimsoll wait`: until an object is as it should be, with the value that was waited for as its data.
+//! `plimsoll wait`: until an object meets a condition; prints the value that was waited for.
 
-use cluster::{Check, Readiness, Session, Waited};
+use cluster::{Readiness, Session, Waited};
 use diag::Diagnostic;
 use indicatif::ProgressBar;
 use manifest::ObjectRef;
-use readiness::{Cut, Wait, Written, WrittenWait};
+use readiness::{Check, Cut, Health, Wait, Written, WrittenWait};
 use serde_json::{Value, json};
 
 use super::connect::Cluster;
-use super::health::{Health, health};
 use crate::args::Format;
 use crate::args::wait::{Wait as Args, Wanted};
 use crate::codes;
@@ -16,13 +15,12 @@ use crate::exit::{Exit, Failure, Outcome};
 use crate::printer::{GOOD, Printer};
 use crate::process::until_interrupted;
 
-/// Waits, and prints what that yields.
 pub(super) fn run(args: &Args, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
         let cluster = Cluster::connect(&args.target.cluster)?;
         let target = cluster.target(&args.target).await?;
         let wait = match &args.wanted {
-            Wanted::As(written) => understand(written, args, &target)?,
+            Wanted::As(written) => parse(written, args, &target, printer)?,
             Wanted::There => return presence(&cluster.session, args, &target, true, printer).await,
             Wanted::Gone => return presence(&cluster.session, args, &target, false, printer).await,
         };
@@ -45,7 +43,7 @@ pub(super) fn run(args: &Args, printer: &mut Printer) -> Outcome {
     })
 }
 
-/// Waits until the object is there, or is not.
+/// Waits until the object exists, or until it does not.
 async fn presence(
     session: &Session,
     args: &Args,
@@ -54,12 +52,12 @@ async fn presence(
     printer: &mut Printer,
 ) -> Outcome {
     let bar = printer.spinner();
-    bar.set_message(format!("waiting for {target} to {}", if wanted { "come" } else { "go" }));
+    bar.set_message(format!("waiting for {target} to {}", if wanted { "appear" } else { "be deleted" }));
     let check = |object: Option<&Value>| match object {
         _ if object.is_some() == wanted => Check::Met(()),
-        Some(object) => Check::NotYet(match health(object) {
-            Health::Going(why) => why,
-            _ => "nobody has asked it to go".to_owned(),
+        Some(object) => Check::NotYet(match Health::of(object, false) {
+            Health::Terminating(why) => why,
+            _ => "its deletion has not been requested".to_owned(),
         }),
         None => Check::NotYet("it does not exist".to_owned()),
     };
@@ -68,8 +66,8 @@ async fn presence(
     bar.finish_and_clear();
     match waited.map_err(|error| error.diagnostic("Wait"))? {
         Waited::Met { .. } => {
-            let word = if wanted { "there" } else { "gone" };
-            printer.message(format_args!("{GOOD}met{GOOD:#} {target} is {word}"));
+            let word = if wanted { "exists" } else { "is gone" };
+            printer.message(format_args!("{GOOD}met{GOOD:#} {target} {word}"));
             match printer.format() {
                 Format::Name => printer.name(target)?,
                 Format::Json | Format::Yaml => printer.structured(&json!(null))?,
@@ -78,34 +76,39 @@ async fn presence(
             Ok(Exit::Success)
         }
         Waited::Never { why, .. } | Waited::TimedOut { why, .. } => {
-            let word = if wanted { "not there" } else { "still there" };
-            let title = format!("{target} is {word} after {}", args.timeout);
+            let word = if wanted { "does not exist" } else { "still exists" };
+            let title = format!("{target} {word} after {}", args.timeout);
             let code = if wanted { codes::OBJECT_MISSING } else { cluster::codes::DELETION_TIMEOUT };
             Err(Diagnostic::error(code, title)
-                .detail(format!("What is known: {why}."))
+                .detail(format!("Last seen: {why}."))
                 .hint("If it only needs more time, wait longer with --timeout.")
                 .into())
         }
     }
 }
 
-/// What is to be waited for, if it makes sense for the object.
-fn understand(written: &WrittenWait, args: &Args, target: &ObjectRef) -> Result<Wait, Failure> {
+/// The wait, if it makes sense for the object; prints warnings.
+fn parse(
+    written: &WrittenWait,
+    args: &Args,
+    target: &ObjectRef,
+    printer: &mut Printer,
+) -> Result<Wait, Failure> {
     let timeout = Written::Known(args.timeout.to_string());
     let written = WrittenWait { timeout, ..written.clone() };
-    let parsed = written.parse(Some(target.kind()), Cut::Root);
-    match (parsed.wait, parsed.diagnostics.into_iter().find(Diagnostic::is_error)) {
-        (Some(wait), None) => Ok(wait),
-        (_, Some(mut wrong)) => {
-            // On a command line there is no attribute that could be named.
-            wrong.field = Some("--for".to_owned());
-            Err(wrong.into())
+    let parsed = written.parse(Some(&target.gvk), Cut::Root);
+    for mut problem in parsed.diagnostics {
+        // A command line has no attributes to name.
+        problem.field = Some("--for".to_owned());
+        if problem.is_error() {
+            return Err(problem.into());
         }
-        (None, None) => unreachable!("what was typed names a mode and a timeout"),
+        printer.diagnostic(&problem);
     }
+    Ok(parsed.wait.expect("the arguments name a mode and a timeout"))
 }
 
-/// Waits, and lets the bar say why it is not over yet.
+/// Waits, and shows in the progress bar why the wait goes on.
 pub(super) async fn follow(
     session: &Session,
     target: &ObjectRef,
@@ -113,6 +116,9 @@ pub(super) async fn follow(
     bar: &ProgressBar,
 ) -> Result<Readiness, Failure> {
     bar.set_message(format!("waiting for {target}"));
-    let say = |why: &str| bar.set_message(format!("waiting for {target}: {why}"));
+    let say = |why: &str| {
+        let why = why.lines().next().unwrap_or_default();
+        bar.set_message(format!("waiting for {target}: {why}"));
+    };
     Ok(session.wait_for(target, wait, say).await.map_err(|error| error.diagnostic("Wait"))?)
 }

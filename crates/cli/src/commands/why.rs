@@ -1,20 +1,20 @@
-//! `plimsoll why`: one sentence that says why an object is not ready, and the way from it to the cause.
+//! `plimsoll why`: one sentence that says why an object is not ready, and the chain of objects from it to the cause.
 
-mod last_word;
+mod last_event;
 
+use readiness::{Health, because};
 use serde_json::{Value, json};
 
-use self::last_word::{LastWord, last_word};
+use self::last_event::{LastEvent, last_event};
 use super::connect::Cluster;
 use super::family::{self, Family, Node};
-use super::health::{Health, because};
+use super::health::{rank, word};
 use crate::args::Format;
 use crate::args::tree::Why;
 use crate::exit::{Exit, Outcome};
 use crate::printer::{BAD, DIM, GOOD, PENDING, Printer};
 use crate::process::until_interrupted;
 
-/// Says why.
 pub(super) fn run(args: &Why, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
         let cluster = Cluster::connect(&args.target.cluster)?;
@@ -24,8 +24,7 @@ pub(super) fn run(args: &Why, printer: &mut Printer) -> Outcome {
         let mut chain = chain(&root);
         if let Some(cause) = chain.last_mut().filter(|cause| matches!(cause.node.health, Health::Waiting(_)))
         {
-            let word = last_word(&cluster.session, cause.node).await;
-            cause.add(word);
+            cause.add(last_event(&cluster.session, cause.node).await);
         }
         match printer.format() {
             Format::Json | Format::Yaml => printer.structured(&to_json(&root, &chain))?,
@@ -36,7 +35,7 @@ pub(super) fn run(args: &Why, printer: &mut Printer) -> Outcome {
                 for (depth, Step { node, why }) in chain.iter().enumerate().filter(|_| chain.len() > 1) {
                     let is_cause = depth + 1 == chain.len();
                     let why = if is_cause { why } else { first_clause(why) };
-                    let why = if why.is_empty() { "it says nothing about itself" } else { why };
+                    let why = if why.is_empty() { "it reports no status" } else { why };
                     let indent = "  ".repeat(depth + 1);
                     printer.data(format_args!(
                         "{indent}{} {DIM}→{DIM:#} {PENDING}{why}{PENDING:#}",
@@ -52,7 +51,7 @@ pub(super) fn run(args: &Why, printer: &mut Printer) -> Outcome {
     })
 }
 
-/// An object on the way to the cause, and its own trouble.
+/// An object in the chain to the cause, and its own trouble.
 struct Step<'n> {
     node: &'n Node,
     why: String,
@@ -63,53 +62,52 @@ impl<'n> Step<'n> {
         Self { node, why: node.health.trouble().unwrap_or_default().to_owned() }
     }
 
-    /// Adds what was last said about the object, unless it says so itself.
-    fn add(&mut self, word: Option<LastWord>) {
-        let is_known = |word: &LastWord| {
-            self.why.contains(&word.message) || self.why.contains(&format!("({})", word.reason))
+    /// Adds the last event about the object, unless the object says the same.
+    fn add(&mut self, event: Option<LastEvent>) {
+        let is_known = |event: &LastEvent| {
+            self.why.contains(&event.message) || self.why.contains(&format!("({})", event.reason))
         };
-        if let Some(word) = word.filter(|word| !is_known(word)) {
-            self.why.push_str(&because(&word.reason, &word.message));
+        if let Some(event) = event.filter(|event| !is_known(event)) {
+            self.why.push_str(&because(&event.reason, &event.message));
         }
     }
 }
 
-/// The way from `root` to the cause: in every step the one below that is worst off. Empty if all is well.
+/// The chain from `root` to the cause, at each step to the child in the worst state. Empty if all is well.
 fn chain(root: &Node) -> Vec<Step<'_>> {
     let mut chain = Vec::new();
     let mut here = Some(root);
     while let Some(node) = here {
         let worst =
-            node.children.iter().max_by_key(|child| (gravity(child), std::cmp::Reverse(&child.target)));
-        // What is ready is not to blame, whatever is left below it of earlier days.
-        let guilty = node.health != Health::Ready && gravity(node) > 0;
-        if !guilty {
+            node.children.iter().max_by_key(|child| (worst_rank(child), std::cmp::Reverse(&child.target)));
+        // An object that is ready is not the cause, whatever old objects it still owns.
+        if node.health == Health::Ready || worst_rank(node) == 0 {
             break;
         }
         chain.push(Step::new(node));
-        here = worst.filter(|child| gravity(child) > 0 && !is_beside(node, child));
+        here = worst.filter(|child| worst_rank(child) > 0 && !is_unrelated(node, child));
     }
     chain
 }
 
-/// Whether a claim to a volume has nothing to do with the trouble of its pod: it may wait for the pod as well.
-fn is_beside(pod: &Node, child: &Node) -> bool {
+/// Whether a PersistentVolumeClaim is not what its pod waits for; it may in turn wait for the pod.
+fn is_unrelated(pod: &Node, child: &Node) -> bool {
     let trouble = pod.health.trouble().unwrap_or_default().to_lowercase();
     child.target.kind() == "PersistentVolumeClaim" && !trouble.contains("persistentvolumeclaim")
 }
 
-/// How bad things are with a node or below it.
-fn gravity(node: &Node) -> u8 {
+/// The worst rank of a node and of everything below it.
+fn worst_rank(node: &Node) -> u8 {
     match &node.health {
         Health::Ready => 0,
-        health => node.children.iter().map(gravity).chain([health.rank()]).max().unwrap_or_default(),
+        health => node.children.iter().map(worst_rank).chain([rank(health)]).max().unwrap_or_default(),
     }
 }
 
 fn sentence(root: &Node, chain: &[Step<'_>]) -> String {
     match chain {
         [] if root.health == Health::Ready => format!("{} is ready", root.target),
-        [] => format!("{} says nothing about itself, and nothing below it is in trouble", root.target),
+        [] => format!("{} reports no status, and nothing it owns is in trouble", root.target),
         [only] => format!("{} is not ready: {}", root.target, only.why),
         [.., cause] => {
             let why = first_sentence(&cause.why);
@@ -118,12 +116,12 @@ fn sentence(root: &Node, chain: &[Step<'_>]) -> String {
     }
 }
 
-/// What an object on the way says first; further down it is said again, and better.
+/// The rest repeats what objects further down the chain say better.
 fn first_clause(text: &str) -> &str {
     text.split_once("; ").map_or(text, |(clause, _)| clause)
 }
 
-/// Messages of controllers can be long; the chain has them whole.
+/// Messages of controllers can be long; the chain shows all of them.
 fn first_sentence(text: &str) -> &str {
     text.split_once(". ").map_or(text, |(sentence, _)| sentence).trim_end_matches('.')
 }
@@ -133,7 +131,7 @@ fn to_json(root: &Node, chain: &[Step<'_>]) -> Value {
         json!({
             "apiVersion": node.target.api_version().to_string(), "kind": node.target.kind(), "name": node.target.name,
             "namespace": node.target.namespace.as_ref().map(manifest::Namespace::as_str),
-            "health": node.health.word(), "why": Some(why).filter(|why| !why.is_empty()),
+            "health": word(&node.health), "why": Some(why).filter(|why| !why.is_empty()),
         })
     };
     json!({
@@ -165,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_below_is_the_cause() {
+    fn the_worst_child_is_the_cause() {
         let pods = vec![
             node("p1", Health::Ready, Vec::new()),
             node("p2", Health::Failed("no image".to_owned()), Vec::new()),
@@ -176,22 +174,22 @@ mod tests {
     }
 
     #[test]
-    fn what_is_ready_is_not_to_blame() {
+    fn an_object_that_is_ready_is_not_the_cause() {
         let old = node("old", Health::Ready, vec![node("left", Health::Missing, Vec::new())]);
         check(&node("d", Health::Ready, vec![old]), "Thing d is ready", &[]);
-        let silent = node("s", Health::Silent, vec![node("x", Health::Missing, Vec::new())]);
+        let silent = node("s", Health::NoStatus, vec![node("x", Health::Missing, Vec::new())]);
         check(&silent, "Thing s is not ready because of Thing x: it does not exist", &["s", "x"]);
-        let quiet = node("q", Health::Silent, Vec::new());
-        check(&quiet, "Thing q says nothing about itself, and nothing below it is in trouble", &[]);
+        let quiet = node("q", Health::NoStatus, Vec::new());
+        check(&quiet, "Thing q reports no status, and nothing it owns is in trouble", &[]);
         check(&node("w", waiting("soon"), Vec::new()), "Thing w is not ready: soon", &["w"]);
     }
 
     #[test]
-    fn the_last_word_is_added_unless_it_is_known() {
+    fn the_last_event_is_added_unless_it_is_known() {
         let node = node("w", waiting("it is Pending (NoClass): no class"), Vec::new());
         let said = |reason: &str, message: &str| {
             let mut step = Step::new(&node);
-            step.add(Some(LastWord { reason: reason.to_owned(), message: message.to_owned() }));
+            step.add(Some(LastEvent { reason: reason.to_owned(), message: message.to_owned() }));
             step.why
         };
         assert_eq!(said("Failed", "no class"), "it is Pending (NoClass): no class");

@@ -49,28 +49,6 @@ fn commands(lines: &[&str]) -> Vec<String> {
     commands
 }
 
-/// Where a page links to: `[text](target)`.
-pub(crate) fn links(page: &str) -> Vec<String> {
-    let ends = page.split("](").skip(1);
-    ends.filter_map(|rest| rest.split_once(')').map(|(target, _)| target.to_owned())).collect()
-}
-
-/// The places on a page that a link can lead to: its headings, as mdBook and GitHub name them.
-pub(crate) fn places(page: &str) -> Vec<String> {
-    let mut in_block = false;
-    let mut places = Vec::new();
-    for line in page.lines() {
-        in_block ^= line.starts_with("```");
-        let heading = line.trim_start_matches('#');
-        if in_block || heading.len() == line.len() {
-            continue;
-        }
-        let kept = heading.trim().chars().filter(|it| it.is_alphanumeric() || " -_".contains(*it));
-        places.push(kept.collect::<String>().to_lowercase().replace(' ', "-"));
-    }
-    places
-}
-
 /// `text` as one word of a shell.
 pub(crate) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
@@ -86,6 +64,4 @@ fn commands_and_files_are_told_apart_from_pictures() {
             Block::File { name: "a.yaml".to_owned(), content: "k: v\n".to_owned() },
         ]
     );
-    assert_eq!(links("[a](b.md) and [c](d/e.md#f)"), ["b.md", "d/e.md#f"]);
-    assert_eq!(places("# `plimsoll plan`: A\n```sh\n# no\n```\n## x_y Z\n"), ["plimsoll-plan-a", "x_y-z"]);
 }

@@ -30,50 +30,6 @@ fn the_reference_is_fresh() {
     }
 }
 
-/// The pages of Markdown in a folder, and in those within it.
-fn pages(folder: &Path, deep: bool) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-        if path.is_dir() && deep {
-            found.extend(pages(&path, deep));
-        } else if path.extension().is_some_and(|extension| extension == "md") {
-            found.push(path);
-        }
-    }
-    found
-}
-
-#[test]
-fn every_link_leads_somewhere() {
-    let all = [pages(&root(), false), pages(&root().join("book/src"), true)].concat();
-    assert!(all.len() > 25, "{all:?}");
-    for path in all {
-        let text = fs::read_to_string(&path).unwrap();
-        for link in blocks::links(&text).into_iter().filter(|link| !link.contains("://")) {
-            let (page, place) = link.split_once('#').unwrap_or((&link, ""));
-            let target = if page.is_empty() { path.clone() } else { path.parent().unwrap().join(page) };
-            assert!(target.exists(), "{} links to {link}", path.display());
-            if !place.is_empty() {
-                let there = blocks::places(&fs::read_to_string(&target).unwrap());
-                assert!(there.iter().any(|it| it == place), "{} links to {link}", path.display());
-            }
-        }
-    }
-}
-
-#[test]
-fn the_summary_has_every_page_of_the_book() {
-    let source = root().join("book/src");
-    let summary = source.join("SUMMARY.md");
-    let mut listed: Vec<PathBuf> =
-        blocks::links(&fs::read_to_string(&summary).unwrap()).iter().map(|link| source.join(link)).collect();
-    listed.push(summary);
-    listed.sort();
-    let mut there = pages(&source, true);
-    there.sort();
-    assert_eq!(listed, there);
-}
-
 #[test]
 fn the_first_chapter_works_as_it_is_written() {
     Reader::new().follow("book/src/first-steps.md", |_| true);
@@ -86,7 +42,7 @@ fn the_commands_of_readme_work_as_they_are_written() {
     Reader::new().follow("README.md", |command| !elsewhere.contains(&command));
 }
 
-/// Somebody with an empty folder, no cluster, and `plimsoll` and `terraform` on PATH.
+/// A reader with an empty folder, no cluster, and `plimsoll` and `terraform` on PATH.
 struct Reader {
     folder: tempfile::TempDir,
 }

@@ -78,15 +78,26 @@ async fn what_holds_an_object_is_told_and_can_be_taken_away() {
 
         - example.org/backup: custom finalizer; its controller has work to do first
 
-    hint: Give it more time with --timeout, let whoever set the finalizers do their work, or take them
-          away with --force.
+    hint: Allow more time with --timeout, let the controllers behind the finalizers finish, or remove the
+          finalizers with --force.
 
     help: kubectl describe configmap held -n NS
     ");
     insta::assert_snapshot!(run(&ns, &["delete", "cm/held", "--timeout", "100ms", "--force"]), @"
     exit 0
     --- stdout
-    - ConfigMap NS/held is gone, without what these finalizers wait for: example.org/backup
+    - ConfigMap NS/held is gone
+    --- stderr
+    warning[deletion-forced]: Force Destroying Resource with Finalizers
+      object: ConfigMap NS/held
+
+      ConfigMap NS/held was held by finalizers, which were removed:
+
+        - example.org/backup
+
+      The cleanup they guard did not run.
+
+    hint: Check for leftovers, for example in the cloud.
     ");
     assert_eq!(ns.get(&object("held", &[])).await, None);
 }

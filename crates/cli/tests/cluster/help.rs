@@ -33,6 +33,7 @@ fn every_example_is_understood() {
         "why",
         "operations",
         "doctor",
+        "explain",
         "operator",
         "crds",
         "certs",

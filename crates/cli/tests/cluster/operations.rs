@@ -83,7 +83,7 @@ async fn operations_are_shown_at_a_glance_and_followed() {
     ");
     // Which kinds there are beside ours depends on who else uses the sandbox.
     let unseen = run(&ns, &["operations", "--as", "nobody"]);
-    assert!(unseen.contains("could not be looked at: ") && unseen.contains("crates"), "{unseen}");
+    assert!(unseen.contains("could not be read: ") && unseen.contains("crates"), "{unseen}");
     assert!(unseen.ends_with("no operation is under way elsewhere\n"), "{unseen}");
 }
 

@@ -134,7 +134,7 @@ async fn fields_that_somebody_else_changes_are_named_with_their_manager() {
 
     hint: Take them out of the file to leave them to the other manager.
 
-    help: https://plimsoll.dev/book/ownership.html
+    help: plimsoll explain ownership-taking
     1 to change
     "#);
     insta::assert_snapshot!(run_with(&ns, &["apply", "-f", "-", "-q"], &input), @"
@@ -314,7 +314,7 @@ async fn what_the_server_refuses_is_told_for_each_object() {
     --- stderr
     error[file-unreadable]: cannot read /none/such.yaml
 
-      The system says: No such file or directory (os error 2).
+      The operating system reports: No such file or directory (os error 2).
     ");
 }
 

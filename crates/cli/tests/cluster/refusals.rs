@@ -169,24 +169,24 @@ async fn files_are_looked_at_before_a_cluster_is() {
     --- stderr
     error[file-unreadable]: cannot read none.yaml
 
-      The system says: No such file or directory (os error 2).
+      The operating system reports: No such file or directory (os error 2).
     ");
     insta::assert_snapshot!(without_cluster(&["plan", "-f", "https://example.org/shop.yaml"], ""), @"
     exit 1
     --- stderr
     error[file-unreadable]: cannot read https://example.org/shop.yaml
 
-      Nothing is fetched from elsewhere: what is applied should be seen first.
+      URLs are not fetched: review what you apply first.
 
-    hint: Fetch it, look at it, and pass it on: curl --fail --location https://example.org/shop.yaml |
+    hint: Fetch and review it, then pipe it in: curl --fail --location https://example.org/shop.yaml |
           plimsoll plan -f -
     ");
     insta::assert_snapshot!(without_cluster(&["apply", "-f", "-"], "# Source: shop/templates/hpa.yaml\n---\n"), @"
     exit 1
     --- stderr
-    error[file-unreadable]: there is no object in what was given
+    error[file-unreadable]: the input contains no objects
 
-    hint: Check what writes it: comments and empty documents are no objects.
+    hint: Check the command or file that produces it: comments and empty documents are not objects.
     ");
     std::fs::write(folder.path().join("shop.yaml"), "").unwrap();
     insta::assert_snapshot!(without_cluster(&["plan", "shop.yaml"], ""), @"

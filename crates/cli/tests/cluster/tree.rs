@@ -9,7 +9,7 @@ use testkit::{Namespace, Sandbox};
 use crate::program::{plimsoll, run};
 use crate::wait::unschedulable;
 
-/// A namespace with a Deployment whose only pod no node takes, and the scheduler has said so.
+/// A namespace with a Deployment whose only pod cannot be scheduled, as its condition says.
 async fn stuck() -> Namespace {
     let ns = Sandbox::shared().namespace("cli-tree").await;
     let deployment = unschedulable("web");
@@ -20,7 +20,7 @@ async fn stuck() -> Namespace {
     })
     .await;
     ns.kubectl(&["wait", "pods", "--all", "--for", "condition=PodScheduled=false", "--timeout", "60s"])
-        .expect("the scheduler speaks");
+        .expect("the scheduler reports it");
     assert_eq!(ns.kubectl(&["get", "pods", condition]).as_deref(), Ok("Unschedulable"));
     ns
 }
@@ -36,14 +36,14 @@ fn ageless(text: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_tree_shows_what_hangs_on_an_object() {
+async fn a_tree_shows_what_belongs_to_an_object() {
     let ns = stuck().await;
     insta::assert_snapshot!(ageless(&run(&ns, &["tree", "deploy/web"])), @"
     exit 0
     --- stdout
     Deployment web          0 of 1 updated replicas are available; Available is False (M…
     └─ ReplicaSet web-GENERATED     0 of 1 replicas are ready
-       └─ Pod web-GENERATED   no node takes it (Unschedulable): 0/1 nodes are available: 1…
+       └─ Pod web-GENERATED   cannot be scheduled (Unschedulable): 0/1 nodes are available: 1…
     ");
     insta::assert_snapshot!(run(&ns, &["tree", "deploy/web", "-o", "name"]), @"
     exit 0
@@ -69,10 +69,10 @@ async fn the_cause_is_named_in_one_sentence() {
     insta::assert_snapshot!(run(&ns, &["why", "deploy/web"]), @"
     exit 0
     --- stdout
-    Deployment NS/web is not ready because of Pod NS/web-GENERATED: no node takes it (Unschedulable): 0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector
+    Deployment NS/web is not ready because of Pod NS/web-GENERATED: cannot be scheduled (Unschedulable): 0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector
       Deployment NS/web → 0 of 1 updated replicas are available
         ReplicaSet NS/web-GENERATED → 0 of 1 replicas are ready
-          Pod NS/web-GENERATED → no node takes it (Unschedulable): 0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector. no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.
+          Pod NS/web-GENERATED → cannot be scheduled (Unschedulable): 0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector. no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.
     ");
     let told = run(&ns, &["why", "deploy/web", "-o", "json"]);
     assert!(told.contains("\"ready\": false") && told.contains("\"kind\": \"Pod\""), "{told}");
@@ -84,7 +84,7 @@ async fn the_cause_is_named_in_one_sentence() {
     insta::assert_snapshot!(run(&ns, &["why", "cm/quiet"]), @"
     exit 0
     --- stdout
-    ConfigMap NS/quiet says nothing about itself, and nothing below it is in trouble
+    ConfigMap NS/quiet reports no status, and nothing it owns is in trouble
     ");
     let held = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "held", "finalizers": ["example.org/x"] } });
     ns.apply_as("somebody", &held).await;
@@ -92,7 +92,7 @@ async fn the_cause_is_named_in_one_sentence() {
     insta::assert_snapshot!(run(&ns, &["why", "cm/held"]), @"
     exit 0
     --- stdout
-    ConfigMap NS/held is not ready: it is being deleted since TIME and held by example.org/x
+    ConfigMap NS/held is not ready: deletion was requested at TIME and is blocked by example.org/x
     ");
     ns.merge_as("somebody", &held, &json!({ "metadata": { "finalizers": null } })).await;
 }
@@ -116,7 +116,7 @@ async fn a_watched_tree_is_shown_again_when_it_changes() {
     ns.apply_as("somebody", &owned).await;
     assert!(next().starts_with("ConfigMap root"));
     assert!(next().starts_with("└─ Secret leaf"));
-    // Gone in the middle: that is no tree any more.
+    // Deleted meanwhile: there is no tree any more.
     ns.kubectl(&["delete", "cm", "root"]).unwrap();
     let mut said = String::new();
     child.stderr.take().unwrap().read_to_string(&mut said).unwrap();

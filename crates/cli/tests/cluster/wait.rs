@@ -6,7 +6,7 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 use testkit::{Namespace, Sandbox};
 
-use crate::program::{in_one_line, plimsoll, run};
+use crate::program::{in_one_line, plimsoll, run, run_with};
 
 /// A Deployment whose pods no node takes.
 pub(crate) fn unschedulable(name: &str) -> Value {
@@ -63,7 +63,7 @@ async fn a_field_is_printed_cut_out_of_its_object() {
 }
 
 #[tokio::test]
-async fn what_does_not_come_in_time_is_explained() {
+async fn a_wait_that_times_out_is_explained() {
     let ns = namespace().await;
     let deployment = unschedulable("web");
     ns.apply_as("somebody", &deployment).await;
@@ -84,8 +84,8 @@ async fn what_does_not_come_in_time_is_explained() {
       ConfigMap "none" (namespace: "NS") did not appear within 100ms
 
       Common causes:
-        - It is not created yet, or under another name or in another namespace
-        - Whatever creates it is not running, or failed to
+        - It has not been created yet, or has another name or namespace
+        - The controller that creates it is not running, or failed
         - A quota or an admission webhook refused it
 
       Look for it:
@@ -97,7 +97,7 @@ async fn what_does_not_come_in_time_is_explained() {
 }
 
 #[tokio::test]
-async fn what_can_never_come_is_not_waited_for() {
+async fn a_wait_that_can_never_be_met_is_cut_short() {
     let ns = namespace().await;
     let job = json!({
         "apiVersion": "batch/v1", "kind": "Job", "metadata": { "name": "migrate" },
@@ -118,8 +118,93 @@ async fn what_can_never_come_is_not_waited_for() {
     assert!(in_one_line(&told).contains("the Job failed (BackoffLimitExceeded): too many"), "{told}");
 }
 
+/// A kind that publishes conditions, and an object of it at generation 2; returns its `TYPE/NAME`.
+fn widget(ns: &Namespace) -> String {
+    let group = format!("{}.example.com", ns.name());
+    let conditions = json!({ "type": "array", "items": { "type": "object", "x-kubernetes-preserve-unknown-fields": true } });
+    let properties = json!({
+        "spec": { "type": "object", "properties": { "size": { "type": "integer" } } },
+        "status": { "type": "object", "x-kubernetes-preserve-unknown-fields": true, "properties": { "conditions": conditions } },
+    });
+    let definition = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": { "name": format!("widgets.{group}") },
+        "spec": {
+            "group": group, "scope": "Namespaced", "names": { "kind": "Widget", "plural": "widgets" },
+            "versions": [{
+                "name": "v1", "served": true, "storage": true, "subresources": { "status": {} },
+                "schema": { "openAPIV3Schema": { "type": "object", "properties": properties } },
+            }],
+        },
+    });
+    let widget = |size: u8| json!({ "apiVersion": format!("{group}/v1"), "kind": "Widget", "metadata": { "name": "a" }, "spec": { "size": size } });
+    for text in [format!("{definition}\n---\n{}", widget(1)), widget(2).to_string()] {
+        let applied = run_with(ns, &["apply", "-f", "-"], &text);
+        assert!(applied.starts_with("exit 0"), "{applied}");
+    }
+    format!("widgets.{group}/a")
+}
+
 #[tokio::test]
-async fn an_object_that_goes_in_the_middle_ends_the_wait() {
+async fn a_status_of_the_generation_before_does_not_end_a_wait() {
+    let ns = namespace().await;
+    let widget = widget(&ns);
+    let report = |generation: u8| {
+        let conditions = json!([{ "type": "Ready", "status": "True" }]);
+        let status = json!({ "status": { "observedGeneration": generation, "endpoint": "x", "conditions": conditions } });
+        ns.kubectl(&[
+            "patch",
+            &widget,
+            "--subresource",
+            "status",
+            "--type",
+            "merge",
+            "-p",
+            &status.to_string(),
+        ])
+        .unwrap();
+    };
+    let forms = ["condition=ready", "field=status.endpoint", "value=status.endpoint=x", "rollout"];
+    report(1);
+    for form in forms {
+        let told = run(&ns, &["wait", &widget, "--for", form, "--timeout", "300ms"]);
+        assert!(told.starts_with("exit 1\n"), "{form}: {told}");
+        assert!(told.contains("the controller has observed generation 1 of 2"), "{form}: {told}");
+    }
+    report(2);
+    for form in forms {
+        let told = run(&ns, &["wait", &widget, "--for", form]);
+        assert!(told.starts_with("exit 0\n"), "{form}: {told}");
+    }
+}
+
+#[tokio::test]
+async fn an_object_that_no_controller_has_seen_is_not_ready() {
+    let ns = namespace().await;
+    let widget = widget(&ns);
+    let why = "its controller has not reported a condition yet";
+    for command in [
+        &["wait", &widget, "--for", "rollout", "--timeout", "300ms"][..],
+        &["why", &widget],
+        &["tree", &widget],
+    ] {
+        let told = run(&ns, command);
+        assert!(told.contains(why), "{command:?}: {told}");
+    }
+    let claim = json!({
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": { "name": "data" },
+        "spec": {
+            "accessModes": ["ReadWriteOnce"], "storageClassName": "none-such",
+            "resources": { "requests": { "storage": "1Gi" } },
+        },
+    });
+    let told = run_with(&ns, &["apply", "-f", "-", "--wait", "--timeout", "500ms"], &claim.to_string());
+    assert!(told.starts_with("exit 1\n") && told.contains("did not become ready within 500ms"), "{told}");
+    assert!(told.contains("it is Pending"), "{told}");
+}
+
+#[tokio::test]
+async fn an_object_that_is_deleted_meanwhile_ends_the_wait() {
     let ns = namespace().await;
     let held = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "held", "finalizers": ["example.org/hold"] } });
     ns.apply_as("somebody", &held).await;
@@ -131,7 +216,7 @@ async fn an_object_that_goes_in_the_middle_ends_the_wait() {
     let mut told = String::new();
     child.stderr.take().unwrap().read_to_string(&mut told).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(1));
-    assert!(in_one_line(&told).contains("it is being deleted since"), "{told}");
+    assert!(in_one_line(&told).contains("deletion was requested at"), "{told}");
     ns.merge_as("somebody", &held, &json!({ "metadata": { "finalizers": null } })).await;
 }
 
@@ -165,7 +250,7 @@ async fn a_wait_that_makes_no_sense_is_refused_at_once() {
     insta::assert_snapshot!(run(&ns, &["wait", "svc/web", "--for", "ready"]), @r#"
     exit 1
     --- stderr
-    error: invalid value 'ready' for '--for <WHAT>': "ready" is not something to wait for; write field=PATH, value=PATH=TEXT, condition=TYPE or rollout
+    error: invalid value 'ready' for '--for <WHAT>': "ready" is not something to wait for; write field=PATH, value=PATH=TEXT, condition=TYPE[=STATUS] or rollout
 
     For more information, try '--help'.
     "#);
@@ -179,7 +264,7 @@ async fn a_wait_that_makes_no_sense_is_refused_at_once() {
 }
 
 #[tokio::test]
-async fn what_people_type_for_kubectl_is_understood() {
+async fn the_forms_of_kubectl_are_understood() {
     let ns = namespace().await;
     ns.apply_as("somebody", &settings("red")).await;
     for wanted in ["jsonpath={.data.colour}=red", "create"] {
@@ -189,27 +274,35 @@ async fn what_people_type_for_kubectl_is_understood() {
     insta::assert_snapshot!(run(&ns, &["wait", "cm/none", "--for", "create", "--timeout", "100ms"]), @"
     exit 1
     --- stderr
-    error[object-missing]: ConfigMap NS/none is not there after 100ms
+    error[object-missing]: ConfigMap NS/none does not exist after 100ms
 
-      What is known: it does not exist.
+      Last seen: it does not exist.
 
     hint: If it only needs more time, wait longer with --timeout.
     ");
     insta::assert_snapshot!(run(&ns, &["wait", &format!("ns/{}", ns.name()), "--for", "condition=Ready=False", "--timeout", "100ms"]), @r#"
     exit 1
     --- stderr
+    warning[wait-unknown-condition]: Unknown Condition
+      field: --for
+
+      Kubernetes sets no condition "Ready" on a Namespace, so this wait may never end. Conditions it
+      sets: NamespaceContentRemaining, NamespaceDeletionContentFailure,
+      NamespaceDeletionDiscoveryFailure, NamespaceDeletionGroupVersionParsingFailure,
+      NamespaceFinalizersRemaining.
+
+    hint: Wait for one of these conditions, for a field, or for the rollout.
     error[wait-timed-out]: Wait Operation Failed
       object: Namespace NS
 
       Wait Timeout: Namespace/NS
 
-      Namespace "NS" did not reach the expected field values within 100ms
+      Namespace did not reach condition "Ready"=False within 100ms: no conditions found
 
-      Expected values:
-        status.conditions[?(@.type=="Ready")].status: "False"
-
-      Current values:
-        status.conditions[?(@.type=="Ready")].status: (not there)
+      Not every kind reports conditions. If Namespace does not, wait for a field or for its value
+      instead:
+        wait_for = { field = "status.someField" }
+        wait_for = { field_value = { "status.phase" = "Active" } }
 
       To investigate:
         kubectl describe namespace NS

@@ -1,4 +1,4 @@
-//! `plimsoll why` where the cause is told in Events, in a claim to a volume, or by a namespace on its way out.
+//! `plimsoll why` where the cause is in an Event, in a PersistentVolumeClaim, or in a namespace that is being deleted.
 
 use serde_json::{Value, json};
 use testkit::{Namespace, Sandbox};
@@ -19,7 +19,7 @@ fn claim(name: &str, class: &str) -> Value {
     })
 }
 
-/// What keeps every pod out of a namespace.
+/// Keeps every pod out of a namespace.
 fn quota() -> Value {
     json!({
         "apiVersion": "v1", "kind": "ResourceQuota", "metadata": { "name": "none" }, "spec": { "hard": { "pods": "0" } },
@@ -33,8 +33,8 @@ fn pods(name: &str) -> Value {
     })
 }
 
-/// Waits until somebody has said `reason` about an object.
-async fn until_said(ns: &Namespace, name: &str, reason: &str) {
+/// Waits for an event with this reason about an object.
+async fn until_event(ns: &Namespace, name: &str, reason: &str) {
     let selector = format!("involvedObject.name={name},reason={reason}");
     for _ in 0..1200 {
         let said = ns
@@ -45,14 +45,14 @@ async fn until_said(ns: &Namespace, name: &str, reason: &str) {
         }
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
     }
-    panic!("nobody says {reason} about {name}");
+    panic!("no event {reason} about {name}");
 }
 
 #[tokio::test]
-async fn a_claim_without_a_class_says_so_by_its_event() {
+async fn a_claim_without_a_class_is_explained_by_its_event() {
     let ns = namespace().await;
     ns.apply_as("somebody", &claim("data", "none-such")).await;
-    until_said(&ns, "data", "ProvisioningFailed").await;
+    until_event(&ns, "data", "ProvisioningFailed").await;
     insta::assert_snapshot!(run(&ns, &["why", "pvc/data"]), @r#"
     exit 0
     --- stdout
@@ -61,7 +61,7 @@ async fn a_claim_without_a_class_says_so_by_its_event() {
 }
 
 #[tokio::test]
-async fn controllers_that_a_quota_stops_say_so_by_their_events() {
+async fn a_quota_is_named_by_the_events_of_the_controllers_it_stops() {
     let ns = namespace().await;
     ns.apply_as("somebody", &quota()).await;
     // The quota counts once its controller has seen it.
@@ -76,7 +76,7 @@ async fn controllers_that_a_quota_stops_say_so_by_their_events() {
     });
     for object in [&job, &set] {
         ns.apply_as("somebody", object).await;
-        until_said(&ns, object["metadata"]["name"].as_str().unwrap(), "FailedCreate").await;
+        until_event(&ns, object["metadata"]["name"].as_str().unwrap(), "FailedCreate").await;
     }
     // Pods of a Job have names that are made up.
     let of_job = run(&ns, &["why", "job/migrate"]);
@@ -96,7 +96,7 @@ async fn controllers_that_a_quota_stops_say_so_by_their_events() {
 }
 
 #[tokio::test]
-async fn the_way_leads_from_a_pod_to_the_volume_that_it_lacks() {
+async fn the_chain_leads_from_a_pod_to_the_volume_that_it_lacks() {
     let ns = namespace().await;
     let mut template = pods("db");
     template["spec"]["containers"][0]["volumeMounts"] = json!([{ "name": "data", "mountPath": "/data" }]);
@@ -108,14 +108,14 @@ async fn the_way_leads_from_a_pod_to_the_volume_that_it_lacks() {
         },
     });
     ns.apply_as("somebody", &set).await;
-    until_said(&ns, "data-db-0", "ProvisioningFailed").await;
-    until_said(&ns, "db-0", "FailedScheduling").await;
+    until_event(&ns, "data-db-0", "ProvisioningFailed").await;
+    until_event(&ns, "db-0", "FailedScheduling").await;
     insta::assert_snapshot!(run(&ns, &["why", "sts/db"]), @r#"
     exit 0
     --- stdout
     StatefulSet NS/db is not ready because of PersistentVolumeClaim NS/data-db-0: it is Pending (ProvisioningFailed): storageclass.storage.k8s.io "none-such" not found
       StatefulSet NS/db → 0 of 1 replicas are ready
-        Pod NS/db-0 → no node takes it (Unschedulable): 0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims. not found
+        Pod NS/db-0 → cannot be scheduled (Unschedulable): 0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims. not found
           PersistentVolumeClaim NS/data-db-0 → it is Pending (ProvisioningFailed): storageclass.storage.k8s.io "none-such" not found
     "#);
     insta::assert_snapshot!(run(&ns, &["tree", "sts/db", "-o", "name"]), @"
@@ -129,7 +129,7 @@ async fn the_way_leads_from_a_pod_to_the_volume_that_it_lacks() {
 }
 
 #[tokio::test]
-async fn a_namespace_on_its_way_out_says_what_is_left_in_it() {
+async fn a_namespace_that_is_being_deleted_says_what_is_left_in_it() {
     let ns = namespace().await;
     let held = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "held", "finalizers": ["example.org/x"] } });
     ns.apply_as("somebody", &held).await;
@@ -139,10 +139,10 @@ async fn a_namespace_on_its_way_out_says_what_is_left_in_it() {
     insta::assert_snapshot!(run(&ns, &["why", &format!("ns/{}", ns.name())]), @"
     exit 0
     --- stdout
-    Namespace NS is not ready: it is being deleted since TIME: Some resources are remaining: configmaps. has 1 resource instances; Some content in the namespace has finalizers remaining: example.org/x in 1 resource instances
+    Namespace NS is not ready: deletion was requested at TIME: Some resources are remaining: configmaps. has 1 resource instances; Some content in the namespace has finalizers remaining: example.org/x in 1 resource instances
     ");
 
-    // What is applied to something on its way out is applied, and goes with it.
+    // What is applied to an object that is being deleted goes with it.
     let mut again = held.clone();
     again["data"] = json!({ "a": "b" });
     insta::assert_snapshot!(crate::program::run_with(&ns, &["apply", "-f", "-"], &again.to_string()), @r#"
@@ -163,9 +163,9 @@ async fn a_namespace_on_its_way_out_says_what_is_left_in_it() {
     insta::assert_snapshot!(run(&ns, &["wait", "cm/held", "--for", "delete", "--timeout", "200ms"]), @"
     exit 1
     --- stderr
-    error[deletion-timeout]: ConfigMap NS/held is still there after 200ms
+    error[deletion-timeout]: ConfigMap NS/held still exists after 200ms
 
-      What is known: it is being deleted since TIME and held by example.org/x.
+      Last seen: deletion was requested at TIME and is blocked by example.org/x.
 
     hint: If it only needs more time, wait longer with --timeout.
     ");

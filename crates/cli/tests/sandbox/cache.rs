@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use sandbox::MODULE;
+use sandbox::CONTROL_PLANE;
 
 use crate::harness::{User, eventually};
 
@@ -32,7 +32,7 @@ fn user_with_go(script: &str) -> User {
 }
 
 fn build(user: &User) -> std::path::PathBuf {
-    MODULE.folder(&user.path("cache/plimsoll"))
+    CONTROL_PLANE.folder(&user.path("cache/plimsoll"))
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn a_build_that_fails_shows_what_go_said() {
 }
 
 #[test]
-fn a_start_that_is_still_building_can_be_called_off() {
+fn a_start_that_is_still_building_can_be_cancelled() {
     let user = user_with_go(
         "#!/bin/sh\necho 'go: downloading example.com/x v1' >&2\n: > \"$XDG_CACHE_HOME/begun\"\nwhile [ ! -e \"$XDG_CACHE_HOME/go-on\" ]; do sleep 0.05; done\nexit 1\n",
     );
@@ -98,7 +98,7 @@ fn a_start_that_is_still_building_can_be_called_off() {
 }
 
 #[test]
-fn a_start_that_was_called_off_ends_when_its_programs_are_built() {
+fn a_cancelled_start_ends_when_its_programs_are_built() {
     let waiting = GO.replace("list) echo fmt", "list) : > \"$XDG_CACHE_HOME/begun\"; while [ ! -e \"$XDG_CACHE_HOME/go-on\" ]; do sleep 0.05; done; echo fmt");
     let user = user_with_go(&waiting);
     let mut up = user.begin(&["up", "--detach"]);
@@ -107,13 +107,13 @@ fn a_start_that_was_called_off_ends_when_its_programs_are_built() {
     fs::write(user.path("cache/go-on"), "").unwrap();
     assert_eq!(up.wait().unwrap().code(), Some(1));
     let said = fs::read_to_string(user.path("said")).unwrap();
-    assert!(said.contains("sandbox default did not start: it was stopped meanwhile"), "{said}");
+    assert!(said.contains("sandbox default did not start: it was stopped in the meantime"), "{said}");
     assert_eq!(
         fs::read_dir(user.sandbox("default").parent().unwrap()).unwrap().count(),
         0,
         "nothing is left"
     );
-    // The programs are kept, and nothing of the word that was left.
+    // The programs are kept, the cancellation is not.
     let said = user.run(&["up", "--detach", "--timeout", "10ms"]).failed();
     assert!(said.contains("did not accept connections in time") && !said.contains("building"), "{said}");
 }
@@ -129,7 +129,7 @@ fn purge_removes_the_programs_unless_a_sandbox_runs_them() {
 
     user.run(&["down"]).succeeded();
     assert_eq!(up.wait().unwrap().code(), Some(1), "a start that is stopped has failed");
-    assert!(fs::read_to_string(user.path("said")).unwrap().contains("it was stopped meanwhile"));
+    assert!(fs::read_to_string(user.path("said")).unwrap().contains("it was stopped in the meantime"));
     user.run(&["purge"]).succeeded();
     assert!(!Path::new(&build(&user)).exists());
     assert_eq!(user.run(&["purge", "-o", "json"]).succeeded(), "{\n  \"freedBytes\": 0\n}\n");

@@ -7,19 +7,19 @@ use std::os::unix::fs::PermissionsExt;
 use crate::harness::{User, eventually};
 
 #[test]
-fn without_go_and_without_programs_there_are_three_ways_out() {
+fn without_go_and_without_programs_there_are_three_solutions() {
     let user = User::without_programs().with("PATH", "/nonexistent");
     let said = user.run(&["up", "--detach"]).failed();
     let cache = said.split("cache/plimsoll/control-plane/").nth(1).unwrap()[..16].to_owned();
     insta::assert_snapshot!(said.replace(&cache, "HASH"), @r#"
     error[sandbox-programs-missing]: cannot find etcd, kube-apiserver, kube-controller-manager,
-                                     kube-scheduler, kwok, kubectl, and there is no `go` to build with
+                                     kube-scheduler, kwok, kubectl, and there is no `go` to build them
 
       KUBEBUILDER_ASSETS is not set, FOLDER/cache/plimsoll/control-plane/HASH is
-      not a whole build, and no `go` is on PATH. There are three ways out:
+      not a complete build, and no `go` is on PATH. Do one of the following:
       1. install Go 1.26 or later, https://go.dev/dl: the next run builds them, in four to six minutes
-      2. set KUBEBUILDER_ASSETS to a folder that has them
-      3. copy that build from the cache of a machine that has it
+      2. set KUBEBUILDER_ASSETS to a folder that contains them
+      3. copy the build from the cache of another machine
     "#);
     assert!(!user.sandbox("default").exists());
 }
@@ -80,7 +80,7 @@ fn a_port_that_is_taken_is_named_before_anything_starts() {
 
       Address already in use (os error 98).
 
-    hint: Leave out --port to get a free one, or end what listens there.
+    hint: Omit --port to get a free one, or stop the process that listens there.
     "#);
     assert!(!user.sandbox("default").exists());
 }
@@ -109,7 +109,7 @@ fn a_program_that_dies_at_start_shows_its_last_words() {
       reading flags
       Error: no such flag
 
-    help: the whole logs are in FOLDER/state/plimsoll/sandbox/default/logs
+    help: the complete logs are in FOLDER/state/plimsoll/sandbox/default/logs
     "#);
 
     let status = user.status("default");
@@ -119,7 +119,7 @@ fn a_program_that_dies_at_start_shows_its_last_words() {
     let logs = user.run(&["logs", "kube-apiserver"]).succeeded();
     assert_eq!(logs, "reading flags\nError: no such flag\n");
     let said = user.run(&["env"]).failed();
-    assert!(said.contains("sandbox default is failed"), "{said}");
+    assert!(said.contains("sandbox default is not ready (state: failed)"), "{said}");
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn a_start_that_takes_too_long_says_what_it_waited_for() {
 
       still thinking
 
-    help: the whole logs are in FOLDER/state/plimsoll/sandbox/default/logs
+    help: the complete logs are in FOLDER/state/plimsoll/sandbox/default/logs
     "#);
 }
 
@@ -202,5 +202,5 @@ fn a_name_that_is_no_name_is_refused() {
     let user = User::with_stand_ins(&[]);
     let ran = user.run(&["up", "--name", "../x"]);
     assert_eq!(ran.code(), Some(1));
-    assert!(ran.stderr().contains("`../x` is no name for a sandbox"), "{}", ran.stderr());
+    assert!(ran.stderr().contains("`../x` is not a valid sandbox name"), "{}", ran.stderr());
 }

@@ -36,7 +36,7 @@ fn programs_that_outlive_a_killed_supervisor_are_ended() {
     kill(supervisor(&state));
     assert_eq!(up.wait().unwrap().code(), Some(1));
     let said = fs::read_to_string(user.path("said")).unwrap();
-    assert!(said.contains("its supervisor ended"), "{said}");
+    assert!(said.contains("its supervisor exited"), "{said}");
     assert!(children(&state).iter().all(|pid| is_running(*pid)));
     assert_eq!(user.status("default")["state"], "dead");
     user.run(&["logs", "etcd", "--follow"]).succeeded();

@@ -56,7 +56,7 @@ fn two_ups_at_once_start_one_sandbox_and_down_leaves_nothing() {
     assert!(!user.sandbox("once").exists());
     assert_eq!(pids.iter().filter(|pid| is_running(**pid)).count(), 0);
     assert!(TcpStream::connect(address(&status)).is_err(), "the port is free again");
-    assert!(user.run(&["status", "--name", "once"]).failed().contains("sandbox once is not there"));
+    assert!(user.run(&["status", "--name", "once"]).failed().contains("sandbox once does not exist"));
     user.run(&["down", "--name", "once"]).succeeded();
 }
 
@@ -181,7 +181,7 @@ fn a_killed_supervisor_is_cleaned_up_and_its_neighbour_stays() {
     kill(program(&user.status("one"), "kwok"));
     assert_eq!(ended(foreground), Some(1));
     let said = fs::read_to_string(user.path("said")).unwrap();
-    assert!(said.contains("sandbox one ended by itself: kwok ended with signal: 9 (SIGKILL)"), "{said}");
+    assert!(said.contains("sandbox one stopped unexpectedly: kwok ended with signal: 9 (SIGKILL)"), "{said}");
     assert!(said.contains("sigs.k8s.io/kwok/pkg/kwok"), "the last words of kwok: {said}");
     assert_eq!(user.status("one")["state"], "failed");
 

@@ -1,22 +1,22 @@
-//! Programs as others build them: a folder for `KUBEBUILDER_ASSETS` with stock etcd, kube-apiserver and kubectl.
+//! Binarys as others build them: a folder for `KUBEBUILDER_ASSETS` with stock etcd, kube-apiserver and kubectl.
 
 use std::time::Duration;
 
-use sandbox::gobuild::{Module, Program};
-use sandbox::{Environment, MODULE};
+use sandbox::gobuild::{Binary, Module};
+use sandbox::{CONTROL_PLANE, Environment};
 
 use crate::harness::{User, eventually, is_running, kill};
 
 /// The same sources in the same versions, each program from its own `main`, as a release has it.
 const STOCK: Module<'static> = Module {
     name: "stock-control-plane",
-    programs: &[
-        Program { package: "go.etcd.io/etcd/server/v3", file: "etcd", links: &[] },
-        Program { package: "k8s.io/kubernetes/cmd/kube-apiserver", file: "kube-apiserver", links: &[] },
-        Program { package: "k8s.io/kubernetes/cmd/kubectl", file: "kubectl", links: &[] },
+    binaries: &[
+        Binary { package: "go.etcd.io/etcd/server/v3", file: "etcd", links: &[] },
+        Binary { package: "k8s.io/kubernetes/cmd/kube-apiserver", file: "kube-apiserver", links: &[] },
+        Binary { package: "k8s.io/kubernetes/cmd/kubectl", file: "kubectl", links: &[] },
     ],
     cold_build: Duration::from_secs(300),
-    ..MODULE
+    ..CONTROL_PLANE
 };
 
 #[test]

@@ -98,7 +98,7 @@ fn what_keeps_it_from_starting_is_named() {
     insta::assert_snapshot!(check(&["--oci-endpoint", "ftp://example.com"]), @r"
     exit 1
     error[option-unusable]: --oci-endpoint ftp://example.com cannot be used: `ftp://example.com` is not
-                            an address like https://host or http://127.0.0.1:8080
+                            an address such as https://host or http://127.0.0.1:8080
 
     hint: Write URL or SERVICE=URL, for instance queue=https://messaging.example.com; plain http is for
           this machine only.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use diag::Diagnostic;
+use diag::{Diagnostic, error_chain};
 
 use super::ExecError;
 use crate::codes;
@@ -135,14 +135,8 @@ impl ConnectError {
         if let Self::Settings(diagnostic) = self {
             return (**diagnostic).clone();
         }
-        let mut detail = self.to_string();
-        let mut source = std::error::Error::source(self);
-        while let Some(cause) = source {
-            detail = format!("{detail}: {cause}");
-            source = cause.source();
-        }
         Diagnostic::error(codes::CONNECTION_INVALID, "Invalid Connection Configuration")
-            .detail(detail)
+            .detail(error_chain(self))
             .field("cluster")
     }
 }

@@ -75,7 +75,8 @@ impl Stuck {
         names
     }
 
-    /// The same for people. The titles are the reference's (terraform-provider.md, 3.6).
+    /// The error about it, under the titles that users of the Go provider know. How to allow more time or to force
+    /// it differs between products, so they add the hint.
     pub fn diagnostic(&self) -> Diagnostic {
         let going = self.live.as_ref().map(|live| !live["metadata"]["deletionTimestamp"].is_null());
         let finalizers = self.finalizers();
@@ -121,7 +122,6 @@ impl Stuck {
         Diagnostic::error(code, title)
             .detail(detail)
             .object(self.target.to_string())
-            .hint("Give it more time (delete_timeout), let whoever set the finalizers do their work, or set force_destroy to take them away.")
             .help(self.describe_command())
     }
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use diag::{Code, Diagnostic, Severity};
 
 use super::class::SCHEMA_CHECK;
-use super::{Class, Error, ErrorKind, Excess, Subject, chain};
+use super::{Class, Error, ErrorKind, Excess, Subject};
 use crate::codes;
 use crate::connect::CredentialError;
 use crate::status::{ApiStatus, StatusCause};
@@ -75,7 +75,7 @@ impl Error {
             (_, ErrorKind::Status(status)) => {
                 format!("{}. The server says: {}", self.attempt(), status.message)
             }
-            (_, kind) => format!("{}: {}", self.attempt(), chain(kind)),
+            (_, kind) => format!("{}: {}", self.attempt(), diag::error_chain(kind)),
         };
         if let Some(last) = self.retries().last() {
             let _ = write!(

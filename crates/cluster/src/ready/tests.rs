@@ -4,8 +4,8 @@ use serde_json::json;
 use super::*;
 use crate::testing::{ok, plain, session, status, stream};
 
-/// Waits for a field of a ConfigMap on the server `answer`, and tells why it did not come.
-async fn told(
+/// The diagnosis of a wait for a field of a ConfigMap that the server never sets.
+async fn unmet(
     answer: impl FnMut(&crate::testing::Seen) -> crate::testing::Answer + Send + 'static,
 ) -> (Diagnostic, Option<Value>) {
     let written = WrittenWait {
@@ -25,11 +25,11 @@ async fn told(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_is_down_all_the_time_says_nothing_about_the_object() {
-    let (diagnosis, object) = told(|_| plain(503, "down for maintenance")).await;
+async fn a_server_that_is_down_all_the_time_proves_nothing_about_the_object() {
+    let (diagnosis, object) = unmet(|_| plain(503, "down for maintenance")).await;
     assert_eq!(object, None);
     insta::assert_snapshot!(diagnosis.detail, @r"
-    The object could not be looked at within the timeout of 1m0s, so that it is not known whether it exists.
+    The object could not be read within the timeout of 1m0s, so it is not known whether it exists.
 
     Could not read ConfigMap shop/a: unexpected answer (HTTP 503): down for maintenance
 
@@ -39,7 +39,7 @@ async fn a_server_that_is_down_all_the_time_says_nothing_about_the_object() {
 
 #[tokio::test(start_paused = true)]
 async fn an_object_that_is_not_there_did_not_appear() {
-    let (diagnosis, _) = told(|seen| {
+    let (diagnosis, _) = unmet(|seen| {
         if seen.query.contains("watch=true") {
             return stream("");
         }
@@ -50,10 +50,10 @@ async fn an_object_that_is_not_there_did_not_appear() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_object_seen_before_the_server_went_down_is_told_as_it_was() {
+async fn an_object_seen_before_the_server_went_down_is_diagnosed_as_it_was() {
     let mut reads = 0;
     let seen_once = json!({ "metadata": { "name": "a", "resourceVersion": "1" }, "data": {} });
-    let (diagnosis, object) = told(move |_| {
+    let (diagnosis, object) = unmet(move |_| {
         reads += 1;
         if reads == 1 { ok(&seen_once) } else { plain(503, "down") }
     })
@@ -61,14 +61,14 @@ async fn an_object_seen_before_the_server_went_down_is_told_as_it_was() {
     assert!(object.is_some());
     assert!(diagnosis.detail.contains("was not populated within 1m"), "{}", diagnosis.detail);
     assert!(
-        diagnosis.detail.contains("could not be looked at: Could not read ConfigMap shop/a"),
+        diagnosis.detail.contains("could not be read: Could not read ConfigMap shop/a"),
         "{}",
         diagnosis.detail
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_watches_a_wait_hears_why_it_is_not_over_whenever_that_changes() {
+async fn the_observer_of_a_wait_gets_each_new_reason_why_it_goes_on() {
     let written = WrittenWait {
         field_value: Written::Known([("data.state".to_owned(), "warm".to_owned())].into()),
         timeout: Written::Known("60s".to_owned()),
@@ -93,10 +93,10 @@ async fn who_watches_a_wait_hears_why_it_is_not_over_whenever_that_changes() {
             _ => status(404, "NotFound", "not found", &json!({ "name": "a", "kind": "configmaps" })),
         }
     });
-    let mut heard = Vec::new();
-    let readiness = session.wait_for(&target, &wait, |why| heard.push(why.to_owned())).await.unwrap();
+    let mut reasons = Vec::new();
+    let readiness = session.wait_for(&target, &wait, |why| reasons.push(why.to_owned())).await.unwrap();
     assert!(matches!(readiness, Readiness::Met { .. }), "{readiness:?}");
-    insta::assert_snapshot!(heard.join("\n"), @r#"
+    insta::assert_snapshot!(reasons.join("\n"), @r#"
     cannot read ConfigMap shop/a: unexpected answer (HTTP 503): down
     it does not exist
     field "data.state" is "cold", not "warm"

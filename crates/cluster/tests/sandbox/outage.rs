@@ -16,7 +16,7 @@ fn to(sandbox: &Sandbox) -> Session {
 
 #[tokio::test]
 async fn a_wait_goes_on_when_the_api_server_is_killed_and_comes_back() {
-    let sandbox = Sandbox::own("outage", |_| {});
+    let sandbox = Sandbox::dedicated("outage");
     let (session, namespace) = (to(&sandbox), sandbox.namespace("outage").await);
     let state = |state: &str| config_map(&namespace, "a", &json!({ "state": state }));
     let target = reference(&state("cold"));

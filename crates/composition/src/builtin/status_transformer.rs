@@ -9,11 +9,12 @@ mod template;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use manifest::GroupVersionKind;
 use serde_json::Value;
 
 use self::input::{Hook, SetCondition, StatusTransformation};
 use super::respond_to;
-use crate::object::{self, TypeRef};
+use crate::object;
 use crate::run::{
     ConditionStatus, FunctionCondition, FunctionResult, Object, RunRequest, RunResponse, Severity, Target,
 };
@@ -126,7 +127,7 @@ fn fire(
                 severity,
                 message,
                 reason: event.reason.clone(),
-                target: create.target.map_or(Target::Composite, Target::from),
+                target: create.target,
             }),
             Err(why) => errors.push(HookError::setting(format!("createEvents[{at}].event.message: {why}"))),
         }
@@ -142,7 +143,7 @@ fn condition(set: &SetCondition, groups: &Groups) -> Result<FunctionCondition, S
         status: ConditionStatus::parse(&wanted.status),
         reason: wanted.reason.clone(),
         message: message.map_err(|why| format!("condition.message: {why}"))?,
-        target: set.target.map_or(Target::Composite, Target::from),
+        target: set.target,
     })
 }
 
@@ -154,11 +155,11 @@ fn candidates(extra: bool, request: &RunRequest) -> BTreeMap<String, &Object> {
         request.context.as_ref().and_then(|context| context.get(EXTRA_RESOURCES)).and_then(Value::as_object);
     for (into, list) in given.into_iter().flatten().filter(|_| extra) {
         for item in list.as_array().into_iter().flatten().filter_map(Value::as_object) {
-            let kind = TypeRef::of(item);
+            let Ok(gvk) = GroupVersionKind::of(item) else { continue };
             let namespace = object::namespace(item).unwrap_or_default();
             let name = object::name(item).unwrap_or_default();
             all.insert(
-                format!("extra-resource.{into}.{}.{}.{namespace}.{name}", kind.group(), kind.kind),
+                format!("extra-resource.{into}.{}.{}.{namespace}.{name}", gvk.group(), gvk.kind()),
                 item,
             );
         }

@@ -7,8 +7,8 @@ fn now() -> Timestamp {
     "2026-06-01T12:00:00Z".parse().unwrap()
 }
 
-fn xr_type() -> TypeRef {
-    TypeRef::new("example.org/v1", "XDatabase")
+fn xr_ref(name: &str) -> ObjectRef {
+    ObjectRef::new("example.org/v1/XDatabase".parse().unwrap(), None, name)
 }
 
 fn claim(metadata: &Value, spec: &Value, status: &Value) -> Object {
@@ -37,7 +37,7 @@ fn xr(metadata: &Value, spec: &Value, status: &Value) -> Object {
 fn sync_specs(claim_spec: &Value, xr_spec: Option<&Value>, enforced: bool) -> (Value, Value) {
     let xr = xr_spec.map(|spec| xr(&json!({}), spec, &json!({})));
     let claim = claim(&json!({}), claim_spec, &json!({}));
-    let synced = sync(&claim, xr.as_ref(), &xr_type(), "cool-claim-x", enforced).unwrap();
+    let synced = sync(&claim, xr.as_ref(), &xr_ref("cool-claim-x"), enforced).unwrap();
     (synced.composite["spec"].clone(), synced.claim["spec"].clone())
 }
 
@@ -67,7 +67,7 @@ fn a_new_xr_gets_what_travels_with_the_claim() {
                 "writeConnectionSecretToRef": {"name": "s"}}),
         &json!({}),
     );
-    let synced = sync(&claim, None, &xr_type(), "cool-claim-x", false).unwrap();
+    let synced = sync(&claim, None, &xr_ref("cool-claim-x"), false).unwrap();
     let expected = json!({
         "apiVersion": "example.org/v1", "kind": "XDatabase",
         "metadata": {
@@ -81,7 +81,7 @@ fn a_new_xr_gets_what_travels_with_the_claim() {
     assert!(synced.claim_changed);
     assert_eq!(synced.claim["spec"]["resourceRef"], resource_ref());
     // A second sync finds nothing to do on the claim.
-    assert!(!sync(&synced.claim, None, &xr_type(), "cool-claim-x", false).unwrap().claim_changed);
+    assert!(!sync(&synced.claim, None, &xr_ref("cool-claim-x"), false).unwrap().claim_changed);
 }
 
 /// Row M, DoNotPropagateInjectedMachineryFields: they stay on the claim and never reach the XR.
@@ -132,7 +132,7 @@ fn the_xrs_external_name_wins() {
     let name = |value: &str| json!({"annotations": {"crossplane.io/external-name": value}});
     let claim = claim(&name("wanted"), &json!({}), &json!({}));
     let xr = xr(&name("actual"), &json!({}), &json!({}));
-    let synced = sync(&claim, Some(&xr), &xr_type(), "cool-claim-x", false).unwrap();
+    let synced = sync(&claim, Some(&xr), &xr_ref("cool-claim-x"), false).unwrap();
     assert_eq!(synced.composite["metadata"]["annotations"]["crossplane.io/external-name"], "actual");
     assert_eq!(synced.claim["metadata"]["annotations"]["crossplane.io/external-name"], "actual");
 }
@@ -143,7 +143,7 @@ fn an_xr_of_another_claim_is_left_alone() {
     let claim = claim(&json!({}), &json!({}), &json!({}));
     let check = |claim_ref: Option<Value>| {
         let spec = claim_ref.map_or_else(|| json!({}), |claim_ref| json!({"claimRef": claim_ref}));
-        sync(&claim, Some(&xr(&json!({}), &spec, &json!({}))), &xr_type(), "cool-claim-x", false).map(|_| ())
+        sync(&claim, Some(&xr(&json!({}), &spec, &json!({}))), &xr_ref("cool-claim-x"), false).map(|_| ())
     };
     assert_eq!(check(None), Ok(()));
     assert_eq!(check(Some(claim_ref())), Ok(()));
@@ -155,7 +155,7 @@ fn an_xr_of_another_claim_is_left_alone() {
 #[test]
 fn weird_objects_are_errors() {
     let weird = claim(&json!({}), &json!("text"), &json!({}));
-    assert_eq!(sync(&weird, None, &xr_type(), "x", false), Err(ClaimError::Spec));
+    assert_eq!(sync(&weird, None, &xr_ref("x"), false), Err(ClaimError::Spec));
     let xr = xr(&json!({}), &json!({}), &json!("text"));
     let fine = claim(&json!({}), &json!({}), &json!({}));
     assert_eq!(status(&fine, &xr, None, now()), Err(ClaimError::Status));

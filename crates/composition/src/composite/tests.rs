@@ -15,6 +15,7 @@ fn the_engines_fields_are_found_in_both_layouts() {
         "resourceRefs": [
             {"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "namespace": "one"},
             {"apiVersion": "v1", "kind": "ConfigMap"},
+            {"apiVersion": "not/a/version", "kind": "ConfigMap", "name": "b"},
         ],
     });
     let status = json!({"claimConditionTypes": ["A", "B"]});
@@ -29,13 +30,9 @@ fn the_engines_fields_are_found_in_both_layouts() {
         assert_eq!(xr.composition_selector(), Some(BTreeMap::from([("a".to_owned(), "b".to_owned())])));
         assert_eq!(xr.revision_selector(), None);
         assert_eq!(xr.update_policy(), Some(UpdatePolicy::Manual));
-        // The unnamed reference is skipped, and a namespaced XR composes in its own namespace.
+        // References without a name or a kind are skipped, and a namespaced XR composes in its own namespace.
         let namespace = if layout == Layout::Modern { "own" } else { "one" };
-        let reference = ObjectRef {
-            kind: TypeRef::new("v1", "ConfigMap"),
-            namespace: Some(namespace.to_owned()),
-            name: "a".to_owned(),
-        };
+        let reference = ObjectRef::new("v1/ConfigMap".parse().unwrap(), Namespace::new(namespace), "a");
         assert_eq!(xr.resource_refs(), [reference]);
     }
     let (legacy, modern) = (Composite::new(&legacy, Layout::Legacy), Composite::new(&modern, Layout::Modern));
@@ -49,16 +46,11 @@ fn the_engines_fields_are_found_in_both_layouts() {
 
 #[test]
 fn references_are_sorted_and_carry_a_namespace_only_where_the_schema_has_one() {
-    let child = |api_version: &str, kind: &str, namespace: &str, name: &str| {
-        object(
-            json!({"apiVersion": api_version, "kind": kind, "metadata": {"namespace": namespace, "name": name}}),
-        )
+    let child = |gvk: &str, namespace: &str, name: &str| {
+        ObjectRef::new(gvk.parse().unwrap(), Namespace::new(namespace), name)
     };
-    let children = [
-        child("v1", "Secret", "a", "z"),
-        child("v1", "ConfigMap", "b", "b"),
-        child("v1", "ConfigMap", "a", "b"),
-    ];
+    let children =
+        [child("v1/Secret", "a", "z"), child("v1/ConfigMap", "b", "b"), child("v1/ConfigMap", "a", "b")];
     let cluster =
         object(json!({"apiVersion": "example.org/v1", "kind": "X", "metadata": {"name": "x", "uid": "u"}}));
     let intent = refs_intent(Composite::new(&cluster, Layout::Legacy), &children);

@@ -40,7 +40,7 @@ fn a_composition_says_what_runs_with_what() {
     let read =
         Composition::read(&composition(&json!({"mode": "Pipeline", "pipeline": [first, step("second")]})))
             .unwrap();
-    assert_eq!(read.spec.composite_type(), TypeRef::new("example.org/v1", "X"));
+    assert_eq!(read.spec.composite_type_ref.to_string(), "example.org/v1/X");
     let first = &read.spec.pipeline[0];
     assert_eq!(first.input.as_ref().unwrap()["n"], 1);
     assert_eq!(first.credentials[0].secret_ref.as_ref().unwrap().name, "s");

@@ -1,146 +1,118 @@
-//! What does not make sense in an XRD, said with the field and what to do.
+//! Checks of an XRD that its schema cannot make, each finding with the field and what to do.
 
 use std::collections::BTreeSet;
 
 use diag::Diagnostic;
 use serde_json::Value;
 
-use super::{Definition, Scope};
+use super::{DefinitionSpec, Scope};
+use crate::read::wrong;
+use crate::run::Object;
 use crate::{codes, object};
 
-impl Definition {
-    /// Everything that is wrong or without effect.
-    pub(super) fn check(&self) -> Vec<Diagnostic> {
+impl DefinitionSpec {
+    /// Everything that is wrong or without effect in the spec of the XRD `object`, whose XRs have `scope`.
+    pub(super) fn check(&self, object: &Object, scope: Scope) -> Vec<Diagnostic> {
         let mut found = Vec::new();
-        self.check_names(&mut found);
-        self.check_scope(&mut found);
+        self.check_names(object, &mut found);
+        self.check_scope(scope, &mut found);
         self.check_versions(&mut found);
         self.check_conversion(&mut found);
-        let name = format!("CompositeResourceDefinition {}", object::name(&self.object).unwrap_or_default());
+        let name = format!("CompositeResourceDefinition {}", object::name(object).unwrap_or_default());
         found.into_iter().map(|diagnostic| diagnostic.object(&name)).collect()
     }
 
-    fn check_names(&self, found: &mut Vec<Diagnostic>) {
-        let spec = &self.spec;
-        let expected = format!("{}.{}", spec.names.plural, spec.group);
-        if object::name(&self.object) != Some(expected.as_str()) {
-            let name = object::name(&self.object).unwrap_or_default();
-            found.push(
-                Diagnostic::error(codes::DEFINITION_NAME, format!("the name {name:?} is not {expected:?}"))
-                    .field("metadata.name")
-                    .hint(format!("Name it {expected:?}, after its plural and group.")),
-            );
+    fn check_names(&self, object: &Object, found: &mut Vec<Diagnostic>) {
+        let expected = format!("{}.{}", self.names.plural, self.group);
+        let name = object::name(object).unwrap_or_default();
+        if name != expected {
+            let summary = format!("the name {name:?} is not {expected:?}");
+            let hint = format!("Name it {expected:?}, after its plural and group.");
+            found.push(wrong(codes::DEFINITION_NAME, "metadata.name", summary).hint(hint));
         }
-        let all = [("spec.names", Some(&spec.names)), ("spec.claimNames", spec.claim_names.as_ref())];
+        let all = [("spec.names", Some(&self.names)), ("spec.claimNames", self.claim_names.as_ref())];
         for (path, names) in all.into_iter().filter_map(|(path, names)| Some((path, names?))) {
             for (key, name) in [("plural", Some(&names.plural)), ("singular", names.singular.as_ref())] {
                 if let Some(name) = name.filter(|name| name.bytes().any(|byte| byte.is_ascii_uppercase())) {
-                    found.push(
-                        Diagnostic::error(
-                            codes::DEFINITION_NAMES,
-                            format!("the {key} name {name:?} is not lower case"),
-                        )
-                        .field(format!("{path}.{key}"))
-                        .hint(format!("Write {:?}.", name.to_ascii_lowercase())),
-                    );
+                    let summary = format!("the {key} name {name:?} is not lower case");
+                    let hint = format!("Write {:?}.", name.to_ascii_lowercase());
+                    found.push(wrong(codes::DEFINITION_NAMES, format!("{path}.{key}"), summary).hint(hint));
                 }
             }
         }
         if let Some((key, name)) = self.claim_name_conflict() {
-            found.push(
-                Diagnostic::error(codes::DEFINITION_NAMES, format!("{name:?} is the name of the XR already"))
-                    .field(format!("spec.claimNames.{key}"))
-                    .hint("Give claim and XR different names, for instance Database and XDatabase."),
-            );
+            let summary = format!("{name:?} is already the name of the XR");
+            let hint = "Give claim and XR different names, for instance Database and XDatabase.";
+            let field = format!("spec.claimNames.{key}");
+            found.push(wrong(codes::DEFINITION_NAMES, field, summary).hint(hint));
         }
     }
 
-    /// The first name that claim and XR have in common.
-    pub(crate) fn claim_name_conflict(&self) -> Option<(&'static str, &str)> {
-        let (xr, claim) = (&self.spec.names, self.spec.claim_names.as_ref()?);
-        let pairs = [
+    /// The first name that claim and XR have in common, and what kind of name it is.
+    fn claim_name_conflict(&self) -> Option<(&'static str, &String)> {
+        let (xr, claim) = (&self.names, self.claim_names.as_ref()?);
+        let names = [
             ("kind", Some(&claim.kind), Some(&xr.kind)),
             ("plural", Some(&claim.plural), Some(&xr.plural)),
             ("singular", claim.singular.as_ref(), xr.singular.as_ref()),
             ("listKind", claim.list_kind.as_ref(), xr.list_kind.as_ref()),
         ];
-        let same = |(key, claim, xr): (&'static str, Option<&'_ String>, Option<&String>)| {
-            claim.filter(|claim| !claim.is_empty() && Some(*claim) == xr).map(|_| key)
-        };
-        let key = pairs.into_iter().find_map(same)?;
-        let name = match key {
-            "kind" => &claim.kind,
-            "plural" => &claim.plural,
-            "singular" => claim.singular.as_ref()?,
-            _ => claim.list_kind.as_ref()?,
-        };
-        Some((key, name))
+        let mut conflicts = names.into_iter().filter_map(|(key, claim, xr)| Some((key, claim?, xr?)));
+        conflicts.find(|(_, claim, xr)| !claim.is_empty() && claim == xr).map(|(key, name, _)| (key, name))
     }
 
-    fn check_scope(&self, found: &mut Vec<Diagnostic>) {
-        if self.scope == Scope::LegacyCluster {
+    fn check_scope(&self, scope: Scope, found: &mut Vec<Diagnostic>) {
+        if scope == Scope::LegacyCluster {
             return;
         }
         let mut refuse = |field: &str, what: &str| {
-            let summary = format!("{what} exist only with scope LegacyCluster, not {:?}", self.scope);
+            let summary = format!("{what} exist only with scope LegacyCluster, not {scope:?}");
             let hint = "Remove the field, or use apiVersion apiextensions.crossplane.io/v1 with scope: LegacyCluster.";
-            found.push(Diagnostic::error(codes::DEFINITION_SCOPE, summary).field(field).hint(hint));
+            found.push(wrong(codes::DEFINITION_SCOPE, field, summary).hint(hint));
         };
-        if self.spec.claim_names.is_some() {
+        if self.claim_names.is_some() {
             refuse("spec.claimNames", "claims");
         }
-        if !self.spec.connection_secret_keys.is_empty() {
+        if !self.connection_secret_keys.is_empty() {
             refuse("spec.connectionSecretKeys", "connection secrets");
         }
     }
 
     fn check_versions(&self, found: &mut Vec<Diagnostic>) {
-        let versions = &self.spec.versions;
         let mut names = BTreeSet::new();
-        for (at, version) in versions.iter().enumerate() {
+        for (at, version) in self.versions.iter().enumerate() {
             let field = format!("spec.versions[{at}]");
             if !names.insert(&version.name) {
                 let summary = format!("there is another version {:?}", version.name);
-                found.push(
-                    Diagnostic::error(codes::DEFINITION_VERSIONS, summary).field(format!("{field}.name")),
-                );
+                found.push(wrong(codes::DEFINITION_VERSIONS, format!("{field}.name"), summary));
             }
             if version.deprecation_warning.as_ref().is_some_and(|warning| warning.chars().count() > 256) {
                 let summary = "the deprecation warning is longer than 256 characters";
-                let field = format!("{field}.deprecationWarning");
-                found.push(Diagnostic::error(codes::DEFINITION_VERSIONS, summary).field(field));
+                found.push(wrong(codes::DEFINITION_VERSIONS, format!("{field}.deprecationWarning"), summary));
             }
-            match &version.schema {
-                Some(schema) => crate::crd::dropped_keywords(&schema.open_api_v3, &field, found),
-                None => found.push(
-                    Diagnostic::error(
-                        codes::DEFINITION_SCHEMA,
-                        format!("version {:?} has no schema", version.name),
-                    )
-                    .field(format!("{field}.schema"))
-                    .hint("Say what spec and status look like, under schema.openAPIV3Schema."),
-                ),
+            if let Some(schema) = &version.schema {
+                crate::crd::dropped_keywords(&schema.open_api_v3, &field, found);
+            } else {
+                let summary = format!("version {:?} has no schema", version.name);
+                let hint = "Describe spec and status under schema.openAPIV3Schema.";
+                found.push(wrong(codes::DEFINITION_SCHEMA, format!("{field}.schema"), summary).hint(hint));
             }
         }
-        let referenceable = versions.iter().filter(|version| version.referenceable).count();
+        let referenceable = self.versions.iter().filter(|version| version.referenceable).count();
         if referenceable != 1 {
             let summary = format!("{referenceable} versions are referenceable instead of one");
             let hint = "Set referenceable: true on the version Compositions are written for, and false on the others.";
-            found.push(
-                Diagnostic::error(codes::DEFINITION_VERSIONS, summary).field("spec.versions").hint(hint),
-            );
+            found.push(wrong(codes::DEFINITION_VERSIONS, "spec.versions", summary).hint(hint));
         }
     }
 
     fn check_conversion(&self, found: &mut Vec<Diagnostic>) {
-        let Some(conversion) = &self.spec.conversion else { return };
+        let Some(conversion) = &self.conversion else { return };
         let strategy = conversion.get("strategy").and_then(Value::as_str);
         if strategy != Some("Webhook") || conversion.get("webhook").is_none() {
             let summary = "a conversion needs strategy Webhook and a webhook";
             let hint = "Remove spec.conversion if all versions have the same fields.";
-            found.push(
-                Diagnostic::error(codes::DEFINITION_CONVERSION, summary).field("spec.conversion").hint(hint),
-            );
+            found.push(wrong(codes::DEFINITION_CONVERSION, "spec.conversion", summary).hint(hint));
         }
     }
 }

@@ -60,12 +60,15 @@ fn types_are_those_of_the_referenceable_version() {
         xrd["spec"]["versions"].as_array_mut().unwrap().insert(0, old);
     });
     let (definition, _) = Definition::read(&object).unwrap();
-    assert_eq!(definition.composite_type(), TypeRef::new("example.org/v1", "XDatabase"));
-    assert_eq!(definition.claim_type(), Some(TypeRef::new("example.org/v1", "Database")));
-    assert!(definition.defines(&TypeRef::new("example.org/v1", "XDatabase")));
-    assert!(definition.defines(&TypeRef::new("example.org/v1alpha1", "XDatabase")));
-    assert!(!definition.defines(&TypeRef::new("example.org/v1", "Database")));
-    assert!(!definition.defines(&TypeRef::new("other.org/v1", "XDatabase")));
+    assert_eq!(definition.composite.to_string(), "example.org/v1/XDatabase");
+    assert_eq!(definition.claim.unwrap().to_string(), "example.org/v1/Database");
+}
+
+#[test]
+fn names_that_make_no_kind_are_refused() {
+    let slash =
+        xrd("v1", |xrd| xrd["spec"]["claimNames"] = json!({"plural": "databases", "kind": "My/Database"}));
+    insta::assert_snapshot!(findings(&slash), @r#"error [definition-names] spec.claimNames.kind: "My/Database" of "example.org/v1" is not a kind: the kind has a slash"#);
 }
 
 #[test]
@@ -83,7 +86,7 @@ fn what_does_not_make_sense_is_named_with_its_field() {
     insta::assert_snapshot!(findings(&broken), @r#"
     error [definition-name] metadata.name: the name "wrong" is not "xDatabases.example.org"
     error [definition-names] spec.names.plural: the plural name "xDatabases" is not lower case
-    error [definition-names] spec.claimNames.kind: "XDatabase" is the name of the XR already
+    error [definition-names] spec.claimNames.kind: "XDatabase" is already the name of the XR
     error [definition-scope] spec.claimNames: claims exist only with scope LegacyCluster, not Namespaced
     error [definition-scope] spec.connectionSecretKeys: connection secrets exist only with scope LegacyCluster, not Namespaced
     error [definition-versions] spec.versions[1].name: there is another version "v1"

@@ -31,7 +31,7 @@ fn render_one(
     desired: Value,
 ) -> Result<(Value, Vec<Event>), RenderError> {
     let observed = observed.map(|value| ("database".to_owned(), object(value))).into_iter().collect();
-    let namespaced = |kind: &TypeRef| match kind.kind.as_str() {
+    let namespaced = |gvk: &GroupVersionKind| match gvk.kind() {
         "ConfigMap" => Some(true),
         "ClusterRole" => Some(false),
         _ => None,

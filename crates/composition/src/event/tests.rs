@@ -1,10 +1,11 @@
 use super::*;
-use crate::pipeline::{Audience, StepAnswer, fold};
+use crate::pipeline::Audience;
+use crate::pipeline::tests::{StepResponse, fold};
 use crate::run::{FunctionCondition, RunResponse};
 
 fn outcome(results: Vec<FunctionResult>, conditions: Vec<FunctionCondition>) -> Outcome {
-    let answer = Ok(RunResponse { results, conditions, ..RunResponse::default() });
-    let step = StepAnswer { step: "run-cool-function".to_owned(), function: "f".to_owned(), answer };
+    let response = Ok(RunResponse { results, conditions, ..RunResponse::default() });
+    let step = StepResponse { step: "run-cool-function".to_owned(), function: "f".to_owned(), response };
     fold([step], Audience::CompositeAndClaim)
 }
 

@@ -20,8 +20,11 @@ fn observed(children: &[(&str, Object)]) -> BTreeMap<String, Object> {
     children.iter().map(|(key, object)| ((*key).to_owned(), object.clone())).collect()
 }
 
+fn composed(object: &Object) -> Composed {
+    Composed { intent: object.clone(), reference: ObjectRef::of(object).unwrap(), ready: false }
+}
+
 fn desired(children: &[(&str, Object)]) -> BTreeMap<String, Composed> {
-    let composed = |object: &Object| Composed { intent: object.clone(), ready: false };
     children.iter().map(|(key, object)| ((*key).to_owned(), composed(object))).collect()
 }
 
@@ -59,8 +62,9 @@ fn the_ownership_labels_go_first() {
     let labels = &deletions[0].unlabelled.as_ref().unwrap()["metadata"]["labels"];
     assert_eq!(labels, &json!({"mine": "1"}));
 
-    let bare =
-        object(json!({"metadata": {"name": "a", "ownerReferences": [{"uid": "xr", "controller": true}]}}));
+    let bare = object(
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "ownerReferences": [{"uid": "xr", "controller": true}]}}),
+    );
     let deletions = garbage("xr", &observed(&[("k", bare)]), &BTreeMap::new()).unwrap();
     assert_eq!(deletions[0].unlabelled, None);
 }
@@ -77,7 +81,7 @@ proptest! {
             .collect();
         let desired: BTreeMap<_, _> = wanted
             .iter()
-            .map(|(key, name)| (key.clone(), Composed { intent: child("ConfigMap", name, Some("xr")), ready: true }))
+            .map(|(key, name)| (key.clone(), composed(&child("ConfigMap", name, Some("xr")))))
             .collect();
         let Ok(deletions) = garbage("xr", &observed, &desired) else { return Ok(()) };
         for deletion in deletions {

@@ -1,6 +1,7 @@
 use super::*;
 use crate::object::object;
-use crate::pipeline::{Audience, StepAnswer, fold};
+use crate::pipeline::Audience;
+use crate::pipeline::tests::{StepResponse, fold};
 use crate::run::{FunctionCondition, FunctionResult, RunResponse, Severity, Target};
 use crate::runner::RunError;
 
@@ -10,8 +11,8 @@ fn child(key: &str, state: ChildState, trouble: Option<&str>) -> Child {
     Child { key: key.to_owned(), ready: true, state, trouble: trouble.map(str::to_owned) }
 }
 
-fn run(answer: Result<RunResponse, RunError>) -> Outcome {
-    let step = StepAnswer { step: "deploy".to_owned(), function: "f".to_owned(), answer };
+fn run(response: Result<RunResponse, RunError>) -> Outcome {
+    let step = StepResponse { step: "deploy".to_owned(), function: "f".to_owned(), response };
     fold([step], Audience::CompositeAndClaim)
 }
 

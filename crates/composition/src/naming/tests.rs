@@ -22,7 +22,7 @@ fn child_names_match_the_reference() {
 
 #[test]
 fn the_composed_manager_matches_the_reference() {
-    let manager = composed_manager("my-xr", &TypeRef::new("example.org/v1", "XExample"));
+    let manager = composed_manager("my-xr", &"example.org/v1/XExample".parse().unwrap());
     let suffix = "c1d9334bcea52bff29062496511aac6fe99c4e04fff4e615c7ef3318c5ffc373";
     assert_eq!(manager, format!("apiextensions.crossplane.io/composed/{suffix}"));
     assert_eq!(manager.len(), 101);
@@ -31,7 +31,7 @@ fn the_composed_manager_matches_the_reference() {
 /// The vector of `composition.md` 5.
 #[test]
 fn a_rendered_xr_has_the_same_uid_each_time() {
-    let uid = rendered_uid(&TypeRef::new("example.org/v1alpha1", "XExample"), "", "my-example");
+    let uid = rendered_uid(&"example.org/v1alpha1/XExample".parse().unwrap(), "", "my-example");
     assert_eq!(uid, "556f7c85-9365-57c0-be6d-b7d9d4c1c1c3");
 }
 
@@ -45,10 +45,10 @@ fn a_generated_name_looks_like_the_api_servers() {
 
 #[test]
 fn names_are_checked_as_the_api_server_does() {
-    let plain = TypeRef::new("v1", "ConfigMap");
-    let role = TypeRef::new("rbac.authorization.k8s.io/v1", "ClusterRole");
-    let check = |name: &str, kind: &TypeRef, expected| {
-        assert_eq!(is_valid_name(name, kind), expected, "{name} as {}", kind.kind);
+    let plain = "v1/ConfigMap".parse().unwrap();
+    let role = "rbac.authorization.k8s.io/v1/ClusterRole".parse().unwrap();
+    let check = |name: &str, kind: &GroupVersionKind, expected| {
+        assert_eq!(is_valid_name(name, kind), expected, "{name} as {}", kind.kind());
     };
     check("a", &plain, true);
     check("a-b.c-1", &plain, true);
@@ -71,7 +71,7 @@ proptest! {
         let name = child_name(&prefix, &uid, &key);
         prop_assert_eq!(&name, &child_name(&prefix, &uid, &key));
         prop_assert!(name.len() <= 63);
-        prop_assert!(is_valid_name(&name, &TypeRef::new("v1", "ConfigMap")), "{}", name);
+        prop_assert!(is_valid_name(&name, &"v1/ConfigMap".parse().unwrap()), "{}", name);
     }
 
     #[test]

@@ -92,6 +92,8 @@ fn the_next_pass_comes_by_annotation_then_by_ttl() {
     check(Some("1s"), None, Some(1));
     check(Some("10ms"), Some(60), Some(1));
     check(Some("soon"), Some(60), Some(60));
+    check(Some("1h30m"), None, Some(5400));
+    check(Some("0s"), Some(60), Some(60));
     check(Some("-1m"), None, None);
     check(None, Some(0), None);
     let xr = Object::new();

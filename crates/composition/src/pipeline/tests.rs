@@ -6,6 +6,26 @@ use crate::object::object;
 use crate::run::{ConditionStatus, Ready, Resource, ResponseMeta};
 use crate::runner::RunErrorClass;
 
+/// One step and what its function answered.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct StepResponse {
+    pub(crate) step: String,
+    pub(crate) function: String,
+    pub(crate) response: Result<RunResponse, RunError>,
+}
+
+/// What a pipeline of these steps comes to.
+pub(crate) fn fold(steps: impl IntoIterator<Item = StepResponse>, audience: Audience) -> Outcome {
+    let mut pipeline = Pipeline::new(audience);
+    for StepResponse { step, function, response } in steps {
+        match response {
+            Ok(response) => pipeline.answered(&step, "", response),
+            Err(error) => pipeline.failed(&step, &function, error),
+        }
+    }
+    pipeline.finish()
+}
+
 fn result(severity: Severity, message: &str) -> FunctionResult {
     FunctionResult { severity, message: message.to_owned(), ..FunctionResult::default() }
 }
@@ -18,8 +38,8 @@ fn condition(kind: &str, status: ConditionStatus, reason: &str, target: Target) 
     FunctionCondition { kind: kind.to_owned(), status, reason: reason.to_owned(), message: None, target }
 }
 
-fn answer(step: &str, answer: RunResponse) -> StepAnswer {
-    StepAnswer { step: step.to_owned(), function: format!("function-{step}"), answer: Ok(answer) }
+fn answer(step: &str, response: RunResponse) -> StepResponse {
+    StepResponse { step: step.to_owned(), function: format!("function-{step}"), response: Ok(response) }
 }
 
 fn conditions_of_row_a() -> Vec<FunctionCondition> {
@@ -99,10 +119,10 @@ fn a_successful_pipeline_yields_desired_state_ttl_and_results() {
 #[test]
 fn a_function_that_gives_no_answer_fails_the_pipeline_and_earlier_words_stay() {
     let response = RunResponse { conditions: conditions_of_row_a(), ..RunResponse::default() };
-    let down = StepAnswer {
+    let down = StepResponse {
         step: "second".to_owned(),
         function: "function-down".to_owned(),
-        answer: Err(RunError::new(
+        response: Err(RunError::new(
             RunErrorClass::Unavailable,
             "rpc error: code = Unavailable desc = refused",
         )),
@@ -239,7 +259,7 @@ proptest! {
     fn folding_is_deterministic_and_nothing_follows_a_failure(
         answers in prop::collection::vec(any_answer(), 0..5), extra in any_answer(),
     ) {
-        let steps = |answers: &[RunResponse]| -> Vec<StepAnswer> {
+        let steps = |answers: &[RunResponse]| -> Vec<StepResponse> {
             answers.iter().enumerate().map(|(i, a)| answer(&format!("s{i}"), a.clone())).collect()
         };
         let outcome = fold(steps(&answers), Audience::CompositeAndClaim);

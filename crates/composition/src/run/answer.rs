@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde::Deserialize;
+
 use super::{Object, Requirements, State};
 
 /// The answer to a [`RunRequest`](super::RunRequest).
@@ -69,7 +71,7 @@ pub enum Severity {
 /// The audience of a result or condition: the operator of the composition, or the user of the claim as well.
 ///
 /// There is no target for the claim alone. Absent, unspecified and undefined numbers mean the composite.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 pub enum Target {
     /// The XR only.
     #[default]

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use manifest::{GroupVersionKind, KindError};
+use serde::Deserialize;
+
 /// Everything one answer asks for, by the names under which it wants to be given it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Requirements {
@@ -33,6 +36,13 @@ pub struct ResourceSelector {
     pub namespace: Option<String>,
 }
 
+impl ResourceSelector {
+    /// The kind asked for, if it is one: functions may write anything.
+    pub fn gvk(&self) -> Result<GroupVersionKind, KindError> {
+        GroupVersionKind::new(self.api_version.parse()?, &self.kind)
+    }
+}
+
 /// How objects of a kind are picked.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Match {
@@ -45,7 +55,8 @@ pub enum Match {
 }
 
 /// Which schema is asked for.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct SchemaSelector {
     /// The group and version, for instance `apps/v1`.
     pub api_version: String,

@@ -24,11 +24,12 @@ pub(super) struct Record {
 
 impl Record {
     pub(super) fn of(xr: Composite<'_>) -> Self {
-        let list = |key| object::nested(xr.object, &["status", "crossplane", key]).and_then(Value::as_array);
         let text = |value: &Value, key: &str| Some(value.get(key)?.as_str()?.to_owned());
         let entry = |entry: &Value| Some((text(entry, "type")?, text(entry, "revision")?));
         Self {
-            owned: list("conditionTypes").into_iter().flatten().filter_map(entry).collect(),
+            owned: object::list(xr.object, &["status", "crossplane", "conditionTypes"])
+                .filter_map(entry)
+                .collect(),
             seen: Vec::new(),
             on_claim: xr.claim_condition_types(),
             retired: retired(xr.object),
@@ -106,7 +107,5 @@ impl Record {
 
 /// The condition types the claim of `xr` used to show and has to let go of.
 pub(crate) fn retired(xr: &Object) -> Vec<String> {
-    let types =
-        object::nested(xr, &["status", "crossplane", "retiredConditionTypes"]).and_then(Value::as_array);
-    types.into_iter().flatten().filter_map(|kind| kind.as_str().map(str::to_owned)).collect()
+    object::texts(xr, &["status", "crossplane", "retiredConditionTypes"])
 }

@@ -5,7 +5,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::object::object;
-use crate::pipeline::{Audience, StepAnswer, fold};
+use crate::pipeline::Audience;
+use crate::pipeline::tests::{StepResponse, fold};
 use crate::run::{FunctionResult, Ready, Resource, RunResponse, Severity, State};
 
 const OLD: &str = "2026-01-01T00:00:00Z";
@@ -24,8 +25,8 @@ fn normal(reason: &str, target: Target) -> FunctionResult {
 }
 
 fn respond(conditions: Vec<FunctionCondition>, results: Vec<FunctionResult>) -> Outcome {
-    let answer = Ok(RunResponse { results, conditions, ..RunResponse::default() });
-    let step = StepAnswer { step: "some-function".to_owned(), function: "f".to_owned(), answer };
+    let response = Ok(RunResponse { results, conditions, ..RunResponse::default() });
+    let step = StepResponse { step: "some-function".to_owned(), function: "f".to_owned(), response };
     fold([step], Audience::CompositeAndClaim)
 }
 
@@ -277,7 +278,7 @@ fn a_failure_outside_composing_touches_no_custom_condition() {
 
 #[test]
 fn a_complete_pass_applies_what_is_desired_and_a_failed_one_keeps_it() {
-    let answer = Ok(RunResponse {
+    let response = Ok(RunResponse {
         desired: State {
             composite: Resource::of(json!({
                 "apiVersion": "ignored", "spec": {"ignored": true},
@@ -288,7 +289,7 @@ fn a_complete_pass_applies_what_is_desired_and_a_failed_one_keeps_it() {
         },
         ..RunResponse::default()
     });
-    let step = StepAnswer { step: "s".to_owned(), function: "f".to_owned(), answer };
+    let step = StepResponse { step: "s".to_owned(), function: "f".to_owned(), response };
     let first = Case::new(&json!({}), fold([step], Audience::CompositeAndClaim));
     let intent = first.settle().intent;
     assert_eq!(intent.keys().collect::<Vec<_>>(), ["apiVersion", "kind", "metadata", "status"]);
@@ -338,7 +339,8 @@ fn a_second_pass_that_finds_the_same_writes_the_same() {
 
 #[test]
 fn steps_that_were_not_heard_keep_their_last_results() {
-    let step = |name: &str, answer| StepAnswer { step: name.to_owned(), function: "f".to_owned(), answer };
+    let step =
+        |name: &str, response| StepResponse { step: name.to_owned(), function: "f".to_owned(), response };
     let says = |reason: &str| Ok(RunResponse { results: vec![normal(reason, Xr)], ..RunResponse::default() });
     let first = fold([step("one", says("A")), step("two", says("B"))], Audience::CompositeAndClaim);
     let first = Case::new(&json!({}), first);

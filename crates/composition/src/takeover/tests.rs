@@ -1,10 +1,16 @@
+use serde_json::json;
+
 use super::*;
 use crate::naming::COMPOSITE_MANAGER;
 use crate::object::object;
 
 fn entry(manager: &str, operation: &str, subresource: &str, fields: &Value) -> Value {
-    json!({"manager": manager, "operation": operation, "subresource": subresource, "apiVersion": "e/v1",
-        "fieldsType": "FieldsV1", "fieldsV1": fields})
+    let mut entry = json!({"manager": manager, "operation": operation, "apiVersion": "e/v1",
+        "fieldsType": "FieldsV1", "fieldsV1": fields});
+    if !subresource.is_empty() {
+        entry["subresource"] = subresource.into();
+    }
+    entry
 }
 
 fn xr(entries: &[Value]) -> Object {
@@ -32,7 +38,7 @@ fn what_updates_hold_is_folded_into_what_applies_hold() {
     let expected = json!([
         {"op": "test", "path": "/metadata/resourceVersion", "value": "7"},
         {"op": "replace", "path": "/metadata/managedFields",
-         "value": [spec, entry(COMPOSITE_MANAGER, "Apply", "status", &both)]},
+         "value": [entry(COMPOSITE_MANAGER, "Apply", "status", &both), spec]},
     ]);
     assert_eq!(patch, expected);
 }

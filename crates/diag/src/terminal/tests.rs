@@ -1,11 +1,13 @@
 //! Whole renderings, as a person would see them.
 
 use super::*;
-use crate::{Code, Span};
+use crate::Span;
 
 const DUPLICATE: Code = Code::new("yaml-duplicate-key", "A mapping defines the same key twice.");
-const CONFLICT: Code =
-    Code::new("field-conflict", "Another manager holds a field that this apply would change.");
+const CONFLICT: Code = Code::new(
+    "field-conflict",
+    "Another manager holds a field that this apply would change,\nso the API server refuses it.\n\n* Leave the field to it, or\n* take it:\n\n    plimsoll apply -f web.yaml --force-conflicts",
+);
 
 const TEXT: &str =
     "apiVersion: apps/v1\nkind: Deployment\nspec:\n  replicas: 1\n  paused: false\n  replicas: 2\n";
@@ -26,9 +28,8 @@ fn conflict() -> Diagnostic {
     Diagnostic::warning(CONFLICT, "kubectl holds 1 field that this apply would change to another value")
         .object("Deployment shop/web")
         .field("spec.replicas")
-        .detail("The field was 3 at the last apply, somebody using kubectl set it to 5, and this apply would set it back to 3.\n  - spec.replicas: 5 → 3")
+        .detail("The field was 3 at the last apply, kubectl set it to 5, and this apply would set it back to 3.\n  - spec.replicas: 5 → 3")
         .hint("Add \"spec.replicas\" to ignore_fields to leave the field to kubectl.")
-        .help("https://plimsoll.dev/book/ownership.html")
 }
 
 #[test]
@@ -58,14 +59,14 @@ fn without_a_source_the_message_is_wrapped_prose() {
       object: Deployment shop/web
       field: spec.replicas
 
-      The field was 3 at the last apply, somebody using kubectl set it to 5,
-      and this apply would set it back to 3.
+      The field was 3 at the last apply, kubectl set it to 5, and this apply
+      would set it back to 3.
         - spec.replicas: 5 → 3
 
     hint: Add "spec.replicas" to ignore_fields to leave the field to
           kubectl.
 
-    help: https://plimsoll.dev/book/ownership.html
+    help: plimsoll explain field-conflict
     "#);
 }
 
@@ -77,15 +78,15 @@ fn forty_columns_are_enough() {
       field: spec.replicas
 
       The field was 3 at the last apply,
-      somebody using kubectl set it to 5,
-      and this apply would set it back to 3.
+      kubectl set it to 5, and this apply
+      would set it back to 3.
         - spec.replicas: 5 → 3
 
     hint: Add "spec.replicas" to
           ignore_fields to leave the field
           to kubectl.
 
-    help: https://plimsoll.dev/book/ownership.html
+    help: plimsoll explain field-conflict
     "#);
 }
 
@@ -115,4 +116,18 @@ fn only_the_words_that_lead_a_paragraph_are_coloured() {
     let styled = Renderer::styled(80).render(&quoted);
     assert!(styled.contains("\n  hint: none\n  help: none\n"), "{styled:?}");
     assert_eq!(styled.matches("hint\u{1b}[0m: Add").count(), 1, "{styled:?}");
+}
+
+#[test]
+fn an_entry_is_wrapped_and_its_examples_are_not() {
+    insta::assert_snapshot!(Renderer::plain(40).entry(CONFLICT), @r"
+    Another manager holds a field that this
+    apply would change, so the API server
+    refuses it.
+
+    * Leave the field to it, or
+    * take it:
+
+        plimsoll apply -f web.yaml --force-conflicts
+    ");
 }

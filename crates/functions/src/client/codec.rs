@@ -1,14 +1,13 @@
-//! Messages that are encoded and decoded elsewhere: once, and with our own words for what is wrong.
+//! A codec for messages that are encoded and decoded elsewhere: once, and with our own error texts.
 
 use bytes::{Buf, BufMut, Bytes};
 use tonic::Status;
 use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 
-/// Carries bytes as they are.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Raw;
+pub(super) struct RawCodec;
 
-impl Codec for Raw {
+impl Codec for RawCodec {
     type Encode = Bytes;
     type Decode = Bytes;
     type Encoder = Self;
@@ -23,7 +22,7 @@ impl Codec for Raw {
     }
 }
 
-impl Encoder for Raw {
+impl Encoder for RawCodec {
     type Item = Bytes;
     type Error = Status;
 
@@ -33,7 +32,7 @@ impl Encoder for Raw {
     }
 }
 
-impl Decoder for Raw {
+impl Decoder for RawCodec {
     type Item = Bytes;
     type Error = Status;
 

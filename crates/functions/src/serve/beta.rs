@@ -1,4 +1,4 @@
-//! fn v1beta1 on top of v1: the messages are the same, only the name of the service differs.
+//! Serves fn v1beta1 with a v1 service: only the service name differs, the messages are the same.
 
 use std::convert::Infallible;
 use std::task::{Context, Poll};
@@ -9,7 +9,6 @@ use tonic::body::Body;
 use tonic::server::NamedService;
 use tower::Service;
 
-/// Hands what comes in for v1beta1 to a service of v1.
 #[derive(Clone)]
 pub(super) struct Beta<S>(pub(super) S);
 

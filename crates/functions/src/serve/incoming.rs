@@ -1,29 +1,24 @@
-//! Connections to a function: accepted and secured, none holding up another.
+//! Accepts connections to a function and does their TLS handshakes side by side, so that none delays another.
 
 use std::io;
 use std::net::SocketAddr;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
+use futures::StreamExt;
 use rustls::ServerConfig;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpListener;
-use tokio::sync::mpsc;
 use tokio_rustls::TlsAcceptor;
-use tonic::transport::server::Connected;
 
 use crate::endpoint::Endpoint;
 use crate::stream::Stream;
 use crate::tls::Reloading;
 
-/// A client that connects and says nothing is dropped.
-const HANDSHAKE: Duration = Duration::from_secs(10);
-/// After an error that accepting does not get over at once, such as too many open files.
-const PAUSE: Duration = Duration::from_millis(50);
+/// A client that connects and sends nothing is dropped.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+/// The pause after an accept error that does not clear at once, such as too many open files.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Something to accept connections from.
 pub(super) enum Listener {
     Tcp(TcpListener),
     #[cfg(unix)]
@@ -41,7 +36,7 @@ impl Listener {
         }
     }
 
-    /// A port of the system's choice.
+    /// Listens on a port that the system chooses.
     pub(super) async fn any_port(host: &str) -> io::Result<Self> {
         Ok(Self::Tcp(TcpListener::bind(format!("{host}:0")).await?))
     }
@@ -67,83 +62,33 @@ impl Listener {
     }
 }
 
-/// Accepts connections as long as the answer is wanted, each with the certificates of the moment.
+/// The connections as they come in, each with the certificates current at the time.
 pub(super) fn incoming(
     listener: Listener,
     tls: Option<Arc<Reloading<ServerConfig>>>,
-) -> impl futures::Stream<Item = io::Result<Connection>> {
-    let (sender, mut receiver) = mpsc::channel(8);
-    tokio::spawn(async move {
+) -> impl futures::Stream<Item = io::Result<Stream>> {
+    let accepted = futures::stream::unfold(listener, async |listener| {
         loop {
-            let accepted = tokio::select! {
-                () = sender.closed() => return,
-                accepted = listener.accept() => accepted,
-            };
-            match accepted {
-                Ok(stream) => drop(tokio::spawn(secure(stream, tls.clone(), sender.clone()))),
+            match listener.accept().await {
+                Ok(stream) => return Some((stream, listener)),
                 Err(error) => {
-                    tracing::warn!(%error, "a connection could not be accepted");
-                    tokio::time::sleep(PAUSE).await;
+                    tracing::warn!(%error, "cannot accept a connection");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
                 }
             }
         }
     });
-    futures::stream::poll_fn(move |context| receiver.poll_recv(context))
+    let secured = accepted.map(move |stream| secure(stream, tls.clone())).buffer_unordered(usize::MAX);
+    secured.filter_map(async |stream| stream.map(Ok))
 }
 
-async fn secure(
-    stream: Stream,
-    tls: Option<Arc<Reloading<ServerConfig>>>,
-    sender: mpsc::Sender<io::Result<Connection>>,
-) {
-    let stream: Stream = match tls {
-        None => stream,
-        Some(tls) => {
-            let accepting = TlsAcceptor::from(tls.current()).accept(stream);
-            match tokio::time::timeout(HANDSHAKE, accepting).await {
-                Ok(Ok(stream)) => Box::new(stream),
-                Ok(Err(error)) => return tracing::warn!(%error, "a connection was refused"),
-                Err(_) => return tracing::warn!("a connection was dropped: no TLS handshake"),
-            }
-        }
-    };
-    // Nobody takes it once the server has shut down.
-    let _ = sender.send(Ok(Connection(stream))).await;
-}
-
-/// A connection as tonic wants it.
-pub(super) struct Connection(Stream);
-
-impl Connected for Connection {
-    type ConnectInfo = ();
-
-    fn connect_info(&self) {}
-}
-
-impl AsyncRead for Connection {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_read(context, buffer)
+async fn secure(stream: Stream, tls: Option<Arc<Reloading<ServerConfig>>>) -> Option<Stream> {
+    let Some(tls) = tls else { return Some(stream) };
+    let handshake = TlsAcceptor::from(tls.current()).accept(stream);
+    match tokio::time::timeout(HANDSHAKE_TIMEOUT, handshake).await {
+        Ok(Ok(stream)) => return Some(Box::new(stream)),
+        Ok(Err(error)) => tracing::warn!(%error, "refused a connection"),
+        Err(_) => tracing::warn!("dropped a connection: no TLS handshake"),
     }
-}
-
-impl AsyncWrite for Connection {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write(context, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_shutdown(context)
-    }
+    None
 }

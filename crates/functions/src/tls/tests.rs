@@ -1,28 +1,28 @@
-//! Which certificates are in use after they have changed.
+//! Reloading of certificates.
 
 use jiff::Timestamp;
 
 use super::*;
-use crate::certs::{Made, Order, make};
+use crate::certs::{IssueOptions, Issued, issue};
 
-fn made(out: &Path) -> Made {
-    make(out, &Order::new("fn"), Timestamp::now()).unwrap()
+fn issued(out: &Path) -> Issued {
+    issue(out, &IssueOptions::new("fn"), Timestamp::now()).unwrap()
 }
 
 #[test]
-fn certificates_are_read_again_when_they_change_and_only_then() {
+fn certificates_are_reloaded_only_when_they_change() {
     let out = tempfile::tempdir().unwrap();
-    let folder = made(out.path()).client;
+    let folder = issued(out.path()).client;
     let reloading = client(Certificates::Folder(folder.clone())).unwrap();
     let first = reloading.current();
     assert!(Arc::ptr_eq(&first, &reloading.current()));
-    made(out.path());
+    issued(out.path());
     let second = reloading.current();
     assert!(!Arc::ptr_eq(&first, &second));
 
-    // Half replaced, or gone, they cannot be used; whole again, they are.
+    // Half replaced or missing, they are not used; complete again, they are.
     let key = std::fs::read(folder.join(KEY)).unwrap();
-    made(out.path());
+    issued(out.path());
     let new_key = std::fs::read(folder.join(KEY)).unwrap();
     std::fs::write(folder.join(KEY), key).unwrap();
     assert!(Arc::ptr_eq(&second, &reloading.current()));
@@ -34,35 +34,32 @@ fn certificates_are_read_again_when_they_change_and_only_then() {
 }
 
 #[test]
-fn certificates_that_are_sent_replace_the_former_ones() {
+fn certificates_that_are_sent_replace_the_previous_ones() {
     let out = tempfile::tempdir().unwrap();
-    let folder = Certificates::Folder(made(out.path()).server);
+    let folder = Certificates::Folder(issued(out.path()).server);
     let (sender, receiver) = watch::channel(folder.read().unwrap());
     let reloading = server(Certificates::Watched(receiver)).unwrap();
     let first = reloading.current();
-    made(out.path());
-    assert!(Arc::ptr_eq(&first, &reloading.current()), "nothing was sent yet");
+    issued(out.path());
+    assert!(Arc::ptr_eq(&first, &reloading.current()), "nothing has been sent yet");
     sender.send(folder.read().unwrap()).unwrap();
     assert!(!Arc::ptr_eq(&first, &reloading.current()));
 }
 
 #[test]
-fn unusable_certificates_are_named() {
+fn unusable_certificates_are_reported_by_file() {
     let out = tempfile::tempdir().unwrap();
-    let folder = made(out.path()).client;
+    let folder = issued(out.path()).client;
     let pem = Certificates::Folder(folder.clone()).read().unwrap();
     let check = |pem: Pem, expected: &str| {
         let (_sender, receiver) = watch::channel(pem);
         let error = client(Certificates::Watched(receiver)).err().unwrap();
         assert_eq!(error.to_string(), expected);
     };
-    check(Pem { key: Vec::new(), ..pem.clone() }, "tls.key is not PEM, or has none of what it is to hold");
-    check(
-        Pem { authority: b"x".to_vec(), ..pem.clone() },
-        "ca.crt is not PEM, or has none of what it is to hold",
-    );
+    check(Pem { key: Vec::new(), ..pem.clone() }, "tls.key does not contain the PEM it should");
+    check(Pem { authority: b"x".to_vec(), ..pem.clone() }, "ca.crt does not contain the PEM it should");
     let other = tempfile::tempdir().unwrap();
-    let key = std::fs::read(made(other.path()).client.join(KEY)).unwrap();
+    let key = std::fs::read(issued(other.path()).client.join(KEY)).unwrap();
     check(Pem { key, ..pem.clone() }, "the certificates do not work together");
     assert_eq!(format!("{pem:?}"), "Pem");
     std::fs::remove_file(folder.join(CERTIFICATE)).unwrap();

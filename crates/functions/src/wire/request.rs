@@ -1,4 +1,4 @@
-//! Requests: written with their tag by the engine, read by a function.
+//! Requests: written by the engine, with their tag, and read by a function.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -8,26 +8,27 @@ use composition::run::{Capability, Object, RequestMeta, Resource, RunRequest, Sc
 use prost::Message;
 use sha2::{Digest, Sha256};
 
-use super::{Fault, Struct, object, read_resource, read_state, write_resource, write_state};
+use super::{
+    Struct, ValueError, WireEnum, object, read_object, read_resource, read_state, write_resource, write_state,
+};
 use crate::r#gen::v1 as pb;
 
-/// A request as it goes to the wire.
 pub(crate) struct Encoded {
-    /// SHA-256 in hex over the encoding without meta, as in the reference; maps are ordered, so the encoding is
+    /// SHA-256 in hex over the encoding without meta, as in Crossplane. Maps are ordered, so the encoding is
     /// deterministic.
     pub(crate) tag: String,
     /// The whole message, the same for v1 and v1beta1.
     pub(crate) bytes: Bytes,
 }
 
-/// Writes a request, whose own tag is ignored, with the right one.
+/// Encodes a request with its tag; the tag it carries is ignored.
 pub(crate) fn encode(request: &RunRequest) -> Encoded {
     let body = write_body(request).encode_to_vec();
     let tag = hex(&Sha256::digest(&body));
-    let capabilities = request.meta.capabilities.iter().copied().map(write_capability).collect();
+    let capabilities = request.meta.capabilities.iter().copied().map(WireEnum::write).collect();
     let meta = Some(pb::RequestMeta { tag: tag.clone(), capabilities });
     let meta = pb::RunFunctionRequest { meta, ..pb::RunFunctionRequest::default() };
-    // A message is the concatenation of its fields, and meta is the first one: nothing is encoded twice.
+    // A message is the concatenation of its fields and meta is the first, so nothing is encoded twice.
     let mut bytes = BytesMut::with_capacity(meta.encoded_len() + body.len());
     meta.encode(&mut bytes).expect("the buffer grows");
     bytes.extend_from_slice(&body);
@@ -56,7 +57,7 @@ fn write_body(request: &RunRequest) -> pb::RunFunctionRequest {
         let source = Some(pb::credentials::Source::CredentialData(data));
         (name.clone(), pb::Credentials { source })
     };
-    // Functions that ask through the deprecated field are answered in it.
+    // Functions that use the deprecated field, `extra_resources`, expect their resources in it.
     pb::RunFunctionRequest {
         meta: None,
         observed: write_state(&request.observed),
@@ -70,49 +71,35 @@ fn write_body(request: &RunRequest) -> pb::RunFunctionRequest {
     }
 }
 
-fn write_capability(capability: Capability) -> i32 {
-    let capability = match capability {
-        Capability::Capabilities => pb::Capability::Capabilities,
-        Capability::RequiredResources => pb::Capability::RequiredResources,
-        Capability::Credentials => pb::Capability::Credentials,
-        Capability::Conditions => pb::Capability::Conditions,
-        Capability::RequiredSchemas => pb::Capability::RequiredSchemas,
-    };
-    capability.into()
-}
-
-/// Reads a request. Capabilities this version does not know are left out.
-pub(crate) fn read_request(request: pb::RunFunctionRequest) -> Result<RunRequest, Fault> {
+/// Drops capabilities this version does not know.
+pub(crate) fn read_request(request: pb::RunFunctionRequest) -> Result<RunRequest, ValueError> {
     let meta = request.meta.unwrap_or_default();
-    let capabilities = meta.capabilities.into_iter().filter_map(read_capability).collect();
-    let object = |object: Option<Struct>, name: &str| {
-        object.map(Struct::into_object).transpose().map_err(|fault| fault.within(name))
-    };
+    let capabilities = meta.capabilities.into_iter().filter_map(Capability::read).collect();
     let resources = |all: BTreeMap<String, pb::Resources>, field: &str| {
         let read = |(name, resources): (String, pb::Resources)| {
             let items = resources.items.into_iter().map(read_resource).collect::<Result<_, _>>();
             match items {
                 Ok(items) => Ok((name, items)),
-                Err(fault) => Err(fault.within(format!("[{name}]")).within(field)),
+                Err(error) => Err(error.within(format!("[{name}]")).within(field)),
             }
         };
         all.into_iter().map(read).collect::<Result<_, _>>()
     };
-    let schema = |(name, schema): (String, pb::Schema)| match object(schema.openapi_v3, "openapi_v3") {
+    let schema = |(name, schema): (String, pb::Schema)| match read_object(schema.openapi_v3, "openapi_v3") {
         Ok(openapi_v3) => Ok((name, Schema { openapi_v3 })),
-        Err(fault) => Err(fault.within(format!("[{name}]")).within("required_schemas")),
+        Err(error) => Err(error.within(format!("[{name}]")).within("required_schemas")),
     };
     let credentials = |(name, credentials): (String, pb::Credentials)| {
         let pb::credentials::Source::CredentialData(data) = credentials.source?;
         Some((name, SecretData::from(data.data)))
     };
-    // An engine may still answer in the deprecated field.
+    // Older engines use the deprecated field, `extra_resources`.
     Ok(RunRequest {
         meta: RequestMeta { tag: meta.tag, capabilities },
-        observed: read_state(request.observed).map_err(|fault| fault.within("observed"))?.into(),
-        desired: read_state(request.desired).map_err(|fault| fault.within("desired"))?,
-        input: object(request.input, "input")?,
-        context: object(request.context, "context")?,
+        observed: read_state(request.observed, "observed")?.into(),
+        desired: read_state(request.desired, "desired")?,
+        input: read_object(request.input, "input")?,
+        context: read_object(request.context, "context")?,
         extra_resources: resources(request.extra_resources, "extra_resources")?,
         required_resources: resources(request.required_resources, "required_resources")?,
         required_schemas: request.required_schemas.into_iter().map(schema).collect::<Result<_, _>>()?,
@@ -120,18 +107,7 @@ pub(crate) fn read_request(request: pb::RunFunctionRequest) -> Result<RunRequest
     })
 }
 
-fn read_capability(number: i32) -> Option<Capability> {
-    match pb::Capability::try_from(number).ok()? {
-        pb::Capability::Unspecified => None,
-        pb::Capability::Capabilities => Some(Capability::Capabilities),
-        pb::Capability::RequiredResources => Some(Capability::RequiredResources),
-        pb::Capability::Credentials => Some(Capability::Credentials),
-        pb::Capability::Conditions => Some(Capability::Conditions),
-        pb::Capability::RequiredSchemas => Some(Capability::RequiredSchemas),
-    }
-}
-
-/// The integers in a request that do not survive the wire, each with where it is.
+/// The integers in a request that the protocol rounds, each with its path.
 pub(crate) fn inexact(request: &RunRequest) -> Vec<String> {
     let mut found = Vec::new();
     let mut look = |place: &str, object: &Object| {

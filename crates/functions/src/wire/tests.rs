@@ -1,4 +1,4 @@
-//! Messages to plain types and back, enum numbers from elsewhere, and the vectors of the tag.
+//! Round trips of messages, undefined enum numbers, and known tags.
 
 use std::fs;
 use std::path::Path;
@@ -79,7 +79,7 @@ fn any_selector() -> impl Strategy<Value = ResourceSelector> {
     })
 }
 
-fn any_answer() -> impl Strategy<Value = RunResponse> {
+fn any_response() -> impl Strategy<Value = RunResponse> {
     let severity = prop_oneof![
         Just(Severity::Unspecified),
         Just(Severity::Fatal),
@@ -102,8 +102,8 @@ fn any_answer() -> impl Strategy<Value = RunResponse> {
     );
     let ttl = prop::option::of((0_u64..1 << 40, 0_u32..1_000_000_000));
     let objects = (prop::option::of(any_object()), prop::option::of(any_object()));
-    let said = (prop::collection::vec(result, 0..3), prop::collection::vec(condition, 0..3));
-    (ttl, any_state(), said, objects, requirements).prop_map(
+    let reported = (prop::collection::vec(result, 0..3), prop::collection::vec(condition, 0..3));
+    (ttl, any_state(), reported, objects, requirements).prop_map(
         |(ttl, desired, (results, conditions), (context, output), requirements)| RunResponse {
             meta: ResponseMeta {
                 tag: "tag".to_owned(),
@@ -123,28 +123,28 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn requests_survive_the_wire_with_a_tag_of_their_content(request in any_request()) {
+    fn requests_round_trip_with_a_tag_of_their_content(request in any_request()) {
         let encoded = encode(&request);
         let message = pb::RunFunctionRequest::decode(encoded.bytes.clone()).unwrap();
         prop_assert_eq!(message.encode_to_vec(), encoded.bytes.to_vec());
         let read = read_request(message).unwrap();
         prop_assert_eq!(&read.meta.tag, &encoded.tag);
         let expected = RunRequest { meta: RequestMeta { tag: encoded.tag.clone(), ..request.meta.clone() }, ..request };
-        // The tag does not depend on the tag.
+        // The tag does not depend on the request's own tag.
         prop_assert_eq!(encode(&expected).tag, encoded.tag);
         prop_assert_eq!(read, expected);
     }
 
     #[test]
-    fn answers_survive_the_wire(answer in any_answer()) {
-        let bytes = write_answer(answer.clone()).encode_to_vec();
-        let read = read_answer(pb::RunFunctionResponse::decode(bytes.as_slice()).unwrap()).unwrap();
-        prop_assert_eq!(read, answer);
+    fn responses_round_trip(response in any_response()) {
+        let bytes = write_response(response.clone()).encode_to_vec();
+        let read = read_response(pb::RunFunctionResponse::decode(bytes.as_slice()).unwrap()).unwrap();
+        prop_assert_eq!(read, response);
     }
 }
 
 #[test]
-fn the_tag_is_the_one_of_the_reference() {
+fn the_tag_is_crossplanes() {
     let composite = Resource::of(json!({"apiVersion": "example.org/v1", "kind": "Test"}));
     let observed = State { composite, ..State::default() };
     let mut request = RunRequest { observed: observed.into(), ..RunRequest::default() };
@@ -162,12 +162,12 @@ fn the_tag_is_the_one_of_the_reference() {
 }
 
 #[test]
-fn numbers_the_protocol_does_not_define_read_as_unspecified() {
+fn undefined_enum_numbers_read_as_unspecified() {
     let result = pb::Result { severity: 99, target: Some(99), ..pb::Result::default() };
     let condition = pb::Condition { status: 99, target: Some(-1), ..pb::Condition::default() };
     let resource = pb::Resource { ready: 99, ..pb::Resource::default() };
     let ttl = Some(prost_types::Duration { seconds: -5, nanos: 0 });
-    let answer = read_answer(pb::RunFunctionResponse {
+    let response = read_response(pb::RunFunctionResponse {
         meta: Some(pb::ResponseMeta { tag: String::new(), ttl }),
         desired: Some(pb::State { composite: Some(resource), ..pb::State::default() }),
         results: vec![result, pb::Result::default()],
@@ -175,14 +175,14 @@ fn numbers_the_protocol_does_not_define_read_as_unspecified() {
         ..pb::RunFunctionResponse::default()
     })
     .unwrap();
-    assert_eq!(answer.meta.ttl, None);
-    assert_eq!(answer.results, [FunctionResult::default(), FunctionResult::default()]);
-    assert_eq!(answer.conditions, [FunctionCondition::default(), FunctionCondition::default()]);
-    assert_eq!(answer.desired.composite.ready, Ready::Unspecified);
+    assert_eq!(response.meta.ttl, None);
+    assert_eq!(response.results, [FunctionResult::default(), FunctionResult::default()]);
+    assert_eq!(response.conditions, [FunctionCondition::default(), FunctionCondition::default()]);
+    assert_eq!(response.desired.composite.ready, Ready::Unspecified);
 }
 
 #[test]
-fn capabilities_go_in_the_order_and_with_the_numbers_of_the_reference() {
+fn capabilities_have_crossplanes_order_and_numbers() {
     let meta = RequestMeta { tag: String::new(), capabilities: Capability::ALL.to_vec() };
     let request = RunRequest { meta, ..RunRequest::default() };
     let mut message = pb::RunFunctionRequest::decode(encode(&request).bytes).unwrap();
@@ -193,7 +193,7 @@ fn capabilities_go_in_the_order_and_with_the_numbers_of_the_reference() {
 }
 
 #[test]
-fn inexact_numbers_are_named_with_their_place() {
+fn inexact_numbers_are_reported_with_their_path() {
     let big = || Resource::of(json!({"spec": {"id": 9_007_199_254_740_993_u64}}));
     let mut request = RunRequest::default();
     request.desired.resources.insert("web".to_owned(), big());
@@ -208,7 +208,7 @@ fn inexact_numbers_are_named_with_their_place() {
 }
 
 #[test]
-fn v1beta1_differs_from_v1_in_its_package_only() {
+fn v1beta1_differs_from_v1_only_in_its_package() {
     let proto = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../proto/fn");
     let read = |version: &str| {
         let text = fs::read_to_string(proto.join(version).join("run_function.proto")).unwrap();

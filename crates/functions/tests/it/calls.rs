@@ -1,4 +1,4 @@
-//! What is said arrives, on both versions of the protocol.
+//! Requests and responses arrive intact, in both versions of the protocol.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use composition::run::{
     Schema, SchemaSelector, Severity, State, Target,
 };
 use composition::{FunctionRunner, RunErrorClass};
-use functions::{FunctionError, Resolver, Resolving, ServeOptions, response};
+use functions::{FunctionError, ResolveFuture, Resolver, ServeOptions, response};
 use serde_json::json;
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
@@ -41,12 +41,12 @@ async fn everything_arrives_over_mutual_tls() {
     request.desired.resources.insert("web".to_owned(), Resource::of(json!({"kind": "Deployment"})));
     let secret = [("password".to_owned(), b"hunter2".to_vec())].into_iter().collect();
     request.credentials.insert("db".to_owned(), secret);
-    let answer = engine.run("fn", &request).await.unwrap();
+    let response = engine.run("fn", &request).await.unwrap();
 
-    assert_eq!(answer.meta.tag, "the caller's", "the answer is to this request");
-    assert_eq!(answer.meta.ttl, Some(Duration::from_secs(60)));
-    assert_eq!(answer.desired, request.desired);
-    let (result, condition) = (&answer.results[0], &answer.conditions[0]);
+    assert_eq!(response.meta.tag, "the caller's", "the response is to this request");
+    assert_eq!(response.meta.ttl, Some(Duration::from_secs(60)));
+    assert_eq!(response.desired, request.desired);
+    let (result, condition) = (&response.results[0], &response.conditions[0]);
     assert_eq!((result.severity, result.message.as_str()), (Severity::Fatal, NOT_FOUND));
     assert_eq!((condition.kind.as_str(), condition.reason.as_str()), ("ImageReady", "NotFound"));
     assert_eq!((condition.status, condition.message.as_deref()), (ConditionStatus::False, Some(NOT_FOUND)));
@@ -54,7 +54,7 @@ async fn everything_arrives_over_mutual_tls() {
 }
 
 #[tokio::test]
-async fn a_foreign_tag_stays_foreign() {
+async fn a_tag_the_engine_did_not_send_is_kept() {
     let function = async |_: RunRequest| -> Result<RunResponse, FunctionError> { Ok(RunResponse::default()) };
     let served = serve(function, None).await;
     let engine = Engine::of(patient(None), &served.endpoint);
@@ -62,32 +62,32 @@ async fn a_foreign_tag_stays_foreign() {
 }
 
 #[tokio::test]
-async fn a_number_that_cannot_arrive_is_told_to_the_operator() {
+async fn a_rounded_number_is_a_warning_for_the_operator() {
     let served = serve(async |request: RunRequest| Ok(response::to(&request)), None).await;
     let engine = Engine::of(patient(None), &served.endpoint);
     let mut request = request();
     request.input = Resource::of(json!({"id": 9_007_199_254_740_993_u64})).object.into();
-    let answer = engine.run("fn", &request).await.unwrap();
-    let result = &answer.results[0];
+    let response = engine.run("fn", &request).await.unwrap();
+    let result = &response.results[0];
     assert_eq!((result.severity, result.target), (Severity::Warning, Target::Composite));
     assert_eq!(
         result.message,
-        "the function was given other numbers than there are, because integers above 2^53 do not survive the protocol: \
-         9007199254740993 at input.id. Make them strings if the function is to read them."
+        "the protocol carries integers only up to 2^53 exactly, so the function received rounded numbers: \
+         9007199254740993 at input.id. Use strings where the function needs exact values."
     );
 }
 
-/// Finds one ConfigMap of whatever name, and no schema.
+/// Finds one ConfigMap of any name, and no schema.
 struct Store;
 
 impl Resolver for Store {
-    fn resources<'a>(&'a self, selector: &'a ResourceSelector) -> Resolving<'a, Vec<Resource>> {
+    fn resources<'a>(&'a self, selector: &'a ResourceSelector) -> ResolveFuture<'a, Vec<Resource>> {
         let Match::Name(name) = &selector.matching else { panic!("{selector:?}") };
         let found = Resource::of(json!({"kind": selector.kind, "metadata": {"name": name}}));
         Box::pin(async { Ok(vec![found]) })
     }
 
-    fn schema<'a>(&'a self, _: &'a SchemaSelector) -> Resolving<'a, Schema> {
+    fn schema<'a>(&'a self, _: &'a SchemaSelector) -> ResolveFuture<'a, Schema> {
         Box::pin(async { Ok(Schema::default()) })
     }
 }
@@ -117,14 +117,14 @@ async fn a_function_is_called_again_with_what_it_requires() {
     };
     let served = serve(function, None).await;
     let engine = Engine::of(patient(None), &served.endpoint);
-    let answer = engine.functions.runner(&Store).run("fn", &request()).await.unwrap();
-    assert_eq!(answer.desired.resources["copy"].object["metadata"]["name"], "settings");
+    let response = engine.functions.runner(&Store).run("fn", &request()).await.unwrap();
+    assert_eq!(response.desired.resources["copy"].object["metadata"]["name"], "settings");
     assert_eq!(calls.load(Ordering::Relaxed), 2);
-    assert_eq!(answer.meta.tag, "the caller's", "also after the second call");
+    assert_eq!(response.meta.tag, "the caller's", "also after the second call");
 }
 
 #[tokio::test]
-async fn errors_and_panics_of_a_function_fail_its_call_only() {
+async fn errors_and_panics_of_a_function_fail_only_their_call() {
     let function = async |request: RunRequest| match request.meta.capabilities.len() {
         0 => panic!("no capabilities"),
         1 => Err(FunctionError("boom".to_owned())),
@@ -144,26 +144,26 @@ async fn errors_and_panics_of_a_function_fail_its_call_only() {
 }
 
 #[tokio::test]
-async fn functions_that_are_built_in_or_not_known_need_no_connection() {
+async fn built_in_and_unknown_functions_need_no_connection() {
     use composition::function::{Location, find};
     let locate = |name: &str| find(name, &BTreeMap::new(), &[], &[]);
     assert_eq!(locate("function-auto-ready"), Ok(Location::BuiltIn));
     let functions = functions::Functions::new(impatient(None), locate).unwrap();
     let runner = functions.runner(&Store);
-    let answer = runner.run("function-auto-ready", &request()).await.unwrap();
-    assert_eq!(answer.meta.tag, "the caller's");
+    let response = runner.run("function-auto-ready", &request()).await.unwrap();
+    assert_eq!(response.meta.tag, "the caller's");
     functions.reachable("function-auto-ready").await.unwrap();
-    let error = runner.run("function-nobody-knows", &request()).await.unwrap_err();
+    let error = runner.run("function-unknown", &request()).await.unwrap_err();
     assert_eq!(error.class, RunErrorClass::FunctionNotFound);
 
     let engine = Engine::of(impatient(None), "nowhere");
     let error = engine.call().await.unwrap_err();
     assert_eq!(error.class, RunErrorClass::FunctionNotFound);
-    assert!(error.message.starts_with("\"nowhere\" is no endpoint of a function: it has no port"), "{error}");
+    assert!(error.message.starts_with("\"nowhere\" is not a function endpoint: it has no port"), "{error}");
 }
 
 #[tokio::test]
-async fn every_form_of_an_endpoint_reaches_the_function() {
+async fn every_form_of_an_endpoint_works() {
     let folder = tempfile::tempdir().unwrap();
     let echo = async |request: RunRequest| Ok::<_, FunctionError>(response::to(&request));
     let tcp = serve(echo, None).await;
@@ -182,13 +182,13 @@ async fn every_form_of_an_endpoint_reaches_the_function() {
 }
 
 #[tokio::test]
-async fn a_function_says_that_it_is_healthy() {
+async fn a_function_reports_that_it_is_healthy() {
     let served =
         serve(async |request: RunRequest| Ok::<_, FunctionError>(response::to(&request)), None).await;
     let endpoint = tonic::transport::Endpoint::from_shared(format!("http://{}", served.endpoint)).unwrap();
     let mut health = HealthClient::new(endpoint.connect().await.unwrap());
     for service in ["", "apiextensions.fn.proto.v1.FunctionRunnerService"] {
-        let answer = health.check(HealthCheckRequest { service: service.to_owned() }).await.unwrap();
-        assert_eq!(answer.into_inner().status, 1, "SERVING");
+        let response = health.check(HealthCheckRequest { service: service.to_owned() }).await.unwrap();
+        assert_eq!(response.into_inner().status, 1, "SERVING");
     }
 }

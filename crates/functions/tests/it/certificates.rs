@@ -1,11 +1,11 @@
-//! Who is let in, who is not, and what happens when certificates are replaced.
+//! Which certificates are accepted, and what happens when they are replaced.
 
 use std::fs;
 use std::path::Path;
 
 use composition::RunErrorClass;
 use composition::run::{RunRequest, RunResponse};
-use functions::certs::Made;
+use functions::certs::Issued;
 use functions::{Certificates, FunctionError, response};
 use jiff::{Timestamp, ToSpan};
 
@@ -15,19 +15,20 @@ async fn echo(request: RunRequest) -> Result<RunResponse, FunctionError> {
     Ok(response::to(&request))
 }
 
-/// Calls a function that has the certificates in `server` and expects to be turned away.
+/// Calls a function that has the certificates in `server` and expects to be refused.
 async fn check(server: &Path, client: Option<&Path>, expected: &str) {
     let served = serve(echo, Some(server)).await;
     let error = Engine::of(impatient(client), &served.endpoint).call().await.unwrap_err();
     assert_eq!(error.class, RunErrorClass::Unavailable);
-    assert!(error.message.contains("the function cannot be reached at 127.0.0.1:"), "{error}");
+    assert!(error.message.contains("cannot reach the function at 127.0.0.1:"), "{error}");
     assert!(error.message.contains(expected), "{expected}: {error}");
 }
 
-/// A copy of `made.client` that trusts what `trusted` trusts.
-fn trusting(made: &Made, trusted: &Made, out: &Path) {
+/// A copy of `issued.client` that trusts what `trusted` trusts.
+fn trusting(issued: &Issued, trusted: &Issued, out: &Path) {
     fs::create_dir_all(out).unwrap();
-    for (folder, name) in [(&made.client, "tls.crt"), (&made.client, "tls.key"), (&trusted.client, "ca.crt")]
+    for (folder, name) in
+        [(&issued.client, "tls.crt"), (&issued.client, "tls.key"), (&trusted.client, "ca.crt")]
     {
         fs::copy(folder.join(name), out.join(name)).unwrap();
     }
@@ -41,7 +42,7 @@ async fn a_function_of_another_authority_is_not_called() {
 }
 
 #[tokio::test]
-async fn an_engine_of_another_authority_is_not_let_in() {
+async fn an_engine_of_another_authority_is_refused() {
     let (ours, theirs) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let mixed = theirs.path().join("mixed");
     let (ours, theirs) = (certificates(ours.path()), certificates(theirs.path()));
@@ -50,29 +51,29 @@ async fn an_engine_of_another_authority_is_not_let_in() {
 }
 
 #[tokio::test]
-async fn an_engine_that_gets_certificates_later_is_let_in_then() {
+async fn an_engine_that_gets_certificates_later_is_accepted_then() {
     let out = tempfile::tempdir().unwrap();
-    let made = certificates(out.path());
-    let served = serve(echo, Some(&made.server)).await;
+    let issued = certificates(out.path());
+    let served = serve(echo, Some(&issued.server)).await;
     let engine = Engine::of(impatient(None), &served.endpoint);
     assert_eq!(engine.call().await.unwrap_err().class, RunErrorClass::Unavailable);
-    engine.functions.secure(Certificates::Folder(made.client)).unwrap();
+    engine.functions.set_certificates(Certificates::Folder(issued.client)).unwrap();
     engine.call().await.unwrap();
 }
 
 #[tokio::test]
-async fn an_engine_without_a_certificate_is_not_let_in() {
+async fn an_engine_without_a_certificate_is_refused() {
     let out = tempfile::tempdir().unwrap();
     check(
         &certificates(out.path()).server,
         None,
-        "it does not speak gRPC in the clear; it may want certificates",
+        "the server does not speak gRPC in plaintext; it may require certificates",
     )
     .await;
 }
 
 #[tokio::test]
-async fn certificates_that_have_expired_are_refused_on_either_side() {
+async fn expired_certificates_are_refused_on_either_side() {
     let (out, old) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let now = Timestamp::now();
     let long_ago = now - (24 * 30).hours();
@@ -95,35 +96,36 @@ async fn certificates_that_have_expired_are_refused_on_either_side() {
 #[tokio::test]
 async fn a_certificate_for_another_name_is_refused() {
     let out = tempfile::tempdir().unwrap();
-    let made =
-        functions::certs::make(out.path(), &functions::certs::Order::new("other"), Timestamp::now()).unwrap();
+    let issued =
+        functions::certs::issue(out.path(), &functions::certs::IssueOptions::new("other"), Timestamp::now())
+            .unwrap();
     check(
-        &made.server,
-        Some(&made.client),
+        &issued.server,
+        Some(&issued.client),
         "TLS failed: invalid peer certificate: certificate not valid for name",
     )
     .await;
 }
 
 #[tokio::test]
-async fn both_sides_go_on_with_certificates_that_were_replaced() {
+async fn both_sides_use_replaced_certificates_for_new_connections() {
     let (out, new) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let made = certificates(out.path());
+    let issued = certificates(out.path());
     let former = out.path().join("former");
-    trusting(&made, &made, &former);
-    let served = serve(echo, Some(&made.server)).await;
-    let engine = Engine::of(patient(Some(&made.client)), &served.endpoint);
+    trusting(&issued, &issued, &former);
+    let served = serve(echo, Some(&issued.server)).await;
+    let engine = Engine::of(patient(Some(&issued.client)), &served.endpoint);
     engine.call().await.unwrap();
 
     // Another authority altogether.
     let renewed = certificates(new.path());
-    for (from, to) in [(&renewed.client, &made.client), (&renewed.server, &made.server)] {
+    for (from, to) in [(&renewed.client, &issued.client), (&renewed.server, &issued.server)] {
         for name in ["tls.crt", "tls.key", "ca.crt"] {
             fs::copy(from.join(name), to.join(name)).unwrap();
         }
     }
     engine.call().await.expect("an open connection stays open");
-    // Written differently, the endpoint is connected to anew.
+    // Written differently, the endpoint gets a new channel.
     engine.move_to("fn", &format!("dns:///{}", served.endpoint));
     engine.call().await.expect("new connections use the new certificates");
     let late = Engine::of(impatient(Some(&former)), &served.endpoint);

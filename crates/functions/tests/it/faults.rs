@@ -1,4 +1,4 @@
-//! Functions that are down, oversized or talk nonsense: the engine says what is wrong and heals by itself.
+//! Functions that are down, send too much or send garbage: the engine reports what is wrong and recovers by itself.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -32,40 +32,40 @@ fn unix(folder: &tempfile::TempDir) -> ServeOptions {
 }
 
 #[tokio::test]
-async fn a_function_that_is_down_is_named_with_its_address_and_cause() {
+async fn an_unreachable_function_is_reported_with_its_address_and_cause() {
     // Nothing listens on port 1 of any machine.
     let engine = Engine::of(impatient(None), "dns:///127.0.0.1:1");
     let error = engine.call().await.unwrap_err();
     assert_eq!(error.class, RunErrorClass::Unavailable);
     assert_eq!(
         error.message,
-        "rpc error: code = Unavailable desc = the function cannot be reached at 127.0.0.1:1: 127.0.0.1:1: no connection: \
+        "rpc error: code = Unavailable desc = cannot reach the function at 127.0.0.1:1: 127.0.0.1:1: cannot connect: \
          Connection refused (os error 111)"
     );
 }
 
 #[tokio::test]
-async fn a_name_that_nobody_knows_is_named() {
+async fn a_name_that_does_not_resolve_is_reported() {
     let engine = Engine::of(impatient(None), "dns:///fn.invalid:9443");
     let error = engine.call().await.unwrap_err();
     assert_eq!(error.class, RunErrorClass::Unavailable);
     assert!(
-        error.message.contains("cannot be reached at fn.invalid:9443: the name cannot be looked up"),
+        error.message.contains("cannot reach the function at fn.invalid:9443: cannot resolve the name"),
         "{error}"
     );
 }
 
 #[tokio::test]
-async fn calls_that_wait_go_on_the_moment_the_function_is_there() {
+async fn waiting_calls_continue_the_moment_the_function_is_up() {
     let folder = tempfile::tempdir().unwrap();
     let options = unix(&folder);
     let engine = Engine::of(patient(None), &options.address);
-    let (answer, _served) = tokio::join!(biased; engine.call(), serve_with(echo, options));
-    answer.unwrap();
+    let (response, _served) = tokio::join!(biased; engine.call(), serve_with(echo, options));
+    response.unwrap();
 }
 
 #[tokio::test]
-async fn whoever_was_told_that_it_is_down_learns_when_it_is_back() {
+async fn a_caller_that_saw_it_down_can_wait_until_it_is_back() {
     let folder = tempfile::tempdir().unwrap();
     let options = unix(&folder);
     let engine = Engine::of(impatient(None), &options.address);
@@ -76,7 +76,7 @@ async fn whoever_was_told_that_it_is_down_learns_when_it_is_back() {
 }
 
 #[test]
-fn a_function_that_dies_under_a_call_is_found_again() {
+fn a_function_that_dies_during_a_call_is_reconnected() {
     let folder = tempfile::tempdir().unwrap();
     let options = unix(&folder);
     let (started, mut starts) = mpsc::unbounded_channel();
@@ -89,14 +89,14 @@ fn a_function_that_dies_under_a_call_is_found_again() {
     let engine_side = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     engine_side.block_on(async {
         let engine = Engine::of(patient(None), &options.address);
-        let (answer, ()) = tokio::join!(engine.call(), async {
+        let (response, ()) = tokio::join!(engine.call(), async {
             starts.recv().await.unwrap();
             process.shutdown_background();
         });
-        let error = answer.unwrap_err();
+        let error = response.unwrap_err();
         assert_eq!(error.class, RunErrorClass::Unavailable);
         let expected =
-            "rpc error: code = Unavailable desc = the connection was lost before the function had answered: ";
+            "rpc error: code = Unavailable desc = the connection was lost before the function responded: ";
         assert!(error.message.starts_with(expected), "{error}");
 
         std::fs::remove_file(folder.path().join("fn.sock")).unwrap();
@@ -107,7 +107,7 @@ fn a_function_that_dies_under_a_call_is_found_again() {
 }
 
 #[tokio::test]
-async fn messages_that_are_too_large_say_so_and_which() {
+async fn messages_that_are_too_large_are_reported() {
     let large = || Resource::of(json!({"text": "x".repeat(4096)}));
     let inflate = move |request: RunRequest| {
         let mut rsp = response::to(&request);
@@ -143,7 +143,7 @@ async fn messages_that_are_too_large_say_so_and_which() {
 }
 
 #[tokio::test]
-async fn what_is_no_grpc_server_is_told_apart_from_silence() {
+async fn a_server_that_does_not_speak_grpc_is_reported_as_such() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let speak = tokio::spawn(async move {
@@ -155,11 +155,11 @@ async fn what_is_no_grpc_server_is_told_apart_from_silence() {
     let engine = Engine::of(impatient(None), &address);
     let error = engine.call().await.unwrap_err();
     assert_eq!(error.class, RunErrorClass::Unavailable);
-    assert!(error.message.contains("it does not speak gRPC in the clear"), "{error}");
+    assert!(error.message.contains("the server does not speak gRPC in plaintext"), "{error}");
     speak.abort();
 }
 
-/// A service of raw answers that counts its calls.
+/// A service of raw responses that counts its calls.
 #[derive(Clone)]
 struct Raw<const BETA: bool> {
     calls: Arc<AtomicUsize>,
@@ -196,8 +196,8 @@ impl<const BETA: bool> tower::Service<http::Request<Body>> for Raw<BETA> {
         }
         frames.push(hyper::body::Frame::trailers(trailers));
         let frames = futures::stream::iter(frames.into_iter().map(Ok::<_, Infallible>));
-        let answer = http::Response::builder().header("content-type", "application/grpc");
-        ready(Ok(answer.body(Body::new(StreamBody::new(frames))).unwrap()))
+        let response = http::Response::builder().header("content-type", "application/grpc");
+        ready(Ok(response.body(Body::new(StreamBody::new(frames))).unwrap()))
     }
 }
 
@@ -216,7 +216,7 @@ fn field(number: u8, content: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Serves raw answers to v1 and v1beta1 on a socket.
+/// Serves raw responses to v1 and v1beta1 on a socket.
 fn serve_raw(folder: &tempfile::TempDir, v1: Raw<false>, beta: Raw<true>) -> String {
     let path = folder.path().join("fn.sock");
     let listener = UnixListener::bind(&path).unwrap();
@@ -234,12 +234,12 @@ fn raw<const BETA: bool>(status: &'static str, body: Bytes) -> Raw<BETA> {
 }
 
 #[tokio::test]
-async fn garbage_is_no_answer_and_says_what_is_wrong_with_it() {
+async fn garbage_is_reported_with_what_is_wrong() {
     let not_a_number: Vec<u8> = [vec![0x11], f64::NAN.to_le_bytes().to_vec()].concat();
     let entry = [field(1, b"replicas"), field(2, &not_a_number)].concat();
     let resource = field(1, &field(1, &entry));
     let cases = BTreeMap::from([
-        ("it is no RunFunctionResponse", frame(&[0xff, 0xff, 0xff])),
+        ("not a RunFunctionResponse", frame(&[0xff, 0xff, 0xff])),
         ("desired.resources[web].replicas is a number that JSON does not have", {
             let entry = [field(1, b"web"), field(2, &resource)].concat();
             frame(&field(2, &field(2, &entry)))
@@ -255,13 +255,13 @@ async fn garbage_is_no_answer_and_says_what_is_wrong_with_it() {
         let endpoint = serve_raw(&folder, raw("0", body), raw("12", Bytes::new()));
         let error = Engine::of(patient(None), &endpoint).call().await.unwrap_err();
         assert_eq!(error.class, RunErrorClass::BadAnswer, "{expected}: {error}");
-        assert!(error.message.starts_with("the function's answer cannot be read: "), "{error}");
+        assert!(error.message.starts_with("cannot read the function's response: "), "{error}");
         assert!(error.message.contains(expected), "{expected}: {error}");
     }
 }
 
 #[tokio::test]
-async fn a_function_from_before_v1_is_called_in_its_own_version_until_it_is_replaced() {
+async fn a_v1beta1_function_is_called_in_v1beta1_until_it_is_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let (v1, beta) = (raw("12", frame(&[])), raw("0", frame(&[])));
     let (v1_status, beta_status) = (Arc::clone(&v1.status), Arc::clone(&beta.status));
@@ -272,7 +272,7 @@ async fn a_function_from_before_v1_is_called_in_its_own_version_until_it_is_repl
     }
     assert_eq!(calls.each_ref().map(|calls| calls.load(Ordering::SeqCst)), [1, 3]);
 
-    // Until it is replaced by one that knows v1 alone.
+    // Until it is replaced by one that serves only v1.
     *v1_status.lock().unwrap() = "0";
     *beta_status.lock().unwrap() = "12";
     for _ in 0..2 {
@@ -282,7 +282,7 @@ async fn a_function_from_before_v1_is_called_in_its_own_version_until_it_is_repl
 }
 
 #[tokio::test]
-async fn a_server_of_neither_version_is_told_so() {
+async fn a_server_of_neither_version_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let endpoint = serve_raw(&folder, raw("12", Bytes::new()), raw("12", Bytes::new()));
     let error = Engine::of(patient(None), &endpoint).call().await.unwrap_err();
@@ -292,7 +292,7 @@ async fn a_server_of_neither_version_is_told_so() {
 }
 
 #[tokio::test]
-async fn a_function_of_ours_serves_v1beta1_as_well() {
+async fn our_server_serves_v1beta1_as_well() {
     let served = serve(echo, None).await;
     let endpoint = tonic::transport::Endpoint::from_shared(format!("http://{}", served.endpoint)).unwrap();
     let mut grpc = tonic::client::Grpc::new(endpoint.connect().await.unwrap());

@@ -1,4 +1,4 @@
-//! Functions that are served, and an engine that finds them.
+//! Served functions, and an engine that finds them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use composition::function::Location;
 use composition::run::{Capability, RequestMeta, RunRequest, RunResponse};
 use composition::{FunctionRunner, RunError, RunErrorClass};
-use functions::certs::{Made, Order, make};
+use functions::certs::{IssueOptions, Issued, issue};
 use functions::{Certificates, Function, Functions, NoResolver, Options, ServeOptions, Server};
 use jiff::Timestamp;
 use tokio::sync::oneshot;
@@ -19,7 +19,6 @@ pub(crate) struct Served {
     _stop: oneshot::Sender<()>,
 }
 
-/// Serves a function as `options` say.
 pub(crate) async fn serve_with(function: impl Function, options: ServeOptions) -> Served {
     let written = options.address.clone();
     let server = Server::bind(options).await.unwrap();
@@ -29,7 +28,7 @@ pub(crate) async fn serve_with(function: impl Function, options: ServeOptions) -
     Served { endpoint, _stop: stop }
 }
 
-/// Serves a function on a port of loopback, with the certificates of a folder or in the clear.
+/// Serves a function on a port of loopback, with the certificates of a folder or in plaintext.
 pub(crate) async fn serve(function: impl Function, folder: Option<&Path>) -> Served {
     let certificates = folder.map(|folder| Certificates::Folder(folder.to_owned()));
     let address = "127.0.0.1:0".to_owned();
@@ -37,16 +36,16 @@ pub(crate) async fn serve(function: impl Function, folder: Option<&Path>) -> Ser
 }
 
 /// Certificates for a function on loopback.
-pub(crate) fn certificates(out: &Path) -> Made {
+pub(crate) fn certificates(out: &Path) -> Issued {
     certificates_at(out, Timestamp::now(), 1)
 }
 
-pub(crate) fn certificates_at(out: &Path, now: Timestamp, days: u16) -> Made {
+pub(crate) fn certificates_at(out: &Path, now: Timestamp, days: u16) -> Issued {
     let sans = vec!["127.0.0.1".to_owned(), "localhost".to_owned()];
-    make(out, &Order { sans, days, ..Order::new("fn") }, now).unwrap()
+    issue(out, &IssueOptions { sans, days, ..IssueOptions::new("fn") }, now).unwrap()
 }
 
-/// An engine whose functions can be moved.
+/// An engine whose functions can move to other endpoints.
 pub(crate) struct Engine {
     pub(crate) functions: Functions,
     endpoints: Arc<Mutex<BTreeMap<String, String>>>,
@@ -63,7 +62,7 @@ impl Engine {
         Self { functions: Functions::new(options, locate).unwrap(), endpoints }
     }
 
-    /// An engine that knows one function called `fn`.
+    /// An engine with one function called `fn`.
     pub(crate) fn of(options: Options, endpoint: &str) -> Self {
         let engine = Self::new(options);
         engine.move_to("fn", endpoint);
@@ -74,7 +73,7 @@ impl Engine {
         self.endpoints.lock().unwrap().insert(name.to_owned(), endpoint.to_owned());
     }
 
-    /// Runs a function that asks for nothing.
+    /// Runs a function that requires nothing.
     pub(crate) async fn run(&self, name: &str, request: &RunRequest) -> Result<RunResponse, RunError> {
         self.functions.runner(&NoResolver).run(name, request).await
     }
@@ -85,12 +84,12 @@ impl Engine {
     }
 }
 
-/// Options with a folder of certificates, for tests that wait for nothing: a failed connection fails the call.
+/// Options for tests that do not wait: a failed connection fails the call.
 pub(crate) fn impatient(folder: Option<&Path>) -> Options {
     Options { down_after: Duration::ZERO, ..patient(folder) }
 }
 
-/// Options for tests in which everything that is waited for happens.
+/// Options for tests in which everything they wait for happens.
 pub(crate) fn patient(folder: Option<&Path>) -> Options {
     Options {
         certificates: folder.map(|folder| Certificates::Folder(folder.to_owned())),

@@ -1,13 +1,13 @@
-//! The engine's side and a function's side against each other, over real connections on loopback.
+//! The client against the server, over real connections on loopback.
 #![cfg(unix)]
 #![expect(
     clippy::unwrap_used,
-    reason = "clippy.toml allows it in tests, and in an integration test it knows only the test functions as such"
+    reason = "clippy.toml allows it in tests, but clippy recognises only test functions as tests here"
 )]
 
 mod calls;
 mod certificates;
 mod faults;
 mod fixture;
-mod foreign;
+mod python;
 mod starvation;

@@ -1,4 +1,4 @@
-//! One slow or dead function takes nothing from the others.
+//! A slow or dead function does not starve the others.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,12 +15,12 @@ use tokio::sync::Semaphore;
 use crate::fixture::{Engine, impatient, patient, request, serve};
 
 #[tokio::test]
-async fn calls_of_other_functions_do_not_notice_a_dead_one() {
+async fn calls_of_other_functions_are_not_affected_by_a_dead_one() {
     let engine = Engine::new(Options { concurrency: 4, ..patient(None) });
-    // It takes connections and never says a word.
+    // It accepts connections and never sends a byte.
     let dead = TcpListener::bind("127.0.0.1:0").await.unwrap();
     engine.move_to("dead", &dead.local_addr().unwrap().to_string());
-    // It answers to connections and to no call.
+    // It speaks HTTP/2 and never responds to a call.
     let hung = serve(async |_: RunRequest| std::future::pending().await, None).await;
     engine.move_to("hung", &hung.endpoint);
     let mut served = Vec::new();
@@ -42,18 +42,18 @@ async fn calls_of_other_functions_do_not_notice_a_dead_one() {
     let stuck = join_all(["dead", "hung"].map(|name| calls(name.to_owned())));
     let alive = join_all((0..6).map(|index| calls(format!("alive-{index}"))));
     tokio::pin!(stuck);
-    let answered = tokio::select! {
+    let responses = tokio::select! {
         biased;
-        _ = &mut stuck => panic!("nobody answers these"),
-        answered = alive => answered,
+        _ = &mut stuck => panic!("these never respond"),
+        responses = alive => responses,
     };
-    let answered = answered.into_iter().flatten().flatten().count();
-    assert_eq!(answered, 60, "all while twenty calls of the others are under way");
+    let responses = responses.into_iter().flatten().flatten().count();
+    assert_eq!(responses, 60, "all while twenty calls of the others are pending");
     assert!(stuck.now_or_never().is_none());
 }
 
 #[tokio::test]
-async fn no_more_calls_are_made_at_a_time_than_allowed() {
+async fn concurrent_calls_stay_within_the_limit() {
     let (open, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let gate = Arc::new(Semaphore::new(0));
     let function = {
@@ -73,19 +73,19 @@ async fn no_more_calls_are_made_at_a_time_than_allowed() {
     let engine = Engine::of(Options { concurrency: 3, ..patient(None) }, &served.endpoint);
     let calls = join_all((0..9).map(|_| engine.call()));
     let release = async {
-        // Nobody is let go before as many have come as may.
+        // No call returns before the limit is reached.
         while open.load(Ordering::SeqCst) < 3 {
             tokio::task::yield_now().await;
         }
         gate.add_permits(9);
     };
-    let (answers, ()) = tokio::join!(calls, release);
-    assert_eq!(answers.into_iter().flatten().count(), 9);
+    let (responses, ()) = tokio::join!(calls, release);
+    assert_eq!(responses.into_iter().flatten().count(), 9);
     assert_eq!(most.load(Ordering::SeqCst), 3);
 }
 
 #[tokio::test]
-async fn a_slow_function_times_out_and_so_do_those_who_wait_for_their_turn() {
+async fn a_slow_function_times_out_and_so_do_calls_waiting_behind_it() {
     let slow = serve(async |_: RunRequest| std::future::pending().await, None).await;
     let options = Options { concurrency: 1, timeout: Duration::from_millis(300), ..patient(None) };
     let engine = Engine::of(options, &slow.endpoint);
@@ -95,12 +95,12 @@ async fn a_slow_function_times_out_and_so_do_those_who_wait_for_their_turn() {
     assert_eq!([first.class, second.class], [RunErrorClass::TimedOut; 2]);
     assert_eq!(
         first.message,
-        "rpc error: code = DeadlineExceeded desc = the function did not answer within 300 ms"
+        "rpc error: code = DeadlineExceeded desc = the function did not respond within 300 ms"
     );
 }
 
 #[tokio::test]
-async fn a_function_that_never_says_a_word_is_not_waited_for_longer_than_a_call_may_take() {
+async fn a_silent_server_fails_a_call_at_its_deadline() {
     let dead = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = dead.local_addr().unwrap().to_string();
     let engine = Engine::of(Options { timeout: Duration::from_millis(200), ..impatient(None) }, &address);

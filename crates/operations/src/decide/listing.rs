@@ -1,141 +1,141 @@
-//! Learning from a full listing: the only read that can show that something is not there.
+//! What a full listing shows: the only read that can prove that something is not there.
 
 use std::time::Duration;
 
 use diag::Diagnostic;
 use jiff::Timestamp;
 
-use super::{Decision, Evidence, Next};
+use super::{Action, Decision, FinalizeReason};
 use crate::codes;
-use crate::mapping::Cause;
+use crate::lifecycle::Lifecycle;
 use crate::operation::Phase;
+use crate::outcome::StallReason;
 use crate::schedule::{elapsed, poll};
 use crate::service::{Call, Resource};
-use crate::state::Meaning;
 use crate::token::body_hash;
 
 impl Decision<'_> {
-    /// A full listing came: these are ours, and so many work requests may yet turn out to be.
-    pub(super) fn found(&mut self, resources: &[Resource], creating: usize) -> Next {
+    /// A full listing: these resources, and this many work requests that may still be creating ours.
+    pub(super) fn on_listing(&mut self, resources: &[Resource], creating: usize) -> Action {
         if let Some(id) = self.status.ocid() {
             return match resources.iter().find(|resource| resource.id == id) {
-                Some(resource) if resource.meaning == Some(Meaning::Gone) => self.gone(),
-                Some(resource) => Next::Call(Call::Get { id: resource.id.clone(), listed: true }),
-                None => self.not_listed(),
+                Some(resource) if self.lifecycle(resource) == Some(Lifecycle::Deleted) => self.on_deleted(),
+                Some(resource) => Action::Call(Call::Get { id: resource.id.clone(), listed: true }),
+                None => self.bound_but_not_listed(),
             };
         }
         let mut owned: Vec<&Resource> = resources
             .iter()
             .filter(|resource| resource.owner.as_deref() == Some(self.desired.uid.as_str()))
-            .filter(|resource| resource.meaning != Some(Meaning::Gone))
+            .filter(|resource| self.lifecycle(resource) != Some(Lifecycle::Deleted))
             .collect();
-        // What works comes before what does not, so that an accident of the past does not hide the living one.
-        owned.sort_by_key(|resource| (resource.meaning == Some(Meaning::Failed), resource.id.clone()));
+        // Working resources come first, so that the leftover of a failed create does not hide a living one.
+        owned.sort_by_key(|resource| {
+            (self.lifecycle(resource) == Some(Lifecycle::Failed), resource.id.clone())
+        });
         match owned.as_slice() {
-            // Without an intent on record nothing was sent, and what others are making is none of our business.
+            // Without an intent on record nothing was sent, and what others create is not our concern.
             [] if creating > 0 && self.create_in_flight().is_some() => {
-                self.memory.last_seen = Some(self.now);
+                self.local.last_seen = Some(self.now);
                 let message =
-                    format!("{} create is being looked for in {creating} work requests", self.name());
+                    format!("{} create may be one of {creating} unfinished work requests", self.name());
                 self.in_flight(Some(message), None)
             }
-            [] => self.nothing_of_ours(),
+            [] => self.none_listed(),
             [resource, others @ ..] => {
                 if !others.is_empty() {
-                    self.diagnostics.push(several(self.name(), resource, others));
+                    self.diagnostics.push(several_owned(self.name(), resource, others));
                 }
-                self.memory.last_seen = Some(self.now);
+                self.local.last_seen = Some(self.now);
                 self.status.bind(&resource.id, self.now);
-                Next::Call(Call::Get { id: resource.id.clone(), listed: true })
+                Action::Call(Call::Get { id: resource.id.clone(), listed: true })
             }
         }
     }
 
-    /// The listing lacks the resource that the object is bound to. That is evidence once the last sighting is older
-    /// than the time a listing may lag behind.
-    fn not_listed(&mut self) -> Next {
-        if let Some(next) = self.wait_for_unread_work_request() {
-            return next;
+    /// The listing lacks the resource that the object is bound to. That proves its absence once it was last seen longer
+    /// ago than a listing may lag.
+    fn bound_but_not_listed(&mut self) -> Action {
+        if let Some(action) = self.await_unreadable_work_request() {
+            return action;
         }
-        let seen = self.memory.last_seen.unwrap_or(self.now);
-        if elapsed(seen, self.now) > self.settings.create_grace {
+        let seen = self.local.last_seen.unwrap_or(self.now);
+        if elapsed(seen, self.now) > self.schedule.create_grace {
             return if self.desired.deleting {
-                Next::Release(Evidence::AbsentFromListing)
+                Action::RemoveFinalizer(FinalizeReason::AbsentFromListing)
             } else {
                 self.missing()
             };
         }
         let recheck = self.end_of_grace(seen);
-        match self.status.current().map(|current| current.phase) {
+        match self.status.current().map(|current| current.record.phase) {
             Some(Phase::Create | Phase::Update) if !self.desired.deleting => {
                 self.publish_in_flight(Some(self.not_readable_yet()));
-                Next::Wait(poll(self.settings, None, self.jitter).min(recheck))
+                Action::Requeue(poll(self.schedule, None, self.jitter).min(recheck))
             }
             Some(Phase::Delete) if self.desired.deleting => {
-                self.publish_in_flight(Some(format!(
-                    "{} is gone from listings; waiting for final confirmation",
-                    self.name()
-                )));
-                Next::Wait(recheck)
+                let message =
+                    format!("{} is gone from listings; waiting for final confirmation", self.name());
+                self.publish_in_flight(Some(message));
+                Action::Requeue(recheck)
             }
             _ => {
                 let message =
-                    format!("{} can neither be read nor is it listed; looking again to be sure", self.name());
-                self.publish_stuck(Cause::AccessOrAbsenceUnclear, &message);
-                Next::Wait(recheck)
+                    format!("{} is neither readable nor listed; checking again to be sure", self.name());
+                self.publish_stalled(StallReason::AccessOrAbsenceUnclear, &message);
+                Action::Requeue(recheck)
             }
         }
     }
 
-    /// The listing shows nothing of ours, and no identifier is known.
-    fn nothing_of_ours(&mut self) -> Next {
-        if let Some(next) = self.wait_for_unread_work_request() {
-            return next;
+    /// The listing shows nothing of ours, and no id is known.
+    fn none_listed(&mut self) -> Action {
+        if let Some(action) = self.await_unreadable_work_request() {
+            return action;
         }
-        // The grace counts from the last sign of the create: its sending, or a work request that may have been it.
-        let intent = self.create_in_flight().and_then(|intent| intent.started_at.max(self.memory.last_seen));
+        // The grace counts from the last sign of the create: its send, or a work request that may have been it.
+        let intent =
+            self.create_in_flight().and_then(|intent| intent.record.started_at.max(self.local.last_seen));
         if let Some(started) = intent
-            && elapsed(started, self.now) <= self.settings.create_grace
+            && elapsed(started, self.now) <= self.schedule.create_grace
         {
-            self.publish_in_flight(Some(format!(
-                "{} create was sent; looking for what came of it",
-                self.name()
-            )));
-            return Next::Wait(self.end_of_grace(started));
+            let message = format!("{} create was sent; searching for its result", self.name());
+            self.publish_in_flight(Some(message));
+            return Action::Requeue(self.end_of_grace(started));
         }
         if self.desired.deleting {
-            return Next::Release(Evidence::AbsentFromListing);
+            return Action::RemoveFinalizer(FinalizeReason::AbsentFromListing);
         }
-        match self.gate(Phase::Create, None) {
-            Some(gate) => self.stuck_as_recorded(gate),
+        match self.retry_at(Phase::Create, None) {
+            Some(time) => self.stalled_by_last_operation(time),
             None => self.start_create(),
         }
     }
 
-    /// A create whose work request we know of but cannot read may still be at work, invisible to listings; until its
+    /// A create whose work request is known but unreadable may still be running, invisible to listings; until its
     /// deadline nothing is concluded from their silence.
-    fn wait_for_unread_work_request(&mut self) -> Option<Next> {
+    fn await_unreadable_work_request(&mut self) -> Option<Action> {
         let create = self.create_in_flight()?;
-        let id = self.work_request_to_follow()?;
-        if create.raw_status.as_deref() == Some("SUCCEEDED") || self.is_overdue() {
+        let id = self.followed_work_request()?;
+        if create.record.raw_status.as_deref() == Some("SUCCEEDED") || self.is_overdue() {
             return None;
         }
         let message = format!("{} create work request {id} cannot be read", self.name());
-        Some(self.stuck(Cause::AccessOrAbsenceUnclear, &message))
+        Some(self.stalled(StallReason::AccessOrAbsenceUnclear, &message))
     }
 
-    fn start_create(&mut self) -> Next {
+    fn start_create(&mut self) -> Action {
         let mut operation = self.new_operation(Phase::Create);
-        operation.body_hash = Some(body_hash(&self.desired.body));
+        operation.record.body_hash = Some(body_hash(&self.desired.body));
         let token = operation.token.clone();
         self.track(operation);
         self.publish_in_flight(None);
         self.send_create(token, false)
     }
 
-    /// The time until the grace that began at `since` is over for certain, times being whole seconds.
+    /// The delay until the grace that began at `since` is certainly over; stored times are whole seconds.
     fn end_of_grace(&self, since: Timestamp) -> Duration {
-        let left = self.settings.create_grace.saturating_sub(elapsed(since, self.now));
+        let left = self.schedule.create_grace.saturating_sub(elapsed(since, self.now));
         self.jitter.later(left + Duration::from_secs(1))
     }
 
@@ -148,12 +148,12 @@ impl Decision<'_> {
     }
 }
 
-fn several(kind: &str, followed: &Resource, others: &[&Resource]) -> Diagnostic {
+fn several_owned(kind: &str, followed: &Resource, others: &[&Resource]) -> Diagnostic {
     let ids: Vec<&str> = others.iter().map(|resource| resource.id.as_str()).collect();
     Diagnostic::warning(
         codes::SEVERAL_OWNED,
         format!("{} {kind}s carry the tag of this object; {} is followed", others.len() + 1, followed.id),
     )
     .detail(format!("The others are left alone: {}.", ids.join(", ")))
-    .hint("Delete those that are not needed, or take the tag plimsoll-uid off them.")
+    .hint("Delete those you do not need, or remove the tag plimsoll-uid from them.")
 }

@@ -1,140 +1,141 @@
-//! Writing the outcome of a decision into the status, in both of its languages.
+//! Publishing the outcome of a decision: the tracker, OSOK's conditions, and `Ready`, `Progressing` and `Stalled`.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::{Decision, Next};
-use crate::condition::{ConditionStatus, ConditionType};
-use crate::mapping::{Cause, Situation, project};
+use super::{Action, Decision};
+use crate::call_error::CallError;
+use crate::condition::{ConditionStatus, ConditionType, SharedConditionType};
 use crate::operation::{Class, Operation, Phase};
+use crate::outcome::{Outcome, StallReason, shared_condition};
 use crate::schedule::{backoff, elapsed, slow_since};
-use crate::trouble::Trouble;
 
-/// The longest message we publish; a provider's error can be a whole page.
-const LONGEST: usize = 512;
+/// The longest message to publish; a provider's error can be a whole page.
+const MAX_MESSAGE: usize = 512;
 
 impl Decision<'_> {
-    /// The operation in flight goes on: publish it and look again at the usual pace.
-    pub(super) fn in_flight(&mut self, message: Option<String>, retry_after: Option<Duration>) -> Next {
+    /// The operation in flight goes on: publishes it and polls again.
+    pub(super) fn in_flight(&mut self, message: Option<String>, retry_after: Option<Duration>) -> Action {
         self.publish_in_flight(message);
-        self.wait_poll(retry_after)
+        self.requeue_poll(retry_after)
     }
 
     pub(super) fn publish_in_flight(&mut self, message: Option<String>) {
-        let message = message.map(|text| bounded(&text));
+        let message = message.map(|text| one_line(&text));
         let overdue = self.is_overdue();
         let Some(current) = &mut self.status.status.tracker.current else { return };
+        let record = &mut current.record;
         // A delete that succeeded is in flight until its absence is confirmed; anything else in flight is pending.
-        if (current.normalized_class, current.phase) != (Class::Succeeded, Phase::Delete) {
-            current.normalized_class = Class::Pending;
+        if (record.normalized_class, record.phase) != (Class::Succeeded, Phase::Delete) {
+            record.normalized_class = Class::Pending;
         }
-        let (class, phase) = (current.normalized_class, current.phase);
-        current.message.clone_from(&message);
-        let message = message.unwrap_or_else(|| project(class, Some(phase)).message);
+        let (class, phase) = (record.normalized_class, record.phase);
+        record.message.clone_from(&message);
+        let message = message.unwrap_or_else(|| shared_condition(class, Some(phase)).1);
         self.status.publish_shared(class, Some(phase), Some(&message), self.now);
-        let situation = if overdue { Situation::Overdue(phase) } else { Situation::InFlight(phase) };
-        self.status.publish(situation, &message, self.desired.generation, self.now);
+        let outcome = if overdue { Outcome::Overdue(phase) } else { Outcome::InFlight(phase) };
+        self.status.publish(outcome, &message, self.desired.generation, self.now);
     }
 
-    /// Nothing to do at the provider, and the resource is as asked. A message that tells how it became so is kept.
-    pub(super) fn idle(&mut self, finished: Option<Phase>) -> Next {
-        if let Some(obstacle) = &self.desired.obstacle {
-            return self.stuck(Cause::EndpointSecret, obstacle);
+    /// The resource matches the spec. A message that says how it got there is kept.
+    pub(super) fn ready(&mut self, finished: Option<Phase>) -> Action {
+        if let Some(error) = &self.desired.endpoint_error {
+            return self.stalled(StallReason::EndpointSecret, error);
         }
-        let active = project(Class::Succeeded, None).condition.as_str();
+        let active = SharedConditionType::Active.as_str();
         if finished.is_some() || self.status.status.reason.as_deref() != Some(active) {
             self.status.publish_shared(Class::Succeeded, finished, None, self.now);
         }
-        let message = format!("{} is as its spec asks", self.desired.kind.name);
-        self.status.publish(Situation::Idle, &message, self.desired.generation, self.now);
-        Next::Wait(self.jitter.sooner(self.settings.drift_interval))
+        let message = format!("{} matches its spec", self.desired.kind.name);
+        self.status.publish(Outcome::Ready, &message, self.desired.generation, self.now);
+        Action::Requeue(self.jitter.sooner(self.schedule.drift_interval))
     }
 
-    /// It gets no further by itself: publish why and come back on the slow schedule.
-    pub(super) fn stuck(&mut self, cause: Cause, message: &str) -> Next {
-        self.publish_stuck(cause, message);
-        let wrong_since = self
+    /// The object makes no progress by itself: publishes why and retries on the slow schedule.
+    pub(super) fn stalled(&mut self, reason: StallReason, message: &str) -> Action {
+        self.publish_stalled(reason, message);
+        let stalled_since = self
             .before
             .condition(ConditionType::Stalled)
             .filter(|stalled| stalled.status == ConditionStatus::True)
             .map_or(self.now, |stalled| stalled.last_transition_time);
-        let pause = slow_since(self.settings, elapsed(wrong_since, self.now));
-        Next::Wait(self.jitter.later(pause))
+        let delay = slow_since(self.schedule, elapsed(stalled_since, self.now));
+        Action::Requeue(self.jitter.later(delay))
     }
 
-    /// It gets no further before `gate`.
-    pub(super) fn stuck_until(&mut self, gate: Timestamp, cause: Cause, message: &str) -> Next {
-        self.publish_stuck(cause, message);
-        self.wait_until(gate)
+    pub(super) fn stalled_until(&mut self, time: Timestamp, reason: StallReason, message: &str) -> Action {
+        self.publish_stalled(reason, message);
+        self.requeue_at(time)
     }
 
-    pub(super) fn publish_stuck(&mut self, cause: Cause, message: &str) {
-        let message = bounded(message);
-        let mut class = cause.class();
+    pub(super) fn publish_stalled(&mut self, reason: StallReason, message: &str) {
+        let message = one_line(message);
+        let mut class = reason.class();
         if let Some(current) = &mut self.status.status.tracker.current {
-            // What is still tracked has not ended: only the provider's word for it ends an operation, and then it is
-            // recorded and no longer tracked.
+            // What is still tracked has not ended: only the provider's word ends an operation, and then it is recorded
+            // and no longer tracked.
             if matches!(class, Class::Failed | Class::Canceled) {
                 class = Class::Unknown;
             }
-            current.normalized_class = class;
-            current.message = Some(message.clone());
+            current.record.normalized_class = class;
+            current.record.message = Some(message.clone());
         }
-        let phase = self.status.current().map(|current| current.phase);
+        let phase = self.status.current().map(|current| current.record.phase);
         self.status.publish_shared(class, phase, Some(&message), self.now);
-        self.status.publish(Situation::Stuck(cause), &message, self.desired.generation, self.now);
+        self.status.publish(Outcome::Stalled(reason), &message, self.desired.generation, self.now);
     }
 
-    /// The last operation ended badly and its gate is still closed: say again how it ended.
-    pub(super) fn stuck_as_recorded(&mut self, gate: Timestamp) -> Next {
-        let Some(last) = self.status.last_operation() else { return self.wait_until(gate) };
-        let (cause, message) = match last.normalized_class {
-            Class::Canceled => (Cause::Canceled, last.message.clone()),
+    /// The last operation failed and is not retried before `time`: publishes its result again.
+    pub(super) fn stalled_by_last_operation(&mut self, time: Timestamp) -> Action {
+        let Some(last) = self.status.last_operation() else { return self.requeue_at(time) };
+        let record = &last.record;
+        let (reason, message) = match record.normalized_class {
+            Class::Canceled => (StallReason::Canceled, record.message.clone()),
             Class::Succeeded => {
                 let name = self.desired.kind.name;
                 let message = format!("{name} still differs from its spec after an update that succeeded");
-                (Cause::Attention, Some(message))
+                (StallReason::Attention, Some(message))
             }
-            _ => (Cause::Failed, last.message.clone()),
+            _ => (StallReason::Failed, record.message.clone()),
         };
-        let message = message.unwrap_or_else(|| project(cause.class(), Some(last.phase)).message);
-        self.stuck_until(gate, cause, &message)
+        let message = message.unwrap_or_else(|| shared_condition(reason.class(), Some(record.phase)).1);
+        self.stalled_until(time, reason, &message)
     }
 
-    /// A call met trouble that passes: whatever is in flight stays so, and the call is made again soon.
-    pub(super) fn retrying(&mut self, what: &str, trouble: &Trouble) -> Next {
-        self.memory.failures = self.memory.failures.saturating_add(1);
-        self.status.correlate(trouble.request_id.as_deref());
-        let message = bounded(&format!("{what}: {trouble}; trying again"));
+    /// A call failed with a transient error: what is in flight stays so, and the call is retried with backoff.
+    pub(super) fn retrying(&mut self, message: &str, error: &CallError) -> Action {
+        self.local.failures = self.local.failures.saturating_add(1);
+        self.status.set_request_id(error.request_id.as_deref());
+        let message = one_line(&format!("{message}; retrying"));
         let overdue = self.is_overdue();
-        let mut situation = Situation::Retrying;
-        if let Some(current) = &mut self.status.status.tracker.current {
-            current.message = Some(message.clone());
-            let (class, phase) = (current.normalized_class, current.phase);
+        let mut outcome = Outcome::Retrying;
+        if let Some(Operation { record, .. }) = &mut self.status.status.tracker.current {
+            record.message = Some(message.clone());
+            let (class, phase) = (record.normalized_class, record.phase);
             self.status.publish_shared(class, Some(phase), Some(&message), self.now);
             if overdue {
-                situation = Situation::Overdue(phase);
+                outcome = Outcome::Overdue(phase);
             }
         }
-        self.status.publish(situation, &message, self.desired.generation, self.now);
-        Next::Wait(backoff(self.memory.failures, trouble.retry_after, self.jitter))
+        self.status.publish(outcome, &message, self.desired.generation, self.now);
+        Action::Requeue(backoff(self.local.failures, error.retry_after, self.jitter))
     }
 
     pub(super) fn is_overdue(&self) -> bool {
         self.status.current().and_then(|current| current.deadline).is_some_and(|deadline| deadline < self.now)
     }
 
-    /// The operation that the tracker shows from now on.
     pub(super) fn track(&mut self, operation: Operation) {
         self.status.status.tracker.current = Some(operation);
     }
 }
 
-/// One line of bounded length: control characters from a provider's text have no place in a status.
-fn bounded(text: &str) -> String {
-    let mut line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LONGEST).collect();
-    if text.chars().nth(LONGEST).is_some() {
+/// One line of bounded length: control characters of a provider's text have no place in a status.
+fn one_line(text: &str) -> String {
+    let mut line: String =
+        text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MAX_MESSAGE).collect();
+    if text.chars().nth(MAX_MESSAGE).is_some() {
         line.push('…');
     }
     line

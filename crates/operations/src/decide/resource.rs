@@ -1,64 +1,68 @@
-//! Learning from the resource itself: what its state means for the object.
+//! What the lifecycle state of the resource means for the object.
 
 use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Decision, Evidence, Next};
-use crate::mapping::Cause;
-use crate::operation::{Class, Operation, Phase, Source};
+use super::{Action, Decision, FinalizeReason};
+use crate::annotations::OnMissing;
+use crate::lifecycle::Lifecycle;
+use crate::operation::{Class, Operation, OperationRecord, Phase, Source};
+use crate::outcome::StallReason;
 use crate::schedule::elapsed;
 use crate::service::{Call, Drift, Resource};
-use crate::state::Meaning;
 use crate::token::body_hash;
-use crate::wishes::OnMissing;
 
 impl Decision<'_> {
-    /// The resource as it is now.
-    pub(super) fn seen(&mut self, resource: &Resource, retry_after: Option<Duration>) -> Next {
-        self.memory.last_seen = Some(self.now);
+    pub(super) fn on_resource(&mut self, resource: &Resource, retry_after: Option<Duration>) -> Action {
+        self.local.last_seen = Some(self.now);
         if !self.is_ours(resource) {
             return self.held_by_another(resource);
         }
         self.status.bind(&resource.id, self.now);
-        match resource.meaning {
-            Some(Meaning::Gone) => self.gone(),
-            Some(Meaning::Pending(phase)) => self.on_its_way(phase, resource, retry_after),
-            // Whatever state it is in, what is to be deleted is deleted.
-            Some(Meaning::Ready | Meaning::Failed | Meaning::Attention) | None if self.desired.deleting => {
-                self.start_delete(resource)
+        match self.lifecycle(resource) {
+            Some(Lifecycle::Deleted) => self.on_deleted(),
+            Some(Lifecycle::Pending(phase)) => self.on_pending(phase, resource, retry_after),
+            // Whatever its state, a resource to delete is deleted.
+            _ if self.desired.deleting => self.start_delete(resource),
+            Some(Lifecycle::Ready) => self.on_ready(resource),
+            Some(Lifecycle::Failed) => self.on_failed(resource),
+            Some(Lifecycle::Attention) => {
+                self.stalled(StallReason::Attention, &self.describe(resource, "requires attention"))
             }
-            Some(Meaning::Ready) => self.ready(resource),
-            Some(Meaning::Failed) => self.broken(resource),
-            Some(Meaning::Attention) => {
-                self.stuck(Cause::Attention, &self.tell(resource, "requires attention"))
-            }
-            None => self.stuck(Cause::Unknown, &self.tell(resource, "is in a state that is not modelled")),
+            None => self.stalled(StallReason::Unknown, &self.describe(resource, "is in an unknown state")),
         }
     }
 
-    /// The answer to an update that shows the resource: if it is usable, the update is over, whether or not the
-    /// answer shows the new values yet.
-    pub(super) fn updated(&mut self, resource: &Resource, retry_after: Option<Duration>) -> Next {
-        if resource.meaning == Some(Meaning::Ready) {
+    /// The response to an update shows the resource: if it is usable, the update is over, whether or not the response
+    /// shows the new values yet.
+    pub(super) fn on_updated(&mut self, resource: &Resource, retry_after: Option<Duration>) -> Action {
+        if self.lifecycle(resource) == Some(Lifecycle::Ready) {
             self.record(Class::Succeeded, None);
         }
-        self.seen(resource, retry_after)
+        self.on_resource(resource, retry_after)
     }
 
-    /// Ours is what carries our uid, what a person told us to adopt, and what an older operator bound without a tag.
+    pub(super) fn lifecycle(&self, resource: &Resource) -> Option<Lifecycle> {
+        self.desired.kind.lifecycle(resource.raw_state.as_deref())
+    }
+
+    /// A resource is ours if it carries our uid, if the user asked to adopt it, or if OSOK bound it without a tag.
     fn is_ours(&self, resource: &Resource) -> bool {
         let bound = self.status.ocid() == Some(resource.id.as_str());
-        let adopted = self.desired.wishes.adopt.as_deref() == Some(resource.id.as_str());
         match &resource.owner {
-            Some(owner) => *owner == self.desired.uid || adopted,
-            None => bound || adopted,
+            Some(owner) => *owner == self.desired.uid || self.is_adopted(resource),
+            None => bound || self.is_adopted(resource),
         }
     }
 
-    fn held_by_another(&mut self, resource: &Resource) -> Next {
+    fn is_adopted(&self, resource: &Resource) -> bool {
+        self.desired.annotations.adopt.as_deref() == Some(resource.id.as_str())
+    }
+
+    fn held_by_another(&mut self, resource: &Resource) -> Action {
         if self.desired.deleting {
-            return Next::Release(Evidence::HeldByAnother);
+            return Action::RemoveFinalizer(FinalizeReason::HeldByAnother);
         }
         let message = format!(
             "{} {} carries the tag of another object ({}); annotate this one with plimsoll.dev/adopt to take it over",
@@ -66,32 +70,32 @@ impl Decision<'_> {
             resource.id,
             resource.owner.as_deref().unwrap_or("none"),
         );
-        self.stuck(Cause::HeldByAnother, &message)
+        self.stalled(StallReason::HeldByAnother, &message)
     }
 
-    /// The state shows a mutation in flight, and what it shows beats what was written down. The id of the opening
-    /// answer is kept as long as the phase is the same.
-    fn on_its_way(&mut self, phase: Phase, resource: &Resource, retry_after: Option<Duration>) -> Next {
-        let known = self.status.current().filter(|current| current.phase == phase).cloned();
-        let operation = known.unwrap_or_else(|| Operation {
-            body_hash: None,
-            token: None,
-            attempt: Some(self.attempts_so_far()).filter(|attempt| *attempt > 0),
-            ..self.new_operation(phase)
+    /// The state shows a mutation in flight, which takes precedence over what is on record. The work request id is kept
+    /// as long as the phase is the same.
+    fn on_pending(&mut self, phase: Phase, resource: &Resource, retry_after: Option<Duration>) -> Action {
+        let known = self.status.current().filter(|current| current.record.phase == phase).cloned();
+        let mut operation = known.unwrap_or_else(|| {
+            let mut operation = Operation { token: None, ..self.new_operation(phase) };
+            operation.record.attempt = Some(self.attempts_so_far()).filter(|attempt| *attempt > 0);
+            operation
         });
-        self.track(Operation {
-            source: Source::Lifecycle,
+        operation.source = Source::Lifecycle;
+        operation.percent_complete = None;
+        operation.record = OperationRecord {
             raw_status: resource.raw_state.clone(),
             raw_operation_type: None,
             normalized_class: Class::Pending,
-            percent_complete: None,
-            ..operation
-        });
+            ..operation.record
+        };
+        self.track(operation);
         self.in_flight(resource.details.clone(), retry_after)
     }
 
-    fn ready(&mut self, resource: &Resource) -> Next {
-        let phase = self.status.current().map(|current| current.phase);
+    fn on_ready(&mut self, resource: &Resource) -> Action {
+        let phase = self.status.current().map(|current| current.record.phase);
         if let Drift::Update(body) = &resource.drift
             && phase == Some(Phase::Update)
             && self.may_be_unsent()
@@ -100,131 +104,129 @@ impl Decision<'_> {
         }
         match phase {
             Some(Phase::Create | Phase::Update) => self.record(Class::Succeeded, None),
-            // Nobody is deleting it any more, and it is there.
+            // The object is no longer being deleted, and the resource is still there.
             Some(Phase::Delete) => self.status.status.tracker.current = None,
             None => {}
         }
         match &resource.drift {
-            Drift::None => self.idle(phase.filter(|phase| *phase != Phase::Delete)),
+            Drift::None => self.ready(phase.filter(|phase| *phase != Phase::Delete)),
             Drift::Update(body) => self.start_update(resource, body),
             Drift::Immutable(fields) => {
                 let message = format!(
-                    "{} cannot be changed after the create: {}; restore the old value, or delete the object and \
-                     create it anew",
-                    if fields.len() == 1 { "a field" } else { "fields" },
+                    "cannot change {} after creation; restore the old value, or delete and recreate the object",
                     fields.join(", "),
                 );
-                self.stuck(Cause::Rejected, &message)
+                self.stalled(StallReason::Rejected, &message)
             }
         }
     }
 
-    /// Whether the update on record may never have been sent: no answer to it is on record either. Sending it again
-    /// is harmless, since it names the version it is meant for.
+    /// Whether the recorded update may never have been sent: no response to it is on record. Sending it again is
+    /// harmless, since it names the version it is meant for.
     fn may_be_unsent(&self) -> bool {
-        self.status.current().is_some_and(|current| {
-            current.work_request_id.is_none()
-                && current.raw_status.is_none()
-                && current.started_at.is_some_and(|at| elapsed(at, self.now) <= self.settings.create_grace)
+        self.status.current().is_some_and(|Operation { record, .. }| {
+            record.work_request_id.is_none()
+                && record.raw_status.is_none()
+                && record.started_at.is_some_and(|at| elapsed(at, self.now) <= self.schedule.create_grace)
         })
     }
 
-    fn start_update(&mut self, resource: &Resource, body: &Value) -> Next {
-        let hash = body_hash(body);
-        if let Some(gate) = self.gate(Phase::Update, Some(&hash)) {
-            let shows_soon = self.status.last_operation().is_some_and(|last| {
-                last.normalized_class == Class::Succeeded
-                    && elapsed(last.finished_at, self.now) <= self.settings.create_grace
+    fn start_update(&mut self, resource: &Resource, body: &Value) -> Action {
+        if let Some(time) = self.retry_at(Phase::Update, Some(&body_hash(body))) {
+            let may_still_show = self.status.last_operation().is_some_and(|last| {
+                last.record.normalized_class == Class::Succeeded
+                    && elapsed(last.finished_at, self.now) <= self.schedule.create_grace
             });
-            return if shows_soon { self.wait_poll(None) } else { self.stuck_as_recorded(gate) };
+            return if may_still_show {
+                self.requeue_poll(None)
+            } else {
+                self.stalled_by_last_operation(time)
+            };
         }
-        let operation = self.new_operation(Phase::Update);
-        self.track(operation);
+        self.track(self.new_operation(Phase::Update));
         self.publish_in_flight(None);
         self.send_update(resource, body)
     }
 
-    fn send_update(&mut self, resource: &Resource, body: &Value) -> Next {
+    fn send_update(&mut self, resource: &Resource, body: &Value) -> Action {
         if let Some(current) = &mut self.status.status.tracker.current {
-            current.body_hash = Some(body_hash(body));
+            current.record.body_hash = Some(body_hash(body));
         }
         let (id, if_match) = (resource.id.clone(), resource.etag.clone());
-        Next::Call(Call::Update { id, body: body.clone(), if_match })
+        Action::Call(Call::Update { id, body: body.clone(), if_match })
     }
 
-    /// Deletes the resource, because the object goes or because a failed create left it behind.
-    fn start_delete(&mut self, resource: &Resource) -> Next {
-        if self.status.current().is_some_and(|current| current.phase != Phase::Delete) {
-            let failed = resource.meaning == Some(Meaning::Failed);
+    /// Deletes the resource, because the object is deleted or because a failed create left it behind.
+    fn start_delete(&mut self, resource: &Resource) -> Action {
+        if self.status.current().is_some_and(|current| current.record.phase != Phase::Delete) {
+            let failed = self.lifecycle(resource) == Some(Lifecycle::Failed);
             self.record(if failed { Class::Failed } else { Class::Succeeded }, resource.details.clone());
         }
         if self.status.current().is_none() {
-            if let Some(gate) = self.gate(Phase::Delete, None) {
-                return self.stuck_as_recorded(gate);
+            if let Some(time) = self.retry_at(Phase::Delete, None) {
+                return self.stalled_by_last_operation(time);
             }
-            let operation = self.new_operation(Phase::Delete);
-            self.track(operation);
+            self.track(self.new_operation(Phase::Delete));
             self.publish_in_flight(None);
         }
         let (id, if_match) = (resource.id.clone(), resource.etag.clone());
-        Next::Call(Call::Delete { id, if_match })
+        Action::Call(Call::Delete { id, if_match })
     }
 
-    /// The provider shows the resource as failed. What a failed create of ours left behind makes room for the next
-    /// attempt when its time has come; anything else is somebody's data and only reported.
-    fn broken(&mut self, resource: &Resource) -> Next {
-        let message = self.tell(resource, "failed");
-        let deleting_leftover = match self.status.current().map(|current| current.phase) {
-            Some(Phase::Delete) => true,
-            Some(_) => {
-                self.record(Class::Failed, Some(message.clone()));
-                false
-            }
-            None => false,
-        };
-        let ours = resource.owner.as_deref() == Some(self.desired.uid.as_str())
-            && self.desired.wishes.adopt.as_deref() != Some(resource.id.as_str());
-        if !ours || !(deleting_leftover || self.is_leftover()) {
-            return self.stuck(Cause::Failed, &message);
+    /// The provider shows the resource as failed. The leftover of our failed create is deleted when the next attempt is
+    /// due; anything else holds a user's data and is only reported.
+    fn on_failed(&mut self, resource: &Resource) -> Action {
+        let message = self.describe(resource, "failed");
+        let phase = self.status.current().map(|current| current.record.phase);
+        let deleting_leftover = phase == Some(Phase::Delete);
+        if !deleting_leftover {
+            self.record(Class::Failed, Some(message.clone()));
         }
-        match self.gate(Phase::Create, None) {
-            Some(gate) => self.stuck_as_recorded(gate),
+        let ours = resource.owner.as_deref() == Some(self.desired.uid.as_str()) && !self.is_adopted(resource);
+        if !ours || !(deleting_leftover || self.is_leftover()) {
+            return self.stalled(StallReason::Failed, &message);
+        }
+        match self.retry_at(Phase::Create, None) {
+            Some(time) => self.stalled_by_last_operation(time),
             None => self.start_delete(resource),
         }
     }
 
-    /// The resource was seen in its deleted state.
-    pub(super) fn gone(&mut self) -> Next {
-        if self.desired.deleting { Next::Release(Evidence::SeenDeleted) } else { self.missing() }
+    pub(super) fn on_deleted(&mut self) -> Action {
+        if self.desired.deleting {
+            Action::RemoveFinalizer(FinalizeReason::ObservedDeleted)
+        } else {
+            self.missing()
+        }
     }
 
     /// The resource is proven to be gone, and the object is not being deleted.
-    pub(super) fn missing(&mut self) -> Next {
+    pub(super) fn missing(&mut self) -> Action {
         let leftover = self.is_leftover();
         let name = self.desired.kind.name;
-        match self.status.current().map(|current| current.phase) {
+        match self.status.current().map(|current| current.record.phase) {
             Some(Phase::Delete) => self.record(Class::Succeeded, None),
             Some(phase) => {
                 self.record(Class::Failed, Some(format!("{name} was deleted during its {}", phase.as_str())));
             }
             None => {}
         }
-        if !leftover && self.desired.wishes.on_missing == OnMissing::Report {
-            let id = self.status.ocid().unwrap_or("without an identifier");
+        if !leftover && self.desired.annotations.on_missing == OnMissing::Report {
+            let id = self.status.ocid().unwrap_or("without an id");
             let message = format!(
-                "{name} {id} was deleted by somebody else; annotate the object with plimsoll.dev/on-missing: Recreate \
-                 to make it anew"
+                "{name} {id} was deleted outside of this operator; to recreate it, annotate the object with \
+                 plimsoll.dev/on-missing: Recreate"
             );
-            return self.stuck(Cause::Missing, &message);
+            return self.stalled(StallReason::Missing, &message);
         }
         self.status.unbind();
-        match self.gate(Phase::Create, None) {
-            Some(gate) => self.stuck_as_recorded(gate),
+        match self.retry_at(Phase::Create, None) {
+            Some(time) => self.stalled_by_last_operation(time),
             None => self.find(),
         }
     }
 
-    fn tell(&self, resource: &Resource, what: &str) -> String {
+    fn describe(&self, resource: &Resource, what: &str) -> String {
         let name = self.desired.kind.name;
         let state = resource.raw_state.as_deref().unwrap_or("none");
         match resource.details.as_deref().map(str::trim).filter(|details| !details.is_empty()) {

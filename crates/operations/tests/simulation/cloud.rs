@@ -1,35 +1,35 @@
-//! A cloud in a few hundred lines: resources with states, work requests with a timeline, retry tokens, etags, listings
-//! that lag, and whatever can be wrong with any of it.
+//! A cloud in a few hundred lines: resources with states, work requests with a timeline, retry tokens, etags, lagging
+//! listings, and faults in all of them.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use operations::{Answer, Body, Call, Found, OWNER_TAG, Phase, Trouble, body_hash};
+use operations::{Body, Call, CallError, OWNER_TAG, Phase, Response, body_hash};
 use serde_json::{Value, json};
 
-/// How a mutation will end.
+/// How a mutation ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Succeeds,
     Fails,
     FailsLeavingNothing,
     IsCanceled,
-    /// Waits in this status until somebody lets it go on.
+    /// Stays in this status until [`Cloud::finish_hanging`].
     Hangs(&'static str),
 }
 
-/// How the cloud answers in general.
+/// How the cloud behaves in general.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Manners {
-    /// Whether mutations answer with a work request and creates take tokens; otherwise with the resource.
+pub(crate) struct Behavior {
+    /// Whether mutations return a work request and creates accept tokens; otherwise they return the resource.
     pub(crate) work_requests: bool,
-    /// Whether answers of a cloud without work requests carry an id nevertheless.
-    pub(crate) breadcrumbs: bool,
-    /// How long a mutation takes.
+    /// Whether responses carry a work request id although there are no work requests to read.
+    pub(crate) untracked_ids: bool,
+    /// Seconds that a mutation takes.
     pub(crate) takes: i64,
-    /// How long a new resource stays invisible.
+    /// Seconds for which a new resource stays invisible.
     pub(crate) lag: i64,
-    /// Whether it stays invisible until its work request is over, and then some.
+    /// Whether it also stays invisible until its work request is over.
     pub(crate) hides: bool,
 }
 
@@ -58,26 +58,26 @@ pub(crate) struct Work {
 #[derive(Clone, Debug)]
 pub(crate) struct Cloud {
     pub(crate) now: i64,
-    pub(crate) manners: Manners,
+    pub(crate) behavior: Behavior,
     pub(crate) next_outcome: Outcome,
     pub(crate) revoked: bool,
     pub(crate) things: BTreeMap<String, Thing>,
     pub(crate) works: BTreeMap<String, Work>,
     tokens: BTreeMap<String, (String, String)>,
     pub(crate) journal: Vec<String>,
-    /// How many creates had an effect.
+    /// How many creates took effect.
     pub(crate) created: usize,
     numbers: u64,
 }
 
-/// How long a deleted resource is still shown as such.
-const REMEMBERED: i64 = 90;
+/// Seconds for which a deleted resource is still shown as deleted.
+const TOMBSTONE: i64 = 90;
 
 impl Cloud {
-    pub(crate) fn new(manners: Manners) -> Self {
+    pub(crate) fn new(behavior: Behavior) -> Self {
         let mut cloud = Self {
             now: 1_800_000_000,
-            manners,
+            behavior,
             next_outcome: Outcome::Succeeds,
             revoked: false,
             things: BTreeMap::new(),
@@ -87,7 +87,7 @@ impl Cloud {
             created: 0,
             numbers: 0,
         };
-        // Somebody else's, of the same name; nobody may ever touch it.
+        // Another owner's resource of the same name, which must never be touched.
         let foreign =
             Thing { state: "ACTIVE", size: 77, owner: None, etag: 1, visible_at: 0, deleted_at: None };
         cloud.things.insert("foreign".to_owned(), foreign);
@@ -115,7 +115,7 @@ impl Cloud {
             }
         }
         let now = self.now;
-        self.things.retain(|_, thing| thing.deleted_at.is_none_or(|at| now - at < REMEMBERED));
+        self.things.retain(|_, thing| thing.deleted_at.is_none_or(|at| now - at < TOMBSTONE));
     }
 
     fn end(&mut self, id: &str) {
@@ -132,8 +132,8 @@ impl Cloud {
         match (work.phase, succeeds) {
             (Phase::Create, true) => thing.state = "ACTIVE",
             (Phase::Create, false) if work.outcome == Outcome::FailsLeavingNothing => {
-                let gone = work.thing.clone();
-                self.things.remove(&gone);
+                let id = work.thing.clone();
+                self.things.remove(&id);
             }
             (Phase::Create, false) => thing.state = "FAILED",
             (Phase::Update, true) => (thing.state, thing.size) = ("ACTIVE", work.size),
@@ -142,8 +142,8 @@ impl Cloud {
         }
     }
 
-    /// Lets everything that hangs go on.
-    pub(crate) fn unhang(&mut self) {
+    /// Lets every hanging work request succeed.
+    pub(crate) fn finish_hanging(&mut self) {
         for work in self.works.values_mut() {
             if let Outcome::Hangs(_) = work.outcome {
                 work.outcome = Outcome::Succeeds;
@@ -151,36 +151,36 @@ impl Cloud {
         }
     }
 
-    /// What is in flight and will end well calls itself an update, whatever it is. (A create that fails under that
-    /// name leaves something that looks like somebody's data, which a person then has to remove.)
-    pub(crate) fn contradict(&mut self) {
-        let lies = |work: &&mut Work| work.phase != Phase::Delete && work.outcome == Outcome::Succeeds;
-        for work in self.works.values_mut().filter(|work| !has_ended(work.status)).filter(lies) {
+    /// Work requests in flight that will succeed report to be updates, whatever they are. (A create that fails under
+    /// that type leaves something that looks like a user's data, which only a person may remove.)
+    pub(crate) fn report_update(&mut self) {
+        let misreports = |work: &&mut Work| work.phase != Phase::Delete && work.outcome == Outcome::Succeeds;
+        for work in self.works.values_mut().filter(|work| !has_ended(work.status)).filter(misreports) {
             work.operation_type = "UPDATE_THING";
         }
     }
 
-    /// What is in flight ends well.
-    pub(crate) fn settle_outcomes(&mut self) {
+    /// Lets everything in flight succeed.
+    pub(crate) fn make_pending_succeed(&mut self) {
         for work in self.works.values_mut().filter(|work| !has_ended(work.status)) {
             work.outcome = Outcome::Succeeds;
         }
     }
 
-    /// Somebody removes what carries the tag, leaving its deleted state to be seen or nothing at all.
-    pub(crate) fn vandalise(&mut self, uid: &str, trace: bool) {
+    /// Deletes what carries the tag behind the operator's back, with or without a tombstone.
+    pub(crate) fn delete_externally(&mut self, uid: &str, tombstone: bool) {
         let now = self.now;
         for thing in self.things.values_mut().filter(|thing| thing.owner.as_deref() == Some(uid)) {
             if thing.state == "ACTIVE" {
                 (thing.state, thing.deleted_at) =
-                    ("DELETED", Some(if trace { now } else { now - REMEMBERED }));
+                    ("DELETED", Some(if tombstone { now } else { now - TOMBSTONE }));
             }
         }
         self.advance(0);
     }
 
-    /// Somebody changes what carries the tag.
-    pub(crate) fn meddle(&mut self, uid: &str, size: i64) {
+    /// Changes what carries the tag behind the operator's back.
+    pub(crate) fn modify_externally(&mut self, uid: &str, size: i64) {
         for thing in self.things.values_mut().filter(|thing| thing.owner.as_deref() == Some(uid)) {
             if thing.state == "ACTIVE" {
                 (thing.size, thing.etag) = (size, thing.etag + 1);
@@ -198,7 +198,7 @@ impl Cloud {
         self.journal.iter().filter(|call| call.split(' ').next() == Some(name)).count()
     }
 
-    pub(crate) fn handle(&mut self, uid: &str, call: &Call) -> Result<Answer, Trouble> {
+    pub(crate) fn handle(&mut self, uid: &str, call: &Call) -> Result<Response, CallError> {
         self.journal.push(match call {
             Call::Create { token, .. } => format!("create {}", token.as_deref().unwrap_or("-")),
             Call::Update { id, .. } | Call::Delete { id, .. } | Call::Get { id, .. } => {
@@ -207,14 +207,14 @@ impl Cloud {
             _ => call.name().to_owned(),
         });
         if self.revoked {
-            return Err(self.trouble(404, "NotAuthorizedOrNotFound"));
+            return Err(self.error(404, "NotAuthorizedOrNotFound"));
         }
         match call {
             Call::Create { token, body, .. } => self.create(token.as_deref(), body),
             Call::Update { id, body, if_match } => {
                 let size = body["size"].as_i64().unwrap_or(0);
                 if size < 0 {
-                    return Err(self.trouble(400, "InvalidParameter"));
+                    return Err(self.error(400, "InvalidParameter"));
                 }
                 self.mutate(id, if_match.as_deref(), Phase::Update, size)
             }
@@ -222,9 +222,9 @@ impl Cloud {
             Call::Get { id, .. } => match self.visible(id) {
                 Some(thing) => {
                     let (etag, body) = (thing.etag.to_string(), shown(id, thing));
-                    Ok(Answer { body: Body::Json(body), etag: Some(etag), ..self.answer() })
+                    Ok(Response { body: Body::Json(body), etag: Some(etag), ..self.ok() })
                 }
-                None => Err(self.trouble(404, "NotAuthorizedOrNotFound")),
+                None => Err(self.error(404, "NotAuthorizedOrNotFound")),
             },
             Call::Find { id: wanted, .. } => {
                 let visible = |id: &&String| self.visible(id).is_some();
@@ -239,8 +239,8 @@ impl Cloud {
                 let hidden = |work: &Work| self.visible(&work.thing).is_none();
                 let creating = self.works.iter().filter(|(_, work)| open(work) && hidden(work));
                 let creating =
-                    creating.filter(|_| self.manners.work_requests).map(|(id, _)| id.clone()).collect();
-                Ok(Answer { body: Body::Found(Found { resources, creating }), ..self.answer() })
+                    creating.filter(|_| self.behavior.work_requests).map(|(id, _)| id.clone()).collect();
+                Ok(Response { body: Body::Listing { resources, creating }, ..self.ok() })
             }
             Call::GetWorkRequest { id } => match self.works.get(id) {
                 Some(work) => {
@@ -250,29 +250,29 @@ impl Cloud {
                         "percentComplete": 140 - (work.ends_at - self.now).clamp(0, 140),
                         "resources": [{"entityType": "thing", "actionType": action, "identifier": work.thing}],
                     });
-                    Ok(Answer { body: Body::Json(body), ..self.answer() })
+                    Ok(Response { body: Body::Json(body), ..self.ok() })
                 }
-                None => Err(self.trouble(404, "NotAuthorizedOrNotFound")),
+                None => Err(self.error(404, "NotAuthorizedOrNotFound")),
             },
             Call::ExplainFailure { .. } => {
-                Ok(Answer { body: Body::Errors(vec!["the disk is full".to_owned()]), ..self.answer() })
+                Ok(Response { body: Body::Errors(vec!["the disk is full".to_owned()]), ..self.ok() })
             }
         }
     }
 
-    fn create(&mut self, token: Option<&str>, body: &Value) -> Result<Answer, Trouble> {
+    fn create(&mut self, token: Option<&str>, body: &Value) -> Result<Response, CallError> {
         let hash = body_hash(body);
         if let Some((known, work)) = token.and_then(|token| self.tokens.get(token)) {
             let thing = self.works.get(work).and_then(|work| self.things.get(&work.thing));
             if *known != hash || thing.is_none_or(|thing| thing.state == "DELETED") {
-                return Err(self.trouble(409, "InvalidatedRetryToken"));
+                return Err(self.error(409, "InvalidatedRetryToken"));
             }
             let work_request_id = Some(work.clone());
-            return Ok(Answer { work_request_id, ..self.answer() });
+            return Ok(Response { work_request_id, ..self.ok() });
         }
         let size = body["size"].as_i64().unwrap_or(0);
         if size < 0 {
-            return Err(self.trouble(400, "InvalidParameter"));
+            return Err(self.error(400, "InvalidParameter"));
         }
         let id = self.name("thing");
         let thing = Thing {
@@ -280,7 +280,9 @@ impl Cloud {
             size,
             owner: body["tags"][OWNER_TAG].as_str().map(str::to_owned),
             etag: 1,
-            visible_at: self.now + self.manners.lag + if self.manners.hides { self.manners.takes } else { 0 },
+            visible_at: self.now
+                + self.behavior.lag
+                + if self.behavior.hides { self.behavior.takes } else { 0 },
             deleted_at: None,
         };
         self.things.insert(id.clone(), thing);
@@ -298,16 +300,16 @@ impl Cloud {
         if_match: Option<&str>,
         phase: Phase,
         size: i64,
-    ) -> Result<Answer, Trouble> {
+    ) -> Result<Response, CallError> {
         let Some(thing) = self.visible(id).filter(|thing| thing.state != "DELETED") else {
-            return Err(self.trouble(404, "NotAuthorizedOrNotFound"));
+            return Err(self.error(404, "NotAuthorizedOrNotFound"));
         };
         if if_match.is_some_and(|etag| etag != thing.etag.to_string()) {
-            return Err(self.trouble(412, "NoEtagMatch"));
+            return Err(self.error(412, "NoEtagMatch"));
         }
         let before = thing.state;
         if !matches!(before, "ACTIVE" | "FAILED" | "INACTIVE") {
-            return Err(self.trouble(409, "IncorrectState"));
+            return Err(self.error(409, "IncorrectState"));
         }
         let thing = self.things.get_mut(id).expect("seen above");
         thing.etag += 1;
@@ -324,8 +326,8 @@ impl Cloud {
             Phase::Delete => "DELETE_THING",
         };
         let mut outcome = std::mem::replace(&mut self.next_outcome, Outcome::Succeeds);
-        // Without a work request there is nothing that could say so.
-        if !self.manners.work_requests && matches!(outcome, Outcome::Hangs(_) | Outcome::FailsLeavingNothing)
+        // Only a work request could report these.
+        if !self.behavior.work_requests && matches!(outcome, Outcome::Hangs(_) | Outcome::FailsLeavingNothing)
         {
             outcome = Outcome::Fails;
         }
@@ -337,7 +339,7 @@ impl Cloud {
                 operation_type,
                 thing: thing.to_owned(),
                 outcome,
-                ends_at: self.now + self.manners.takes,
+                ends_at: self.now + self.behavior.takes,
                 size,
                 before,
             },
@@ -345,28 +347,28 @@ impl Cloud {
         id
     }
 
-    fn accepted(&mut self, thing: &str, work: String) -> Answer {
+    fn accepted(&mut self, thing: &str, work: String) -> Response {
         let body = match self.things.get(thing) {
-            Some(known) if !self.manners.work_requests => Body::Json(shown(thing, known)),
+            Some(known) if !self.behavior.work_requests => Body::Json(shown(thing, known)),
             _ => Body::Empty,
         };
-        let named = self.manners.work_requests || self.manners.breadcrumbs;
-        Answer { body, work_request_id: named.then_some(work), ..self.answer() }
+        let named = self.behavior.work_requests || self.behavior.untracked_ids;
+        Response { body, work_request_id: named.then_some(work), ..self.ok() }
     }
 
     fn visible(&self, id: &str) -> Option<&Thing> {
         self.things.get(id).filter(|thing| thing.visible_at <= self.now)
     }
 
-    fn answer(&self) -> Answer {
-        Answer { request_id: Some(format!("request-{}", self.journal.len())), ..Answer::default() }
+    fn ok(&self) -> Response {
+        Response { request_id: Some(format!("request-{}", self.journal.len())), ..Response::default() }
     }
 
-    pub(crate) fn trouble(&self, status: u16, code: &str) -> Trouble {
-        Trouble {
+    pub(crate) fn error(&self, status: u16, code: &str) -> CallError {
+        CallError {
             status: Some(status),
             code: code.to_owned(),
-            message: "the cloud says no".to_owned(),
+            message: "refused by the cloud".to_owned(),
             request_id: Some(format!("request-{}", self.journal.len())),
             retry_after: (status == 429).then_some(Duration::from_secs(7)),
         }

@@ -1,9 +1,9 @@
-//! A small cloud, an operator that can be killed anywhere, and the laws that hold whatever happens to them.
+//! A small cloud, an operator that can be killed at any point, and the invariants that hold whatever happens to them.
 
-mod bench;
 mod cloud;
-mod findings;
+mod harness;
 mod histories;
 mod operator;
 mod rules;
+mod scenarios;
 mod services;

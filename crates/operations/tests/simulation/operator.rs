@@ -1,4 +1,4 @@
-//! The shell around `decide`, small and killable: stores, calls, and checks the laws at every step.
+//! The shell around `decide`, which can crash anywhere: stores, calls, and checks the invariants at every step.
 
 use std::future::Future;
 use std::pin::pin;
@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use operations::{
-    Answer, Call, Class, ConditionStatus, ConditionType, Desired, Evidence, ExternalService, Jitter, Memory,
-    Moment, Next, Observation, Settings, Source, Status, Step, Strategy, Trouble, Wishes, decide,
+    Action, Annotations, Call, CallError, Class, ConditionStatus, ConditionType, Desired, ExternalService,
+    FinalizeReason, Jitter, LocalState, Now, Observation, Response, Schedule, Source, Status, Step, Strategy,
+    decide,
 };
 
-use crate::cloud::{Cloud, Manners, has_ended};
+use crate::cloud::{Behavior, Cloud, has_ended};
 use crate::services::{Queues, Spec, Streams};
 
 pub(crate) const UID: &str = "6f1c0b52-7a0e-4d36-9a53-2a3d0f1f8f11";
@@ -23,9 +24,9 @@ pub(crate) struct Object {
     version: u64,
     pub(crate) generation: i64,
     pub(crate) spec: Spec,
-    pub(crate) wishes: Wishes,
+    pub(crate) annotations: Annotations,
     pub(crate) deleting: bool,
-    pub(crate) held: bool,
+    pub(crate) has_finalizer: bool,
     pub(crate) status: Status,
 }
 
@@ -41,96 +42,96 @@ impl Object {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     None,
-    /// The process dies before the status of this step is stored.
-    DiesBeforeStore,
-    /// The process dies after storing, before the call.
-    DiesBeforeCall,
-    /// The process dies after the call had its effect.
-    DiesAfterCall,
-    /// The answer is this instead, and the call has no effect.
+    /// The process crashes before the status of this step is stored.
+    CrashesBeforeStore,
+    /// The process crashes after storing, before the call.
+    CrashesBeforeCall,
+    /// The process crashes after the call took effect.
+    CrashesAfterCall,
+    /// The call is refused with this error and has no effect.
     Refused(u16, &'static str),
-    /// The call has its effect and the answer is lost.
-    LosesAnswer,
+    /// The call takes effect and the response is lost.
+    LosesResponse,
 }
 
-/// A pass that stopped before a call: a leader that does not know it has been replaced.
-struct Paused {
+/// A reconcile that stopped before a call: a leader that does not know it has been replaced.
+struct FrozenReconcile {
     snapshot: Object,
-    memory: Memory,
+    local: LocalState,
     call: Call,
     allowed_for: i64,
     since: i64,
 }
 
-/// Whether the pass goes on with the call or freezes in front of it.
+/// How a reconcile ended.
 enum Flow {
     Done,
-    Frozen(Box<Paused>),
+    Frozen(Box<FrozenReconcile>),
 }
 
-pub(crate) struct World {
+pub(crate) struct Simulation {
     cloud: Arc<Mutex<Cloud>>,
     queues: Option<Queues>,
     streams: Streams,
-    /// Nothing once the finalizer is gone.
+    /// None once the finalizer is removed.
     pub(crate) object: Option<Object>,
-    pub(crate) settings: Settings,
-    memory: Memory,
-    /// What goes wrong at the n-th step from the beginning, once.
-    pub(crate) accident: Option<(usize, Fault)>,
+    pub(crate) schedule: Schedule,
+    local: LocalState,
+    /// The fault at the n-th step from the beginning, once.
+    pub(crate) planned_fault: Option<(usize, Fault)>,
     old: Option<Object>,
-    paused: Option<Box<Paused>>,
-    /// How far the operator's clock is off.
+    frozen: Option<Box<FrozenReconcile>>,
+    /// How many seconds the operator's clock is off.
     pub(crate) skew: i64,
-    pub(crate) wake: i64,
+    pub(crate) requeue_at: i64,
     pub(crate) writes: usize,
     pub(crate) steps: usize,
-    pub(crate) released: Option<Evidence>,
-    pub(crate) said: Vec<String>,
+    pub(crate) released: Option<FinalizeReason>,
+    pub(crate) events: Vec<String>,
 }
 
-impl World {
-    pub(crate) fn new(manners: Manners) -> Self {
-        let cloud = Arc::new(Mutex::new(Cloud::new(manners)));
-        let now = cloud.lock().expect("nobody panicked with the cloud in hand").now;
+impl Simulation {
+    pub(crate) fn new(behavior: Behavior) -> Self {
+        let cloud = Arc::new(Mutex::new(Cloud::new(behavior)));
+        let now = cloud.lock().expect("no test panicked while holding the lock").now;
         Self {
-            queues: manners.work_requests.then(|| Queues(Arc::clone(&cloud))),
+            queues: behavior.work_requests.then(|| Queues(Arc::clone(&cloud))),
             streams: Streams(Arc::clone(&cloud)),
             cloud,
             object: Some(Object {
                 version: 1,
                 generation: 1,
                 spec: Spec { size: 1 },
-                wishes: Wishes::default(),
+                annotations: Annotations::default(),
                 deleting: false,
-                held: false,
+                has_finalizer: false,
                 status: Status::default(),
             }),
-            settings: Settings::default(),
-            memory: Memory::default(),
-            accident: None,
+            schedule: Schedule::default(),
+            local: LocalState::default(),
+            planned_fault: None,
             old: None,
-            paused: None,
+            frozen: None,
             skew: 0,
-            wake: now,
+            requeue_at: now,
             writes: 0,
             steps: 0,
             released: None,
-            said: Vec::new(),
+            events: Vec::new(),
         }
     }
 
     pub(crate) fn cloud(&self) -> MutexGuard<'_, Cloud> {
-        self.cloud.lock().expect("nobody panicked with the cloud in hand")
+        self.cloud.lock().expect("no test panicked while holding the lock")
     }
 
-    /// True time, in seconds.
+    /// The true time, in seconds.
     pub(crate) fn now(&self) -> i64 {
         self.cloud().now
     }
 
     pub(crate) fn object(&self) -> &Object {
-        self.object.as_ref().expect("the object is still there")
+        self.object.as_ref().expect("the object still exists")
     }
 
     /// Whether the object has the condition.
@@ -139,90 +140,90 @@ impl World {
         condition.is_some_and(|condition| (condition.status, condition.reason.as_str()) == expected)
     }
 
-    /// A person or another controller changes the object.
+    /// A user or another controller changes the object.
     pub(crate) fn edit(&mut self, change: impl FnOnce(&mut Object)) {
         if let Some(object) = &mut self.object {
             self.old = Some(object.clone());
             change(object);
             object.version += 1;
         }
-        self.wake = self.now();
+        self.requeue_at = self.now();
     }
 
     pub(crate) fn restart(&mut self) {
-        self.memory = Memory::default();
-        self.wake = self.now();
+        self.local = LocalState::default();
+        self.requeue_at = self.now();
     }
 
-    /// Time passes until the next wake-up, and a pass is made.
+    /// Time passes until the next requeue, and the object is reconciled.
     pub(crate) fn sleep(&mut self, faults: &[Fault]) {
         let now = self.now();
-        self.cloud().advance((self.wake - now).max(0));
-        self.pass(faults);
+        self.cloud().advance((self.requeue_at - now).max(0));
+        self.reconcile(faults);
     }
 
-    /// A pass with the faults of its calls in order.
-    pub(crate) fn pass(&mut self, faults: &[Fault]) {
+    /// Reconciles with these faults, one per step.
+    pub(crate) fn reconcile(&mut self, faults: &[Fault]) {
         let Some(snapshot) = self.object.clone() else { return };
-        let memory = self.memory.clone();
-        self.run(snapshot, memory, Observation::woke(), faults, None);
+        let local = self.local.clone();
+        self.run(snapshot, local, Observation::none(), faults, None);
     }
 
-    /// A pass on an older version of the object, as a lagging cache would show it.
-    pub(crate) fn stale_pass(&mut self) {
+    /// Reconciles an older version of the object, as a lagging cache shows it.
+    pub(crate) fn reconcile_stale(&mut self) {
         let Some(old) = self.old.clone() else { return };
-        self.run(old, Memory::default(), Observation::woke(), &[], None);
-        self.wake = self.now();
+        self.run(old, LocalState::default(), Observation::none(), &[], None);
+        self.requeue_at = self.now();
     }
 
-    /// A pass that freezes in front of its `calls`-th call, as another leader takes over.
+    /// Reconciles and freezes before the `calls`-th call, while another leader takes over.
     pub(crate) fn freeze(&mut self, calls: usize) {
         let Some(snapshot) = self.object.clone() else { return };
-        let memory = self.memory.clone();
-        if let Flow::Frozen(paused) = self.run(snapshot, memory, Observation::woke(), &[], Some(calls)) {
-            self.paused = Some(paused);
+        let local = self.local.clone();
+        if let Flow::Frozen(frozen) = self.run(snapshot, local, Observation::none(), &[], Some(calls)) {
+            self.frozen = Some(frozen);
             self.restart();
         }
     }
 
-    /// The frozen leader goes on as if nothing had happened. It minds how late a create may be sent.
+    /// The frozen leader continues as if nothing had happened, but never sends a create after its deadline.
     pub(crate) fn thaw(&mut self) {
-        let Some(paused) = self.paused.take() else { return };
-        let late = self.now() - paused.since > paused.allowed_for;
-        if late && matches!(paused.call, Call::Create { .. }) {
+        let Some(frozen) = self.frozen.take() else { return };
+        let late = self.now() - frozen.since > frozen.allowed_for;
+        if late && matches!(frozen.call, Call::Create { .. }) {
             return;
         }
-        let result = self.call(paused.snapshot.spec, &paused.call);
-        let observation = self.observe(paused.snapshot.spec, paused.call, result);
-        self.run(paused.snapshot, paused.memory, observation, &[], None);
-        self.wake = self.now();
+        let result = self.call(frozen.snapshot.spec, &frozen.call);
+        let observation = self.observe(frozen.snapshot.spec, frozen.call, result);
+        self.run(frozen.snapshot, frozen.local, observation, &[], None);
+        self.requeue_at = self.now();
     }
 
     fn run(
         &mut self,
         mut snapshot: Object,
-        mut memory: Memory,
+        mut local: LocalState,
         mut observation: Observation,
         faults: &[Fault],
         freeze_at: Option<usize>,
     ) -> Flow {
         let mut faults = faults.iter().copied();
-        // What a frozen leader learned before it froze may have been a fault.
-        let mut excused = observation != Observation::woke();
+        // What a frozen leader observed before it froze may have been a fault.
+        let mut faulty = observation != Observation::none();
         let mut polled: Option<String> = None;
         for calls in 0.. {
-            assert!(calls < 10, "a pass does not end: {:#?}", self.cloud().journal);
-            let step = self.decide(&snapshot, &memory, observation);
-            self.check(&snapshot, &step, excused);
+            assert!(calls < 10, "a reconcile does not end: {:#?}", self.cloud().journal);
+            let step = self.decide(&snapshot, &local, observation);
+            self.check(&snapshot, &step, faulty);
             if let Some(id) = &polled {
                 self.check_observed_phase(id, &step);
             }
             let mut fault = faults.next().unwrap_or(Fault::None);
-            if let Some((_, planned)) = self.accident.take_if(|(at, _)| *at < self.steps) {
+            if let Some((_, planned)) = self.planned_fault.take_if(|(at, _)| *at < self.steps) {
                 fault = planned;
             }
-            excused |= fault != Fault::None;
-            if fault == Fault::DiesBeforeStore {
+            faulty |= fault != Fault::None;
+            if fault == Fault::CrashesBeforeStore {
                 self.restart();
                 return Flow::Done;
             }
@@ -230,33 +231,33 @@ impl World {
                 if !self.store(&mut snapshot, |object| object.status = step.status.clone()) {
                     return Flow::Done;
                 }
-                self.said.extend(step.diagnostics.iter().map(|said| said.summary.clone()));
+                self.events.extend(step.diagnostics.iter().map(|event| event.summary.clone()));
             }
-            memory = step.memory;
-            self.memory = memory.clone();
-            let call = match step.next {
-                Next::Hold => {
-                    if !self.store(&mut snapshot, |object| object.held = true) {
+            local = step.local;
+            self.local = local.clone();
+            let call = match step.action {
+                Action::AddFinalizer => {
+                    if !self.store(&mut snapshot, |object| object.has_finalizer = true) {
                         return Flow::Done;
                     }
-                    observation = Observation::woke();
+                    observation = Observation::none();
                     continue;
                 }
-                Next::Wait(pause) => {
+                Action::Requeue(delay) => {
                     assert!(
-                        pause > Duration::ZERO && pause <= Duration::from_secs(4000),
-                        "wakes after {pause:?}"
+                        delay > Duration::ZERO && delay <= Duration::from_secs(4000),
+                        "requeued after {delay:?}"
                     );
-                    self.wake = self.now() + pause.as_secs().cast_signed() + 1;
+                    self.requeue_at = self.now() + delay.as_secs().cast_signed() + 1;
                     return Flow::Done;
                 }
-                Next::Release(evidence) => {
-                    self.release(&snapshot, evidence);
+                Action::RemoveFinalizer(reason) => {
+                    self.release(&snapshot, reason);
                     return Flow::Done;
                 }
-                Next::Call(call) => call,
+                Action::Call(call) => call,
             };
-            if fault == Fault::DiesBeforeCall {
+            if fault == Fault::CrashesBeforeCall {
                 self.restart();
                 return Flow::Done;
             }
@@ -267,18 +268,22 @@ impl World {
                     _ => 0,
                 };
                 let since = self.now();
-                return Flow::Frozen(Box::new(Paused { snapshot, memory, call, allowed_for, since }));
+                return Flow::Frozen(Box::new(FrozenReconcile { snapshot, local, call, allowed_for, since }));
             }
             let result = match fault {
-                Fault::Refused(status, code) => Err(self.cloud().trouble(status, code)),
-                Fault::LosesAnswer => {
+                Fault::Refused(status, code) => Err(self.cloud().error(status, code)),
+                Fault::LosesResponse => {
                     let _ = self.call(snapshot.spec, &call);
-                    Err(Trouble { status: None, request_id: None, ..self.cloud().trouble(0, "") })
+                    Err(CallError { status: None, request_id: None, ..self.cloud().error(0, "") })
                 }
                 _ => self.call(snapshot.spec, &call),
             };
-            assert!(self.cloud().alive(UID).len() <= 1, "two of ours: {:#?}", self.cloud().journal);
-            if fault == Fault::DiesAfterCall {
+            assert!(
+                self.cloud().alive(UID).len() <= 1,
+                "two resources of one object: {:#?}",
+                self.cloud().journal
+            );
+            if fault == Fault::CrashesAfterCall {
                 self.restart();
                 return Flow::Done;
             }
@@ -291,7 +296,7 @@ impl World {
         Flow::Done
     }
 
-    fn decide(&mut self, snapshot: &Object, memory: &Memory, observation: Observation) -> Step {
+    fn decide(&mut self, snapshot: &Object, local: &LocalState, observation: Observation) -> Step {
         self.steps += 1;
         let (kind, body) = if self.queues.is_some() {
             (Queues::KIND, Queues::create_body(&snapshot.spec, UID))
@@ -304,35 +309,35 @@ impl World {
             generation: snapshot.generation,
             body,
             deleting: snapshot.deleting,
-            held: snapshot.held,
-            wishes: snapshot.wishes.clone(),
-            obstacle: None,
+            has_finalizer: snapshot.has_finalizer,
+            annotations: snapshot.annotations.clone(),
+            endpoint_error: None,
         };
-        let moment = Moment { now: self.clock(), jitter: Jitter::new(0.5) };
-        decide(&desired, &snapshot.status, memory, observation, &self.settings, moment)
+        let now = Now { time: self.clock(), jitter: Jitter::new(0.5) };
+        decide(&desired, &snapshot.status, local, observation, &self.schedule, now)
     }
 
     fn clock(&self) -> Timestamp {
         let seconds = self.now() + self.skew;
-        Timestamp::from_millisecond(seconds * 1000 + 789).expect("a time of this century")
+        Timestamp::from_millisecond(seconds * 1000 + 789).expect("a valid time")
     }
 
-    fn call(&self, spec: Spec, call: &Call) -> Result<Answer, Trouble> {
+    fn call(&self, spec: Spec, call: &Call) -> Result<Response, CallError> {
         match &self.queues {
             Some(queues) => at_once(queues.call(&spec, UID, call)),
             None => at_once(self.streams.call(&spec, UID, call)),
         }
     }
 
-    fn observe(&self, spec: Spec, call: Call, result: Result<Answer, Trouble>) -> Observation {
+    fn observe(&self, spec: Spec, call: Call, result: Result<Response, CallError>) -> Observation {
         if self.queues.is_some() {
-            Observation::answered::<Queues>(&spec, UID, call, result)
+            Observation::of_call::<Queues>(&spec, UID, call, result)
         } else {
-            Observation::answered::<Streams>(&spec, UID, call, result)
+            Observation::of_call::<Streams>(&spec, UID, call, result)
         }
     }
 
-    /// Writes with a precondition on the version that was read, as the API server enforces it.
+    /// Writes with a precondition on the version that was read, which the API server enforces.
     fn store(&mut self, snapshot: &mut Object, change: impl Fn(&mut Object)) -> bool {
         let now = self.now();
         match &mut self.object {
@@ -345,31 +350,31 @@ impl World {
                 true
             }
             _ => {
-                self.wake = now;
+                self.requeue_at = now;
                 false
             }
         }
     }
 
-    /// The finalizer goes only with evidence (I2), and what the evidence says is true.
-    fn release(&mut self, snapshot: &Object, evidence: Evidence) {
+    /// The finalizer is removed only for a reason that is true.
+    fn release(&mut self, snapshot: &Object, reason: FinalizeReason) {
         let mut snapshot = snapshot.clone();
-        if !self.store(&mut snapshot, |object| object.held = false) {
+        if !self.store(&mut snapshot, |object| object.has_finalizer = false) {
             return;
         }
-        assert!(snapshot.deleting, "released an object that stays: {evidence:?}");
-        if evidence.proves_absence() {
+        assert!(snapshot.deleting, "finalized an object that is not being deleted: {reason:?}");
+        if reason.proves_absence() {
             let left = self.cloud().alive(UID).len();
-            assert_eq!(left, 0, "{evidence:?} although it is there: {:#?}", self.cloud().journal);
+            assert_eq!(left, 0, "{reason:?} although the resource exists: {:#?}", self.cloud().journal);
         }
-        self.released = Some(evidence);
+        self.released = Some(reason);
         self.object = None;
     }
 
-    /// The laws that can be seen in a single step.
-    fn check(&self, before: &Object, step: &Step, excused: bool) {
+    /// The invariants of a single step.
+    fn check(&self, before: &Object, step: &Step, faulty: bool) {
         let status = &step.status;
-        // I4: at most one entry per condition type.
+        // At most one entry per condition type; a transition time changes only with the status.
         for (n, condition) in status.conditions.iter().enumerate() {
             assert!(status.conditions[..n].iter().all(|other| other.kind != condition.kind));
             if let Some(was) = before.status.condition(condition.kind)
@@ -383,8 +388,8 @@ impl World {
             assert!(shared[..n].iter().all(|other| other.kind != condition.kind));
         }
         let reason = status.status.reason.as_deref();
-        assert_eq!(reason, shared.last().map(|last| last.kind.as_str()), "the current one is last");
-        // I5: nothing but `updatedAt` never makes a write, unless the clock was set back.
+        assert_eq!(reason, shared.last().map(|last| last.kind.as_str()), "the current condition is last");
+        // A changed `updatedAt` alone never causes a write, unless the clock was set back.
         let ahead = before.status.current().is_some_and(|current| current.updated_at > self.clock());
         let mut untouched = status.clone();
         untouched.status.updated_at = before.status.status.updated_at;
@@ -396,19 +401,23 @@ impl World {
             let lifecycle_kind = matches!(self.kind_strategy(), Strategy::Lifecycle);
             assert!(!lifecycle_kind || current.source == Source::Lifecycle, "{current:#?}");
             assert!(current.percent_complete.is_none_or(|percent| (0.0..=100.0).contains(&percent.get())));
-            let ended = matches!(current.normalized_class, Class::Failed | Class::Canceled);
+            let ended = matches!(current.record.normalized_class, Class::Failed | Class::Canceled);
             assert!(!ended, "an operation that ended is still tracked: {current:#?}");
         }
-        self.check_id_survives(before, status, excused);
-        assert!(!matches!(step.next, Next::Call(Call::Create { .. })) || before.held, "created before held");
+        self.check_id_survives(before, status, faulty);
+        assert!(
+            !matches!(step.action, Action::Call(Call::Create { .. })) || before.has_finalizer,
+            "created without a finalizer"
+        );
     }
 
-    /// I7: an id once seen survives until the provider says that it is over.
-    fn check_id_survives(&self, before: &Object, after: &Status, excused: bool) {
-        let Some(id) = before.status.current().and_then(|current| current.work_request_id.as_ref()) else {
+    /// A work request id is kept until the provider reports that the work is over.
+    fn check_id_survives(&self, before: &Object, after: &Status, faulty: bool) {
+        let Some(id) = before.status.current().and_then(|current| current.record.work_request_id.as_ref())
+        else {
             return;
         };
-        if after.current().and_then(|current| current.work_request_id.as_ref()) == Some(id) || excused {
+        if after.current().and_then(|current| current.record.work_request_id.as_ref()) == Some(id) || faulty {
             return;
         }
         let cloud = self.cloud();
@@ -421,12 +430,12 @@ impl World {
         );
     }
 
-    /// I6: what the work request says it does beats what was written down.
+    /// The type that the work request reports takes precedence over what is on record.
     fn check_observed_phase(&self, id: &str, step: &Step) {
         let Some(current) = step.status.current() else { return };
-        if current.work_request_id.as_deref() == Some(id) && current.source == Source::WorkRequest {
-            let says = self.cloud().works[id].operation_type;
-            assert_eq!(says.to_lowercase(), format!("{}_thing", current.phase.as_str()));
+        if current.record.work_request_id.as_deref() == Some(id) && current.source == Source::WorkRequest {
+            let reported = self.cloud().works[id].operation_type;
+            assert_eq!(reported.to_lowercase(), format!("{}_thing", current.record.phase.as_str()));
         }
     }
 
@@ -435,10 +444,10 @@ impl World {
     }
 }
 
-/// The answer of a future that does not wait.
+/// The result of a future that does not wait.
 fn at_once<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
-        Poll::Pending => unreachable!("the small cloud answers at once"),
+        Poll::Pending => unreachable!("the simulated cloud never waits"),
     }
 }

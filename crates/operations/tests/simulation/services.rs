@@ -1,17 +1,17 @@
-//! Two kinds at the small cloud, each one trait implementation: one with work requests, one with states only.
+//! Two kinds in the simulated cloud: one followed by work requests, one by its lifecycle.
 
 use std::future::{Future, ready};
 use std::sync::{Arc, Mutex};
 
 use operations::{
-    Answer, Call, Drift, ExternalService, Kind, OWNER_TAG, Phase, QueueState, Resource, Strategy, Trouble,
-    WorkRequestWords,
+    Call, CallError, Drift, ExternalService, Kind, OWNER_TAG, Phase, QUEUE_STATES, Resource, Response,
+    Strategy, WorkRequestTypes,
 };
 use serde_json::{Value, json};
 
 use crate::cloud::Cloud;
 
-/// What people write: one field that can be changed. Negative values are refused by the cloud.
+/// One mutable field. The cloud rejects negative values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Spec {
     pub(crate) size: i64,
@@ -28,7 +28,7 @@ impl ExternalService for Queues {
 
     const KIND: Kind = Kind {
         name: "Queue",
-        strategy: Strategy::WorkRequest(WorkRequestWords {
+        strategy: Strategy::WorkRequest(WorkRequestTypes {
             entity: "thing",
             operations: &[
                 ("CREATE_THING", Phase::Create),
@@ -36,6 +36,7 @@ impl ExternalService for Queues {
                 ("DELETE_THING", Phase::Delete),
             ],
         }),
+        states: QUEUE_STATES,
         retry_tokens: true,
     };
 
@@ -52,15 +53,16 @@ impl ExternalService for Queues {
         _spec: &Spec,
         uid: &str,
         call: &Call,
-    ) -> impl Future<Output = Result<Answer, Trouble>> + Send {
-        ready(self.0.lock().expect("nobody panicked with the cloud in hand").handle(uid, call))
+    ) -> impl Future<Output = Result<Response, CallError>> + Send {
+        ready(self.0.lock().expect("no test panicked while holding the lock").handle(uid, call))
     }
 }
 
 impl ExternalService for Streams {
     type Spec = Spec;
 
-    const KIND: Kind = Kind { name: "Stream", strategy: Strategy::Lifecycle, retry_tokens: false };
+    const KIND: Kind =
+        Kind { name: "Stream", strategy: Strategy::Lifecycle, states: QUEUE_STATES, retry_tokens: false };
 
     fn create_body(spec: &Spec, uid: &str) -> Value {
         body(*spec, uid)
@@ -75,8 +77,8 @@ impl ExternalService for Streams {
         _spec: &Spec,
         uid: &str,
         call: &Call,
-    ) -> impl Future<Output = Result<Answer, Trouble>> + Send {
-        ready(self.0.lock().expect("nobody panicked with the cloud in hand").handle(uid, call))
+    ) -> impl Future<Output = Result<Response, CallError>> + Send {
+        ready(self.0.lock().expect("no test panicked while holding the lock").handle(uid, call))
     }
 }
 
@@ -90,7 +92,6 @@ fn read(spec: Spec, body: &Value) -> Option<Resource> {
     Some(Resource {
         id: body.get("id")?.as_str()?.to_owned(),
         raw_state: state.map(str::to_owned),
-        meaning: state.and_then(QueueState::parse).map(QueueState::meaning),
         details: body.get("lifecycleDetails").and_then(Value::as_str).map(str::to_owned),
         owner: body["tags"][OWNER_TAG].as_str().map(str::to_owned),
         drift: if differs { Drift::Update(json!({"size": spec.size})) } else { Drift::None },

@@ -9,7 +9,7 @@ use std::mem;
 use jiff::Timestamp;
 use kube::CustomResource;
 use kube::core::Rule;
-use operations::{Mirrors, Status};
+use operations::{LegacyWorkRequestIds, Status};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -118,7 +118,7 @@ pub struct QueueStatus {
     pub progress: Status,
     /// The ids of work requests where older clients look for them.
     #[serde(flatten)]
-    pub mirrors: Mirrors,
+    pub mirrors: LegacyWorkRequestIds,
     /// The queue as it was last seen.
     #[serde(flatten)]
     pub observed: ObservedQueue,
@@ -133,7 +133,7 @@ impl KindStatus for QueueStatus {
     }
 
     fn show(&mut self, status: Status, answer: Option<&Value>) {
-        self.mirrors = Mirrors::of(&status);
+        self.mirrors = LegacyWorkRequestIds::of(&status);
         let shown =
             Tracked { progress: mem::take(&mut self.progress), observed: mem::take(&mut self.observed) };
         Tracked { progress: self.progress, observed: self.observed } = shown.showing(status, answer);

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 
 use composition::composition::Composition;
-use composition::object::{self, TypeRef};
+use composition::object;
 use composition::revision::LABEL_COMPOSITION;
 use composition::run::Object;
+use manifest::GroupVersionKind;
 use serde_json::Value;
 use tokio::sync::broadcast;
 
@@ -25,7 +26,7 @@ struct Content {
     compositions: BTreeMap<String, Composition>,
     revisions: BTreeMap<String, Composition>,
     /// Made when first asked for after a change.
-    by_type: BTreeMap<TypeRef, Arc<Vec<Composition>>>,
+    by_type: BTreeMap<GroupVersionKind, Arc<Vec<Composition>>>,
     by_composition: BTreeMap<String, Arc<Vec<Composition>>>,
 }
 
@@ -35,11 +36,11 @@ impl Catalogue {
     }
 
     /// The Compositions for XRs of `kind`, by name.
-    pub(crate) fn compositions(&self, kind: &TypeRef) -> Arc<Vec<Composition>> {
+    pub(crate) fn compositions(&self, kind: &GroupVersionKind) -> Arc<Vec<Composition>> {
         let mut content = self.write();
         let Content { compositions, by_type, .. } = &mut *content;
         let made = || {
-            let fits = |composition: &&Composition| composition.spec.composite_type() == *kind;
+            let fits = |composition: &&Composition| composition.spec.composite_type_ref == *kind;
             Arc::new(compositions.values().filter(fits).cloned().collect())
         };
         Arc::clone(by_type.entry(kind.clone()).or_insert_with(made))

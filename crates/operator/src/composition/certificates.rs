@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use super::engine::Engine;
-use crate::runtime::error_chain::chain;
+use diag::error_chain;
 use crate::runtime::store::{Key, Source, Store};
 
 /// The Secret with `tls.crt`, `tls.key` and `ca.crt`.
@@ -66,12 +66,12 @@ fn load(engine: &Engine, secret: &Value, using: &mut Option<watch::Sender<Pem>>)
         return;
     }
     let (sender, receiver) = watch::channel(pem);
-    match engine.functions.secure(Certificates::Watched(receiver)) {
+    match engine.functions.set_certificates(Certificates::Watched(receiver)) {
         Ok(()) => *using = Some(sender),
         Err(error) => {
             tracing::warn!(
                 secret = SECRET,
-                error = chain(&error),
+                error = error_chain(&error),
                 "cannot use the certificates in the Secret"
             );
         }

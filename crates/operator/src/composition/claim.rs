@@ -10,7 +10,6 @@ use std::sync::Arc;
 use composition::composite::{Composite, Layout};
 use composition::event::Event;
 use composition::intent::Applied;
-use composition::object::TypeRef;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -32,7 +31,6 @@ pub(super) async fn run(engine: Arc<Engine>, kind: Arc<Kind>, stop: Cancellation
     let xrs = engine.watches.open(&Scope::whole(kind.composite.clone()));
     let binder = Arc::new(Binder {
         recorder: engine.events.recorder(COMPONENT).of_controller(&format!("claim/{}", kind.name())),
-        xr_type: kind.definition.composite_type(),
         engine,
         kind,
         claims,
@@ -60,7 +58,6 @@ pub(super) async fn run(engine: Arc<Engine>, kind: Arc<Kind>, stop: Cancellation
 struct Binder {
     engine: Arc<Engine>,
     kind: Arc<Kind>,
-    xr_type: TypeRef,
     claims: Arc<Watched>,
     xrs: Arc<Watched>,
     queue: Queue<Self>,
@@ -83,7 +80,7 @@ struct ClaimMemory {
 fn claims_of(change: &Change) -> Vec<Key> {
     let claim = |xr| {
         let claim = Composite::new(xr, Layout::Legacy).claim_ref()?;
-        Some(Key { namespace: claim.namespace, name: claim.name })
+        Some(Key::from(&claim))
     };
     let mut claims: Vec<Key> = change.sides().filter_map(claim).collect();
     claims.dedup();

@@ -28,13 +28,13 @@ use composition::composite::{Composite, Layout, UpdatePolicy};
 use composition::health::{PassFailure, Stage};
 use composition::object;
 use composition::run::Object;
+use manifest::GroupVersionKind;
 use serde_json::Value;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
 
 use super::engine::Engine;
 use super::kinds::Kind;
-use super::target;
 use super::watches::{Dependency, Dependents, Scope, Watched};
 use crate::runtime::client::ApiError;
 use crate::runtime::controller::{self, ReconcileError};
@@ -135,7 +135,7 @@ impl Composer {
                 let follows = composite.update_policy() != Some(UpdatePolicy::Manual)
                     || composite.revision_ref().is_none();
                 if concerned && follows {
-                    self.queue.enqueue(target::key(object));
+                    self.queue.enqueue(Key::of_object(object));
                 }
             }
         }
@@ -161,10 +161,10 @@ impl Composer {
     }
 
     fn record_child_write(&self, xr: &Key, child: &Object) {
-        if let (Some(uid), Some(version)) = (object::uid(child), target::version(child)) {
+        if let (Some(uid), Some(version)) = (object::uid(child), object::resource_version(child)) {
             self.queue.signals(xr, |signals| signals.written.insert(uid.to_owned(), version.to_owned()));
         }
-        let Ok(gvk) = target::gvk(&object::TypeRef::of(child)) else { return };
+        let Ok(gvk) = GroupVersionKind::of(child) else { return };
         if let Some(watched) = self.dependents.watched(&Scope::composed(gvk)) {
             watched.store.record_write(Value::Object(child.clone()));
         }

@@ -24,6 +24,8 @@ use composition::object;
 use composition::run::Object;
 use diag::Diagnostic;
 use jiff::Timestamp;
+use manifest::ObjectRef;
+use manifest::ObjectRef;
 use serde_json::Value;
 
 use super::MANAGER;
@@ -53,7 +55,7 @@ pub(super) struct DefinitionMemory {
     /// The ClusterRole that was applied.
     granted: Option<Object>,
     /// The resources that XRs under deletion were composed of, with the uid of the XR.
-    composed: BTreeSet<(object::ObjectRef, String)>,
+    composed: BTreeSet<(ObjectRef, String)>,
     events: EventLog<XrdEvent>,
 }
 

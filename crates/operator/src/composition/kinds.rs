@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use composition::definition::Definition;
-use composition::object::{self, TypeRef};
+use composition::object;
 use manifest::GroupVersionKind;
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::definition::Role;
 use super::engine::Engine;
-use super::{claim, composite, target};
+use super::{claim, composite};
 
 /// What one XRD defines, as its controllers see it. It never changes: a changed XRD makes a new one and restarts the
 /// controllers.
@@ -27,14 +27,9 @@ pub(crate) struct Kind {
 }
 
 impl Kind {
-    /// `None` if the names in `definition` are not valid kinds.
-    pub(crate) fn new(definition: Definition) -> Option<Self> {
-        let composite = kind_of(&definition.composite_type())?;
-        let claim = match definition.claim_type() {
-            Some(claim) => Some(kind_of(&claim)?),
-            None => None,
-        };
-        Some(Self { definition, composite, claim })
+    pub(crate) fn new(definition: Definition) -> Self {
+        let (composite, claim) = (definition.composite.clone(), definition.claim.clone());
+        Self { definition, composite, claim }
     }
 
     /// The name of the XRD.
@@ -52,10 +47,6 @@ impl Kind {
             // The message of a claim after an internal error comes from an annotation.
             && annotations(self) == annotations(other)
     }
-}
-
-fn kind_of(kind: &TypeRef) -> Option<GroupVersionKind> {
-    target::gvk(kind).ok()
 }
 
 /// The running controllers.

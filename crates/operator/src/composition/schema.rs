@@ -4,7 +4,7 @@ use composition::run::{Object, Schema, SchemaSelector};
 use functions::ResolveError;
 use serde_json::Value;
 
-use crate::runtime::error_chain::chain;
+use diag::error_chain;
 
 /// A schema may refer to itself, as JSONSchemaProps does.
 const MAX_DEPTH: usize = 64;
@@ -16,11 +16,11 @@ pub(super) async fn of(
 ) -> Result<Schema, ResolveError> {
     let root = if selector.api_version.contains('/') { "apis" } else { "api" };
     let path = format!("/openapi/v3/{root}/{}", selector.api_version);
-    let request = http::Request::get(path).body(Vec::new()).map_err(|error| ResolveError(chain(&error)))?;
+    let request = http::Request::get(path).body(Vec::new()).map_err(|error| ResolveError(error_chain(&error)))?;
     match session.client().request::<Value>(request).await {
         Ok(document) => Ok(Schema { openapi_v3: find(&document, selector) }),
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(Schema::default()),
-        Err(error) => Err(ResolveError(chain(&error))),
+        Err(error) => Err(ResolveError(error_chain(&error))),
     }
 }
 

@@ -14,12 +14,10 @@ use std::time::Duration;
 use cluster::{Selection, Session};
 use composition::naming::{COMPOSED_MANAGER_PREFIX, LABEL_COMPOSITE};
 use composition::run::{Match, ResourceSelector};
-use manifest::{GroupVersionKind, Namespace};
+use manifest::{GroupVersionKind, KindError, Namespace};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::target;
-use crate::runtime::client::InvalidKind;
 use crate::runtime::store::{Source, Store};
 
 /// Which objects of a kind are watched.
@@ -54,11 +52,10 @@ impl Scope {
         Self { gvk, which: Which::Composed }
     }
 
-    pub(super) fn required(selector: &ResourceSelector) -> Result<Self, InvalidKind> {
-        let kind = composition::object::TypeRef::new(&selector.api_version, &selector.kind);
+    pub(super) fn required(selector: &ResourceSelector) -> Result<Self, KindError> {
         let namespace = selector.namespace.clone().filter(|namespace| !namespace.is_empty());
         let which = Which::Required { namespace, matching: selector.matching.clone() };
-        Ok(Self { gvk: target::gvk(&kind)?, which })
+        Ok(Self { gvk: selector.gvk()?, which })
     }
 
     fn source(&self) -> Source {

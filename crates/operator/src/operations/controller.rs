@@ -7,8 +7,7 @@ use cluster::Session;
 use diag::Diagnostic;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
-use manifest::{Namespace, ObjectRef};
-use operations::{ExternalService, Jitter, Memory, Moment, Settings, Trouble};
+use operations::{CallError, ExternalService, Jitter, LocalState, Now, Schedule};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -22,7 +21,7 @@ use super::run::gvk;
 use crate::runtime::backoff::{self, Backoff};
 use crate::runtime::client::ObjectClient;
 use crate::runtime::controller::{self, Action, ReconcileError, Reconciler};
-use crate::runtime::error_chain::chain;
+use diag::error_chain;
 use crate::runtime::events::{EventLog, EventType, Recorder, reference};
 use crate::runtime::metrics::Metrics;
 use crate::runtime::queue::Queue;
@@ -33,7 +32,7 @@ const MAX_ATTEMPTS: usize = 3;
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 
 /// The service that an object's resource is reached through, or why there is none.
-pub type Connect<O, S> = Box<dyn Fn(&O) -> Result<S, Trouble> + Send + Sync>;
+pub type Connect<O, S> = Box<dyn Fn(&O) -> Result<S, CallError> + Send + Sync>;
 
 /// Reconciles the objects of one kind, for one term of leadership.
 pub struct ExternalController<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static> {
@@ -43,7 +42,7 @@ pub struct ExternalController<O: ExternalObject, S: ExternalService<Spec = O::Sp
     credentials: Option<Store>,
     connect: Connect<O, S>,
     endpoint: Option<EndpointSecret<O>>,
-    settings: Settings,
+    settings: Schedule,
     recorder: Recorder,
     metrics: Metrics,
     queue: Queue<Self>,
@@ -52,7 +51,7 @@ pub struct ExternalController<O: ExternalObject, S: ExternalService<Spec = O::Sp
 /// What one reconcile of an object leaves for the next.
 #[derive(Default)]
 pub struct ExternalMemory {
-    decisions: Memory,
+    decisions: LocalState,
     /// The uid under which an operation in flight is counted.
     counted: Option<String>,
     warnings: EventLog<(EventType, String, String)>,
@@ -62,8 +61,8 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static> ExternalCo
     pub fn new(
         session: Session,
         store: Store,
-        connect: impl Fn(&O) -> Result<S, Trouble> + Send + Sync + 'static,
-        settings: Settings,
+        connect: impl Fn(&O) -> Result<S, CallError> + Send + Sync + 'static,
+        settings: Schedule,
         recorder: Recorder,
         metrics: Metrics,
     ) -> Self {
@@ -197,8 +196,7 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static> Reconciler
         memory: &mut ExternalMemory,
     ) -> Result<Action, ReconcileError<String>> {
         let Some(regarding) = object.as_object().map(reference) else { return Ok(Action::await_change()) };
-        let target =
-            ObjectRef::new(gvk::<O>(), key.namespace.as_deref().and_then(Namespace::new), &*key.name);
+        let target = key.reference(&gvk::<O>());
         for _ in 0..MAX_ATTEMPTS {
             // The store keeps little of each object, and a decision must not be made on an old one.
             let read = self
@@ -221,7 +219,7 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static> Reconciler
                 Ok(report) => return Ok(self.finished(key, &uid, report, memory, &regarding)),
                 Err(StepError::Conflict { .. }) => {}
                 Err(error) if error.is_not_found() => return Ok(Action::await_change()),
-                Err(error) => return Err(chain(&error).into()),
+                Err(error) => return Err(error_chain(&error).into()),
             }
         }
         Ok(Action::requeue(FIRST_RETRY))
@@ -234,6 +232,6 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static> Reconciler
     }
 }
 
-fn moment() -> Moment {
-    Moment { now: Timestamp::now(), jitter: Jitter::new(backoff::fraction()) }
+fn moment() -> Now {
+    Now { time: Timestamp::now(), jitter: Jitter::new(backoff::fraction()) }
 }

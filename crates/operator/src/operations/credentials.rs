@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use cluster::Selection;
-use operations::{NO_CREDENTIALS, Trouble};
+use operations::{CallError, NO_CREDENTIALS};
 use oraclecloud::auth::Environment;
 use oraclecloud::{Client, ClientError, Connections, Credentials};
 use secrecy::SecretString;
@@ -15,7 +15,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::run::Context;
-use crate::runtime::error_chain::chain;
+use diag::error_chain;
 use crate::runtime::store::{Key, Source, Store};
 
 /// The Secret of a namespace; the name is OSOK's.
@@ -34,7 +34,7 @@ pub struct Clients {
 /// The client for one version of a Secret.
 struct FromSecret {
     version: Option<String>,
-    client: Result<Client, Trouble>,
+    client: Result<Client, CallError>,
 }
 
 impl Clients {
@@ -60,7 +60,7 @@ impl Clients {
         &self.secrets
     }
 
-    pub fn of(&self, namespace: &str) -> Result<Client, Trouble> {
+    pub fn of(&self, namespace: &str) -> Result<Client, CallError> {
         if !self.secrets.is_synced() {
             // There may be a Secret, and then the operator's own credentials would be the wrong ones.
             let why = self.secrets.error().unwrap_or_else(|| "they are being read".into());
@@ -72,7 +72,7 @@ impl Clients {
         }
     }
 
-    fn of_secret(&self, namespace: &str, secret: &Value) -> Result<Client, Trouble> {
+    fn of_secret(&self, namespace: &str, secret: &Value) -> Result<Client, CallError> {
         let version = secret.pointer("/metadata/resourceVersion").and_then(Value::as_str).map(str::to_owned);
         let mut known = self.of_namespaces.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(named) = known.get(namespace).filter(|named| named.version == version) {
@@ -82,7 +82,7 @@ impl Clients {
             .map_err(ClientError::from)
             .and_then(|credentials| self.client(credentials))
             .map_err(|error| {
-                let why = chain(&error);
+                let why = error_chain(&error);
                 trouble(NO_CREDENTIALS, format!("the Secret {namespace}/{NAME} cannot be used: {why}"))
             });
         known.insert(namespace.to_owned(), FromSecret { version, client: client.clone() });
@@ -112,16 +112,16 @@ impl Clients {
     }
 }
 
-fn no_credentials(error: &(dyn Error + 'static), namespace: &str) -> Trouble {
-    let why = chain(error);
+fn no_credentials(error: &(dyn Error + 'static), namespace: &str) -> CallError {
+    let why = error_chain(error);
     trouble(
         NO_CREDENTIALS,
         format!("the operator has no credentials and namespace {namespace} has no Secret {NAME}: {why}"),
     )
 }
 
-fn trouble(code: &str, message: String) -> Trouble {
-    Trouble { status: None, code: code.to_owned(), message, request_id: None, retry_after: None }
+fn trouble(code: &str, message: String) -> CallError {
+    CallError { code: code.to_owned(), message, ..CallError::default() }
 }
 
 /// The entries of a Secret that are text; others cannot be part of credentials.

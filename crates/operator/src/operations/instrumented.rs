@@ -1,6 +1,6 @@
 //! The service of one object with its calls counted, or the reason why there is no service.
 
-use operations::{Answer, Call, ExternalService, Kind, Resource, Trouble, Verdict};
+use operations::{Call, CallError, CallErrorKind, ExternalService, Kind, Resource, Response};
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -8,7 +8,7 @@ use crate::runtime::metrics::Metrics;
 
 /// A service, or the error that every call returns, so that missing credentials are reported and retried like any error.
 pub(super) struct Instrumented<'a, S> {
-    pub(super) service: Result<S, Trouble>,
+    pub(super) service: Result<S, CallError>,
     pub(super) metrics: &'a Metrics,
 }
 
@@ -25,13 +25,13 @@ impl<S: ExternalService> ExternalService for Instrumented<'_, S> {
         S::read(spec, uid, body)
     }
 
-    async fn call(&self, spec: &S::Spec, uid: &str, call: &Call) -> Result<Answer, Trouble> {
-        let service = self.service.as_ref().map_err(Trouble::clone)?;
+    async fn call(&self, spec: &S::Spec, uid: &str, call: &Call) -> Result<Response, CallError> {
+        let service = self.service.as_ref().map_err(CallError::clone)?;
         let began = Instant::now();
         let result = service.call(spec, uid, call).await;
-        let verdict = result.as_ref().err().map(Trouble::verdict);
+        let verdict = result.as_ref().err().map(CallError::kind);
         self.metrics.cloud_call(call.name(), outcome(verdict), began.elapsed());
-        if verdict == Some(Verdict::Passing) {
+        if verdict == Some(CallErrorKind::Transient) {
             self.metrics.retry(S::KIND.name);
         }
         result
@@ -39,14 +39,14 @@ impl<S: ExternalService> ExternalService for Instrumented<'_, S> {
 }
 
 /// The value of the metric's label.
-const fn outcome(verdict: Option<Verdict>) -> &'static str {
+const fn outcome(verdict: Option<CallErrorKind>) -> &'static str {
     match verdict {
         None => "ok",
-        Some(Verdict::Passing) => "passing",
-        Some(Verdict::Busy) => "busy",
-        Some(Verdict::Unclear) => "unclear",
-        Some(Verdict::Denied) => "denied",
-        Some(Verdict::TokenSpent) => "token-spent",
-        Some(Verdict::Rejected) => "rejected",
+        Some(CallErrorKind::Transient) => "passing",
+        Some(CallErrorKind::Conflict) => "busy",
+        Some(CallErrorKind::NotFoundOrDenied) => "unclear",
+        Some(CallErrorKind::Denied) => "denied",
+        Some(CallErrorKind::RetryTokenSpent) => "token-spent",
+        Some(CallErrorKind::Rejected) => "rejected",
     }
 }

@@ -1,8 +1,8 @@
 //! Queues at Oracle Cloud, whose operations are work requests.
 
 use operations::{
-    Answer, Call, ExternalService, Kind, OWNER_TAG, QUEUE_WORK_REQUESTS, QueueState, Resource, Strategy,
-    Trouble,
+    Call, CallError, ExternalService, Kind, OWNER_TAG, QUEUE_STATES, QUEUE_WORK_REQUESTS, Resource, Response,
+    Strategy,
 };
 use oraclecloud::Client;
 use serde_json::{Map, Value, json};
@@ -25,8 +25,12 @@ impl QueueService {
 impl ExternalService for QueueService {
     type Spec = QueueSpec;
 
-    const KIND: Kind =
-        Kind { name: "Queue", strategy: Strategy::WorkRequest(QUEUE_WORK_REQUESTS), retry_tokens: true };
+    const KIND: Kind = Kind {
+        name: "Queue",
+        strategy: Strategy::WorkRequest(QUEUE_WORK_REQUESTS),
+        states: QUEUE_STATES,
+        retry_tokens: true,
+    };
 
     fn create_body(spec: &QueueSpec, uid: &str) -> Value {
         // An empty encryption key means none, which is also the default of a create.
@@ -38,12 +42,9 @@ impl ExternalService for QueueService {
     }
 
     fn read(spec: &QueueSpec, uid: &str, body: &Value) -> Option<Resource> {
-        let raw_state = text(body, "lifecycleState");
-        let state = raw_state.as_deref().and_then(QueueState::parse);
         Some(Resource {
             id: text(body, "id")?,
-            meaning: state.map(QueueState::meaning),
-            raw_state,
+            raw_state: text(body, "lifecycleState"),
             details: text(body, "lifecycleDetails"),
             owner: freeform_tags(body).remove(OWNER_TAG),
             drift: compare(spec, uid, body).drift(),
@@ -51,7 +52,7 @@ impl ExternalService for QueueService {
         })
     }
 
-    async fn call(&self, spec: &QueueSpec, uid: &str, call: &Call) -> Result<Answer, Trouble> {
+    async fn call(&self, spec: &QueueSpec, uid: &str, call: &Call) -> Result<Response, CallError> {
         oraclecloud::call_queue(&self.client, &spec.compartment_id, uid, call).await
     }
 }

@@ -9,9 +9,10 @@ use std::time::Duration;
 use diag::Diagnostic;
 use jiff::Timestamp;
 use kube::ResourceExt as _;
+use manifest::ObjectRef;
 use operations::{
-    Answer, Body, Call, ConditionStatus, ConditionType, Desired, Evidence, ExternalService, Memory, Moment,
-    Next, Observation, Phase, Settings, Step, Trouble, Wishes, decide,
+    Action, Annotations, Body, Call, CallError, ConditionStatus, ConditionType, Desired, ExternalService,
+    FinalizeReason, LocalState, Now, Observation, Phase, Response, Schedule, Step, decide,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -19,7 +20,7 @@ use serde_json::{Value, json};
 
 use super::endpoint::EndpointSecret;
 use super::object::ExternalObject;
-use crate::runtime::client::{ApiError, Object, ObjectClient, target};
+use crate::runtime::client::{ApiError, Object, ObjectClient};
 use crate::runtime::finalizer;
 
 /// The finalizer of every object that may have a resource at the provider. It is OSOK's, so that either operator can take
@@ -37,9 +38,9 @@ pub struct Reconcile<'a, S, O> {
     pub service: &'a S,
     /// The Secret with the resource's endpoint, for kinds that have one.
     pub endpoint: Option<&'a EndpointSecret<O>>,
-    pub settings: &'a Settings,
+    pub settings: &'a Schedule,
     /// The time, and jitter.
-    pub moment: &'a (dyn Fn() -> Moment + Send + Sync),
+    pub moment: &'a (dyn Fn() -> Now + Send + Sync),
     /// Records transitions: each once, after it is stored, however the reconcile ends.
     pub record: &'a (dyn Fn(&Diagnostic) + Send + Sync),
 }
@@ -49,7 +50,7 @@ pub struct Reconcile<'a, S, O> {
 pub struct Report {
     pub finished: Finished,
     /// For the next reconcile of the object.
-    pub memory: Memory,
+    pub memory: LocalState,
     /// The operation that is stored as in flight, and since when.
     pub in_flight: Option<(Phase, Timestamp)>,
     /// What is wrong with the annotations; the same at every reconcile.
@@ -62,7 +63,7 @@ pub enum Finished {
     /// Another one, after this time or when the object changes.
     Wait(Duration),
     /// Nothing: the finalizer was removed, for this reason.
-    Released(Evidence),
+    Released(FinalizeReason),
 }
 
 /// Why a reconcile ended early. Nothing is lost: the next one continues from what is stored.
@@ -87,13 +88,13 @@ impl StepError {
 
 impl<O: ExternalObject, S: ExternalService<Spec = O::Spec>> Reconcile<'_, S, O> {
     /// Reconciles `object` as it was just read.
-    pub async fn run(&self, mut object: O, mut memory: Memory) -> Result<Report, StepError> {
+    pub async fn run(&self, mut object: O, mut memory: LocalState) -> Result<Report, StepError> {
         let uid = object.uid().expect("an object that was read has a uid");
-        let (_, warnings) = Wishes::read(object.annotations(), &uid);
+        let (_, warnings) = Annotations::parse(object.annotations(), &uid);
         let mut input = Input::none();
         loop {
             let moment = (self.moment)();
-            let status = object.recorded(moment.now);
+            let status = object.recorded(moment.time);
             let mut desired = desired::<S, O>(&object, &uid);
             let decide = |desired: &Desired| {
                 let step =
@@ -105,10 +106,10 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec>> Reconcile<'_, S, O> 
             let (mut step, mut decided) = decide(&desired);
             let kept = self.keep_endpoint(&decided, &step).await;
             if let Ok(Some(obstacle)) = &kept {
-                desired.obstacle = Some(obstacle.clone());
+                desired.endpoint_error = Some(obstacle.clone());
                 (step, decided) = decide(&desired);
             }
-            memory = step.memory;
+            memory = step.local;
             let stored = self.store(&object, decided, input.of_mutation).await?;
             step.diagnostics.iter().for_each(self.record);
             // Only now: a response must not be lost because a Secret cannot be written.
@@ -118,7 +119,7 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec>> Reconcile<'_, S, O> 
             let next = match stored {
                 Stored::AsDecided(stored) => {
                     object = stored;
-                    step.next
+                    step.action
                 }
                 Stored::OnNewer(newer) => {
                     object = newer;
@@ -126,26 +127,26 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec>> Reconcile<'_, S, O> 
                 }
             };
             let finished = match next {
-                Next::Hold => {
+                Action::AddFinalizer => {
                     object = self.set_finalizer(&object, true).await?;
                     continue;
                 }
-                Next::Call(call) => {
+                Action::Call(call) => {
                     // Boxed, or a reconcile would be as large as a call even while it waits for the API server.
                     let result = Box::pin(self.service.call(object.spec(), &uid, &call)).await;
                     input = Input::answer::<S>(object.spec(), &uid, call, result);
                     continue;
                 }
-                Next::Wait(pause) => Finished::Wait(pause),
-                Next::Release(evidence) => {
+                Action::Requeue(pause) => Finished::Wait(pause),
+                Action::RemoveFinalizer(evidence) => {
                     self.remove_endpoint(&object).await?;
                     self.set_finalizer(&object, false).await?;
                     Finished::Released(evidence)
                 }
             };
-            let recorded = object.recorded(moment.now);
+            let recorded = object.recorded(moment.time);
             let in_flight = recorded.current().filter(|_| matches!(finished, Finished::Wait(_)));
-            let in_flight = in_flight.map(|it| (it.phase, it.started_at.unwrap_or(it.updated_at)));
+            let in_flight = in_flight.map(|it| (it.record.phase, it.record.started_at.unwrap_or(it.updated_at)));
             return Ok(Report { finished, memory, in_flight, warnings });
         }
     }
@@ -157,7 +158,7 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec>> Reconcile<'_, S, O> 
         match self.endpoint {
             Some(secret)
                 if is_ready
-                    && matches!(step.next, Next::Wait(_))
+                    && matches!(step.action, Action::Requeue(_))
                     && decided.meta().deletion_timestamp.is_none() =>
             {
                 secret.keep(self.client, decided).await
@@ -191,7 +192,7 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec>> Reconcile<'_, S, O> 
                 Ok(stored) if attempt == 0 => return Ok(Stored::AsDecided(from_json(stored)?)),
                 Ok(stored) => return Ok(Stored::OnNewer(from_json(stored)?)),
                 Err(error) if error.is_conflict() && must_be_kept => {
-                    let read = async { self.client.read(&target(&to_json(object))?).await };
+                    let read = async { self.client.read(&ObjectRef::of(&to_json(object))?).await };
                     let newer = read.await.map_err(|error| failed("read", object, error))?;
                     let Some(newer) = newer.map(from_json::<O>).transpose()? else { break };
                     if newer.meta().uid != object.meta().uid || status_of(&newer) != known {
@@ -232,21 +233,21 @@ struct Input {
 
 impl Input {
     const fn none() -> Self {
-        Self { observation: Observation::woke(), shown: None, of_mutation: false }
+        Self { observation: Observation::none(), shown: None, of_mutation: false }
     }
 
     fn answer<S: ExternalService>(
         spec: &S::Spec,
         uid: &str,
         call: Call,
-        result: Result<Answer, Trouble>,
+        result: Result<Response, CallError>,
     ) -> Self {
         let shown = match (&call, &result) {
-            (Call::Get { .. }, Ok(Answer { body: Body::Json(body), .. })) => Some(body.clone()),
+            (Call::Get { .. }, Ok(Response { body: Body::Json(body), .. })) => Some(body.clone()),
             _ => None,
         };
         let of_mutation = call.mutates();
-        Self { observation: Observation::answered::<S>(spec, uid, call, result), shown, of_mutation }
+        Self { observation: Observation::of_call::<S>(spec, uid, call, result), shown, of_mutation }
     }
 }
 
@@ -257,9 +258,9 @@ fn desired<S: ExternalService<Spec = O::Spec>, O: ExternalObject>(object: &O, ui
         generation: object.meta().generation.unwrap_or_default(),
         body: S::create_body(object.spec(), uid),
         deleting: object.meta().deletion_timestamp.is_some(),
-        held: has_finalizer(object),
-        wishes: Wishes::read(object.annotations(), uid).0,
-        obstacle: None,
+        has_finalizer: has_finalizer(object),
+        annotations: Annotations::parse(object.annotations(), uid).0,
+        endpoint_error: None,
     }
 }
 
@@ -275,7 +276,7 @@ fn to_json(object: &impl Serialize) -> Object {
 }
 
 fn from_json<O: DeserializeOwned>(object: Object) -> Result<O, StepError> {
-    let name = target(&object).map(|target| target.to_string()).unwrap_or_default();
+    let name = ObjectRef::of(&object).map(|object| object.to_string()).unwrap_or_default();
     serde_json::from_value(Value::Object(object))
         .map_err(|source| StepError::Unreadable { object: name, source })
 }

@@ -59,7 +59,7 @@ fn controller<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static>(
     context: &Context,
     clients: &Clients,
     stop: &CancellationToken,
-    connect: impl Fn(&O) -> Result<S, operations::Trouble> + Send + Sync + 'static,
+    connect: impl Fn(&O) -> Result<S, operations::CallError> + Send + Sync + 'static,
 ) -> ExternalController<O, S> {
     let Context { session, events, metrics, options, .. } = context;
     let store = Store::start(session.clone(), source::<O>(options.namespace.clone()), stop);

@@ -1,6 +1,6 @@
 //! Streams at Oracle Cloud, whose operations are followed by lifecycle state and have no retry tokens.
 
-use operations::{Answer, Call, ExternalService, Kind, OWNER_TAG, Resource, Strategy, StreamState, Trouble};
+use operations::{Answer, Call, ExternalService, Kind, OWNER_TAG, Resource, Strategy, StreamState, CallError};
 use oraclecloud::{Client, StreamHome};
 use serde_json::Value;
 
@@ -22,28 +22,26 @@ impl StreamService {
         Self { client, compartment }
     }
 
-    fn home<'a>(&'a self, spec: &'a StreamSpec) -> Option<StreamHome<'a>> {
+    fn home<'a>(&'a self, spec: &'a StreamSpec) -> Option<StreamScope<'a>> {
         let compartment = self.compartment.as_deref().or(spec.compartment_id.as_deref());
-        compartment.map(StreamHome::Compartment).or(spec.stream_pool_id.as_deref().map(StreamHome::Pool))
+        compartment.map(StreamScope::Compartment).or(spec.stream_pool_id.as_deref().map(StreamScope::Pool))
     }
 }
 
 impl ExternalService for StreamService {
     type Spec = StreamSpec;
 
-    const KIND: Kind = Kind { name: "Stream", strategy: Strategy::Lifecycle, retry_tokens: false };
+    const KIND: Kind =
+        Kind { name: "Stream", strategy: Strategy::Lifecycle, states: STREAM_STATES, retry_tokens: false };
 
     fn create_body(spec: &StreamSpec, uid: &str) -> Value {
         create_body(spec, spec.freeform_tags.as_ref(), uid).into()
     }
 
     fn read(spec: &StreamSpec, uid: &str, body: &Value) -> Option<Resource> {
-        let raw_state = text(body, "lifecycleState");
-        let state = raw_state.as_deref().and_then(StreamState::parse);
         Some(Resource {
             id: text(body, "id")?,
-            meaning: state.map(StreamState::meaning),
-            raw_state,
+            raw_state: text(body, "lifecycleState"),
             details: text(body, "lifecycleStateDetails"),
             owner: freeform_tags(body).remove(OWNER_TAG),
             drift: compare(spec, uid, body).drift(),
@@ -51,16 +49,15 @@ impl ExternalService for StreamService {
         })
     }
 
-    async fn call(&self, spec: &StreamSpec, uid: &str, call: &Call) -> Result<Answer, Trouble> {
+    async fn call(&self, spec: &StreamSpec, uid: &str, call: &Call) -> Result<Response, CallError> {
         match self.home(spec) {
             Some(home) => oraclecloud::call_stream(&self.client, home, uid, call).await,
             // The definition rejects such a spec; one that is older than the rule gets the same error.
-            None => Err(Trouble {
+            None => Err(CallError {
                 status: Some(400),
                 code: "MissingParameter".to_owned(),
                 message: "neither compartmentId nor streamPoolId is set".to_owned(),
-                request_id: None,
-                retry_after: None,
+                ..CallError::default()
             }),
         }
     }

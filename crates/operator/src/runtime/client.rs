@@ -1,11 +1,11 @@
 //! The one way to read and write single objects, with a limit on concurrent writes.
 
 use cluster::{Class, Delete, Deletion, Dialect, Error, Propagation, Reply, Session, Write};
-use manifest::{GroupVersionKind, Namespace, ObjectRef};
-use serde_json::{Map, Value};
+use manifest::{IdentityError, ObjectRef};
+use serde_json::{Map, Value, json};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use super::error_chain::chain;
+use diag::error_chain;
 
 /// More writes at once would only queue up at the API server, which then rejects some.
 const MAX_CONCURRENT_WRITES: usize = 24;
@@ -23,17 +23,9 @@ pub struct ObjectClient {
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
     #[error(transparent)]
-    Kind(#[from] InvalidKind),
+    Identity(#[from] IdentityError),
     #[error(transparent)]
     Cluster(#[from] Error),
-}
-
-/// A kind that no API server can serve.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{kind:?} of {api_version:?} is not the name of a kind")]
-pub struct InvalidKind {
-    api_version: String,
-    kind: String,
 }
 
 impl ApiError {
@@ -71,7 +63,7 @@ impl ApiError {
     /// A stable word for what went wrong.
     pub(crate) fn class(&self) -> String {
         match self {
-            Self::Kind(_) => "BadKind".to_owned(),
+            Self::Identity(_) => "BadKind".to_owned(),
             Self::Cluster(error) => format!("{:?}", error.class()),
         }
     }
@@ -79,17 +71,25 @@ impl ApiError {
     /// What went wrong, in the API server's own words if it gave any.
     pub(crate) fn text(&self) -> String {
         match self {
-            Self::Kind(error) => error.to_string(),
+            Self::Identity(error) => error.to_string(),
             Self::Cluster(error) => match error.status() {
                 Some(status) if !status.message.is_empty() => status.message.clone(),
-                _ => chain(error),
+                _ => error_chain(error),
             },
         }
     }
 
+    /// What the API server finds invalid, as far as it says the same each time.
+    pub(crate) fn rejection(&self) -> String {
+        let causes = self.status().map(|status| status.details.causes.as_slice()).unwrap_or_default();
+        let cause = |cause: &cluster::StatusCause| json!({"field": cause.field, "reason": cause.reason});
+        let causes: Vec<Value> = causes.iter().map(cause).collect();
+        composition::health::refusal(&json!({"details": {"causes": causes}}))
+    }
+
     pub(crate) fn status(&self) -> Option<&cluster::ApiStatus> {
         match self {
-            Self::Kind(_) => None,
+            Self::Identity(_) => None,
             Self::Cluster(error) => error.status(),
         }
     }
@@ -109,7 +109,7 @@ impl ObjectClient {
     }
 
     pub(crate) async fn create(&self, object: &Object, manager: &str) -> Result<Object, ApiError> {
-        let (target, body) = (target(object)?, Value::Object(object.clone()));
+        let (target, body) = (ObjectRef::of(object)?, Value::Object(object.clone()));
         let _permit = self.permit().await;
         Ok(self::object(self.session.create(&target, &body, Write::by(manager)).await?))
     }
@@ -125,7 +125,7 @@ impl ObjectClient {
     }
 
     async fn apply_with(&self, intent: &Object, write: Write<'_>) -> Result<Object, ApiError> {
-        let (target, body) = (target(intent)?, Value::Object(intent.clone()));
+        let (target, body) = (ObjectRef::of(intent)?, Value::Object(intent.clone()));
         let _permit = self.permit().await;
         Ok(object(self.session.apply(&target, &body, write).await?))
     }
@@ -141,7 +141,7 @@ impl ObjectClient {
     }
 
     async fn replace_with(&self, object: &Object, write: Write<'_>) -> Result<Object, ApiError> {
-        let (target, body) = (target(object)?, Value::Object(object.clone()));
+        let (target, body) = (ObjectRef::of(object)?, Value::Object(object.clone()));
         let _permit = self.permit().await;
         Ok(self::object(self.session.replace(&target, &body, write).await?))
     }
@@ -153,7 +153,7 @@ impl ObjectClient {
         patch: &Value,
         manager: &str,
     ) -> Result<Object, ApiError> {
-        let target = target(object)?;
+        let target = ObjectRef::of(object)?;
         let _permit = self.permit().await;
         Ok(self::object(self.session.patch(&target, dialect, patch, Write::by(manager)).await?))
     }
@@ -184,22 +184,5 @@ impl ObjectClient {
 }
 
 fn object(reply: Reply) -> Object {
-    match reply.object {
-        Value::Object(object) => object,
-        _ => Object::new(),
-    }
-}
-
-/// The reference by which `object` is read and written.
-pub(crate) fn target(object: &Object) -> Result<ObjectRef, InvalidKind> {
-    let text = |field: &str| object.get(field).and_then(Value::as_str).unwrap_or_default();
-    let metadata = |field: &str| object.get("metadata")?.get(field)?.as_str();
-    let gvk = gvk(text("apiVersion"), text("kind"))?;
-    let namespace = metadata("namespace").and_then(Namespace::new);
-    Ok(ObjectRef::new(gvk, namespace, metadata("name").unwrap_or_default()))
-}
-
-pub(crate) fn gvk(api_version: &str, kind: &str) -> Result<GroupVersionKind, InvalidKind> {
-    let invalid = || InvalidKind { api_version: api_version.to_owned(), kind: kind.to_owned() };
-    GroupVersionKind::new(api_version.parse().map_err(|_| invalid())?, kind).map_err(|_| invalid())
+    composition::object::from_value(reply.object)
 }

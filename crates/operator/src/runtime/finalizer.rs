@@ -3,9 +3,10 @@
 //! Each half decides when an object may go; here its finalizers are added, removed and looked at.
 
 use cluster::Dialect;
+use manifest::ObjectRef;
 use serde_json::{Map, Value, json};
 
-use super::client::{ApiError, Object, ObjectClient, target};
+use super::client::{ApiError, Object, ObjectClient};
 
 pub(crate) fn is_present(object: &Object, finalizer: &str) -> bool {
     finalizers(object).any(|one| one == finalizer)
@@ -32,7 +33,7 @@ pub(crate) async fn set(
     let Some(all) = changed(object, ours, present) else { return Ok(None) };
     if !present && !all.is_empty() {
         // The first thing to look for when an object does not go away.
-        let object = target(object)?.to_string();
+        let object = ObjectRef::of(object)?.to_string();
         tracing::info!(object, remaining = ?all, "finalized; other controllers still hold the object");
     }
     let version = object.get("metadata").and_then(|metadata| metadata.get("resourceVersion"));

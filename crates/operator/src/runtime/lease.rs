@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::backoff::{self, Backoff};
-use super::error_chain::chain;
+use diag::error_chain;
 use super::store::{Changes, Key, Source, Store};
 use crate::rivals::lease_kind;
 
@@ -90,7 +90,7 @@ impl Candidate {
                 }
                 Err(error) => {
                     failures += 1;
-                    tracing::warn!(error = chain(&error), "cannot take the lease; retrying");
+                    tracing::warn!(error = error_chain(&error), "cannot take the lease; retrying");
                     tokio::time::sleep(BACKOFF.after(failures)).await;
                 }
             }
@@ -182,7 +182,7 @@ impl Term {
                 Ok(Ok(None)) => {
                     return Err(Lost { why: "another copy has taken the lease".to_owned(), until: sent });
                 }
-                Ok(Err(error)) => chain(&error),
+                Ok(Err(error)) => error_chain(&error),
                 Err(_) => "the API server did not answer in time".to_owned(),
             };
             failures += 1;
@@ -235,7 +235,7 @@ impl Term {
         match tokio::time::timeout(RELEASE, released).await {
             Ok(Ok(())) => tracing::info!("released the lease"),
             Ok(Err(error)) => {
-                tracing::warn!(error = chain(&error), "cannot release the lease; it will expire");
+                tracing::warn!(error = error_chain(&error), "cannot release the lease; it will expire");
             }
             Err(_) => tracing::warn!("releasing the lease took too long; it will expire"),
         }

@@ -14,13 +14,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use cluster::{Class, Error, Event, Selection, Session};
-use manifest::GroupVersionKind;
+use manifest::{GroupVersionKind, Namespace, ObjectRef, server_metadata};
 use serde_json::{Map, Value};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::backoff::Backoff;
-use super::error_chain::chain;
+use diag::error_chain;
 use objects::Objects;
 pub(super) use objects::uid;
 
@@ -46,13 +46,10 @@ impl Source {
     /// Drops `managedFields`, which is the larger part of many objects.
     #[must_use]
     pub fn without_managed_fields(self) -> Self {
-        Self { trim: drop_managed_fields, ..self }
-    }
-}
-
-fn drop_managed_fields(object: &mut Value) {
-    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.remove("managedFields");
+        let trim = |object: &mut Value| {
+            server_metadata::remove(object.get_mut("metadata"), server_metadata::OWNERSHIP);
+        };
+        Self { trim, ..self }
     }
 }
 
@@ -72,6 +69,25 @@ impl Key {
     pub fn of(object: &Value) -> Self {
         let text = |pointer| object.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
         Self { namespace: text("/metadata/namespace"), name: text("/metadata/name").unwrap_or_default() }
+    }
+
+    /// The key of `object`, without wrapping it in a `Value`.
+    pub(crate) fn of_object(object: &Map<String, Value>) -> Self {
+        let text = |key| object.get("metadata")?.get(key)?.as_str().map(str::to_owned);
+        Self { namespace: text("namespace"), name: text("name").unwrap_or_default() }
+    }
+
+    /// The object of kind `gvk` with this key.
+    pub(crate) fn reference(&self, gvk: &GroupVersionKind) -> ObjectRef {
+        let namespace = self.namespace.as_deref().and_then(Namespace::new);
+        ObjectRef::new(gvk.clone(), namespace, self.name.clone())
+    }
+}
+
+impl From<&ObjectRef> for Key {
+    fn from(object: &ObjectRef) -> Self {
+        let namespace = object.namespace.as_ref().map(|namespace| namespace.as_str().to_owned());
+        Self { namespace, name: object.name.clone() }
     }
 }
 
@@ -286,7 +302,7 @@ impl Shared {
 
     /// Publishes an error and logs it, once while it stays the same.
     fn failed(&self, error: &Error) {
-        let cause = chain(error);
+        let cause = error_chain(error);
         self.sync.send_if_modified(|sync| {
             let is_new = sync.error.as_deref() != Some(cause.as_str());
             if is_new {

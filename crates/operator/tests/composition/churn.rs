@@ -132,7 +132,7 @@ fn is_away(error: &Error) -> bool {
 }
 
 async fn check(claims: usize, restarts: usize, seed: usize) {
-    let sandbox = tokio::task::spawn_blocking(|| Sandbox::own("churn", |_| {})).await.unwrap();
+    let sandbox = tokio::task::spawn_blocking(|| Sandbox::dedicated("churn")).await.unwrap();
     let session = Session::new(sandbox.client().await);
     install(&session).await;
     let options = ServeOptions { address: "127.0.0.1:0".to_owned(), ..ServeOptions::default() };

@@ -71,7 +71,7 @@ async fn every_failure_of_a_function_is_reported_and_recovers() {
     until(&session, &claim, "it is ready", |claim| is_true(claim, "Ready")).await;
     let uid = child(&platform, &claim).await;
     let causes = [
-        ("slow", "did not answer within 2 s"),
+        ("slow", "did not respond within 2 s"),
         ("oversized", "a message is too large"),
         ("failing", "no route to the database"),
         ("fatal", "the price list is broken"),

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use cluster::{Check, Connection, Environment, Session, Waited, Write};
-use functions::certs::{Made, Order, make};
+use functions::certs::{IssueOptions, Issued, issue};
 use functions::{Certificates, Function, ServeOptions, Server};
 use jiff::Timestamp;
 use manifest::{Namespace, ObjectRef};
@@ -30,7 +30,7 @@ pub(crate) const MAX_MESSAGE: usize = 1 << 20;
 
 /// The operator all tests share, and the certificates of its functions.
 pub(crate) struct World {
-    certificates: Made,
+    certificates: Issued,
     runtime: Runtime,
     _folder: tempfile::TempDir,
     _turn: File,
@@ -50,8 +50,12 @@ impl World {
         turn.lock().unwrap();
         let folder = tempfile::tempdir().unwrap();
         let sans = vec!["127.0.0.1".to_owned(), "localhost".to_owned()];
-        let certificates =
-            make(folder.path(), &Order { sans, days: 1, ..Order::new("fn") }, Timestamp::now()).unwrap();
+        let certificates = issue(
+            folder.path(),
+            &IssueOptions { sans, days: 1, ..IssueOptions::new("fn") },
+            Timestamp::now(),
+        )
+        .unwrap();
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let kubeconfig = runtime.block_on(prepare(folder.path()));

@@ -23,7 +23,7 @@ pub(crate) async fn alone() -> (&'static Sandbox, MutexGuard<'static, ()>) {
     static TURN: Mutex<()> = Mutex::const_new(());
     static SANDBOX: OnceLock<Sandbox> = OnceLock::new();
     let turn = TURN.lock().await;
-    let sandbox = tokio::task::spawn_blocking(|| SANDBOX.get_or_init(|| Sandbox::own("operators", |_| {})));
+    let sandbox = tokio::task::spawn_blocking(|| SANDBOX.get_or_init(|| Sandbox::dedicated("operators")));
     let sandbox = sandbox.await.unwrap();
     install(&Session::new(sandbox.client().await)).await;
     (sandbox, turn)

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use cluster::{Session, Write};
 use composition::naming::{COMPOSITE_MANAGER, child_name, composed_manager};
-use composition::object::TypeRef;
 use composition::run::{RunRequest, RunResponse};
 use functions::{FunctionError, ServeOptions, Server, response};
 use serde_json::{Value, json};
@@ -86,7 +85,7 @@ async fn left_by_crossplane(session: &Session, applied: bool) -> (Value, Value) 
         }],
     });
     let child = if applied {
-        let manager = composed_manager("old-abcde", &TypeRef::new(format!("{GROUP}/v1"), "XApp"));
+        let manager = composed_manager("old-abcde", &format!("{GROUP}/v1/XApp").parse().unwrap());
         session.apply(&reference(&child), &child, Write::by(&manager).force()).await.unwrap().object
     } else {
         create(session, &child).await

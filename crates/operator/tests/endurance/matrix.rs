@@ -7,7 +7,7 @@ use std::sync::Arc;
 use futures::future::join_all;
 use oraclecloud_emulator::{Operation, Script, Step, Timeline, TimelineFor};
 use serde_json::{Value, json};
-use testkit::proxy::When;
+use testkit::proxy::KillPoint;
 use tokio::sync::Semaphore;
 
 use super::place::{Place, a_moment, is_ready};
@@ -44,7 +44,7 @@ enum Action {
 struct Run {
     kind: Kind,
     action: Action,
-    strike: Option<(usize, When)>,
+    strike: Option<(usize, KillPoint)>,
 }
 
 impl fmt::Display for Run {
@@ -91,14 +91,14 @@ impl Run {
         }
         self.judge(&place, &object).await;
         drop(operator);
-        place.crossing.requests()
+        place.kill_switch.requests()
     }
 
     /// Requests count from here.
     fn arm(self, place: &Place) {
-        place.crossing.restart();
-        if let Some((nth, when)) = self.strike {
-            place.crossing.strike(nth, when);
+        place.kill_switch.reset();
+        if let Some((nth, point)) = self.strike {
+            place.kill_switch.arm(nth, point);
         }
     }
 
@@ -155,14 +155,14 @@ impl Run {
 }
 
 async fn struck(place: &Place) {
-    while place.crossing.struck().is_none() {
+    while place.kill_switch.killed_at().is_none() {
         a_moment().await;
     }
 }
 
 fn start(place: &Place) -> Operator {
     let operator = place.operator(FLAGS);
-    place.crossing.watch(operator.child());
+    place.kill_switch.set_target(operator.child());
     operator
 }
 
@@ -179,7 +179,7 @@ fn quick() -> Script {
 /// Every run that kills the operator during one action, after an undisturbed one that says how many there are.
 async fn every_run(kind: Kind, action: Action) -> Vec<Run> {
     let requests = Run { kind, action, strike: None }.make().await.len();
-    let strikes = (1..=requests).flat_map(|nth| When::ALL.map(|when| (nth, when)));
+    let strikes = (1..=requests).flat_map(|nth| KillPoint::ALL.map(|when| (nth, when)));
     strikes.map(|strike| Run { kind, action, strike: Some(strike) }).collect()
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use oraclecloud_emulator::{Options, Script, Server, serve};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use testkit::proxy::{Crossing, Proxy, Upstream};
+use testkit::proxy::{KillProxy, KillSwitch, Upstream};
 use testkit::{Namespace, Sandbox};
 use tokio::sync::Mutex;
 
@@ -16,10 +16,10 @@ use super::process::{Operator, grant, kubeconfig};
 pub(crate) struct Place {
     pub(crate) namespace: Namespace,
     pub(crate) server: Server,
-    pub(crate) crossing: Crossing,
+    pub(crate) kill_switch: KillSwitch,
     folder: TempDir,
-    cluster: Proxy,
-    cloud: Proxy,
+    cluster: KillProxy,
+    cloud: KillProxy,
 }
 
 impl Place {
@@ -27,13 +27,13 @@ impl Place {
         grant();
         let namespace = Sandbox::shared().namespace(test).await;
         let server = serve_shared(script, retry_after).await;
-        let crossing = Crossing::default();
+        let kill_switch = KillSwitch::default();
         let folder = tempfile::tempdir().unwrap();
         let to_cluster = Upstream::Kubernetes(namespace.client().clone());
-        let cluster = Proxy::start(to_cluster, crossing.clone(), is_boundary).await;
+        let cluster = KillProxy::start(to_cluster, kill_switch.clone(), is_boundary).await;
         let to_cloud = Upstream::Plain(server.url());
-        let cloud = Proxy::start(to_cloud, crossing.clone(), |_| true).await;
-        Self { namespace, server, crossing, folder, cluster, cloud }
+        let cloud = KillProxy::start(to_cloud, kill_switch.clone(), |_| true).await;
+        Self { namespace, server, kill_switch, folder, cluster, cloud }
     }
 
     /// Starts an operator that looks after this place alone.
@@ -71,7 +71,7 @@ impl Place {
         let is_write = |request: &String| {
             !request.starts_with("GET ") && !request.contains("/leases") && request.contains("/api")
         };
-        let requests = self.crossing.requests().into_iter().chain(self.crossing.others());
+        let requests = self.kill_switch.requests().into_iter().chain(self.kill_switch.uncounted_requests());
         requests.filter(is_write).collect()
     }
 

@@ -52,7 +52,7 @@ const CASES: &[Case] = &[
             let body = r#"{"id": "w", "status": "IN_PROGRESS", "percentComplete": NaN}"#;
             befall(bench, Operation::GetWorkRequest, Mishap::Body(body.to_owned()));
         },
-        said: Some(("Retrying", "no JSON")),
+        said: Some(("Retrying", "not JSON")),
         mended: clear,
     },
     Case {
@@ -61,13 +61,13 @@ const CASES: &[Case] = &[
             let body = r#"{"id": "ocid1.queue.oc1..x", "lifecycleState": "ACTIVE"}"#;
             befall(bench, Operation::GetQueue, Mishap::Body(body.to_owned()));
         },
-        said: Some(("Retrying", "the answer to get cannot be read")),
+        said: Some(("Retrying", "the response to get is unreadable")),
         mended: clear,
     },
     Case {
         name: "truncated-json",
         wrong: |bench| befall(bench, Operation::GetWorkRequest, Mishap::Truncate),
-        said: Some(("Retrying", "ends before its end")),
+        said: Some(("Retrying", "is truncated")),
         mended: clear,
     },
     Case {

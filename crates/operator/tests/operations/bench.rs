@@ -46,7 +46,11 @@ pub(crate) fn client(server: &Server) -> Client {
 fn calls(server: &Server) -> oraclecloud::Settings {
     let mut endpoints = Endpoints::default();
     endpoints.add(&server.url()).unwrap();
-    oraclecloud::Settings { deadline: Duration::from_secs(60), endpoints, limiter: Limiter::new(10_000.0) }
+    oraclecloud::Settings {
+        deadline: Duration::from_secs(60),
+        endpoints,
+        limiter: RateLimiter::new(10_000.0),
+    }
 }
 
 /// The environment of an operator whose own credentials are those of the server's configuration file.
@@ -55,8 +59,8 @@ pub(crate) fn at_home(name: &str) -> Option<String> {
 }
 
 /// The intervals of a test: everything that takes minutes takes seconds.
-pub(crate) fn quick() -> Settings {
-    Settings {
+pub(crate) fn quick() -> Schedule {
+    Schedule {
         poll_interval: Duration::from_millis(200),
         operation_deadline: Duration::from_secs(60),
         create_grace: Duration::from_secs(6),
@@ -80,7 +84,7 @@ impl Bench {
     pub(crate) async fn with(
         test: &str,
         script: Script,
-        settings: Settings,
+        settings: Schedule,
         environment: fn(&str) -> Option<String>,
     ) -> Self {
         let namespace = namespace(test).await;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use operations::Settings;
+use operations::Schedule;
 use oraclecloud_emulator::{Operation, Script, Timeline};
 use serde_json::{Value, json};
 
@@ -107,7 +107,10 @@ async fn a_namespace_has_its_own_credentials_and_a_change_takes_effect() {
     let queue = bench.apply(&bench.queue("orders", json!({}))).await;
     let none = bench.until_stalled(&queue, "AccessDenied").await;
     let message = text(&condition(&none, "Stalled")["message"]);
-    assert!(message.contains("nothing says who we are: there is no Secret ocicredentials"), "{message}");
+    assert!(
+        message.contains("no credentials are configured: there is no Secret ocicredentials"),
+        "{message}"
+    );
 
     bench.apply(&secret("ocicredentials", &[("tenancy", "t")])).await;
     let broken = bench
@@ -212,7 +215,7 @@ async fn a_paused_object_is_left_alone_and_invalid_annotations_are_reported_once
 #[tokio::test]
 async fn events_are_recorded_for_transitions_only() {
     // A machine that is busy must not make a create late, which would be a third thing to tell.
-    let settings = Settings { create_grace: Duration::from_secs(60), ..quick() };
+    let settings = Schedule { create_grace: Duration::from_secs(60), ..quick() };
     let bench = Bench::with("events", Script::default(), settings, at_home).await;
     let steps = Timeline::default().steps.into_iter().cycle().take(8).collect();
     bench.going(Operation::CreateQueue, None, Timeline { steps, ..Timeline::default() });
@@ -220,7 +223,7 @@ async fn events_are_recorded_for_transitions_only() {
     bench.until_ready(&queue).await;
     bench.another_look(&queue, Operation::GetQueue).await;
     assert_eq!(bench.events("orders", "Started").await, ["Queue create is in flight"]);
-    assert_eq!(bench.events("orders", "Available").await, ["Queue is as its spec asks"]);
+    assert_eq!(bench.events("orders", "Available").await, ["Queue matches its spec"]);
     let all = bench.events("orders", "").await;
     assert_eq!(all.len(), 2, "{all:?}");
 }

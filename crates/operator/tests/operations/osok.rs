@@ -23,7 +23,7 @@ async fn created(bench: &Bench, name: &str) -> String {
     let body = json!({"displayName": name, "compartmentId": bench.server.compartment()});
     let accepted =
         client(&bench.server).queues().create(&body, Some("uid-of-the-object"), None).await.unwrap();
-    accepted.require_work_request_id("CreateQueue").unwrap().to_owned()
+    accepted.work_request_id.unwrap()
 }
 
 fn condition_of(kind: &str, status: &str, message: &str) -> Value {

@@ -5,8 +5,8 @@ use jiff::Timestamp;
 use kube::ResourceExt as _;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use operations::{
-    Answer, Call, ConditionStatus, ConditionType, Evidence, ExternalService, Jitter, Kind, Memory, Moment,
-    Resource, Settings, Status, Trouble,
+    Call, CallError, ConditionStatus, ConditionType, ExternalService, FinalizeReason, Jitter, Kind,
+    LocalState, Now, Resource, Response, Schedule, Status,
 };
 use operator::api::{Queue, QueueSpec, Stream};
 use operator::operations::{
@@ -77,7 +77,7 @@ impl<'a, O: ExternalObject, S: ExternalService<Spec = O::Spec>> Driver<'a, S, O>
         panic!("not ready: {:#?}", self.api.get("orders").await.unwrap());
     }
 
-    async fn until_released(&mut self) -> Evidence {
+    async fn until_released(&mut self) -> FinalizeReason {
         for _ in 0..20 {
             if let Finished::Released(evidence) = self.reconcile().await.finished {
                 return evidence;
@@ -115,8 +115,8 @@ async fn a_queue_is_created_changed_left_alone_and_deleted() {
     assert_eq!(queue.finalizers(), [FINALIZER]);
     let status = queue.status.clone().unwrap();
     let in_flight = status.progress.current().unwrap();
-    assert!(in_flight.work_request_id.is_some(), "{in_flight:?}");
-    assert_eq!(status.mirrors.create_work_request_id, in_flight.work_request_id);
+    assert!(in_flight.record.work_request_id.is_some(), "{in_flight:?}");
+    assert_eq!(status.mirrors.create_work_request_id, in_flight.record.work_request_id);
 
     driver.until_ready().await;
     let queue = api.get("orders").await.unwrap();
@@ -124,7 +124,7 @@ async fn a_queue_is_created_changed_left_alone_and_deleted() {
     assert_eq!(status.observed.id.as_deref(), status.progress.ocid());
     assert_eq!(status.observed.visibility_in_seconds, Some(45));
     assert_eq!(status.observed.freeform_tags["plimsoll-uid"], queue.uid().unwrap());
-    assert_eq!(status.mirrors, operations::Mirrors::default());
+    assert_eq!(status.mirrors, operations::LegacyWorkRequestIds::default());
 
     let version = queue.resource_version();
     driver.reconcile().await;
@@ -137,7 +137,7 @@ async fn a_queue_is_created_changed_left_alone_and_deleted() {
     assert_eq!(server.journal().effects(Operation::UpdateQueue), 1);
 
     api.delete("orders", &DeleteParams::default()).await.unwrap();
-    assert_eq!(driver.until_released().await, Evidence::WorkRequestSucceeded);
+    assert_eq!(driver.until_released().await, FinalizeReason::WorkRequestSucceeded);
     assert_eq!(api.get_opt("orders").await.unwrap(), None);
     assert_eq!(server.journal().effects(Operation::DeleteQueue), 1);
     assert_eq!(
@@ -172,7 +172,7 @@ async fn a_stream_is_created_changed_and_deleted() {
     assert_eq!(*tags, json!({"team": "web", "plimsoll-uid": stream.uid().unwrap()}));
 
     api.delete("orders", &DeleteParams::default()).await.unwrap();
-    assert_eq!(driver.until_released().await, Evidence::SeenDeleted);
+    assert_eq!(driver.until_released().await, FinalizeReason::ObservedDeleted);
     assert_eq!(api.get_opt("orders").await.unwrap(), None);
     assert_eq!(server.journal().effects(Operation::CreateStream), 1);
 }
@@ -219,7 +219,7 @@ impl ExternalService for Meddled {
         QueueService::read(spec, uid, body)
     }
 
-    async fn call(&self, spec: &QueueSpec, uid: &str, call: &Call) -> Result<Answer, Trouble> {
+    async fn call(&self, spec: &QueueSpec, uid: &str, call: &Call) -> Result<Response, CallError> {
         let answer = self.queues.call(spec, uid, call).await;
         if matches!(call, Call::Create { .. }) {
             let (parameters, patch) = (PatchParams::default(), Patch::Merge(&self.change));
@@ -244,7 +244,7 @@ async fn the_response_to_a_create_is_stored_even_if_the_object_changed_meanwhile
     driver.create(orders(&server)).await;
     driver.reconcile().await;
     let status = status_of(&api.get("orders").await.unwrap());
-    assert!(status.current().unwrap().work_request_id.is_some(), "{status:?}");
+    assert!(status.current().unwrap().record.work_request_id.is_some(), "{status:?}");
     driver.until_ready().await;
     assert_eq!(server.resources()[0]["visibilityInSeconds"], 50);
     assert_eq!(server.journal().count(Operation::CreateQueue), 1);

@@ -7,8 +7,8 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::api::{Api, Patch, PatchParams};
 use kube::{CustomResource, CustomResourceExt as _};
 use operations::{
-    Answer, Body, Call, Drift, ExternalService, Found, Kind, OWNER_TAG, Resource, Strategy, StreamState,
-    Trouble,
+    Body, Call, CallError, Drift, ExternalService, Kind, OWNER_TAG, Resource, Response, STREAM_STATES,
+    Strategy,
 };
 use operator::api::{Tracked, definition};
 use operator::operations::{ExternalController, ExternalObject, FINALIZER, source};
@@ -54,7 +54,8 @@ struct Topics(Arc<Mutex<BTreeMap<String, Value>>>);
 impl ExternalService for Topics {
     type Spec = TopicSpec;
 
-    const KIND: Kind = Kind { name: "Topic", strategy: Strategy::Lifecycle, retry_tokens: false };
+    const KIND: Kind =
+        Kind { name: "Topic", strategy: Strategy::Lifecycle, states: STREAM_STATES, retry_tokens: false };
 
     fn create_body(spec: &TopicSpec, uid: &str) -> Value {
         json!({"title": spec.title, "tags": {OWNER_TAG: uid}})
@@ -66,7 +67,6 @@ impl ExternalService for Topics {
         Some(Resource {
             id: body["id"].as_str()?.to_owned(),
             raw_state: state.map(str::to_owned),
-            meaning: state.and_then(StreamState::parse).map(StreamState::meaning),
             details: None,
             owner: body["tags"][OWNER_TAG].as_str().map(str::to_owned),
             drift: if is_same { Drift::None } else { Drift::Update(json!({"title": spec.title})) },
@@ -74,7 +74,7 @@ impl ExternalService for Topics {
         })
     }
 
-    async fn call(&self, _spec: &TopicSpec, uid: &str, call: &Call) -> Result<Answer, Trouble> {
+    async fn call(&self, _spec: &TopicSpec, uid: &str, call: &Call) -> Result<Response, CallError> {
         let mut topics = self.0.lock().unwrap();
         let body = match call {
             Call::Create { body, .. } => {
@@ -108,22 +108,21 @@ impl ExternalService for Topics {
             }
             Call::Find { .. } => {
                 let ours = topics.values().filter(|topic| topic["tags"][OWNER_TAG] == json!(uid));
-                Body::Found(Found { resources: ours.cloned().collect(), creating: Vec::new() })
+                Body::Listing { resources: ours.cloned().collect(), creating: Vec::new() }
             }
             Call::GetWorkRequest { .. } | Call::ExplainFailure { .. } => return Err(not_found()),
         };
         let request_id = Some(format!("request-{}", call.name()));
-        Ok(Answer { body, request_id, ..Answer::default() })
+        Ok(Response { body, request_id, ..Response::default() })
     }
 }
 
-fn not_found() -> Trouble {
-    Trouble {
+fn not_found() -> CallError {
+    CallError {
         status: Some(404),
         code: "NotAuthorizedOrNotFound".to_owned(),
         message: "no such topic".to_owned(),
-        request_id: None,
-        retry_after: None,
+        ..CallError::default()
     }
 }
 

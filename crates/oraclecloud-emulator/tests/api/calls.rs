@@ -1,6 +1,6 @@
 use jiff::{SignedDuration, Timestamp};
-use operations::{Answer, Body, Call, OWNER_TAG, QUEUE_WORK_REQUESTS, Verdict, WorkRequest};
-use oraclecloud::{StreamHome, call_queue, call_stream};
+use operations::{Body, Call, CallErrorKind, OWNER_TAG, QUEUE_WORK_REQUESTS, Response, WorkRequest};
+use oraclecloud::{StreamScope, call_queue, call_stream};
 use oraclecloud_emulator::{Mishap, Operation, Script};
 use serde_json::{Value, json};
 
@@ -18,16 +18,16 @@ fn create(body: Value, token: Option<&str>) -> Call {
     Call::Create { token: token.map(str::to_owned), body, not_after, replay: false }
 }
 
-fn found(answer: Answer) -> (Vec<String>, Vec<String>) {
+fn found(answer: Response) -> (Vec<String>, Vec<String>) {
     match answer.body {
-        Body::Found(found) => {
-            (found.resources.iter().map(|entry| text(&entry["id"])).collect(), found.creating)
+        Body::Listing { resources, creating } => {
+            (resources.iter().map(|entry| text(&entry["id"])).collect(), creating)
         }
         other => panic!("{other:?}"),
     }
 }
 
-fn json_body(answer: Answer) -> Value {
+fn json_body(answer: Response) -> Value {
     match answer.body {
         Body::Json(value) => value,
         other => panic!("{other:?}"),
@@ -95,7 +95,7 @@ async fn a_create_that_listings_do_not_show_yet_is_seen_in_its_work_request() {
     let since = Some(Timestamp::now() - SignedDuration::from_mins(1));
     let body = tagged(queue_body("orders"), UID);
     let trouble = call_queue(&client, server.compartment(), UID, &create(body, Some("t"))).await.unwrap_err();
-    assert_eq!((trouble.status, trouble.verdict()), (None, Verdict::Passing));
+    assert_eq!((trouble.status, trouble.kind()), (None, CallErrorKind::Transient));
     let find = Call::Find { id: None, since };
     let (resources, creating) = found(call_queue(&client, server.compartment(), UID, &find).await.unwrap());
     assert_eq!((resources.len(), creating.len()), (0, 1));
@@ -121,26 +121,26 @@ async fn a_failure_is_explained_by_its_errors_else_by_its_log() {
 async fn trouble_has_the_verdict_that_decisions_rest_on() {
     let server = server(quick()).await;
     let client = client(&server);
-    let check = async |mishap: Mishap, verdict: Verdict| {
+    let check = async |mishap: Mishap, verdict: CallErrorKind| {
         server.faults().next(Operation::GetQueue, mishap.clone());
         let call = Call::Get { id: "any".to_owned(), listed: false };
         let trouble = call_queue(&client, server.compartment(), UID, &call).await.unwrap_err();
-        assert_eq!(trouble.verdict(), verdict, "{mishap:?} {trouble}");
+        assert_eq!(trouble.kind(), verdict, "{mishap:?} {trouble}");
     };
     let refuse = |status, code: &str| Mishap::Refuse { status, code: code.to_owned(), retry_after: None };
-    check(refuse(429, "TooManyRequests"), Verdict::Passing).await;
-    check(refuse(503, "ServiceUnavailable"), Verdict::Passing).await;
-    check(refuse(401, "NotAuthenticated"), Verdict::Denied).await;
-    check(refuse(404, "NotFound"), Verdict::Unclear).await;
-    check(refuse(409, "IncorrectState"), Verdict::Busy).await;
-    check(refuse(400, "InvalidParameter"), Verdict::Rejected).await;
-    check(Mishap::ResetAfter, Verdict::Passing).await;
-    check(Mishap::Html(200), Verdict::Passing).await;
-    check(Mishap::Html(502), Verdict::Passing).await;
+    check(refuse(429, "TooManyRequests"), CallErrorKind::Transient).await;
+    check(refuse(503, "ServiceUnavailable"), CallErrorKind::Transient).await;
+    check(refuse(401, "NotAuthenticated"), CallErrorKind::Denied).await;
+    check(refuse(404, "NotFound"), CallErrorKind::NotFoundOrDenied).await;
+    check(refuse(409, "IncorrectState"), CallErrorKind::Conflict).await;
+    check(refuse(400, "InvalidParameter"), CallErrorKind::Rejected).await;
+    check(Mishap::ResetAfter, CallErrorKind::Transient).await;
+    check(Mishap::Html(200), CallErrorKind::Transient).await;
+    check(Mishap::Html(502), CallErrorKind::Transient).await;
     server.clock().skew(SignedDuration::from_mins(10));
     let call = Call::Get { id: "any".to_owned(), listed: false };
     let trouble = call_queue(&client, server.compartment(), UID, &call).await.unwrap_err();
-    assert_eq!(trouble.verdict(), Verdict::Denied);
+    assert_eq!(trouble.kind(), CallErrorKind::Denied);
     assert!(trouble.message.contains("set the clock"), "{trouble}");
 }
 
@@ -148,7 +148,7 @@ async fn trouble_has_the_verdict_that_decisions_rest_on() {
 async fn the_calls_about_a_stream_are_served() {
     let server = server(Script { page_size: Some(1), ..quick() }).await;
     let client = client(&server);
-    let home = StreamHome::Compartment(server.compartment());
+    let home = StreamScope::Compartment(server.compartment());
     let call = async |call: Call| call_stream(&client, home, UID, &call).await;
     create_stream(&client, "theirs").await;
     let created = call(create(tagged(stream_body("ours"), UID), Some("ignored"))).await.unwrap();

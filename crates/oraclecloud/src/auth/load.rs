@@ -1,4 +1,4 @@
-//! Reading credentials, and noticing that what was read is out of date.
+//! Loading credentials, and noticing when what was loaded is out of date.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::key::{KeyError, PrivateKey};
 use crate::region::RegionError;
 use crate::sign::Signer;
 
-/// What was read, and from which files.
+/// What was loaded, and from which files.
 pub(super) struct Loaded {
     pub(super) signer: Arc<Signer>,
     pub(super) region: Option<String>,
@@ -24,7 +24,7 @@ pub(super) struct Loaded {
 }
 
 impl Loaded {
-    /// Whether every file is as it was when it was read.
+    /// Whether no file has changed since it was read.
     pub(super) fn is_current(&self) -> bool {
         self.files.iter().all(|file| Stamp::of(&file.path) == file.stamp)
     }
@@ -42,8 +42,8 @@ struct Watched {
     stamp: Option<Stamp>,
 }
 
-/// What changes when a file is replaced or written to. The inode is not part of it, because a mounted Secret changes
-/// its directory instead.
+/// What changes when a file is replaced or written to. The inode is not part of it: a mounted Secret replaces its
+/// directory instead.
 #[derive(PartialEq, Eq)]
 struct Stamp {
     modified: SystemTime,
@@ -57,7 +57,6 @@ impl Stamp {
     }
 }
 
-/// Reads everything that the source names.
 pub(super) fn load(source: &Source) -> Result<Loaded, AuthError> {
     let mut reader = Reader { files: Vec::new() };
     let (signer, expires, region) = match source {
@@ -90,10 +89,10 @@ fn principal(
         _ => Material::File(path.into()),
     };
     if values.contains_key("delegation_token_file") {
-        return Err(AuthError::Kind("delegation token".to_owned()));
+        return Err(AuthError::Unsupported("delegation token".to_owned()));
     }
     if let Some(other) = values.get("authentication_type") {
-        return Err(AuthError::Elsewhere { kind: other.clone(), place: place.to_owned() });
+        return Err(AuthError::ProfileType { kind: other.clone(), place: place.to_owned() });
     }
     let key = file(required("key_file")?);
     let pass_phrase = values
@@ -124,8 +123,8 @@ impl Reader {
                 if !key.fingerprint().eq_ignore_ascii_case(fingerprint) {
                     return Err(AuthError::Fingerprint {
                         origin,
-                        said: fingerprint.clone(),
-                        real: key.fingerprint().to_owned(),
+                        configured: fingerprint.clone(),
+                        actual: key.fingerprint().to_owned(),
                     });
                 }
                 let key_id = format!("{tenancy}/{user}/{fingerprint}");
@@ -148,7 +147,7 @@ impl Reader {
     ) -> Result<(PrivateKey, String), AuthError> {
         let (pem, origin) = self.material(key)?;
         let pass_phrase = pass_phrase.map(|material| self.material(material)).transpose()?;
-        // A file ends with a line break, a pass phrase does not.
+        // A file ends with a line break; a pass phrase does not.
         let pass_phrase = pass_phrase
             .map(|(value, _)| SecretString::from(value.expose_secret().trim_end_matches(['\r', '\n'])));
         match PrivateKey::from_pem(&pem, pass_phrase.as_ref()) {
@@ -157,15 +156,15 @@ impl Reader {
         }
     }
 
-    /// The secret and where it came from, for messages.
+    /// The secret and its origin, for messages.
     fn material(&mut self, material: &Material) -> Result<(SecretString, String), AuthError> {
         match material {
-            Material::Inline(secret) => Ok((secret.clone(), "the private key given".to_owned())),
+            Material::Inline(secret) => Ok((secret.clone(), "the configured private key".to_owned())),
             Material::File(path) => Ok((self.file(path)?, path.display().to_string())),
         }
     }
 
-    /// The stamp is taken before reading: a change in between is then seen as one at the next look.
+    /// The stamp is taken before reading, so a change in between is noticed at the next check.
     fn file(&mut self, path: &Path) -> Result<SecretString, AuthError> {
         self.files.push(Watched { path: path.to_owned(), stamp: Stamp::of(path) });
         std::fs::read_to_string(path)
@@ -174,7 +173,7 @@ impl Reader {
     }
 }
 
-/// How a request that is signed with the key of a token names it.
+/// The key id of a request that is signed with the key of a token.
 pub(super) fn token_key_id(token: &str) -> Result<String, AuthError> {
     header_safe(if token.starts_with("ST$") { token.to_owned() } else { format!("ST${token}") })
 }
@@ -187,88 +186,45 @@ pub(super) fn is_header_safe(key_id: &str) -> bool {
     key_id.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"' && byte != b',')
 }
 
-/// Why there are no credentials to use. Values are not shown, only where they should be.
+/// Why there are no usable credentials. Errors name places, never values.
 #[derive(Debug, thiserror::Error)]
 pub enum AuthError {
-    /// A file cannot be read.
     #[error("cannot read {}", path.display())]
-    Read {
-        /// Which file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// The configuration file is not one.
-    #[error("cannot use {}", path.display())]
-    ConfigFile {
-        /// Which file.
-        path: PathBuf,
-        /// Why.
-        source: ConfigFileError,
-    },
-    /// A value is missing.
+    Read { path: PathBuf, source: std::io::Error },
+    #[error("invalid configuration file {}", path.display())]
+    ConfigFile { path: PathBuf, source: ConfigFileError },
     #[error("{place} has no {what}")]
-    Missing {
-        /// Which value.
-        what: &'static str,
-        /// Where it should be.
-        place: String,
-    },
-    /// The key cannot be used.
-    #[error("{origin} cannot be used as a key")]
-    Key {
-        /// Where it came from.
-        origin: String,
-        /// Why.
-        source: KeyError,
-    },
-    /// Key and fingerprint do not belong together; the server would answer 401 to everything.
-    #[error("{origin} is the key {real}, but the fingerprint given is {said}")]
-    Fingerprint {
-        /// Where the key came from.
-        origin: String,
-        /// The fingerprint that was given.
-        said: String,
-        /// The fingerprint of the key.
-        real: String,
-    },
-    /// The token has run out.
-    #[error("the security token expired at {at}; refresh it (`oci session refresh`) and it is read again")]
-    Expired {
-        /// When.
-        at: Timestamp,
-    },
-    /// A kind of principal that is not known here.
+    Missing { what: &'static str, place: String },
+    #[error("{origin} is not a usable key")]
+    Key { origin: String, source: KeyError },
+    /// The server would respond with 401 to everything.
+    #[error("{origin} has the fingerprint {actual}, but {configured} is configured")]
+    Fingerprint { origin: String, configured: String, actual: String },
+    #[error("the security token expired at {at}; refresh it with `oci session refresh`")]
+    Expired { at: Timestamp },
     #[error(
-        "`{0}` is no supported way to authenticate; there is user_principal, security_token, resource_principal, \
-         instance_principal and oke_workload_identity"
+        "`{0}` is not a supported authentication type; use user_principal, security_token, resource_principal, \
+         instance_principal or oke_workload_identity"
     )]
-    Kind(String),
+    Unsupported(String),
     /// A profile asks for an identity that no file can hold.
-    #[error("{place} says authentication_type={kind}; say so with the variable AUTH_TYPE instead")]
-    Elsewhere {
-        /// Which way to authenticate.
-        kind: String,
-        /// Where it is said.
-        place: String,
-    },
-    /// A Secret asks for an identity that is the operator's and not its own.
-    #[error("`{0}` is no way to authenticate with a Secret; there is user_principal and security_token")]
-    Lent(String),
-    /// Whoever vouches for us does not.
+    #[error("{place} sets authentication_type={kind}; set the environment variable AUTH_TYPE instead")]
+    ProfileType { kind: String, place: String },
+    /// A Secret asks for the identity of the operator.
+    #[error("a Secret cannot authenticate as `{0}`; use user_principal or security_token")]
+    SecretType(String),
     #[error(transparent)]
     Exchange(#[from] Arc<ExchangeError>),
-    /// Whoever vouches for us names a region that cannot be used.
-    #[error("the metadata service names no usable region")]
+    #[error("the metadata service reports no usable region")]
     Region(#[from] RegionError),
-    /// Something in the key id cannot be put into a header.
-    #[error("tenancy, user, fingerprint or token has characters that cannot be sent")]
+    /// The key id cannot be put into a header.
+    #[error("tenancy, user, fingerprint or token contains invalid characters")]
     KeyId,
 }
 
 impl AuthError {
-    /// Whether asking again soon may help.
-    pub(crate) fn is_passing(&self) -> bool {
-        matches!(self, Self::Exchange(error) if error.is_passing())
+    /// Whether a retry may help soon.
+    pub(crate) fn is_transient(&self) -> bool {
+        matches!(self, Self::Exchange(error) if error.is_transient())
     }
 }

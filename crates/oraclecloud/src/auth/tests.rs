@@ -20,7 +20,7 @@ fn nothing(_: &str) -> Option<String> {
     None
 }
 
-/// Writes a file and makes sure that its time differs from that of a file written in the same tick before.
+/// Writes a file with a modification time that differs from its last one, even within the same tick.
 fn write(path: &Path, text: &str) {
     let before =
         fs::metadata(path).and_then(|metadata| metadata.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
@@ -38,15 +38,17 @@ fn token(expires: i64, marker: &str) -> String {
     format!("e30.{claims}.c2ln")
 }
 
-/// The signer of what somebody wrote down.
+/// The signer of configured credentials.
 fn signer(credentials: &Credentials, now: Timestamp) -> Result<Arc<Signer>, AuthError> {
     match &*credentials.0 {
-        Inner::Read(read) => read.with(now, |loaded| loaded.signer.clone()),
-        Inner::Exchanged(_) => panic!("{credentials:?} is not written down"),
+        Provider::Configured { source, loaded } => {
+            with_loaded(source, loaded, now, |loaded| loaded.signer.clone())
+        }
+        Provider::Exchanged(_) => panic!("{credentials:?} is not configured"),
     }
 }
 
-/// The key id that a request would be signed with.
+/// The key id of a signed request.
 fn key_id(credentials: &Credentials, now: Timestamp) -> Result<String, AuthError> {
     let mut headers = HeaderMap::new();
     let uri = Uri::from_static("http://localhost/");
@@ -55,7 +57,7 @@ fn key_id(credentials: &Credentials, now: Timestamp) -> Result<String, AuthError
     Ok(authorization.key_id.expose_secret().to_owned())
 }
 
-/// Everything that an error says, causes included.
+/// The message of an error with its cause.
 fn message(error: &AuthError) -> String {
     error.source().map_or(error.to_string(), |source| format!("{error}: {source}"))
 }
@@ -121,7 +123,7 @@ fn an_expired_token_is_an_error_until_the_file_is_refreshed() {
     assert_eq!(key_id(&credentials, at(99)).unwrap(), format!("ST${}", token(100, "first")));
     assert_eq!(
         key_id(&credentials, at(100)).unwrap_err().to_string(),
-        "the security token expired at 1970-01-01T00:01:40Z; refresh it (`oci session refresh`) and it is read again"
+        "the security token expired at 1970-01-01T00:01:40Z; refresh it with `oci session refresh`"
     );
     write(&folder.path().join("token"), &token(900, "second"));
     assert_eq!(key_id(&credentials, at(100)).unwrap(), format!("ST${}", token(900, "second")));
@@ -158,8 +160,8 @@ fn a_resource_principal_takes_values_and_paths() {
     let old = |name: &str| (name == "OCI_RESOURCE_PRINCIPAL_VERSION").then(|| "1.1".to_owned());
     assert_eq!(
         Credentials::discover(&old).unwrap_err().to_string(),
-        "`resource principal of version 1.1` is no supported way to authenticate; there is user_principal, \
-         security_token, resource_principal, instance_principal and oke_workload_identity"
+        "`resource principal of version 1.1` is not a supported authentication type; use user_principal, \
+         security_token, resource_principal, instance_principal or oke_workload_identity"
     );
 }
 
@@ -197,21 +199,19 @@ fn the_entries_of_a_secret_are_credentials() {
 }
 
 #[test]
-fn a_secret_cannot_borrow_the_identity_of_the_operator() {
+fn a_secret_cannot_use_the_identity_of_the_operator() {
     for kind in ["instance_principal", "oke_workload_identity", "resource_principal"] {
         let entries = secret(&[("auth_type", kind), ("privatekey", testing::PEM)]);
         let error = Credentials::from_secret(&entries).unwrap_err();
         assert_eq!(
             error.to_string(),
-            format!(
-                "`{kind}` is no way to authenticate with a Secret; there is user_principal and security_token"
-            )
+            format!("a Secret cannot authenticate as `{kind}`; use user_principal or security_token")
         );
     }
 }
 
 #[test]
-fn the_environment_chooses_who_we_are() {
+fn the_environment_selects_the_credentials() {
     let check = |variables: &[(&str, &str)], expected: Result<&str, &str>| {
         let environment = |name: &str| {
             variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
@@ -240,14 +240,14 @@ fn the_environment_chooses_who_we_are() {
     check(
         &[("AUTH_TYPE", "instance_principal_delegation_token")],
         Err(
-            "`instance_principal_delegation_token` is no supported way to authenticate; there is user_principal, \
-             security_token, resource_principal, instance_principal and oke_workload_identity",
+            "`instance_principal_delegation_token` is not a supported authentication type; use user_principal, \
+             security_token, resource_principal, instance_principal or oke_workload_identity",
         ),
     );
 }
 
 #[test]
-fn a_secret_in_the_environment_is_found_and_a_login_name_is_no_user() {
+fn credentials_in_the_environment_ignore_a_login_name() {
     let check = |user: &str, expected: Result<&str, &str>| {
         let environment = |name: &str| match name {
             "USER" => Some(user.to_owned()),
@@ -265,7 +265,7 @@ fn a_secret_in_the_environment_is_found_and_a_login_name_is_no_user() {
 }
 
 #[test]
-fn what_is_wrong_is_named_with_its_place() {
+fn an_error_names_its_place() {
     let folder = TempDir::new().unwrap();
     let config = folder.path().join("config");
     let at = folder.path().display();
@@ -277,25 +277,25 @@ fn what_is_wrong_is_named_with_its_place() {
         assert_eq!(message(&signer(&credentials, NOW).unwrap_err()), expected);
     };
     check(None, format!("cannot read {at}/config: No such file or directory (os error 2)"));
-    check(Some("[A]\n"), format!("cannot use {at}/config: no profile `DEFAULT`; there is A"));
+    check(
+        Some("[A]\n"),
+        format!("invalid configuration file {at}/config: no profile `DEFAULT`; the file has A"),
+    );
     check(Some("[DEFAULT]\n"), format!("profile DEFAULT of {at}/config has no key_file"));
     let profile = user_profile(folder.path(), "aa:bb");
     check(Some(&profile), format!("cannot read {at}/key.pem: No such file or directory (os error 2)"));
     write(&folder.path().join("key.pem"), "not a key");
     check(
         Some(&profile),
-        format!("{at}/key.pem cannot be used as a key: there is no PEM block of a private key in it"),
+        format!("{at}/key.pem is not a usable key: it contains no PEM block of a private key"),
     );
     write(&folder.path().join("key.pem"), testing::PEM);
     check(
         Some(&profile),
-        format!("{at}/key.pem is the key {}, but the fingerprint given is aa:bb", testing::FINGERPRINT),
+        format!("{at}/key.pem has the fingerprint {}, but aa:bb is configured", testing::FINGERPRINT),
     );
     let profile = user_profile(folder.path(), testing::FINGERPRINT).replace("user=u", "user=u u");
-    check(
-        Some(&profile),
-        "tenancy, user, fingerprint or token has characters that cannot be sent".to_owned(),
-    );
+    check(Some(&profile), "tenancy, user, fingerprint or token contains invalid characters".to_owned());
 }
 
 #[test]

@@ -1,10 +1,10 @@
-//! What can be read in a token without its issuer's key: when it runs out.
+//! What a token says without its issuer's key: when it expires.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use jiff::Timestamp;
 
-/// The time at which a JWT expires; nothing when it does not say, or is none.
+/// The expiry of a JWT; none when it has none, or is not a JWT.
 pub(super) fn expiry(token: &str) -> Option<Timestamp> {
     let payload = token.trim_start_matches("ST$").split('.').nth(1)?;
     let payload = BASE64_URL_SAFE_NO_PAD.decode(payload.trim_end_matches('=')).ok()?;

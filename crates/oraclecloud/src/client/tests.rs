@@ -9,7 +9,7 @@ use super::*;
 use crate::key::testing;
 
 #[test]
-fn a_value_cannot_leave_its_place_in_the_address() {
+fn a_value_cannot_change_the_path_or_query() {
     let check = |path: &[&str], query: &[(&str, &str)], expected: &str| {
         let request = query
             .iter()
@@ -25,8 +25,8 @@ fn a_value_cannot_leave_its_place_in_the_address() {
     check(&["queues"], &[("a", "1&b=2"), ("page", "é 100%")], "/queues?a=1%26b%3D2&page=%C3%A9%20100%25");
 }
 
-/// Answers one request over TLS and gives what came in.
-async fn answer_once(
+/// Responds to one request over TLS and returns the request.
+async fn respond_once(
     listener: tokio::net::TcpListener,
     identity: rcgen::CertifiedKey<rcgen::KeyPair>,
 ) -> String {
@@ -46,8 +46,8 @@ async fn answer_once(
     while !request.ends_with(b"\r\n\r\n") {
         request.push(stream.read_u8().await.unwrap());
     }
-    let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 11\r\nopc-request-id: A/B/C\r\n\r\n{\"id\": \"q\"}";
-    stream.write_all(answer).await.unwrap();
+    let response = b"HTTP/1.1 200 OK\r\ncontent-length: 11\r\nopc-request-id: A/B/C\r\n\r\n{\"id\": \"q\"}";
+    stream.write_all(response).await.unwrap();
     stream.shutdown().await.unwrap();
     String::from_utf8(request).unwrap()
 }
@@ -78,7 +78,7 @@ async fn get_over_tls(trusted: bool) -> (Result<Response<Value>, Error>, String)
     )
     .unwrap();
     let queues = client.queues();
-    tokio::join!(queues.get("q"), answer_once(listener, identity))
+    tokio::join!(queues.get("q"), respond_once(listener, identity))
 }
 
 #[tokio::test]
@@ -91,7 +91,7 @@ async fn a_call_over_tls_is_signed_for_its_host() {
 }
 
 #[tokio::test]
-async fn a_server_that_nobody_vouches_for_gets_no_request() {
+async fn an_untrusted_server_gets_no_request() {
     let (response, request) = get_over_tls(false).await;
     assert_eq!(request, "");
     let error = response.unwrap_err();

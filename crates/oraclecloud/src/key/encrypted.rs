@@ -1,4 +1,6 @@
-//! Keys behind a pass phrase: PKCS #8 with PBES2 (RFC 8018), which is what OpenSSL 3 and ssh-keygen write.
+//! Private keys with a pass phrase: PKCS #8 with PBES2 (RFC 8018), as OpenSSL 3 and ssh-keygen write them.
+//!
+//! aws-lc-rs has the ciphers but reads no encrypted PKCS #8.
 
 use std::num::NonZeroU32;
 
@@ -13,7 +15,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use super::KeyError;
 use crate::der::{Der, INTEGER, OBJECT_ID, OCTETS, SEQUENCE};
 
-const PBES2: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x05, 0x0d];
+const PBES2_ID: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x05, 0x0d];
 const PBKDF2: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x05, 0x0c];
 const HMAC_SHA1: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x02, 0x07];
 const HMAC_SHA256: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x02, 0x09];
@@ -22,28 +24,28 @@ const AES_128_CBC: &[u8] = &[0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x01, 0x0
 const AES_192_CBC: &[u8] = &[0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x01, 0x16];
 const AES_256_CBC: &[u8] = &[0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x01, 0x2a];
 
-/// More rounds than any tool asks for. A key may come from somebody else's Secret, and must not keep us busy for long.
-const MOST_ITERATIONS: u32 = 2_000_000;
+/// More than any tool uses. A key may come from any user's Secret and must not keep us busy for long.
+const MAX_ITERATIONS: u32 = 2_000_000;
 
-/// The key inside, as PKCS #8.
+/// The decrypted key, as PKCS #8.
 pub(super) fn decrypt(der: &[u8], pass_phrase: &SecretString) -> Result<Zeroizing<Vec<u8>>, KeyError> {
-    let sealed = Sealed::read(der).ok_or(KeyError::UnknownEncryption)?;
-    let mut key = Zeroizing::new(vec![0; sealed.key_len]);
+    let pbes2 = Pbes2::parse(der).ok_or(KeyError::UnknownEncryption)?;
+    let mut key = Zeroizing::new(vec![0; pbes2.key_len]);
     let secret = pass_phrase.expose_secret().as_bytes();
-    pbkdf2::derive(sealed.hash, sealed.iterations, sealed.salt, secret, &mut key);
-    let open = || {
-        let key = UnboundCipherKey::new(sealed.cipher, &key).ok()?;
+    pbkdf2::derive(pbes2.hash, pbes2.iterations, pbes2.salt, secret, &mut key);
+    let decrypt = || {
+        let key = UnboundCipherKey::new(pbes2.cipher, &key).ok()?;
         let key = PaddedBlockDecryptingKey::cbc_pkcs7(key).ok()?;
-        let context = DecryptionContext::Iv128(FixedLength::try_from(sealed.iv).ok()?);
-        let mut data = Zeroizing::new(sealed.data.to_vec());
+        let context = DecryptionContext::Iv128(FixedLength::try_from(pbes2.iv).ok()?);
+        let mut data = Zeroizing::new(pbes2.data.to_vec());
         let plain = key.decrypt(&mut data, context).ok()?;
         Some(Zeroizing::new(plain.to_vec()))
     };
-    // A wrong pass phrase shows as bad padding, or, one time in 256, as something that is no DER.
-    open().filter(|plain| plain.first() == Some(&SEQUENCE)).ok_or(KeyError::WrongPassPhrase)
+    // A wrong pass phrase yields bad padding or, one time in 256, something that is not DER.
+    decrypt().filter(|plain| plain.first() == Some(&SEQUENCE)).ok_or(KeyError::WrongPassPhrase)
 }
 
-struct Sealed<'a> {
+struct Pbes2<'a> {
     hash: pbkdf2::Algorithm,
     salt: &'a [u8],
     iterations: NonZeroU32,
@@ -53,7 +55,7 @@ struct Sealed<'a> {
     data: &'a [u8],
 }
 
-impl<'a> Sealed<'a> {
+impl<'a> Pbes2<'a> {
     /// ```text
     /// SEQUENCE {
     ///   SEQUENCE { pbes2, SEQUENCE {
@@ -61,11 +63,11 @@ impl<'a> Sealed<'a> {
     ///     SEQUENCE { cipher, iv } } }
     ///   OCTET STRING }
     /// ```
-    fn read(der: &'a [u8]) -> Option<Self> {
+    fn parse(der: &'a [u8]) -> Option<Self> {
         let mut whole = Der(Der(der).take(SEQUENCE)?);
         let mut scheme = Der(whole.take(SEQUENCE)?);
         let data = whole.take(OCTETS)?;
-        if scheme.take(OBJECT_ID)? != PBES2 {
+        if scheme.take(OBJECT_ID)? != PBES2_ID {
             return None;
         }
         let mut parameters = Der(scheme.take(SEQUENCE)?);
@@ -98,7 +100,7 @@ impl<'a> Sealed<'a> {
             _ => return None,
         };
         let iv = encryption.take(OCTETS)?;
-        let iterations = NonZeroU32::new(iterations).filter(|number| number.get() <= MOST_ITERATIONS)?;
+        let iterations = NonZeroU32::new(iterations).filter(|number| number.get() <= MAX_ITERATIONS)?;
         Some(Self { hash, salt, iterations, cipher, key_len, iv, data })
     }
 }

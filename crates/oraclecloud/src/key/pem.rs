@@ -1,21 +1,22 @@
-//! PEM blocks, read leniently: OCI's console appends a line of its own to the keys it hands out.
+//! PEM blocks, parsed leniently: OCI's console appends a line of its own to the keys it generates.
+//!
+//! rustls' parser skips encrypted keys, and it leaves copies of a key in memory; this one wipes what it reads.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use secrecy::zeroize::Zeroizing;
 
-/// One block of a PEM text.
 pub(crate) struct Block<'a> {
-    /// What it says to be: `RSA PRIVATE KEY`.
+    /// For example `RSA PRIVATE KEY`.
     pub(crate) label: &'a str,
-    /// Whether it has headers, as an encrypted block of old has.
+    /// Whether it has headers, as in OpenSSL's legacy encryption.
     pub(crate) has_headers: bool,
-    /// Its content; wiped when dropped, because it may be a key.
+    /// Wiped when dropped, because it may be a key.
     pub(crate) der: Zeroizing<Vec<u8>>,
 }
 
 impl<'a> Block<'a> {
-    /// The first block whose label ends like this.
+    /// The first block whose label has this ending.
     pub(crate) fn find(text: &'a str, label_end: &str) -> Option<Self> {
         let mut lines = text.lines().map(str::trim);
         let label = lines.by_ref().find_map(|line| {
@@ -40,7 +41,6 @@ impl<'a> Block<'a> {
     }
 }
 
-/// A PEM text with one block.
 pub(crate) fn encode(label: &str, der: &[u8]) -> String {
     let base64 = Zeroizing::new(BASE64_STANDARD.encode(der));
     let mut text = format!("-----BEGIN {label}-----\n");

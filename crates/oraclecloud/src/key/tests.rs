@@ -10,7 +10,7 @@ fn read(pem: &str, pass_phrase: Option<&str>) -> Result<PrivateKey, KeyError> {
 }
 
 #[test]
-fn a_key_is_read_in_every_form_and_is_the_same_key() {
+fn every_form_of_a_key_is_read() {
     for (pem, pass_phrase) in [
         (PKCS1.to_owned(), None),
         (PKCS8.to_owned(), None),
@@ -25,7 +25,7 @@ fn a_key_is_read_in_every_form_and_is_the_same_key() {
 }
 
 #[test]
-fn a_key_that_cannot_be_used_says_why() {
+fn an_unusable_key_says_why() {
     let check = |pem: &str, pass_phrase: Option<&str>, expected: KeyError| {
         assert_eq!(read(pem, pass_phrase).err().unwrap(), expected);
     };
@@ -35,13 +35,13 @@ fn a_key_that_cannot_be_used_says_why() {
     check("-----BEGIN EC PRIVATE KEY-----\nAAAA\n-----END EC PRIVATE KEY-----", None, KeyError::NotRsa);
     check(ENCRYPTED, None, KeyError::NoPassPhrase);
     check(ENCRYPTED, Some("wrong"), KeyError::WrongPassPhrase);
-    check(ENCRYPTED_OLD, Some("correct"), KeyError::OldEncryption);
+    check(ENCRYPTED_OLD, Some("correct"), KeyError::LegacyEncryption);
     let garbage = "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMAMCAQA=\n-----END ENCRYPTED PRIVATE KEY-----";
     check(garbage, Some("x"), KeyError::UnknownEncryption);
 }
 
 #[test]
-fn every_cut_of_an_encrypted_key_is_an_error_and_no_panic() {
+fn every_truncated_encrypted_key_is_an_error() {
     let der = pem::Block::find(ENCRYPTED, "PRIVATE KEY").unwrap().der;
     for length in 0..der.len() {
         assert!(encrypted::decrypt(&der[..length], &"correct".into()).is_err(), "{length}");
@@ -49,12 +49,12 @@ fn every_cut_of_an_encrypted_key_is_an_error_and_no_panic() {
 }
 
 #[test]
-fn a_key_that_asks_for_endless_work_is_refused() {
+fn a_key_with_too_many_iterations_is_refused() {
     let der = pem::Block::find(ENCRYPTED, "PRIVATE KEY").unwrap().der;
-    // The number of rounds, 2048 in two bytes, written in four; the five sequences around it grow by two.
+    // The iterations, 2048 in two bytes, are written in four; the five sequences around them grow by two.
     let at = der.windows(4).position(|window| window == [0x02, 0x02, 0x08, 0x00]).unwrap();
-    let with_rounds = |rounds: [u8; 4]| {
-        let mut changed = [&der[..at], &[0x02, 0x04], &rounds[..], &der[at + 4..]].concat();
+    let with_iterations = |iterations: [u8; 4]| {
+        let mut changed = [&der[..at], &[0x02, 0x04], &iterations[..], &der[at + 4..]].concat();
         changed[3] += 2;
         for length in [0x57, 0x4a, 0x29, 0x1c] {
             let position = changed[..at].windows(2).position(|window| window == [0x30, length]).unwrap();
@@ -62,8 +62,8 @@ fn a_key_that_asks_for_endless_work_is_refused() {
         }
         encrypted::decrypt(&changed, &"correct".into()).map(|_| ())
     };
-    assert_eq!(with_rounds([0, 0, 0x08, 0]), Ok(()));
-    assert_eq!(with_rounds([0x7f, 0xff, 0xff, 0xff]), Err(KeyError::UnknownEncryption));
+    assert_eq!(with_iterations([0, 0, 0x08, 0]), Ok(()));
+    assert_eq!(with_iterations([0x7f, 0xff, 0xff, 0xff]), Err(KeyError::UnknownEncryption));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use secrecy::ExposeSecret as _;
 use super::*;
 use crate::key::{PublicKey, testing};
 
-/// The example of Oracle's "Request Signatures" document, as it stands there.
+/// The example in Oracle's document "Request Signatures".
 const EXAMPLE_BODY: &str = r#"{
     "compartmentId": "ocid1.compartment.oc1..aaaaaaaam3we6vgnherjq5q2idnccdflvjsnog7mlr6rtdb25gilchfeyjxa",
     "instanceId": "ocid1.instance.oc1.phx.abuw4ljrlsfiqw6vzzxb43vyypt4pkodawglp3wqxjqofakrwvou52gb6s5a",
@@ -17,7 +17,7 @@ fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
 }
 
 #[test]
-fn the_published_post_gives_the_published_string() {
+fn the_published_example_yields_the_published_string() {
     let hash = content_sha256(EXAMPLE_BODY.as_bytes());
     let length = EXAMPLE_BODY.len().to_string();
     let headers = headers(&[
@@ -89,7 +89,7 @@ fn a_signed_request_is_complete_and_verifies() {
 }
 
 #[test]
-fn a_signature_that_leaves_something_out_is_noticed() {
+fn missing_signed_headers_are_reported() {
     let check = |names: &str, method: Method, missing: &[&str]| {
         let text = format!(
             r#"Signature version="1",headers="{names}",keyId="k",algorithm="rsa-sha256",signature="AA==""#
@@ -104,7 +104,7 @@ fn a_signature_that_leaves_something_out_is_noticed() {
 }
 
 #[test]
-fn a_header_of_another_scheme_is_refused_with_a_reason() {
+fn a_malformed_header_is_refused_with_a_reason() {
     let check = |text: &str, reason: &str| {
         let message = Authorization::parse(text).err().unwrap().to_string();
         assert_eq!(message, format!("the Authorization header cannot be read: {reason}"));
@@ -119,7 +119,7 @@ fn a_header_of_another_scheme_is_refused_with_a_reason() {
 }
 
 #[test]
-fn neither_token_nor_key_is_in_the_debug_output() {
+fn the_debug_output_shows_neither_token_nor_key() {
     let signer = Signer::new("ST$very-secret-token".to_owned(), testing::key());
     let text = format!("{signer:?}");
     assert!(!text.contains("very-secret-token") && text.contains(testing::FINGERPRINT), "{text}");
@@ -135,7 +135,7 @@ fn neither_token_nor_key_is_in_the_debug_output() {
 }
 
 #[test]
-fn dates_are_read_with_a_wrong_day_of_the_week() {
+fn a_date_with_a_wrong_weekday_is_parsed() {
     let expected: Timestamp = "2014-01-05T21:31:40Z".parse().unwrap();
     assert_eq!(parse_http_date("Thu, 05 Jan 2014 21:31:40 GMT"), Some(expected));
     assert_eq!(parse_http_date("yesterday"), None);
@@ -143,14 +143,14 @@ fn dates_are_read_with_a_wrong_day_of_the_week() {
 
 proptest! {
     #[test]
-    fn no_header_makes_reading_it_panic(text in r#"(Signature )?[ -~]{0,40}(keyId="[ -~]{0,9}",?)?(signature="[A-Za-z=]{0,9}")?"#) {
+    fn parsing_never_panics(text in r#"(Signature )?[ -~]{0,40}(keyId="[ -~]{0,9}",?)?(signature="[A-Za-z=]{0,9}")?"#) {
         if let Ok(read) = Authorization::parse(&text) {
             prop_assert!(read.headers.len() <= text.len());
         }
     }
 
     #[test]
-    fn a_date_survives_its_way_through_a_header(seconds in 0_i64..4_102_444_800) {
+    fn a_date_round_trips(seconds in 0_i64..4_102_444_800) {
         let time = Timestamp::from_second(seconds).unwrap();
         prop_assert_eq!(parse_http_date(&http_date(time)), Some(time));
     }

@@ -68,7 +68,7 @@ fn the_four_kinds_of_warning() {
 
     hint: To leave them to the other manager: ignore_fields = ["spec.paused", "spec.replicas"]
 
-    help: https://plimsoll.dev/book/ownership.html
+    help: plimsoll explain ownership-drift
 
     warning[ownership-taking]: Ownership Conflict - Taking Field from Active Controller (Deployment
                                shop/web)
@@ -82,7 +82,7 @@ fn the_four_kinds_of_warning() {
 
     hint: To leave them to the other manager: ignore_fields = ["metadata.labels.team"]
 
-    help: https://plimsoll.dev/book/ownership.html
+    help: plimsoll explain ownership-taking
 
     warning[ownership-overwriting]: Ownership Conflict - Overwriting Concurrent External Changes
                                     (Deployment shop/web)
@@ -97,7 +97,7 @@ fn the_four_kinds_of_warning() {
 
     hint: To leave them to the other manager: ignore_fields = ["spec.minReadySeconds"]
 
-    help: https://plimsoll.dev/book/ownership.html
+    help: plimsoll explain ownership-overwriting
 
     warning[ownership-not-kept]: Field Not Kept by the API Server (Deployment shop/web)
       object: Deployment shop/web
@@ -107,7 +107,7 @@ fn the_four_kinds_of_warning() {
 
         spec.strategy.type (row 8, lost unasked)
 
-    help: https://plimsoll.dev/book/ownership.html
+    help: plimsoll explain ownership-not-kept
     "#);
 }
 
@@ -150,7 +150,7 @@ fn ten_fields_are_listed_sorted_and_the_rest_counted() {
           "data.key03", "data.key04", "data.key05", "data.key06", "data.key07", "data.key08",
           "data.key09"]
 
-    help: https://plimsoll.dev/book/ownership.html
+    help: plimsoll explain ownership-drift
     "#);
 }
 
@@ -171,7 +171,7 @@ fn a_masked_field_shows_that_it_differs_and_no_value() {
 
     hint: To leave them to the other manager: ignore_fields = ["data.password"]
 
-    help: https://plimsoll.dev/book/ownership.html
+    help: plimsoll explain ownership-drift
     "#);
 }
 

@@ -16,7 +16,6 @@ use super::answer;
 use crate::context::Context;
 use crate::dynamic::dynamic;
 use crate::reference::Reference;
-use crate::report::api_warnings;
 use crate::{codes, connection};
 
 /// The data source.
@@ -84,7 +83,7 @@ async fn read(context: &Context, config: Object) -> Result<(Object, Diagnostics)
         .with("manifest", manifest::to_json_pretty(&reply.object))
         .with("yaml_body", manifest::to_yaml(&reply.object))
         .with("object", dynamic(&shown));
-    Ok((state, api_warnings(&target, &reply.warnings)))
+    Ok((state, reply.diagnostics(&target).into()))
 }
 
 /// Takes out what is only about how the object came to be, wherever it is.

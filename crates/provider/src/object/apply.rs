@@ -8,7 +8,7 @@ use diag::Diagnostic;
 use fields::IgnoreFields;
 use manifest::ObjectRef;
 use ownership::{Baseline, ManagedFields, ManagedFieldsError};
-use readiness::{Applied, During};
+use readiness::{During, Kept};
 use serde_json::Value as Json;
 use tfplugin::CancellationToken;
 use tfplugin::diagnostics::Diagnostics;
@@ -25,7 +25,7 @@ use crate::context::Context;
 use crate::private::{IMPORTED, Keys as _, PENDING_PROJECTION, STALE_READ, WAIT_OWED};
 use crate::projection::{self, Lens, Maps};
 use crate::situation::Situation;
-use crate::{codes, identity, report, stop, whereabouts};
+use crate::{codes, identity, stop, whereabouts};
 
 /// How long an answer may still take when Terraform stops the provider: without it, what was created is not recorded.
 const GRACE: Duration = Duration::from_secs(5);
@@ -112,7 +112,7 @@ impl Job {
         let session = self.cluster.session();
         let mut applied = stop::unless(stop, GRACE, session.apply(&self.target, &sent, write)).await;
         if let Some(Err(error)) = &applied
-            && matches!(error.kind(), ErrorKind::KindMissing(_) | ErrorKind::NamespaceMissing { .. })
+            && may_still_become_possible(error)
         {
             // Whoever waits for something else to come has no answer to lose.
             let later = session.apply_when_possible(&self.target, &sent, write);
@@ -171,7 +171,7 @@ impl Job {
         } else {
             self.cluster.mark_created(&self.target);
         }
-        let mut diagnostics = report::api_warnings(&self.target, &reply.warnings);
+        let mut diagnostics: Diagnostics = reply.diagnostics(&self.target).into();
         let mut state = planned.clone();
         state.set("id", self.id.as_str());
         set_unknown(&mut state, "object_ref", || attributes::object_ref(&self.target));
@@ -186,18 +186,18 @@ impl Job {
             private.set_flag(PENDING_PROJECTION, true);
             diagnostics.add(projection_pending(&self.target, &error));
         }
-        let applied = match wait_for::is_due(prior.as_ref(), &planned, &private) {
-            None => Applied { value: None, owed: private.flag(WAIT_OWED), ..Applied::without_wait() },
+        let kept = match wait_for::is_due(prior.as_ref(), &planned, &private) {
+            None => Kept { value: None, owed: private.flag(WAIT_OWED) },
             Some(wait) => {
                 let during = if prior.is_some() { During::Update } else { During::Create };
                 let session = self.cluster.session();
-                let (applied, told) = wait_for::run(session, &self.target, &wait, during, stop).await;
-                diagnostics.add(told.into_iter().collect::<Diagnostics>());
-                applied
+                let (kept, unmet) = wait_for::run(session, &self.target, &wait, during, stop).await;
+                diagnostics.add(unmet.into_iter().collect::<Diagnostics>());
+                kept
             }
         };
-        private.set_flag(WAIT_OWED, applied.owed && attributes::wait(&planned).is_some());
-        set_unknown(&mut state, "status", || wait_for::status(applied.value.as_ref()));
+        private.set_flag(WAIT_OWED, kept.owed && attributes::wait(&planned).is_some());
+        set_unknown(&mut state, "status", || wait_for::status(kept.value.as_ref()));
         ApplyResponse { state: Some(state), private, identity: Some(identity::of(&self.target)), diagnostics }
     }
 
@@ -238,6 +238,14 @@ fn projection_pending(target: &ObjectRef, error: &ManagedFieldsError) -> Diagnos
         .detail(format!("{target} was applied, but its managedFields cannot be read: {error}."))
         .object(target.to_string())
         .hint("Run terraform apply again to complete the state.")
+}
+
+/// Whether what the apply lacks may be created by another resource of this very run.
+fn may_still_become_possible(error: &Error) -> bool {
+    match error.kind() {
+        ErrorKind::KindMissing(missing) => plan::may_still_come(&missing.gvk),
+        kind => matches!(kind, ErrorKind::NamespaceMissing { .. }),
+    }
 }
 
 /// What the operation is called in messages.

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use cluster::{Class, Delete, Deletion, Error, ErrorKind, Propagation, Reply};
+use cluster::{Class, Delete, Deletion, Error, ErrorKind, Reply};
 use diag::Diagnostic;
+use manifest::GoDuration;
 use manifest::ObjectRef;
-use readiness::GoDuration;
 use tfplugin::CancellationToken;
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::private::Private;
@@ -115,13 +115,13 @@ async fn remove_from(cluster: &Cluster, prior: &Object, target: &ObjectRef) -> R
         ended => ended,
     };
     match ended {
-        Ok(Deletion::Stuck(stuck)) => Err(Refusal::Other(Box::new(stuck.diagnostic()))),
+        Ok(Deletion::Stuck(stuck)) => Err(Refusal::Other(Box::new(stuck.diagnostic().hint(
+            "Allow more time with delete_timeout, let the controllers behind the finalizers finish, or set \
+             force_destroy to remove the finalizers.",
+        )))),
         Ok(ended) => {
             cluster.forget(target);
-            match ended {
-                Deletion::Gone { forced } if !forced.is_empty() => Ok(forced_out(target, &forced).into()),
-                _ => Ok(Diagnostics::new()),
-            }
+            Ok(ended.warning(target).into_iter().collect())
         }
         // A fresh and complete discovery lacks the kind, so there can be no object of it.
         Err(error) if matches!(error.kind(), ErrorKind::KindMissing(_)) => {
@@ -154,28 +154,21 @@ async fn ask(
         return Ok(Deletion::Taken);
     }
     let text = |field: &str| live["metadata"][field].as_str().map(str::to_owned);
+    let usual = Delete::of(target);
     let how = Delete {
-        propagation: Propagation::Background,
         uid: text("uid"),
         version: text("resourceVersion").filter(|_| version == Version::Seen),
-        timeout: timeout(prior, target),
+        timeout: timeout(prior).unwrap_or(usual.timeout),
         force: prior.get("force_destroy").as_bool() == Some(true),
+        ..usual
     };
     cluster.session().delete(target, &how).await
 }
 
-/// How long to wait until it is gone; by default, things that hold others take longer.
-fn timeout(prior: &Object, target: &ObjectRef) -> Duration {
-    if let Some(Ok(written)) = prior.text("delete_timeout").map(str::parse::<GoDuration>) {
-        return written.to_std().unwrap_or(ONE_LOOK);
-    }
-    let minutes = match target.kind() {
-        "Namespace" | "CustomResourceDefinition" => 15,
-        "PersistentVolume" | "PersistentVolumeClaim" => 10,
-        "StatefulSet" | "Job" | "CronJob" => 8,
-        _ => 5,
-    };
-    Duration::from_secs(60 * minutes)
+/// The `delete_timeout`, if there is a valid one.
+fn timeout(prior: &Object) -> Option<Duration> {
+    let written: GoDuration = prior.text("delete_timeout")?.parse().ok()?;
+    Some(written.to_std().unwrap_or(ONE_LOOK))
 }
 
 fn protected(prior: &Object) -> Diagnostic {
@@ -184,14 +177,6 @@ fn protected(prior: &Object) -> Diagnostic {
     Diagnostic::error(codes::DELETE_PROTECTION, "Delete Protection Enabled")
         .detail(format!("{object} has delete_protection = true and is not deleted."))
         .hint("Set delete_protection = false, apply, and delete again.")
-}
-
-fn forced_out(target: &ObjectRef, finalizers: &[String]) -> Diagnostic {
-    let list = finalizers.join("\n  - ");
-    Diagnostic::warning(codes::FORCED, "Force Destroying Resource with Finalizers")
-        .detail(format!("{target} was held by finalizers, which were taken away:\n\n  - {list}\n\nWhat they were there for was not done."))
-        .object(target.to_string())
-        .hint("Look for what is left behind, for instance in the cloud.")
 }
 
 fn interrupted() -> Diagnostic {
@@ -205,19 +190,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn how_long_a_deletion_may_take_depends_on_the_kind() {
-        let check = |kind: &str, written: Option<&str>, seconds: u64| {
-            let target = ObjectRef::new(kind.parse().unwrap(), None, "a");
+    fn delete_timeout_beats_the_default_and_a_negative_one_means_a_single_look() {
+        let check = |written: Option<&str>, seconds: Option<u64>| {
             let prior = Object::new().with("delete_timeout", written);
-            assert_eq!(timeout(&prior, &target), Duration::from_secs(seconds), "{kind} {written:?}");
+            assert_eq!(timeout(&prior), seconds.map(Duration::from_secs), "{written:?}");
         };
-        check("v1/Namespace", None, 900);
-        check("apiextensions.k8s.io/v1/CustomResourceDefinition", None, 900);
-        check("v1/PersistentVolumeClaim", None, 600);
-        check("batch/v1/Job", None, 480);
-        check("v1/ConfigMap", None, 300);
-        check("v1/Namespace", Some("90s"), 90);
-        check("v1/ConfigMap", Some("0s"), 0);
-        check("v1/ConfigMap", Some("-1s"), 2);
+        check(None, None);
+        check(Some("soon"), None);
+        check(Some("90s"), Some(90));
+        check(Some("0s"), Some(0));
+        check(Some("-1s"), Some(2));
     }
 }

@@ -3,7 +3,7 @@
 use cluster::{Class, Error, ErrorKind, Write};
 use diag::{Diagnostic, Severity};
 use fields::FieldSet;
-use manifest::{GroupVersionKind, ObjectRef};
+use manifest::ObjectRef;
 use serde_json::Value as Json;
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::path::Path;
@@ -125,7 +125,7 @@ impl Preview<'_> {
         match self.cluster.session().apply(&self.target, &sent, write).await {
             Ok(reply) if reply.created() => {
                 self.cluster.mark_absent(&self.target);
-                self.diagnostics.add(report::api_warnings(&self.target, &reply.warnings));
+                self.diagnostics.add(reply.diagnostics(&self.target));
                 Ok(self.created(reply.object))
             }
             Ok(reply) => Ok(self.in_the_way(Some(reply.object)).await),
@@ -169,7 +169,7 @@ impl Preview<'_> {
     async fn dry_run(&mut self, sent: &Json) -> Result<Json, Error> {
         let write = Write::by(MANAGER).force().dry_run();
         let reply = self.cluster.session().apply(&self.target, sent, write).await?;
-        self.diagnostics.add(report::api_warnings(&self.target, &reply.warnings));
+        self.diagnostics.add(reply.diagnostics(&self.target));
         Ok(reply.object)
     }
 
@@ -189,39 +189,12 @@ fn unanswered(error: &Error, target: Option<ObjectRef>) -> Result<Outlook, Diagn
     match error.kind() {
         // They may come with the same apply.
         ErrorKind::NamespaceMissing { .. } => {}
-        ErrorKind::KindMissing(missing) if may_come(&missing.gvk) => {}
+        ErrorKind::KindMissing(missing) if plan::may_still_come(&missing.gvk) => {}
         ErrorKind::Unreachable(_) => return Err(error.diagnostic("Plan").into()),
         _ if error.is_server_trouble() => diagnostics.add(report::no_preview(error.diagnostic("Plan"))),
         _ => return Err(error.diagnostic("Plan").into()),
     }
     Ok(Outlook::Blank { target, diagnostics })
-}
-
-/// The groups of Kubernetes itself that are named like those of its other projects, whose kinds are installed.
-const BUILT_IN: [&str; 18] = [
-    "admissionregistration.k8s.io",
-    "apiextensions.k8s.io",
-    "apiregistration.k8s.io",
-    "authentication.k8s.io",
-    "authorization.k8s.io",
-    "certificates.k8s.io",
-    "coordination.k8s.io",
-    "discovery.k8s.io",
-    "events.k8s.io",
-    "flowcontrol.apiserver.k8s.io",
-    "internal.apiserver.k8s.io",
-    "networking.k8s.io",
-    "node.k8s.io",
-    "rbac.authorization.k8s.io",
-    "resource.k8s.io",
-    "scheduling.k8s.io",
-    "storage.k8s.io",
-    "storagemigration.k8s.io",
-];
-
-/// Whether a kind that is missing can be installed: the groups of Kubernetes itself are complete.
-fn may_come(gvk: &GroupVersionKind) -> bool {
-    gvk.group().contains('.') && !BUILT_IN.contains(&gvk.group())
 }
 
 /// The warning that the body names another object than the state has. A namespace that is written out, and another

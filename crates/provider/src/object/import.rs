@@ -7,7 +7,7 @@ use std::sync::Arc;
 use cluster::{Class, Connection, Error};
 use diag::Diagnostic;
 use fields::IgnoreFields;
-use manifest::{GroupVersionKind, Namespace, ObjectRef};
+use manifest::{GroupVersionKind, Namespace, ObjectRef, server_metadata};
 use serde_json::Value as Json;
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::private::Private;
@@ -142,8 +142,6 @@ fn state_of(target: &ObjectRef, live: &Json, cluster: Value) -> Result<Object, B
 
 /// A live object as somebody would have written it.
 pub(super) fn yaml_of(live: &Json) -> String {
-    const METADATA: [&str; 6] =
-        ["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink"];
     const ANNOTATIONS: [&str; 4] = [
         "kubectl.kubernetes.io/last-applied-configuration",
         "deployment.kubernetes.io/revision",
@@ -154,15 +152,15 @@ pub(super) fn yaml_of(live: &Json) -> String {
     if let Some(object) = object.as_object_mut() {
         object.remove("status");
     }
-    if let Some(metadata) = object.get_mut("metadata").and_then(Json::as_object_mut) {
-        metadata.retain(|field, _| !METADATA.contains(&field.as_str()));
-        if let Some(annotations) = metadata.get_mut("annotations").and_then(Json::as_object_mut) {
-            annotations.retain(|key, _| {
-                !ANNOTATIONS.contains(&key.as_str()) && !key.starts_with(fields::INTERNAL_ANNOTATIONS)
-            });
-            if annotations.is_empty() {
-                metadata.remove("annotations");
-            }
+    server_metadata::remove(object.get_mut("metadata"), server_metadata::ALL);
+    if let Some(metadata) = object.get_mut("metadata").and_then(Json::as_object_mut)
+        && let Some(annotations) = metadata.get_mut("annotations").and_then(Json::as_object_mut)
+    {
+        annotations.retain(|key, _| {
+            !ANNOTATIONS.contains(&key.as_str()) && !key.starts_with(fields::INTERNAL_ANNOTATIONS)
+        });
+        if annotations.is_empty() {
+            metadata.remove("annotations");
         }
     }
     for template in ["/spec/template/metadata", "/spec/jobTemplate/spec/template/metadata"] {

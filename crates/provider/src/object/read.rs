@@ -15,7 +15,7 @@ use crate::clusters::Cluster;
 use crate::context::Context;
 use crate::private::{BODY_MISSING, IMPORTED, Keys as _, PENDING_PROJECTION, STALE_READ};
 use crate::projection::{self, Lens, Maps};
-use crate::{codes, identity, reading, report, whereabouts};
+use crate::{codes, identity, reading, whereabouts};
 
 pub(super) async fn read(context: &Context, request: ReadRequest) -> ReadResponse {
     let cluster = match reading::cluster(context, &request.state, NO_CLIENT) {
@@ -31,7 +31,7 @@ pub(super) async fn read(context: &Context, request: ReadRequest) -> ReadRespons
         }
         Err(error) => return unread(request, &error),
     };
-    let diagnostics = report::api_warnings(&target, &live.warnings);
+    let diagnostics: Diagnostics = live.diagnostics(&target).into();
     let mut seen = Seen { state: request.state, private: request.private, diagnostics };
     if let Err(error) = seen.check_owner(&cluster, &target, &live.object).await {
         seen.diagnostics.add(*error);

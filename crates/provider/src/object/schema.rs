@@ -1,6 +1,6 @@
 //! The attributes of `k8sconnect_object` (terraform-provider.md, 2.2), and `wait_for` with `status`.
 
-use readiness::GoDuration;
+use manifest::GoDuration;
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::path::Path;
 use tfplugin::schema::{Attribute, Nested, Schema};

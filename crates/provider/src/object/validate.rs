@@ -31,8 +31,8 @@ pub(super) fn validate(config: &Object) -> Diagnostics {
 fn check_wait(config: &Object) -> Diagnostics {
     let Some(written) = waiting::read(config.get("wait_for")) else { return Diagnostics::new() };
     let body = attributes::body(config);
-    let kind = body.as_ref().map(|body| body.gvk.kind());
-    waiting::located(written.parse(kind, Cut::Status).diagnostics)
+    let gvk = body.as_ref().map(|body| &body.gvk);
+    waiting::located(written.parse(gvk, Cut::Status).diagnostics)
 }
 
 #[cfg(test)]
@@ -72,6 +72,7 @@ mod tests {
         check(&[wait("field", "spec.x".into())], &[("wait_for.field", "Field Outside Status")]);
         check(&[wait("field", "status.x[".into())], &[("wait_for.field", "Invalid JSONPath Syntax")]);
         check(&[wait("rollout", false.into())], &[("wait_for", "Wait Has No Condition")]);
+        check(&[wait("condition", "Ready".into())], &[("wait_for.condition", "Unknown Condition")]);
         check(&[wait("field", Value::unknown())], &[]);
     }
 }

@@ -1,11 +1,11 @@
-//! `wait_for` and `status` over the life of an object (decisions, seed 000).
+//! `wait_for` and `status` over the life of an object.
 
 use std::time::Duration;
 
 use cluster::{Readiness, Session};
-use diag::{Diagnostic, Severity};
+use diag::Diagnostic;
 use manifest::ObjectRef;
-use readiness::{Applied, During, Mode, Planned, Refreshed, Report, Situation, Tracked, Wait};
+use readiness::{During, Kept, Mode, Planned, Wait};
 use serde_json::Value as Json;
 use tfplugin::CancellationToken;
 use tfplugin::private::Private;
@@ -29,18 +29,12 @@ pub(super) fn planned_status(
     let wait = attributes::wait(planned);
     let before = prior.and_then(attributes::wait);
     let status = prior.map_or(&Value::Null, |prior| prior.get("status"));
-    // Only that there is a value decides; the value itself is carried over as Terraform has it.
-    let present = (!status.is_null()).then_some(Json::Bool(true));
     let another = wait.as_ref().map(|wait| &wait.mode) != before.as_ref().map(|wait| &wait.mode);
-    let situation = Situation {
-        tracked: Tracked::in_state(wait.as_ref(), present),
-        changes: changes || another,
-        owed: wait.is_some() && private.flag(WAIT_OWED),
-    };
-    match situation.planned() {
+    let owed = wait.is_some() && private.flag(WAIT_OWED);
+    match Planned::new(wait.as_ref(), !status.is_null(), changes || another, owed) {
         Planned::Null => Value::Null,
         Planned::Unknown => Value::unknown(),
-        Planned::Value(_) => status.clone(),
+        Planned::Prior => status.clone(),
     }
 }
 
@@ -51,7 +45,7 @@ pub(super) fn is_due(prior: Option<&Object>, planned: &Object, private: &Private
     let differs = |name: &str| prior.get(name) != planned.get(name);
     let due = match wait.mode {
         Mode::Field(_) => planned.get("status").is_unknown(),
-        Mode::Rollout | Mode::FieldValue(_) | Mode::Condition(_) => {
+        Mode::Rollout | Mode::FieldValue(_) | Mode::Condition { .. } => {
             private.flag(WAIT_OWED)
                 || ["yaml_body", "managed_state_projection", "wait_for"].into_iter().any(differs)
         }
@@ -59,44 +53,37 @@ pub(super) fn is_due(prior: Option<&Object>, planned: &Object, private: &Private
     due.then_some(wait)
 }
 
-/// Waits, and says what is kept and told of it.
+/// Waits; returns what is kept, and why the wait was not met.
 pub(super) async fn run(
     session: &Session,
     target: &ObjectRef,
     wait: &Wait,
     during: During,
     stop: &CancellationToken,
-) -> (Applied, Option<Diagnostic>) {
+) -> (Kept, Option<Diagnostic>) {
     let ended =
         stop::unless(stop, Duration::ZERO, session.wait_for(target, wait, waiting::log(target))).await;
     let why = match ended {
-        Some(Ok(Readiness::Met { value, .. })) => return (Applied::finished(value), None),
+        Some(Ok(Readiness::Met { value, .. })) => return (Kept::met(value), None),
         Some(Ok(Readiness::Unmet { diagnosis, .. })) => *diagnosis,
         Some(Err(error)) => error.diagnostic("Wait"),
         None => Diagnostic::error(codes::INTERRUPTED, "Wait Operation Failed")
             .detail(format!("The wait for {target} was interrupted."))
             .hint("The next apply waits again."),
     };
-    let applied = Applied::unfinished(during);
-    let told = match applied.report {
-        Report::Nothing => None,
-        Report::Error => Some(Diagnostic { severity: Severity::Error, ..why }),
-        Report::Warning => Some(Diagnostic { severity: Severity::Warning, ..why }),
-    };
-    (applied, told)
+    (Kept::unmet(), Some(Diagnostic { severity: during.unfinished(), ..why }))
 }
 
-/// `status` of a state, from what was waited for.
 pub(super) fn status(value: Option<&Json>) -> Value {
     value.map_or(Value::Null, dynamic)
 }
 
-/// What a refresh makes of `status` and of a wait that is owed.
+/// Updates `status`, and whether a wait is owed, from the live object.
 pub(super) fn refresh(state: &mut Object, private: &mut Private, live: &Json) {
     let Some(wait) = attributes::wait(state) else { return };
-    let refreshed = Refreshed::new(&wait, live, private.flag(WAIT_OWED));
-    private.set_flag(WAIT_OWED, refreshed.owed);
-    state.set("status", status(refreshed.value.as_ref()));
+    let kept = Kept::refreshed(&wait, live, private.flag(WAIT_OWED));
+    private.set_flag(WAIT_OWED, kept.owed);
+    state.set("status", status(kept.value.as_ref()));
 }
 
 #[cfg(test)]

@@ -23,7 +23,6 @@ use crate::context::Context;
 use crate::object::new_id;
 use crate::private::Keys as _;
 use crate::reference::Reference;
-use crate::report::api_warnings;
 use crate::situation::Situation;
 use crate::{codes, projection, stop, whereabouts};
 
@@ -87,7 +86,7 @@ async fn carry_out(context: &Context, situation: Situation) -> Result<ApplyRespo
     let sent = send(cluster.session(), &target, &live, (&content, before.as_ref()), write).await;
     cluster.wrote(&target);
     let reply = sent.map_err(|error| refused(&error, operation))?;
-    diagnostics.add(api_warnings(&target, &reply.warnings));
+    diagnostics.add(reply.diagnostics(&target));
     let mut response = ApplyResponse { state: None, private, identity: None, diagnostics };
     let mut state = planned.with("id", id);
     let what = (&content, before.as_ref() == Some(&content));

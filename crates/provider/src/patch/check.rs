@@ -1,6 +1,8 @@
 //! What a patch must not say (terraform-provider.md, 2.3). A literal `${` changes nothing.
 
 use diag::Diagnostic;
+use manifest::body::unnamed;
+use manifest::server_metadata::REFUSED_IN_BODY;
 use serde_json::Value;
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::path::Path;
@@ -8,10 +10,6 @@ use tfplugin::value::{Object, Value as Attribute};
 
 use super::content::Content;
 use crate::codes;
-
-/// Metadata that only the API server sets.
-const SERVER_MANAGED: [&str; 5] =
-    ["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"];
 
 /// `patch`
 pub(super) fn apply(value: &Attribute, _: &Path) -> Diagnostics {
@@ -78,11 +76,11 @@ fn check_operation(index: usize, operation: &Value) -> Vec<Diagnostic> {
     if let Some(needed) = needed.filter(|needed| operation.get(needed).is_none()) {
         return wrong(&format!("({op}) has no {needed}"));
     }
-    let managed = SERVER_MANAGED.map(|field| format!("/metadata/{field}"));
-    let managed = managed.iter().map(String::as_str).chain(["/status"]);
-    let below =
-        |prefix: &str| path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    if managed.into_iter().any(below) {
+    let managed = REFUSED_IN_BODY.iter().map(|field| format!("/metadata/{field}"));
+    let below = |prefix: String| {
+        path.strip_prefix(prefix.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    if managed.chain(["/status".to_owned()]).any(below) {
         let warning = Diagnostic::warning(codes::PATCH_SERVER_MANAGED, "Patching Server-Managed Field")
             .detail(format!("Operation {index} is about {path}, which the API server sets itself and may ignore or refuse."));
         return vec![warning];
@@ -94,7 +92,7 @@ fn check_operation(index: usize, operation: &Value) -> Vec<Diagnostic> {
 fn forbidden(body: &Value, what: &str) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let metadata = &body["metadata"];
-    for field in SERVER_MANAGED.into_iter().filter(|field| metadata.get(field).is_some()) {
+    for field in REFUSED_IN_BODY.iter().filter(|field| metadata.get(*field).is_some()) {
         let detail = format!("metadata.{field} is set by the API server alone.");
         found.push(
             error(&format!("Server-Managed Field in {what}"), detail).field(format!("metadata.{field}")),
@@ -113,32 +111,15 @@ fn forbidden(body: &Value, what: &str) -> Vec<Diagnostic> {
     found
 }
 
-/// Containers are merged by their name, so that one without a name would be nobody's.
 fn unnamed_containers(body: &Value) -> Vec<Diagnostic> {
-    let lists = [
-        "/spec/containers",
-        "/spec/initContainers",
-        "/spec/template/spec/containers",
-        "/spec/template/spec/initContainers",
-    ];
-    let mut found = Vec::new();
-    for list in lists {
-        let items = body.pointer(list).and_then(Value::as_array).into_iter().flatten();
-        for (index, _) in
-            items.enumerate().filter(|(_, item)| item["name"].as_str().is_none_or(str::is_empty))
-        {
-            let path = format!("{}[{index}]", list[1..].replace('/', "."));
-            found.push(
-                error(
-                    "Invalid Strategic Merge Patch",
-                    format!("{path} has no name, so it is not clear which container is meant."),
-                )
-                .field(path)
-                .hint("Write the name of the container beside what is to be changed."),
-            );
-        }
-    }
-    found
+    let found = unnamed(body).map(|(list, index)| {
+        let path = format!("{}[{index}]", list.join("."));
+        let detail = format!("{path} has no name, so it is unclear which container to change.");
+        error("Invalid Strategic Merge Patch", detail)
+            .field(path)
+            .hint("Name the container next to the fields to change.")
+    });
+    found.collect()
 }
 
 fn error(title: &str, detail: String) -> Diagnostic {

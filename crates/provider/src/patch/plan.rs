@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use cluster::{Error, ErrorKind, Write};
 use diag::Diagnostic;
-use manifest::ObjectRef;
+use manifest::{ObjectRef, server_metadata};
 use ownership::{Analysis, Before, FieldManager, FieldTransition, ManagedFieldsError, Outlook, Verbosity};
 use serde_json::Value as Json;
 use tfplugin::diagnostics::Diagnostics;
@@ -16,7 +16,7 @@ use super::shown::{self, Shown};
 use super::{NO_CLIENT, apply, manager, overlap, own, projection_failed, reference};
 use crate::context::{self, Context, Reach};
 use crate::private::Keys as _;
-use crate::report::{self, api_warnings};
+use crate::report;
 use crate::situation::Situation;
 use crate::whereabouts::{self, Moved};
 use crate::{codes, projection};
@@ -108,7 +108,7 @@ pub(super) async fn plan(context: &Context, situation: &Situation) -> Result<Pla
         Err(error) if error.is_server_trouble() => return unanswered(situation, &error, "Dry-run Patch"),
         Err(error) => return Err(apply::refused(&error, "Dry-run Patch").into()),
     };
-    diagnostics.add(api_warnings(&target, &reply.warnings));
+    diagnostics.add(reply.diagnostics(&target));
     let preview = Preview {
         target: &target,
         content: &content,
@@ -139,7 +139,8 @@ fn kept(situation: &Situation) -> Object {
 /// What an answer that is none means for a plan (decisions, seed 003, 5).
 fn unanswered(situation: &Situation, error: &Error, operation: &str) -> Result<Plan, Diagnostics> {
     match error.kind() {
-        ErrorKind::KindMissing(_) | ErrorKind::NamespaceMissing { .. } => {
+        ErrorKind::NamespaceMissing { .. } => Ok(Plan::open(situation, Diagnostics::new())),
+        ErrorKind::KindMissing(missing) if plan::may_still_come(&missing.gvk) => {
             Ok(Plan::open(situation, Diagnostics::new()))
         }
         ErrorKind::Unreachable(_) => Err(error.diagnostic(operation).into()),
@@ -181,11 +182,7 @@ impl Preview<'_> {
     fn changes_something(&self) -> Result<bool, ManagedFieldsError> {
         let bare = |object: &Json| {
             let mut object = object.clone();
-            if let Some(metadata) = object["metadata"].as_object_mut() {
-                for field in ["managedFields", "resourceVersion", "generation"] {
-                    metadata.remove(field);
-                }
-            }
+            server_metadata::remove(object.get_mut("metadata"), server_metadata::CHANGED_BY_WRITES);
             object
         };
         let schema = ownership::ManagedFields::of(self.answer)?.schema(self.answer);

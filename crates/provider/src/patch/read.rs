@@ -11,7 +11,6 @@ use super::shown::Shown;
 use super::{NO_CLIENT, manager, projection_failed, reference};
 use crate::clusters::Cluster;
 use crate::context::Context;
-use crate::report::api_warnings;
 use crate::{projection, reading, whereabouts};
 
 pub(super) async fn read(context: &Context, request: ReadRequest) -> ReadResponse {
@@ -38,7 +37,7 @@ pub(super) async fn read(context: &Context, request: ReadRequest) -> ReadRespons
         return reading::kept(request, whereabouts::elsewhere(&target.to_string()));
     }
     let mut response = request.unchanged();
-    response.diagnostics.add(api_warnings(&target, &reply.warnings));
+    response.diagnostics.add(reply.diagnostics(&target));
     if let Some(state) = &mut response.state {
         let content = Content::of(state).and_then(Result::ok);
         let body = content.as_ref().and_then(|content| content.body(&target));

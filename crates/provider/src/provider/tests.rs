@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value as Json, json};
-use tfplugin::json::{self, Undefined};
+use tfplugin::json::{self, UndefinedAttributes};
 use tfplugin::provider::Provider as _;
 use tfplugin::schema::Kind;
 
@@ -59,7 +59,8 @@ fn check(block: Block, config: &Json) -> Vec<String> {
     }
     let provider = Provider::in_environment(Environment::default());
     let schema = schema(block);
-    let config = json::decode(config.to_string().as_bytes(), &schema.ty(), Undefined::Refuse).unwrap();
+    let config =
+        json::decode(config.to_string().as_bytes(), &schema.ty(), UndefinedAttributes::Refuse).unwrap();
     let config = config.as_object().unwrap();
     let mut found = Diagnostics::new();
     attributes(&schema.attributes, config, &Path::root(), &mut found);

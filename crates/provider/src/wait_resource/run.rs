@@ -1,10 +1,9 @@
-//! Waiting, and looking later on what has become of it.
+//! Runs the wait at apply, and refreshes its result.
 
 use std::time::Duration;
 
 use cluster::{Error, ErrorKind, Readiness};
 use diag::{Diagnostic, Severity};
-use readiness::Refreshed;
 use serde_json::Value as Json;
 use tfplugin::CancellationToken;
 use tfplugin::private::Private;
@@ -23,7 +22,7 @@ const FAILED: &str = "Wait Operation Failed";
 const NO_CLIENT: &str = "Failed to Create Kubernetes Client";
 const NO_KIND: &str = "Failed to Discover GVR";
 
-/// Waits as `planned` says, and gives the state.
+/// Waits as `planned` says, and returns the new state.
 pub(super) async fn run(
     context: &Context,
     mut planned: Object,
@@ -50,16 +49,16 @@ pub(super) async fn run(
     Ok(planned.with("result", result(value.as_ref())))
 }
 
-/// Looks whether the object is still there and what the tracked field is now.
+/// Reads the tracked field again; an object that is gone drops the wait from the state.
 pub(super) async fn refresh(context: &Context, request: ReadRequest) -> ReadResponse {
     let cluster = match reading::cluster(context, &request.state, NO_CLIENT) {
         Ok(cluster) => cluster,
-        Err(told) => return reading::kept(request, told),
+        Err(diagnostic) => return reading::kept(request, diagnostic),
     };
     let Ok(reference) = reference(&request.state) else { return request.unchanged() };
     let live = match reference.look(cluster.session()).await {
         Ok((_, Some(reply))) => reply.object,
-        // Whatever comes in its place is waited for again.
+        // A new object of this name is waited for again.
         Ok((_, None)) => return ReadResponse::default(),
         Err(error) if matches!(error.kind(), ErrorKind::KindMissing(_)) => return ReadResponse::default(),
         Err(error) => return reading::kept(request, unread(&error)),
@@ -72,8 +71,7 @@ pub(super) async fn refresh(context: &Context, request: ReadRequest) -> ReadResp
     if let Some(state) = &mut response.state
         && let Some(wait) = wait_for(state)
     {
-        let refreshed = Refreshed::new(&wait, &live, false);
-        state.set("result", result(refreshed.value.as_ref()));
+        state.set("result", result(wait.tracked(&live).as_ref()));
     }
     response
 }
@@ -92,12 +90,12 @@ fn undiscovered(error: &Error) -> Box<Diagnostic> {
 }
 
 fn unread(error: &Error) -> Diagnostic {
-    let told = error.diagnostic("Read");
+    let diagnostic = error.diagnostic("Read");
     if reading::is_refusal(error) {
-        return reading::prior_state_used(&told);
+        return reading::prior_state_used(&diagnostic);
     }
     // Whatever the class of the error, nothing is known about the object.
-    Diagnostic { severity: Severity::Error, ..titled(told, "Read: Failed to verify resource") }
+    Diagnostic { severity: Severity::Error, ..titled(diagnostic, "Read: Failed to verify resource") }
 }
 
 fn interrupted() -> Diagnostic {

@@ -1,4 +1,4 @@
-//! The attributes of `k8sconnect_wait` (terraform-provider.md, 2.4), and what they must fulfil together.
+//! The attributes of `k8sconnect_wait`, and how they are validated together.
 
 use readiness::Cut;
 use tfplugin::diagnostics::Diagnostics;
@@ -44,8 +44,10 @@ pub(super) fn schema() -> Schema {
 pub(super) fn validate(config: &Object) -> Diagnostics {
     let mut diagnostics = connection::validate(config.get("cluster"));
     if let Some(written) = waiting::read(config.get("wait_for")) {
-        let kind = config.get("object_ref").as_object().and_then(|reference| reference.text("kind"));
-        diagnostics.add(waiting::located(written.parse(kind, Cut::Root).diagnostics));
+        let gvk = config.get("object_ref").as_object().and_then(|reference| {
+            format!("{}/{}", reference.text("api_version")?, reference.text("kind")?).parse().ok()
+        });
+        diagnostics.add(waiting::located(written.parse(gvk.as_ref(), Cut::Root).diagnostics));
     }
     diagnostics
 }
@@ -71,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn bug_20_a_connection_that_leads_nowhere_is_refused() {
+    fn a_connection_without_credentials_is_refused() {
         let cluster = Object::new().with("host", "https://example.com");
         check(
             &[wait("field", "status.x"), ("cluster", cluster.into())],
@@ -80,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn bug_30_a_wait_for_nothing_is_a_warning() {
+    fn a_wait_for_nothing_is_a_warning() {
         check(&[wait("rollout", false)], &[("wait_for", "Wait Has No Condition")]);
         check(&[("wait_for", Value::Object(Object::new()))], &[("wait_for", "Wait Has No Condition")]);
     }
@@ -92,5 +94,6 @@ mod tests {
         check(&[wait("field", "status.x[")], &[("wait_for.field", "Invalid JSONPath Syntax")]);
         check(&[wait("timeout", "0s")], &[("wait_for.timeout", "Invalid Timeout")]);
         check(&[wait("condition", Value::unknown())], &[]);
+        check(&[wait("condition", "Ready")], &[("wait_for.condition", "Unknown Condition")]);
     }
 }

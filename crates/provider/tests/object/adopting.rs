@@ -191,7 +191,7 @@ async fn objects_are_imported_by_context_and_by_identity() {
     let mut command = case.workspace.command();
     command.env("KUBECONFIG", sandbox.kubeconfig());
     let output = command.args(["import", "-no-color", "k8sconnect_object.a", &id]).output().unwrap();
-    testkit::terraform::Run::ended("import", &output).expect_success();
+    testkit::terraform::Run::from_output("import", &output).expect_success();
     assert_eq!(case.workspace.attributes("k8sconnect_object.a")["cluster"]["context"], context.trim());
 
     // Only OpenTofu knows identities in import blocks.

@@ -5,7 +5,7 @@ use testkit::terraform::Client;
 use crate::case::Case;
 
 /// A CRD of a group of the test's own.
-fn crd(plural: &str, kind: &str) -> String {
+pub(crate) fn crd(plural: &str, kind: &str) -> String {
     format!(
         "apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

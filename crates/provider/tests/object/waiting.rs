@@ -4,6 +4,7 @@ use serde_json::json;
 use testkit::terraform::Client;
 
 use crate::case::Case;
+use crate::dependencies::crd;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_waited_field_is_the_status_and_nothing_else() {
@@ -44,5 +45,34 @@ async fn a_wait_that_does_not_finish_is_owed_until_it_has() {
         case.workspace.attributes("k8sconnect_object.a")["status"],
         json!({"capacity": {"storage": "1Gi"}})
     );
+    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_condition_of_the_generation_before_does_not_end_a_wait() {
+    let case = Case::new("stale", Client::any()).await;
+    let widget = |size: u8| {
+        format!(
+            "apiVersion: NS.example.com/v1\nkind: Widget\nmetadata: {{name: a, namespace: NS}}\nspec: {{size: {size}}}"
+        )
+    };
+    let report = |generation: u8| {
+        let conditions = json!([{"type": "Ready", "status": "True"}]);
+        let status =
+            json!({"status": {"observedGeneration": generation, "conditions": conditions}}).to_string();
+        let kind = format!("widgets.{}.example.com", case.namespace.name());
+        case.namespace
+            .kubectl(&["patch", &kind, "a", "--subresource=status", "--type=merge", "-p", &status])
+            .unwrap();
+    };
+    case.object("widgets", &crd("widgets", "Widget"), "");
+    case.object("a", &widget(1), "");
+    case.workspace.apply(&[]).expect_success();
+    report(1);
+    case.object("a", &widget(2), "wait_for = { condition = \"ready\", timeout = \"1s\" }");
+    let stale = case.workspace.apply(&[]).expect_failure().text();
+    assert!(stale.contains("the controller has observed generation 1 of 2"), "{stale}");
+    report(2);
+    case.workspace.apply(&[]).expect_success();
     case.workspace.plan(&["-detailed-exitcode"]).expect_success();
 }

@@ -53,7 +53,7 @@ async fn manifests_are_divided_and_objects_are_read() {
         let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap_or_default());
         let mut apply = case.workspace.command();
         apply.env("PATH", path).args(["apply", "-no-color", "-input=false", "-auto-approve"]);
-        Run::ended("apply", &apply.output().unwrap()).expect_success();
+        Run::from_output("apply", &apply.output().unwrap()).expect_success();
         let keys = |address: &str, attribute: &str| -> Vec<String> {
             let attributes = case.workspace.attributes(address);
             attributes[attribute]

@@ -48,7 +48,7 @@ async fn every_example_is_applied_plans_as_no_changes_and_is_destroyed() {
         let run = |arguments: &[&str]| {
             let mut command = case.workspace.command();
             command.env("KUBECONFIG", Sandbox::shared().kubeconfig()).args(arguments);
-            Run::ended(folder.display().to_string(), &command.output().unwrap()).expect_success()
+            Run::from_output(folder.display().to_string(), &command.output().unwrap()).expect_success()
         };
         run(&["apply", "-no-color", "-input=false", "-auto-approve"]);
         run(&["plan", "-no-color", "-input=false", "-detailed-exitcode"]);

@@ -1,7 +1,7 @@
 //! Applies that do not end as they should: nothing is lost, and what is left is found and named by the next one.
 
 use serde_json::{Value, json};
-use testkit::gate::{Fault, Gate};
+use testkit::proxy::{Fault, FaultProxy};
 use testkit::terraform::Client;
 
 use crate::case::Case;
@@ -25,19 +25,19 @@ enum Disturbance {
     Restart,
 }
 
-/// A namespace behind a gate.
+/// A namespace behind a proxy.
 struct Disturbed {
     case: Case,
-    gate: Gate,
+    proxy: FaultProxy,
 }
 
 impl Disturbed {
     async fn new(test: &str, client: Client) -> Self {
         let case = Case::new(test, client).await;
-        let gate = Gate::open(case.namespace.client().clone()).await;
-        let cluster = format!("host = {:?}, insecure = true, token = \"x\"", gate.url());
+        let proxy = FaultProxy::start(case.namespace.client().clone()).await;
+        let cluster = format!("host = {:?}, insecure = true, token = \"x\"", proxy.url());
         case.provider(&format!("cluster = {{ {cluster} }}"));
-        Self { case, gate }
+        Self { case, proxy }
     }
 
     /// Applies or destroys, and disturbs that at the next request that `is_meant`; says whether it succeeded, and with
@@ -49,25 +49,25 @@ impl Disturbed {
         is_meant: fn(&str, &str) -> bool,
     ) -> (bool, String) {
         let fault = match disturbance {
-            Disturbance::Outage | Disturbance::Restart => Fault::Break,
+            Disturbance::Outage | Disturbance::Restart => Fault::Disconnect,
             _ => Fault::Hold,
         };
-        self.gate.strike(fault, is_meant);
+        self.proxy.inject(fault, is_meant);
         let command = if destroy { "destroy" } else { "apply" };
         let mut running = self.case.workspace.start(&[command, "-no-color", "-input=false", "-auto-approve"]);
-        self.gate.struck().await;
+        self.proxy.triggered().await;
         match disturbance {
             Disturbance::Interrupt => {
                 running.interrupt();
-                self.gate.reopen();
+                self.proxy.recover();
             }
             Disturbance::InterruptAndSilence => running.interrupt(),
             Disturbance::Kill => running.kill_providers(),
-            Disturbance::Restart => self.gate.reopen(),
+            Disturbance::Restart => self.proxy.recover(),
             Disturbance::Outage => {}
         }
         let run = running.wait();
-        self.gate.reopen();
+        self.proxy.recover();
         (run.is_success(), run.text())
     }
 
@@ -210,9 +210,9 @@ async fn a_plan_that_waits_for_an_answer_ends_when_it_is_interrupted() {
     for client in Client::all() {
         let here = Disturbed::new("plan", client).await;
         here.case.object("a", BODY, "");
-        here.gate.strike(Fault::Hold, |method, uri| method == "PATCH" && uri.contains("dryRun"));
+        here.proxy.inject(Fault::Hold, |method, uri| method == "PATCH" && uri.contains("dryRun"));
         let mut planning = here.case.workspace.start(&["plan", "-no-color", "-input=false"]);
-        here.gate.struck().await;
+        here.proxy.triggered().await;
         planning.interrupt();
         let told = planning.wait().expect_failure().text();
         assert!(told.contains("Error: Interrupted"), "{told}");

@@ -37,7 +37,7 @@ async fn a_wait_hands_out_what_it_waited_for_and_fails_without() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bug_20_waits_know_what_is_ready_what_never_will_be_and_how_to_say_it() {
+async fn waits_know_what_is_ready_and_what_never_will_be() {
     let case = Case::new("rollouts", Client::any()).await;
     let deployment = |name: &str, replicas: u8| {
         let container = json!({"name": "a", "image": "a:1"});
@@ -88,4 +88,70 @@ async fn bug_20_waits_know_what_is_ready_what_never_will_be_and_how_to_say_it() 
     wait("unknown", "Nonsense", "a", "condition = \"Complete\"");
     let unknown = case.workspace.apply(&[]).expect_failure().text();
     assert!(unknown.contains("Failed to Discover GVR"), "{unknown}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_field_of_the_generation_before_is_reported_by_a_refresh_and_does_not_end_a_wait() {
+    let case = Case::new("stale", Client::any()).await;
+    let group = format!("{}.example.com", case.namespace.name());
+    let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    let definition = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("widgets.{group}")},
+        "spec": {
+            "group": group, "scope": "Namespaced", "names": {"plural": "widgets", "kind": "Widget"},
+            "versions": [{
+                "name": "v1", "served": true, "storage": true, "subresources": {"status": {}},
+                "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": any, "status": any}}},
+            }],
+        },
+    });
+    case.namespace.apply_as("somebody", &definition).await;
+    case.namespace
+        .kubectl(&[
+            "wait",
+            "crd",
+            &format!("widgets.{group}"),
+            "--for",
+            "condition=Established",
+            "--timeout",
+            "60s",
+        ])
+        .unwrap();
+    let resize = async |size: u8| {
+        let widget = json!({"apiVersion": format!("{group}/v1"), "kind": "Widget", "metadata": {"name": "a"}, "spec": {"size": size}});
+        case.namespace.apply_as("somebody", &widget).await;
+    };
+    let report = |generation: u8, endpoint: &str| {
+        let status = json!({"status": {"observedGeneration": generation, "endpoint": endpoint}}).to_string();
+        let kind = format!("widgets.{group}");
+        case.namespace
+            .kubectl(&["patch", &kind, "a", "--subresource=status", "--type=merge", "-p", &status])
+            .unwrap();
+    };
+    resize(1).await;
+    report(1, "one");
+    resize(2).await;
+    let wait = |timeout: &str| {
+        let text = format!(
+            "resource \"k8sconnect_wait\" \"a\" {{\n  object_ref = {{ api_version = \"{group}/v1\", kind = \"Widget\", name = \"a\", \
+             namespace = {:?} }}\n  wait_for = {{ field = \"status.endpoint\", timeout = {timeout:?} }}\n}}\n",
+            case.namespace.name()
+        );
+        case.workspace.write("wait.tf", &text);
+    };
+    wait("1s");
+    let stale = case.workspace.apply(&[]).expect_failure().text();
+    assert!(stale.contains("the controller has observed generation 1 of 2"), "{stale}");
+    report(2, "two");
+    wait("30s");
+    case.workspace.apply(&[]).expect_success();
+    let result = |value: &str| json!({"status": {"endpoint": value}});
+    assert_eq!(case.workspace.attributes("k8sconnect_wait.a")["result"], result("two"));
+
+    // A refresh reports what stands, whatever generation it is about.
+    resize(3).await;
+    report(2, "three");
+    let change = case.workspace.change("k8sconnect_wait.a");
+    assert_eq!((&change["actions"], &change["after"]["result"]), (&json!(["no-op"]), &result("three")));
 }

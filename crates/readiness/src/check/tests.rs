@@ -38,16 +38,16 @@ fn never(why: &str) -> Check {
 }
 
 #[test]
-fn a_field_is_there_unless_it_is_empty() {
-    let there = |value: Value| field("status.x", Cut::Root).check(&json!({"status": {"x": value}}));
+fn a_field_is_set_unless_it_is_empty() {
+    let check = |value: Value| field("status.x", Cut::Root).check(&json!({"status": {"x": value}}));
     for value in [json!(0), json!(false), json!("a"), json!([0]), json!({"a": null})] {
-        assert_eq!(there(value.clone()), Check::Met(Some(json!({"status": {"x": value}}))));
+        assert_eq!(check(value.clone()), Check::Met(Some(json!({"status": {"x": value}}))));
     }
     for value in [json!(null), json!(""), json!([]), json!({})] {
-        assert_eq!(there(value), not_yet("field \"status.x\" is empty"));
+        assert_eq!(check(value), not_yet("field \"status.x\" is empty"));
     }
     let missing = field("status.x", Cut::Root).check(&json!({"status": {}}));
-    assert_eq!(missing, not_yet("field \"status.x\" is not there: x is not found"));
+    assert_eq!(missing, not_yet("field \"status.x\" is not set: x is not found"));
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn a_field_yields_what_the_path_selects_and_nothing_else() {
         assert_eq!(field(path, Cut::Status).check(&service), Check::Met(Some(expected.clone())), "{path}");
         let root = json!({"status": expected});
         assert_eq!(field(path, Cut::Root).check(&service), Check::Met(Some(root)), "{path}");
-        assert_eq!(field(path, Cut::Status).tracked(&service), Tracked::Present(expected), "{path}");
+        assert_eq!(field(path, Cut::Status).tracked(&service), Some(expected), "{path}");
     };
     status(
         "status.loadBalancer.ingress",
@@ -105,18 +105,18 @@ fn values_are_compared_as_go_prints_them() {
     );
     assert_eq!(
         values(&[("status.none", "")]).check(&object),
-        not_yet("field \"status.none\" is not there: none is not found")
+        not_yet("field \"status.none\" is not set: none is not found")
     );
-    assert_eq!(values(&[("status.phase", "Bound")]).tracked(&object), Tracked::Not);
+    assert_eq!(values(&[("status.phase", "Bound")]).tracked(&object), None);
 }
 
 #[test]
-fn the_content_of_a_secret_is_never_told() {
+fn the_content_of_a_secret_is_never_shown() {
     let secret = json!({"apiVersion": "v1", "kind": "Secret", "data": {"password": "aHVudGVyMg=="}});
     let wait = values(&[("data.password", "c2VjcmV0")]);
     assert_eq!(wait.check(&secret), not_yet("field \"data.password\" has another value"));
     let wait = field("data[?(@.a)]", Cut::Root);
-    assert_eq!(wait.check(&secret), not_yet("field \"data[?(@.a)]\" filters something that is no list"));
+    assert_eq!(wait.check(&secret), not_yet("field \"data[?(@.a)]\" filters a value that is not a list"));
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn an_object_that_is_being_deleted_is_not_waited_for() {
         "metadata": {"deletionTimestamp": "2026-11-15T12:00:00Z"},
         "status": {"phase": "Bound", "conditions": [{"type": "Ready", "status": "True"}]},
     });
-    let why = never("it is being deleted since 2026-11-15T12:00:00Z");
+    let why = never("deletion was requested at 2026-11-15T12:00:00Z");
     for wait in [
         rollout(),
         condition("Ready"),
@@ -151,10 +151,102 @@ fn an_object_that_is_being_deleted_is_not_waited_for() {
         assert_eq!(wait.check(&object), why, "{}", wait.mode);
     }
     // The value is still there, though.
-    assert_eq!(
-        field("status.phase", Cut::Status).tracked(&object),
-        Tracked::Present(json!({"phase": "Bound"}))
+    assert_eq!(field("status.phase", Cut::Status).tracked(&object), Some(json!({"phase": "Bound"})));
+}
+
+/// Met, or why not, for an object of generation 2 with this status.
+#[track_caller]
+fn check_generation(wait: &Wait, cases: &[(Value, &str)]) {
+    for (status, expected) in cases {
+        let object = json!({"metadata": {"generation": 2}, "status": status});
+        let found = match wait.check(&object) {
+            Check::Met(_) => "met".to_owned(),
+            Check::NotYet(why) | Check::Never(why) => why,
+        };
+        assert_eq!(found, *expected, "{} {status}", wait.mode);
+    }
+}
+
+const STALE: &str = "the controller has observed generation 1 of 2";
+
+#[test]
+fn a_condition_of_an_earlier_generation_does_not_count() {
+    let status = |of_status: Option<i64>, of_condition: Option<i64>, status: &str| {
+        let mut condition = json!({"type": "Ready", "status": status});
+        if let Some(generation) = of_condition {
+            condition["observedGeneration"] = generation.into();
+        }
+        let mut object = json!({"conditions": [condition]});
+        if let Some(generation) = of_status {
+            object["observedGeneration"] = generation.into();
+        }
+        object
+    };
+    check_generation(
+        &condition("Ready"),
+        &[
+            (status(None, None, "True"), "met"),
+            (status(Some(1), None, "True"), STALE),
+            (status(Some(2), None, "True"), "met"),
+            (status(None, Some(1), "True"), STALE),
+            (status(None, Some(2), "True"), "met"),
+            // The condition's own generation comes first.
+            (status(Some(1), Some(2), "True"), "met"),
+            (status(Some(2), Some(1), "True"), STALE),
+            // Only a wait that nothing else holds up speaks of generations.
+            (status(Some(1), None, "False"), "condition \"Ready\" is False"),
+        ],
     );
+    let no_generation =
+        json!({"status": {"observedGeneration": 1, "conditions": [{"type": "Ready", "status": "True"}]}});
+    assert_eq!(condition("Ready").check(&no_generation), Check::Met(None));
+}
+
+#[test]
+fn a_status_field_of_an_earlier_generation_does_not_end_a_wait() {
+    let cases = |is_met: &'static str, is_stale: &'static str| {
+        [
+            (json!({"ip": "10.0.0.1"}), is_met),
+            (json!({"ip": "10.0.0.1", "observedGeneration": 2}), is_met),
+            (json!({"ip": "10.0.0.1", "observedGeneration": 1}), is_stale),
+        ]
+    };
+    check_generation(&field("status.ip", Cut::Status), &cases("met", STALE));
+    check_generation(&values(&[("status.ip", "10.0.0.1")]), &cases("met", STALE));
+    check_generation(
+        &values(&[("metadata.generation", "2"), ("status.ip", "10.0.0.1")]),
+        &cases("met", STALE),
+    );
+    // What is outside the status is what the user or the API server wrote.
+    check_generation(&field("metadata.generation", Cut::Root), &cases("met", "met"));
+    check_generation(&values(&[("metadata.generation", "2")]), &cases("met", "met"));
+}
+
+#[test]
+fn condition_types_and_statuses_are_compared_without_case() {
+    let object = |status: &str| json!({"status": {"conditions": [{"type": "Ready"}, {"type": "Available", "status": status}]}});
+    assert_eq!(condition("available").check(&object("true")), Check::Met(None));
+    assert_eq!(condition("AVAILABLE=false").check(&object("False")), Check::Met(None));
+    let why = "condition \"Available\" is False";
+    assert_eq!(condition("available").check(&object("False")), not_yet(why));
+    // An entry without a status is none.
+    assert_eq!(condition("Ready").check(&object("True")), not_yet("there is no condition \"Ready\" yet"));
+}
+
+#[test]
+fn the_opposite_end_of_a_job_or_a_request_ends_a_wait() {
+    let check = |api_version: &str, kind: &str, stands: &str, wanted: &str, expected: Check| {
+        let conditions = json!([{"type": stands, "status": "True"}]);
+        let object = json!({"apiVersion": api_version, "kind": kind, "status": {"conditions": conditions}});
+        assert_eq!(condition(wanted).check(&object), expected, "{kind} {stands} {wanted}");
+    };
+    check("batch/v1", "Job", "Complete", "Failed", never("the Job completed"));
+    check("batch/v1", "Job", "Failed", "Complete", never("the Job failed"));
+    check("batch/v1", "Job", "Complete", "complete", Check::Met(None));
+    check("batch/v1", "Job", "Suspended", "Complete", not_yet("there is no condition \"Complete\" yet"));
+    let csr = ("certificates.k8s.io/v1", "CertificateSigningRequest");
+    check(csr.0, csr.1, "Denied", "Approved", never("the request was denied"));
+    check("example.com/v1", "Job", "Complete", "Failed", not_yet("there is no condition \"Failed\" yet"));
 }
 
 #[test]
@@ -177,7 +269,7 @@ fn a_failed_job_ends_every_wait_for_its_status() {
     let label = field("metadata.labels.done", Cut::Root);
     assert_eq!(
         label.check(&job),
-        not_yet("field \"metadata.labels.done\" is not there: metadata is not found")
+        not_yet("field \"metadata.labels.done\" is not set: metadata is not found")
     );
 }
 
@@ -194,16 +286,13 @@ fn a_deployment_past_its_deadline_is_given_up_unless_its_spec_has_changed() {
         "the Deployment exceeded its progress deadline (ProgressDeadlineExceeded): timed out progressing.";
     assert_eq!(rollout().check(&deployment(1)), never(why));
     assert_eq!(condition("Available").check(&deployment(1)), never(why));
-    assert_eq!(rollout().check(&deployment(2)), not_yet("the spec has not been observed yet"));
+    assert_eq!(rollout().check(&deployment(2)), not_yet("the controller has observed generation 1 of 2"));
 }
 
 #[test]
 fn a_pod_that_has_ended_does_not_become_ready() {
     let pod = |phase: &str| json!({"apiVersion": "v1", "kind": "Pod", "status": {"phase": phase, "reason": "Evicted"}});
-    assert_eq!(
-        condition("Ready").check(&pod("Failed")),
-        never("the Pod has ended in phase Failed (Evicted)")
-    );
+    assert_eq!(condition("Ready").check(&pod("Failed")), never("the Pod ended in phase Failed (Evicted)"));
     assert_eq!(condition("Ready").check(&pod("Pending")), not_yet("there is no condition \"Ready\" yet"));
     assert_eq!(values(&[("status.phase", "Succeeded")]).check(&pod("Succeeded")), Check::Met(None));
 }

@@ -1,4 +1,4 @@
-//! How the object of a wait is named in texts and commands.
+//! How texts and commands name the object of a wait.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! The texts people read when a wait does not come to its end.
+//! The texts people read when a wait is not met.
 
 use manifest::{GroupVersionKind, Namespace, ObjectRef};
 use serde_json::{Value, json};
@@ -94,8 +94,8 @@ fn an_object_that_never_existed() {
     PersistentVolumeClaim "data" (namespace: "shop") did not appear within 30s
 
     Common causes:
-      - It is not created yet, or under another name or in another namespace
-      - Whatever creates it is not running, or failed to
+      - It has not been created yet, or has another name or namespace
+      - The controller that creates it is not running, or failed
       - A quota or an admission webhook refused it
 
     Look for it:
@@ -109,8 +109,8 @@ fn an_object_that_never_existed() {
     Widget "big" did not appear within 30s
 
     Common causes:
-      - It is not created yet, or under another name or in another namespace
-      - Whatever creates it is not running, or failed to
+      - It has not been created yet, or has another name or namespace
+      - The controller that creates it is not running, or failed
       - A quota or an admission webhook refused it
 
     Look for it:
@@ -167,7 +167,7 @@ fn a_condition_that_never_appeared() {
       Conditions:
         Suspended=False (JobResumed)
       Pod issues:
-        web-4: container "app" terminated (Error) with exit code 1
+        web-4: container "app" exited with code 1 (Error)
 
     Condition "Complete" never appeared; check its name against those above.
 
@@ -232,7 +232,7 @@ fn a_rollout_that_does_not_finish() {
 
     Deployment did not complete rollout within 30s
 
-    Still to come: 0 of 2 updated replicas are available
+    Still to come: 0 of 2 updated replicas are available; Available is False (MinimumReplicasUnavailable): Deployment does not have minimum availability.
 
     Current status:
       Replicas: 0/2 ready, 0 available, 2 unavailable
@@ -282,10 +282,10 @@ fn a_field_that_stays_empty() {
 
     Service "web" in namespace "shop" field "status.loadBalancer.ingress" was not populated within 30s
 
-    At the last look, field "status.loadBalancer.ingress" is not there: ingress is not found
+    Last seen: field "status.loadBalancer.ingress" is not set: ingress is not found
 
     Common causes:
-      - The controller that fills it in is not running, or has not come to it yet
+      - The controller that fills it in is not running, or has not got to it yet
       - It waits for something outside the cluster, such as a load balancer or a volume
       - The path is not the one this kind has: status.loadBalancer.ingress
 
@@ -313,7 +313,7 @@ fn values_that_stay_different() {
       status.reason: "x"
 
     Current values:
-      status.message: (not there)
+      status.message: (not set)
       status.phase: "Pending"
       status.reason: as expected
 
@@ -349,14 +349,14 @@ fn a_wait_that_is_given_up_early() {
     insta::assert_snapshot!(diagnostic.detail, @r#"
     Wait Timeout Cut Short: Job/shop/migrate
 
-    Job did not reach condition "Complete"=True, and never will: the Job failed (BackoffLimitExceeded): Job has reached the specified backoff limit
+    Job did not reach condition "Complete"=True: the Job failed (BackoffLimitExceeded): Job has reached the specified backoff limit
     Waiting for the rest of the timeout of 30s would not help.
 
     Current status:
       Conditions:
         Failed=True (BackoffLimitExceeded): Job has reached the specified backoff limit
       Pod issues:
-        web-4: container "app" terminated (Error) with exit code 1
+        web-4: container "app" exited with code 1 (Error)
 
     To investigate:
       kubectl describe job migrate -n shop

@@ -1,4 +1,4 @@
-//! Puts a longer text together line by line.
+//! Builds a longer text line by line.
 
 use std::fmt;
 use std::fmt::Write;
@@ -17,6 +17,14 @@ impl Text {
 
     pub(super) fn blank(&mut self) {
         self.0.push('\n');
+    }
+
+    /// A paragraph of one line, if there is a reason.
+    pub(super) fn reason(&mut self, label: &str, reason: Option<String>) {
+        if let Some(reason) = reason {
+            self.blank();
+            self.line(format_args!("{label}: {reason}"));
+        }
     }
 
     /// A paragraph with a heading and an item a line.
@@ -39,7 +47,6 @@ impl Text {
         }
     }
 
-    /// The whole text.
     pub(super) fn finish(self) -> String {
         self.0
     }

@@ -1,74 +1,80 @@
-//! The rules for null, unknown and values, all of them.
-
 use serde_json::json;
 
 use super::*;
-use crate::{Cut, Written, WrittenWait};
+use crate::{Cause, Cut, WrittenWait};
 
-fn field_wait() -> Wait {
-    let written = WrittenWait { field: Written::Known("status.ip".to_owned()), ..Default::default() };
-    written.parse(None, Cut::Status).wait.unwrap()
-}
-
-fn rollout_wait() -> Wait {
-    let written = WrittenWait { rollout: Written::Known(true), ..Default::default() };
-    written.parse(None, Cut::Status).wait.unwrap()
+fn wait(text: &str) -> Wait {
+    text.parse::<WrittenWait>().unwrap().parse(None, Cut::Status).wait.unwrap()
 }
 
 #[test]
-fn every_situation_has_one_planned_value() {
-    let value = || json!({"ip": "10.0.0.1"});
-    let check = |tracked: Tracked, changes, owed, expected: Planned| {
-        let situation = Situation { tracked, changes, owed };
-        assert_eq!(situation.clone().planned(), expected, "{situation:?}");
+fn a_plan_is_null_unless_a_field_is_tracked_and_unknown_until_it_is_there() {
+    let (field, rollout) = (wait("field=status.ip"), wait("rollout"));
+    let check = |wait: Option<&Wait>, has_value, changes, owed, expected: Planned| {
+        let planned = Planned::new(wait, has_value, changes, owed);
+        assert_eq!(planned, expected, "{wait:?} {has_value} {changes} {owed}");
     };
     for changes in [false, true] {
-        check(Tracked::Not, changes, false, Planned::Null);
-        check(Tracked::Absent, changes, false, Planned::Unknown);
-        for tracked in [Tracked::Not, Tracked::Absent, Tracked::Present(value())] {
-            check(tracked, changes, true, Planned::Unknown);
+        for wait in [None, Some(&rollout)] {
+            check(wait, false, changes, false, Planned::Null);
+            check(wait, true, changes, false, Planned::Null);
+        }
+        check(Some(&field), false, changes, false, Planned::Unknown);
+        for has_value in [false, true] {
+            check(Some(&field), has_value, changes, true, Planned::Unknown);
+            check(Some(&rollout), has_value, changes, true, Planned::Unknown);
         }
     }
-    check(Tracked::Present(value()), false, false, Planned::Value(value()));
-    check(Tracked::Present(value()), true, false, Planned::Unknown);
-}
-
-#[test]
-fn a_state_says_whether_a_tracked_value_is_there() {
-    let wait = field_wait();
-    assert_eq!(Tracked::in_state(None, None), Tracked::Not);
-    assert_eq!(Tracked::in_state(Some(&rollout_wait()), Some(json!(1))), Tracked::Not);
-    assert_eq!(Tracked::in_state(Some(&wait), None), Tracked::Absent);
-    assert_eq!(Tracked::in_state(Some(&wait), Some(Value::Null)), Tracked::Absent);
-    assert_eq!(Tracked::in_state(Some(&wait), Some(json!(1))), Tracked::Present(json!(1)));
+    check(Some(&field), true, false, false, Planned::Prior);
+    check(Some(&field), true, true, false, Planned::Unknown);
 }
 
 #[test]
 fn an_unfinished_wait_is_a_warning_after_a_create_and_an_error_after_an_update() {
-    let value = Some(json!({"ip": "10.0.0.1"}));
-    let finished = Applied::finished(value.clone());
-    assert_eq!(finished, Applied { value, owed: false, report: Report::Nothing });
-    assert_eq!(Applied::without_wait(), Applied { value: None, owed: false, report: Report::Nothing });
-    let create = Applied::unfinished(During::Create);
-    assert_eq!(create, Applied { value: None, owed: true, report: Report::Warning });
-    let update = Applied::unfinished(During::Update);
-    assert_eq!(update, Applied { value: None, owed: true, report: Report::Error });
+    assert_eq!(During::Create.unfinished(), Severity::Warning);
+    assert_eq!(During::Update.unfinished(), Severity::Error);
 }
 
 #[test]
 fn a_refresh_fills_in_what_has_appeared_and_drops_what_has_vanished() {
-    let wait = field_wait();
-    let there = json!({"status": {"ip": "10.0.0.1", "other": 1}});
-    let appeared = Refreshed { value: Some(json!({"ip": "10.0.0.1"})), owed: false };
-    assert_eq!(Refreshed::new(&wait, &there, true), appeared);
-    assert_eq!(Refreshed::new(&wait, &there, false), appeared);
-    assert_eq!(Refreshed::new(&wait, &json!({"status": {}}), false), Refreshed { value: None, owed: false });
-    assert_eq!(Refreshed::new(&wait, &json!({}), true), Refreshed { value: None, owed: true });
+    let check = |object: Value, owed: bool, value: Option<Value>, still_owed: bool| {
+        let refreshed = Kept::refreshed(&wait("field=status.ip"), &object, owed);
+        assert_eq!((refreshed.value, refreshed.owed), (value, still_owed), "{object}");
+    };
+    let ip = Some(json!({"ip": "10.0.0.1"}));
+    check(json!({"status": {"ip": "10.0.0.1", "other": 1}}), true, ip.clone(), false);
+    check(json!({"status": {"ip": "10.0.0.1", "other": 1}}), false, ip.clone(), false);
+    check(json!({"status": {}}), false, None, false);
+    check(json!({}), true, None, true);
+    // A refresh reports what stands, but a value of an earlier generation settles nothing.
+    let stale = json!({"metadata": {"generation": 2}, "status": {"observedGeneration": 1, "ip": "10.0.0.1"}});
+    check(stale.clone(), false, ip.clone(), false);
+    check(stale, true, ip, true);
 }
 
 #[test]
-fn a_refresh_settles_a_debt_of_any_mode() {
+fn a_refresh_settles_what_is_owed_in_any_mode() {
+    let owed = |object: Value| Kept::refreshed(&wait("rollout"), &object, true).owed;
     let ready = |status: &str| json!({"status": {"conditions": [{"type": "Ready", "status": status}]}});
-    assert_eq!(Refreshed::new(&rollout_wait(), &ready("False"), true), Refreshed { value: None, owed: true });
-    assert_eq!(Refreshed::new(&rollout_wait(), &ready("True"), true), Refreshed { value: None, owed: false });
+    assert!(owed(ready("False")));
+    assert!(!owed(ready("True")));
+    assert!(
+        owed(json!({"apiVersion": "example.com/v1", "kind": "Widget"})),
+        "an empty status settles nothing"
+    );
+}
+
+#[test]
+fn no_value_appears_in_debug_output() {
+    let value = json!({ "data": { "password": "aHVudGVyMg==" } });
+    let shown = [
+        format!("{:?}", Check::Met(Some(value.clone()))),
+        format!("{:?}", Kept::met(Some(value.clone()))),
+        format!("{:?}", Cause::TimedOut { object: &value, pods: &[] }),
+    ];
+    for shown in shown {
+        assert!(!shown.contains("aHVudGVyMg"), "{shown}");
+    }
+    let early = Check::<()>::NotYet("it is early".to_owned());
+    assert_eq!(format!("{early:?}"), "NotYet(\"it is early\")");
 }

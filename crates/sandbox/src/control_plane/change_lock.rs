@@ -1,43 +1,48 @@
-//! One client at a time changes a sandbox.
+//! Lets one client at a time change a sandbox.
 
 use std::fs::{self, File};
 use std::io;
 use std::path::PathBuf;
 
 use super::error::Error;
-use super::event::Event;
-use super::layout::{Layout, Name, make_private_folder, open_private};
+use super::event::LifecycleEvent;
+use super::layout::{Layout, Name, open_private};
+use crate::folder;
 use crate::lock::{self, is_at};
 
-/// The right to change a sandbox; given back when it is dropped, or by the kernel when its holder dies.
+/// The right to change a sandbox; released when it is dropped, or by the kernel when its holder dies.
 #[derive(Debug)]
 pub(crate) struct ChangeLock {
-    /// Closing it gives the lock back.
+    /// Closing it releases the lock.
     file: File,
     path: PathBuf,
 }
 
 impl ChangeLock {
-    /// Waits until nobody else changes the sandbox.
-    pub(crate) fn wait(layout: &Layout, name: &Name, on_event: &mut dyn FnMut(Event)) -> Result<Self, Error> {
+    /// Waits until no other client is changing the sandbox.
+    pub(crate) fn wait(
+        layout: &Layout,
+        name: &Name,
+        on_event: &mut dyn FnMut(LifecycleEvent),
+    ) -> Result<Self, Error> {
         let path = layout.lock();
-        let folder = path.parent().expect("the lock is beside the sandbox's folder");
-        make_private_folder(folder).map_err(Error::files("write to", folder))?;
-        let on_wait = || on_event(Event::Waiting { name: name.clone() });
+        let parent = path.parent().expect("the lock is beside the sandbox's folder");
+        folder::create_private(parent).map_err(Error::files("write to", parent))?;
+        let on_wait = || on_event(LifecycleEvent::Waiting { name: name.clone() });
         let file = lock::wait(&path, || open_private(&path), on_wait).map_err(Error::files("lock", &path))?;
         Ok(Self { file, path })
     }
 
-    /// Takes the lock only if that needs no waiting.
+    /// Takes the lock if it is free.
     pub(crate) fn try_take(layout: &Layout) -> io::Result<Option<Self>> {
         let path = layout.lock();
         let file = open_private(&path)?;
         Ok((file.try_lock().is_ok() && is_at(&file, &path)).then_some(Self { file, path }))
     }
 
-    /// Removes the file, because there is nothing left to change.
+    /// Removes the lock file of a sandbox that is gone.
     pub(crate) fn remove(self) {
-        // It does no harm if it stays.
+        // A file that stays behind does no harm.
         let _ = fs::remove_file(&self.path);
         drop(self.file);
     }
@@ -48,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lock_that_was_removed_while_waited_for_is_not_mistaken_for_the_new_one() {
+    fn waiting_for_a_lock_survives_the_removal_of_its_file() {
         let folder = tempfile::tempdir().unwrap();
         let layout = Layout::at(folder.path().join("x"));
         let name = Name::default();
@@ -67,7 +72,7 @@ mod tests {
             assert!(layout.lock().exists());
             assert!(
                 ChangeLock::try_take(&layout).unwrap().is_none(),
-                "the second holds the lock of the new file"
+                "the second client holds the lock on the new file"
             );
             second.remove();
         });

@@ -1,7 +1,6 @@
-//! Keys and certificates of one sandbox, random and used nowhere else.
+//! Keys and certificates of one sandbox: random, and used nowhere else.
 
 use std::io;
-use std::path::PathBuf;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -10,17 +9,24 @@ use rcgen::{
     KeyUsagePurpose, PKCS_RSA_SHA256, RsaKeySize,
 };
 
-use super::layout::{Layout, make_private_folder, write_private};
+use super::layout::{Layout, write_private};
+use crate::folder;
 
-/// Everything a sandbox needs to know its clients and its clients need to know it.
+/// Files below `pki/`.
+pub(crate) const CA_CERTIFICATE: &str = "ca.crt";
+pub(crate) const SERVING_CERTIFICATE: &str = "apiserver.crt";
+pub(crate) const SERVING_KEY: &str = "apiserver.key";
+pub(crate) const SERVICE_ACCOUNT_KEY: &str = "service-account.key";
+pub(crate) const TOKENS: &str = "tokens.csv";
+
 pub(crate) struct Credentials {
-    /// Signs the serving and the client certificates.
+    /// The certificate of the CA that signs the other two.
     pub(crate) authority: String,
-    /// What the API server shows.
+    /// Of the API server.
     pub(crate) serving: Pair,
-    /// What the administrator shows.
+    /// Of the administrator.
     pub(crate) client: Pair,
-    /// What the administrator may show instead.
+    /// The administrator's bearer token.
     pub(crate) token: String,
     /// Signs service account tokens.
     pub(crate) service_account_key: String,
@@ -32,11 +38,11 @@ pub(crate) struct Pair {
     pub(crate) key: String,
 }
 
-/// Who the administrator is, with either credential.
+/// The administrator's identity, with either credential.
 const USER: &str = "admin";
 const GROUP: &str = "system:masters";
 
-/// Names the serving certificate is good for; 10.0.0.1 is the first address of the service range, `kubernetes.default`.
+/// Names in the serving certificate; 10.0.0.1 is the first address of the service range, `kubernetes.default`.
 const SERVER_NAMES: [&str; 7] = [
     "127.0.0.1",
     "localhost",
@@ -48,7 +54,6 @@ const SERVER_NAMES: [&str; 7] = [
 ];
 
 impl Credentials {
-    /// Makes new ones.
     pub(crate) fn generate() -> io::Result<Self> {
         Self::try_generate().map_err(io::Error::other)
     }
@@ -83,37 +88,19 @@ impl Credentials {
 
     /// Writes the files the API server and the controller manager read.
     pub(crate) fn write(&self, layout: &Layout) -> io::Result<()> {
-        let files = Files::new(layout);
-        make_private_folder(&layout.pki())?;
-        write_private(&files.authority, self.authority.as_bytes())?;
-        write_private(&files.serving_certificate, self.serving.certificate.as_bytes())?;
-        write_private(&files.serving_key, self.serving.key.as_bytes())?;
-        write_private(&files.service_account_key, self.service_account_key.as_bytes())?;
-        // One line: token, user name, uid, groups.
-        let line = format!("{},{USER},{USER},{GROUP}\n", self.token);
-        write_private(&files.tokens, line.as_bytes())
-    }
-}
-
-/// The names of the files below `pki/`.
-pub(crate) struct Files {
-    pub(crate) authority: PathBuf,
-    pub(crate) serving_certificate: PathBuf,
-    pub(crate) serving_key: PathBuf,
-    pub(crate) service_account_key: PathBuf,
-    pub(crate) tokens: PathBuf,
-}
-
-impl Files {
-    pub(crate) fn new(layout: &Layout) -> Self {
-        let file = |name| layout.pki().join(name);
-        Self {
-            authority: file("ca.crt"),
-            serving_certificate: file("apiserver.crt"),
-            serving_key: file("apiserver.key"),
-            service_account_key: file("service-account.key"),
-            tokens: file("tokens.csv"),
+        folder::create_private(&layout.pki())?;
+        // The columns are token, user name, uid and groups.
+        let tokens = format!("{},{USER},{USER},{GROUP}\n", self.token);
+        for (file, content) in [
+            (CA_CERTIFICATE, &self.authority),
+            (SERVING_CERTIFICATE, &self.serving.certificate),
+            (SERVING_KEY, &self.serving.key),
+            (SERVICE_ACCOUNT_KEY, &self.service_account_key),
+            (TOKENS, &tokens),
+        ] {
+            write_private(&layout.pki().join(file), content.as_bytes())?;
         }
+        Ok(())
     }
 }
 

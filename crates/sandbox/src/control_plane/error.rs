@@ -1,4 +1,4 @@
-//! What can go wrong with a sandbox, and what a person can do about it.
+//! Errors of the sandbox, and how to resolve them.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,203 +7,156 @@ use diag::Diagnostic;
 
 use super::layout::Name;
 use super::programs::Program;
-use super::state::{Failure, Standing};
+use super::state::Failure;
+use super::status::SandboxState;
 use crate::{codes, gobuild};
 
-/// Why a sandbox is not as it was asked to be.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Programs are missing and cannot be built.
-    #[error("cannot find {}, and there is no `go` to build with", list(missing))]
+    #[error("cannot find {}, and there is no `go` to build them", join(missing, |program| program.name().to_owned()))]
     NoPrograms {
-        /// The programs.
         missing: Vec<Program>,
         /// `KUBEBUILDER_ASSETS`, if it is set.
         assets: Option<PathBuf>,
-        /// The folder in the cache they would be in.
+        /// Where the build would be.
         cache: PathBuf,
     },
-    /// The etcd in `KUBEBUILDER_ASSETS` is too old.
     #[error("etcd {version} in {} is too old", path.display())]
-    OldEtcd {
-        /// The executable.
-        path: PathBuf,
-        /// Its version.
-        version: String,
-    },
-    /// The build failed.
+    OldEtcd { path: PathBuf, version: String },
     #[error("cannot build the control plane")]
     Build(#[source] gobuild::Error),
-    /// A file could not be read or written.
     #[error("cannot {action} {}", path.display())]
     Files {
-        /// What was tried: `read`, `write`, `lock`.
+        /// A verb: `read`, `write`, `lock`.
         action: &'static str,
-        /// The file or folder.
         path: PathBuf,
-        /// What the system said.
         source: io::Error,
     },
-    /// The supervisor could not be run.
     #[error("cannot run {} to supervise the sandbox", path.display())]
-    Executable {
-        /// The executable.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// The port asked for is taken, or not for us to use.
+    Executable { path: PathBuf, source: io::Error },
     #[error("cannot listen on port {port} of 127.0.0.1")]
-    Port {
-        /// The port.
-        port: u16,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// The sandbox did not start, or ended by itself.
+    Port { port: u16, source: io::Error },
+    /// The sandbox did not start, or stopped unexpectedly.
     #[error("sandbox {name} {}", describe(failure))]
-    Failed {
-        /// The sandbox.
-        name: Name,
-        /// What happened.
-        failure: Failure,
-        /// Where the logs are.
-        logs: PathBuf,
-    },
-    /// The sandbox does not run.
-    #[error("sandbox {name} is {}", standing.map_or("not there", Standing::word))]
+    Failed { name: Name, failure: Failure, logs: PathBuf },
+    #[error("sandbox {name} {}", describe_state(*state))]
     NotRunning {
-        /// The sandbox.
         name: Name,
-        /// How it stands, if there is something of it.
-        standing: Option<Standing>,
+        /// None if the sandbox does not exist.
+        state: Option<SandboxState>,
     },
-    /// A process would not end.
-    #[error("process {pid} of sandbox {name} does not end")]
-    NotStopped {
-        /// The sandbox.
-        name: Name,
-        /// The process.
-        pid: i32,
-    },
-    /// The cache cannot be removed.
-    #[error("the cache is in use by sandbox {}", names.iter().map(Name::as_str).collect::<Vec<_>>().join(", "))]
-    CacheInUse {
-        /// The sandboxes that run from it.
-        names: Vec<Name>,
-    },
-    /// There is no such log.
+    #[error("process {pid} of sandbox {name} does not exit")]
+    NotStopped { name: Name, pid: i32 },
+    #[error("the cache is in use by sandbox {}", join(names, Name::to_string))]
+    CacheInUse { names: Vec<Name> },
     #[error("sandbox {name} has no log of {program}")]
-    NoLog {
-        /// The sandbox.
-        name: Name,
-        /// What was asked for.
-        program: String,
-    },
+    NoLog { name: Name, program: String },
 }
 
 impl Error {
-    /// For use with `map_err`: the error of trying to do `action` to `path`.
+    /// For use with `map_err`: the error of `action` on `path`.
     pub(crate) fn files(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Files { action, path, source }
     }
 
-    /// The error as a person is to read it.
     pub fn diagnostic(&self) -> Diagnostic {
+        let error = |code| Diagnostic::error(code, self.to_string());
         match self {
-            Self::NoPrograms { assets, cache, .. } => no_programs(self, assets.as_deref(), cache),
-            Self::OldEtcd { .. } => Diagnostic::error(codes::ETCD_TOO_OLD, self.to_string())
-                .detail("Before 3.6 etcd does not answer watches the way this API server asks, so informers never sync.")
+            Self::NoPrograms { assets, cache, .. } => {
+                error(codes::PROGRAMS_MISSING).detail(three_solutions(assets.as_deref(), cache))
+            }
+            Self::OldEtcd { .. } => error(codes::ETCD_TOO_OLD)
+                .detail("etcd before 3.6 does not support the watches of this API server, so informers never sync.")
                 .hint("Use newer assets, or unset KUBEBUILDER_ASSETS to let plimsoll build its own."),
             Self::Build(error) => build(error),
-            Self::Files { source, .. } => Diagnostic::error(codes::FILES, self.to_string())
-                .detail(capitalised(source))
+            Self::Files { source, .. } => error(codes::FILES)
+                .detail(sentence(source))
                 .hint("Set XDG_STATE_HOME to a folder you can write to."),
-            Self::Executable { source, .. } => Diagnostic::error(codes::START_FAILED, self.to_string())
-                .detail(capitalised(source))
-                .hint("Try again, if plimsoll was replaced or moved while it ran."),
-            Self::Port { source, .. } => Diagnostic::error(codes::PORT, self.to_string())
-                .detail(capitalised(source))
-                .hint("Leave out --port to get a free one, or end what listens there."),
-            Self::Failed { failure, logs, .. } => Diagnostic::error(codes::START_FAILED, self.to_string())
+            Self::Executable { source, .. } => error(codes::START_FAILED)
+                .detail(sentence(source))
+                .hint("Try again if plimsoll was replaced or moved while it was running."),
+            Self::Port { source, .. } => error(codes::PORT)
+                .detail(sentence(source))
+                .hint("Omit --port to get a free one, or stop the process that listens there."),
+            Self::Failed { failure, logs, .. } => error(codes::START_FAILED)
                 .detail(last_lines(&failure.log))
-                .help(format!("the whole logs are in {}", logs.display())),
-            Self::NotRunning { name, .. } => Diagnostic::error(codes::NOT_RUNNING, self.to_string())
+                .help(format!("the complete logs are in {}", logs.display())),
+            Self::NotRunning { name, .. } => error(codes::NOT_RUNNING)
                 .hint(format!("Start it with `plimsoll sandbox up --name {name} --detach`."))
-                .help("`plimsoll sandbox list` shows what there is"),
-            Self::NotStopped { name, pid } => Diagnostic::error(codes::NOT_STOPPED, self.to_string())
-                .detail("It was sent SIGKILL and is still there, so the kernel is not done with it.")
-                .hint(format!("Look at /proc/{pid}/stack, then try `plimsoll sandbox down --name {name}` again.")),
-            Self::CacheInUse { names } => Diagnostic::error(codes::CACHE_IN_USE, self.to_string())
-                .hint(format!("Stop it first: {}.", stop_commands(names))),
-            Self::NoLog { program, .. } => Diagnostic::error(codes::NO_LOG, self.to_string()).hint(
-                if program == "audit" {
-                    "Start the sandbox with --audit to have one."
-                } else {
-                    "Leave out the program to see which logs there are."
-                },
-            ),
+                .help("`plimsoll sandbox list` shows all sandboxes"),
+            Self::NotStopped { name, pid } => error(codes::NOT_STOPPED)
+                .detail("It was sent SIGKILL and still exists, so the kernel is not done with it.")
+                .hint(format!("Check /proc/{pid}/stack, then run `plimsoll sandbox down --name {name}` again.")),
+            Self::CacheInUse { names } => {
+                let commands = join(names, |name| format!("`plimsoll sandbox down --name {name}`"));
+                error(codes::CACHE_IN_USE).hint(format!("Stop it first: {commands}."))
+            }
+            Self::NoLog { program, .. } => error(codes::NO_LOG).hint(match program.as_str() {
+                "audit" => "Start the sandbox with --audit to get one.",
+                _ => "Omit the program to print all logs.",
+            }),
         }
     }
 }
 
-fn no_programs(error: &Error, assets: Option<&Path>, cache: &Path) -> Diagnostic {
+fn three_solutions(assets: Option<&Path>, cache: &Path) -> String {
     let assets = match assets {
-        Some(folder) => format!("KUBEBUILDER_ASSETS is {} and does not have them", folder.display()),
+        Some(folder) => format!("KUBEBUILDER_ASSETS is {}, which does not contain them", folder.display()),
         None => "KUBEBUILDER_ASSETS is not set".to_owned(),
     };
-    Diagnostic::error(codes::PROGRAMS_MISSING, error.to_string()).detail(format!(
-        "{assets}, {} is not a whole build, and no `go` is on PATH. There are three ways out:\n\
+    format!(
+        "{assets}, {} is not a complete build, and no `go` is on PATH. Do one of the following:\n\
          1. install Go 1.26 or later, https://go.dev/dl: the next run builds them, in four to six minutes\n\
-         2. set KUBEBUILDER_ASSETS to a folder that has them\n\
-         3. copy that build from the cache of a machine that has it",
+         2. set KUBEBUILDER_ASSETS to a folder that contains them\n\
+         3. copy the build from the cache of another machine",
         cache.display(),
-    ))
+    )
 }
 
 fn build(error: &gobuild::Error) -> Diagnostic {
-    let summary = error.to_string();
+    let diagnostic = |code| Diagnostic::error(code, error.to_string());
     match error {
-        gobuild::Error::Failed { output, .. } => Diagnostic::error(codes::BUILD_FAILED, summary)
+        gobuild::Error::Failed { output, .. } => diagnostic(codes::BUILD_FAILED)
             .detail(last_lines(output))
             .hint("Check that Go is 1.26 or later (`go version`) and that modules can be fetched (`go env GOPROXY`)."),
-        gobuild::Error::Cache { source, .. } => Diagnostic::error(codes::FILES, summary)
-            .detail(capitalised(source))
+        gobuild::Error::Cache { source, .. } => diagnostic(codes::FILES)
+            .detail(sentence(source))
             .hint("Set XDG_CACHE_HOME to a folder you can write to, with 300 MB free."),
-        gobuild::Error::Run { source, .. } => Diagnostic::error(codes::BUILD_FAILED, summary).detail(capitalised(source)),
+        gobuild::Error::Run { source, .. } => diagnostic(codes::BUILD_FAILED).detail(sentence(source)),
         gobuild::Error::Busy { .. } => {
-            Diagnostic::error(codes::CACHE_IN_USE, summary).hint("Wait until it is done, then try again.")
+            diagnostic(codes::CACHE_IN_USE).hint("Wait until the build is done, then try again.")
         }
-        gobuild::Error::NoGo { .. } => Diagnostic::error(codes::PROGRAMS_MISSING, summary),
+        gobuild::Error::NoGo { .. } => diagnostic(codes::PROGRAMS_MISSING),
     }
 }
 
-fn stop_commands(names: &[Name]) -> String {
-    let commands: Vec<_> =
-        names.iter().map(|name| format!("`plimsoll sandbox down --name {name}`")).collect();
-    commands.join(", ")
+fn join<T>(items: &[T], text: impl Fn(&T) -> String) -> String {
+    items.iter().map(text).collect::<Vec<_>>().join(", ")
 }
 
 fn describe(failure: &Failure) -> String {
-    let what = if failure.was_ready { "ended by itself" } else { "did not start" };
+    let what = if failure.was_ready { "stopped unexpectedly" } else { "did not start" };
     match failure.program {
         Some(program) => format!("{what}: {program} {}", failure.reason),
         None => format!("{what}: {}", failure.reason),
     }
 }
 
+fn describe_state(state: Option<SandboxState>) -> String {
+    match state {
+        Some(state) => format!("is not ready (state: {})", state.as_str()),
+        None => "does not exist".to_owned(),
+    }
+}
+
 fn last_lines(lines: &[String]) -> String {
-    if lines.is_empty() { "There is nothing in its log.".to_owned() } else { lines.join("\n") }
+    if lines.is_empty() { "The log is empty.".to_owned() } else { lines.join("\n") }
 }
 
-/// Turns what the system said into a sentence.
-fn capitalised(error: &io::Error) -> String {
+/// The message of the operating system as a sentence.
+fn sentence(error: &io::Error) -> String {
     let text = error.to_string();
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
-}
-
-fn list(programs: &[Program]) -> String {
-    programs.iter().map(|program| program.name()).collect::<Vec<_>>().join(", ")
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), chars.as_str()))
 }

@@ -1,26 +1,23 @@
-//! What starting and stopping tells while it runs.
+//! Progress of starting and stopping a sandbox.
 
 use super::layout::Name;
-use super::state::{Standing, Step};
-use crate::gobuild;
+use super::state::StartupStep;
+use super::status::SandboxState;
+use crate::gobuild::BuildEvent;
 
-/// Something worth telling while a sandbox starts or stops.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum LifecycleEvent {
     /// Another process is starting or stopping the same sandbox.
     Waiting {
-        /// The sandbox.
         name: Name,
     },
-    /// What is left of an earlier sandbox is removed.
+    /// The remains of an earlier sandbox are being removed.
     Cleaning {
-        /// The sandbox.
         name: Name,
-        /// How it was found.
-        standing: Standing,
+        /// Before the cleanup.
+        state: SandboxState,
     },
-    /// The programs are built.
-    Build(gobuild::Event),
-    /// The start waits for something new.
-    Step(Step),
+    Build(BuildEvent),
+    /// The start has reached this step.
+    Step(StartupStep),
 }

@@ -2,24 +2,24 @@
 
 use std::path::Path;
 
-use super::credentials::Files;
+use super::credentials::{CA_CERTIFICATE, SERVICE_ACCOUNT_KEY, SERVING_CERTIFICATE, SERVING_KEY, TOKENS};
 use super::layout::Layout;
+use super::options::UpRequest;
 use super::programs::Program;
-use super::state::Options;
 
 /// The socket etcd listens on, in the sandbox's folder.
 ///
-/// etcd knows no passwords, so on a port every user of the machine could read every Secret; the folder is ours alone.
-/// The name is relative to that folder, where the programs run, because a socket's path may have only 107 bytes.
+/// etcd runs without authentication, so on a port every user of the machine could read every Secret; only the owner can
+/// enter the folder. The path is relative to that folder, where the programs run: socket paths are limited to 107 bytes.
 pub(crate) const ETCD_SOCKET: &str = "etcd.sock";
-/// The socket for other members of the etcd cluster, of which there are none.
+/// The socket for other etcd members, of which there are none.
 const ETCD_PEER_SOCKET: &str = "etcd-peer.sock";
 
 /// The arguments `program` is started with.
-pub(crate) fn arguments(program: Program, layout: &Layout, options: &Options, port: u16) -> Vec<String> {
+pub(crate) fn arguments(program: Program, layout: &Layout, request: &UpRequest, port: u16) -> Vec<String> {
     match program {
         Program::Etcd => etcd(layout),
-        Program::KubeApiserver => apiserver(layout, options, port),
+        Program::KubeApiserver => apiserver(layout, request, port),
         Program::KubeControllerManager => controller_manager(layout),
         Program::KubeScheduler => client(layout),
         Program::Kwok => kwok(layout),
@@ -30,56 +30,56 @@ pub(crate) fn arguments(program: Program, layout: &Layout, options: &Options, po
 fn etcd(layout: &Layout) -> Vec<String> {
     vec![
         flag("data-dir", layout.etcd()),
-        // Nothing here is to survive a power cut.
+        // Nothing here needs to survive a power cut.
         flag("unsafe-no-fsync", "true"),
         flag("listen-client-urls", format!("unix://{ETCD_SOCKET}")),
         flag("listen-peer-urls", format!("unix://{ETCD_PEER_SOCKET}")),
-        // etcd wants to advertise a host and a port, even if nobody is to hear of it.
+        // etcd insists on advertising a host and a port.
         flag("advertise-client-urls", "http://127.0.0.1:0"),
         flag("log-level", "error"),
     ]
 }
 
-fn apiserver(layout: &Layout, options: &Options, port: u16) -> Vec<String> {
-    let files = Files::new(layout);
+fn apiserver(layout: &Layout, request: &UpRequest, port: u16) -> Vec<String> {
+    let pki = |file| layout.pki().join(file);
     let mut flags = vec![
         flag("etcd-servers", format!("unix://{ETCD_SOCKET}")),
         flag("bind-address", "127.0.0.1"),
         flag("advertise-address", "127.0.0.1"),
         flag("secure-port", port.to_string()),
-        // A loopback address is refused as an endpoint otherwise.
+        // The reconciler refuses a loopback address as an endpoint.
         flag("endpoint-reconciler-type", "none"),
-        flag("tls-cert-file", &files.serving_certificate),
-        flag("tls-private-key-file", &files.serving_key),
-        flag("client-ca-file", &files.authority),
-        flag("token-auth-file", &files.tokens),
+        flag("tls-cert-file", pki(SERVING_CERTIFICATE)),
+        flag("tls-private-key-file", pki(SERVING_KEY)),
+        flag("client-ca-file", pki(CA_CERTIFICATE)),
+        flag("token-auth-file", pki(TOKENS)),
         flag("authorization-mode", "RBAC"),
         flag("service-account-issuer", "https://kubernetes.default.svc.cluster.local"),
-        flag("service-account-key-file", &files.service_account_key),
-        flag("service-account-signing-key-file", &files.service_account_key),
+        flag("service-account-key-file", pki(SERVICE_ACCOUNT_KEY)),
+        flag("service-account-signing-key-file", pki(SERVICE_ACCOUNT_KEY)),
         flag("service-cluster-ip-range", "10.0.0.0/16"),
         flag("allow-privileged", "true"),
-        // Nobody drains connections to a sandbox.
+        // No load balancer drains connections to a sandbox.
         flag("shutdown-delay-duration", "0s"),
     ];
-    if options.audit {
+    if request.audit {
         flags.push(flag("audit-policy-file", layout.audit_policy()));
         flags.push(flag("audit-log-path", layout.audit_log()));
-        // One file, however long: a count over a rotated log would be wrong.
+        // No rotation: a count over a rotated log would be wrong.
         flags.push(flag("audit-log-maxsize", "0"));
     }
-    // Last, because the last of a repeated flag counts.
-    flags.extend(options.apiserver_args.iter().map(|(name, value)| flag(name, value)));
+    // Last, because the last occurrence of a flag wins.
+    flags.extend(request.apiserver_args.iter().map(|(name, value)| flag(name, value)));
     flags
 }
 
 fn controller_manager(layout: &Layout) -> Vec<String> {
-    let files = Files::new(layout);
+    let pki = |file| layout.pki().join(file);
     let mut flags = client(layout);
     flags.extend([
-        flag("service-account-private-key-file", &files.service_account_key),
-        flag("root-ca-file", &files.authority),
-        // At the default of 20 a second the garbage collector needs 40 s for 800 objects.
+        flag("service-account-private-key-file", pki(SERVICE_ACCOUNT_KEY)),
+        flag("root-ca-file", pki(CA_CERTIFICATE)),
+        // At the default of 20 requests per second the garbage collector needs 40 s for 800 objects.
         flag("kube-api-qps", "1000"),
         flag("kube-api-burst", "2000"),
         flag("concurrent-gc-syncs", "20"),
@@ -87,7 +87,7 @@ fn controller_manager(layout: &Layout) -> Vec<String> {
     flags
 }
 
-/// What the controller manager and the scheduler have in common.
+/// The flags that the controller manager and the scheduler share.
 fn client(layout: &Layout) -> Vec<String> {
     vec![
         flag("kubeconfig", layout.components_kubeconfig()),
@@ -101,7 +101,7 @@ fn kwok(layout: &Layout) -> Vec<String> {
         flag("kubeconfig", layout.components_kubeconfig()),
         flag("config", layout.stages()),
         flag("manage-all-nodes", "true"),
-        // Without a port it serves nothing; by default it would, on every address.
+        // By default kwok serves on every address.
         flag("node-port", "0"),
         flag("node-ip", "127.0.0.1"),
         flag("cidr", "10.244.0.0/16"),
@@ -115,33 +115,24 @@ fn flag(name: &str, value: impl AsRef<Path>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::path::PathBuf;
 
     use super::*;
     use crate::control_plane::layout::Name;
 
-    fn options(audit: bool, apiserver_args: &[(&str, &str)]) -> Options {
-        Options {
-            name: Name::default(),
-            programs: Vec::new(),
-            port: None,
-            audit,
-            linger: None,
-            apiserver_args: apiserver_args
-                .iter()
-                .map(|(name, value)| ((*name).into(), (*value).into()))
-                .collect(),
-            timeout: Duration::ZERO,
-        }
+    fn request(audit: bool, apiserver_args: &[(&str, &str)]) -> UpRequest {
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        let apiserver_args = apiserver_args.iter().map(owned).collect();
+        UpRequest { audit, apiserver_args, ..UpRequest::new(Name::default(), PathBuf::new()) }
     }
 
-    fn flags(program: Program, options: &Options) -> Vec<String> {
-        arguments(program, &Layout::at("/s"), options, 6443)
+    fn flags(program: Program, request: &UpRequest) -> Vec<String> {
+        arguments(program, &Layout::at("/s"), request, 6443)
     }
 
     #[test]
-    fn nothing_but_the_api_server_gets_a_port_and_that_is_on_loopback() {
-        let plain = options(false, &[]);
+    fn only_the_api_server_has_a_port_and_it_is_on_loopback() {
+        let plain = request(false, &[]);
         for program in Program::ALL {
             let flags = flags(program, &plain);
             let has = |flag: &str| flags.iter().any(|other| other == flag);
@@ -161,18 +152,18 @@ mod tests {
     }
 
     #[test]
-    fn extra_flags_come_last_so_that_they_count() {
+    fn extra_flags_come_last_so_that_they_win() {
         let flags = flags(
             Program::KubeApiserver,
-            &options(true, &[("authorization-mode", "AlwaysAllow"), ("v", "4")]),
+            &request(true, &[("authorization-mode", "AlwaysAllow"), ("v", "4")]),
         );
         assert_eq!(flags[flags.len() - 2..], ["--authorization-mode=AlwaysAllow", "--v=4"]);
     }
 
     #[test]
-    fn requests_are_written_down_only_if_that_is_asked_for() {
+    fn the_audit_log_is_optional() {
         let audits = |audit| {
-            let flags = flags(Program::KubeApiserver, &options(audit, &[]));
+            let flags = flags(Program::KubeApiserver, &request(audit, &[]));
             flags.into_iter().filter(|flag| flag.starts_with("--audit-log-path")).collect::<Vec<_>>()
         };
         assert_eq!(audits(true), ["--audit-log-path=/s/logs/audit.jsonl"]);

@@ -1,4 +1,4 @@
-//! Kubeconfig files that need no other file: credentials are inside.
+//! Kubeconfig files with inline credentials.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -7,12 +7,11 @@ use serde_json::json;
 use super::credentials::Credentials;
 use super::layout::Name;
 
-/// The contexts of a sandbox's kubeconfig: with the client certificate, which is the current one, and with the token.
+/// The contexts of a sandbox's kubeconfig: with the client certificate, which is current, and with the token.
 pub fn contexts(name: &Name) -> [String; 2] {
     [format!("plimsoll-{name}"), format!("plimsoll-{name}-token")]
 }
 
-/// The text of the kubeconfig for the API server at `server`.
 pub(crate) fn render(name: &Name, server: &str, credentials: &Credentials) -> String {
     let [with_certificate, with_token] = contexts(name);
     let cluster = &with_certificate;
@@ -38,7 +37,7 @@ pub(crate) fn render(name: &Name, server: &str, credentials: &Credentials) -> St
             { "name": with_token, "user": { "token": credentials.token } },
         ],
     });
-    // JSON is YAML, and every client reads it.
+    // JSON is valid YAML.
     format!("{config:#}\n")
 }
 
@@ -49,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn either_context_reaches_the_same_server_with_a_credential_of_its_own() {
+    fn both_contexts_reach_the_server_with_different_credentials() {
         let credentials = Credentials::generate().unwrap();
         let text = render(&"x".parse().unwrap(), "https://127.0.0.1:6443", &credentials);
         let config = Kubeconfig::from_yaml(&text).unwrap();

@@ -1,34 +1,32 @@
-//! Where everything of a sandbox is on disk.
+//! Names of sandboxes, and their files on disk.
 
 use std::fmt;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::lifecycle::MARK;
+use super::lifecycle::FOLDER_VARIABLE;
 use super::programs::Program;
 use crate::Environment;
 
 /// The name of a sandbox: lower-case letters, digits and hyphens, at most 40.
 ///
-/// It becomes part of folder names and of context names, so it is kept as simple as a Kubernetes label.
+/// It becomes part of folder and context names, so it is as simple as a Kubernetes label.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Name(String);
 
-/// A name that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is no name for a sandbox: use lower-case letters, digits and hyphens, at most 40, and begin with a letter or digit"
+    "`{0}` is not a valid sandbox name: use at most 40 lower-case letters, digits and hyphens, starting with a letter or digit"
 )]
 pub struct InvalidName(String);
 
 impl Name {
-    /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -71,136 +69,118 @@ impl From<Name> for String {
     }
 }
 
-/// The folder of one sandbox. It is gone when the sandbox is down.
+/// The folder of one sandbox. It is removed when the sandbox is down.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     root: PathBuf,
 }
 
 impl Layout {
-    /// The folder of the sandbox `name`.
     pub fn new(environment: &Environment, name: &Name) -> Self {
-        Self { root: all(environment).join(name.as_str()) }
+        Self::at(sandboxes(environment).join(name.as_str()))
     }
 
-    /// The folder at `root`, as the supervisor is told.
     pub(crate) fn at(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }
     }
 
-    /// The folder itself.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// What runs, as the supervisor writes it down.
     pub fn state(&self) -> PathBuf {
         self.root.join("state.json")
     }
 
-    /// Locked by whoever needs the sandbox to stay.
+    /// Processes that need the sandbox hold a shared lock on this file.
     pub fn lease(&self) -> PathBuf {
         self.root.join("lease")
     }
 
-    /// The kubeconfig for people and their programs.
+    /// For the user's programs.
     pub fn kubeconfig(&self) -> PathBuf {
         self.root.join("kubeconfig")
     }
 
-    /// A folder with nothing but `kubectl`, to be put on `PATH`.
+    /// A folder that contains only `kubectl`, for use in `PATH`.
     pub fn bin(&self) -> PathBuf {
         self.root.join("bin")
     }
 
-    /// The folder of the log files.
     pub fn logs(&self) -> PathBuf {
         self.root.join("logs")
     }
 
-    /// The log of `program`.
     pub fn log(&self, program: Program) -> PathBuf {
         self.logs().join(format!("{program}.log"))
     }
 
-    /// What the supervisor itself had to say.
     pub fn supervisor_log(&self) -> PathBuf {
         self.logs().join("supervisor.log")
     }
 
-    /// The API server's audit log, if it was asked for.
     pub fn audit_log(&self) -> PathBuf {
         self.logs().join("audit.jsonl")
     }
 
-    /// The variable, and its value, by which a process belongs to the sandbox: whatever has it in its environment ends
-    /// with the sandbox.
-    pub fn membership(&self) -> (&'static str, &Path) {
-        (MARK, &self.root)
+    /// The environment variable that makes a process a member of the sandbox: stopping the sandbox kills its members.
+    pub fn membership_variable(&self) -> (&'static str, &Path) {
+        (FOLDER_VARIABLE, &self.root)
     }
 
-    /// What the supervisor is to do.
+    /// The [`SupervisorOptions`](super::options::SupervisorOptions).
     pub(crate) fn options(&self) -> PathBuf {
         self.root.join("options.json")
     }
 
-    /// The kubeconfig of the control plane's own programs, which no user edits.
+    /// For the control plane's own programs; users do not edit it.
     pub(crate) fn components_kubeconfig(&self) -> PathBuf {
         self.root.join("components.kubeconfig")
     }
 
-    /// The folder of keys and certificates.
     pub(crate) fn pki(&self) -> PathBuf {
         self.root.join("pki")
     }
 
-    /// etcd's data.
     pub(crate) fn etcd(&self) -> PathBuf {
         self.root.join("etcd")
     }
 
-    /// kwok's stages.
+    /// kwok's configuration.
     pub(crate) fn stages(&self) -> PathBuf {
         self.root.join("stages.yaml")
     }
 
-    /// The API server's audit policy.
     pub(crate) fn audit_policy(&self) -> PathBuf {
         self.root.join("audit-policy.yaml")
     }
 
-    /// The lock that a client holds while it changes the sandbox; beside the folder, because it outlives it.
+    /// Held by the client that changes the sandbox. It is beside the folder because it outlives it.
     pub(crate) fn lock(&self) -> PathBuf {
-        // No name has a dot, so this is never the folder of another sandbox.
+        // Names contain no dot, so this is never the folder of another sandbox.
         self.root.with_extension("lock")
     }
 
-    /// Says to whoever is about to start the sandbox that it is not to start after all; beside the folder, which is not
-    /// there yet.
-    pub(crate) fn called_off(&self) -> PathBuf {
+    /// Tells the client that is about to start the sandbox to cancel. It is beside the folder, which does not exist yet.
+    pub(crate) fn cancel_marker(&self) -> PathBuf {
         self.root.with_extension("off")
     }
 }
 
-/// The folder that holds a folder for each sandbox.
-pub(crate) fn all(environment: &Environment) -> PathBuf {
+/// The folder that contains the folders of all sandboxes.
+pub(crate) fn sandboxes(environment: &Environment) -> PathBuf {
     environment.state.join("sandbox")
 }
 
-/// Makes a folder, and those above it, that only its owner can enter.
-pub(crate) fn make_private_folder(path: &Path) -> io::Result<()> {
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
-}
-
-/// Opens a file to append to that only its owner can read.
+/// Opens a file for appending, with mode 0600.
 pub(crate) fn open_private(path: &Path) -> io::Result<File> {
     File::options().create(true).append(true).mode(0o600).open(path)
 }
 
-/// Writes a file that only its owner can read; it appears whole or not at all.
+/// Replaces a file atomically, with mode 0600.
 pub(crate) fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
     let folder = path.parent().expect("files of a sandbox are in its folder");
-    // Temporary files are 0600 from the start.
+    // Temporary files are created with mode 0600.
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(content)?;
     file.persist(path)?;
@@ -212,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_simple_enough_for_folders_and_contexts() {
+    fn names_are_safe_for_folders_and_contexts() {
         for good in ["default", "a", "7", "my-test-2", &"x".repeat(40)] {
             assert_eq!(good.parse::<Name>().unwrap().as_str(), good);
         }

@@ -1,4 +1,4 @@
-//! Who needs the sandbox: a lock that the kernel gives back when its holder dies.
+//! Leases keep a sandbox running: locks that the kernel releases when their holder dies.
 
 use std::fs::{self, File};
 use std::io;
@@ -7,39 +7,39 @@ use std::time::{Duration, Instant};
 use super::error::Error;
 use super::layout::{Layout, Name, open_private};
 use super::lifecycle::inspect;
-use super::state::Standing;
+use super::status::SandboxState;
 use crate::Environment;
 use crate::lock::is_at;
 
-/// Keeps a sandbox that was started with a linger time from ending. Dropping it gives it up.
+/// Keeps a sandbox that was started with a linger time running until it is dropped.
 #[derive(Debug)]
 pub struct Lease {
-    /// Closing it gives the lock back.
+    /// Closing it releases the lock.
     file: File,
 }
 
 impl Lease {
-    /// Holds on to the running sandbox `name`.
+    /// Takes a lease on the running sandbox `name`.
     pub fn hold(environment: &Environment, name: &Name) -> Result<Self, Error> {
         let path = Layout::new(environment, name).lease();
-        let not_running = |standing| Error::NotRunning { name: name.clone(), standing };
+        let not_running = |state| Error::NotRunning { name: name.clone(), state };
         let file = File::open(&path).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => not_running(None),
             _ => Error::files("open", &path)(error),
         })?;
         file.lock_shared().map_err(Error::files("lock", &path))?;
         let lease = Self { file };
-        // The supervisor decides to end while it holds the lock for itself alone, so what is seen now stays true;
-        // unless the file is that of a sandbox that has come and gone.
+        // The supervisor holds the lock exclusively when it decides to stop, so a sandbox that is ready now stays ready,
+        // unless the file belongs to an earlier sandbox that is gone.
         let status = inspect(environment, name)?;
         match status.map(|status| status.state) {
-            Some(Standing::Ready) if is_at(&lease.file, &path) => Ok(lease),
-            standing => Err(not_running(standing)),
+            Some(SandboxState::Ready) if is_at(&lease.file, &path) => Ok(lease),
+            state => Err(not_running(state)),
         }
     }
 
-    /// Holds on to a sandbox that is about to start, or that is starting.
-    pub(crate) fn begin(layout: &Layout) -> Result<Self, Error> {
+    /// Takes a lease on a sandbox that is starting or about to start.
+    pub(crate) fn on_start(layout: &Layout) -> Result<Self, Error> {
         let path = layout.lease();
         let file = open_private(&path).map_err(Error::files("open", &path))?;
         file.lock_shared().map_err(Error::files("lock", &path))?;
@@ -47,7 +47,7 @@ impl Lease {
     }
 }
 
-/// Returns once nobody has held a lease for `linger`, with the lock that keeps new holders out.
+/// Waits until no lease was held for `linger`; returns the exclusive lock that blocks new leases.
 pub(crate) async fn expired(layout: &Layout, linger: Duration) -> io::Result<File> {
     let file = open_private(&layout.lease())?;
     let interval = (linger / 4).clamp(Duration::from_millis(100), Duration::from_millis(500));

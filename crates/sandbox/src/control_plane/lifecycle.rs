@@ -1,214 +1,175 @@
-//! Starts, stops and looks at sandboxes from the outside.
+//! Starts, stops and inspects sandboxes from the outside.
 
-mod cleaning;
-mod starting;
+mod cleanup;
+mod start;
 
 use std::fs;
 use std::io;
-use std::path::PathBuf;
-use std::time::Duration;
 
 use diag::Diagnostic;
 
-pub(super) use cleaning::end_members;
+pub(super) use cleanup::kill_members;
 
 use super::change_lock::ChangeLock;
 use super::error::Error;
-use super::event::Event;
-use super::layout::{self, Layout, Name, make_private_folder};
+use super::event::LifecycleEvent;
+use super::layout::{self, Layout, Name};
 use super::lease::Lease;
+use super::options::{SupervisorOptions, UpRequest};
 use super::process::with_variable;
-use super::programs::{self, MODULE};
-use super::state::{Options, ReadError, Standing, State, Status};
-use crate::{Environment, codes, gobuild};
+use super::programs::{self, CONTROL_PLANE};
+use super::state::{ReadError, StateFile};
+use super::status::{SandboxState, Status};
+use crate::{Environment, codes, folder, gobuild};
 
-/// The variable that every process of a sandbox carries, with the sandbox's folder as its value.
-pub(super) const MARK: &str = "PLIMSOLL_SANDBOX_FOLDER";
-
-/// How a sandbox is to be.
-#[derive(Clone, Debug)]
-pub struct UpRequest {
-    /// Its name.
-    pub name: Name,
-    /// The API server's port; a free one if absent.
-    pub port: Option<u16>,
-    /// Whether the API server writes an audit log.
-    pub audit: bool,
-    /// How long it outlives the last [`Lease`]; it stays until [`down`] if absent.
-    pub linger: Option<Duration>,
-    /// Further flags for the API server, without the dashes.
-    pub apiserver_args: Vec<(String, String)>,
-    /// How long the start may take, without the build.
-    pub timeout: Duration,
-    /// The executable that has the command `sandbox supervise FOLDER`, which calls [`super::supervise`].
-    pub executable: PathBuf,
-}
-
-impl UpRequest {
-    /// A sandbox called `name` as it usually is, supervised by `executable`.
-    pub fn new(name: Name, executable: PathBuf) -> Self {
-        Self {
-            name,
-            port: None,
-            audit: false,
-            linger: None,
-            apiserver_args: Vec::new(),
-            timeout: Duration::from_secs(120),
-            executable,
-        }
-    }
-}
+/// The environment variable that every process of a sandbox carries; its value is the sandbox's folder.
+pub(super) const FOLDER_VARIABLE: &str = "PLIMSOLL_SANDBOX_FOLDER";
 
 /// A sandbox that is ready.
 #[derive(Debug)]
 pub struct Up {
-    /// How it is.
     pub status: Status,
-    /// Keeps it, if it was started with a linger time.
+    /// Keeps it running, if it was started with a linger time.
     pub lease: Lease,
-    /// Whether it was started by this call; otherwise it was there already.
+    /// Whether this call started it; otherwise it was already running.
     pub started: bool,
-    /// What was asked for and is not so, because it was there already: `port`, `audit log`, and so on.
+    /// Requested options that a sandbox that was already running does not have: `port`, `audit log`, and so on.
     pub differences: Vec<&'static str>,
 }
 
 impl Up {
-    /// Says that the sandbox is not quite what was asked for, if it is not.
+    /// Warns if the sandbox was already running with different options.
     pub fn warning(&self) -> Option<Diagnostic> {
         if self.differences.is_empty() {
             return None;
         }
         let name = &self.status.name;
-        let summary = format!("sandbox {name} runs already, and not as it was asked for");
+        let summary = format!("sandbox {name} is already running with different options");
         let warning = Diagnostic::warning(codes::DIFFERS, summary)
-            .detail(format!("It was started with other options: {}.", self.differences.join(", ")))
-            .hint(format!("Stop it first with `plimsoll sandbox down --name {name}`."));
+            .detail(format!("These options differ: {}.", self.differences.join(", ")))
+            .hint(format!("To change them, stop it first with `plimsoll sandbox down --name {name}`."));
         Some(warning)
     }
 }
 
-/// Makes sure that the sandbox runs and is ready; starts it if it does not.
+/// Returns the sandbox once it is ready; starts it if it is not running.
 pub fn up(
     environment: &Environment,
     request: &UpRequest,
-    on_event: &mut dyn FnMut(Event),
+    on_event: &mut dyn FnMut(LifecycleEvent),
 ) -> Result<Up, Error> {
     let layout = Layout::new(environment, &request.name);
     let lock = ChangeLock::wait(&layout, &request.name, on_event)?;
-    // Whoever it was meant for is gone.
-    cleaning::forget_calling_off(&layout)?;
-    let up = up_alone(environment, request, &layout, on_event);
-    cleaning::forget_calling_off(&layout)?;
+    // A marker from earlier was meant for a client that is gone.
+    cleanup::clear_cancellation(&layout)?;
+    let up = up_locked(environment, request, &layout, on_event);
+    cleanup::clear_cancellation(&layout)?;
     if up.is_err() && !layout.root().exists() {
         lock.remove();
     }
     up
 }
 
-/// Does the work of [`up`] while nobody else changes the sandbox.
-fn up_alone(
+/// Does the work of [`up`] with the lock held.
+fn up_locked(
     environment: &Environment,
     request: &UpRequest,
     layout: &Layout,
-    on_event: &mut dyn FnMut(Event),
+    on_event: &mut dyn FnMut(LifecycleEvent),
 ) -> Result<Up, Error> {
-    let there = |status: Status, lease| {
+    let running = |status: Status, lease| {
         let differences =
-            State::read(layout).map_or_else(|_| Vec::new(), |state| differences(&state, request));
+            StateFile::read(layout).map_or_else(|_| Vec::new(), |state| differences(&state, request));
         Up { status, lease, started: false, differences }
     };
-    let found = inspect(environment, &request.name)?;
-    match found.as_ref().map(|status| status.state) {
-        Some(Standing::Ready) => match (Lease::hold(environment, &request.name), found) {
-            (Ok(lease), Some(status)) => return Ok(there(status, lease)),
-            // It decided to end at this very moment.
-            (Err(Error::NotRunning { .. }), _) | (_, None) => cleaning::clean(layout, &request.name)?,
+    let status = inspect(environment, &request.name)?;
+    match status.as_ref().map(|status| status.state) {
+        Some(SandboxState::Ready) => match (Lease::hold(environment, &request.name), status) {
+            (Ok(lease), Some(status)) => return Ok(running(status, lease)),
+            // It has decided to stop in the meantime.
+            (Err(Error::NotRunning { .. }), _) | (_, None) => cleanup::clean(layout, &request.name)?,
             (Err(error), _) => return Err(error),
         },
-        // Whoever started it was killed while it waited.
-        Some(Standing::Starting) => {
-            let lease = Lease::begin(layout)?;
-            let status = starting::join(layout, &request.name, on_event)?;
-            return Ok(there(status, lease));
+        // The client that started it was killed while waiting.
+        Some(SandboxState::Starting) => {
+            let lease = Lease::on_start(layout)?;
+            let status = start::join(layout, &request.name, on_event)?;
+            return Ok(running(status, lease));
         }
-        left => {
-            if let Some(standing) = left {
-                on_event(Event::Cleaning { name: request.name.clone(), standing });
+        remains => {
+            if let Some(state) = remains {
+                on_event(LifecycleEvent::Cleaning { name: request.name.clone(), state });
             }
-            cleaning::clean(layout, &request.name)?;
+            cleanup::clean(layout, &request.name)?;
         }
     }
-    starting::check_port(request.port)?;
-    let options = Options {
-        name: request.name.clone(),
-        programs: programs::find(environment, &mut |event| on_event(Event::Build(event)))?,
-        port: request.port,
-        audit: request.audit,
-        linger: request.linger,
-        apiserver_args: request.apiserver_args.clone(),
-        timeout: request.timeout,
-    };
-    make_private_folder(&layout.logs()).map_err(Error::files("write to", layout.root()))?;
-    // Only now: from here on `down` finds the folder, and before it leaves its word for us.
-    if layout.called_off().exists() {
-        cleaning::clean(layout, &request.name)?;
-        return Err(starting::stopped(layout, &request.name));
+    start::check_port(request.port)?;
+    let programs = programs::locate(environment, &mut |event| on_event(LifecycleEvent::Build(event)))?;
+    let options = SupervisorOptions { request: request.clone(), programs };
+    folder::create_private(&layout.logs()).map_err(Error::files("write to", layout.root()))?;
+    // Checked only now: from here on `down` finds the folder; before, it leaves the marker.
+    if layout.cancel_marker().exists() {
+        cleanup::clean(layout, &request.name)?;
+        return Err(start::stopped(layout, &request.name));
     }
-    let lease = Lease::begin(layout)?;
-    let status = starting::start(layout, &options, &request.executable, on_event)?;
+    let lease = Lease::on_start(layout)?;
+    let status = start::start(layout, &options, on_event)?;
     Ok(Up { status, lease, started: true, differences: Vec::new() })
 }
 
-/// What of `request` is not so in a sandbox that runs already.
-fn differences(state: &State, request: &UpRequest) -> Vec<&'static str> {
+/// The options of `request` that a running sandbox does not have.
+fn differences(state: &StateFile, request: &UpRequest) -> Vec<&'static str> {
+    let actual = &state.options.request;
     let other_port = |port: u16| !state.server.ends_with(&format!(":{port}"));
     [
         (request.port.is_some_and(other_port), "port"),
-        (request.audit && !state.options.audit, "audit log"),
-        (request.linger.is_none() && state.options.linger.is_some(), "linger time"),
-        (request.apiserver_args != state.options.apiserver_args, "API server flags"),
+        (request.audit && !actual.audit, "audit log"),
+        (request.linger.is_none() && actual.linger.is_some(), "linger time"),
+        (request.apiserver_args != actual.apiserver_args, "API server flags"),
     ]
     .into_iter()
     .filter_map(|(differs, what)| differs.then_some(what))
     .collect()
 }
 
-/// What [`down`] found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Down {
-    /// There was something to stop or to clean.
+pub enum DownOutcome {
+    /// A running sandbox was stopped, or the remains of one were removed.
     Stopped,
-    /// It was about to start, and will not: whoever starts it is still building its programs.
-    CalledOff,
-    /// There was nothing.
-    NotThere,
+    /// A client was still building the programs, and will not start the sandbox.
+    Cancelled,
+    NotFound,
 }
 
-/// Stops the sandbox and removes everything of it.
-pub fn down(environment: &Environment, name: &Name, on_event: &mut dyn FnMut(Event)) -> Result<Down, Error> {
+/// Stops the sandbox and removes everything that belongs to it.
+pub fn down(
+    environment: &Environment,
+    name: &Name,
+    on_event: &mut dyn FnMut(LifecycleEvent),
+) -> Result<DownOutcome, Error> {
     let layout = Layout::new(environment, name);
-    // Without its folder there may still be processes, if somebody has removed it by hand.
-    if !layout.root().exists() && with_variable(MARK, layout.root()).is_empty() {
-        if !cleaning::call_off(&layout)? {
-            return Ok(Down::NotThere);
+    // If the folder was removed by hand, there may still be processes.
+    if !layout.root().exists() && with_variable(FOLDER_VARIABLE, layout.root()).is_empty() {
+        if !cleanup::cancel_start(&layout)? {
+            return Ok(DownOutcome::NotFound);
         }
-        // It may have begun to start at this very moment, without having seen our word.
+        // The start may have begun in the meantime, without seeing the marker.
         if !layout.root().exists() {
-            return Ok(Down::CalledOff);
+            return Ok(DownOutcome::Cancelled);
         }
     }
-    // Before the lock, which belongs to whoever waits for a start: this ends the wait.
-    cleaning::ask_to_end(&layout)?;
+    // Before taking the lock, which a client that waits for the start holds: this ends its wait.
+    cleanup::ask_to_exit(&layout)?;
     let lock = ChangeLock::wait(&layout, name, on_event)?;
-    cleaning::clean(&layout, name)?;
+    cleanup::clean(&layout, name)?;
     lock.remove();
-    Ok(Down::Stopped)
+    Ok(DownOutcome::Stopped)
 }
 
-/// How the sandbox stands; nothing if there is none.
+/// The status of the sandbox; none if it does not exist.
 pub fn inspect(environment: &Environment, name: &Name) -> Result<Option<Status>, Error> {
     let layout = Layout::new(environment, name);
-    match State::read(&layout) {
+    match StateFile::read(&layout) {
         Ok(state) => Ok(Some(Status::new(&layout, state))),
         Err(ReadError::Missing) => Ok(None),
         Err(ReadError::Io(error)) => Err(Error::files("read", &layout.state())(error)),
@@ -216,12 +177,12 @@ pub fn inspect(environment: &Environment, name: &Name) -> Result<Option<Status>,
     }
 }
 
-/// Every sandbox there is, by name.
+/// All sandboxes, sorted by name.
 pub fn list(environment: &Environment) -> Result<Vec<Status>, Error> {
-    let folder = layout::all(environment);
-    let entries = match fs::read_dir(&folder) {
+    let sandboxes = layout::sandboxes(environment);
+    let entries = match fs::read_dir(&sandboxes) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries.map_err(Error::files("read", &folder))?,
+        entries => entries.map_err(Error::files("read", &sandboxes))?,
     };
     let mut names: Vec<Name> =
         entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
@@ -229,18 +190,18 @@ pub fn list(environment: &Environment) -> Result<Vec<Status>, Error> {
     names.iter().filter_map(|name| inspect(environment, name).transpose()).collect()
 }
 
-/// Removes the built programs; returns how many bytes that gave back.
+/// Removes the built programs; returns the number of bytes freed.
 pub fn purge(environment: &Environment) -> Result<u64, Error> {
-    // A sandbox may have been started with another cache folder.
+    // A sandbox may have been started with a different cache folder.
     let in_use = |status: &Status| {
         status.supervisor.is_some()
-            && status.programs.iter().any(|program| program.found.path.starts_with(&environment.cache))
+            && status.programs.iter().any(|program| program.path.starts_with(&environment.cache))
     };
     let names: Vec<Name> = list(environment)?.into_iter().filter(in_use).map(|status| status.name).collect();
     if !names.is_empty() {
         return Err(Error::CacheInUse { names });
     }
-    gobuild::remove(&environment.cache, MODULE.name).map_err(Error::Build)
+    gobuild::remove(&environment.cache, CONTROL_PLANE.name).map_err(Error::Build)
 }
 
 #[cfg(test)]

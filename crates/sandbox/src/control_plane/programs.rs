@@ -1,4 +1,4 @@
-//! The programs a control plane consists of, and where each is found.
+//! The programs of a control plane, and where each is found.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,29 +8,25 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::error::Error;
-use crate::gobuild::{self, Module, is_executable};
-use crate::{Environment, gobuild::Event};
+use crate::Environment;
+use crate::gobuild::{self, Binary, BuildEvent, Module, is_executable};
 
 /// A program of the control plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Program {
-    /// The store.
     Etcd,
-    /// The API.
     KubeApiserver,
-    /// Garbage collection, namespaces, Deployments, Jobs and the rest of the controllers.
     KubeControllerManager,
-    /// Puts Pods on Nodes.
     KubeScheduler,
-    /// Plays the kubelets and the cloud.
+    /// Simulates the kubelets and the cloud provider.
     Kwok,
-    /// The client; it does not run, it is there to be used.
+    /// The client, which the sandbox offers but does not run.
     Kubectl,
 }
 
 impl Program {
-    /// All of them, in the order they start.
+    /// In the order of their start.
     pub const ALL: [Self; 6] = [
         Self::Etcd,
         Self::KubeApiserver,
@@ -40,7 +36,6 @@ impl Program {
         Self::Kubectl,
     ];
 
-    /// The name of the executable.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Etcd => "etcd",
@@ -59,31 +54,26 @@ impl fmt::Display for Program {
     }
 }
 
-/// Where a program was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
     /// In `KUBEBUILDER_ASSETS`.
     Assets,
-    /// In the cache folder, where an earlier run built it.
+    /// Built by an earlier run.
     Cache,
-    /// In the cache folder, where this run built it.
+    /// Built by this run.
     Built,
 }
 
-/// A program and where it was found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Found {
-    /// Which program.
-    pub program: Program,
-    /// Its executable.
-    pub path: PathBuf,
-    /// How it came to be there.
-    pub origin: Origin,
+pub(crate) struct LocatedProgram {
+    pub(crate) program: Program,
+    pub(crate) path: PathBuf,
+    pub(crate) origin: Origin,
 }
 
-/// The sources of the control plane, carried along so that an installed `plimsoll` can build it without a checkout.
-pub const MODULE: Module<'static> = Module {
+/// The sources of the control plane, embedded so that an installed `plimsoll` can build it without a checkout.
+pub const CONTROL_PLANE: Module<'static> = Module {
     name: "control-plane",
     files: &[
         ("go.mod", include_str!("../../../../tools/control-plane/go.mod")),
@@ -92,15 +82,15 @@ pub const MODULE: Module<'static> = Module {
         ("exitwith/stdin.go", include_str!("../../../../tools/control-plane/exitwith/stdin.go")),
         ("kwok/main.go", include_str!("../../../../tools/control-plane/kwok/main.go")),
     ],
-    programs: &[
-        gobuild::Program {
+    binaries: &[
+        Binary {
             package: ".",
             file: "control-plane",
             links: &["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl"],
         },
-        gobuild::Program { package: "./kwok", file: "kwok", links: &[] },
+        Binary { package: "./kwok", file: "kwok", links: &[] },
     ],
-    // Without these `/version` and `kubectl version` read as a development build.
+    // Without these, `/version` and `kubectl version` report a development build.
     ldflags: "-X k8s.io/component-base/version.gitVersion=v1.36.3 \
               -X k8s.io/component-base/version.gitMajor=1 \
               -X k8s.io/component-base/version.gitMinor=36 \
@@ -110,42 +100,43 @@ pub const MODULE: Module<'static> = Module {
 
 /// The version of a Go module that the embedded sources require.
 pub(crate) fn required_version(module: &str) -> Option<&'static str> {
-    let (_, go_mod) = MODULE.files.iter().find(|(name, _)| *name == "go.mod")?;
+    let (_, go_mod) = CONTROL_PLANE.files.iter().find(|(name, _)| *name == "go.mod")?;
     go_mod.lines().find_map(|line| line.trim().strip_prefix(module)?.strip_prefix(' '))
 }
 
-/// Finds every program, each on its own: in `KUBEBUILDER_ASSETS`, in the cache, or by building it.
-pub(crate) fn find(environment: &Environment, on_event: &mut dyn FnMut(Event)) -> Result<Vec<Found>, Error> {
-    let mut found: Vec<Found> =
+/// Locates each program: in `KUBEBUILDER_ASSETS`, in the cache, or by building it.
+pub(crate) fn locate(
+    environment: &Environment,
+    on_event: &mut dyn FnMut(BuildEvent),
+) -> Result<Vec<LocatedProgram>, Error> {
+    let mut located: Vec<LocatedProgram> =
         Program::ALL.into_iter().filter_map(|program| in_assets(environment, program)).collect();
+    if let Some(etcd) = located.iter().find(|located| located.program == Program::Etcd) {
+        check_etcd(&etcd.path)?;
+    }
     let missing: Vec<Program> = Program::ALL
         .into_iter()
-        .filter(|program| found.iter().all(|other| other.program != *program))
+        .filter(|program| located.iter().all(|located| located.program != *program))
         .collect();
     if !missing.is_empty() {
-        let (folder, origin) = match MODULE.cached(&environment.cache) {
+        let (folder, origin) = match CONTROL_PLANE.cached(&environment.cache) {
             Some(folder) => (folder, Origin::Cache),
             None => (build(environment, &missing, on_event)?, Origin::Built),
         };
-        found.extend(missing.into_iter().map(|program| Found {
+        located.extend(missing.into_iter().map(|program| LocatedProgram {
             program,
             path: folder.join(program.name()),
             origin,
         }));
     }
-    found.sort_by_key(|entry| entry.program);
-    if let Some(etcd) =
-        found.iter().find(|entry| entry.program == Program::Etcd && entry.origin == Origin::Assets)
-    {
-        check_etcd(&etcd.path)?;
-    }
-    Ok(found)
+    located.sort_by_key(|located| located.program);
+    Ok(located)
 }
 
-/// The oldest etcd that answers watches with `sendInitialEvents` as the API server expects.
+/// The first etcd that supports the API server's watches with `sendInitialEvents`.
 const OLDEST_ETCD: (u32, u32) = (3, 6);
 
-/// Refuses an etcd that says it is too old; one that does not say is given the benefit of the doubt.
+/// Rejects an etcd that reports too old a version; one that reports none is accepted.
 fn check_etcd(path: &Path) -> Result<(), Error> {
     let output = Command::new(path).arg("--version").stdin(Stdio::null()).output();
     let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
@@ -157,7 +148,7 @@ fn check_etcd(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// The version in what `etcd --version` prints, as text and as major and minor number.
+/// The version in the output of `etcd --version`, as text and as major and minor number.
 fn etcd_version(text: &str) -> Option<(&str, (u32, u32))> {
     let version = text.lines().find_map(|line| line.strip_prefix("etcd Version: "))?.trim();
     let mut numbers = version.split('.');
@@ -165,22 +156,22 @@ fn etcd_version(text: &str) -> Option<(&str, (u32, u32))> {
     Some((version, numbers))
 }
 
-fn in_assets(environment: &Environment, program: Program) -> Option<Found> {
-    // The supervisor runs in a folder of its own, so a relative path would change its meaning.
+fn in_assets(environment: &Environment, program: Program) -> Option<LocatedProgram> {
+    // The supervisor runs in another folder, where a relative path would not resolve.
     let path = std::path::absolute(environment.assets.as_ref()?.join(program.name())).ok()?;
-    is_executable(&path).then_some(Found { program, path, origin: Origin::Assets })
+    is_executable(&path).then_some(LocatedProgram { program, path, origin: Origin::Assets })
 }
 
 fn build(
     environment: &Environment,
     missing: &[Program],
-    on_event: &mut dyn FnMut(Event),
+    on_event: &mut dyn FnMut(BuildEvent),
 ) -> Result<PathBuf, Error> {
-    MODULE.ensure(&environment.cache, &environment.path, on_event).map_err(|error| match error {
+    CONTROL_PLANE.ensure(&environment.cache, &environment.path, on_event).map_err(|error| match error {
         gobuild::Error::NoGo { .. } => Error::NoPrograms {
             missing: missing.to_vec(),
             assets: environment.assets.clone(),
-            cache: MODULE.folder(&environment.cache),
+            cache: CONTROL_PLANE.folder(&environment.cache),
         },
         source => Error::Build(source),
     })

@@ -1,4 +1,4 @@
-//! Runs `go` and reads what it says.
+//! Runs `go` and parses its output.
 
 use std::collections::VecDeque;
 use std::fs::{self, File};
@@ -6,53 +6,53 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::{Error, Event, Module, at};
+use super::{BuildEvent, Error, Module, at};
 
-/// How many lines of a failed command are worth showing.
-const SHOWN_LINES: usize = 20;
+/// Output lines of a failed command to report.
+const REPORTED_LINES: usize = 20;
 
-/// Builds the programs of `module`, whose files are in `sources`, into the folder `built`.
+/// Builds the binaries of `module`, whose files are in `sources`, into the folder `built`.
 pub(super) fn build(
     module: &Module<'_>,
     go: &Path,
     sources: &Path,
     built: &Path,
-    on_event: &mut dyn FnMut(Event),
+    on_event: &mut dyn FnMut(BuildEvent),
 ) -> Result<(), Error> {
     let total = count_packages(module, go, sources, on_event)?;
     let mut done = 0;
     let ldflags = format!("-s -w {}", module.ldflags);
-    for program in module.programs {
+    for binary in module.binaries {
         let mut command = go_command(go, sources);
         command.args(["build", "-v", "-trimpath", "-ldflags", ldflags.trim_end(), "-o"]);
-        command.arg(built.join(program.file)).arg(program.package).stdout(Stdio::null());
+        command.arg(built.join(binary.file)).arg(binary.package).stdout(Stdio::null());
         run(module, command, &mut |line| {
-            // `go build -v` names each package as it is compiled, on a line of its own.
+            // `go build -v` prints each package it compiles on a line of its own.
             if line.starts_with('#') || line.contains([' ', '\t']) {
                 return false;
             }
             done += 1;
-            on_event(Event::Compiled { done, total });
+            on_event(BuildEvent::Compiled { done, total });
             true
         })?;
     }
     Ok(())
 }
 
-/// Counts the packages there are to compile; this is also what fetches the modules.
+/// Counts the packages to compile. `go list` also downloads the modules.
 fn count_packages(
     module: &Module<'_>,
     go: &Path,
     sources: &Path,
-    on_event: &mut dyn FnMut(Event),
+    on_event: &mut dyn FnMut(BuildEvent),
 ) -> Result<usize, Error> {
     let list = sources.join(".packages");
     let mut command = go_command(go, sources);
-    command.args(["list", "-deps"]).args(module.programs.iter().map(|program| program.package));
+    command.args(["list", "-deps"]).args(module.binaries.iter().map(|binary| binary.package));
     command.stdout(File::create(&list).map_err(at(&list))?);
     run(module, command, &mut |line| {
         let Some(dependency) = line.strip_prefix("go: downloading ") else { return false };
-        on_event(Event::Downloading { dependency: dependency.to_owned() });
+        on_event(BuildEvent::Downloading { dependency: dependency.to_owned() });
         true
     })?;
     Ok(fs::read_to_string(&list).map_err(at(&list))?.lines().count())
@@ -61,13 +61,13 @@ fn count_packages(
 fn go_command(go: &Path, sources: &Path) -> Command {
     let mut command = Command::new(go);
     command.current_dir(sources).stdin(Stdio::null());
-    // Settings of the user's own Go work must not change what is built.
+    // The user's Go settings must not affect the build.
     command.env("CGO_ENABLED", "0").env("GOFLAGS", "-mod=readonly").env("GOWORK", "off");
     command.env_remove("GOOS").env_remove("GOARCH").env_remove("GO111MODULE");
     command
 }
 
-/// Runs `command`; `is_progress` takes the lines of standard error that are not worth showing when it fails.
+/// Runs `command`. Lines of standard error that `is_progress` accepts are left out of the error if it fails.
 fn run(
     module: &Module<'_>,
     mut command: Command,
@@ -75,13 +75,13 @@ fn run(
 ) -> Result<(), Error> {
     let cannot_run = |source, command: &Command| Error::Run { go: command.get_program().into(), source };
     let mut child = command.stderr(Stdio::piped()).spawn().map_err(|error| cannot_run(error, &command))?;
-    let stderr = child.stderr.take().expect("standard error was asked to be a pipe");
+    let stderr = child.stderr.take().expect("standard error is piped");
     let mut output = VecDeque::new();
     for line in BufReader::new(stderr).lines() {
         let line = line.map_err(|error| cannot_run(error, &command))?;
         if !is_progress(&line) {
             output.push_back(line);
-            if output.len() > SHOWN_LINES {
+            if output.len() > REPORTED_LINES {
                 output.pop_front();
             }
         }

@@ -1,4 +1,4 @@
-//! Builds with a stand-in for Go: once, under a lock, never half, and with what went wrong.
+//! Builds with a fake `go`: once, under a lock, atomically, and with useful errors.
 
 use std::fs;
 use std::io::Write;
@@ -12,12 +12,12 @@ use super::*;
 const MODULE: Module<'static> = Module {
     name: "greeting",
     files: &[("go.mod", "module greeting\n"), ("cmd/main.go", "package main\n")],
-    programs: &[Program { package: "./cmd", file: "greet", links: &["hello", "hi"] }],
+    binaries: &[Binary { package: "./cmd", file: "greet", links: &["hello", "hi"] }],
     ldflags: "-X main.who=you",
     cold_build: Duration::from_secs(60),
 };
 
-/// A folder with a script called `go`: it notes how it is called and runs `build`, with the output file as `$out`.
+/// A folder with a script called `go` that records its arguments and runs `build`, with the output file as `$out`.
 fn fake_go(folder: &Path, build: &str) -> PathBuf {
     let bin = folder.join("bin");
     fs::create_dir_all(&bin).unwrap();
@@ -27,8 +27,8 @@ fn fake_go(folder: &Path, build: &str) -> PathBuf {
         calls = folder.join("calls").display(),
     );
     let go = bin.join("go");
-    // A child writes it: if this process had it open, a test that forks at that moment would have it open too, and the
-    // kernel executes no file that somebody may write to.
+    // A child writes it: if this process had it open, a test that forks at that moment would inherit the descriptor, and
+    // the kernel does not execute a file that is open for writing.
     let mut writer = Command::new("sh")
         .args(["-c", "cat > \"$0\" && chmod +x \"$0\""])
         .arg(&go)
@@ -47,7 +47,7 @@ fn calls(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_module_is_built_once_and_found_afterwards() {
+fn a_module_is_built_once_and_then_cached() {
     let folder = tempfile::tempdir().unwrap();
     let cache = folder.path().join("cache");
     let path = search_path(fake_go(folder.path(), GOOD_BUILD));
@@ -61,58 +61,58 @@ fn a_module_is_built_once_and_found_afterwards() {
     assert_eq!(
         events[..4],
         [
-            Event::Started { module: "greeting".to_owned(), estimate: Duration::from_secs(60) },
-            Event::Downloading { dependency: "example.com/x v1".to_owned() },
-            Event::Compiled { done: 1, total: 2 },
-            Event::Compiled { done: 2, total: 2 },
+            BuildEvent::Started { module: "greeting".to_owned(), estimate: Duration::from_secs(60) },
+            BuildEvent::Downloading { dependency: "example.com/x v1".to_owned() },
+            BuildEvent::Compiled { done: 1, total: 2 },
+            BuildEvent::Compiled { done: 2, total: 2 },
         ]
     );
-    assert!(matches!(&events[4..], [Event::Finished { .. }]));
+    assert!(matches!(&events[4..], [BuildEvent::Finished { .. }]));
 
     MODULE.ensure(&cache, &path, &mut |event| panic!("{event:?}")).unwrap();
     assert_eq!(calls(folder.path()).len(), 2);
     let left: Vec<_> =
         fs::read_dir(cache.join("greeting")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(left.len(), 2, "the build and its lock, nothing else: {left:?}");
+    assert_eq!(left.len(), 2, "only the build and its lock: {left:?}");
 }
 
 #[test]
-fn builds_at_the_same_time_build_once() {
+fn concurrent_builds_build_once() {
     let folder = tempfile::tempdir().unwrap();
     let cache = folder.path().join("cache");
-    let (begun, wait_for_begin) = mpsc::channel();
+    let (start, started) = mpsc::channel();
     let gate = folder.path().join("gate");
-    // The first build goes on until the second is seen to wait.
+    // The first build runs until the second one waits for it.
     let build = format!("while [ ! -e {} ]; do sleep 0.01; done; {GOOD_BUILD}", gate.display());
     let path = search_path(fake_go(folder.path(), &build));
     thread::scope(|scope| {
         let first = scope.spawn(|| {
             MODULE.ensure(&cache, &path, &mut |event| {
-                if matches!(event, Event::Started { .. }) {
-                    begun.send(()).unwrap();
+                if matches!(event, BuildEvent::Started { .. }) {
+                    start.send(()).unwrap();
                 }
             })
         });
-        wait_for_begin.recv().unwrap();
+        started.recv().unwrap();
         let mut events = Vec::new();
         let second = MODULE.ensure(&cache, &path, &mut |event| {
             fs::write(&gate, "").unwrap();
             events.push(event);
         });
         assert_eq!(first.join().unwrap().unwrap(), second.unwrap());
-        assert_eq!(events, [Event::Waiting { module: "greeting".to_owned() }]);
+        assert_eq!(events, [BuildEvent::Waiting { module: "greeting".to_owned() }]);
     });
     assert_eq!(calls(folder.path()).len(), 2);
 }
 
 #[test]
-fn a_build_goes_on_although_the_cache_was_removed_while_it_waited() {
+fn a_waiting_build_survives_removal_of_the_cache() {
     let folder = tempfile::tempdir().unwrap();
     let cache = folder.path().join("cache");
     let path = search_path(fake_go(folder.path(), GOOD_BUILD));
     let mut remover = Some(MODULE.lock(&cache.join("greeting"), &mut |_| ()).unwrap());
     let built = MODULE.ensure(&cache, &path, &mut |event| {
-        if matches!(event, Event::Waiting { .. }) {
+        if matches!(event, BuildEvent::Waiting { .. }) {
             fs::remove_dir_all(&cache).unwrap();
             remover.take();
         }
@@ -121,11 +121,11 @@ fn a_build_goes_on_although_the_cache_was_removed_while_it_waited() {
 }
 
 #[test]
-fn a_build_that_was_cut_short_is_not_taken_for_a_whole_one() {
+fn an_interrupted_build_is_not_used() {
     let folder = tempfile::tempdir().unwrap();
     let cache = folder.path().join("cache");
     let path = search_path(fake_go(folder.path(), GOOD_BUILD));
-    // What a killed build leaves, and a folder somebody has taken a file out of.
+    // The leftovers of a killed build, and a build with a file missing.
     let leftover = cache.join("greeting").join(format!("{}.build-1", MODULE.hash()));
     fs::create_dir_all(leftover.join("bin")).unwrap();
     let built = MODULE.folder(&cache);
@@ -139,7 +139,7 @@ fn a_build_that_was_cut_short_is_not_taken_for_a_whole_one() {
 }
 
 #[test]
-fn a_failed_build_shows_what_go_said_and_leaves_no_build() {
+fn a_failed_build_reports_the_output_of_go_and_leaves_no_build() {
     let folder = tempfile::tempdir().unwrap();
     let cache = folder.path().join("cache");
     let path =
@@ -153,17 +153,17 @@ fn a_failed_build_shows_what_go_said_and_leaves_no_build() {
 }
 
 #[test]
-fn without_go_there_is_no_build() {
+fn building_needs_go() {
     let folder = tempfile::tempdir().unwrap();
     let error = MODULE.ensure(folder.path(), OsStr::new("/nonexistent"), &mut |_| ()).unwrap_err();
     assert!(matches!(error, Error::NoGo { .. }), "{error:?}");
 }
 
 #[test]
-fn a_cache_that_cannot_be_written_is_named() {
+fn the_error_names_a_cache_that_cannot_be_written() {
     let folder = tempfile::tempdir().unwrap();
     let path = search_path(fake_go(folder.path(), GOOD_BUILD));
-    // A file where the folder should be: even root, who ignores permissions, cannot write there.
+    // A file in place of the folder stops even root, which ignores permissions.
     let cache = folder.path().join("cache");
     fs::write(&cache, "").unwrap();
     let error = MODULE.ensure(&cache, &path, &mut |_| ()).unwrap_err();
@@ -185,7 +185,7 @@ fn the_folder_depends_on_every_source_and_flag() {
 }
 
 #[test]
-fn removing_gives_the_space_back_but_waits_for_no_build() {
+fn removing_frees_space_but_fails_during_a_build() {
     let folder = tempfile::tempdir().unwrap();
     let cache = folder.path();
     assert_eq!(remove(cache, "greeting").unwrap(), 0);

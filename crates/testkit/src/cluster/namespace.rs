@@ -1,4 +1,4 @@
-//! A namespace of a test's own, and what tests do in it: apply as somebody, look, wait.
+//! A namespace per test, and what tests do in it: apply as another field manager, read, wait.
 
 use std::path::PathBuf;
 use std::pin::pin;
@@ -12,10 +12,9 @@ use kube::api::{
 };
 use serde_json::{Value, json};
 
-/// How long a test waits for something that should happen.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A namespace that nobody else uses. It stays when the test ends: the sandbox goes with everything in it.
+/// A namespace for one test. It is not deleted: it goes with the sandbox.
 #[derive(Clone)]
 pub struct Namespace {
     name: String,
@@ -32,28 +31,27 @@ impl Namespace {
         test: &str,
     ) -> Self {
         let wanted = json!({ "metadata": { "generateName": format!("{}-", test.replace('_', "-")) } });
-        let wanted: v1::Namespace = serde_json::from_value(wanted).expect("a namespace with a name");
+        let wanted: v1::Namespace = serde_json::from_value(wanted).expect("a valid namespace");
         let api = Api::<v1::Namespace>::all(client.clone());
         let created =
             api.create(&PostParams::default(), &wanted).await.expect("the sandbox creates namespaces");
-        let name = created.metadata.name.expect("the API server named it");
-        // Pods need the ServiceAccount that the controller manager makes.
+        let name = created.metadata.name.expect("the API server generates a name");
+        // Pods need the ServiceAccount, which the controller manager creates.
         let accounts = Api::<v1::ServiceAccount>::namespaced(client.clone(), &name);
         watch_until(&accounts, "default", "ServiceAccount default", |account| account.is_some()).await;
         Self { name, client, kubeconfig, kubectl }
     }
 
-    /// Its name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// A client with every right.
+    /// An administrator's client.
     pub fn client(&self) -> &kube::Client {
         &self.client
     }
 
-    /// Runs kubectl in the namespace; what it printed, or what went wrong.
+    /// Runs kubectl in the namespace; returns its standard output, or its standard error if it failed.
     pub fn kubectl(&self, arguments: &[&str]) -> Result<String, String> {
         let arguments: Vec<&str> = ["--namespace", &self.name].iter().chain(arguments).copied().collect();
         let output = super::kubectl(&self.kubectl, &self.kubeconfig, &arguments);
@@ -61,13 +59,13 @@ impl Namespace {
         if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
     }
 
-    /// Plays another field manager that applies `object` by server-side apply, with force.
+    /// Applies `object` by forced server-side apply as the field manager `manager`.
     pub async fn apply_as(&self, manager: &str, object: &Value) -> Value {
         let parameters = PatchParams::apply(manager).force();
         self.patch(object, &parameters, &Patch::Apply(object)).await
     }
 
-    /// Plays another field manager that changes the object by a merge patch, as controllers and `kubectl edit` do.
+    /// Changes the object by a merge patch as the field manager `manager`, as controllers and `kubectl edit` do.
     pub async fn merge_as(&self, manager: &str, object: &Value, change: &Value) -> Value {
         let parameters = PatchParams { field_manager: Some(manager.to_owned()), ..PatchParams::default() };
         self.patch(object, &parameters, &Patch::Merge(change)).await
@@ -85,18 +83,18 @@ impl Namespace {
             .expect("an object")
     }
 
-    /// The object that `object` names by apiVersion, kind and name, as it is now; nothing when it does not exist.
+    /// The live object with the apiVersion, kind and name of `object`, if it exists.
     pub async fn get(&self, object: &Value) -> Option<Value> {
         let (api, name) = self.api_of(object);
         let found = api.get_opt(&name).await.unwrap_or_else(|error| panic!("reading {name}: {error}"));
         found.map(|object| serde_json::to_value(object).expect("an object"))
     }
 
-    /// Waits until `is_true` of the object that `object` names (nothing while it does not exist), and returns it.
+    /// Waits until `is_true` of the live object, which is none while it does not exist; returns it.
     ///
     /// # Panics
     ///
-    /// If that does not happen, with `what` was waited for and the object's last state.
+    /// After a timeout, with `what` and the last state of the object.
     pub async fn until(
         &self,
         object: &Value,
@@ -118,7 +116,7 @@ impl Namespace {
     }
 }
 
-/// Follows one object until `is_met`; the last state seen is in the panic when that does not happen in time.
+/// Watches one object until `is_met`; panics with the last state after a timeout.
 async fn watch_until<K>(
     api: &Api<K>,
     name: &str,
@@ -129,7 +127,7 @@ where
     K: kube::Resource + Clone + std::fmt::Debug + serde::de::DeserializeOwned + 'static,
 {
     let mut last: Option<K> = None;
-    let watched = tokio::time::timeout(PATIENCE, async {
+    let watched = tokio::time::timeout(TIMEOUT, async {
         loop {
             last = api.get_opt(name).await.unwrap_or_else(|error| panic!("reading {name}: {error}"));
             if is_met(last.as_ref()) {
@@ -139,7 +137,7 @@ where
             let parameters = WatchParams::default().fields(&format!("metadata.name={name}"));
             let events = api.watch(&parameters, version.as_deref().unwrap_or("0")).await;
             let mut events = pin!(events.unwrap_or_else(|error| panic!("watching {name}: {error}")).fuse());
-            // A watch that ends is begun again with a fresh look.
+            // After a watch has ended, the next one starts with a fresh read.
             while let Ok(Some(event)) = events.try_next().await {
                 match event {
                     WatchEvent::Added(object) | WatchEvent::Modified(object) => last = Some(object),
@@ -154,6 +152,6 @@ where
         }
     })
     .await;
-    assert!(watched.is_ok(), "{what}: not within {PATIENCE:?}; last seen: {last:#?}");
+    assert!(watched.is_ok(), "{what}: not within {TIMEOUT:?}; last seen: {last:#?}");
     last
 }

@@ -1,4 +1,4 @@
-//! The kit itself, on the sandbox it offers.
+//! The fixtures themselves, on the shared sandbox.
 
 use serde_json::json;
 
@@ -9,7 +9,7 @@ fn settings(value: &str) -> serde_json::Value {
 }
 
 #[tokio::test]
-async fn other_managers_are_played_by_their_own_names() {
+async fn changes_are_recorded_under_the_name_of_the_manager() {
     let namespace = Sandbox::shared().namespace("testkit").await;
     namespace.apply_as("argocd", &settings("a")).await;
     let object = namespace.merge_as("kubectl-edit", &settings(""), &json!({ "data": { "k": "b" } })).await;
@@ -17,12 +17,12 @@ async fn other_managers_are_played_by_their_own_names() {
     let managers: Vec<_> =
         object["metadata"]["managedFields"].as_array().unwrap().iter().map(|it| &it["manager"]).collect();
     assert_eq!(managers, ["argocd", "kubectl-edit"]);
-    let shown = namespace.kubectl(&["get", "configmap", "settings", "-o", "jsonpath={.data.k}"]);
-    assert_eq!(shown.as_deref(), Ok("b"));
+    let printed = namespace.kubectl(&["get", "configmap", "settings", "-o", "jsonpath={.data.k}"]);
+    assert_eq!(printed.as_deref(), Ok("b"));
 }
 
 #[tokio::test]
-async fn waiting_sees_what_comes_and_goes() {
+async fn waiting_observes_creation_and_deletion() {
     let namespace = Sandbox::shared().namespace("testkit").await;
     let object = settings("a");
     let (seen, _) = tokio::join!(

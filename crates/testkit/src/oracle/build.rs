@@ -1,69 +1,45 @@
-//! Builds `tools/oracle` once per change of its sources, whoever asks first.
+//! Builds `tools/oracle`, once per change of its sources.
 
 use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use sandbox::gobuild::{self, Module, Program};
-use sandbox::{Environment, NoHome};
+use sandbox::Environment;
+use sandbox::gobuild::{Binary, Module};
 
-/// Why there is no oracle to ask.
-#[derive(Debug, thiserror::Error)]
-pub enum BuildError {
-    /// There is no place for the program.
-    #[error(transparent)]
-    NoHome(#[from] NoHome),
-    /// The sources cannot be read.
-    #[error("cannot read {}", path.display())]
-    Sources {
-        /// Which file or folder.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
-    /// Go is missing or said no.
-    #[error("these tests compare with Go libraries (Go is at https://go.dev/dl)")]
-    Build(#[from] gobuild::Error),
-    /// The program does not start.
-    #[error("cannot start {}", program.display())]
-    Start {
-        /// The program.
-        program: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
-}
+const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/oracle");
 
-/// The path of the program, built if its sources have changed since.
-pub(super) fn build() -> Result<PathBuf, BuildError> {
-    let environment = Environment::from_process()?;
-    let files = sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/oracle"))?;
+/// The path of the program.
+pub(super) fn build() -> PathBuf {
+    let environment = Environment::from_process().expect("tests have a home folder");
+    let files = sources();
     let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
     let module = Module {
         name: "oracle",
         files: &files,
-        programs: &[Program { package: ".", file: "oracle", links: &[] }],
+        binaries: &[Binary { package: ".", file: "oracle", links: &[] }],
         ldflags: "",
         cold_build: Duration::from_secs(60),
     };
-    Ok(module.ensure(&environment.cache, &environment.path, &mut |_| {})?.join("oracle"))
-}
-
-/// The files of the module, sorted by name, which is what its cache folder is named after.
-fn sources(folder: &Path) -> Result<Vec<(String, String)>, BuildError> {
-    let at = |path: &Path| {
-        let path = path.to_owned();
-        move |source| BuildError::Sources { path, source }
-    };
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder).map_err(at(folder))? {
-        let path = entry.map_err(at(folder))?.path();
-        if path.is_file() {
-            let text = fs::read_to_string(&path).map_err(at(&path))?;
-            files.push((path.file_name().unwrap_or_default().to_string_lossy().into_owned(), text));
+    match module.ensure(&environment.cache, &environment.path, &mut |_| {}) {
+        Ok(folder) => folder.join("oracle"),
+        Err(error) => {
+            panic!("these tests compare with Go libraries and need Go (https://go.dev/dl): {error:?}")
         }
     }
+}
+
+/// The files of the module, sorted because the name of its cache folder depends on their order.
+fn sources() -> Vec<(String, String)> {
+    let entries = fs::read_dir(SOURCES).expect("the sources of the oracle are in tools/oracle");
+    let paths = entries.map(|entry| entry.expect("the folder can be read").path());
+    let mut files: Vec<_> = paths
+        .filter(|path| path.is_file())
+        .map(|path| {
+            let text = fs::read_to_string(&path).expect("sources are text");
+            (path.file_name().unwrap_or_default().to_string_lossy().into_owned(), text)
+        })
+        .collect();
     files.sort();
-    Ok(files)
+    files
 }

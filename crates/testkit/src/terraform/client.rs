@@ -1,13 +1,12 @@
-//! The programs that speak Terraform's language.
+//! The programs that run Terraform configurations.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
 use sandbox::Environment;
-use sandbox::gobuild::{self, Event, Module, Program};
+use sandbox::gobuild::{self, Binary, BuildEvent, Module};
 
-/// A client of providers.
 #[derive(Clone, Debug)]
 pub struct Client {
     name: &'static str,
@@ -15,37 +14,35 @@ pub struct Client {
 }
 
 impl Client {
-    /// OpenTofu, built once and kept in the cache.
+    /// OpenTofu, built once and cached.
     ///
     /// # Panics
     ///
-    /// If it cannot be built: no test that asks for it can say anything then.
+    /// If it cannot be built.
     pub fn tofu() -> Self {
         static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
         Self { name: "tofu", program: PROGRAM.get_or_init(build_tofu).clone() }
     }
 
-    /// Terraform, where it is installed.
+    /// Terraform, if it is installed.
     pub fn terraform() -> Option<Self> {
         let environment = Environment::from_process().expect("tests have a home folder");
         let Some(program) = gobuild::find_program("terraform", &environment.path) else {
-            tell("terraform is not on PATH: its part of the tests is left out");
+            log("terraform is not on PATH: skipping its part of the tests");
             return None;
         };
         Some(Self { name: "terraform", program })
     }
 
-    /// One client, whichever takes less to get.
+    /// Terraform if it is installed, else OpenTofu, which takes longer to get.
     pub fn any() -> Self {
         Self::terraform().unwrap_or_else(Self::tofu)
     }
 
-    /// Every client there is.
     pub fn all() -> Vec<Self> {
         Self::terraform().into_iter().chain([Self::tofu()]).collect()
     }
 
-    /// What people call it.
     pub fn name(&self) -> &'static str {
         self.name
     }
@@ -63,28 +60,28 @@ fn build_tofu() -> PathBuf {
             ("go.mod", include_str!("../../../../tools/opentofu/go.mod")),
             ("go.sum", include_str!("../../../../tools/opentofu/go.sum")),
         ],
-        programs: &[Program { package: "github.com/opentofu/opentofu/cmd/tofu", file: "tofu", links: &[] }],
+        binaries: &[Binary { package: "github.com/opentofu/opentofu/cmd/tofu", file: "tofu", links: &[] }],
         ldflags: "",
         cold_build: Duration::from_secs(540),
     };
     let mut tenths = 0;
     let built = module.ensure(&environment.cache, &environment.path, &mut |event| match event {
-        Event::Started { estimate, .. } => {
-            tell(&format!("building OpenTofu, which takes up to {} minutes", estimate.as_secs() / 60));
+        BuildEvent::Started { estimate, .. } => {
+            log(&format!("building OpenTofu, which takes up to {} minutes", estimate.as_secs() / 60));
         }
-        Event::Compiled { done, total } if done * 10 / total.max(1) > tenths => {
+        BuildEvent::Compiled { done, total } if done * 10 / total.max(1) > tenths => {
             tenths = done * 10 / total.max(1);
-            tell(&format!("building OpenTofu: {done} of {total} packages"));
+            log(&format!("building OpenTofu: {done} of {total} packages"));
         }
         _ => {}
     });
     match built {
         Ok(folder) => folder.join("tofu"),
-        Err(error) => panic!("OpenTofu cannot be built: {error:?}"),
+        Err(error) => panic!("cannot build OpenTofu: {error:?}"),
     }
 }
 
-#[expect(clippy::print_stderr, reason = "a test that takes minutes, or is left out, says so")]
-fn tell(text: &str) {
+#[expect(clippy::print_stderr, reason = "a test that takes minutes, or is skipped, says so")]
+fn log(text: &str) {
     eprintln!("{text}");
 }

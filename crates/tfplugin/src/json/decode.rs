@@ -1,4 +1,4 @@
-//! From JSON to values, as lenient as terraform-plugin-go is with the states it reads.
+//! Decodes values from JSON, as leniently as terraform-plugin-go reads states.
 
 use std::collections::BTreeMap;
 
@@ -9,23 +9,22 @@ use crate::path::{Path, Step};
 use crate::types::{MAX_DEPTH, Type};
 use crate::value::{Number, Object, Value};
 
-/// What to do with attributes that the type does not have.
+/// How to treat attributes that the type does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Undefined {
-    /// Refuse them.
+pub enum UndefinedAttributes {
     Refuse,
-    /// Leave them out, as for a state whose schema has since lost an attribute.
+    /// For a state whose schema has since lost attributes.
     Ignore,
 }
 
-/// The value of type `ty` that `json` is. Attributes that are absent are null.
-pub fn decode(json: &[u8], ty: &Type, undefined: Undefined) -> Result<Value, JsonError> {
+/// Absent attributes are null.
+pub fn decode(json: &[u8], ty: &Type, undefined: UndefinedAttributes) -> Result<Value, JsonError> {
     let raw: &RawValue = parse(json, &Path::root())?;
     Reader { undefined, path: Path::root() }.value(raw, ty)
 }
 
 struct Reader {
-    undefined: Undefined,
+    undefined: UndefinedAttributes,
     path: Path,
 }
 
@@ -56,7 +55,7 @@ impl Reader {
     }
 
     fn inside(&mut self, step: Step, raw: &RawValue, ty: &Type) -> Result<Value, JsonError> {
-        // A path is as long as the value is deep; types from a schema are shallow, but a dynamic value brings its own.
+        // A path is as long as the value is deep. Types from a schema are shallow, but a dynamic value has its own.
         if self.path.steps().len() >= MAX_DEPTH {
             return Err(self.error(format!("nested deeper than {MAX_DEPTH} levels")));
         }
@@ -104,7 +103,7 @@ impl Reader {
         let ty = Type::from_json_bytes(typed.ty.get().as_bytes())
             .map_err(|error| self.error(error.to_string()))?;
         if ty == Type::Dynamic && typed.value.get() != "null" {
-            // Only a null can be without a type of its own; anything else would nest without an end.
+            // Only a null has no type of its own; anything else could nest without end.
             return Err(self.error("a value whose type is dynamic"));
         }
         let value = self.value(typed.value, &ty)?;
@@ -141,7 +140,7 @@ impl Reader {
             object.set(name, value);
         }
         match raws.first_key_value() {
-            Some((name, _)) if self.undefined == Undefined::Refuse => {
+            Some((name, _)) if self.undefined == UndefinedAttributes::Refuse => {
                 Err(self.error(format!("there is no attribute {name:?}")))
             }
             _ => Ok(Value::Object(object)),
@@ -159,9 +158,9 @@ impl Reader {
 
 fn parse<'j, T: serde::Deserialize<'j>>(json: &'j [u8], path: &Path) -> Result<T, JsonError> {
     serde_json::from_slice(json).map_err(|error| {
-        // What the parser expected and found would quote the value, which may be a secret.
+        // The parser's own message may quote the value, which may be secret.
         let problem = match error.classify() {
-            serde_json::error::Category::Data => "not of the expected kind".to_owned(),
+            serde_json::error::Category::Data => "not of the expected type".to_owned(),
             _ => format!("not JSON at line {}, column {}", error.line(), error.column()),
         };
         JsonError { path: path.clone(), problem }

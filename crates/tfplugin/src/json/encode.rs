@@ -1,4 +1,4 @@
-//! From values to JSON.
+//! Encodes values as JSON.
 
 use serde_json::Value as Json;
 
@@ -7,17 +7,14 @@ use crate::path::Path;
 use crate::types::Type;
 use crate::value::{ConformError, Value};
 
-/// `value` as JSON of type `ty`. There is no JSON for an unknown value.
+/// Unknown values have no JSON and are an error.
 pub fn encode(value: Value, ty: &Type) -> Result<Vec<u8>, JsonError> {
     let value = value.conform(ty).map_err(|error: ConformError| JsonError {
         problem: format!("expected {}, found {}", error.expected, error.found),
         path: error.path,
     })?;
     if !value.is_wholly_known() {
-        return Err(JsonError {
-            path: Path::root(),
-            problem: "there is no JSON for an unknown value".to_owned(),
-        });
+        return Err(JsonError { path: Path::root(), problem: "an unknown value has no JSON".to_owned() });
     }
     let mut out = String::new();
     write(&value, &mut out);
@@ -30,8 +27,8 @@ fn write(value: &Value, out: &mut String) {
         Value::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
         Value::Number(number) => out.push_str(&number.to_string()),
         Value::String(text) => out.push_str(&quoted(text)),
-        Value::List(values) => write_row(values, out),
-        Value::Set(values) => write_row(values, out),
+        Value::List(values) => write_elements(values, out),
+        Value::Set(values) => write_elements(values, out),
         Value::Object(object) => {
             out.push('{');
             for (position, (name, value)) in object.iter().enumerate() {
@@ -55,7 +52,7 @@ fn write(value: &Value, out: &mut String) {
     }
 }
 
-fn write_row(values: &[Value], out: &mut String) {
+fn write_elements(values: &[Value], out: &mut String) {
     out.push('[');
     for (position, value) in values.iter().enumerate() {
         if position > 0 {

@@ -1,11 +1,10 @@
-//! How much to log, by the environment variables that Terraform's users know.
+//! The log level, from Terraform's environment variables.
 
 use tracing_subscriber::filter::{LevelFilter, Targets};
 
-/// The loudest of the transport's own messages that are worth a line; below that it logs every frame.
+/// Crates that are limited to warnings, because they log every frame.
 const TRANSPORT: &[&str] = &["h2", "hyper", "hyper_util", "tonic", "tower", "rustls"];
 
-/// What to log for the provider called `address`.
 pub(super) fn filter(address: &str, environment: impl Fn(&str) -> Option<String>) -> Targets {
     let level = level(address, environment);
     let quiet = level.min(LevelFilter::WARN);
@@ -14,7 +13,7 @@ pub(super) fn filter(address: &str, environment: impl Fn(&str) -> Option<String>
         .fold(Targets::new().with_default(level), |targets, name| targets.with_target(*name, quiet))
 }
 
-/// `TF_LOG_PROVIDER_<NAME>` before `TF_LOG_PROVIDER` before `TF_LOG`; nothing is logged unless one of them is set.
+/// `TF_LOG_PROVIDER_<NAME>` takes precedence over `TF_LOG_PROVIDER`, and that over `TF_LOG`; without any, nothing is logged.
 fn level(address: &str, environment: impl Fn(&str) -> Option<String>) -> LevelFilter {
     let name = address.rsplit('/').next().unwrap_or_default().to_uppercase().replace('-', "_");
     let variables = [format!("TF_LOG_PROVIDER_{name}"), "TF_LOG_PROVIDER".to_owned(), "TF_LOG".to_owned()];
@@ -25,7 +24,7 @@ fn level(address: &str, environment: impl Fn(&str) -> Option<String>) -> LevelFi
         "WARN" => LevelFilter::WARN,
         "INFO" => LevelFilter::INFO,
         "DEBUG" => LevelFilter::DEBUG,
-        // Terraform, too, takes whatever it does not know (and `JSON`) for the loudest level.
+        // Like Terraform, which treats `JSON` and unknown levels as trace.
         _ => LevelFilter::TRACE,
     }
 }

@@ -1,4 +1,4 @@
-//! Log lines as Terraform reads them.
+//! Log lines in hclog's format.
 
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ fn a_line_is_what_hclog_would_write() {
 }
 
 #[test]
-fn a_line_never_outgrows_what_terraform_reads() {
+fn a_line_never_exceeds_terraforms_limit() {
     let long = "é".repeat(100_000);
     let lines = logged(|| {
         tracing::info!(body = long, "short");

@@ -1,16 +1,17 @@
-//! From bytes to values, for bytes that may come from anywhere: nothing is read twice, trusted or allocated ahead.
+//! Decodes untrusted bytes: nothing is read twice or allocated ahead.
 
 use std::collections::BTreeMap;
 
 use rmp::Marker;
+use rmp::decode::{self as read, MessageLen, NumValueReadError, ValueReadError};
 
 use super::{MAX_REFINEMENT, MsgpackError, REFINED_UNKNOWN, refinement_key};
 use crate::path::{Path, Step};
 use crate::types::{MAX_DEPTH, Type};
 use crate::value::{Bound, Number, Object, Refinement, Value};
 
-/// The value of type `ty` that `bytes` encode, all of them.
-pub fn decode(bytes: &[u8], ty: &Type) -> Result<Value, MsgpackError> {
+/// Decodes a value of type `ty` from all of `bytes`.
+pub(crate) fn decode(bytes: &[u8], ty: &Type) -> Result<Value, MsgpackError> {
     let mut reader = Reader { bytes, path: Path::root(), depth: 0 };
     let value = reader.value(ty)?;
     if reader.bytes.is_empty() { Ok(value) } else { Err(reader.error("there are bytes after the value")) }
@@ -24,7 +25,7 @@ struct Reader<'b> {
 
 impl<'b> Reader<'b> {
     fn value(&mut self, ty: &Type) -> Result<Value, MsgpackError> {
-        // Types from a schema are shallow, but a dynamic value in a dynamic value could go on for ever.
+        // Types from a schema are shallow, but dynamic values could nest without end.
         if self.depth == MAX_DEPTH {
             return Err(self.error(format!("nested deeper than {MAX_DEPTH} levels")));
         }
@@ -37,7 +38,7 @@ impl<'b> Reader<'b> {
     fn value_at_depth(&mut self, ty: &Type) -> Result<Value, MsgpackError> {
         match self.peek()? {
             Marker::Null => {
-                self.marker()?;
+                self.take(1)?;
                 return Ok(Value::Null);
             }
             Marker::FixExt1
@@ -72,7 +73,7 @@ impl<'b> Reader<'b> {
 
     fn elements(&mut self, element: &Type) -> Result<Vec<Value>, MsgpackError> {
         let count = self.array_length("a list")?;
-        // Every element takes a byte at least, so a length beyond the bytes fails before it fills the memory.
+        // Every element takes at least a byte, so a length beyond the bytes fails before it fills the memory.
         let mut values = Vec::with_capacity(count.min(self.bytes.len()));
         for index in 0..count {
             values.push(self.inside(Step::Index(index), element)?);
@@ -113,7 +114,7 @@ impl<'b> Reader<'b> {
             let value = self.inside(Step::Attribute(name.clone()), ty)?;
             object.set(name, value);
         }
-        // Every attribute has to be there, once; null is written out.
+        // Every attribute must be present once; null is written out.
         if count != attributes.len() || object.len() != attributes.len() {
             return Err(self.error(format!(
                 "expected {} attributes, found {}",
@@ -132,28 +133,19 @@ impl<'b> Reader<'b> {
         let ty = Type::from_json_bytes(notation).map_err(|error| self.error(error.to_string()))?;
         let value = self.value(&ty)?;
         Ok(match value {
-            // go-cty writes a null of no type as nil; one wrapped like this means the same.
+            // go-cty writes an untyped null as nil; wrapped like this it means the same.
             Value::Null | Value::Unknown(_) | Value::Dynamic(_) if ty == Type::Dynamic => value,
             value => Value::dynamic_of(ty, value),
         })
     }
 
     fn unknown(&mut self, ty: &Type) -> Result<Value, MsgpackError> {
-        let marker = self.marker()?;
-        let length = match marker {
-            Marker::FixExt1 => 1,
-            Marker::FixExt2 => 2,
-            Marker::FixExt4 => 4,
-            Marker::FixExt8 => 8,
-            Marker::FixExt16 => 16,
-            Marker::Ext8 => self.length::<1>()?,
-            Marker::Ext16 => self.length::<2>()?,
-            _ => self.length::<4>()?,
-        };
-        let [code] = self.array()?;
+        let meta = read::read_ext_meta(&mut self.bytes);
+        let meta = self.expect(meta, "an unknown value")?;
+        let length = meta.size as usize;
         let body = self.take(length)?;
-        // Any extension is an unknown; only one says more.
-        if i8::from_be_bytes([code]) != REFINED_UNKNOWN || length <= 1 || *ty == Type::Dynamic {
+        // Every extension is an unknown value; only one kind carries a refinement.
+        if meta.typeid != REFINED_UNKNOWN || length <= 1 || *ty == Type::Dynamic {
             return Ok(Value::unknown());
         }
         if length > MAX_REFINEMENT {
@@ -186,10 +178,14 @@ impl<'b> Reader<'b> {
                     refinement.max_length = Some(self.count()?);
                 }
                 (refinement_key::PREFIX..=refinement_key::MAX_LENGTH, _) => {
-                    return Err(self.error("a refinement that the type cannot have"));
+                    return Err(self.error("a refinement that the type does not allow"));
                 }
-                // A newer Terraform may know more; its value is skipped, and what else it says is still true.
-                _ => self.skip()?,
+                // A newer Terraform may know more refinements; the others still hold.
+                _ => {
+                    let length = MessageLen::len_of(self.bytes);
+                    let length = length.map_err(|_| self.error("a refinement that cannot be skipped"))?;
+                    self.take(length)?;
+                }
             }
         }
         Ok(Value::unknown_with(refinement))
@@ -207,132 +203,56 @@ impl<'b> Reader<'b> {
         length.ok_or_else(|| self.error("expected a length"))
     }
 
-    /// Skips a value of any kind, one level after the other.
-    fn skip(&mut self) -> Result<(), MsgpackError> {
-        let mut pending: u64 = 1;
-        while pending > 0 {
-            pending -= 1;
-            match self.marker()? {
-                Marker::FixPos(_) | Marker::FixNeg(_) | Marker::Null | Marker::True | Marker::False => {}
-                Marker::U8 | Marker::I8 => drop(self.take(1)?),
-                Marker::U16 | Marker::I16 => drop(self.take(2)?),
-                Marker::U32 | Marker::I32 | Marker::F32 => drop(self.take(4)?),
-                Marker::U64 | Marker::I64 | Marker::F64 => drop(self.take(8)?),
-                Marker::FixStr(length) => drop(self.take(length.into())?),
-                Marker::Str8 | Marker::Bin8 => {
-                    self.length::<1>().and_then(|length| self.take(length)).map(drop)?;
-                }
-                Marker::Str16 | Marker::Bin16 => {
-                    self.length::<2>().and_then(|length| self.take(length)).map(drop)?;
-                }
-                Marker::Str32 | Marker::Bin32 => {
-                    self.length::<4>().and_then(|length| self.take(length)).map(drop)?;
-                }
-                Marker::FixArray(count) => pending += u64::from(count),
-                Marker::FixMap(count) => pending += u64::from(count) * 2,
-                _ => return Err(self.error("a refinement that cannot be skipped")),
-            }
-        }
-        Ok(())
-    }
-
     fn bool(&mut self) -> Result<bool, MsgpackError> {
-        match self.marker()? {
-            Marker::True => Ok(true),
-            Marker::False => Ok(false),
-            _ => Err(self.error("expected a bool")),
-        }
+        let bool = read::read_bool(&mut self.bytes);
+        self.expect(bool, "a bool")
     }
 
     fn number(&mut self) -> Result<Number, MsgpackError> {
-        Ok(match self.marker()? {
-            Marker::FixPos(int) => i64::from(int).into(),
-            Marker::FixNeg(int) => i64::from(int).into(),
-            Marker::U8 => i64::from(u8::from_be_bytes(self.array()?)).into(),
-            Marker::U16 => i64::from(u16::from_be_bytes(self.array()?)).into(),
-            Marker::U32 => i64::from(u32::from_be_bytes(self.array()?)).into(),
-            Marker::U64 => u64::from_be_bytes(self.array()?).into(),
-            Marker::I8 => i64::from(i8::from_be_bytes(self.array()?)).into(),
-            Marker::I16 => i64::from(i16::from_be_bytes(self.array()?)).into(),
-            Marker::I32 => i64::from(i32::from_be_bytes(self.array()?)).into(),
-            Marker::I64 => i64::from_be_bytes(self.array()?).into(),
-            Marker::F32 => {
-                let float = f32::from_be_bytes(self.array()?);
-                self.float(float.into())?
+        let float = match self.peek()? {
+            Marker::F32 => read::read_f32(&mut self.bytes).map(f64::from),
+            Marker::F64 => read::read_f64(&mut self.bytes),
+            Marker::FixStr(_) | Marker::Str8 | Marker::Str16 | Marker::Str32 => {
+                let text = self.text()?;
+                return Number::parse(&text).map_err(|_| self.error("a string that is not a number"));
             }
-            Marker::F64 => {
-                let float = f64::from_be_bytes(self.array()?);
-                self.float(float)?
+            _ => {
+                let int = read::read_int::<i128, _>(&mut self.bytes).map_err(|error| match error {
+                    NumValueReadError::TypeMismatch(marker) => ValueReadError::TypeMismatch(marker),
+                    _ => ValueReadError::InvalidDataRead(std::io::ErrorKind::UnexpectedEof.into()),
+                });
+                let int = self.expect(int, "a number")?;
+                return Ok(Number::parse(&int.to_string()).expect("an integer is a number"));
             }
-            marker => {
-                let Some(length) = self.text_length(marker)? else {
-                    return Err(self.error("expected a number"));
-                };
-                let text = std::str::from_utf8(self.take(length)?).ok();
-                let number = text.and_then(|text| Number::parse(text).ok());
-                number.ok_or_else(|| self.error("a text that is not a number"))?
-            }
-        })
-    }
-
-    fn float(&self, float: f64) -> Result<Number, MsgpackError> {
+        };
+        let float = self.expect(float, "a number")?;
         Number::from_exact_f64(float).ok_or_else(|| self.error("NaN is not a number"))
     }
 
     fn text(&mut self) -> Result<String, MsgpackError> {
-        let marker = self.marker()?;
-        let Some(length) = self.text_length(marker)? else {
-            return Err(self.error("expected a string"));
-        };
-        let bytes = self.take(length)?;
+        let length = read::read_str_len(&mut self.bytes);
+        let length = self.expect(length, "a string")?;
+        let bytes = self.take(length as usize)?;
         std::str::from_utf8(bytes).map(str::to_owned).map_err(|_| self.error("a string that is not UTF-8"))
     }
 
     fn binary(&mut self) -> Result<&'b [u8], MsgpackError> {
-        let length = match self.marker()? {
-            Marker::Bin8 => self.length::<1>()?,
-            Marker::Bin16 => self.length::<2>()?,
-            Marker::Bin32 => self.length::<4>()?,
-            marker => match self.text_length(marker)? {
-                Some(length) => length,
-                None => return Err(self.error("expected the notation of a type")),
-            },
+        let length = match self.peek()? {
+            Marker::Bin8 | Marker::Bin16 | Marker::Bin32 => read::read_bin_len(&mut self.bytes),
+            _ => read::read_str_len(&mut self.bytes),
         };
-        self.take(length)
+        let length = self.expect(length, "the notation of a type")?;
+        self.take(length as usize)
     }
 
-    fn text_length(&mut self, marker: Marker) -> Result<Option<usize>, MsgpackError> {
-        Ok(Some(match marker {
-            Marker::FixStr(length) => length.into(),
-            Marker::Str8 => self.length::<1>()?,
-            Marker::Str16 => self.length::<2>()?,
-            Marker::Str32 => self.length::<4>()?,
-            _ => return Ok(None),
-        }))
+    fn array_length(&mut self, expected: &str) -> Result<usize, MsgpackError> {
+        let length = read::read_array_len(&mut self.bytes);
+        self.expect(length, expected).map(|length| length as usize)
     }
 
-    fn array_length(&mut self, what: &str) -> Result<usize, MsgpackError> {
-        match self.marker()? {
-            Marker::FixArray(length) => Ok(length.into()),
-            Marker::Array16 => self.length::<2>(),
-            Marker::Array32 => self.length::<4>(),
-            _ => Err(self.error(format!("expected {what}"))),
-        }
-    }
-
-    fn map_length(&mut self, what: &str) -> Result<usize, MsgpackError> {
-        match self.marker()? {
-            Marker::FixMap(length) => Ok(length.into()),
-            Marker::Map16 => self.length::<2>(),
-            Marker::Map32 => self.length::<4>(),
-            _ => Err(self.error(format!("expected {what}"))),
-        }
-    }
-
-    /// A length written in `SIZE` bytes.
-    fn length<const SIZE: usize>(&mut self) -> Result<usize, MsgpackError> {
-        let bytes: [u8; SIZE] = self.array()?;
-        Ok(bytes.iter().fold(0, |length, byte| length << 8 | usize::from(*byte)))
+    fn map_length(&mut self, expected: &str) -> Result<usize, MsgpackError> {
+        let length = read::read_map_len(&mut self.bytes);
+        self.expect(length, expected).map(|length| length as usize)
     }
 
     fn peek(&self) -> Result<Marker, MsgpackError> {
@@ -342,20 +262,19 @@ impl<'b> Reader<'b> {
             .ok_or_else(|| self.error("the bytes end too early"))
     }
 
-    fn marker(&mut self) -> Result<Marker, MsgpackError> {
-        self.array().map(|[byte]| Marker::from_u8(byte))
-    }
-
-    fn array<const SIZE: usize>(&mut self) -> Result<[u8; SIZE], MsgpackError> {
-        self.take(SIZE).map(|bytes| bytes.try_into().expect("as many bytes as asked for"))
-    }
-
     fn take(&mut self, length: usize) -> Result<&'b [u8], MsgpackError> {
         let Some((taken, rest)) = self.bytes.split_at_checked(length) else {
             return Err(self.error("the bytes end too early"));
         };
         self.bytes = rest;
         Ok(taken)
+    }
+
+    fn expect<T>(&self, read: Result<T, ValueReadError>, expected: &str) -> Result<T, MsgpackError> {
+        read.map_err(|error| match error {
+            ValueReadError::TypeMismatch(_) => self.error(format!("expected {expected}")),
+            _ => self.error("the bytes end too early"),
+        })
     }
 
     fn error(&self, problem: impl Into<String>) -> MsgpackError {

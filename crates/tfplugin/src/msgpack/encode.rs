@@ -1,21 +1,20 @@
-//! From values to bytes.
+//! Encodes values.
 
 use rmp::encode::{self as write, ByteBuf, ValueWriteError};
 
 use super::{MAX_REFINEMENT, MsgpackError, REFINED_UNKNOWN, refinement_key};
 use crate::types::Type;
-use crate::value::{Bound, ConformError, Number, Object, Refinement, Value, Wire};
+use crate::value::{Bound, ConformError, Number, Object, Refinement, Value, WireNumber};
 
-/// The bytes of `value` as one of `ty`. What the type needs and the value leaves out is filled in, see
-/// [`Value::conform`].
-pub fn encode(value: Value, ty: &Type) -> Result<Vec<u8>, MsgpackError> {
+/// Encodes `value` as `ty`, after [`Value::conform`] has filled in what it omits.
+pub(crate) fn encode(value: Value, ty: &Type) -> Result<Vec<u8>, MsgpackError> {
     let value = value.conform(ty)?;
     let mut writer = Writer(ByteBuf::new());
     writer.value(&value, ty);
     Ok(writer.0.into_vec())
 }
 
-/// Writes values that conform to their types; memory takes whatever is written.
+/// Writes values that conform to their types, to memory.
 struct Writer(ByteBuf);
 
 impl Writer {
@@ -70,7 +69,7 @@ impl Writer {
         let mut map = Self(ByteBuf::new());
         let keys = map.refinement(refinement, ty);
         if keys == 0 || map.0.as_slice().len() >= MAX_REFINEMENT {
-            // An extension of one byte is the shortest.
+            // The shortest extension has one byte.
             done(write::write_ext_meta(&mut self.0, 1, 0).map(drop));
             self.0.as_mut_vec().push(0);
             return;
@@ -83,7 +82,7 @@ impl Writer {
         self.0.as_mut_vec().extend(body);
     }
 
-    /// Writes what a refinement can say about a value of `ty`, and returns how many keys that took.
+    /// Writes the refinements that apply to `ty` and returns the number of keys.
     fn refinement(&mut self, refinement: &Refinement, ty: &Type) -> u32 {
         if *ty == Type::Dynamic {
             return 0;
@@ -134,10 +133,10 @@ impl Writer {
     }
 
     fn number(&mut self, number: &Number) {
-        match number.wire() {
-            Wire::Int(int) => self.int(int),
-            Wire::Float(float) => done(write::write_f64(&mut self.0, float)),
-            Wire::Text(text) => self.text(&text),
+        match number.to_wire() {
+            WireNumber::Int(int) => self.int(int),
+            WireNumber::Float(float) => done(write::write_f64(&mut self.0, float)),
+            WireNumber::Text(text) => self.text(&text),
         }
     }
 
@@ -158,7 +157,7 @@ impl Writer {
     }
 }
 
-/// Terraform keeps at most 256 bytes of a prefix; what is cut must end at a character.
+/// Terraform keeps at most 256 bytes of a prefix; the cut must be between characters.
 fn short_prefix(prefix: &str) -> &str {
     let mut end = prefix.len().min(255);
     while !prefix.is_char_boundary(end) {
@@ -168,8 +167,7 @@ fn short_prefix(prefix: &str) -> &str {
 }
 
 fn length(elements: usize) -> u32 {
-    u32::try_from(elements)
-        .expect("a value with more than four thousand million elements does not fit the memory")
+    u32::try_from(elements).expect("a value with 2^32 elements does not fit into memory")
 }
 
 fn done<E: write::RmpWriteErr>(written: Result<impl Sized, ValueWriteError<E>>) {

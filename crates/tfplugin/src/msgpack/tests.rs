@@ -1,9 +1,9 @@
-//! Bytes as go-cty writes them, and bytes that nobody should write.
+//! go-cty's encoding, and malformed bytes.
 
 use proptest::prelude::*;
 
 use super::*;
-use crate::testing::{any_type, any_value, shown};
+use crate::testing::{any_type, any_value, render};
 use crate::types::Type;
 use crate::value::{Bound, Number, Object, Refinement, Value};
 
@@ -21,11 +21,11 @@ fn number(text: &str) -> Value {
 }
 
 #[test]
-fn values_have_the_bytes_that_go_cty_gives_them() {
+fn values_are_encoded_as_go_cty_encodes_them() {
     let check = |value: Value, ty: &Type, expected: &str| {
         let encoded = encode(value.clone(), ty).unwrap();
-        assert_eq!(hex(&encoded), expected.replace(' ', ""), "{} as {ty}", shown(&value));
-        assert_eq!(shown(&decode(&encoded, ty).unwrap()), shown(&value));
+        assert_eq!(hex(&encoded), expected.replace(' ', ""), "{} as {ty}", render(&value));
+        assert_eq!(render(&decode(&encoded, ty).unwrap()), render(&value));
     };
     check(Value::Null, &Type::String, "c0");
     check(Value::unknown(), &Type::String, "d4 00 00");
@@ -60,15 +60,15 @@ fn values_have_the_bytes_that_go_cty_gives_them() {
 }
 
 #[test]
-fn attributes_left_out_are_written_as_null() {
+fn omitted_attributes_are_written_as_null() {
     let ty = Type::object([("a", Type::String), ("b", Type::Number)]);
     assert_eq!(hex(&encode(Object::from([("b", 1)]).into(), &ty).unwrap()), "82a161c0a16201");
 }
 
 #[test]
-fn other_ways_to_write_the_same_are_understood() {
+fn alternative_encodings_are_understood() {
     let check = |encoded: &str, ty: &Type, expected: &str| {
-        assert_eq!(shown(&decode(&bytes(encoded), ty).unwrap()), expected, "{encoded}");
+        assert_eq!(render(&decode(&bytes(encoded), ty).unwrap()), expected, "{encoded}");
     };
     check("d3 0000000000000005", &Type::Number, "5");
     check("cf ffffffffffffffff", &Type::Number, "18446744073709551615");
@@ -77,7 +77,7 @@ fn other_ways_to_write_the_same_are_understood() {
     check("d9 01 61", &Type::String, "\"a\"");
     check("dc 0001 c3", &Type::list(Type::Bool), "[true]");
     check("de 0001 a161 c3", &Type::map(Type::Bool), "{\"a\": true}");
-    // Any extension code is an unknown, and unknown keys of a refinement are skipped.
+    // Every extension is an unknown value, and unknown keys of a refinement are skipped.
     check("d5 05 0000", &Type::Bool, "unknown");
     check("c7 08 0c 82 20 92 01 c3 01 c2 00", &Type::Bool, "unknown(true \"\" None None None None)");
     check("92 c409 2264796e616d696322 c0", &Type::Dynamic, "null");
@@ -85,7 +85,7 @@ fn other_ways_to_write_the_same_are_understood() {
 }
 
 #[test]
-fn a_long_prefix_is_cut_at_a_character() {
+fn a_long_prefix_is_cut_between_characters() {
     let prefix = "é".repeat(300);
     let encoded = encode(Value::unknown_with(Refinement::prefix(prefix.clone())), &Type::String).unwrap();
     let Value::Unknown(refinement) = decode(&encoded, &Type::String).unwrap() else { panic!("unknown") };
@@ -93,7 +93,7 @@ fn a_long_prefix_is_cut_at_a_character() {
 }
 
 #[test]
-fn bytes_that_are_no_value_of_the_type_are_refused_with_the_path() {
+fn bytes_of_another_type_are_refused_with_the_path() {
     let check = |encoded: &str, ty: &Type, message: &str| {
         assert_eq!(decode(&bytes(encoded), ty).unwrap_err().to_string(), message, "{encoded}");
     };
@@ -106,15 +106,15 @@ fn bytes_that_are_no_value_of_the_type_are_refused_with_the_path() {
     check("82 a162 01 a162 02", &ty, "the resource: expected 2 attributes, found 1");
     check("82 a162 01 a163 02", &ty, "the resource: there is no attribute \"c\"");
     check("a1 ff", &Type::String, "the resource: a string that is not UTF-8");
-    check("a2 6869", &Type::Number, "the resource: a text that is not a number");
+    check("a2 6869", &Type::Number, "the resource: a string that is not a number");
     check("cb 7ff8000000000000", &Type::Number, "the resource: NaN is not a number");
     check("91 c3", &Type::Dynamic, "the resource: expected a type and a value");
     check("92 c401 78 c3", &Type::Dynamic, "the resource: not a type: expected value at line 1 column 1");
-    check("c7 03 0c 81 02 a0", &Type::Bool, "the resource: a refinement that the type cannot have");
+    check("c7 03 0c 81 02 a0", &Type::Bool, "the resource: a refinement that the type does not allow");
 }
 
 #[test]
-fn lengths_that_promise_more_than_there_is_cost_no_memory() {
+fn excessive_lengths_allocate_nothing() {
     for encoded in ["dd ffffffff", "df ffffffff", "db ffffffff", "c6 ffffffff", "c9 ffffffff 0c"] {
         for ty in [Type::list(Type::Bool), Type::map(Type::Bool), Type::String, Type::Dynamic, Type::Number] {
             decode(&bytes(encoded), &ty).unwrap_err();
@@ -123,7 +123,7 @@ fn lengths_that_promise_more_than_there_is_cost_no_memory() {
 }
 
 #[test]
-fn dynamic_values_in_dynamic_values_have_an_end() {
+fn nesting_of_dynamic_values_is_limited() {
     let mut encoded = Vec::new();
     for _ in 0..10_000 {
         encoded.extend(bytes("92 c409 2264796e616d696322"));
@@ -135,11 +135,11 @@ fn dynamic_values_in_dynamic_values_have_an_end() {
 
 proptest! {
     #[test]
-    fn every_value_survives_the_way_there_and_back(
+    fn every_value_round_trips(
         (ty, value) in any_type().prop_flat_map(|ty| (Just(ty.clone()), any_value(&ty, true)))
     ) {
         let encoded = encode(value.clone(), &ty).unwrap();
-        prop_assert_eq!(shown(&decode(&encoded, &ty).unwrap()), shown(&value));
+        prop_assert_eq!(render(&decode(&encoded, &ty).unwrap()), render(&value));
     }
 
     #[test]
@@ -148,7 +148,7 @@ proptest! {
     }
 
     #[test]
-    fn no_damage_makes_the_decoder_panic(
+    fn no_corruption_makes_the_decoder_panic(
         (ty, value) in any_type().prop_flat_map(|ty| (Just(ty.clone()), any_value(&ty, true))),
         at in any::<prop::sample::Index>(),
         byte in any::<u8>(),

@@ -1,4 +1,4 @@
-//! What a plan may say, given configuration and prior state.
+//! What a plan may contain, given configuration and prior state.
 
 use super::compatible::same;
 use super::{Plan, Violation, check_type};
@@ -6,8 +6,7 @@ use crate::path::{Path, Step};
 use crate::schema::{Attribute, Kind, Nested, Nesting, Presence, Schema};
 use crate::value::{Object, Value};
 
-/// Checks a plan against the configuration and the state before it.
-pub fn check_plan(
+pub(crate) fn check_plan(
     schema: &Schema,
     prior: Option<&Object>,
     config: Option<&Object>,
@@ -16,8 +15,10 @@ pub fn check_plan(
     let (config, planned) = match (config, plan.planned) {
         (None, None) => return Vec::new(),
         (Some(config), Some(planned)) => (config, planned),
-        (None, Some(_)) => return vec![Violation::new(&Path::root(), "a destroy plans no state")],
-        (Some(_), None) => return vec![Violation::new(&Path::root(), "what is configured is planned")],
+        (None, Some(_)) => return vec![Violation::new(&Path::root(), "a destroy has no planned state")],
+        (Some(_), None) => {
+            return vec![Violation::new(&Path::root(), "a configured resource has a planned state")];
+        }
     };
     let mut check = Check { violations: check_type(schema, planned), path: Path::root() };
     if check.violations.is_empty() {
@@ -62,7 +63,7 @@ impl Check {
             }
             return;
         }
-        // The second equality is how a change of mere formatting is planned as no change.
+        // The second equality lets a mere change of formatting be planned as no change.
         let equal = same(planned, config) || (!prior.is_null() && !config.is_null() && same(planned, prior));
         if equal || attribute.presence == Presence::Computed {
             return;
@@ -75,45 +76,37 @@ impl Check {
         }
         match &attribute.kind {
             Kind::Nested(nested) if !config.is_unknown() => self.nested(nested, prior, config, planned),
-            _ => self.violate("a configured attribute is planned as configured, or as it was"),
+            _ => self.violate("a configured attribute is planned as configured or as in the prior state"),
         }
     }
 
     fn nested(&mut self, nested: &Nested, prior: &Value, config: &Value, planned: &Value) {
         if planned.is_unknown() {
-            return self.violate("a configured nested attribute is not unknown as a whole");
+            return self.violate("a configured nested attribute is not wholly unknown");
         }
         match (nested.nesting, config, planned) {
             (Nesting::Single, Value::Object(config), Value::Object(planned)) => {
                 self.object(&nested.attributes, prior.as_object(), config, planned);
             }
-            (Nesting::List, Value::List(configs), Value::List(planneds)) => {
-                if configs.len() != planneds.len() {
-                    return self.violate("as many elements are planned as are configured");
+            (Nesting::List, Value::List(_), Value::List(_))
+            | (Nesting::Map, Value::Object(_), Value::Object(_)) => {
+                let ty = nested.ty();
+                let (configs, planneds) = (config.children(&ty), planned.children(&ty));
+                if !configs.iter().map(|(step, ..)| step).eq(planneds.iter().map(|(step, ..)| step)) {
+                    return self.violate("the planned elements are the configured ones");
                 }
-                for (index, (config, planned)) in configs.iter().zip(planneds).enumerate() {
-                    let step = Step::Index(index);
-                    let prior = prior.step(&step).unwrap_or(&Value::Null).clone();
-                    self.element(nested, step, &prior, config, planned);
-                }
-            }
-            (Nesting::Map, Value::Object(configs), Value::Object(planneds)) => {
-                if !configs.iter().map(|(key, _)| key).eq(planneds.iter().map(|(key, _)| key)) {
-                    return self.violate("the same keys are planned as are configured");
-                }
-                for ((key, config), (_, planned)) in configs.iter().zip(planneds.iter()) {
-                    let step = Step::Key(key.to_owned());
-                    let prior = prior.step(&step).unwrap_or(&Value::Null).clone();
-                    self.element(nested, step, &prior, config, planned);
+                for ((step, config, _), (_, planned, _)) in configs.into_iter().zip(planneds) {
+                    let prior = prior.step(&step).unwrap_or(&Value::Null);
+                    self.element(nested, step, prior, config, planned);
                 }
             }
             (Nesting::Set, Value::Set(configs), Value::Set(planneds)) => {
                 if configs.len() != planneds.len() {
-                    return self.violate("as many elements are planned as are configured");
+                    return self.violate("the planned elements are the configured ones");
                 }
                 for planned in planneds.iter() {
-                    if !configs.iter().any(|config| self.would_allow(nested, prior, config, planned)) {
-                        self.violate("every planned element of a set is like a configured one");
+                    if !configs.iter().any(|config| self.is_valid(nested, prior, config, planned)) {
+                        self.violate("every planned element of a set matches a configured one");
                     }
                 }
             }
@@ -133,8 +126,8 @@ impl Check {
         self.path.pop();
     }
 
-    /// Elements of a set have no address, so one is fine if it would be for any configured one and any prior one.
-    fn would_allow(&self, nested: &Nested, prior: &Value, config: &Value, planned: &Value) -> bool {
+    /// Elements of a set have no address, so one is valid if it is for any configured and any prior one.
+    fn is_valid(&self, nested: &Nested, prior: &Value, config: &Value, planned: &Value) -> bool {
         let priors = prior.as_elements().unwrap_or_default().iter().chain([&Value::Null]);
         let mut allowed = priors.map(|prior| {
             let mut check = Self { violations: Vec::new(), path: self.path.clone() };

@@ -1,4 +1,4 @@
-//! Terraform's rules, each with what keeps and what breaks it.
+//! Each rule, with what satisfies and what violates it.
 
 use super::*;
 use crate::schema::{Attribute, Nested};
@@ -37,21 +37,21 @@ fn port(port: i64, node: impl Into<Value>) -> Value {
     Object::from([("port", Value::from(port)), ("node", node.into())]).into()
 }
 
-fn shown(violations: &[Violation]) -> Vec<String> {
+fn render(violations: &[Violation]) -> Vec<String> {
     violations.iter().map(Violation::to_string).collect()
 }
 
 #[test]
-fn a_plan_says_what_is_configured_or_what_was() {
+fn a_plan_has_configured_or_prior_values() {
     let check = |prior: Option<Entries<'_>>, config: Entries<'_>, planned: Entries<'_>, expected: &[&str]| {
         let (prior, config, planned) = (prior.map(object), object(config), object(planned));
         let plan = Plan { planned: Some(&planned), requires_replace: &[] };
-        assert_eq!(shown(&check_plan(&schema(), prior.as_ref(), Some(&config), plan)), expected);
+        assert_eq!(render(&check_plan(&schema(), prior.as_ref(), Some(&config), plan)), expected);
     };
     let x = || ("body", Value::from("x"));
     let null = Value::Null;
 
-    // As configured, or computed and left open.
+    // As configured, or computed and not configured.
     check(None, &[x()], &[x()], &[]);
     check(
         None,
@@ -63,17 +63,17 @@ fn a_plan_says_what_is_configured_or_what_was() {
     check(None, &[("body", "e\u{301}".into())], &[("body", "é".into())], &[]);
     check(None, &[x(), ("tags", Value::set(["a".into()]))], &[x(), ("tags", Value::set(["a".into()]))], &[]);
 
-    // As it was: a change of formatting that is none.
+    // As in the prior state: a mere change of formatting.
     check(Some(&[("body", " x".into())]), &[x()], &[("body", " x".into())], &[]);
     check(
         Some(&[]),
         &[x()],
         &[("body", null.clone())],
-        &["body: a configured attribute is planned as configured, or as it was"],
+        &["body: a configured attribute is planned as configured or as in the prior state"],
     );
 
     // Neither.
-    let as_configured = "a configured attribute is planned as configured, or as it was";
+    let as_configured = "a configured attribute is planned as configured or as in the prior state";
     check(None, &[x()], &[("body", "y".into())], &[&format!("body: {as_configured}")]);
     check(None, &[x()], &[("body", Value::unknown())], &[&format!("body: {as_configured}")]);
     check(None, &[("body", Value::unknown())], &[x()], &[&format!("body: {as_configured}")]);
@@ -104,7 +104,7 @@ fn a_plan_says_what_is_configured_or_what_was() {
         None,
         &[x(), ("one", open())],
         &[x(), ("one", Value::unknown())],
-        &["one: a configured nested attribute is not unknown as a whole"],
+        &["one: a configured nested attribute is not wholly unknown"],
     );
     check(
         None,
@@ -116,7 +116,7 @@ fn a_plan_says_what_is_configured_or_what_was() {
         None,
         &[x(), ("list", vec![open()].into())],
         &[x(), ("list", vec![unknown(), unknown()].into())],
-        &["list: as many elements are planned as are configured"],
+        &["list: the planned elements are the configured ones"],
     );
     check(
         None,
@@ -128,7 +128,7 @@ fn a_plan_says_what_is_configured_or_what_was() {
         None,
         &[x(), ("map", Object::from([("a", open())]).into())],
         &[x(), ("map", Object::from([("b", open())]).into())],
-        &["map: the same keys are planned as are configured"],
+        &["map: the planned elements are the configured ones"],
     );
     check(
         None,
@@ -141,20 +141,20 @@ fn a_plan_says_what_is_configured_or_what_was() {
         None,
         &[x(), ("set", Value::set([open()]))],
         &[x(), ("set", Value::set([port(2, null)]))],
-        &["set: every planned element of a set is like a configured one"],
+        &["set: every planned element of a set matches a configured one"],
     );
 }
 
 #[test]
-fn what_is_configured_is_planned_and_what_is_not_is_not() {
+fn a_resource_is_planned_if_it_is_configured() {
     let some = object(&[("body", "x".into())]);
     let check = |config, planned, paths: &[Path], expected: &[&str]| {
         let plan = Plan { planned, requires_replace: paths };
-        assert_eq!(shown(&check_plan(&schema(), Some(&some), config, plan)), expected);
+        assert_eq!(render(&check_plan(&schema(), Some(&some), config, plan)), expected);
     };
     check(None, None, &[], &[]);
-    check(None, Some(&some), &[], &["the resource: a destroy plans no state"]);
-    check(Some(&some), None, &[], &["the resource: what is configured is planned"]);
+    check(None, Some(&some), &[], &["the resource: a destroy has no planned state"]);
+    check(Some(&some), None, &[], &["the resource: a configured resource has a planned state"]);
     check(Some(&some), Some(&some), &[Path::of("one").attribute("port")], &[]);
     check(
         Some(&some),
@@ -172,70 +172,11 @@ fn what_is_configured_is_planned_and_what_is_not_is_not() {
 }
 
 #[test]
-fn the_second_plan_keeps_what_the_first_one_knew() {
-    let check = |prior: Option<Entries<'_>>,
-                 first: (Entries<'_>, &str),
-                 second: (Entries<'_>, &str),
-                 expected: &str| {
-        let (prior, one, two) = (prior.map(object), object(first.0), object(second.0));
-        let paths = |text: &str| text.split_whitespace().map(Path::of).collect::<Vec<_>>();
-        let (one_replaces, two_replaces) = (paths(first.1), paths(second.1));
-        let violations = check_second_plan(
-            &schema(),
-            prior.as_ref(),
-            Plan { planned: Some(&one), requires_replace: &one_replaces },
-            Plan { planned: Some(&two), requires_replace: &two_replaces },
-        );
-        assert_eq!(shown(&violations).join("; "), expected);
-    };
-    let body = |text: &str| ("body", Value::from(text));
-    let id = |value: Value| ("id", value);
-    check(None, (&[id(Value::unknown())], ""), (&[id("1".into())], ""), "");
-    check(None, (&[id(Value::unknown())], ""), (&[id(Value::unknown())], ""), "");
-    check(
-        None,
-        (&[id("1".into())], ""),
-        (&[id("2".into())], ""),
-        "id: a known planned value does not change",
-    );
-    check(
-        None,
-        (&[id("1".into())], ""),
-        (&[id(Value::unknown())], ""),
-        "id: a known planned value stays known",
-    );
-    let promised = Value::unknown_with(Refinement::prefix("a-"));
-    check(
-        None,
-        (&[id(promised)], ""),
-        (&[id("b".into())], ""),
-        "id: an unknown value becomes one that its refinement allows",
-    );
-    let prior: Entries<'_> = &[body("x"), id("1".into())];
-    check(Some(prior), (&[body("x"), id(Value::unknown())], ""), (prior, ""), "");
-    check(
-        Some(prior),
-        (&[body("y")], "body"),
-        (&[body("y")], ""),
-        "the resource: the approved action stays: replace became update",
-    );
-    // A path counts only where something changes.
-    check(Some(prior), (&[body("y")], "id"), (&[body("y")], "id"), "");
-    check(Some(prior), (&[body("x"), id("2".into())], "body"), (&[body("x"), id("2".into())], ""), "");
-    check(
-        Some(prior),
-        (prior, ""),
-        (&[body("y")], ""),
-        "the resource: the approved action stays: no change became update",
-    );
-}
-
-#[test]
-fn an_apply_does_what_was_planned() {
+fn an_apply_returns_what_was_planned() {
     let check = |planned: Option<Entries<'_>>, state: Option<Entries<'_>>, expected: &str| {
         let (planned, state) = (planned.map(object), state.map(object));
         let violations = check_apply(&schema(), planned.as_ref(), state.as_ref());
-        assert_eq!(shown(&violations).join("; "), expected);
+        assert_eq!(render(&violations).join("; "), expected);
     };
     let one = |name: &'static str, value: Value| vec![(name, value)];
     check(None, None, "");
@@ -243,6 +184,16 @@ fn an_apply_does_what_was_planned() {
     check(Some(&[]), None, "the resource: a created or updated resource has a state");
     check(Some(&one("id", Value::unknown())), Some(&one("id", "1".into())), "");
     check(Some(&one("id", Value::unknown())), Some(&[]), "");
+    check(
+        Some(&one("id", Value::unknown_with(Refinement::prefix("a-")))),
+        Some(&one("id", "b".into())),
+        "id: an unknown value becomes one that its refinement allows",
+    );
+    check(
+        Some(&one("id", "1".into())),
+        Some(&one("id", Value::unknown())),
+        "id: nothing is unknown in a state; id: a known planned value stays known",
+    );
     check(
         Some(&one("id", Value::unknown())),
         Some(&one("id", Value::unknown())),
@@ -255,7 +206,7 @@ fn an_apply_does_what_was_planned() {
         "body: a known planned value does not change",
     );
     let args = |texts: &[&str]| one("args", texts.to_vec().into());
-    check(Some(&args(&["a"])), Some(&args(&["a", "b"])), "args: no element appears or vanishes");
+    check(Some(&args(&["a"])), Some(&args(&["a", "b"])), "args: elements are neither added nor removed");
     check(
         Some(&args(&["a", "b"])),
         Some(&args(&["a", "c"])),
@@ -271,7 +222,7 @@ fn an_apply_does_what_was_planned() {
     check(
         Some(&map(1.into())),
         Some(&one("map", Object::new().into())),
-        "map: no element appears or vanishes",
+        "map: elements are neither added nor removed",
     );
     let tags = |values: Vec<Value>| one("tags", Value::set(values));
     check(
@@ -282,12 +233,12 @@ fn an_apply_does_what_was_planned() {
     check(
         Some(&tags(vec!["a".into()])),
         Some(&tags(vec!["b".into()])),
-        "tags: no element of a set appears or vanishes",
+        "tags: elements of a set are neither added nor removed",
     );
     check(
         Some(&tags(vec!["a".into()])),
         Some(&tags(vec!["a".into(), "b".into()])),
-        "tags: no element of a set appears or vanishes",
+        "tags: elements of a set are neither added nor removed",
     );
     let any = |value: Value| one("any", Value::dynamic(value));
     check(Some(&any(1.into())), Some(&any(1.into())), "");
@@ -296,9 +247,9 @@ fn an_apply_does_what_was_planned() {
 }
 
 #[test]
-fn a_state_is_wholly_known_and_without_write_only_values() {
+fn a_state_is_wholly_known_without_write_only_values() {
     let check = |state: Entries<'_>, expected: &str| {
-        assert_eq!(shown(&check_read(&schema(), &object(state))).join("; "), expected);
+        assert_eq!(render(&check_read(&schema(), &object(state))).join("; "), expected);
     };
     check(&[("body", "x".into())], "");
     check(&[("list", vec![port(1, Value::unknown())].into())], "list[0].node: nothing is unknown in a state");

@@ -1,52 +1,49 @@
-//! What a provider manages.
+//! Resources: the trait, and the requests and responses of its methods.
 
 use tokio_util::sync::CancellationToken;
 
 use super::BoxFuture;
 use crate::codes;
 use crate::diagnostics::Diagnostics;
-use crate::json::{self, JsonError, Undefined};
+use crate::json::{self, JsonError, UndefinedAttributes};
 use crate::path::Path;
 use crate::private::Private;
 use crate::schema::Schema;
 use crate::types::Type;
 use crate::value::Object;
 
-/// A type of resource.
 pub trait Resource: Send + Sync {
-    /// Its type, with the provider's prefix: `k8sconnect_object`.
+    /// With the provider's prefix: `k8sconnect_object`.
     fn type_name(&self) -> &str;
 
-    /// Its attributes.
     fn schema(&self) -> Schema;
 
-    /// What identifies one of its instances for good; none if that is not supported.
+    /// The values that identify an instance permanently, if the resource supports identity.
     fn identity(&self) -> Option<IdentitySchema> {
         None
     }
 
-    /// Checks the configuration, in addition to the schema's own rules. Values may still be unknown.
+    /// Validates the configuration beyond the schema's rules. Values may be unknown.
     fn validate(&self, config: &Object) -> Diagnostics {
         let _ = config;
         Diagnostics::new()
     }
 
-    /// Says what an apply would do. The request holds what the schema alone gives: defaults are in place, computed values
-    /// are unknown if anything changes, plan modifiers have been applied.
+    /// Plans a change. The request holds the plan of the schema alone: defaults are set, computed values are unknown if
+    /// anything changes, plan modifiers are applied.
     ///
-    /// Terraform plans twice for an apply, and what was known the first time has to come out equal the second time.
+    /// Terraform plans twice for an apply, and what was known the first time must be equal the second time.
     fn plan(&self, request: PlanRequest) -> BoxFuture<'_, PlanResponse> {
         Box::pin(async { request.accept() })
     }
 
-    /// Creates, updates or deletes. With an error, the state that is returned is saved all the same: after a failed
-    /// create that says what exists, after a failed update or delete what is left.
+    /// Creates, updates or deletes. Terraform saves the returned state even with an error: it says what exists after a
+    /// failed create and what is left after a failed update or delete.
     fn apply(&self, request: ApplyRequest) -> BoxFuture<'_, ApplyResponse>;
 
-    /// Looks how the resource is now.
     fn read(&self, request: ReadRequest) -> BoxFuture<'_, ReadResponse>;
 
-    /// Takes an existing resource into the state; a read follows.
+    /// A read follows.
     fn import(&self, request: ImportRequest) -> BoxFuture<'_, ImportResponse> {
         let _ = request;
         Box::pin(async {
@@ -58,47 +55,39 @@ pub trait Resource: Send + Sync {
         })
     }
 
-    /// Brings a state of another schema version to the present one. (A state of the present version is read as it is.)
+    /// Upgrades a state of another schema version. A state of the current version is read as it is.
     fn upgrade(&self, request: UpgradeRequest) -> BoxFuture<'_, UpgradeResponse> {
         Box::pin(async move {
             let refusal = diag::Diagnostic::error(codes::NO_UPGRADE, "Unable to Upgrade Resource State")
                 .detail(format!("This provider cannot read states of schema version {}.", request.version))
-                .hint("Apply once with a version of the provider in between, then upgrade again.");
+                .hint("Apply once with an intermediate version of the provider, then upgrade again.");
             UpgradeResponse { state: None, diagnostics: refusal.into() }
         })
     }
 
-    /// Takes over the state of a resource of another type, named by a `moved` block; none if it cannot.
-    fn take_over(&self, request: MoveRequest) -> BoxFuture<'_, Option<MoveResponse>> {
+    /// Converts the state of another resource type, for a `moved` block; `None` if that type is not supported.
+    fn move_state(&self, request: MoveRequest) -> BoxFuture<'_, Option<MoveResponse>> {
         let _ = request;
         Box::pin(async { None })
     }
 }
 
-/// What is to happen to a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// It does not exist, and shall.
     Create {
-        /// How it shall be.
         planned: Object,
     },
-    /// It exists, and shall be different; or, in a plan, perhaps stay as it is.
+    /// In a plan possibly without a difference.
     Update {
-        /// How it is.
         prior: Object,
-        /// How it shall be.
         planned: Object,
     },
-    /// It exists, and shall not.
     Delete {
-        /// How it is.
         prior: Object,
     },
 }
 
 impl Change {
-    /// How the resource is; none if it does not exist.
     pub fn prior(&self) -> Option<&Object> {
         match self {
             Self::Create { .. } => None,
@@ -106,7 +95,6 @@ impl Change {
         }
     }
 
-    /// How the resource shall be; none if it shall not exist.
     pub fn planned(&self) -> Option<&Object> {
         match self {
             Self::Create { planned } | Self::Update { planned, .. } => Some(planned),
@@ -114,7 +102,6 @@ impl Change {
         }
     }
 
-    /// How the resource shall be, to keep.
     pub fn into_planned(self) -> Option<Object> {
         match self {
             Self::Create { planned } | Self::Update { planned, .. } => Some(planned),
@@ -123,57 +110,48 @@ impl Change {
     }
 }
 
-/// The values by which a resource is found again, for good.
+/// The values that identify a resource permanently.
 pub type Identity = Object;
 
-/// What identifies a resource.
 #[derive(Clone, Debug)]
 pub struct IdentitySchema {
-    /// Counts the changes to it.
     pub version: i64,
-    /// Its attributes.
     pub attributes: Vec<IdentityAttribute>,
 }
 
-/// One of the values by which a resource is found.
 #[derive(Clone, Debug)]
 pub struct IdentityAttribute {
-    /// Its name.
     pub name: String,
-    /// Its type: a primitive, or a list of primitives.
+    /// A primitive, or a list of primitives.
     pub ty: Type,
-    /// Whether an import has to give it; otherwise it may.
+    /// Otherwise it is optional for import.
     pub required_for_import: bool,
-    /// What it means, in Markdown.
+    /// Markdown.
     pub description: String,
 }
 
 impl IdentitySchema {
-    /// The type of the values.
     pub fn ty(&self) -> Type {
         Type::object(self.attributes.iter().map(|attribute| (&attribute.name, attribute.ty.clone())))
     }
 }
 
-/// A request to plan.
 #[derive(Debug)]
 pub struct PlanRequest {
-    /// What is to happen, as far as the schema alone can say.
+    /// As planned by the schema alone.
     pub change: Change,
-    /// The configuration; none when deleting.
+    /// `None` when deleting.
     pub config: Option<Object>,
-    /// Attributes whose change means another resource, by the schema's plan modifiers.
+    /// From the schema's plan modifiers.
     pub requires_replace: Vec<Path>,
-    /// What the resource keeps for itself.
     pub private: Private,
-    /// The identity so far.
     pub identity: Option<Identity>,
-    /// Cancelled when Terraform wants the provider to stop.
+    /// Cancelled by StopProvider.
     pub stop: CancellationToken,
 }
 
 impl PlanRequest {
-    /// The plan that the schema alone gives.
+    /// Accepts the plan of the schema alone.
     pub fn accept(self) -> PlanResponse {
         PlanResponse {
             planned: self.change.into_planned(),
@@ -185,64 +163,51 @@ impl PlanRequest {
     }
 }
 
-/// A plan.
 #[derive(Debug, Default)]
 pub struct PlanResponse {
-    /// How the resource shall be; none when deleting.
+    /// `None` when deleting.
     pub planned: Option<Object>,
-    /// Attributes whose change means another resource.
     pub requires_replace: Vec<Path>,
-    /// What the resource keeps for itself; the apply gets it.
+    /// Passed to the apply.
     pub private: Private,
-    /// The identity, if it is known by now.
+    /// If known by now.
     pub identity: Option<Identity>,
-    /// What there is to tell.
     pub diagnostics: Diagnostics,
 }
 
-/// A request to do what was planned.
 #[derive(Debug)]
 pub struct ApplyRequest {
-    /// What is to happen.
     pub change: Change,
-    /// The configuration, with its write-only values; none when deleting.
+    /// Includes write-only values; `None` when deleting.
     pub config: Option<Object>,
-    /// What the plan kept.
+    /// From the plan.
     pub private: Private,
-    /// The planned identity.
+    /// From the plan.
     pub identity: Option<Identity>,
-    /// Cancelled when Terraform wants the provider to stop.
+    /// Cancelled by StopProvider.
     pub stop: CancellationToken,
 }
 
-/// What became of it.
 #[derive(Debug, Default)]
 pub struct ApplyResponse {
-    /// How the resource is now; none once it is gone.
+    /// `None` once the resource is deleted.
     pub state: Option<Object>,
-    /// What the resource keeps for itself.
     pub private: Private,
-    /// The identity; without one the planned one stays.
+    /// Defaults to the planned one.
     pub identity: Option<Identity>,
-    /// What there is to tell.
     pub diagnostics: Diagnostics,
 }
 
-/// A request to look.
 #[derive(Debug)]
 pub struct ReadRequest {
-    /// How the resource was.
     pub state: Object,
-    /// What the resource keeps for itself.
     pub private: Private,
-    /// The identity so far.
     pub identity: Option<Identity>,
-    /// Cancelled when Terraform wants the provider to stop.
+    /// Cancelled by StopProvider.
     pub stop: CancellationToken,
 }
 
 impl ReadRequest {
-    /// Nothing has changed.
     pub fn unchanged(self) -> ReadResponse {
         ReadResponse {
             state: Some(self.state),
@@ -253,125 +218,100 @@ impl ReadRequest {
     }
 }
 
-/// What there is.
 #[derive(Debug, Default)]
 pub struct ReadResponse {
-    /// How the resource is; none if it is gone.
+    /// `None` if the resource no longer exists.
     pub state: Option<Object>,
-    /// What the resource keeps for itself.
     pub private: Private,
-    /// The identity; without one the present one stays.
+    /// Defaults to the current one.
     pub identity: Option<Identity>,
-    /// What there is to tell.
     pub diagnostics: Diagnostics,
 }
 
-/// A request to take an existing resource into the state.
 #[derive(Debug)]
 pub struct ImportRequest {
-    /// Which one.
     pub target: ImportTarget,
-    /// Cancelled when Terraform wants the provider to stop.
+    /// Cancelled by StopProvider.
     pub stop: CancellationToken,
 }
 
-/// How the resource to import is named.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ImportTarget {
-    /// By a text.
     Id(String),
-    /// By its identity, of which only what is required for import has to be there.
+    /// At least what is required for import.
     Identity(Identity),
 }
 
-/// What was imported.
 #[derive(Debug, Default)]
 pub struct ImportResponse {
-    /// The resource; none only with an error.
+    /// `None` only with an error.
     pub imported: Option<Imported>,
-    /// What there is to tell.
     pub diagnostics: Diagnostics,
 }
 
-/// An imported resource, as far as it is known before the read.
+/// What is known of an imported resource before it is read.
 #[derive(Debug, Default)]
 pub struct Imported {
-    /// Its attributes.
     pub state: Object,
-    /// What the resource keeps for itself.
     pub private: Private,
-    /// Its identity.
     pub identity: Option<Identity>,
 }
 
-/// A request to bring a state to the present schema.
 #[derive(Debug)]
 pub struct UpgradeRequest {
-    /// The schema version the state has.
+    /// Of the schema the state was written with.
     pub version: i64,
-    /// The state.
     pub state: RawState,
 }
 
-/// The state, brought to the present schema.
 #[derive(Debug, Default)]
 pub struct UpgradeResponse {
-    /// The attributes; none only with an error.
+    /// `None` only with an error.
     pub state: Option<Object>,
-    /// What there is to tell.
     pub diagnostics: Diagnostics,
 }
 
-/// A request to take over the state of a resource of another type.
 #[derive(Debug)]
 pub struct MoveRequest {
-    /// Whose type that is: `registry.terraform.io/hashicorp/kubernetes`.
+    /// For instance `registry.terraform.io/hashicorp/kubernetes`.
     pub source_provider: String,
-    /// The type.
     pub source_type: String,
-    /// Its schema version.
     pub source_version: i64,
-    /// Its state.
     pub source_state: RawState,
-    /// What it kept for itself; its own provider alone knows how to read that.
+    /// In the format of the source provider.
     pub source_private: Vec<u8>,
-    /// Cancelled when Terraform wants the provider to stop.
+    /// Cancelled by StopProvider.
     pub stop: CancellationToken,
 }
 
-/// The state that was taken over.
 #[derive(Debug, Default)]
 pub struct MoveResponse {
-    /// The attributes; none only with an error.
+    /// `None` only with an error.
     pub state: Option<Object>,
-    /// What the resource keeps for itself.
     pub private: Private,
-    /// Its identity.
     pub identity: Option<Identity>,
-    /// What there is to tell.
     pub diagnostics: Diagnostics,
 }
 
-/// A state in JSON, of a schema that Terraform does not know.
+/// A state in the JSON of another schema.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RawState(pub(crate) Vec<u8>);
 
 impl RawState {
-    /// The JSON text.
     pub fn json(&self) -> &[u8] {
         &self.0
     }
 
-    /// The state as an object of type `ty`: absent attributes are null, others are left out.
+    /// Absent attributes are null, undefined ones are dropped.
     pub fn decode(&self, ty: &Type) -> Result<Object, JsonError> {
-        match json::decode(&self.0, ty, Undefined::Ignore)? {
+        match json::decode(&self.0, ty, UndefinedAttributes::Ignore)? {
             crate::value::Value::Object(object) => Ok(object),
             _ => Err(JsonError { path: Path::root(), problem: "expected an object".to_owned() }),
         }
     }
 }
 
-/// Says how long it is; the content may be secret.
+/// Shows the length only; the content may be secret.
 impl std::fmt::Debug for RawState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "RawState({} bytes)", self.0.len())

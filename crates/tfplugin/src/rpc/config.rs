@@ -1,4 +1,4 @@
-//! Configurations: checked against what schema and provider ask for, and given to the provider.
+//! Validates configurations by schema and provider, and configures the provider.
 
 use diag::Diagnostic;
 use tokio_util::sync::CancellationToken;
@@ -10,7 +10,7 @@ use crate::diagnostics::Diagnostics;
 use crate::r#gen::tfplugin6 as proto;
 use crate::path::{Path, Step};
 use crate::provider::ConfigureRequest;
-use crate::schema::{Attribute, Kind, Nesting, Schema};
+use crate::schema::{Attribute, Kind, Schema};
 use crate::value::{Object, Value};
 
 pub(super) fn validate_provider(
@@ -28,7 +28,7 @@ pub(super) fn validate_resource(
     request: &proto::validate_resource_config::Request,
 ) -> Result<proto::validate_resource_config::Response, Diagnostics> {
     let entry = registry.resource(&request.type_name)?;
-    let config = wire::decode_some(request.config.as_ref(), &entry.shape.ty)?;
+    let config = wire::decode_required(request.config.as_ref(), &entry.shape.ty)?;
     let write_only = match &request.client_capabilities {
         Some(capabilities) if capabilities.write_only_attributes_allowed => WriteOnly::Allowed,
         _ => WriteOnly::Refused,
@@ -43,7 +43,7 @@ pub(super) fn validate_data(
     request: &proto::validate_data_resource_config::Request,
 ) -> Result<proto::validate_data_resource_config::Response, Diagnostics> {
     let entry = registry.data_source(&request.type_name)?;
-    let config = wire::decode_some(request.config.as_ref(), &entry.shape.ty)?;
+    let config = wire::decode_required(request.config.as_ref(), &entry.shape.ty)?;
     let mut diagnostics = check(&entry.shape.schema, &config, WriteOnly::Allowed);
     diagnostics.add(entry.data_source.validate(&config));
     Ok(proto::validate_data_resource_config::Response { diagnostics: diagnostics.into_proto() })
@@ -60,14 +60,14 @@ pub(super) async fn configure(
     Ok(proto::configure_provider::Response { diagnostics: diagnostics.into_proto() })
 }
 
-/// Whether Terraform keeps write-only values out of the state; before 1.11 it does not.
+/// Terraform keeps write-only values out of the state since 1.11.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum WriteOnly {
     Allowed,
     Refused,
 }
 
-/// Checks what the schema asks for; types and required attributes are Terraform's own business.
+/// Checks validators, write-only attributes and deprecations; Terraform itself checks types and required attributes.
 fn check(schema: &Schema, config: &Object, write_only: WriteOnly) -> Diagnostics {
     let mut check = Check { diagnostics: Diagnostics::new(), path: Path::root(), write_only };
     check.object(&schema.attributes, config);
@@ -109,43 +109,16 @@ impl Check {
             self.diagnostics.add(validator.check(value, &self.path).or_at(&self.path));
         }
         if let Kind::Nested(nested) = &attribute.kind {
-            self.nested(nested.nesting, &nested.attributes, value);
+            for (step, object) in nested.objects(value) {
+                let depth = self.path.steps().len();
+                self.path.extend(step);
+                self.object(&nested.attributes, object);
+                self.path.truncate(depth);
+            }
         }
         if let Some(message) = &attribute.deprecation {
             let warning = Diagnostic::warning(codes::DEPRECATED, "Attribute Deprecated").detail(message);
             self.diagnostics.add_at(self.path.clone(), warning);
-        }
-    }
-
-    fn nested(&mut self, nesting: Nesting, attributes: &[Attribute], value: &Value) {
-        match (nesting, value) {
-            (Nesting::Single, Value::Object(object)) => self.object(attributes, object),
-            // The elements of a set have no address of their own.
-            (Nesting::Set, Value::Set(elements)) => {
-                elements
-                    .iter()
-                    .filter_map(Value::as_object)
-                    .for_each(|object| self.object(attributes, object));
-            }
-            (Nesting::List, Value::List(elements)) => {
-                for (index, object) in elements.iter().enumerate() {
-                    self.element(Step::Index(index), attributes, object);
-                }
-            }
-            (Nesting::Map, Value::Object(entries)) => {
-                for (key, object) in entries.iter() {
-                    self.element(Step::Key(key.to_owned()), attributes, object);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn element(&mut self, step: Step, attributes: &[Attribute], value: &Value) {
-        if let Some(object) = value.as_object() {
-            self.path.push(step);
-            self.object(attributes, object);
-            self.path.pop();
         }
     }
 }

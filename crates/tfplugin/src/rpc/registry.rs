@@ -1,4 +1,4 @@
-//! Everything a provider has, by type name, with its schemas worked out once.
+//! The provider's resources and data sources by type name, with their schemas and types computed once.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,26 +14,25 @@ use crate::types::Type;
 
 pub(super) struct Registry {
     pub(super) provider: Arc<dyn Provider>,
-    pub(super) config: Shape,
+    pub(super) config: TypedSchema,
     resources: BTreeMap<String, ResourceEntry>,
     data_sources: BTreeMap<String, DataSourceEntry>,
 }
 
-/// A schema and the type that follows from it.
-pub(super) struct Shape {
+pub(super) struct TypedSchema {
     pub(super) schema: Schema,
     pub(super) ty: Type,
 }
 
 pub(super) struct ResourceEntry {
     pub(super) resource: Arc<dyn Resource>,
-    pub(super) shape: Shape,
+    pub(super) shape: TypedSchema,
     pub(super) identity: Option<(IdentitySchema, Type)>,
 }
 
 pub(super) struct DataSourceEntry {
     pub(super) data_source: Arc<dyn DataSource>,
-    pub(super) shape: Shape,
+    pub(super) shape: TypedSchema,
 }
 
 impl Registry {
@@ -43,27 +42,27 @@ impl Registry {
                 let ty = schema.ty();
                 (schema, ty)
             });
-            let shape = Shape::new(resource.schema());
+            let shape = TypedSchema::new(resource.schema());
             (resource.type_name().to_owned(), ResourceEntry { resource, shape, identity })
         });
         let data_sources = provider.data_sources().into_iter().map(|data_source| {
-            let shape = Shape::new(data_source.schema());
+            let shape = TypedSchema::new(data_source.schema());
             (data_source.type_name().to_owned(), DataSourceEntry { data_source, shape })
         });
         Self {
             resources: resources.collect(),
             data_sources: data_sources.collect(),
-            config: Shape::new(provider.schema()),
+            config: TypedSchema::new(provider.schema()),
             provider,
         }
     }
 
     pub(super) fn resource(&self, name: &str) -> Result<&ResourceEntry, Diagnostics> {
-        self.resources.get(name).ok_or_else(|| unknown("resource", name, self.resources.keys()))
+        self.resources.get(name).ok_or_else(|| unknown_type("resource", name, self.resources.keys()))
     }
 
     pub(super) fn data_source(&self, name: &str) -> Result<&DataSourceEntry, Diagnostics> {
-        self.data_sources.get(name).ok_or_else(|| unknown("data source", name, self.data_sources.keys()))
+        self.data_sources.get(name).ok_or_else(|| unknown_type("data source", name, self.data_sources.keys()))
     }
 
     pub(super) fn metadata(&self) -> proto::get_metadata::Response {
@@ -110,13 +109,13 @@ impl Registry {
     }
 }
 
-impl Shape {
+impl TypedSchema {
     fn new(schema: Schema) -> Self {
         Self { ty: schema.ty(), schema }
     }
 }
 
-/// As terraform-plugin-framework announces them.
+/// The same as terraform-plugin-framework's.
 fn capabilities() -> proto::ServerCapabilities {
     proto::ServerCapabilities {
         plan_destroy: true,
@@ -138,10 +137,10 @@ fn identity_to_proto(schema: &IdentitySchema) -> proto::ResourceIdentitySchema {
     proto::ResourceIdentitySchema { version: schema.version, identity_attributes: attributes.collect() }
 }
 
-fn unknown<'n>(what: &str, name: &str, names: impl Iterator<Item = &'n String>) -> Diagnostics {
+fn unknown_type<'n>(what: &str, name: &str, names: impl Iterator<Item = &'n String>) -> Diagnostics {
     let names = names.map(String::as_str).collect::<Vec<_>>().join(", ");
     Diagnostic::error(codes::UNKNOWN_TYPE, format!("This provider has no {what} {name}"))
         .detail(format!("It has: {names}."))
-        .hint("Check the spelling, or whether another version of the provider has it.")
+        .hint("Check the spelling, or use a version of the provider that has it.")
         .into()
 }

@@ -1,10 +1,10 @@
-//! States that come from elsewhere: older schemas, imports, other resource types.
+//! States from elsewhere: older schema versions, imports, other resource types.
 
 use diag::Diagnostic;
 use tokio_util::sync::CancellationToken;
 
-use super::lifecycle::{checked_state, missing_state};
 use super::registry::Registry;
+use super::resource::{checked_state, missing_state};
 use super::wire;
 use crate::codes;
 use crate::diagnostics::Diagnostics;
@@ -12,7 +12,7 @@ use crate::r#gen::tfplugin6 as proto;
 use crate::json::JsonError;
 use crate::provider::{ImportRequest, ImportTarget, MoveRequest, RawState, UpgradeRequest, UpgradeResponse};
 
-/// Terraform asks on every read of a state, even one of the present version.
+/// Terraform calls this for every state it reads, even one of the current version.
 pub(super) async fn upgrade(
     registry: &Registry,
     request: proto::upgrade_resource_state::Request,
@@ -40,7 +40,7 @@ pub(super) async fn upgrade(
     })
 }
 
-/// Identities have had one version so far.
+/// There is only one version of each identity so far.
 pub(super) fn upgrade_identity(
     registry: &Registry,
     request: proto::upgrade_resource_identity::Request,
@@ -96,7 +96,7 @@ pub(super) async fn import(
     })
 }
 
-pub(super) async fn take_over(
+pub(super) async fn move_state(
     registry: &Registry,
     stop: CancellationToken,
     request: proto::move_resource_state::Request,
@@ -104,7 +104,7 @@ pub(super) async fn take_over(
     let entry = registry.resource(&request.target_type_name)?;
     let refusal = Diagnostic::error(codes::NO_MOVE, "Unable to Move Resource State")
         .detail(format!(
-            "{} cannot take over the state of this resource.\n\n\
+            "{} cannot use the state of this resource.\n\n\
              Source Provider Address: {}\nSource Resource Type: {}\nSource Resource Schema Version: {}",
             request.target_type_name,
             request.source_provider_address,
@@ -120,7 +120,7 @@ pub(super) async fn take_over(
         source_private: request.source_private,
         stop,
     };
-    let response = entry.resource.take_over(moved).await.ok_or_else(|| Diagnostics::from(refusal))?;
+    let response = entry.resource.move_state(moved).await.ok_or_else(|| Diagnostics::from(refusal))?;
     let mut diagnostics = response.diagnostics;
     let state = checked_state(entry, "MoveResourceState", response.state, &mut diagnostics)?;
     if state.is_none() && !diagnostics.has_errors() {
@@ -136,10 +136,10 @@ pub(super) async fn take_over(
 
 fn unreadable(problem: &str) -> Diagnostics {
     Diagnostic::error(codes::UNREADABLE_STATE, "Unable to Read Previously Saved State for UpgradeResourceState")
-        .detail(format!("The saved state of the resource does not fit its schema: {problem}."))
+        .detail(format!("The saved state of the resource does not match its schema: {problem}."))
         .hint(
-            "If the state was edited by hand, correct it; if it is older than the provider can read, apply once with \
-             an older version of the provider first.",
+            "If the state was edited by hand, correct it; if it is too old for this provider, apply once with an older \
+             version of the provider first.",
         )
         .into()
 }

@@ -1,4 +1,4 @@
-//! Stopping: what is in progress is cancelled, and nothing else is begun until Terraform configures the provider anew.
+//! Stops the provider: calls in progress are cancelled, and no call begins until Terraform configures the provider again.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -10,20 +10,20 @@ use crate::diagnostics::Diagnostics;
 
 /// Cancels the calls in progress, and those that come after them.
 ///
-/// Terraform may still make calls after it has asked a provider to stop: they were on their way. Somebody waits for the
-/// end of the command, so they are not begun. A provider in reattach mode outlives the command, and the next one begins
-/// with a configuration.
+/// Calls may still arrive after StopProvider because they were already on their way. The user is waiting for the command
+/// to end, so they do not begin. A provider in reattach mode outlives the command, and the next one begins with
+/// ConfigureProvider.
 #[derive(Default)]
 pub(super) struct Stop(Mutex<CancellationToken>);
 
 impl Stop {
-    /// What cancels a call that begins now; cancelled already if the provider was stopped.
+    /// The token for a call that begins now; already cancelled if the provider was stopped.
     pub(super) fn token(&self) -> CancellationToken {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Begins a new command of Terraform's, which nobody has stopped yet.
-    pub(super) fn begin(&self) -> CancellationToken {
+    /// Begins a new Terraform command, which has not been stopped yet.
+    pub(super) fn restart(&self) -> CancellationToken {
         let mut token = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if token.is_cancelled() {
             *token = CancellationToken::new();
@@ -31,9 +31,8 @@ impl Stop {
         token.clone()
     }
 
-    /// What `work` gives, unless Terraform wants the provider to stop. For calls that change nothing: whatever they wait
-    /// for, they are given up at once.
-    pub(super) async fn or_give_up<R, F>(
+    /// For calls that change nothing: they are dropped as soon as Terraform stops the provider.
+    pub(super) async fn cancellable<R, F>(
         &self,
         work: impl FnOnce(CancellationToken) -> F,
     ) -> Result<R, Diagnostics>
@@ -45,13 +44,13 @@ impl Stop {
         tokio::select! {
             biased;
             done = work => done,
-            () = token.cancelled() => Err(given_up().into()),
+            () = token.cancelled() => Err(interrupted().into()),
         }
     }
 
-    /// What `work` gives, unless the provider was stopped before it begins. For calls that change something: they end by
-    /// themselves when they are cancelled, and say what they have done.
-    pub(super) async fn or_refuse<R, F>(
+    /// For calls that change something: they do not begin once the provider is stopped, and those in progress end by
+    /// themselves when cancelled, so that they can report what they did.
+    pub(super) async fn unless_stopped<R, F>(
         &self,
         work: impl FnOnce(CancellationToken) -> F,
     ) -> Result<R, Diagnostics>
@@ -60,20 +59,19 @@ impl Stop {
     {
         let token = self.token();
         if token.is_cancelled() {
-            return Err(given_up().into());
+            return Err(interrupted().into());
         }
         work(token).await
     }
 
-    /// Cancels every call that has begun, and those to come.
     pub(super) fn stop(&self) {
         self.token().cancel();
     }
 }
 
-fn given_up() -> Diagnostic {
-    Diagnostic::error(codes::GIVEN_UP, "Interrupted")
-        .detail("Terraform wanted the provider to stop before it had an answer. Nothing was changed by this.")
+fn interrupted() -> Diagnostic {
+    Diagnostic::error(codes::INTERRUPTED, "Interrupted")
+        .detail("Terraform stopped the provider before it could finish. This call changed nothing.")
         .hint("Run the command again.")
 }
 
@@ -82,30 +80,30 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_changes_nothing_is_given_up_and_what_is_done_counts() {
+    async fn calls_are_cancelled_unless_they_are_done() {
         let stop = Stop::default();
-        let done = stop.or_give_up(async |stop| {
+        let done = stop.cancellable(async |stop| {
             stop.cancel();
             Ok(7)
         });
         assert_eq!(done.await, Ok(7));
         let stop = Stop::default();
-        let waiting = stop.or_give_up(|_| std::future::pending::<Result<(), Diagnostics>>());
-        let (given_up, ()) = tokio::join!(waiting, async { stop.stop() });
-        assert!(given_up.unwrap_err().has_errors());
+        let waiting = stop.cancellable(|_| std::future::pending::<Result<(), Diagnostics>>());
+        let (interrupted, ()) = tokio::join!(waiting, async { stop.stop() });
+        assert!(interrupted.unwrap_err().has_errors());
     }
 
     #[tokio::test]
-    async fn after_the_stop_nothing_is_begun_until_the_next_command() {
+    async fn no_call_begins_after_a_stop_until_the_next_command() {
         let stop = Stop::default();
-        let (first, second) = (stop.begin(), stop.token());
+        let (first, second) = (stop.restart(), stop.token());
         stop.stop();
         assert!(first.is_cancelled() && second.is_cancelled() && stop.token().is_cancelled());
-        let refused = stop.or_refuse(async |_| -> Result<(), Diagnostics> { panic!("it was begun") });
+        let refused = stop.unless_stopped(async |_| -> Result<(), Diagnostics> { panic!("it began") });
         assert!(refused.await.unwrap_err().has_errors());
-        let given_up = stop.or_give_up(|_| std::future::pending::<Result<(), Diagnostics>>());
-        assert!(given_up.await.unwrap_err().has_errors());
-        assert!(!stop.begin().is_cancelled());
-        assert_eq!(stop.or_refuse(async |stop| Ok(stop.is_cancelled())).await, Ok(false));
+        let interrupted = stop.cancellable(|_| std::future::pending::<Result<(), Diagnostics>>());
+        assert!(interrupted.await.unwrap_err().has_errors());
+        assert!(!stop.restart().is_cancelled());
+        assert_eq!(stop.unless_stopped(async |stop| Ok(stop.is_cancelled())).await, Ok(false));
     }
 }

@@ -1,4 +1,4 @@
-//! Calls as Terraform makes them, without the connection.
+//! Terraform's calls, without a connection.
 
 use proto::provider_server::Provider as _;
 use tonic::Code;
@@ -15,7 +15,7 @@ use crate::types::Type;
 use crate::value::{Object, Value};
 use crate::{codes, msgpack, panics};
 
-/// A provider whose one resource does what its `mode` says.
+/// A provider whose one resource behaves by its `mode`.
 struct Gadgets;
 
 impl Provider for Gadgets {
@@ -124,7 +124,7 @@ fn ty() -> Type {
     Gadget.schema().ty()
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "every message wants it so")]
+#[expect(clippy::unnecessary_wraps, reason = "the messages have optional fields")]
 fn wire(entries: &[(&str, Value)]) -> Option<proto::DynamicValue> {
     let object: Object = entries.iter().map(|(name, value)| (*name, value.clone())).collect();
     Some(proto::DynamicValue { msgpack: msgpack::encode(object.into(), &ty()).unwrap(), json: Vec::new() })
@@ -137,7 +137,7 @@ fn read(value: Option<&proto::DynamicValue>) -> Option<Object> {
     }
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "every message wants it so")]
+#[expect(clippy::unnecessary_wraps, reason = "the messages have optional fields")]
 fn identity(id: &str) -> Option<proto::ResourceIdentityData> {
     let ty = Gadget.identity().unwrap().ty();
     let msgpack = msgpack::encode(Object::from([("id", id)]).into(), &ty).unwrap();
@@ -147,7 +147,7 @@ fn identity(id: &str) -> Option<proto::ResourceIdentityData> {
 }
 
 /// Severity, title, attribute.
-fn shown(diagnostics: &[proto::Diagnostic]) -> Vec<String> {
+fn render(diagnostics: &[proto::Diagnostic]) -> Vec<String> {
     let path = |path: &proto::AttributePath| {
         use proto::attribute_path::step::Selector;
         let steps = path.steps.iter().map(|step| match step.selector.as_ref().unwrap() {
@@ -194,65 +194,62 @@ async fn plan(mode: &str) -> proto::plan_resource_change::Response {
 }
 
 #[tokio::test]
-async fn a_panic_is_told_with_its_place_and_loses_no_state() {
+async fn a_panic_is_reported_with_its_location_and_loses_no_state() {
     let prior = wire(&[("mode", "before".into()), ("id", "1".into())]);
-    let answer = apply("panic", prior.clone()).await;
-    assert_eq!(shown(&answer.diagnostics), ["error: The provider met an unexpected error"]);
-    let detail = &answer.diagnostics[0].detail;
+    let response = apply("panic", prior.clone()).await;
+    assert_eq!(render(&response.diagnostics), ["error: The provider panicked"]);
+    let detail = &response.diagnostics[0].detail;
     assert!(
         detail.starts_with("ApplyResourceChange panicked at crates/tfplugin/src/rpc/tests.rs:"),
         "{detail}"
     );
     assert!(detail.contains("the gadget is broken"), "{detail}");
-    assert_eq!((answer.new_state, answer.private), (prior, b"{\"k\":\"MQ==\"}".to_vec()));
+    assert_eq!((response.new_state, response.private), (prior, b"{\"k\":\"MQ==\"}".to_vec()));
 }
 
 #[tokio::test]
-async fn a_provider_that_cannot_be_made_is_told_as_well() {
+async fn a_panic_while_creating_the_provider_is_reported_as_well() {
     panics::install_hook();
     let server = Server::new(Box::new(|| panic!("no provider today")));
     for _ in 0..2 {
-        let answer = server.get_provider_schema(Request::new(proto::get_provider_schema::Request {})).await;
-        let diagnostics = answer.unwrap().into_inner().diagnostics;
-        assert_eq!(shown(&diagnostics), ["error: The provider met an unexpected error"]);
+        let response = server.get_provider_schema(Request::new(proto::get_provider_schema::Request {})).await;
+        let diagnostics = response.unwrap().into_inner().diagnostics;
+        assert_eq!(render(&diagnostics), ["error: The provider panicked"]);
     }
 }
 
 #[tokio::test]
-async fn what_is_left_after_a_failed_apply_is_saved() {
-    let answer = apply("fail", None).await;
-    assert_eq!(shown(&answer.diagnostics), ["error: half done"]);
-    assert_eq!(read(answer.new_state.as_ref()).unwrap().text("id"), Some("partial"));
+async fn the_state_of_a_failed_apply_is_saved() {
+    let response = apply("fail", None).await;
+    assert_eq!(render(&response.diagnostics), ["error: half done"]);
+    assert_eq!(read(response.new_state.as_ref()).unwrap().text("id"), Some("partial"));
 }
 
 #[tokio::test]
-async fn answers_that_terraform_would_not_accept_are_errors_in_debug_builds() {
-    let broken = "error: The provider broke a rule of Terraform";
-    assert_eq!(shown(&plan("fine").await.diagnostics), [""; 0]);
-    assert_eq!(shown(&plan("overrule").await.diagnostics), [format!("{broken} @mode")]);
-    assert_eq!(shown(&apply("keep unknown", None).await.diagnostics), [format!("{broken} @id")]);
+async fn responses_that_terraform_would_refuse_are_errors_in_debug_builds() {
+    let broken = "error: The provider violated a rule of Terraform";
+    assert_eq!(render(&plan("fine").await.diagnostics), [""; 0]);
+    assert_eq!(render(&plan("overrule").await.diagnostics), [format!("{broken} @mode")]);
+    assert_eq!(render(&apply("keep unknown", None).await.diagnostics), [format!("{broken} @id")]);
     // These are errors in every build.
+    assert_eq!(render(&apply("forget", None).await.diagnostics), ["error: The provider returned no state"]);
     assert_eq!(
-        shown(&apply("forget", None).await.diagnostics),
-        ["error: The provider answered without a state"]
+        render(&plan("misshape").await.diagnostics),
+        ["error: A value does not match the provider's schema"]
     );
-    assert_eq!(
-        shown(&plan("misshape").await.diagnostics),
-        ["error: Terraform and the provider disagree about a value"]
-    );
-    assert_eq!(shown(&plan("rename").await.diagnostics), ["error: Unexpected Identity Change"]);
+    assert_eq!(render(&plan("rename").await.diagnostics), ["error: Unexpected Identity Change"]);
 }
 
 #[tokio::test]
 async fn a_plan_makes_computed_values_unknown_and_keeps_private_state() {
-    let answer = plan("fine").await;
-    let planned = read(answer.planned_state.as_ref()).unwrap();
+    let response = plan("fine").await;
+    let planned = read(response.planned_state.as_ref()).unwrap();
     assert!(planned.get("id").is_unknown());
-    assert_eq!(answer.planned_identity, identity("1"));
+    assert_eq!(response.planned_identity, identity("1"));
 }
 
 #[tokio::test]
-async fn a_configuration_is_checked_by_schema_and_resource() {
+async fn a_configuration_is_validated_by_schema_and_resource() {
     let check = async |config: &[(&str, Value)], write_only: bool, expected: &[&str]| {
         let capabilities =
             proto::ClientCapabilities { write_only_attributes_allowed: write_only, ..Default::default() };
@@ -261,8 +258,8 @@ async fn a_configuration_is_checked_by_schema_and_resource() {
             config: wire(config),
             client_capabilities: Some(capabilities),
         };
-        let answer = server().validate_resource_config(Request::new(request)).await.unwrap().into_inner();
-        assert_eq!(shown(&answer.diagnostics), expected);
+        let response = server().validate_resource_config(Request::new(request)).await.unwrap().into_inner();
+        assert_eq!(render(&response.diagnostics), expected);
     };
     let part = |name: Value| Value::from(Object::from([("name", name)]));
     check(&[("mode", "m".into())], true, &[]).await;
@@ -277,17 +274,17 @@ async fn a_configuration_is_checked_by_schema_and_resource() {
 }
 
 #[tokio::test]
-async fn a_state_of_the_present_version_is_read_leniently_and_others_need_an_upgrade() {
+async fn a_state_of_the_current_version_is_read_leniently_and_others_need_an_upgrade() {
     let check = async |version: i64, json: &str, expected: Result<&str, &str>| {
         let request = proto::upgrade_resource_state::Request {
             type_name: name(),
             version,
             raw_state: Some(proto::RawState { json: json.as_bytes().to_vec(), ..Default::default() }),
         };
-        let answer = server().upgrade_resource_state(Request::new(request)).await.unwrap().into_inner();
+        let response = server().upgrade_resource_state(Request::new(request)).await.unwrap().into_inner();
         match expected {
-            Ok(mode) => assert_eq!(read(answer.upgraded_state.as_ref()).unwrap().text("mode"), Some(mode)),
-            Err(summary) => assert_eq!(shown(&answer.diagnostics), [format!("error: {summary}")]),
+            Ok(mode) => assert_eq!(read(response.upgraded_state.as_ref()).unwrap().text("mode"), Some(mode)),
+            Err(summary) => assert_eq!(render(&response.diagnostics), [format!("error: {summary}")]),
         }
     };
     check(2, r#"{"mode":"m","removed_since":1}"#, Ok("m")).await;
@@ -298,7 +295,7 @@ async fn a_state_of_the_present_version_is_read_leniently_and_others_need_an_upg
 }
 
 #[tokio::test]
-async fn an_import_is_followed_by_a_read_that_may_still_find_the_identity() {
+async fn the_read_after_an_import_may_change_the_identity() {
     let import = async |id: &str, identity: Option<proto::ResourceIdentityData>| {
         let request = proto::import_resource_state::Request {
             type_name: name(),
@@ -306,9 +303,9 @@ async fn an_import_is_followed_by_a_read_that_may_still_find_the_identity() {
             identity,
             client_capabilities: None,
         };
-        let answer = server().import_resource_state(Request::new(request)).await.unwrap().into_inner();
-        assert_eq!(shown(&answer.diagnostics), [""; 0]);
-        answer.imported_resources.into_iter().next().unwrap()
+        let response = server().import_resource_state(Request::new(request)).await.unwrap().into_inner();
+        assert_eq!(render(&response.diagnostics), [""; 0]);
+        response.imported_resources.into_iter().next().unwrap()
     };
     let by_identity = import("", identity("7")).await;
     assert_eq!(read(by_identity.state.as_ref()).unwrap().text("id"), Some("identified as 7"));
@@ -326,41 +323,41 @@ async fn an_import_is_followed_by_a_read_that_may_still_find_the_identity() {
         server().read_resource(Request::new(request)).await.unwrap().into_inner()
     };
     let first = read(imported.private.clone()).await;
-    assert_eq!(shown(&first.diagnostics), [""; 0]);
+    assert_eq!(render(&first.diagnostics), [""; 0]);
     assert_eq!(first.private, b"");
     assert_eq!(first.new_identity, identity("1"));
-    assert_eq!(shown(&read(Vec::new()).await.diagnostics), ["error: Unexpected Identity Change"]);
-    assert_eq!(shown(&read(b"[]".to_vec()).await.diagnostics), ["error: Error Decoding Private State"]);
+    assert_eq!(render(&read(Vec::new()).await.diagnostics), ["error: Unexpected Identity Change"]);
+    assert_eq!(render(&read(b"[]".to_vec()).await.diagnostics), ["error: Error Decoding Private State"]);
 }
 
 #[tokio::test]
 async fn a_generated_configuration_holds_what_a_user_can_set() {
     let state = wire(&[("id", "1".into()), ("mode", "m".into()), ("old", "o".into())]);
     let request = proto::generate_resource_config::Request { type_name: name(), state };
-    let answer = server().generate_resource_config(Request::new(request)).await.unwrap().into_inner();
-    let config = read(answer.config.as_ref()).unwrap();
+    let response = server().generate_resource_config(Request::new(request)).await.unwrap().into_inner();
+    let config = read(response.config.as_ref()).unwrap();
     let set: Vec<_> = config.iter().filter(|(_, value)| !value.is_null()).map(|(name, _)| name).collect();
     assert_eq!(set, ["mode"]);
 }
 
 #[tokio::test]
-async fn a_move_that_nobody_takes_names_its_source() {
+async fn an_unsupported_move_reports_its_source() {
     let request = proto::move_resource_state::Request {
         target_type_name: name(),
         source_type_name: "other_thing".to_owned(),
         ..proto::move_resource_state::Request::default()
     };
-    let answer = server().move_resource_state(Request::new(request)).await.unwrap().into_inner();
-    assert_eq!(shown(&answer.diagnostics), ["error: Unable to Move Resource State"]);
-    assert!(answer.diagnostics[0].detail.contains("Source Resource Type: other_thing"));
+    let response = server().move_resource_state(Request::new(request)).await.unwrap().into_inner();
+    assert_eq!(render(&response.diagnostics), ["error: Unable to Move Resource State"]);
+    assert!(response.diagnostics[0].detail.contains("Source Resource Type: other_thing"));
 }
 
 #[tokio::test]
-async fn what_the_provider_does_not_have_is_said_so() {
+async fn unknown_types_and_features_are_reported() {
     let server = server();
     let request = proto::read_resource::Request { type_name: "test_gizmo".to_owned(), ..Default::default() };
-    let answer = server.read_resource(Request::new(request)).await.unwrap().into_inner();
-    assert_eq!(shown(&answer.diagnostics), ["error: This provider has no resource test_gizmo"]);
+    let response = server.read_resource(Request::new(request)).await.unwrap().into_inner();
+    assert_eq!(render(&response.diagnostics), ["error: This provider has no resource test_gizmo"]);
     let functions = server.get_functions(Request::new(proto::get_functions::Request {})).await.unwrap();
     assert!(functions.into_inner().functions.is_empty());
     let call = server.call_function(Request::new(proto::call_function::Request::default())).await;
@@ -370,7 +367,7 @@ async fn what_the_provider_does_not_have_is_said_so() {
 }
 
 #[tokio::test]
-async fn everything_is_announced() {
+async fn metadata_and_schemas_are_complete() {
     let server = server();
     let metadata =
         server.get_metadata(Request::new(proto::get_metadata::Request {})).await.unwrap().into_inner();

@@ -1,111 +1,92 @@
-//! One attribute: what it holds, who sets it, and what its changes mean.
+//! One attribute: its type, who sets it, and how its changes are planned.
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::diagnostics::Diagnostics;
-use crate::path::Path;
+use crate::path::{Path, Step};
 use crate::types::Type;
-use crate::value::Value;
+use crate::value::{Object, Value};
 
-/// An attribute of a schema.
 #[derive(Clone, Debug)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "the protocol and the framework know them as independent flags"
+    reason = "they are independent flags in the protocol and in the framework"
 )]
 pub struct Attribute {
-    /// Its name.
     pub name: String,
-    /// What it holds.
     pub kind: Kind,
-    /// Who sets it.
     pub presence: Presence,
-    /// What it means, in Markdown.
+    /// Markdown.
     pub description: String,
     /// Why it should no longer be used, and what to use instead.
     pub deprecation: Option<String>,
-    /// Terraform hides its value in plans.
+    /// Terraform hides the value in plans.
     pub sensitive: bool,
-    /// It is in the configuration only, never in a plan or state.
+    /// Only in the configuration, never in a plan or state.
     pub write_only: bool,
-    /// Another value means another resource.
     pub requires_replace: bool,
-    /// Where the plan would be unknown, the value in the state is kept.
+    /// Where the plan would be unknown, the value of the state is kept.
     pub use_state_for_unknown: bool,
-    /// The value where the configuration has none.
+    /// Used where the configuration sets no value.
     pub default: Option<Value>,
-    /// What the configured value has to fulfil.
     pub validators: Vec<Validator>,
 }
 
 /// Who sets an attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
-    /// The configuration, always.
+    /// The configuration must set it.
     Required,
-    /// The configuration, if it wants to.
+    /// The configuration may set it.
     Optional,
-    /// The provider.
+    /// The provider sets it.
     Computed,
-    /// The configuration, or else the provider.
+    /// The configuration may set it, otherwise the provider does.
     OptionalComputed,
 }
 
-/// What an attribute holds.
 #[derive(Clone, Debug)]
 pub enum Kind {
-    /// A value of a type.
     Plain(Type),
-    /// Objects whose attributes have a description of their own.
     Nested(Nested),
 }
 
-/// Objects whose attributes have a description of their own.
+/// Objects with attributes of their own.
 #[derive(Clone, Debug)]
 pub struct Nested {
-    /// How many objects there are, and how they are found.
     pub nesting: Nesting,
-    /// The attributes of each.
     pub attributes: Vec<Attribute>,
 }
 
-/// How many nested objects there are, and how they are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nesting {
-    /// One.
     Single,
-    /// Any number, in an order.
     List,
-    /// Any number, without an order; their attributes should not be computed.
+    /// The attributes should not be computed: elements are matched by value.
     Set,
-    /// Any number, by name.
     Map,
 }
 
-/// A rule that a configured value has to fulfil.
+/// A rule for a configured value.
 #[derive(Clone)]
 pub struct Validator(Arc<Rule>);
 
 type Rule = dyn Fn(&Value, &Path) -> Diagnostics + Send + Sync;
 
 impl Attribute {
-    /// An attribute that the configuration has to set.
     pub fn required(name: impl Into<String>, kind: impl Into<Kind>) -> Self {
         Self::new(name.into(), kind.into(), Presence::Required)
     }
 
-    /// An attribute that the configuration may set.
     pub fn optional(name: impl Into<String>, kind: impl Into<Kind>) -> Self {
         Self::new(name.into(), kind.into(), Presence::Optional)
     }
 
-    /// An attribute that the provider sets.
     pub fn computed(name: impl Into<String>, kind: impl Into<Kind>) -> Self {
         Self::new(name.into(), kind.into(), Presence::Computed)
     }
 
-    /// An attribute that the configuration may set, and the provider otherwise.
     pub fn optional_computed(name: impl Into<String>, kind: impl Into<Kind>) -> Self {
         Self::new(name.into(), kind.into(), Presence::OptionalComputed)
     }
@@ -126,49 +107,45 @@ impl Attribute {
         }
     }
 
-    /// Says what it means, in Markdown.
+    /// Markdown.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = description.into();
         self
     }
 
-    /// Says why it should no longer be used, and what to use instead.
+    /// `message` says why it should no longer be used and what to use instead.
     #[must_use]
     pub fn deprecated(mut self, message: impl Into<String>) -> Self {
         self.deprecation = Some(message.into());
         self
     }
 
-    /// Lets Terraform hide the value.
     #[must_use]
     pub fn sensitive(mut self) -> Self {
         self.sensitive = true;
         self
     }
 
-    /// Keeps the value out of plans and states.
     #[must_use]
     pub fn write_only(mut self) -> Self {
         self.write_only = true;
         self
     }
 
-    /// Makes another value mean another resource.
     #[must_use]
     pub fn requires_replace(mut self) -> Self {
         self.requires_replace = true;
         self
     }
 
-    /// Keeps the value in the state where the plan would be unknown.
     #[must_use]
     pub fn use_state_for_unknown(mut self) -> Self {
         self.use_state_for_unknown = true;
         self
     }
 
-    /// Sets the value to use where the configuration has none; the attribute is then optional and computed.
+    /// Sets the value used where the configuration has none; makes the attribute optional and computed.
     #[must_use]
     pub fn default_value(mut self, value: impl Into<Value>) -> Self {
         self.presence = Presence::OptionalComputed;
@@ -176,64 +153,103 @@ impl Attribute {
         self
     }
 
-    /// Adds a rule for the configured value. It is asked about values that are neither null nor unknown, though their
-    /// elements may be; a diagnostic without a path of its own points to the attribute.
+    /// Adds a rule for the configured value. It sees values that are neither null nor unknown, though their elements may
+    /// be; a diagnostic without a path gets the attribute's.
     #[must_use]
     pub fn validate(mut self, rule: impl Fn(&Value, &Path) -> Diagnostics + Send + Sync + 'static) -> Self {
         self.validators.push(Validator(Arc::new(rule)));
         self
     }
 
-    /// The type of its value.
     pub fn ty(&self) -> Type {
         match &self.kind {
             Kind::Plain(ty) => ty.clone(),
-            Kind::Nested(nested) => {
-                let object = object_type(&nested.attributes);
-                match nested.nesting {
-                    Nesting::Single => object,
-                    Nesting::List => Type::list(object),
-                    Nesting::Set => Type::set(object),
-                    Nesting::Map => Type::map(object),
-                }
-            }
+            Kind::Nested(nested) => nested.ty(),
         }
     }
 
-    /// Whether the provider may set it.
     pub fn is_computed(&self) -> bool {
         matches!(self.presence, Presence::Computed | Presence::OptionalComputed)
     }
 
-    /// Whether the configuration may set it.
     pub fn is_configurable(&self) -> bool {
         self.presence != Presence::Computed
     }
 }
 
 impl Nested {
-    /// One object.
     pub fn single(attributes: impl IntoIterator<Item = Attribute>) -> Self {
         Self::new(Nesting::Single, attributes)
     }
 
-    /// Objects in an order.
     pub fn list(attributes: impl IntoIterator<Item = Attribute>) -> Self {
         Self::new(Nesting::List, attributes)
     }
 
-    /// Objects without an order.
     pub fn set(attributes: impl IntoIterator<Item = Attribute>) -> Self {
         Self::new(Nesting::Set, attributes)
     }
 
-    /// Objects by name.
     pub fn map(attributes: impl IntoIterator<Item = Attribute>) -> Self {
         Self::new(Nesting::Map, attributes)
     }
 
     fn new(nesting: Nesting, attributes: impl IntoIterator<Item = Attribute>) -> Self {
         Self { nesting, attributes: attributes.into_iter().collect() }
+    }
+
+    pub(crate) fn ty(&self) -> Type {
+        let object = object_type(&self.attributes);
+        match self.nesting {
+            Nesting::Single => object,
+            Nesting::List => Type::list(object),
+            Nesting::Set => Type::set(object),
+            Nesting::Map => Type::map(object),
+        }
+    }
+
+    /// The objects in a value, each with the step that leads to it. A single object and the elements of a set have none.
+    pub(crate) fn objects<'v>(&self, value: &'v Value) -> Vec<(Option<Step>, &'v Object)> {
+        let elements: Vec<(Option<Step>, &Value)> = match (self.nesting, value) {
+            (Nesting::Single, value) => vec![(None, value)],
+            (Nesting::Set, Value::Set(values)) => values.iter().map(|value| (None, value)).collect(),
+            (Nesting::List, Value::List(values)) => {
+                values.iter().enumerate().map(|(index, value)| (Some(Step::Index(index)), value)).collect()
+            }
+            (Nesting::Map, Value::Object(entries)) => {
+                entries.iter().map(|(key, value)| (Some(Step::Key(key.to_owned())), value)).collect()
+            }
+            _ => Vec::new(),
+        };
+        elements.into_iter().filter_map(|(step, value)| Some((step, value.as_object()?))).collect()
+    }
+
+    /// Changes every object in a value, with the steps of [`Nested::objects`].
+    pub(crate) fn map_objects(
+        &self,
+        value: Value,
+        mut change: impl FnMut(Option<&Step>, Object) -> Object,
+    ) -> Value {
+        let mut element = |step: Option<&Step>, value: Value| match value {
+            Value::Object(object) => Value::Object(change(step, object)),
+            other => other,
+        };
+        match (self.nesting, value) {
+            (Nesting::Single, value) => element(None, value),
+            (Nesting::Set, Value::Set(values)) => {
+                Value::set(values.into_iter().map(|value| element(None, value)))
+            }
+            (Nesting::List, Value::List(values)) => {
+                let values = values.into_iter().enumerate();
+                Value::List(values.map(|(index, value)| element(Some(&Step::Index(index)), value)).collect())
+            }
+            (Nesting::Map, Value::Object(entries)) => {
+                let entries = entries.into_iter();
+                let change = |(key, value): (String, _)| (key.clone(), element(Some(&Step::Key(key)), value));
+                Value::Object(entries.map(change).collect())
+            }
+            (_, value) => value,
+        }
     }
 }
 
@@ -250,7 +266,6 @@ impl From<Nested> for Kind {
 }
 
 impl Validator {
-    /// What is wrong with `value`, which stands at `path`.
     pub fn check(&self, value: &Value, path: &Path) -> Diagnostics {
         (self.0)(value, path)
     }
@@ -262,7 +277,6 @@ impl fmt::Debug for Validator {
     }
 }
 
-/// The type of an object with these attributes.
 pub(super) fn object_type(attributes: &[Attribute]) -> Type {
     Type::object(attributes.iter().map(|attribute| (&attribute.name, attribute.ty())))
 }

@@ -1,4 +1,4 @@
-//! Schemas as Terraform reads them.
+//! Schemas in the messages of the protocol.
 
 use super::*;
 
@@ -27,7 +27,7 @@ fn the_type_of_a_schema_is_an_object_of_its_attributes() {
 }
 
 #[test]
-fn attributes_are_found_by_path_through_elements() {
+fn attributes_are_found_by_path() {
     let find = |path: Path| schema().find(&path).map(|attribute| attribute.name.clone());
     assert_eq!(
         find(Path::of("cluster").attribute("env").key("A").attribute("value")).as_deref(),
@@ -38,7 +38,7 @@ fn attributes_are_found_by_path_through_elements() {
 }
 
 #[test]
-fn flags_reach_terraform() {
+fn flags_are_sent_to_terraform() {
     let block = schema().to_proto().block.unwrap();
     assert_eq!((block.version, block.description.as_str(), block.description_kind), (2, "A *thing*.", 1));
     let flags: Vec<_> = block

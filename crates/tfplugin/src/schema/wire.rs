@@ -1,4 +1,4 @@
-//! The schema as Terraform reads it.
+//! Schemas in the messages of the protocol.
 
 use super::{Attribute, Kind, Nested, Nesting, Presence, Schema};
 use crate::r#gen::tfplugin6 as proto;
@@ -22,7 +22,7 @@ impl Schema {
 
 impl Attribute {
     fn to_proto(&self) -> proto::schema::Attribute {
-        // A type and a nested type exclude each other.
+        // An attribute has a type or a nested type, never both.
         let (ty, nested_type) = match &self.kind {
             Kind::Plain(ty) => (ty.to_json_bytes(), None),
             Kind::Nested(nested) => (Vec::new(), Some(nested.to_proto())),

@@ -1,4 +1,4 @@
-//! The terms on which Terraform starts a plugin, all of them in the environment, and the line that answers them.
+//! go-plugin's handshake: the environment in which Terraform starts a plugin, and the line that the plugin prints.
 
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
@@ -7,33 +7,31 @@ use std::path::PathBuf;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
-/// go-plugin's own version, and the version of Terraform's protocol that this crate speaks.
+/// The versions of go-plugin's own protocol and of Terraform's.
 const CORE_PROTOCOL: u32 = 1;
 pub(super) const PROTOCOL: u32 = 6;
 
-/// What Terraform sets to say that it is Terraform.
+/// Set by Terraform, so that a plugin can tell that it was not started by a person.
 const COOKIE: (&str, &str) =
     ("TF_PLUGIN_MAGIC_COOKIE", "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2");
 
-/// What Terraform asks of the plugin it starts.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Terms {
-    /// The certificate it will show, in PEM; none for a connection without TLS.
+pub(super) struct PluginEnvironment {
+    /// The client's certificate in PEM; without it the connection has no TLS.
     pub(super) client_certificate: Option<String>,
-    /// Where to put the socket; the system's temporary folder if it does not matter.
+    /// The folder for the socket; by default the system's temporary folder.
     pub(super) socket_dir: Option<PathBuf>,
-    /// Ports to use where there are no sockets in the file system.
+    /// Used where there are no Unix sockets.
     pub(super) ports: RangeInclusive<u16>,
-    /// It wants to know whether brokered connections share this one.
-    pub(super) asks_for_multiplexing: bool,
+    /// The client expects the field that says whether brokered connections share this one.
+    pub(super) expects_multiplexing: bool,
 }
 
-/// Why there is nothing to serve.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Refusal {
+pub(super) enum HandshakeError {
     #[error(
         "This program is a Terraform provider: Terraform starts it when a configuration needs it.\n\
-         To try it by hand, start it with -debug and follow what it prints."
+         To try it by hand, start it with -debug and follow the instructions."
     )]
     NotTerraform,
     #[error(
@@ -43,45 +41,41 @@ pub(super) enum Refusal {
     OtherProtocol(String),
 }
 
-impl Terms {
-    /// Reads the terms from the environment.
-    pub(super) fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Self, Refusal> {
+impl PluginEnvironment {
+    pub(super) fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Self, HandshakeError> {
         let set = |name: &str| variable(name).filter(|value| !value.is_empty());
         if set(COOKIE.0).as_deref() != Some(COOKIE.1) {
-            return Err(Refusal::NotTerraform);
+            return Err(HandshakeError::NotTerraform);
         }
-        // A client from before the list was sent is left to find out by itself.
+        // Older clients do not send the list and notice a mismatch themselves.
         if let Some(offered) = set("PLUGIN_PROTOCOL_VERSIONS")
             && !offered.split(',').any(|version| version.trim().parse() == Ok(PROTOCOL))
         {
-            return Err(Refusal::OtherProtocol(offered));
+            return Err(HandshakeError::OtherProtocol(offered));
         }
         let port = |name, default| set(name).and_then(|port| port.parse().ok()).unwrap_or(default);
         Ok(Self {
             client_certificate: set("PLUGIN_CLIENT_CERT"),
             socket_dir: set("PLUGIN_UNIX_SOCKET_DIR").map(PathBuf::from),
             ports: port("PLUGIN_MIN_PORT", 0)..=port("PLUGIN_MAX_PORT", 0),
-            asks_for_multiplexing: set("PLUGIN_MULTIPLEX_GRPC").is_some(),
+            expects_multiplexing: set("PLUGIN_MULTIPLEX_GRPC").is_some(),
         })
     }
 
     /// The line that tells Terraform where the plugin listens.
-    pub(super) fn answer(&self, address: &Address, certificate: Option<&[u8]>) -> String {
+    pub(super) fn handshake_line(&self, address: &Address, certificate: Option<&[u8]>) -> String {
         let certificate = certificate.map(|der| STANDARD_NO_PAD.encode(der)).unwrap_or_default();
         let (network, address) = (address.network(), address.text());
-        // Older clients take a seventh field for a part of the sixth, so only those that ask get one.
-        let multiplexing = if self.asks_for_multiplexing { "|false" } else { "" };
+        // Older clients read a seventh field as part of the sixth, so only those that expect it get one.
+        let multiplexing = if self.expects_multiplexing { "|false" } else { "" };
         format!("{CORE_PROTOCOL}|{PROTOCOL}|{network}|{address}|grpc|{certificate}{multiplexing}\n")
     }
 }
 
-/// Where the plugin listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Address {
-    /// At a socket in the file system.
-    #[cfg_attr(not(unix), expect(dead_code, reason = "no such sockets"))]
+    #[cfg_attr(not(unix), expect(dead_code, reason = "there are no Unix sockets"))]
     Unix(PathBuf),
-    /// At a port of the loopback interface.
     Tcp(SocketAddr),
 }
 
@@ -105,26 +99,26 @@ impl Address {
 mod tests {
     use super::*;
 
-    fn read(variables: &[(&str, &str)]) -> Result<Terms, Refusal> {
-        Terms::read(|name| {
+    fn read(variables: &[(&str, &str)]) -> Result<PluginEnvironment, HandshakeError> {
+        PluginEnvironment::read(|name| {
             variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
         })
     }
 
     #[test]
-    fn only_terraform_with_a_protocol_we_speak_is_served() {
-        assert_eq!(read(&[]), Err(Refusal::NotTerraform));
-        assert_eq!(read(&[(COOKIE.0, "other")]), Err(Refusal::NotTerraform));
+    fn only_terraform_with_protocol_6_is_served() {
+        assert_eq!(read(&[]), Err(HandshakeError::NotTerraform));
+        assert_eq!(read(&[(COOKIE.0, "other")]), Err(HandshakeError::NotTerraform));
         let versions = |versions: &str| read(&[COOKIE, ("PLUGIN_PROTOCOL_VERSIONS", versions)]);
-        assert_eq!(versions("4,5"), Err(Refusal::OtherProtocol("4,5".to_owned())));
+        assert_eq!(versions("4,5"), Err(HandshakeError::OtherProtocol("4,5".to_owned())));
         for accepted in ["5,6", "6", "7, 6", ""] {
             assert!(versions(accepted).is_ok(), "{accepted}");
         }
     }
 
     #[test]
-    fn terms_come_from_the_environment() {
-        let terms = read(&[
+    fn the_environment_is_read() {
+        let environment = read(&[
             COOKIE,
             ("PLUGIN_CLIENT_CERT", "PEM"),
             ("PLUGIN_UNIX_SOCKET_DIR", "/run/x"),
@@ -133,24 +127,27 @@ mod tests {
             ("PLUGIN_MULTIPLEX_GRPC", "true"),
         ]);
         assert_eq!(
-            terms,
-            Ok(Terms {
+            environment,
+            Ok(PluginEnvironment {
                 client_certificate: Some("PEM".to_owned()),
                 socket_dir: Some("/run/x".into()),
                 ports: 10000..=25000,
-                asks_for_multiplexing: true,
+                expects_multiplexing: true,
             })
         );
     }
 
     #[test]
-    fn the_line_has_a_seventh_field_only_for_those_who_ask() {
-        let mut terms = read(&[COOKIE]).unwrap();
+    fn the_line_has_a_seventh_field_only_for_clients_that_expect_it() {
+        let mut environment = read(&[COOKIE]).unwrap();
         let address = Address::Unix("/tmp/p/plugin.sock".into());
-        assert_eq!(terms.answer(&address, None), "1|6|unix|/tmp/p/plugin.sock|grpc|\n");
-        assert_eq!(terms.answer(&address, Some(&[1, 2, 3, 4])), "1|6|unix|/tmp/p/plugin.sock|grpc|AQIDBA\n");
-        terms.asks_for_multiplexing = true;
+        assert_eq!(environment.handshake_line(&address, None), "1|6|unix|/tmp/p/plugin.sock|grpc|\n");
+        assert_eq!(
+            environment.handshake_line(&address, Some(&[1, 2, 3, 4])),
+            "1|6|unix|/tmp/p/plugin.sock|grpc|AQIDBA\n"
+        );
+        environment.expects_multiplexing = true;
         let address = Address::Tcp(([127, 0, 0, 1], 10000).into());
-        assert_eq!(terms.answer(&address, None), "1|6|tcp|127.0.0.1:10000|grpc||false\n");
+        assert_eq!(environment.handshake_line(&address, None), "1|6|tcp|127.0.0.1:10000|grpc||false\n");
     }
 }

@@ -1,4 +1,4 @@
-//! A place on this machine where Terraform, and nobody else, finds the plugin.
+//! Listens where only Terraform, run by the same user, can connect.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -8,23 +8,33 @@ use std::path::Path;
 use tempfile::TempDir;
 
 use super::handshake::Address;
+use super::incoming::Connection;
 
-/// A bound listener, made before there is a runtime: the handshake waits for it, and for nothing else.
 pub(super) struct Listener {
     pub(super) address: Address,
     pub(super) socket: Socket,
-    /// The folder of the socket, which only this user can enter; it goes with the listener.
+    /// The folder of the socket, accessible to this user only; removed with the listener.
     pub(super) folder: Option<TempDir>,
 }
 
 pub(super) enum Socket {
     #[cfg(unix)]
-    Unix(std::os::unix::net::UnixListener),
-    Tcp(std::net::TcpListener),
+    Unix(tokio::net::UnixListener),
+    Tcp(tokio::net::TcpListener),
+}
+
+impl Socket {
+    pub(super) async fn accept(&self) -> io::Result<Connection> {
+        match self {
+            #[cfg(unix)]
+            Self::Unix(socket) => Ok(Box::new(socket.accept().await?.0)),
+            Self::Tcp(socket) => Ok(Box::new(socket.accept().await?.0)),
+        }
+    }
 }
 
 impl Listener {
-    /// Listens at a socket in a fresh folder, or at a port where the system has no such sockets.
+    /// Listens on a Unix socket in a new folder. Needs a runtime.
     #[cfg(unix)]
     pub(super) fn bind(folder: Option<&Path>, _ports: &RangeInclusive<u16>) -> io::Result<Self> {
         use std::os::unix::fs::PermissionsExt;
@@ -32,29 +42,29 @@ impl Listener {
         let only_us = std::fs::Permissions::from_mode(0o700);
         let folder = tempfile::Builder::new().prefix("plugin").permissions(only_us).tempdir_in(parent)?;
         let path = folder.path().join("plugin.sock");
-        let socket = std::os::unix::net::UnixListener::bind(&path)?;
-        socket.set_nonblocking(true)?;
+        let socket = tokio::net::UnixListener::bind(&path)?;
         Ok(Self { address: Address::Unix(path), socket: Socket::Unix(socket), folder: Some(folder) })
     }
 
-    /// Listens at a port, as the system has no sockets in its file system.
+    /// Listens on a port, where there are no Unix sockets. Needs a runtime.
     #[cfg(not(unix))]
     pub(super) fn bind(_folder: Option<&Path>, ports: &RangeInclusive<u16>) -> io::Result<Self> {
         Self::bind_port(ports)
     }
 
-    #[cfg_attr(
-        all(unix, not(test)),
-        expect(dead_code, reason = "for systems without sockets in the file system")
-    )]
+    #[cfg_attr(all(unix, not(test)), expect(dead_code, reason = "for systems without Unix sockets"))]
     pub(super) fn bind_port(ports: &RangeInclusive<u16>) -> io::Result<Self> {
-        let mut refused = io::Error::other("there are no ports to listen at");
+        let mut refused = io::Error::other("the range of ports is empty");
         for port in ports.clone() {
             match std::net::TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port))) {
                 Ok(socket) => {
                     socket.set_nonblocking(true)?;
                     let address = Address::Tcp(socket.local_addr()?);
-                    return Ok(Self { address, socket: Socket::Tcp(socket), folder: None });
+                    return Ok(Self {
+                        address,
+                        socket: Socket::Tcp(tokio::net::TcpListener::from_std(socket)?),
+                        folder: None,
+                    });
                 }
                 Err(error) => refused = error,
             }
@@ -68,8 +78,8 @@ mod tests {
     use super::*;
 
     #[cfg(unix)]
-    #[test]
-    fn the_socket_stands_in_a_folder_of_its_own_and_vanishes_with_it() {
+    #[tokio::test]
+    async fn the_socket_is_in_a_private_folder_that_is_removed_with_it() {
         use std::os::unix::fs::PermissionsExt;
         let parent = tempfile::tempdir().unwrap();
         let listener = Listener::bind(Some(parent.path()), &(0..=0)).unwrap();
@@ -81,8 +91,8 @@ mod tests {
         assert!(!folder.exists());
     }
 
-    #[test]
-    fn a_port_that_is_taken_is_passed_over() {
+    #[tokio::test]
+    async fn a_port_in_use_is_skipped() {
         let first = Listener::bind_port(&(0..=0)).unwrap();
         let Address::Tcp(taken) = first.address else { panic!("a port") };
         assert!(Listener::bind_port(&(taken.port()..=taken.port())).is_err());

@@ -9,7 +9,7 @@ use crate::r#gen::plugin::grpc_controller_server::GrpcController;
 use crate::r#gen::plugin::grpc_stdio_server::GrpcStdio;
 use crate::r#gen::plugin::{Empty, StdioData};
 
-/// Ends the process when Terraform has no more use for it.
+/// Ends the process when Terraform is done with it.
 pub(super) struct Controller(pub(super) CancellationToken);
 
 #[async_trait]
@@ -20,7 +20,7 @@ impl GrpcController for Controller {
     }
 }
 
-/// Mirrors standard output and error, to which a provider writes nothing: Terraform wants the stream to stay open.
+/// Streams standard output and error. A provider writes nothing there, but Terraform expects the stream to stay open.
 pub(super) struct Stdio(pub(super) CancellationToken);
 
 #[async_trait]

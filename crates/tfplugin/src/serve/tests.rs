@@ -1,4 +1,4 @@
-//! A served provider, with a client in the place of Terraform.
+//! A served provider, with a client in Terraform's place.
 
 use rcgen::{
     BasicConstraints, CertificateParams, IsCa, KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_ECDSA_P521_SHA512,
@@ -23,7 +23,7 @@ use crate::types::Type;
 use crate::value::Object;
 use proto::provider_client::ProviderClient;
 
-/// A certificate as go-plugin makes them: self-signed, an authority, on the curve P-521.
+/// A certificate like go-plugin's: self-signed, an authority, on the curve P-521.
 struct Certificate {
     key: KeyPair,
     certificate: rcgen::Certificate,
@@ -43,7 +43,7 @@ impl Certificate {
 struct Served {
     address: std::path::PathBuf,
     own: Option<rustls::pki_types::CertificateDer<'static>>,
-    /// Tells that a resource is being read.
+    /// Notified when a resource is being read.
     reading: Arc<Notify>,
     task: tokio::task::JoinHandle<Result<(), ServeError>>,
 }
@@ -58,7 +58,7 @@ impl Served {
         let waiting = Waiting(reading.clone());
         let factory: Factory = Box::new(|| Arc::new(waiting));
         let task =
-            tokio::spawn(serve_on(listener, pinned.map(|pinned| pinned.config), factory, End::WithTerraform));
+            tokio::spawn(serve_on(listener, pinned.map(|pinned| pinned.config), factory, Lifetime::Client));
         Self { address, own, reading, task }
     }
 
@@ -86,7 +86,7 @@ impl Served {
             let (address, tls) = (address.clone(), tls.clone());
             async move {
                 let stream = UnixStream::connect(address).await?;
-                let io: Box<dyn Duplex> = match tls {
+                let io: incoming::Connection = match tls {
                     None => Box::new(stream),
                     Some(tls) => {
                         Box::new(tls.connect(ServerName::try_from("localhost").unwrap(), stream).await?)
@@ -99,11 +99,7 @@ impl Served {
     }
 }
 
-trait Duplex: tokio::io::AsyncRead + tokio::io::AsyncWrite + Send + Unpin {}
-
-impl<S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Send + Unpin> Duplex for S {}
-
-/// A provider whose one resource is read until it is told to stop.
+/// A provider whose one resource is read until it is stopped.
 #[derive(Clone, Default)]
 struct Waiting(Arc<Notify>);
 
@@ -140,7 +136,7 @@ async fn schema(channel: Channel) -> Result<proto::get_provider_schema::Response
     Ok(ProviderClient::new(channel).get_provider_schema(request).await?.into_inner())
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "every message wants it so")]
+#[expect(clippy::unnecessary_wraps, reason = "the messages have optional fields")]
 fn state(text: &str) -> Option<proto::DynamicValue> {
     let msgpack =
         msgpack::encode(Object::from([("text", text)]).into(), &Resource::schema(&Waiting::default()).ty())
@@ -159,29 +155,29 @@ async fn a_client_with_the_pinned_certificate_is_served() {
 }
 
 #[tokio::test]
-async fn any_other_client_is_refused() {
+async fn other_clients_are_refused() {
     let client = Certificate::new(&PKCS_ECDSA_P521_SHA512);
     let served = Served::start(Some(&client));
     let stranger = Certificate::new(&PKCS_ECDSA_P521_SHA512);
     for shown in [Some(&stranger), None] {
-        // In TLS 1.3 a client learns only with the first answer that it was refused.
+        // In TLS 1.3 a client learns of its refusal only with the first response.
         let refused = match served.connect(shown).await {
             Ok(channel) => schema(channel).await.is_err(),
             Err(_) => true,
         };
-        assert!(refused, "{}", if shown.is_some() { "a stranger" } else { "nobody" });
+        assert!(refused, "{}", if shown.is_some() { "another certificate" } else { "no certificate" });
     }
-    // A refused client holds nobody up.
+    // A refused client does not delay others.
     assert!(schema(served.connect(Some(&client)).await.unwrap()).await.is_ok());
 }
 
 #[test]
-fn a_certificate_that_is_none_is_refused() {
+fn an_invalid_certificate_is_refused() {
     assert!(matches!(tls::pinned("not PEM"), Err(tls::TlsError::ClientCertificate(_))));
 }
 
 #[tokio::test]
-async fn the_plugin_is_healthy_streams_stay_open_and_a_shutdown_ends_it() {
+async fn the_plugin_is_healthy_until_a_shutdown_ends_it() {
     let served = Served::start(None);
     let channel = served.connect(None).await.unwrap();
     let mut health = tonic_health::pb::health_client::HealthClient::new(channel.clone());
@@ -218,7 +214,7 @@ async fn stopping_cancels_work_in_progress() {
 }
 
 #[tokio::test]
-async fn an_apply_that_comes_after_the_stop_is_not_begun_until_the_provider_is_configured_anew() {
+async fn an_apply_after_a_stop_does_not_begin_until_the_provider_is_configured_again() {
     let served = Served::start(None);
     let mut client = ProviderClient::new(served.connect(None).await.unwrap());
     let request = || proto::apply_resource_change::Request {
@@ -230,9 +226,9 @@ async fn an_apply_that_comes_after_the_stop_is_not_begun_until_the_provider_is_c
         ..proto::apply_resource_change::Request::default()
     };
     client.stop_provider(proto::stop_provider::Request {}).await.unwrap();
-    let answer = client.apply_resource_change(request()).await.unwrap().into_inner();
-    assert_eq!(answer.diagnostics[0].summary, "Interrupted");
-    assert_eq!((answer.new_state, answer.private), (state("old"), b"{}".to_vec()), "nothing is lost");
+    let response = client.apply_resource_change(request()).await.unwrap().into_inner();
+    assert_eq!(response.diagnostics[0].summary, "Interrupted");
+    assert_eq!((response.new_state, response.private), (state("old"), b"{}".to_vec()), "nothing is lost");
 
     // In reattach mode another command follows.
     let msgpack = msgpack::encode(Object::new().into(), &Schema::new().ty()).unwrap();
@@ -241,8 +237,8 @@ async fn an_apply_that_comes_after_the_stop_is_not_begun_until_the_provider_is_c
         ..proto::configure_provider::Request::default()
     };
     client.configure_provider(configure).await.unwrap();
-    let answer = client.apply_resource_change(request()).await.unwrap().into_inner();
-    assert_eq!((answer.diagnostics, answer.new_state), (vec![], state("new")));
+    let response = client.apply_resource_change(request()).await.unwrap().into_inner();
+    assert_eq!((response.diagnostics, response.new_state), (vec![], state("new")));
 }
 
 #[tokio::test]
@@ -258,7 +254,7 @@ async fn messages_may_be_far_larger_than_grpc_allows_by_default() {
         config: large.clone(),
         ..proto::apply_resource_change::Request::default()
     };
-    let answer = client.apply_resource_change(request).await.unwrap().into_inner();
-    assert!(answer.diagnostics.is_empty());
-    assert!(answer.new_state == large);
+    let response = client.apply_resource_change(request).await.unwrap().into_inner();
+    assert!(response.diagnostics.is_empty());
+    assert!(response.new_state == large);
 }

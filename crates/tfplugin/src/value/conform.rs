@@ -1,31 +1,28 @@
-//! Fitting a value to a type: what a provider may leave out is filled in, what does not fit is named with its path.
+//! Fits a value to a type: fills in what a provider may omit, and reports what does not fit with its path.
 
 use super::{Dynamic, Object, Set, Value};
 use crate::path::{Path, Step};
 use crate::types::Type;
 
-/// A value is not of the type it should have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}: expected {expected}, found {found}", path.or_root())]
 pub struct ConformError {
-    /// Where.
     pub path: Path,
-    /// What the type asks for.
     pub expected: String,
-    /// What stands there instead; never its text.
+    /// Never the value itself.
     pub found: &'static str,
 }
 
 impl Value {
-    /// The value as one of `ty`: absent attributes become null, a row of values becomes a set where the type is one,
-    /// and a value in a dynamic place gets the type it implies.
+    /// Absent attributes become null, a list becomes a set where the type is one, and a dynamic value gets the type it
+    /// implies.
     pub fn conform(self, ty: &Type) -> Result<Self, ConformError> {
         conform(self, ty, &mut Path::root())
     }
 }
 
 impl Object {
-    /// The object as one of `ty`, see [`Value::conform`].
+    /// See [`Value::conform`].
     pub(crate) fn conform(self, ty: &Type) -> Result<Self, ConformError> {
         match Value::Object(self).conform(ty)? {
             Value::Object(object) => Ok(object),
@@ -46,10 +43,10 @@ fn conform(value: Value, ty: &Type, path: &mut Path) -> Result<Value, ConformErr
         | (Type::Number, value @ Value::Number(_))
         | (Type::String, value @ Value::String(_)) => Ok(value),
         (Type::List(element), Value::List(values)) => {
-            conform_row(values, std::iter::repeat(&**element), path).map(Value::List)
+            conform_elements(values, std::iter::repeat(&**element), path).map(Value::List)
         }
         (Type::Tuple(elements), Value::List(values)) if elements.len() == values.len() => {
-            conform_row(values, elements.iter(), path).map(Value::List)
+            conform_elements(values, elements.iter(), path).map(Value::List)
         }
         (Type::Set(element), Value::List(values)) => conform_set(values, element, path),
         (Type::Set(element), Value::Set(values)) => conform_set(values.into_iter().collect(), element, path),
@@ -77,7 +74,7 @@ fn conform_dynamic(value: Value, path: &mut Path) -> Result<Value, ConformError>
     }
 }
 
-fn conform_row<'t>(
+fn conform_elements<'t>(
     values: Vec<Value>,
     types: impl Iterator<Item = &'t Type>,
     path: &mut Path,
@@ -89,7 +86,7 @@ fn conform_row<'t>(
 }
 
 fn conform_set(values: Vec<Value>, element: &Type, path: &mut Path) -> Result<Value, ConformError> {
-    // Elements of a set have no address, so the path is that of the set.
+    // Elements of a set have no address, so the path ends at the set.
     values.into_iter().map(|value| conform(value, element, path)).collect::<Result<Set, _>>().map(Value::Set)
 }
 
@@ -137,7 +134,7 @@ fn kind(value: &Value) -> &'static str {
         Value::String(_) => "a string",
         Value::List(_) => "a list",
         Value::Set(_) => "a set",
-        Value::Object(_) => "named values",
-        Value::Dynamic(_) => "a value with a type of its own",
+        Value::Object(_) => "a map or an object",
+        Value::Dynamic(_) => "a dynamic value",
     }
 }

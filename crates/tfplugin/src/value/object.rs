@@ -1,4 +1,4 @@
-//! Named values: the attributes of an object or the entries of a map.
+//! The attributes of an object or the entries of a map.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,86 +6,79 @@ use std::fmt;
 use super::Value;
 use crate::path::{Path, Step};
 
-/// Named values; a name that is absent reads as null.
+/// Values by name; an absent one reads as null.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Object(BTreeMap<String, Value>);
 
 static NULL: Value = Value::Null;
 
 impl Object {
-    /// No names at all.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The value called `name`, null if there is none.
+    /// Null if absent.
     pub fn get(&self, name: &str) -> &Value {
         self.0.get(name).unwrap_or(&NULL)
     }
 
-    /// The value called `name`, if there is one, even if it is null.
+    /// `None` if absent.
     pub fn find(&self, name: &str) -> Option<&Value> {
         self.0.get(name)
     }
 
-    /// The text called `name`, if it is known text.
+    /// The value called `name` if it is a known string.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.get(name).as_str()
     }
 
-    /// Sets the value called `name`.
     pub fn set(&mut self, name: impl Into<String>, value: impl Into<Value>) {
         self.0.insert(name.into(), value.into());
     }
 
-    /// The same with the value called `name` set.
     #[must_use]
     pub fn with(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         self.set(name, value);
         self
     }
 
-    /// Replaces the value called `name` by what `change` makes of it; an absent one is left absent.
+    /// Replaces the value called `name`, if there is one.
     pub(crate) fn change(&mut self, name: &str, change: impl FnOnce(Value) -> Value) {
         if let Some(value) = self.0.get_mut(name) {
             *value = change(std::mem::take(value));
         }
     }
 
-    /// Takes the value called `name` out.
     pub fn remove(&mut self, name: &str) -> Option<Value> {
         self.0.remove(name)
     }
 
-    /// What stands at `path`; `None` if the way there is null, unknown or leads nowhere.
+    /// The value at `path`, see [`Value::at`].
     pub fn at(&self, path: &Path) -> Option<&Value> {
         let (first, rest) = path.steps().split_first()?;
         let (Step::Attribute(name) | Step::Key(name)) = first else { return None };
         rest.iter().try_fold(self.find(name)?, |value, step| value.step(step))
     }
 
-    /// How many names there are.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are no names.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Names and values, by name.
+    /// In the order of names.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value))
     }
 
-    /// Whether nothing in the object is unknown.
     pub fn is_wholly_known(&self) -> bool {
         self.0.values().all(Value::is_wholly_known)
     }
 }
 
-/// Shows names and shapes, no text.
+/// Shows names and structure, no content.
 impl fmt::Debug for Object {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map().entries(&self.0).finish()

@@ -1,48 +1,36 @@
-//! What is already certain about a value that is not known yet.
+//! What is certain about an unknown value.
 
 use super::{Number, Value};
 
-/// What is certain about an unknown value. Terraform uses it to decide conditions at plan time, and holds the provider
-/// to it after the apply.
-///
-/// The default says nothing.
+/// What is certain about an unknown value; nothing by default. Terraform evaluates conditions with it at plan time and
+/// holds the provider to it after the apply.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Refinement {
-    /// It will not be null.
     pub not_null: bool,
-    /// The text it will begin with.
+    /// Of a string.
     pub prefix: String,
-    /// The number will not be below.
     pub min: Option<Bound>,
-    /// The number will not be above.
     pub max: Option<Bound>,
-    /// The collection will not have fewer elements.
     pub min_length: Option<u64>,
-    /// The collection will not have more elements.
     pub max_length: Option<u64>,
 }
 
-/// The end of a range of numbers.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bound {
-    /// The number at the end.
     pub number: Number,
-    /// Whether the number itself is in the range.
     pub inclusive: bool,
 }
 
 impl Refinement {
-    /// It will be there.
     pub fn not_null() -> Self {
         Self { not_null: true, ..Self::default() }
     }
 
-    /// It will be a text that begins with `prefix`.
+    /// A string, not null, that begins with `prefix`.
     pub fn prefix(prefix: impl Into<String>) -> Self {
         Self { not_null: true, prefix: prefix.into(), ..Self::default() }
     }
 
-    /// Whether `value`, now that it is known, is what was promised.
     pub fn allows(&self, value: &Value) -> bool {
         match value {
             Value::Unknown(_) | Value::Bool(_) => true,

@@ -1,12 +1,12 @@
-//! The elements of a set: without order, each known one once.
+//! A set, in which every known element occurs once.
 
 use std::ops::Deref;
 
 use super::Value;
 
-/// Elements in a canonical order, so that two sets are equal when they hold the same.
+/// Elements in a canonical order, so that sets with the same elements are equal.
 ///
-/// An unknown element may turn out to be any other, so elements that hold something unknown are all kept.
+/// Elements with unknown parts are all kept, because they may turn out to differ.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Set(Vec<Value>);
 

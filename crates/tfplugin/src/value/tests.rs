@@ -1,4 +1,4 @@
-//! Values fitted to types, compared, found and kept out of logs.
+//! Conforming, comparing, finding and redacting values.
 
 use super::*;
 
@@ -7,7 +7,7 @@ fn object(ty: &[(&str, Type)]) -> Type {
 }
 
 #[test]
-fn conforming_fills_in_what_a_provider_may_leave_out() {
+fn conforming_fills_in_what_a_provider_omits() {
     let ty = object(&[("a", Type::String), ("tags", Type::set(Type::String)), ("any", Type::Dynamic)]);
     let value = Value::from(Object::from([
         ("tags", Value::from(vec!["b", "a", "b"])),
@@ -22,7 +22,7 @@ fn conforming_fills_in_what_a_provider_may_leave_out() {
 }
 
 #[test]
-fn what_does_not_conform_is_named_with_its_path_and_without_its_text() {
+fn what_does_not_conform_is_reported_with_its_path_and_without_its_value() {
     let check = |ty: &Type, value: Value, message: &str| {
         assert_eq!(value.conform(ty).unwrap_err().to_string(), message);
     };
@@ -47,20 +47,20 @@ fn what_does_not_conform_is_named_with_its_path_and_without_its_text() {
 }
 
 #[test]
-fn sets_are_equal_whatever_the_order_and_keep_every_unknown() {
+fn sets_ignore_order_and_keep_every_unknown() {
     let set = |texts: &[&str]| Value::set(texts.iter().map(|text| Value::from(*text)));
     assert_eq!(set(&["a", "b", "a"]), set(&["b", "a"]));
     assert_eq!(Value::set([Value::unknown(), Value::unknown()]).as_elements().unwrap().len(), 2);
 }
 
 #[test]
-fn debug_output_shows_no_text() {
+fn debug_output_shows_no_content() {
     let value = Value::from(Object::from([("token", Value::from("hunter2")), ("n", Value::from(42))]));
     assert_eq!(format!("{value:?}"), r#"{"n": number, "token": string(7 bytes)}"#);
 }
 
 #[test]
-fn a_path_leads_to_a_value_or_nowhere() {
+fn a_path_finds_a_value_or_nothing() {
     let value = Value::from(Object::from([(
         "a",
         Value::from(vec![Value::from(Object::from([("k", Value::from("found"))]))]),
@@ -73,7 +73,7 @@ fn a_path_leads_to_a_value_or_nowhere() {
 }
 
 #[test]
-fn a_refinement_allows_what_it_promised_and_nothing_else() {
+fn a_refinement_allows_only_what_it_promises() {
     let check = |refinement: &Refinement, value: Value, allowed: bool| {
         assert_eq!(refinement.allows(&value), allowed, "{value:?}");
     };

@@ -29,7 +29,7 @@ impl Stage {
     pub(super) fn build(layout: &Layout) -> Result<Self, Failure> {
         let folder = layout.root().join("demo");
         fs::create_dir_all(&folder)?;
-        let (variable, root) = layout.membership();
+        let (variable, root) = layout.membership_variable();
         let mut stage = Self {
             program: own_executable()?,
             folder,

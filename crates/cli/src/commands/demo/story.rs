@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use cluster::{Check, Session, Waited};
+use cluster::{Session, Waited};
 use futures::channel::mpsc::UnboundedSender;
 use manifest::ObjectRef;
+use readiness::Check;
 use serde_json::Value;
 
 use super::untrue;

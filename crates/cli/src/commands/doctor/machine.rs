@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use sandbox::{Environment, MODULE, Standing, gobuild};
+use sandbox::{CONTROL_PLANE, Environment, SandboxState, gobuild};
 
 use super::{Finding, State};
 
@@ -63,7 +63,7 @@ fn control_plane(environment: &Environment) -> Finding {
     if let Some(assets) = &environment.assets {
         return Finding::new(SUBJECT, State::Good, format!("from KUBEBUILDER_ASSETS, {}", assets.display()));
     }
-    match MODULE.cached(&environment.cache) {
+    match CONTROL_PLANE.cached(&environment.cache) {
         Some(folder) => Finding::new(SUBJECT, State::Good, format!("built, in {}", folder.display())),
         None => Finding::new(SUBJECT, State::Absent, "not built yet")
             .advise("`plimsoll sandbox up --detach` builds it, in four to six minutes."),
@@ -77,8 +77,9 @@ fn sandboxes(environment: &Environment) -> Finding {
         Ok(all) if all.is_empty() => Finding::new(SUBJECT, State::Good, "none"),
         Ok(all) => {
             let shown: Vec<String> =
-                all.iter().map(|status| format!("{} {}", status.name, status.state.word())).collect();
-            let sound = all.iter().all(|status| matches!(status.state, Standing::Ready | Standing::Starting));
+                all.iter().map(|status| format!("{} {}", status.name, status.state.as_str())).collect();
+            let sound =
+                all.iter().all(|status| matches!(status.state, SandboxState::Ready | SandboxState::Starting));
             let finding =
                 Finding::new(SUBJECT, if sound { State::Good } else { State::Odd }, shown.join(", "));
             if sound { finding } else { finding.advise("`plimsoll sandbox down --name NAME` cleans up.") }

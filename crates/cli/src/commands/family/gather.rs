@@ -1,14 +1,15 @@
 //! All objects that may hang on one, with one request for each kind, and a watch on each if they are followed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
-use cluster::Resource;
-use manifest::ObjectRef;
+use cluster::{Resource, Session};
+use manifest::{GroupVersionKind, ObjectRef};
+use readiness::Health;
 use serde_json::Value;
 
 use super::{Node, refers_elsewhere, tree};
 use crate::commands::connect::{Cluster, missing};
-use crate::commands::following::{Following, uid};
+use crate::commands::informer::{Informer, uid};
 use crate::commands::kinds::version;
 use crate::exit::Failure;
 
@@ -17,7 +18,10 @@ pub(crate) struct Family {
     target: ObjectRef,
     /// The object at the root, as it was first seen.
     pub(crate) object: Value,
-    members: Following,
+    members: Informer,
+    session: Session,
+    /// Whether the CRDs of kinds without any status declare conditions.
+    publishing: HashMap<GroupVersionKind, bool>,
 }
 
 impl Family {
@@ -32,30 +36,47 @@ impl Family {
         let namespace = target.namespace.as_ref().filter(|_| !refers_elsewhere(&object));
         let resources = cluster.session.resources().await.map_err(|error| error.diagnostic(operation))?;
         let kinds = worth_listing(resources, namespace.is_some());
-        let members = Following::begin(&cluster.session, kinds, namespace).await;
-        Ok(Self { target: target.clone(), object, members })
+        let members = Informer::list(&cluster.session, kinds, namespace).await;
+        let (target, session) = (target.clone(), cluster.session.clone());
+        let mut family = Self { target, object, members, session, publishing: HashMap::new() };
+        family.look_up_definitions().await?;
+        Ok(family)
     }
 
     /// How the object and those below it stand.
     pub(crate) fn root(&self) -> Result<Node, Failure> {
-        tree(&self.object, &self.members.objects()).ok_or_else(|| missing(&self.target).into())
+        let root = tree(&self.object, &self.members.objects(), &self.publishing);
+        root.ok_or_else(|| missing(&self.target).into())
     }
 
-    /// Waits until something about the family is different. That the object itself is gone is a failure.
-    pub(crate) async fn change(&mut self) -> Result<(), Failure> {
-        self.members.change().await;
-        match self.members.get(&uid(&self.object)) {
-            Some(object) => self.object = object.clone(),
-            // A kind that we may read and not list is not among those that are followed.
-            None if self.members.follows(&self.target.gvk) => return Err(missing(&self.target).into()),
-            None => {}
+    /// Finds out for kinds without a status whether they will have one.
+    async fn look_up_definitions(&mut self) -> Result<(), Failure> {
+        let mut nodes = vec![self.root()?];
+        while let Some(node) = nodes.pop() {
+            nodes.extend(node.children);
+            if node.health == Health::NoStatus && !self.publishing.contains_key(&node.target.gvk) {
+                let publishes = self.session.publishes_conditions(&node.target.gvk).await;
+                self.publishing.insert(node.target.gvk, publishes);
+            }
         }
         Ok(())
     }
 
-    /// Kinds that we may not list, or whose server does not answer.
-    pub(crate) fn unseen(&self) -> &[String] {
-        &self.members.unseen
+    /// Waits until something about the family is different. That the object itself is gone is a failure.
+    pub(crate) async fn change(&mut self) -> Result<(), Failure> {
+        self.members.changed().await;
+        match self.members.get(&uid(&self.object)) {
+            Some(object) => self.object = object.clone(),
+            // A kind that we may read and not list is not among those that are followed.
+            None if self.members.has_kind(&self.target.gvk) => return Err(missing(&self.target).into()),
+            None => {}
+        }
+        self.look_up_definitions().await
+    }
+
+    /// The plural names of kinds that could not be listed.
+    pub(crate) fn unreadable(&self) -> &[String] {
+        &self.members.unreadable
     }
 }
 

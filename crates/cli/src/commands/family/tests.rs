@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::commands::health::word;
 
 fn object(kind: &str, name: &str, owner: Option<&str>, spec: &Value) -> Value {
     let owners: Vec<Value> = owner
@@ -16,13 +17,13 @@ fn object(kind: &str, name: &str, owner: Option<&str>, spec: &Value) -> Value {
 }
 
 fn draw(node: &Node, depth: usize, out: &mut Vec<String>) {
-    out.push(format!("{}{} {}", "  ".repeat(depth), node.target, node.health.word()));
+    out.push(format!("{}{} {}", "  ".repeat(depth), node.target, word(&node.health)));
     node.children.iter().for_each(|child| draw(child, depth + 1, out));
 }
 
 fn check(root: &Value, all: &[Value], expected: &[&str]) {
     let mut drawn = Vec::new();
-    draw(&tree(root, &all.iter().collect::<Vec<_>>()).unwrap(), 0, &mut drawn);
+    draw(&tree(root, &all.iter().collect::<Vec<_>>(), &HashMap::new()).unwrap(), 0, &mut drawn);
     assert_eq!(drawn, expected);
 }
 

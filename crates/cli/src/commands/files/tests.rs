@@ -23,18 +23,18 @@ fn a_broken_document_does_not_hide_the_others() {
 }
 
 #[test]
-fn an_object_that_is_written_twice_counts_once() {
+fn an_object_that_is_defined_twice_counts_once() {
     let loaded = load_text(&format!("{}{}", config_map("one"), config_map("one")));
     assert_eq!(loaded.objects.len(), 1);
-    assert_eq!(loaded.problems[0].summary, "ConfigMap one is written twice");
+    assert_eq!(loaded.problems[0].summary, "ConfigMap one is defined twice");
     assert_eq!(loaded.problems[0].related.len(), 1);
 }
 
 #[test]
-fn an_object_without_a_name_of_its_own_is_refused() {
+fn an_object_with_a_generated_name_is_refused() {
     let loaded = load_text("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  generateName: one-\n");
     assert!(loaded.objects.is_empty());
-    assert_eq!(loaded.problems[0].summary, "this object has no name of its own");
+    assert_eq!(loaded.problems[0].summary, "the object has no name");
 }
 
 #[test]
@@ -59,4 +59,18 @@ fn folders_are_read_by_name_and_as_deep_as_asked() {
 fn a_secret_is_read_in_its_stored_form() {
     let loaded = load_text("apiVersion: v1\nkind: Secret\nmetadata:\n  name: db\nstringData:\n  k: v\n");
     assert_eq!(loaded.objects[0].body["data"]["k"], "dg==");
+}
+
+#[test]
+fn fields_that_only_the_server_sets_and_unnamed_containers_are_refused() {
+    let check = |rest: &str, expected: &[&str]| {
+        let loaded = load_text(&format!("apiVersion: v1\nkind: Pod\n{rest}"));
+        let found: Vec<&str> = loaded.problems.iter().map(|problem| problem.summary.as_str()).collect();
+        assert_eq!(found, expected, "{rest}");
+        assert_eq!(loaded.objects.is_empty(), !expected.is_empty(), "{rest}");
+    };
+    check("metadata: {name: a, creationTimestamp: null}\nstatus: {}\n", &[]);
+    check("metadata: {name: a, uid: x}\n", &["metadata.uid cannot be written"]);
+    check("metadata: {name: a}\nstatus: {phase: Running}\n", &["status cannot be written"]);
+    check("metadata: {name: a}\nspec: {containers: [{image: a}]}\n", &["spec.containers[0] has no name"]);
 }

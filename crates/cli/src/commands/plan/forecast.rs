@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use diag::Diagnostic;
 use fields::{FieldPath, FieldSet, Positions};
-use manifest::{ObjectRef, secret};
+use manifest::{ObjectRef, secret, server_metadata};
 use ownership::{Analysis, Before, FieldManager, ManagedFields, ManagedFieldsError, Outlook, Row, Verbosity};
 use serde_json::Value;
 
@@ -169,11 +169,7 @@ fn visible(object: &Value) -> Value {
     if let Some(fields) = object.as_object_mut() {
         fields.remove("status");
     }
-    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-        for counted in ["managedFields", "resourceVersion", "generation", "creationTimestamp", "uid"] {
-            metadata.remove(counted);
-        }
-    }
+    server_metadata::remove(object.get_mut("metadata"), server_metadata::ALL);
     object
 }
 

@@ -2,17 +2,17 @@
 
 use composition::object;
 use composition::run::Object;
+use manifest::GroupVersionKind;
 use serde_json::Value;
 
 /// Fills into `xr` what the CRD generated from its XRD has as defaults, for the version it is written in.
 pub(super) fn fill(xr: &mut Object, crd: &Object) {
-    let kind = object::TypeRef::of(xr);
-    let version = kind.api_version.rsplit('/').next().unwrap_or_default();
+    let Ok(gvk) = GroupVersionKind::of(xr) else { return };
     let versions = object::nested(crd, &["spec", "versions"]).and_then(Value::as_array);
     let schema = versions
         .into_iter()
         .flatten()
-        .find(|one| one.get("name").and_then(Value::as_str) == Some(version))
+        .find(|one| one.get("name").and_then(Value::as_str) == Some(gvk.version()))
         .and_then(|one| one.pointer("/schema/openAPIV3Schema"));
     if let Some(schema) = schema {
         fill_object(xr, schema);

@@ -7,11 +7,11 @@ use composition::composition::Composition;
 use composition::definition::Definition;
 use composition::event::{Event, Recipient};
 use composition::function::Function;
-use composition::object::TypeRef;
 use composition::pipeline::Failure as PipelineFailure;
 use composition::run::Object;
 use diag::Diagnostic;
 use functions::render::{BadRequest, Request, Response};
+use manifest::GroupVersionKind;
 
 use super::inputs::{Inputs, together};
 use super::rehearse::{Rendered, rehearse};
@@ -79,8 +79,7 @@ fn answer(rendered: &Rendered) -> Vec<u8> {
 impl Inputs {
     /// What a request brings along.
     fn of(request: Request) -> Result<Self, Failure> {
-        let kind = TypeRef::of(&request.composite);
-        if kind.kind.is_empty() || kind.api_version.is_empty() {
+        if GroupVersionKind::of(&request.composite).is_err() {
             let title = "the composite resource has no apiVersion and kind";
             return Err(Diagnostic::error(codes::RENDER_INPUT, title)
                 .hint("Say what is to be rendered: `composite_resource` has to be a whole object.")

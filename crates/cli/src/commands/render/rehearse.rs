@@ -19,6 +19,7 @@ use composition::{FunctionRunner as _, RunError, RunErrorClass, crd, desired, ga
 use diag::Diagnostic;
 use functions::{Functions, Options};
 use jiff::Timestamp;
+use manifest::{GroupVersionKind, ObjectRef};
 use serde_json::Value;
 
 use super::defaults;
@@ -52,10 +53,8 @@ const MOMENT: &str = "2024-01-01T00:00:00Z";
 /// Makes the pass.
 pub(super) async fn rehearse(inputs: &Inputs, timeout: Duration) -> Result<Rendered, Failure> {
     let mut xr = inputs.xr.clone();
-    if let Some(definition) = &inputs.definition
-        && let Ok(crd) = crd::composite(definition)
-    {
-        defaults::fill(&mut xr, &crd);
+    if let Some(definition) = &inputs.definition {
+        defaults::fill(&mut xr, &crd::composite(definition));
     }
     let prepared = render::prepare(&xr, inputs.definition.as_ref(), &inputs.composition, &inputs.observed);
     let Rehearsal { mut xr, layout, revision } = prepared.map_err(|errors| {
@@ -63,7 +62,8 @@ pub(super) async fn rehearse(inputs: &Inputs, timeout: Duration) -> Result<Rende
         Diagnostic::error(codes::RENDER_INPUT, "the files do not fit together").detail(all.join("\n"))
     })?;
     let uid = object::uid(&xr).unwrap_or_default().to_owned();
-    let read = inputs.observed.iter().map(|one| (object::ObjectRef::of(one), Some(one.clone())));
+    // Preparing has refused those that cannot be referred to.
+    let read = inputs.observed.iter().filter_map(|one| Some((ObjectRef::of(one).ok()?, Some(one.clone()))));
     let observed = observed::observe(&uid, read)
         .map_err(|error| Diagnostic::error(codes::RENDER_INPUT, error.to_string()))?;
     let state = Arc::new(observed.state(&xr, SecretData::default(), BTreeMap::new()));
@@ -109,7 +109,7 @@ pub(super) async fn rehearse(inputs: &Inputs, timeout: Duration) -> Result<Rende
         now,
     });
     if failure.is_none() {
-        let refs = refs_intent(Composite::new(&xr, layout), composed.values().map(|one| &one.intent));
+        let refs = refs_intent(Composite::new(&xr, layout), composed.values().map(|one| &one.reference));
         let refs =
             object::nested(&refs, layout.path()).and_then(|engine| engine.get("resourceRefs")).cloned();
         object::nested_mut(&mut xr, layout.path()).extend(refs.map(|refs| ("resourceRefs".to_owned(), refs)));
@@ -208,7 +208,7 @@ type Made = (BTreeMap<String, desired::Composed>, Vec<Object>);
 fn compose(xr: &Object, observed: &BTreeMap<String, Object>, outcome: &Outcome) -> Result<Made, String> {
     // Without a cluster nobody knows better: kinds of Kubernetes are known, and others mostly have namespaces.
     let is_namespaced =
-        |kind: &object::TypeRef| Some(!manifest::is_known_cluster_scoped(kind.group(), &kind.kind));
+        |gvk: &GroupVersionKind| Some(!manifest::is_known_cluster_scoped(gvk.group(), gvk.kind()));
     let rendered = desired::render(xr, observed, &outcome.desired, is_namespaced);
     let rendered = rendered.map_err(|error| error.to_string())?;
     let uid = object::uid(xr).unwrap_or_default();

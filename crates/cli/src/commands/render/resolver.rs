@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use composition::object::{self, TypeRef};
+use composition::object;
 use composition::run::{Match, Object, Resource, ResourceSelector, Schema, SchemaSelector};
-use functions::{Resolver, Resolving};
+use functions::{ResolveFuture, Resolver};
+use manifest::{ApiVersion, GroupVersionKind};
 use serde_json::Value;
 
 /// How deep schemas may refer to each other before a reference stays as it is: some refer to themselves.
@@ -37,7 +38,7 @@ impl<'a> Files<'a> {
     /// The objects that match, sorted by namespace and name.
     pub(super) fn find(&self, selector: &ResourceSelector) -> Vec<Resource> {
         note(&mut self.asked.lock().unwrap_or_else(PoisonError::into_inner).resources, selector);
-        let kind = TypeRef::new(&selector.api_version, &selector.kind);
+        let kind = selector.gvk();
         let has_labels = |object: &Object, labels: &BTreeMap<String, String>| {
             labels.iter().all(|(key, value)| {
                 let found = object::nested(object, &["metadata", "labels", key]);
@@ -45,7 +46,7 @@ impl<'a> Files<'a> {
             })
         };
         let fits = |object: &&Object| {
-            TypeRef::of(object) == kind
+            GroupVersionKind::of(object) == kind
                 && match &selector.matching {
                     Match::Name(name) => object::name(object) == Some(name.as_str()),
                     Match::Labels(labels) => has_labels(object, labels),
@@ -65,17 +66,16 @@ impl<'a> Files<'a> {
     /// The schema of a kind with its references inlined.
     pub(super) fn schema_of(&self, selector: &SchemaSelector) -> Schema {
         note(&mut self.asked.lock().unwrap_or_else(PoisonError::into_inner).schemas, selector);
-        let kind = TypeRef::new(&selector.api_version, &selector.kind);
-        let version = kind.api_version.rsplit('/').next().unwrap_or_default().to_owned();
+        let Ok(api_version) = selector.api_version.parse::<ApiVersion>() else { return Schema::default() };
         let is_of = |schema: &Value| {
             let kinds = schema.get("x-kubernetes-group-version-kind").and_then(Value::as_array);
             let part =
                 |one: &Value, key: &str| one.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
             kinds.is_some_and(|kinds| {
                 kinds.len() == 1
-                    && part(&kinds[0], "group") == kind.group()
-                    && part(&kinds[0], "version") == version
-                    && part(&kinds[0], "kind") == kind.kind
+                    && part(&kinds[0], "group") == api_version.group()
+                    && part(&kinds[0], "version") == api_version.version()
+                    && part(&kinds[0], "kind") == selector.kind
             })
         };
         for document in self.schemas {
@@ -121,11 +121,11 @@ fn inline(schema: &Value, all: &Object, depth: usize) -> Value {
 }
 
 impl Resolver for Files<'_> {
-    fn resources<'a>(&'a self, selector: &'a ResourceSelector) -> Resolving<'a, Vec<Resource>> {
+    fn resources<'a>(&'a self, selector: &'a ResourceSelector) -> ResolveFuture<'a, Vec<Resource>> {
         Box::pin(async { Ok(self.find(selector)) })
     }
 
-    fn schema<'a>(&'a self, selector: &'a SchemaSelector) -> Resolving<'a, Schema> {
+    fn schema<'a>(&'a self, selector: &'a SchemaSelector) -> ResolveFuture<'a, Schema> {
         Box::pin(async { Ok(self.schema_of(selector)) })
     }
 }

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use indicatif::ProgressBar;
-use sandbox::{Event, Step, gobuild};
+use sandbox::gobuild::BuildEvent;
+use sandbox::{LifecycleEvent, StartupStep};
 
 use crate::printer::{DIM, GOOD, Printer};
 
@@ -13,7 +14,7 @@ const TICK: Duration = Duration::from_millis(100);
 /// Does `work` and shows what it tells.
 pub(in crate::commands) fn follow<T>(
     printer: &mut Printer,
-    work: impl FnOnce(&mut dyn FnMut(Event)) -> T,
+    work: impl FnOnce(&mut dyn FnMut(LifecycleEvent)) -> T,
 ) -> T {
     let spinner = printer.spinner();
     spinner.enable_steady_tick(TICK);
@@ -29,43 +30,43 @@ struct Build {
     told_percent: usize,
 }
 
-fn show(printer: &mut Printer, spinner: &ProgressBar, build: &mut Build, event: Event) {
+fn show(printer: &mut Printer, spinner: &ProgressBar, build: &mut Build, event: LifecycleEvent) {
     match event {
-        Event::Waiting { name } => {
+        LifecycleEvent::Waiting { name } => {
             say(
                 printer,
                 spinner,
                 &format!("another process is starting or stopping sandbox {name}, waiting for it"),
             );
         }
-        Event::Cleaning { name, standing } => {
-            say(printer, spinner, &format!("cleaning up sandbox {name}, which is {}", standing.word()));
+        LifecycleEvent::Cleaning { name, state } => {
+            say(printer, spinner, &format!("cleaning up sandbox {name}, which is {}", state.as_str()));
         }
-        Event::Step(step) => spinner.set_message(match step {
-            Step::Etcd => "waiting for etcd",
-            Step::ApiServer => "waiting for the API server",
-            Step::Node => "waiting for the node to be ready",
+        LifecycleEvent::Step(step) => spinner.set_message(match step {
+            StartupStep::Etcd => "waiting for etcd",
+            StartupStep::ApiServer => "waiting for the API server",
+            StartupStep::Node => "waiting for the node to be ready",
         }),
-        Event::Build(event) => show_build(printer, spinner, build, event),
+        LifecycleEvent::Build(event) => show_build(printer, spinner, build, event),
     }
 }
 
-fn show_build(printer: &mut Printer, spinner: &ProgressBar, build: &mut Build, event: gobuild::Event) {
+fn show_build(printer: &mut Printer, spinner: &ProgressBar, build: &mut Build, event: BuildEvent) {
     match event {
-        gobuild::Event::Waiting { module } => {
+        BuildEvent::Waiting { module } => {
             say(printer, spinner, &format!("another process is building {module}, waiting for it"));
         }
-        gobuild::Event::Started { module, estimate } => {
+        BuildEvent::Started { module, estimate } => {
             // The estimate is that of a machine with nothing else to do; half as much again is not unusual.
             let (at_best, usual) = (minutes(estimate), minutes(estimate * 3 / 2));
             let text =
                 format!("building {module} with Go; the first time takes {at_best} to {usual} minutes");
             say(printer, spinner, &text);
         }
-        gobuild::Event::Downloading { dependency } => {
+        BuildEvent::Downloading { dependency } => {
             spinner.set_message(format!("downloading {dependency}"));
         }
-        gobuild::Event::Compiled { done, total } => {
+        BuildEvent::Compiled { done, total } => {
             let percent = done * 100 / total.max(1);
             spinner.set_message(format!("compiling, {done} of at most {total} packages"));
             if spinner.is_hidden() && percent >= build.told_percent + 10 {
@@ -73,7 +74,7 @@ fn show_build(printer: &mut Printer, spinner: &ProgressBar, build: &mut Build, e
                 say(printer, spinner, &format!("compiled {done} of at most {total} packages"));
             }
         }
-        gobuild::Event::Finished { module, elapsed } => {
+        BuildEvent::Finished { module, elapsed } => {
             let text = format!("{GOOD}built{GOOD:#} {module} {DIM}in {} s{DIM:#}", elapsed.as_secs());
             say(printer, spinner, &text);
         }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use diag::Diagnostic;
-use sandbox::{Environment, Lease, Name, Standing, Status, UpRequest};
+use sandbox::{Environment, Lease, Name, SandboxState, Status, UpRequest};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{progress, view};
@@ -77,7 +77,7 @@ fn stay(environment: &Environment, name: &Name, lease: Lease, printer: &mut Prin
                 _ = interrupt.recv() => return Ok::<_, Failure>(None),
                 _ = terminate.recv() => return Ok(None),
                 () = tokio::time::sleep(LOOK) => match sandbox::inspect(environment, name)? {
-                    Some(status) if status.state == Standing::Ready => {}
+                    Some(status) if status.state == SandboxState::Ready => {}
                     other => return Ok(Some(other)),
                 },
             }

@@ -3,7 +3,7 @@
 use std::io;
 
 use jiff::Timestamp;
-use sandbox::{Name, Standing, Status};
+use sandbox::{Name, SandboxState, Status};
 
 use crate::commands::age;
 use crate::printer::{BAD, DIM, GOOD, PENDING, Printer};
@@ -11,12 +11,12 @@ use crate::printer::{BAD, DIM, GOOD, PENDING, Printer};
 /// Everything about one sandbox.
 pub(super) fn status(printer: &mut Printer, status: &Status) -> io::Result<()> {
     let style = match status.state {
-        Standing::Ready => GOOD,
-        Standing::Starting | Standing::Stopping => PENDING,
-        Standing::Failed | Standing::Dead | Standing::Damaged => BAD,
+        SandboxState::Ready => GOOD,
+        SandboxState::Starting | SandboxState::Stopping => PENDING,
+        SandboxState::Failed | SandboxState::Dead | SandboxState::Damaged => BAD,
     };
     let after = status.ready_after_ms.map_or_else(String::new, |ms| format!(" (after {})", seconds(ms)));
-    printer.data(format_args!("{} {style}{}{style:#}{after}", status.name, status.state.word()))?;
+    printer.data(format_args!("{} {style}{}{style:#}{after}", status.name, status.state.as_str()))?;
     let mut line = |label: &str, text: &str| printer.data(format_args!("  {DIM}{label:<12}{DIM:#} {text}"));
     if !status.server.is_empty() {
         line("server", &status.server)?;
@@ -40,8 +40,8 @@ pub(super) fn status(printer: &mut Printer, status: &Status) -> io::Result<()> {
     }
     for program in &status.programs {
         let pid = program.pid.map_or_else(|| "-".to_owned(), |pid| pid.to_string());
-        let place = program.found.path.display();
-        printer.data(format_args!("  {:<24} {pid:>8}  {DIM}{place}{DIM:#}", program.found.program.name()))?;
+        let place = program.path.display();
+        printer.data(format_args!("  {:<24} {pid:>8}  {DIM}{place}{DIM:#}", program.program.name()))?;
     }
     if let Some(failure) = &status.failure {
         let program = failure.program.map_or_else(String::new, |program| format!("{program} "));
@@ -59,7 +59,7 @@ pub(super) fn list(printer: &mut Printer, all: &[Status]) -> io::Result<()> {
     let rows = all.iter().map(|status| {
         let age = status.started.map_or_else(String::new, |started| age::between(started, Timestamp::now()));
         let version = status.versions.get("kubernetes").cloned().unwrap_or_default();
-        vec![status.name.to_string(), status.state.word().to_owned(), status.server.clone(), version, age]
+        vec![status.name.to_string(), status.state.as_str().to_owned(), status.server.clone(), version, age]
     });
     printer.table(&std::iter::once(head).chain(rows).collect::<Vec<_>>())
 }

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::object::object;
@@ -14,7 +14,47 @@ fn state(resources: &[(&str, Ready, Value)]) -> State {
 }
 
 #[test]
-fn what_exists_and_says_so_is_ready_and_what_was_decided_stands() {
+fn each_difference_has_a_reason_and_an_object_that_shows_it() {
+    let conditions = |conditions: Value| json!({"apiVersion": "example.org/v1", "kind": "Thing", "status": {"conditions": conditions}});
+    let examples = [
+        (
+            0,
+            false,
+            json!({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "status": {"loadBalancer": {}}}),
+        ),
+        (1, false, conditions(json!([{"type": "Available", "status": "True"}]))),
+        (
+            1,
+            true,
+            conditions(json!([{"type": "Ready", "status": "True"}, {"type": "Synced", "status": "False"}])),
+        ),
+    ];
+    for (index, difference) in LIKE_UPSTREAM.iter().enumerate() {
+        assert!(!difference.reason.is_empty());
+        assert!(examples.iter().any(|example| example.0 == index), "no example of: {}", difference.reason);
+    }
+    for (index, ready, example) in examples {
+        let gvk = GroupVersionKind::of(&object(example.clone())).unwrap();
+        let first = LIKE_UPSTREAM.iter().position(|it| (it.applies)(gvk.group(), gvk.kind()));
+        assert_eq!(first, Some(index), "{example}");
+        assert_eq!(is_ready(&object(example.clone())), ready, "{example}");
+        let elsewhere = matches!(Health::of(&example, false), Health::Ready | Health::NoStatus);
+        assert_ne!(elsewhere, ready, "{example} is no difference");
+    }
+}
+
+#[test]
+fn ready_of_an_earlier_generation_does_not_count() {
+    let thing = |seen: i64| {
+        object(json!({"apiVersion": "example.org/v1", "kind": "Thing", "metadata": {"generation": 2},
+            "status": {"observedGeneration": seen, "conditions": [{"type": "Ready", "status": "True"}]}}))
+    };
+    assert!(!is_ready(&thing(1)));
+    assert!(is_ready(&thing(2)));
+}
+
+#[test]
+fn observed_readiness_counts_unless_an_earlier_function_decided() {
     let thing = |status: &str| json!({"apiVersion": "example.org/v1", "kind": "Thing", "status": {"conditions": [{"type": "Ready", "status": status}]}});
     let none = Ready::Unspecified;
     let desired = [
@@ -88,23 +128,23 @@ fn kinds_have_their_own_rules() {
     );
     check("apps/v1", "Deployment", json!({}), false);
 
-    let set = |strategy: &str, current: &str| {
-        json!({"spec": {"replicas": 1, "updateStrategy": {"type": strategy}},
-            "status": {"observedGeneration": 2, "readyReplicas": 1, "currentRevision": current, "updateRevision": "b"}})
+    let set = |strategy: Value, updated: i64| {
+        json!({"spec": {"replicas": 3, "updateStrategy": strategy},
+            "status": {"observedGeneration": 2, "replicas": 3, "readyReplicas": 3, "updatedReplicas": updated}})
     };
-    check("apps/v1", "StatefulSet", set("RollingUpdate", "b"), true);
-    check("apps/v1", "StatefulSet", set("RollingUpdate", "a"), false);
-    check("apps/v1", "StatefulSet", set("OnDelete", "a"), true);
-    check(
-        "apps/v1",
-        "ReplicaSet",
-        json!({"status": {"observedGeneration": 2, "availableReplicas": 1}}),
-        true,
-    );
+    check("apps/v1", "StatefulSet", set(json!({"type": "RollingUpdate"}), 3), true);
+    check("apps/v1", "StatefulSet", set(json!({"type": "RollingUpdate"}), 2), false);
+    check("apps/v1", "StatefulSet", set(json!({"type": "OnDelete"}), 0), true);
+    // The partition keeps two of three on the old revision.
+    check("apps/v1", "StatefulSet", set(json!({"rollingUpdate": {"partition": 2}}), 1), true);
+    check("apps/v1", "ReplicaSet", json!({"status": {"observedGeneration": 2, "readyReplicas": 1}}), true);
     let daemons = |updated: i64, available: i64| {
-        json!({"status": {"observedGeneration": 2, "desiredNumberScheduled": 3,
+        json!({"status": {"observedGeneration": 2, "desiredNumberScheduled": 3, "numberReady": 3,
             "updatedNumberScheduled": updated, "numberAvailable": available}})
     };
+    let mut on_delete = daemons(0, 3);
+    on_delete["spec"] = json!({"updateStrategy": {"type": "OnDelete"}});
+    check("apps/v1", "DaemonSet", on_delete, true);
     check("apps/v1", "DaemonSet", daemons(3, 3), true);
     check("apps/v1", "DaemonSet", daemons(2, 3), false);
     check("apps/v1", "DaemonSet", daemons(3, 2), false);

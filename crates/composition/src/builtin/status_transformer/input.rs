@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::run;
+use crate::run::Target;
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -62,7 +62,8 @@ pub(super) struct ConditionMatcher {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct SetCondition {
-    pub(super) target: Option<Target>,
+    #[serde(default)]
+    pub(super) target: Target,
     #[serde(default)]
     pub(super) force: bool,
     pub(super) condition: Condition,
@@ -79,7 +80,8 @@ pub(super) struct Condition {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct CreateEvent {
-    pub(super) target: Option<Target>,
+    #[serde(default)]
+    pub(super) target: Target,
     pub(super) event: Event,
 }
 
@@ -89,19 +91,4 @@ pub(super) struct Event {
     pub(super) kind: Option<String>,
     pub(super) reason: Option<String>,
     pub(super) message: String,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-pub(super) enum Target {
-    Composite,
-    CompositeAndClaim,
-}
-
-impl From<Target> for run::Target {
-    fn from(target: Target) -> Self {
-        match target {
-            Target::Composite => Self::Composite,
-            Target::CompositeAndClaim => Self::CompositeAndClaim,
-        }
-    }
 }

@@ -1,4 +1,4 @@
-//! Our reading and writing of `Struct`, held against prost's.
+//! Our `Struct` compared with prost's.
 
 use std::collections::BTreeMap;
 
@@ -12,27 +12,28 @@ use super::*;
 fn object(value: Value) -> Object {
     match value {
         Value::Object(object) => object,
-        other => panic!("{other} is no object"),
+        other => panic!("{other} is not an object"),
     }
 }
 
 /// The same value in prost's own types.
-fn foreign(value: &Value) -> prost_types::Value {
+fn prost_value(value: &Value) -> prost_types::Value {
     let kind = match value {
         Value::Null => Kind::NullValue(0),
         Value::Bool(bool) => Kind::BoolValue(*bool),
         Value::Number(number) => Kind::NumberValue(number.as_f64().unwrap()),
         Value::String(text) => Kind::StringValue(text.clone()),
         Value::Array(list) => {
-            Kind::ListValue(prost_types::ListValue { values: list.iter().map(foreign).collect() })
+            Kind::ListValue(prost_types::ListValue { values: list.iter().map(prost_value).collect() })
         }
-        Value::Object(object) => Kind::StructValue(foreign_object(object)),
+        Value::Object(object) => Kind::StructValue(prost_struct(object)),
     };
     prost_types::Value { kind: Some(kind) }
 }
 
-fn foreign_object(object: &Object) -> prost_types::Struct {
-    let fields: BTreeMap<_, _> = object.iter().map(|(key, value)| (key.clone(), foreign(value))).collect();
+fn prost_struct(object: &Object) -> prost_types::Struct {
+    let fields: BTreeMap<_, _> =
+        object.iter().map(|(key, value)| (key.clone(), prost_value(value))).collect();
     prost_types::Struct { fields: fields.into_iter().collect() }
 }
 
@@ -41,7 +42,7 @@ fn json() -> impl Strategy<Value = Value> {
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),
         (-(1_i64 << 53)..=(1_i64 << 53)).prop_map(Value::from),
-        // Half numbers are exact as doubles and are no integers.
+        // Halves are exact as doubles and not integers.
         any::<i32>().prop_map(|number| json!(f64::from(number) + 0.5)),
         ".{0,8}".prop_map(Value::from),
     ];
@@ -56,7 +57,7 @@ fn json() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn objects_survive_the_wire_and_others_read_them(
+    fn objects_round_trip_and_prost_reads_them(
         fields in prop::collection::btree_map(".{0,6}", json(), 0..6),
     ) {
         let object: Object = fields.into_iter().collect();
@@ -64,17 +65,17 @@ proptest! {
         let bytes = message.encode_to_vec();
         prop_assert_eq!(bytes.len(), message.encoded_len());
         let read = prost_types::Struct::decode(bytes.as_slice()).unwrap();
-        prop_assert_eq!(&read, &foreign_object(&object));
+        prop_assert_eq!(&read, &prost_struct(&object));
         let read = Struct::decode(bytes.as_slice()).unwrap();
         prop_assert_eq!(read.encode_to_vec(), bytes);
         prop_assert_eq!(read.into_object(), Ok(object.clone()));
-        // What others write has no order.
-        let bytes = foreign_object(&object).encode_to_vec();
+        // prost writes fields in any order.
+        let bytes = prost_struct(&object).encode_to_vec();
         prop_assert_eq!(Struct::decode(bytes.as_slice()).unwrap().into_object(), Ok(object));
     }
 
     #[test]
-    fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+    fn no_bytes_make_the_decoder_panic(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
         if let Ok(message) = Struct::decode(bytes.as_slice()) {
             let _ = message.into_object();
         }
@@ -82,12 +83,12 @@ proptest! {
 }
 
 #[test]
-fn numbers_that_are_none_in_json_are_refused_with_their_place() {
+fn numbers_that_json_does_not_have_are_refused_with_their_path() {
     for (double, expected) in [
         (f64::NAN, "spec.list[1].x is a number that JSON does not have (NaN or infinite)"),
         (f64::NEG_INFINITY, "spec.list[1].x is a number that JSON does not have (NaN or infinite)"),
     ] {
-        let mut message = foreign_object(&object(json!({"spec": {"list": [1, {"x": 1}]}})));
+        let mut message = prost_struct(&object(json!({"spec": {"list": [1, {"x": 1}]}})));
         let spec = message.fields.get_mut("spec").unwrap();
         let Some(Kind::StructValue(spec)) = &mut spec.kind else { panic!() };
         let Some(Kind::ListValue(list)) = &mut spec.fields.get_mut("list").unwrap().kind else { panic!() };
@@ -99,7 +100,7 @@ fn numbers_that_are_none_in_json_are_refused_with_their_place() {
 }
 
 #[test]
-fn whole_doubles_are_integers_as_far_as_kubernetes_has_them() {
+fn whole_doubles_within_64_bits_are_integers() {
     let check = |double: f64, expected: Value| {
         let value = prost_types::Value { kind: Some(Kind::NumberValue(double)) };
         let message = prost_types::Struct { fields: [("n".to_owned(), value)].into_iter().collect() };
@@ -115,7 +116,7 @@ fn whole_doubles_are_integers_as_far_as_kubernetes_has_them() {
 }
 
 #[test]
-fn a_value_that_sets_nothing_is_null() {
+fn a_value_without_a_kind_is_null() {
     let message = prost_types::Struct {
         fields: [("n".to_owned(), prost_types::Value { kind: None })].into_iter().collect(),
     };
@@ -124,7 +125,7 @@ fn a_value_that_sets_nothing_is_null() {
 }
 
 #[test]
-fn integers_that_no_double_holds_are_found() {
+fn integers_that_no_double_represents_are_found() {
     let found = inexact(&object(json!({
         "exact": 9_007_199_254_740_992_u64,
         "power": 1_u64 << 60,
@@ -143,7 +144,7 @@ fn integers_that_no_double_holds_are_found() {
 }
 
 #[test]
-fn schemas_are_deeper_than_prost_would_read_and_still_bounded() {
+fn nesting_goes_deeper_than_prost_allows_but_is_bounded() {
     let nested = |levels: usize| {
         let mut value = json!({"type": "string"});
         for _ in 1..levels {

@@ -32,7 +32,7 @@ fn names(of: &[Composition]) -> Vec<&str> {
 #[test]
 fn lookups_follow_changes() {
     let catalogue = Catalogue::new();
-    let kind = TypeRef::new("example.org/v1", "XApp");
+    let kind = "example.org/v1/XApp".parse().unwrap();
     assert!(catalogue.compositions(&kind).is_empty());
     let (app, other) = (composition("app", "XApp"), composition("other", "XOther"));
     catalogue.composition_changed(&change(None, Some(&app)));

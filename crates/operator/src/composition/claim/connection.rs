@@ -1,7 +1,8 @@
 //! Copies the connection details of an XR to a Secret in the namespace of its claim.
 
 use composition::composite::{Composite, Layout};
-use composition::connection::propagate;
+use composition::connection;
+use composition::connection::{self, propagate};
 use composition::naming::CLAIM_MANAGER;
 use composition::object;
 use composition::run::Object;
@@ -9,7 +10,6 @@ use serde_json::Value;
 
 use super::Binder;
 use super::reconcile::{ClaimFailure, Result};
-use crate::composition::target;
 use crate::runtime::controller::ReconcileError;
 
 const PROPAGATE: &str = "PropagateConnectionSecret";
@@ -41,7 +41,7 @@ impl Binder {
     }
 
     async fn read_secret(&self, namespace: &str, name: &str) -> Result<Option<Object>> {
-        let read = self.engine.client.read(&target::secret(namespace, name)).await;
+        let read = self.engine.client.read(&connection::secret_ref(namespace, name)).await;
         read.map_err(|error| failed(&error.text()))
     }
 }

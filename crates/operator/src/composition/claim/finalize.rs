@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use super::reconcile::{ClaimFailure, Result};
 use super::{Binder, ClaimMemory};
 use crate::composition::MANAGER;
-use crate::runtime::client::target;
+use crate::runtime::store::Key;
 use crate::runtime::controller::Action;
 use crate::runtime::finalizer;
 
@@ -58,9 +58,9 @@ impl Binder {
     }
 
     async fn delete(&self, xr: &Object, propagation: Propagation) -> Result<()> {
-        let client = &self.engine.client;
-        let deleted = async { client.delete(&target(xr)?, object::uid(xr), None, propagation).await };
+        let target = Key::of_object(xr).reference(&self.kind.composite);
+        let deleted = self.engine.client.delete(&target, object::uid(xr), None, propagation).await;
         let what = "cannot delete bound composite resource";
-        deleted.await.map(|_| ()).map_err(|error| ClaimFailure::api(DELETE, what, &error))
+        deleted.map(|_| ()).map_err(|error| ClaimFailure::api(DELETE, what, &error))
     }
 }

@@ -18,7 +18,6 @@ use serde_json::Value;
 use super::{Binder, ClaimMemory};
 use crate::composition::MANAGER;
 use crate::composition::events::record_new;
-use crate::composition::target;
 use crate::runtime::backoff::Backoff;
 use crate::runtime::client::ApiError;
 use crate::runtime::controller::{Action, ReconcileError, Reconciler};
@@ -48,7 +47,7 @@ impl ClaimFailure {
             return ReconcileError::Conflict;
         }
         // The text of a rejection may differ each time, and would cause a write at every reconcile.
-        let why = if error.is_invalid() { target::rejection(error) } else { error.text() };
+        let why = if error.is_invalid() { error.rejection() } else { error.text() };
         Self::new(reason, format!("{what}: {why}")).into()
     }
 }
@@ -147,14 +146,13 @@ impl Binder {
     }
 
     pub(super) async fn read_xr(&self, name: &str) -> std::result::Result<Option<Object>, ApiError> {
-        let target = manifest::ObjectRef::new(self.kind.composite.clone(), None, name);
-        self.engine.client.read(&target).await
+        self.engine.client.read(&Key::cluster_scoped(name).reference(&self.kind.composite)).await
     }
 
     /// Reports a failure in the claim's status and by an Event.
     async fn report(&self, claim: &Object, memory: &mut ClaimMemory, failure: &ClaimFailure) {
         // This reconcile may have written the claim already.
-        let latest = self.claims.store.get(&target::key(claim));
+        let latest = self.claims.store.get(&Key::of_object(claim));
         let claim = latest.as_ref().and_then(|latest| latest.as_object()).unwrap_or(claim);
         let status = marked(claim, [reconcile_error(&failure.text, Timestamp::now())]);
         let is_unchanged = has_status(claim, &status);

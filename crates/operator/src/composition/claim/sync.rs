@@ -3,17 +3,19 @@
 use std::time::Duration;
 
 use cluster::Dialect;
-use composition::claim::{self, composite_name, status};
+use composition::claim::{self, composite_name, is_bound, status};
 use composition::composite::{Composite, Layout};
 use composition::condition::{Condition, Conditions, READY};
 use composition::event::Event;
 use composition::health::claim_error_text;
 use composition::intent::{Applied, is_apply_owed};
 use composition::naming::{CLAIM_MANAGER, generated_name};
-use composition::object::{self, ObjectRef};
+use composition::object;
 use composition::run::Object;
 use composition::takeover::hand_over_updates;
 use jiff::Timestamp;
+use manifest::ObjectRef;
+use manifest::ObjectRef;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -38,13 +40,14 @@ impl Binder {
         xr: Option<Object>,
         memory: &mut ClaimMemory,
     ) -> Result<Action> {
-        let was_bound = xr.as_ref().is_some_and(|xr| is_bound(xr, claim));
+        let was_bound = xr.as_ref().is_some_and(|xr| is_bound(claim, xr));
         let name = match composite_name(claim) {
             Some(name) => name.to_owned(),
             None => self.free_name(claim).await?,
         };
         let enforced = self.kind.definition.spec.enforced_composition_ref.is_some();
-        let synced = claim::sync(claim, xr.as_ref(), &self.xr_type, &name, enforced)
+        let xr_ref = ObjectRef::new(self.kind.composite.clone(), None, name);
+        let synced = claim::sync(claim, xr.as_ref(), &xr_ref, enforced)
             .map_err(|error| cannot_sync(&error.to_string()))?;
         let mut claim = synced.claim;
         if synced.claim_changed || !finalizer::is_present(&claim, FINALIZER) {
@@ -72,7 +75,7 @@ impl Binder {
             memory.created = Some(Instant::now());
         }
         let mut events = Vec::new();
-        if !was_bound && is_bound(&xr, &claim) {
+        if !was_bound && is_bound(&claim, &xr) {
             events.push(Event::normal(BIND, "Successfully bound composite resource"));
         }
         self.update_status(&claim, &xr, memory, events).await
@@ -160,10 +163,6 @@ fn wait_for_conditions(memory: &mut ClaimMemory, xr: &Object) -> Option<Duration
         return None;
     }
     Some(FIRST_CONDITIONS_TIMEOUT.saturating_sub(waited))
-}
-
-fn is_bound(xr: &Object, claim: &Object) -> bool {
-    Composite::new(xr, Layout::Legacy).claim_ref() == Some(ObjectRef::of(claim))
 }
 
 fn cannot_sync(why: &str) -> ReconcileError<ClaimFailure> {

@@ -10,16 +10,17 @@ use composition::garbage::{Deletion, garbage};
 use composition::health::{self, PassFailure, Stage};
 use composition::intent::Applied;
 use composition::naming::{COMPOSITE_MANAGER, composed_manager};
-use composition::object::{self, ObjectRef, TypeRef};
+use composition::object;
 use composition::readiness::{Child, ChildState};
 use composition::run::{Object, State};
 use composition::takeover::{hand_over_updates, has_applied};
+use manifest::{GroupVersionKind, ObjectRef};
+use manifest::{GroupVersionKind, ObjectRef};
 use serde_json::json;
 
 use super::memory::XrMemory;
 use super::{Composer, Result, failed};
 use crate::composition::MANAGER;
-use crate::composition::target;
 use crate::runtime::client::ApiError;
 use crate::runtime::controller::ReconcileError;
 use crate::runtime::store::Key;
@@ -38,10 +39,9 @@ impl Composer {
         let mut namespaced = BTreeMap::new();
         if object::namespace(xr).is_some() {
             for resource in desired.resources.values() {
-                let kind = TypeRef::of(&resource.object);
-                let Ok(gvk) = target::gvk(&kind) else { continue };
+                let Ok(gvk) = GroupVersionKind::of(&resource.object) else { continue };
                 if let Ok(served) = self.engine.client.session().resource(&gvk).await {
-                    namespaced.insert(kind, served.namespaced);
+                    namespaced.insert(gvk, served.namespaced);
                 }
             }
         }
@@ -71,7 +71,7 @@ impl Composer {
     }
 
     async fn delete(&self, deletion: &Deletion, what: &str) -> Result<()> {
-        let (kind, name) = (&deletion.object.kind.kind, &deletion.object.name);
+        let (kind, name) = (deletion.object.kind(), &deletion.object.name);
         let named = format!("composed resource {:?} (a {kind} named {name})", deletion.key);
         if let Some(unlabelled) = &deletion.unlabelled {
             match self.engine.client.replace(unlabelled, MANAGER).await {
@@ -82,12 +82,9 @@ impl Composer {
                 })?,
             };
         }
-        let deleted = async {
-            let target = target::target(&deletion.object)?;
-            self.engine.client.delete(&target, deletion.uid.as_deref(), None, Propagation::Foreground).await
-        };
+        let (client, uid) = (&self.engine.client, deletion.uid.as_deref());
+        let deleted = client.delete(&deletion.object, uid, None, Propagation::Foreground).await;
         deleted
-            .await
             .map(|_| ())
             .map_err(|error| failed(Stage::Compose, &format!("{what}: cannot delete {named}"), &error))
     }
@@ -99,7 +96,7 @@ impl Composer {
         desired: &BTreeMap<String, Composed>,
     ) -> Result<Option<Object>> {
         let composite = Composite::new(xr, self.layout);
-        let intent = refs_intent(composite, desired.values().map(|composed| &composed.intent));
+        let intent = refs_intent(composite, desired.values().map(|composed| &composed.reference));
         let wanted = Composite::new(&intent, self.layout).field("resourceRefs").cloned();
         let nothing = json!([]);
         if composite.field("resourceRefs").unwrap_or(&nothing) == wanted.as_ref().unwrap_or(&nothing) {
@@ -120,27 +117,26 @@ impl Composer {
         memory: &mut XrMemory,
         desired: &BTreeMap<String, Composed>,
     ) -> (Vec<Child>, Result<()>) {
-        let manager = composed_manager(object::name(xr).unwrap_or_default(), &TypeRef::of(xr));
+        let manager = composed_manager(object::name(xr).unwrap_or_default(), &self.kind.composite);
         let last = &memory.applied;
         let mut applies = Vec::new();
         for (name, composed) in desired {
             let manager = &manager;
             applies.push(async move {
-                let reference = ObjectRef::of(&composed.intent);
-                let result = self.apply_child(key, &reference, composed, manager, last.get(&reference)).await;
-                (name, reference, composed, result)
+                let last = last.get(&composed.reference);
+                (name, composed, self.apply_child(key, composed, manager, last).await)
             });
         }
         // All at once: the client limits concurrent writes.
         let results = futures::future::join_all(applies).await;
         let mut children = Vec::new();
-        let mut failures: Vec<(&String, ObjectRef, ApiError)> = Vec::new();
+        let mut failures: Vec<(&String, &ObjectRef, ApiError)> = Vec::new();
         let mut applied = std::collections::HashMap::new();
-        for (name, reference, composed, result) in results {
+        for (name, composed, result) in results {
             let state = match result {
                 Ok(child) => {
                     let trouble = health::trouble(&child.object);
-                    applied.insert(reference, child.applied);
+                    applied.insert(composed.reference.clone(), child.applied);
                     children.push(Child {
                         key: name.clone(),
                         ready: composed.ready,
@@ -149,10 +145,10 @@ impl Composer {
                     });
                     continue;
                 }
-                Err(error) if error.is_invalid() => ChildState::Refused(target::rejection(&error)),
+                Err(error) if error.is_invalid() => ChildState::Refused(error.rejection()),
                 Err(error) => {
-                    let (text, is_there) = (error.text(), self.child(&reference).is_some());
-                    failures.push((name, reference, error));
+                    let (text, is_there) = (error.text(), self.child(&composed.reference).is_some());
+                    failures.push((name, &composed.reference, error));
                     if is_there {
                         continue;
                     }
@@ -183,14 +179,12 @@ impl Composer {
     async fn apply_child(
         &self,
         xr: &Key,
-        reference: &ObjectRef,
         composed: &Composed,
         manager: &str,
         last: Option<&Applied>,
     ) -> std::result::Result<AppliedChild, ApiError> {
         let live = self.child(reference);
         let live = live.as_ref().and_then(|live| live.as_object());
-        let intent = &composed.intent;
         if let Some(live) = live {
             let last = last.copied().or_else(|| Applied::found(intent, live, manager));
             if let Some(applied) = last.filter(|last| last.still_holds(intent, live)) {
@@ -216,7 +210,7 @@ impl Composer {
     ) -> std::result::Result<(), ApiError> {
         for _ in 0..MAX_TAKE_OVERS {
             // The store drops the managedFields of other managers.
-            let Some(live) = self.engine.client.read(&target::target(reference)?).await? else { break };
+            let Some(live) = self.engine.client.read(reference).await? else { break };
             let Some(patch) = hand_over_updates(&live, intent, manager) else {
                 break;
             };

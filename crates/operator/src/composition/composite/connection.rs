@@ -1,14 +1,14 @@
 //! Publishes the connection details of a legacy XR to the Secret it names.
 
 use composition::composite::Composite;
-use composition::connection::{filter, publish};
+use composition::connection::{self, filter, publish};
 use composition::health::{PassFailure, Stage};
 use composition::naming::COMPOSITE_MANAGER;
 use composition::run::{Object, SecretData};
+use composition::{connection, object};
 use jiff::Timestamp;
 
 use super::{Composer, Result, failed};
-use crate::composition::target;
 
 impl Composer {
     /// Publishes `details`; when, if the Secret was written.
@@ -16,7 +16,7 @@ impl Composer {
         let Some((namespace, name)) = Composite::new(xr, self.layout).connection_secret() else {
             return Ok(None);
         };
-        let existing = self.engine.client.read(&target::secret(namespace, name)).await;
+        let existing = self.engine.client.read(&connection::secret_ref(namespace, name)).await;
         let existing =
             existing.map_err(|error| PassFailure::engine(Stage::Publish, error.class(), error.text()))?;
         let details = filter(details, &self.kind.definition.spec.connection_secret_keys);

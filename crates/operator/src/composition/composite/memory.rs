@@ -6,9 +6,10 @@ use std::time::Duration;
 use composition::breaker::Breaker;
 use composition::event::Event;
 use composition::intent::Applied;
-use composition::object::ObjectRef;
 use composition::pass::{Fingerprint, Owed, Passes};
 use composition::run::Requirements;
+use manifest::ObjectRef;
+use manifest::ObjectRef;
 use tokio::time::Instant;
 
 use super::permissions::Permissions;

@@ -5,15 +5,18 @@ use std::sync::Arc;
 
 use composition::composite::Composite;
 use composition::composition::Composition;
+use composition::connection;
+use composition::connection;
 use composition::health::{PassFailure, Stage};
-use composition::object::{self, ObjectRef};
+use composition::object;
 use composition::observed::{Observed, observe};
 use composition::pass::Fingerprint;
 use composition::run::{Object, SecretData, State};
+use manifest::{Namespace, ObjectRef};
+use manifest::ObjectRef;
 use serde_json::Value;
 
 use super::Composer;
-use crate::composition::target;
 use crate::composition::watches::Scope;
 use crate::runtime::client::ApiError;
 use crate::runtime::store::{Key, Store};
@@ -39,7 +42,7 @@ impl Composer {
 
     /// A composed resource in the store of its kind.
     pub(super) fn child(&self, child: &ObjectRef) -> Option<Arc<Value>> {
-        let scope = Scope::composed(target::gvk(&child.kind).ok()?);
+        let scope = Scope::composed(child.gvk.clone());
         find(&self.dependents.watched(&scope)?.store, child)
     }
 
@@ -62,17 +65,13 @@ impl Composer {
     }
 
     async fn read_child(&self, reference: &ObjectRef) -> Result<Option<Object>, PassFailure> {
-        let unreadable = |class: String, text: String| {
-            let text =
-                format!("cannot get existing composed resources: cannot get composed resource: {text}");
-            PassFailure::engine(Stage::Compose, class, text)
-        };
-        let target =
-            target::target(reference).map_err(|error| unreadable("BadKind".to_owned(), error.to_string()))?;
-        match self.engine.client.read(&target).await {
+        match self.engine.client.read(reference).await {
             // Without its kind it does not exist either.
             Err(error) if error.is_kind_missing() => Ok(None),
-            read => read.map_err(|error| unreadable(error.class(), error.text())),
+            read => read.map_err(|error| {
+                let what = "cannot get existing composed resources: cannot get composed resource";
+                PassFailure::engine(Stage::Compose, error.class(), format!("{what}: {}", error.text()))
+            }),
         }
     }
 
@@ -89,11 +88,10 @@ impl Composer {
         for (key, child) in &observed.resources {
             let Some((namespace, name)) = secret_of(child) else { continue };
             let found = self.connection(namespace, name).await.map_err(|error| {
-                let reference = ObjectRef::of(child);
+                let kind = child.get("kind").and_then(Value::as_str).unwrap_or_default();
+                let name = object::name(child).unwrap_or_default();
                 let text = format!(
-                    "cannot fetch connection details for composed resource {key:?} (a {} named {}): {}",
-                    reference.kind.kind,
-                    reference.name,
+                    "cannot fetch connection details for composed resource {key:?} (a {kind} named {name}): {}",
                     error.text()
                 );
                 PassFailure::engine(Stage::Compose, error.class(), text)
@@ -105,8 +103,8 @@ impl Composer {
 
     /// The data of a connection Secret; empty while it does not exist.
     async fn connection(&self, namespace: &str, name: &str) -> Result<SecretData, ApiError> {
-        let secret = self.engine.client.read(&target::secret(namespace, name)).await?;
-        Ok(secret.map(|secret| composition::connection::data(&secret)).unwrap_or_default())
+        let secret = self.engine.client.read(&connection::secret_ref(namespace, name)).await?;
+        Ok(secret.map(|secret| connection::data(&secret)).unwrap_or_default())
     }
 }
 
@@ -120,7 +118,9 @@ fn secret_of(child: &Object) -> Option<(&str, &str)> {
 /// The object in a store. Only the API server knows whether a kind is namespaced: a reference may lack a namespace where
 /// the object is in `default`, or have one where the object has none.
 fn find(store: &Store, reference: &ObjectRef) -> Option<Arc<Value>> {
-    let get = |namespace: Option<String>| store.get(&Key { namespace, name: reference.name.clone() });
-    let other = if reference.namespace.is_some() { None } else { Some("default".to_owned()) };
-    get(reference.namespace.clone()).or_else(|| get(other))
+    let key = Key::from(reference);
+    store.get(&key).or_else(|| {
+        let namespace = if key.namespace.is_some() { None } else { Some("default".to_owned()) };
+        store.get(&Key { namespace, ..key })
+    })
 }

@@ -1,13 +1,12 @@
 //! Which rights the operator lacks on a composed kind, so that the user knows what to grant.
 
 use cluster::Session;
-use composition::object::{ObjectRef, TypeRef};
 use k8s_openapi::api::authorization::v1::{
     ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
 };
 use kube::api::{Api, PostParams};
-
-use crate::composition::target;
+use manifest::{GroupVersionKind, Namespace, ObjectRef};
+use manifest::{GroupVersionKind, Namespace, ObjectRef};
 
 /// The verbs needed to compose a kind.
 const NEEDED: [&str; 7] = ["get", "list", "watch", "create", "update", "patch", "delete"];
@@ -15,14 +14,14 @@ const NEEDED: [&str; 7] = ["get", "list", "watch", "create", "update", "patch", 
 /// The rights that were last found missing; cached, since each check takes several requests.
 #[derive(Default)]
 pub(super) struct Permissions {
-    asked: Option<(TypeRef, Option<String>)>,
+    asked: Option<(GroupVersionKind, Option<Namespace>)>,
     text: Option<String>,
 }
 
 impl Permissions {
     /// What the operator may not do with objects such as `child`.
     pub(super) async fn missing(&mut self, session: &Session, child: &ObjectRef) -> Option<&str> {
-        let subject = (child.kind.clone(), child.namespace.clone());
+        let subject = (child.gvk.clone(), child.namespace.clone());
         if self.asked.as_ref() != Some(&subject) {
             self.text = ask(session, child).await;
             self.asked = Some(subject);
@@ -41,14 +40,14 @@ impl Permissions {
 }
 
 async fn ask(session: &Session, child: &ObjectRef) -> Option<String> {
-    let served = session.resource(&target::gvk(&child.kind).ok()?).await.ok()?;
+    let served = session.resource(&child.gvk).await.ok()?;
     let reviews = Api::<SelfSubjectAccessReview>::all(session.client().clone());
     let mut denied = Vec::new();
     for verb in NEEDED {
         let attributes = ResourceAttributes {
-            namespace: child.namespace.clone(),
+            namespace: child.namespace.as_ref().map(ToString::to_string),
             verb: Some(verb.to_owned()),
-            group: Some(child.kind.group().to_owned()),
+            group: Some(child.group().to_owned()),
             version: Some(served.gvk.version().to_owned()),
             resource: Some(served.plural.clone()),
             ..ResourceAttributes::default()
@@ -64,7 +63,7 @@ async fn ask(session: &Session, child: &ObjectRef) -> Option<String> {
     if denied.is_empty() {
         return None;
     }
-    let group = match child.kind.group() {
+    let group = match child.group() {
         "" => String::new(),
         _ => format!(".{}", served.gvk.api_version()),
     };

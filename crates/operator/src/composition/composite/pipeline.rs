@@ -11,13 +11,13 @@ use composition::run::{
     Requirements, Resource, ResourceSelector, RunRequest, Schema, SchemaSelector, SecretData, State,
 };
 use composition::{FunctionRunner as _, RunErrorClass, pipeline::Failure};
-use functions::{ResolveError, Resolver, Resolving};
+use composition::{connection, object};
+use functions::{ResolveError, ResolveFuture, Resolver};
 use serde_json::Value;
 use tokio::time::Instant;
 
 use super::Composer;
 use crate::composition::schema;
-use crate::composition::target;
 use crate::composition::watches::{Scope, Watched};
 
 /// Stands in for the tag of our requests: `functions` sends the real one, and puts this into a response that carries it.
@@ -158,10 +158,10 @@ impl Composer {
                 );
                 PassFailure::engine(Stage::Compose, class, text)
             };
-            let target = target::secret(&secret.namespace, &secret.name);
+            let target = connection::secret_ref(&secret.namespace, &secret.name);
             match self.engine.client.read(&target).await {
                 Ok(Some(secret)) => {
-                    credentials.insert(wanted.name.clone(), composition::connection::data(&secret));
+                    credentials.insert(wanted.name.clone(), connection::data(&secret));
                 }
                 Ok(None) => {
                     let text = format!("{target} does not exist");
@@ -189,7 +189,7 @@ impl StoreResolver<'_> {
 }
 
 impl Resolver for StoreResolver<'_> {
-    fn resources<'a>(&'a self, selector: &'a ResourceSelector) -> Resolving<'a, Vec<Resource>> {
+    fn resources<'a>(&'a self, selector: &'a ResourceSelector) -> ResolveFuture<'a, Vec<Resource>> {
         Box::pin(async move {
             let scope = Scope::required(selector).map_err(|error| ResolveError(error.to_string()))?;
             let watched = self.open(scope);
@@ -203,7 +203,7 @@ impl Resolver for StoreResolver<'_> {
         })
     }
 
-    fn schema<'a>(&'a self, selector: &'a SchemaSelector) -> Resolving<'a, Schema> {
+    fn schema<'a>(&'a self, selector: &'a SchemaSelector) -> ResolveFuture<'a, Schema> {
         Box::pin(schema::of(self.composer.engine.client.session(), selector))
     }
 }

@@ -10,7 +10,7 @@ use composition::desired::Rendered;
 use composition::event::Event;
 use composition::health::{PassFailure, Stage};
 use composition::naming::COMPOSITE_MANAGER;
-use composition::object::{self, TypeRef};
+use composition::object;
 use composition::observed::Observed;
 use composition::pass::{DEBOUNCE, Fingerprint, Owed, interval};
 use composition::pipeline::Outcome;
@@ -18,6 +18,7 @@ use composition::readiness::Child;
 use composition::run::Object;
 use composition::takeover::fold_updates;
 use jiff::Timestamp;
+use manifest::GroupVersionKind;
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -25,7 +26,6 @@ use super::memory::{XrMemory, XrSignals};
 use super::selection::{NotSelected, Selected, select};
 use super::{Composer, failed};
 use crate::composition::MANAGER;
-use crate::composition::target;
 use crate::composition::watches::Scope;
 use crate::runtime::backoff::{Backoff, fraction};
 use crate::runtime::controller::{AFTER_CONFLICT, Action, ReconcileError, Reconciler};
@@ -158,7 +158,7 @@ impl Composer {
 
         self.depend(key, xr, None, &memory.scopes);
         let kinds =
-            Composite::new(xr, self.layout).resource_refs().into_iter().map(|reference| reference.kind);
+            Composite::new(xr, self.layout).resource_refs().into_iter().map(|reference| reference.gvk);
         // What cannot be watched is read instead, and reported when it is applied.
         let _watched = self.watched(kinds.collect()).await;
         let observed = self.observe(xr).await?;
@@ -203,14 +203,13 @@ impl Composer {
             *xr = answer;
         }
         // Watched before they are applied, so that no change is missed.
-        let kinds = rendered.resources.values().map(|composed| TypeRef::of(&composed.intent));
+        let kinds = rendered.resources.values().map(|composed| composed.reference.gvk.clone());
         let watched = self.watched(kinds.collect()).await;
         let (children, applied) = self.apply_children(key, xr, memory, &rendered.resources).await;
         progress.children = children;
         // Those that are desired are among the children now.
-        let desired = |gone: &String| {
-            rendered.resources.values().any(|composed| object::name(&composed.intent) == Some(gone))
-        };
+        let desired =
+            |gone: &String| rendered.resources.values().any(|composed| composed.reference.name == *gone);
         progress.gone.retain(|gone| !desired(gone));
         if let Err(error) = applied {
             let missing = memory.permissions.found();
@@ -248,22 +247,21 @@ impl Composer {
     /// Sets what `xr` depends on: the kinds of what it refers to and of what is desired, and what is required.
     fn depend(&self, key: &Key, xr: &Object, rendered: Option<&Rendered>, required: &BTreeSet<Scope>) {
         let refs = Composite::new(xr, self.layout).resource_refs();
-        let referred = refs.into_iter().map(|reference| reference.kind);
+        let referred = refs.into_iter().map(|reference| reference.gvk);
         let desired = rendered.into_iter().flat_map(|rendered| rendered.resources.values());
-        let desired = desired.map(|composed| TypeRef::of(&composed.intent));
+        let desired = desired.map(|composed| composed.reference.gvk.clone());
         let mut scopes = required.clone();
-        scopes
-            .extend(referred.chain(desired).filter_map(|kind| target::gvk(&kind).ok()).map(Scope::composed));
+        scopes.extend(referred.chain(desired).map(Scope::composed));
         self.dependents.depend(&self.engine.watches, key, &scopes);
     }
 
     /// Waits until each of these kinds is watched; why not, if it cannot be.
-    async fn watched(&self, kinds: BTreeSet<TypeRef>) -> Result<(), PassFailure> {
-        for kind in kinds {
-            let Ok(gvk) = target::gvk(&kind) else { continue };
+    async fn watched(&self, kinds: BTreeSet<GroupVersionKind>) -> Result<(), PassFailure> {
+        for gvk in kinds {
+            let group_kind = gvk.group_kind();
             let Some(watched) = self.dependents.watched(&Scope::composed(gvk)) else { continue };
             if let Err(error) = watched.ready().await {
-                return Err(PassFailure::engine(Stage::Watch, kind.group_kind(), error));
+                return Err(PassFailure::engine(Stage::Watch, group_kind, error));
             }
         }
         Ok(())

@@ -43,7 +43,7 @@ impl NotSelected {
 
 pub(super) fn select(xr: Composite<'_>, kind: &Kind, catalogue: &Catalogue) -> Result<Selected, NotSelected> {
     let definition = &kind.definition;
-    let compositions = catalogue.compositions(&object::TypeRef::of(xr.object));
+    let compositions = catalogue.compositions(&kind.composite);
     let selected = selection::composition(xr, definition, &compositions)
         .map_err(|error| NotSelected::new(Stage::SelectComposition, &error))?;
     let mut events = selected.events;

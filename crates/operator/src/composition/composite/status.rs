@@ -16,7 +16,6 @@ use super::memory::XrMemory;
 use super::reconcile::Progress;
 use super::{Composer, failed};
 use crate::composition::events::record_new;
-use crate::composition::target;
 use crate::composition::watches::Scope;
 use crate::runtime::client::ApiError;
 use crate::runtime::controller::ReconcileError;
@@ -122,16 +121,14 @@ impl Composer {
     /// The claim of an XR, if it can be read.
     async fn claim_of(&self, xr: &Object) -> Option<Object> {
         let reference = Composite::new(xr, self.layout).claim_ref()?;
-        let gvk = target::gvk(&reference.kind).ok()?;
-        let known = self.engine.watches.existing(&Scope::all(gvk)).and_then(|watched| {
-            let key = Key { namespace: reference.namespace.clone(), name: reference.name.clone() };
-            let found = watched.store.get(&key)?;
+        let known = self.engine.watches.existing(&Scope::all(reference.gvk.clone())).and_then(|watched| {
+            let found = watched.store.get(&Key::from(&reference))?;
             found.as_object().cloned()
         });
         if known.is_some() {
             return known;
         }
-        let read = self.engine.client.read(&target::target(&reference).ok()?).await;
+        let read = self.engine.client.read(&reference).await;
         read.unwrap_or_else(|error| {
             let xr = object::name(xr);
             tracing::warn!(xr, claim = %reference, error = error.text(), "cannot read the claim; its events are lost");

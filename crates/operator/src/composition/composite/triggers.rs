@@ -4,15 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use composition::breaker::{self, Breaker, Limits};
-use composition::object::{self, ObjectRef};
+use composition::object;
 use composition::pass::DEBOUNCE;
 use jiff::Timestamp;
+use manifest::{ObjectRef, server_metadata};
 use serde_json::Value;
 use tokio::time::Instant;
 
 use super::Composer;
 use super::memory::XrSignals;
-use crate::composition::target;
 use crate::composition::watches::Dependency;
 use crate::runtime::store::{Change, Key};
 
@@ -50,7 +50,7 @@ impl Composer {
     fn controllers(&self, change: &Change) -> Vec<Key> {
         let xr = |object| {
             let xr = self.xrs.store.by_uid(&object::controller(object)?.uid)?;
-            Some(target::key(xr.as_object()?))
+            Some(Key::of_object(xr.as_object()?))
         };
         let mut concerned: Vec<Key> = change.sides().filter_map(xr).collect();
         concerned.dedup();
@@ -66,7 +66,7 @@ impl XrSignals {
             self.written.remove(uid);
             return false;
         };
-        self.written.get(uid).is_some_and(|written| Some(written.as_str()) == target::version(after))
+        self.written.get(uid).is_some_and(|written| Some(written.as_str()) == object::resource_version(after))
     }
 
     /// The first urgent change for a while is handled at once. Others of the same burst share one more reconcile.
@@ -87,10 +87,7 @@ fn is_beside_status(change: &Change) -> bool {
     };
     for side in [&mut before, &mut after] {
         side.remove("status");
-        if let Some(metadata) = side.get_mut("metadata").and_then(Value::as_object_mut) {
-            metadata
-                .retain(|key, _| !["resourceVersion", "generation", "managedFields"].contains(&key.as_str()));
-        }
+        server_metadata::remove(side.get_mut("metadata"), server_metadata::CHANGED_BY_WRITES);
     }
     before != after
 }
@@ -98,7 +95,7 @@ fn is_beside_status(change: &Change) -> bool {
 /// The object that changed, as the condition Responsive names it.
 fn source(change: &Change) -> String {
     let object = change.after.as_ref().or(change.before.as_ref()).and_then(|object| object.as_object());
-    object.map(|object| ObjectRef::of(object).to_string()).unwrap_or_default()
+    object.and_then(|object| ObjectRef::of(object).ok()).map(|it| it.to_string()).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -7,13 +7,12 @@ use composition::run::Object;
 use composition::{intent, takeover};
 use jiff::Timestamp;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use manifest::ObjectRef;
 use serde_json::Value;
 
 use super::status::{self, Status};
 use super::{Definitions, Reconcile, Result, Role};
 use crate::composition::kinds::Kind;
-use crate::composition::target;
-use crate::runtime::client;
 use crate::runtime::controller::{Action, Reconciler as _};
 use crate::runtime::events::EventType;
 
@@ -59,8 +58,8 @@ impl Reconcile<'_> {
         status: &mut Status,
     ) -> Result<CrdState> {
         let words = role.words();
-        let rendered = role.crd(definition).map_err(|error| error.to_string());
-        let crd = match rendered.and_then(without_unknown_fields) {
+        let Some(rendered) = role.crd(definition) else { return Ok(CrdState::Invalid) };
+        let crd = match without_unknown_fields(rendered) {
             Ok(crd) => crd,
             Err(why) => {
                 let message = format!("cannot render {} CustomResourceDefinition: {why}", words.noun);
@@ -71,7 +70,7 @@ impl Reconcile<'_> {
         };
         let doing = format!("cannot apply rendered {} CustomResourceDefinition", words.noun);
         let engine = &self.definitions.engine;
-        let read = async { engine.client.read(&client::target(&crd)?).await };
+        let read = async { engine.client.read(&ObjectRef::of(&crd)?).await };
         let mut live = self.check(read.await, role, &doing)?;
         let uid = object::uid(&self.xrd).unwrap_or_default();
         if let Some(other) = live.as_ref().and_then(object::controller).filter(|owner| owner.uid != uid) {
@@ -125,7 +124,7 @@ impl Reconcile<'_> {
             applied => self.check(applied, role, doing)?,
         };
         self.memory.applied.insert(role, intent::Applied::new(crd, &applied));
-        if target::version(&applied) != live.and_then(target::version) {
+        if object::resource_version(&applied) != live.and_then(object::resource_version) {
             let name = object::name(crd).unwrap_or_default();
             let message = format!("Applied {} CustomResourceDefinition: {name}", words.noun);
             self.event(role, EventType::Normal, words.establish, message);
@@ -137,7 +136,8 @@ impl Reconcile<'_> {
     async fn start_controller(&mut self, definition: &Definition, role: Role, status: &mut Status) {
         let mut definition = definition.clone();
         definition.object = self.xrd.clone();
-        let (Some(objects), Some(kind)) = (role.objects(&definition), Kind::new(definition)) else { return };
+        let Some(objects) = role.objects(&definition).cloned() else { return };
+        let kind = Kind::new(definition);
         let before = status::watched_generation(&self.xrd, role);
         let was_running = self.definitions.kinds.is_running(role, kind.name()).await;
         let started = self.definitions.kinds.start(role, kind).await;
@@ -153,5 +153,5 @@ impl Reconcile<'_> {
 fn without_unknown_fields(crd: Object) -> std::result::Result<Object, String> {
     let read: CustomResourceDefinition =
         serde_json::from_value(Value::Object(crd)).map_err(|error| error.to_string())?;
-    serde_json::to_value(read).map(target::object).map_err(|error| error.to_string())
+    serde_json::to_value(read).map(object::from_value).map_err(|error| error.to_string())
 }

@@ -9,11 +9,11 @@ use composition::object;
 use composition::run::Object;
 use diag::Diagnostic;
 use jiff::Timestamp;
+use manifest::ObjectRef;
 
 use super::status::Status;
 use super::{Reconcile, Result, Role, in_words};
-use crate::composition::target;
-use crate::runtime::client::{self, ApiError};
+use crate::runtime::client::ApiError;
 use crate::runtime::controller::Action;
 use crate::runtime::events::EventType;
 
@@ -63,14 +63,14 @@ impl Reconcile<'_> {
     async fn finalize_role(&mut self, definition: &Definition, role: Role) -> Result<Option<Action>> {
         let words = role.words();
         let name = object::name(&self.xrd).unwrap_or_default().to_owned();
-        let Ok(crd) = role.crd(definition) else {
+        let Some(crd) = role.crd(definition) else {
             // There never was a CRD.
             self.definitions.kinds.stop(role, &name).await;
             return Ok(None);
         };
         let engine = &self.definitions.engine;
         let doing = format!("cannot get {} CustomResourceDefinition", words.noun);
-        let read = async { engine.client.read(&client::target(&crd)?).await };
+        let read = async { engine.client.read(&ObjectRef::of(&crd)?).await };
         let live = self.check(read.await, role, &doing)?;
         let Some(live) = live.filter(|live| self.controls(live)) else {
             self.definitions.kinds.stop(role, &name).await;
@@ -112,8 +112,7 @@ impl Reconcile<'_> {
     /// Kubernetes garbage-collects it, but not once the kind of its owner is gone.
     async fn is_composed_left(&mut self) -> Result<bool> {
         for (reference, uid) in self.memory.composed.clone() {
-            let Ok(target) = target::target(&reference) else { continue };
-            let read = match self.definitions.engine.client.read(&target).await {
+            let read = match self.definitions.engine.client.read(&reference).await {
                 Err(error) if error.is_kind_missing() => Ok(None),
                 read => read,
             };
@@ -147,20 +146,19 @@ impl Reconcile<'_> {
 
     async fn delete(&self, object: &Object) -> std::result::Result<bool, ApiError> {
         let client = &self.definitions.engine.client;
-        client.delete(&client::target(object)?, object::uid(object), None, Propagation::Background).await
+        client.delete(&ObjectRef::of(object)?, object::uid(object), None, Propagation::Background).await
     }
 
     /// All objects of one role.
     async fn objects(&mut self, definition: &Definition, role: Role) -> Result<Vec<Object>> {
-        let kind = role.objects(definition).and_then(|kind| target::gvk(&kind).ok());
-        let Some(kind) = kind else { return Ok(Vec::new()) };
+        let Some(kind) = role.objects(definition) else { return Ok(Vec::new()) };
         let session = self.definitions.engine.client.session();
-        let listed = match session.list(&kind, &Selection::default()).await.map_err(ApiError::from) {
+        let listed = match session.list(kind, &Selection::default()).await.map_err(ApiError::from) {
             Err(error) if error.is_kind_missing() => return Ok(Vec::new()),
             listed => listed,
         };
         let doing = format!("cannot list defined {}s", role.words().noun);
         let listing = self.check(listed, role, &doing)?;
-        Ok(listing.items.into_iter().map(target::object).collect())
+        Ok(listing.items.into_iter().map(object::from_value).collect())
     }
 }

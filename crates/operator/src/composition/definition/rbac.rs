@@ -7,11 +7,10 @@ use composition::definition::{Definition, Names};
 use composition::intent::Applied;
 use composition::object;
 use composition::run::Object;
+use manifest::ObjectRef;
 use serde_json::{Value, json};
 
 use super::{Reconcile, Role};
-use crate::composition::target;
-use crate::runtime::client;
 use crate::runtime::events::EventType;
 
 const MANAGER: &str = "apiextensions.crossplane.io/definition";
@@ -28,7 +27,7 @@ impl Reconcile<'_> {
         }
         let engine = &self.definitions.engine;
         // A role that cannot be read is applied, which reports missing rights.
-        let live = match client::target(&role) {
+        let live = match ObjectRef::of(&role) {
             Ok(target) => engine.client.read(&target).await.ok().flatten(),
             Err(_) => None,
         };
@@ -61,7 +60,7 @@ fn role(definition: &Definition) -> Object {
     let kinds = [Some(&definition.spec.names), definition.spec.claim_names.as_ref()];
     let rules: Vec<Value> = kinds.into_iter().flatten().flat_map(rules).collect();
     let name = object::name(&definition.object).unwrap_or_default();
-    target::object(json!({
+    object::from_value(json!({
         "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
         "metadata": {
             "name": format!("crossplane:composite:{name}:aggregate-to-crossplane"),

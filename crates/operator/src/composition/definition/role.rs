@@ -1,9 +1,10 @@
 //! The two kinds that an XRD defines, XRs and claims, and Crossplane's words for each.
 
-use composition::crd::{self, CrdError};
+use composition::crd;
 use composition::definition::Definition;
-use composition::object::TypeRef;
 use composition::run::Object;
+use manifest::GroupVersionKind;
+use manifest::GroupVersionKind;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Role {
@@ -64,18 +65,18 @@ impl Role {
         [Self::Composite].into_iter().chain(claim).collect()
     }
 
-    pub(super) fn crd(self, definition: &Definition) -> Result<Object, CrdError> {
+    pub(super) fn crd(self, definition: &Definition) -> Option<Object> {
         match self {
-            Self::Composite => crd::composite(definition),
+            Self::Composite => Some(crd::composite(definition)),
             Self::Claim => crd::claim(definition),
         }
     }
 
     /// The type of the objects, if `definition` has this role.
-    pub(super) fn objects(self, definition: &Definition) -> Option<TypeRef> {
+    pub(super) fn objects(self, definition: &Definition) -> Option<&GroupVersionKind> {
         match self {
-            Self::Composite => Some(definition.composite_type()),
-            Self::Claim => definition.claim_type(),
+            Self::Composite => Some(&definition.composite),
+            Self::Claim => definition.claim.as_ref(),
         }
     }
 }

@@ -1,9 +1,11 @@
 //! The status of an XRD: its conditions, and the kinds whose controllers run.
 
 use composition::condition::{Condition, Conditions};
-use composition::object::{self, TypeRef};
+use composition::object;
 use composition::run::{ConditionStatus, Object};
 use jiff::Timestamp;
+use manifest::GroupVersionKind;
+use manifest::GroupVersionKind;
 use serde_json::json;
 
 use super::role::Role;
@@ -24,11 +26,13 @@ impl Status {
     }
 
     /// A controller runs for objects of `kind`.
-    pub(super) fn watching(&mut self, role: Role, kind: &TypeRef) {
+    pub(super) fn watching(&mut self, role: Role, kind: &GroupVersionKind) {
         let words = role.words();
         self.set(words.condition, ConditionStatus::True, words.watching, "");
-        object::nested_mut(&mut self.xrd, &["status", "controllers"])
-            .insert(words.controller.to_owned(), json!({"apiVersion": kind.api_version, "kind": kind.kind}));
+        object::nested_mut(&mut self.xrd, &["status", "controllers"]).insert(
+            words.controller.to_owned(),
+            json!({"apiVersion": kind.api_version().to_string(), "kind": kind.kind()}),
+        );
     }
 
     pub(super) fn terminating(&mut self, role: Role) {

@@ -1,10 +1,9 @@
 use serde_json::json;
 
 use super::*;
-use crate::composition::target;
 
 fn xrd(finalizers: &Value) -> Object {
-    target::object(
+    object::from_value(
         json!({"metadata": {"name": "xapps.example.org", "generation": 3, "finalizers": finalizers}}),
     )
 }
@@ -12,7 +11,7 @@ fn xrd(finalizers: &Value) -> Object {
 #[test]
 fn a_status_is_written_only_when_it_changes() {
     let now = "2026-01-02T03:04:05Z".parse().unwrap();
-    let kind = object::TypeRef::new("example.org/v1", "XApp");
+    let kind = "example.org/v1/XApp".parse().unwrap();
     let report = |xrd: &Object| {
         let mut status = Status::of(xrd, now);
         status.watching(Role::Composite, &kind);

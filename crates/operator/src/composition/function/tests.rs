@@ -1,12 +1,11 @@
 use serde_json::json;
 
 use super::*;
-use crate::composition::target;
 
 #[test]
 fn conditions_are_written_only_when_they_change() {
     let now = "2026-01-02T03:04:05Z".parse().unwrap();
-    let function = target::object(json!({"metadata": {"name": "f", "generation": 1}}));
+    let function = object::from_value(json!({"metadata": {"name": "f", "generation": 1}}));
     let well = report(&function, None, now).unwrap();
     let shown = |function: &Object| {
         let shown = |condition: &Condition| {

@@ -1,6 +1,6 @@
 //! What is sent for a Queue and what is made of the answers, as tables.
 
-use operations::{Drift, Meaning, Phase};
+use operations::{Drift, Lifecycle, Phase};
 
 use super::*;
 use crate::operations::fixture::with;
@@ -183,11 +183,17 @@ fn a_queue_is_read_with_its_state_and_owner() {
     let resource = read(shown(json!({"lifecycleState": "creating", "lifecycleDetails": "soon"}))).unwrap();
     assert_eq!(resource.id, "ocid1.queue.oc1..q");
     assert_eq!(resource.raw_state.as_deref(), Some("creating"));
-    assert_eq!(resource.meaning, Some(Meaning::Pending(Phase::Create)));
+    assert_eq!(
+        QueueService::KIND.lifecycle(resource.raw_state.as_deref()),
+        Some(Lifecycle::Pending(Phase::Create))
+    );
     assert_eq!(resource.details.as_deref(), Some("soon"));
     assert_eq!(resource.owner.as_deref(), Some(UID));
     let strange = read(shown(json!({"lifecycleState": "DREAMING", "freeformTags": ["x"]}))).unwrap();
-    assert_eq!((strange.raw_state.as_deref(), strange.meaning), (Some("DREAMING"), None));
+    assert_eq!(
+        (strange.raw_state.as_deref(), QueueService::KIND.lifecycle(strange.raw_state.as_deref())),
+        (Some("DREAMING"), None)
+    );
     assert_eq!(strange.owner, None);
     for nothing in [json!({}), json!({"id": 7}), json!({"id": " "}), json!([]), json!(null)] {
         assert_eq!(read(nothing), None);

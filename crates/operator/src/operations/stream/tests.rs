@@ -1,6 +1,6 @@
 //! What is sent for a Stream and what is made of the answers, as tables.
 
-use operations::{Drift, Meaning};
+use operations::{Drift, Lifecycle};
 
 use super::*;
 use crate::operations::fixture::with;
@@ -66,9 +66,13 @@ fn a_stream_is_read_with_its_state_and_owner() {
     let read = |body: Value| StreamService::read(&spec(json!({})), UID, &body);
     let resource =
         read(shown(json!({"lifecycleState": "FAILED", "lifecycleStateDetails": "no room"}))).unwrap();
-    assert_eq!((resource.meaning, resource.details.as_deref()), (Some(Meaning::Failed), Some("no room")));
+    assert_eq!(
+        (StreamService::KIND.lifecycle(resource.raw_state.as_deref()), resource.details.as_deref()),
+        (Some(Lifecycle::Failed), Some("no room"))
+    );
     assert_eq!(resource.owner.as_deref(), Some(UID));
-    assert_eq!(read(shown(json!({"lifecycleState": "INACTIVE"}))).unwrap().meaning, None);
+    let inactive = read(shown(json!({"lifecycleState": "INACTIVE"}))).unwrap();
+    assert_eq!(StreamService::KIND.lifecycle(inactive.raw_state.as_deref()), None);
     assert_eq!(read(json!({"name": "clicks"})), None);
 }
 

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::shown;
 use crate::runtime::backoff::Backoff;
-use crate::runtime::error_chain::chain;
+use diag::error_chain;
 use crate::runtime::metrics::{Loss, Metrics};
 
 /// Enough to keep up; few enough that a burst of Events does not delay reconciles.
@@ -74,10 +74,10 @@ async fn post(client: kube::Client, event: Event, metrics: Metrics) {
             Ok(Err(error)) => match Verdict::of(&error) {
                 Verdict::Delivered => return outcome.is(None),
                 Verdict::Rejected => {
-                    tracing::warn!(error = chain(&error), event = %shown(&event), "the API server rejected an event");
+                    tracing::warn!(error = error_chain(&error), event = %shown(&event), "the API server rejected an event");
                     return outcome.is(Some(Loss::Refused));
                 }
-                Verdict::Transient => chain(&error),
+                Verdict::Transient => error_chain(&error),
             },
             Err(_) => "no answer in time".to_owned(),
         };

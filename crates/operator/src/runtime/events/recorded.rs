@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::Event;
 use kube::api::{Api, ListParams};
 use tokio::sync::Mutex;
 
-use crate::runtime::error_chain::chain;
+use diag::error_chain;
 
 const PAGE_SIZE: u32 = 500;
 
@@ -28,7 +28,7 @@ impl Recorded {
         let mut hashes = self.hashes.lock().await;
         if !hashes.contains_key(component) {
             let found = self.list(component).await.unwrap_or_else(|error| {
-                tracing::warn!(error = chain(&error), "cannot list earlier events; some may be repeated");
+                tracing::warn!(error = error_chain(&error), "cannot list earlier events; some may be repeated");
                 HashSet::new()
             });
             hashes.insert(component, found);

@@ -1,5 +1,5 @@
-//! An instance principal: the metadata service of the instance has a certificate, and the authentication service
-//! gives a token for it.
+//! An instance principal: the instance's metadata service has a certificate, and the authentication service issues a
+//! token for it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -17,43 +17,42 @@ use tokio::sync::{Mutex, OnceCell};
 
 use super::super::certificate;
 use super::super::source::Environment;
-use super::{ExchangeError, Means};
+use super::{Context, ExchangeError};
 use crate::connections::Connections;
 use crate::key::{GeneratedKey, PrivateKey};
 use crate::sign::Signer;
 
-/// Where instances find out about themselves.
 const METADATA: &str = "http://169.254.169.254/opc/v2";
-/// The service is on the same machine, or not there at all.
-const PATIENCE: Duration = Duration::from_secs(5);
-const ISSUER_PATIENCE: Duration = Duration::from_secs(15);
+/// The service is on the same machine or does not exist.
+const METADATA_TIMEOUT: Duration = Duration::from_secs(5);
+const ISSUER_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// An instance, as its metadata service knows it.
-pub(super) struct Instance {
+pub(crate) struct Instance {
     metadata: String,
-    pub(super) implied: bool,
-    /// Whether the metadata service is known to be there.
+    /// Whether it was not asked for by name.
+    pub(in crate::auth) last_resort: bool,
+    /// Whether the metadata service has ever responded.
     found: AtomicBool,
     region: OnceCell<String>,
-    /// Whose it was when we first asked.
+    /// The tenancy of the first certificate.
     tenancy: Mutex<Option<String>>,
 }
 
 impl Instance {
-    pub(super) fn new(environment: Environment<'_>, implied: bool) -> Self {
+    pub(super) fn new(environment: Environment<'_>, last_resort: bool) -> Self {
         let given =
             environment("OCI_METADATA_BASE_URL").map(|url| url.trim().trim_end_matches('/').to_owned());
         Self {
             metadata: given.filter(|url| !url.is_empty()).unwrap_or_else(|| METADATA.to_owned()),
-            implied,
+            last_resort,
             found: AtomicBool::new(false),
             region: OnceCell::new(),
             tenancy: Mutex::default(),
         }
     }
 
-    /// The region it is in, by identifier or key.
-    pub(super) async fn region(&self, connections: &Connections) -> Result<String, ExchangeError> {
+    /// Its region, by identifier or key.
+    pub(in crate::auth) async fn region(&self, connections: &Connections) -> Result<String, ExchangeError> {
         let ask = || async {
             let name = self.read(connections, "instance/region", "the region").await?;
             Ok(name.trim().to_owned())
@@ -61,17 +60,17 @@ impl Instance {
         self.region.get_or_try_init(ask).await.cloned()
     }
 
-    /// A token for the key. The certificate is asked for anew: it is replaced several times a day.
+    /// A token for the key. The certificate is read every time: it is replaced several times a day.
     pub(super) async fn token(
         &self,
         key: &GeneratedKey,
         now: Timestamp,
-        means: &Means<'_>,
+        context: &Context<'_>,
     ) -> Result<SecretString, ExchangeError> {
-        let of = means.connections;
-        let leaf = self.read(of, "identity/cert.pem", "the certificate").await?;
-        let leaf_key = self.read(of, "identity/key.pem", "the key").await?;
-        let intermediate = self.read(of, "identity/intermediate.pem", "the intermediate certificate").await?;
+        let read = |path, what| self.read(context.connections, path, what);
+        let leaf = read("identity/cert.pem", "the certificate").await?;
+        let leaf_key = read("identity/key.pem", "the key").await?;
+        let intermediate = read("identity/intermediate.pem", "the intermediate certificate").await?;
         let unusable = |what, source| ExchangeError::Identity { what, at: self.metadata.clone(), source };
         let leaf =
             certificate::all(&leaf).into_iter().next().ok_or_else(|| unusable("the certificate", None))?;
@@ -87,10 +86,10 @@ impl Instance {
         let body = json!({
             "certificate": encode(&leaf),
             "publicKey": encode(&key.public_der()),
-            "intermediateCertificates": certificate::all(&intermediate).iter().map(|it| encode(it)).collect::<Vec<_>>(),
+            "intermediateCertificates": certificate::all(&intermediate).iter().map(|der| encode(der)).collect::<Vec<_>>(),
             "fingerprintAlgorithm": "SHA256",
         });
-        self.ask_issuer(&Signer::new(key_id, leaf_key), &body, now, means).await
+        self.request_token(&Signer::new(key_id, leaf_key), &body, now, context).await
     }
 
     async fn check_tenancy(&self, tenancy: &str) -> Result<(), ExchangeError> {
@@ -106,34 +105,34 @@ impl Instance {
         }
     }
 
-    async fn ask_issuer(
+    async fn request_token(
         &self,
         signer: &Signer,
         body: &Value,
         now: Timestamp,
-        means: &Means<'_>,
+        context: &Context<'_>,
     ) -> Result<SecretString, ExchangeError> {
-        let uri = means.endpoints.federation(means.region);
+        let uri = context.endpoints.federation(context.region);
         let at = uri.to_string();
         let body = Bytes::from(body.to_string());
         let mut message = Request::new(Full::new(body.clone()));
         message.headers_mut().insert(ACCEPT, HeaderValue::from_static("application/json"));
-        // The authentication service is known by many names, so that the host is not signed.
+        // The authentication service has many names, so the host is not signed.
         signer.sign_for_any_host(&Method::POST, &uri, message.headers_mut(), &body, now);
         *message.method_mut() = Method::POST;
         *message.uri_mut() = uri;
-        let answer =
-            means.connections.read(message, "x509", ISSUER_PATIENCE).await.map_err(|source| {
+        let response =
+            context.connections.read(message, "x509", ISSUER_TIMEOUT).await.map_err(|source| {
                 ExchangeError::Issuer { at: at.clone(), hint: "", source: Box::new(source) }
             })?;
-        let answer: Value = serde_json::from_slice(&answer).unwrap_or_default();
-        match answer.get("token").and_then(Value::as_str) {
+        let response: Value = serde_json::from_slice(&response).unwrap_or_default();
+        match response.get("token").and_then(Value::as_str) {
             Some(token) => Ok(token.into()),
-            None => Err(ExchangeError::Token { at, problem: "has no token" }),
+            None => Err(ExchangeError::Token { at, problem: "the response contains none" }),
         }
     }
 
-    /// A text of the metadata service.
+    /// Reads a text from the metadata service.
     async fn read(
         &self,
         connections: &Connections,
@@ -146,7 +145,7 @@ impl Instance {
             return Err(ExchangeError::Identity { what: "the address", at, source: None });
         };
         message.headers_mut().insert(AUTHORIZATION, HeaderValue::from_static("Bearer Oracle"));
-        match connections.read(message, "metadata", PATIENCE).await {
+        match connections.read(message, "metadata", METADATA_TIMEOUT).await {
             Ok(text) => {
                 self.found.store(true, Ordering::Relaxed);
                 String::from_utf8(text.to_vec()).map_err(|_| ExchangeError::Identity {
@@ -155,9 +154,9 @@ impl Instance {
                     source: None,
                 })
             }
-            // Whatever else is at that address may answer as well.
-            Err(source) if self.implied && !self.found.load(Ordering::Relaxed) => {
-                Err(ExchangeError::Nobody { at, source: Box::new(source) })
+            // Outside of Oracle Cloud another server may have that address, so any error counts.
+            Err(source) if self.last_resort && !self.found.load(Ordering::Relaxed) => {
+                Err(ExchangeError::NotConfigured { at, source: Box::new(source) })
             }
             Err(source) => Err(ExchangeError::Metadata { at, what, source: Box::new(source) }),
         }

@@ -1,4 +1,4 @@
-//! The workload identity of a pod on a cluster of OKE: the cluster gives a token for the pod's service account.
+//! The workload identity of a pod on an OKE cluster: the cluster issues a token for the pod's service account.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,7 +9,6 @@ use bytes::Bytes;
 use http::Request;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use http_body_util::Full;
-use rustls::pki_types::CertificateDer;
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
@@ -20,14 +19,13 @@ use crate::connections::Connections;
 use crate::error::ErrorKind;
 use crate::key::GeneratedKey;
 
-/// The port at which a cluster of OKE gives tokens.
+/// The port at which an OKE cluster issues tokens.
 const PORT: u16 = 12250;
 const PATH: &str = "/resourcePrincipalSessionTokens";
 const TOKEN_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/token";
 const AUTHORITY_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt";
-const PATIENCE: Duration = Duration::from_secs(15);
+const TIMEOUT: Duration = Duration::from_secs(15);
 
-/// A pod, as its environment describes it.
 pub(super) struct Workload {
     host: String,
     token_file: PathBuf,
@@ -37,8 +35,8 @@ pub(super) struct Workload {
 
 impl Workload {
     pub(super) fn new(environment: Environment<'_>) -> Result<Self, AuthError> {
-        let path = |name: &'static str, otherwise: &str| {
-            required(environment, name).map_or_else(|_| otherwise.into(), PathBuf::from)
+        let path = |name: &'static str, default: &str| {
+            required(environment, name).map_or_else(|_| default.into(), PathBuf::from)
         };
         Ok(Self {
             host: required(environment, "KUBERNETES_SERVICE_HOST")?,
@@ -54,49 +52,42 @@ impl Workload {
         format!("https://{host}:{PORT}{PATH}")
     }
 
-    /// A token for the key. Files are read anew: the token of an account is replaced every hour.
+    /// A token for the key. Files are read every time: the account's token is replaced every hour.
     pub(super) async fn token(&self, key: &GeneratedKey) -> Result<SecretString, ExchangeError> {
         let account = read(&self.token_file)?;
-        let authorities = certificate::all(&read(&self.authority_file)?);
         let mut roots = rustls::RootCertStore::empty();
-        let (added, _) = roots.add_parsable_certificates(authorities.into_iter().map(CertificateDer::from));
+        let (added, _) = roots.add_parsable_certificates(certificate::all(&read(&self.authority_file)?));
         if added == 0 {
             return Err(ExchangeError::Authority { path: self.authority_file.clone() });
         }
         let at = self.address();
         let body = json!({"podKey": BASE64_STANDARD.encode(key.public_der())}).to_string();
-        let mut bearer = HeaderValue::try_from(format!("Bearer {}", account.trim())).map_err(|_| {
-            ExchangeError::Token {
-                at: at.clone(),
-                problem: "cannot be asked for: the account's token is no text",
-            }
-        })?;
+        let unusable = |problem| ExchangeError::Token { at: at.clone(), problem };
+        let mut bearer = HeaderValue::try_from(format!("Bearer {}", account.trim()))
+            .map_err(|_| unusable("the service account's token has invalid characters"))?;
         bearer.set_sensitive(true);
         let message = Request::post(&at)
             .header(AUTHORIZATION, bearer)
             .header(CONTENT_TYPE, "application/json")
             .body(Full::new(Bytes::from(body)))
-            .map_err(|_| ExchangeError::Token {
-                at: at.clone(),
-                problem: "cannot be asked for: it is no address",
-            })?;
+            .map_err(|_| unusable("the address is invalid"))?;
         // The authority may have been replaced, so connections are not kept.
         let connections = Connections::trusting_only(roots);
-        let answer = connections.read(message, "resourcePrincipalSessionTokens", PATIENCE).await;
-        let answer = answer.map_err(|source| {
-            let is_forbidden = matches!(&source, ErrorKind::Answer(answer) if answer.status == 403);
+        let response = connections.read(message, "resourcePrincipalSessionTokens", TIMEOUT).await;
+        let response = response.map_err(|source| {
+            let is_forbidden = matches!(&source, ErrorKind::Response(response) if response.status == 403);
             let hint = if is_forbidden { "; workload identities need an enhanced cluster" } else { "" };
             ExchangeError::Issuer { at: at.clone(), hint, source: Box::new(source) }
         })?;
-        unwrap(&answer).ok_or(ExchangeError::Token { at, problem: "has no token" })
+        parse_token(&response).ok_or_else(|| unusable("the response contains none"))
     }
 }
 
-/// The token in an answer: JSON, in Base64, in quotes.
-fn unwrap(answer: &[u8]) -> Option<SecretString> {
-    let text = std::str::from_utf8(answer).ok()?.trim().trim_matches('"');
-    let answer: Value = serde_json::from_slice(&BASE64_STANDARD.decode(text).ok()?).ok()?;
-    answer.get("token").and_then(Value::as_str).map(SecretString::from)
+/// The token in a response, which is JSON in Base64 in quotes.
+fn parse_token(response: &[u8]) -> Option<SecretString> {
+    let text = std::str::from_utf8(response).ok()?.trim().trim_matches('"');
+    let response: Value = serde_json::from_slice(&BASE64_STANDARD.decode(text).ok()?).ok()?;
+    response.get("token").and_then(Value::as_str).map(SecretString::from)
 }
 
 fn read(path: &PathBuf) -> Result<String, ExchangeError> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cluster::Environment;
 use serde_json::json;
-use testkit::gate::{Fault, Gate};
+use testkit::proxy::{Fault, FaultProxy};
 use tfplugin::CancellationToken;
 use tfplugin::private::Private;
 use tfplugin::provider::{ApplyRequest, Change, Resource as _};
@@ -33,10 +33,10 @@ fn a_list_is_due_when_reads_have_cost_as_much() {
 /// ConfigMaps, one more than it takes until all of them are read at once, and two that nobody has asked for.
 const OBJECTS: usize = FEW + 3;
 
-/// ConfigMaps behind a gate.
+/// ConfigMaps behind a proxy.
 struct Here {
     namespace: testkit::Namespace,
-    gate: Gate,
+    proxy: FaultProxy,
     context: Arc<Context>,
     connection: Value,
 }
@@ -47,10 +47,11 @@ impl Here {
         for number in 0..OBJECTS {
             namespace.apply_as("somebody", &config_map(number, "old")).await;
         }
-        let gate = Gate::open(namespace.client().clone()).await;
-        let connection = Object::from([("host", gate.url().as_str()), ("token", "x")]).with("insecure", true);
+        let proxy = FaultProxy::start(namespace.client().clone()).await;
+        let connection =
+            Object::from([("host", proxy.url().as_str()), ("token", "x")]).with("insecure", true);
         let context = Arc::new(Context::new(Environment::default()));
-        Self { namespace, gate, context, connection: connection.into() }
+        Self { namespace, proxy, context, connection: connection.into() }
     }
 
     fn cluster(&self) -> Arc<Cluster> {
@@ -115,12 +116,12 @@ async fn a_list_that_is_under_way_does_not_hide_a_write() {
     for number in 0..FEW {
         assert_eq!(here.level(number).await, "old");
     }
-    here.gate.strike(Fault::Hold, |method, uri| method == "GET" && uri.contains("limit="));
+    here.proxy.inject(Fault::Hold, |method, uri| method == "GET" && uri.contains("limit="));
     let write = async {
-        here.gate.struck().await;
+        here.proxy.triggered().await;
         here.namespace.apply_as("somebody", &config_map(FEW + 1, "new")).await;
         here.cluster().wrote(&here.target(FEW + 1));
-        here.gate.reopen();
+        here.proxy.recover();
     };
     let (listed, ()) = tokio::join!(here.level(FEW), write);
     assert_eq!(listed, "old");

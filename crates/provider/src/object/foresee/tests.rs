@@ -36,16 +36,3 @@ fn bug_17_the_same_object_written_differently_is_not_another_one() {
     let role = || state(&text("rbac.authorization.k8s.io/v1", "ClusterRole", "name: a"), None);
     check(role(), &text("rbac.authorization.k8s.io/v1", "ClusterRole", "name: a, namespace: shop"), None);
 }
-
-#[test]
-fn only_kinds_that_can_be_installed_may_still_come() {
-    let check = |kind: &str, expected: bool| assert_eq!(may_come(&kind.parse().unwrap()), expected, "{kind}");
-    check("serving.knative.dev/v1/Service", true);
-    check("example.com/v1/Widget", true);
-    check("gateway.networking.k8s.io/v1/Gateway", true);
-    check("snapshot.storage.k8s.io/v1/VolumeSnapshot", true);
-    check("metrics.k8s.io/v1beta1/PodMetrics", true);
-    check("apps/v1/Widget", false);
-    check("networking.k8s.io/v1/Widget", false);
-    check("v1/Widget", false);
-}

@@ -1,35 +1,18 @@
-//! What is decided about a sandbox that runs already: whether it is what was asked for, and what it needs.
+//! Decisions about a sandbox that is already running: whether it has the requested options, and what it uses.
 
-use std::collections::BTreeMap;
-use std::path::Path;
-
-use jiff::Timestamp;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::*;
-use crate::control_plane::process::Identity;
-use crate::control_plane::programs::{Found, Origin, Program};
-use crate::control_plane::state::Phase;
+use crate::control_plane::process::ProcessIdentity;
+use crate::control_plane::status::tests::{ready, state};
 
-/// A sandbox whose supervisor is this very process, and whose etcd is at `etcd`.
-fn running(etcd: PathBuf) -> State {
-    State {
-        name: Name::default(),
-        phase: Phase::Ready { after: Duration::ZERO },
-        supervisor: Identity::of_self().unwrap(),
-        started: Timestamp::UNIX_EPOCH,
-        options: Options {
-            name: Name::default(),
-            programs: vec![Found { program: Program::Etcd, path: etcd, origin: Origin::Cache }],
-            port: None,
-            audit: false,
-            linger: Some(Duration::from_secs(60)),
-            apiserver_args: vec![("v".to_owned(), "2".to_owned())],
-            timeout: Duration::ZERO,
-        },
-        server: "https://127.0.0.1:6443".to_owned(),
-        versions: BTreeMap::new(),
-        processes: Vec::new(),
-    }
+/// A sandbox whose supervisor is this very process, with its etcd at `etcd`.
+fn running(etcd: PathBuf) -> StateFile {
+    let mut state = state(ProcessIdentity::of_self().unwrap(), ready());
+    state.options.programs[0].path = etcd;
+    state.options.request.audit = false;
+    state
 }
 
 fn environment(folder: &Path) -> Environment {
@@ -42,29 +25,25 @@ fn environment(folder: &Path) -> Environment {
 }
 
 #[test]
-fn what_a_running_sandbox_was_not_started_with_is_named() {
+fn options_that_a_running_sandbox_does_not_have_are_named() {
     let state = running("/bin/etcd".into());
-    let like_it = UpRequest {
-        linger: Some(Duration::from_secs(1)),
-        apiserver_args: vec![("v".to_owned(), "2".to_owned())],
-        ..UpRequest::new(Name::default(), PathBuf::new())
-    };
+    let same = UpRequest { linger: Some(Duration::from_secs(1)), ..state.options.request.clone() };
     let check = |request: UpRequest, expected: &[&str]| assert_eq!(differences(&state, &request), expected);
-    check(like_it.clone(), &[]);
-    check(UpRequest { port: Some(6443), ..like_it.clone() }, &[]);
-    check(UpRequest { port: Some(443), ..like_it.clone() }, &["port"]);
-    check(UpRequest { audit: true, linger: None, ..like_it.clone() }, &["audit log", "linger time"]);
-    check(UpRequest { apiserver_args: Vec::new(), ..like_it }, &["API server flags"]);
+    check(same.clone(), &[]);
+    check(UpRequest { port: Some(6443), ..same.clone() }, &[]);
+    check(UpRequest { port: Some(443), ..same.clone() }, &["port"]);
+    check(UpRequest { audit: true, linger: None, ..same.clone() }, &["audit log", "linger time"]);
+    check(UpRequest { apiserver_args: Vec::new(), ..same }, &["API server flags"]);
 }
 
 #[test]
-fn only_the_cache_that_a_sandbox_runs_from_is_kept() {
+fn a_cache_is_kept_only_while_a_sandbox_uses_it() {
     let folder = tempfile::tempdir().unwrap();
     let environment = environment(folder.path());
     let layout = Layout::new(&environment, &Name::default());
-    make_private_folder(layout.root()).unwrap();
+    folder::create_private(layout.root()).unwrap();
 
-    running(MODULE.folder(&environment.cache).join("etcd")).write(&layout).unwrap();
+    running(CONTROL_PLANE.folder(&environment.cache).join("etcd")).write(&layout).unwrap();
     let Err(error) = purge(&environment) else { panic!("the cache is in use") };
     assert_eq!(
         error.diagnostic().hint.as_deref(),
@@ -76,10 +55,10 @@ fn only_the_cache_that_a_sandbox_runs_from_is_kept() {
 }
 
 #[test]
-fn an_up_that_comes_to_nothing_leaves_no_lock() {
+fn a_failed_up_leaves_no_lock() {
     let folder = tempfile::tempdir().unwrap();
     let environment = environment(folder.path());
     let request = UpRequest::new(Name::default(), PathBuf::new());
     assert!(matches!(up(&environment, &request, &mut |_| ()), Err(Error::NoPrograms { .. })));
-    assert_eq!(fs::read_dir(layout::all(&environment)).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(layout::sandboxes(&environment)).unwrap().count(), 0);
 }

@@ -1,4 +1,4 @@
-//! Where programs are found, which are refused, and what is said when one is missing.
+//! Locating programs: the order of places, versions that are rejected, and the error for a missing program.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -22,37 +22,37 @@ fn environment(folder: &Path) -> Environment {
 }
 
 fn fill_cache(environment: &Environment) {
-    let folder = MODULE.folder(&environment.cache);
-    for program in MODULE.programs {
-        for name in program.links.iter().chain([&program.file]) {
+    let folder = CONTROL_PLANE.folder(&environment.cache);
+    for binary in CONTROL_PLANE.binaries {
+        for name in binary.links.iter().chain([&binary.file]) {
             executable(&folder.join(name));
         }
     }
 }
 
 #[test]
-fn each_program_is_found_on_its_own_and_assets_come_first() {
+fn each_program_is_located_on_its_own_and_assets_come_first() {
     let folder = tempfile::tempdir().unwrap();
     let environment = environment(folder.path());
     fill_cache(&environment);
     for name in ["etcd", "kube-apiserver"] {
         executable(&folder.path().join("assets").join(name));
     }
-    // Not executable, so not a program.
+    // Not executable, so it does not count.
     fs::write(folder.path().join("assets/kubectl"), "").unwrap();
 
-    let found = find(&environment, &mut |_| ()).unwrap();
-    assert_eq!(found.iter().map(|entry| entry.program).collect::<Vec<_>>(), Program::ALL);
-    let from_assets: Vec<_> = found.iter().filter(|entry| entry.origin == Origin::Assets).collect();
+    let located = locate(&environment, &mut |_| ()).unwrap();
+    assert_eq!(located.iter().map(|entry| entry.program).collect::<Vec<_>>(), Program::ALL);
+    let from_assets: Vec<_> = located.iter().filter(|entry| entry.origin == Origin::Assets).collect();
     assert_eq!(
         from_assets.iter().map(|entry| entry.program.name()).collect::<Vec<_>>(),
         ["etcd", "kube-apiserver"]
     );
-    assert!(found.iter().all(|entry| entry.path.is_file() && entry.path.ends_with(entry.program.name())));
+    assert!(located.iter().all(|entry| entry.path.is_file() && entry.path.ends_with(entry.program.name())));
 }
 
 #[test]
-fn an_etcd_that_says_it_is_too_old_is_refused() {
+fn an_old_etcd_is_rejected() {
     assert_eq!(etcd_version("etcd Version: 3.5.21\nGit SHA: x\n"), Some(("3.5.21", (3, 5))));
     assert_eq!(etcd_version("etcd Version: 3.10.0-rc.1\n").unwrap().1, (3, 10));
     assert_eq!(etcd_version("something else"), None);
@@ -64,56 +64,56 @@ fn an_etcd_that_says_it_is_too_old_is_refused() {
     for (version, accepted) in [("3.5.21", false), ("3.6.0", true)] {
         executable(&etcd);
         run_by_child(&format!("echo '#!/bin/sh\necho etcd Version: {version}' > {}", etcd.display()));
-        let found = find(&environment, &mut |_| ());
-        assert_eq!(found.is_ok(), accepted, "{version}: {found:?}");
+        let located = locate(&environment, &mut |_| ());
+        assert_eq!(located.is_ok(), accepted, "{version}: {located:?}");
     }
 }
 
-/// A child writes what is executed next: if this process had it open, so would another test that forks meanwhile, and
-/// the kernel executes no file that somebody may write to.
+/// A child writes the script: if this process had it open, a test that forks at that moment would inherit the descriptor,
+/// and the kernel does not execute a file that is open for writing.
 fn run_by_child(script: &str) {
     assert!(Command::new("sh").args(["-c", script]).status().unwrap().success());
 }
 
 #[test]
-fn without_go_the_missing_programs_and_three_ways_out_are_named() {
+fn without_go_the_error_names_the_missing_programs_and_three_solutions() {
     let folder = tempfile::tempdir().unwrap();
     let environment = environment(folder.path());
     for name in ["etcd", "kube-apiserver", "kubectl"] {
         executable(&folder.path().join("assets").join(name));
     }
-    let error = find(&environment, &mut |_| ()).unwrap_err();
+    let error = locate(&environment, &mut |_| ()).unwrap_err();
     let diagnostic = error.diagnostic();
     assert_eq!(
         diagnostic.summary,
-        "cannot find kube-controller-manager, kube-scheduler, kwok, and there is no `go` to build with"
+        "cannot find kube-controller-manager, kube-scheduler, kwok, and there is no `go` to build them"
     );
-    for way in ["1. install Go", "2. set KUBEBUILDER_ASSETS", "3. copy "] {
-        assert!(diagnostic.detail.contains(way), "{way} is missing in {}", diagnostic.detail);
+    for solution in ["1. install Go", "2. set KUBEBUILDER_ASSETS", "3. copy "] {
+        assert!(diagnostic.detail.contains(solution), "{solution} is missing in {}", diagnostic.detail);
     }
 }
 
 #[test]
-fn a_cache_with_a_file_missing_is_not_used() {
+fn an_incomplete_cache_is_not_used() {
     let folder = tempfile::tempdir().unwrap();
     let environment = environment(folder.path());
     fill_cache(&environment);
-    assert!(find(&environment, &mut |_| ()).is_ok());
-    fs::remove_file(MODULE.folder(&environment.cache).join("kwok")).unwrap();
-    assert!(matches!(find(&environment, &mut |_| ()), Err(Error::NoPrograms { .. })));
+    assert!(locate(&environment, &mut |_| ()).is_ok());
+    fs::remove_file(CONTROL_PLANE.folder(&environment.cache).join("kwok")).unwrap();
+    assert!(matches!(locate(&environment, &mut |_| ()), Err(Error::NoPrograms { .. })));
 }
 
 #[test]
-fn the_linker_sets_the_version_that_is_required() {
+fn the_linker_flags_match_the_required_version() {
     let version = required_version("k8s.io/kubernetes").unwrap();
-    assert!(MODULE.ldflags.contains(&format!("gitVersion={version} ")), "{version}");
+    assert!(CONTROL_PLANE.ldflags.contains(&format!("gitVersion={version} ")), "{version}");
     let minor = version.split('.').nth(1).unwrap();
-    assert!(MODULE.ldflags.contains(&format!("gitMinor={minor} ")), "{version}");
+    assert!(CONTROL_PLANE.ldflags.contains(&format!("gitMinor={minor} ")), "{version}");
     assert_eq!(required_version("k8s.io/nothing"), None);
 }
 
 #[test]
-fn every_source_file_of_the_module_is_carried_along() {
+fn every_source_file_of_the_module_is_embedded() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/control-plane");
     let mut present = Vec::new();
     let mut folders = vec![root.clone()];
@@ -127,7 +127,7 @@ fn every_source_file_of_the_module_is_carried_along() {
         }
     }
     present.sort();
-    let mut carried: Vec<_> = MODULE.files.iter().map(|(name, _)| (*name).to_owned()).collect();
-    carried.sort();
-    assert_eq!(carried, present);
+    let mut embedded: Vec<_> = CONTROL_PLANE.files.iter().map(|(name, _)| (*name).to_owned()).collect();
+    embedded.sort();
+    assert_eq!(embedded, present);
 }

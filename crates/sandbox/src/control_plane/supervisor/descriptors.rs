@@ -1,22 +1,22 @@
-//! Descriptors that this process was born with.
+//! File descriptors inherited from the parent process.
 
 use std::fs;
 use std::os::fd::RawFd;
 
-/// The bit in `/proc/self/fdinfo/N` that says a descriptor is not passed on to other programs (O_CLOEXEC).
+/// O_CLOEXEC, as `/proc/self/fdinfo/N` shows it.
 const CLOSE_ON_EXEC: u32 = 0o2_000_000;
 
-/// Closes every descriptor but the standard streams that whoever started us has passed on, by accident: a script that
-/// reads a pipe to its end would wait for the sandbox to end.
+/// Closes every inherited descriptor except the standard streams: a script that reads such a pipe to its end would
+/// otherwise wait for the sandbox to stop.
 pub(super) fn close_inherited() {
     let Ok(entries) = fs::read_dir("/proc/self/fd") else { return };
     let numbers: Vec<RawFd> =
         entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
     for number in numbers.into_iter().filter(|number| *number > 2) {
         let info = fs::read_to_string(format!("/proc/self/fdinfo/{number}")).unwrap_or_default();
-        // What this process has opened itself carries the bit, so it is not touched.
+        // Descriptors that this process has opened itself carry the flag and stay open.
         if flags(&info).is_some_and(|flags| flags & CLOSE_ON_EXEC == 0) {
-            // The only error is that it is closed already.
+            // The only possible error is that it is already closed.
             let _ = nix::unistd::close(number);
         }
     }

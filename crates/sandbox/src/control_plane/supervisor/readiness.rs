@@ -1,4 +1,4 @@
-//! When a sandbox can be used: found out by asking, with short pauses, never by waiting a fixed time.
+//! Checks whether the sandbox is ready, by polling instead of waiting for a fixed time.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,53 +9,48 @@ use k8s_openapi::api::core::v1::{Node, ServiceAccount};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config};
 
-use super::furniture::NODE;
+use super::cluster_objects::NODE;
+use crate::control_plane::options::SupervisorOptions;
 use crate::control_plane::programs::{Origin, Program, required_version};
-use crate::control_plane::state::{Failure, Options};
+use crate::control_plane::state::Failure;
 
-/// The pause between two questions; a local server answers in less than a millisecond.
-const PAUSE: Duration = Duration::from_millis(20);
+/// A local server answers in less than a millisecond.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// The pause between two looks at something that hardly ever changes.
-const PAUSE_BETWEEN_LOOKS: Duration = Duration::from_millis(500);
+/// For a file that hardly ever changes.
+const FILE_POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-/// A client for the API server of the kubeconfig `config`.
 pub(super) async fn client(config: &str) -> Result<Client, Failure> {
-    let kubeconfig = Kubeconfig::from_yaml(config)
-        .map_err(|error| Failure::caused("cannot read our kubeconfig", &error))?;
-    let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
-        .await
-        .map_err(|error| Failure::caused("cannot read our kubeconfig", &error))?;
-    // Questions are repeated here, and faster than kube would.
+    let kubeconfig = Kubeconfig::from_yaml(config).map_err(Failure::of("cannot parse the kubeconfig"))?;
+    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
+    let mut config = config.map_err(Failure::of("cannot use the kubeconfig"))?;
+    // This module retries, and faster than kube would.
     config.default_retry = false;
-    // The server is on this machine, whatever HTTPS_PROXY says.
+    // The server is on this machine, so a proxy from HTTPS_PROXY does not apply.
     config.proxy_url = None;
-    Client::try_from(config).map_err(|error| Failure::caused("cannot make a client", &error))
+    Client::try_from(config).map_err(Failure::of("cannot create a client"))
 }
 
-/// Waits until the socket at `path` is there.
 pub(super) async fn exists(path: &Path) {
     until(async || path.exists()).await;
 }
 
-/// Waits until the file at `path` is gone.
-pub(super) async fn vanishes(path: &Path) {
+pub(super) async fn is_removed(path: &Path) {
     while path.exists() {
-        tokio::time::sleep(PAUSE_BETWEEN_LOOKS).await;
+        tokio::time::sleep(FILE_POLL_INTERVAL).await;
     }
 }
 
-/// Waits until the API server answers at all.
-pub(super) async fn api_answers(client: &Client) {
+/// Waits until the API server responds at all.
+pub(super) async fn api_is_live(client: &Client) {
     until(async || get(client, "/livez/ping").await.is_some()).await;
 }
 
-/// Waits until the API server says it is ready.
 pub(super) async fn api_is_ready(client: &Client) {
-    until(async || get(client, "/readyz").await.is_some_and(|answer| answer == "ok")).await;
+    until(async || get(client, "/readyz").await.is_some_and(|response| response == "ok")).await;
 }
 
-/// Waits until the default ServiceAccount exists and the Node is Ready and takes Pods.
+/// Waits until the default ServiceAccount exists and the Node is Ready and without taints.
 pub(super) async fn node_is_ready(client: &Client) {
     let accounts = Api::<ServiceAccount>::namespaced(client.clone(), "default");
     until(async || matches!(accounts.get_opt("default").await, Ok(Some(_)))).await;
@@ -70,8 +65,8 @@ fn is_ready(node: &Node) -> bool {
         && taints.is_empty()
 }
 
-/// The versions of what runs, as the programs say themselves where they can.
-pub(super) async fn versions(client: &Client, options: &Options) -> BTreeMap<String, String> {
+/// The versions of the API server, and of etcd and kwok if they were built here.
+pub(super) async fn versions(client: &Client, options: &SupervisorOptions) -> BTreeMap<String, String> {
     let mut versions = BTreeMap::new();
     if let Ok(info) = client.apiserver_version().await {
         versions.insert("kubernetes".to_owned(), info.git_version);
@@ -79,9 +74,11 @@ pub(super) async fn versions(client: &Client, options: &Options) -> BTreeMap<Str
     for (program, module) in
         [(Program::Etcd, "go.etcd.io/etcd/server/v3"), (Program::Kwok, "sigs.k8s.io/kwok")]
     {
-        let ours =
-            options.programs.iter().any(|found| found.program == program && found.origin != Origin::Assets);
-        if let Some(version) = required_version(module).filter(|_| ours) {
+        let is_built = options
+            .programs
+            .iter()
+            .any(|located| located.program == program && located.origin != Origin::Assets);
+        if let Some(version) = required_version(module).filter(|_| is_built) {
             versions.insert(program.to_string(), version.to_owned());
         }
     }
@@ -95,6 +92,6 @@ async fn get(client: &Client, path: &str) -> Option<String> {
 
 async fn until(mut holds: impl AsyncFnMut() -> bool) {
     while !holds().await {
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }

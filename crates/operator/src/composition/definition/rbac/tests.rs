@@ -2,7 +2,7 @@ use super::*;
 
 #[test]
 fn the_role_grants_all_rights_on_both_kinds_and_no_others() {
-    let xrd = target::object(json!({
+    let xrd = object::from_value(json!({
         "apiVersion": "apiextensions.crossplane.io/v1", "kind": "CompositeResourceDefinition",
         "metadata": {"name": "xapps.example.org", "uid": "u"},
         "spec": {

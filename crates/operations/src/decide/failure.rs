@@ -1,0 +1,67 @@
+//! What a failed call proves, and how the object goes on.
+
+use super::{Action, Decision};
+use crate::call_error::{CallError, CallErrorKind};
+use crate::operation::{Class, Phase};
+use crate::outcome::StallReason;
+use crate::service::Call;
+
+impl Decision<'_> {
+    pub(super) fn on_failure(&mut self, call: Call, error: &CallError) -> Action {
+        let message = format!("{} {}: {error}", self.desired.kind.name, call.name());
+        match (call, error.kind()) {
+            // That the operation failed is known already; only the explanation is missing.
+            (Call::ExplainFailure { work_request }, _) => self.on_operation_failed(&work_request, &[]),
+            // Work requests expire; the resource itself shows the rest.
+            (Call::GetWorkRequest { .. }, CallErrorKind::NotFoundOrDenied) => self.get_or_find(),
+            (Call::Get { listed: false, .. }, CallErrorKind::NotFoundOrDenied)
+                if self.status.ocid().is_some() =>
+            {
+                self.find()
+            }
+            // Listed but not readable yet: the create or update is not over.
+            (Call::Get { listed: true, .. }, CallErrorKind::NotFoundOrDenied) if self.is_becoming() => {
+                self.in_flight(Some(self.not_readable_yet()), error.retry_after)
+            }
+            // A listing says more than a 404 to a mutation. And an earlier attempt of a create may have taken effect,
+            // whatever happened to this one.
+            (Call::Update { .. } | Call::Delete { .. }, CallErrorKind::NotFoundOrDenied)
+            | (Call::Create { .. }, CallErrorKind::RetryTokenSpent)
+            | (Call::Create { replay: true, .. }, CallErrorKind::Rejected) => {
+                self.status.set_request_id(error.request_id.as_deref());
+                self.find()
+            }
+            // The mutation had no effect, and the same request will not fare better soon.
+            (Call::Create { .. } | Call::Update { .. } | Call::Delete { .. }, CallErrorKind::Rejected) => {
+                self.status.set_request_id(error.request_id.as_deref());
+                self.end_operation(Class::Failed, StallReason::Rejected, message)
+            }
+            (_, CallErrorKind::Transient | CallErrorKind::Conflict | CallErrorKind::RetryTokenSpent) => {
+                self.retrying(&message, error)
+            }
+            (_, CallErrorKind::NotFoundOrDenied) => {
+                let mut message = format!("{message}; the resource or the permission to read it is missing");
+                if self.desired.deleting {
+                    message = format!(
+                        "{message}; to delete the object regardless, annotate it with plimsoll.dev/release: {}",
+                        self.desired.uid
+                    );
+                }
+                self.stalled_by(StallReason::AccessOrAbsenceUnclear, &message, error)
+            }
+            (_, CallErrorKind::Denied) => self.stalled_by(StallReason::AccessDenied, &message, error),
+            (_, CallErrorKind::Rejected) => self.stalled_by(StallReason::Rejected, &message, error),
+        }
+    }
+
+    /// Whether a create or update is in flight for an object that is to stay.
+    fn is_becoming(&self) -> bool {
+        !self.desired.deleting
+            && self.status.current().is_some_and(|current| current.record.phase != Phase::Delete)
+    }
+
+    fn stalled_by(&mut self, reason: StallReason, message: &str, error: &CallError) -> Action {
+        self.status.set_request_id(error.request_id.as_deref());
+        self.stalled(reason, message)
+    }
+}

@@ -1,0 +1,63 @@
+//! The lifecycle states of each kind and what each of them means for the object.
+//!
+//! States are matched whole, never by a part of their name. A state that is not in the table of its kind has no
+//! lifecycle: the class `unknown` is published and the resource is left alone.
+
+use crate::operation::Phase;
+
+/// What a lifecycle state means for the object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Lifecycle {
+    /// A mutation is in flight.
+    Pending(Phase),
+    Ready,
+    /// Deleted; the provider still shows it for a while.
+    Deleted,
+    Failed,
+    /// Neither usable nor broken; a person has to act.
+    Attention,
+}
+
+/// The states of a Queue.
+pub const QUEUE_STATES: &[(&str, Lifecycle)] = &[
+    ("CREATING", Lifecycle::Pending(Phase::Create)),
+    ("UPDATING", Lifecycle::Pending(Phase::Update)),
+    ("ACTIVE", Lifecycle::Ready),
+    ("DELETING", Lifecycle::Pending(Phase::Delete)),
+    ("DELETED", Lifecycle::Deleted),
+    ("FAILED", Lifecycle::Failed),
+    ("INACTIVE", Lifecycle::Attention),
+];
+
+/// The states of a Stream.
+pub const STREAM_STATES: &[(&str, Lifecycle)] = &[
+    ("CREATING", Lifecycle::Pending(Phase::Create)),
+    ("ACTIVE", Lifecycle::Ready),
+    ("UPDATING", Lifecycle::Pending(Phase::Update)),
+    ("DELETING", Lifecycle::Pending(Phase::Delete)),
+    ("DELETED", Lifecycle::Deleted),
+    ("FAILED", Lifecycle::Failed),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::service::{Kind, Strategy};
+
+    #[test]
+    fn states_are_matched_whole_ignoring_case_and_blanks() {
+        for (states, inactive) in [(QUEUE_STATES, Some(Lifecycle::Attention)), (STREAM_STATES, None)] {
+            let kind = Kind { name: "", strategy: Strategy::Lifecycle, states, retry_tokens: false };
+            for (state, lifecycle) in states {
+                for raw in [(*state).to_owned(), format!(" {} ", state.to_lowercase())] {
+                    assert_eq!(kind.lifecycle(Some(&raw)), Some(*lifecycle), "{raw}");
+                }
+            }
+            for other in ["", "CREATE", "PENDING_DELETION", "ACTIVE2", "NEEDS_ATTENTION", "DELET"] {
+                assert_eq!(kind.lifecycle(Some(other)), None, "{other}");
+            }
+            assert_eq!(kind.lifecycle(Some("INACTIVE")), inactive);
+            assert_eq!(kind.lifecycle(None), None);
+        }
+    }
+}
