@@ -11,8 +11,8 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use super::engine::Engine;
-use diag::error_chain;
 use crate::runtime::store::{Key, Source, Store};
+use diag::error_chain;
 
 /// The Secret with `tls.crt`, `tls.key` and `ca.crt`.
 const SECRET: &str = "plimsoll-tls-client";

@@ -25,7 +25,6 @@ use composition::run::Object;
 use diag::Diagnostic;
 use jiff::Timestamp;
 use manifest::ObjectRef;
-use manifest::ObjectRef;
 use serde_json::Value;
 
 use super::MANAGER;

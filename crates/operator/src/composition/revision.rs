@@ -11,10 +11,8 @@ use composition::run::{ConditionStatus, Object};
 use composition::{function, object};
 use jiff::Timestamp;
 use manifest::ObjectRef;
-use manifest::ObjectRef;
 use serde_json::Value;
 
-use super::MANAGER;
 use super::engine::Engine;
 use super::function::FunctionLocations;
 use super::{MANAGER, Stores};
@@ -147,7 +145,9 @@ impl Revisions {
         let client = &self.engine.client;
         let created = match client.create(revision, MANAGER).await {
             // Ours, from before a connection broke or from before the watch delivered it.
-            Err(error) if error.is_already_exists() => client.read(&ObjectRef::of(revision)?).await?.ok_or(error)?,
+            Err(error) if error.is_already_exists() => {
+                client.read(&ObjectRef::of(revision)?).await?.ok_or(error)?
+            }
             created => created?,
         };
         self.engine.catalogue.revision_written(created);

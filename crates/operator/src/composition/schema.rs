@@ -16,7 +16,8 @@ pub(super) async fn of(
 ) -> Result<Schema, ResolveError> {
     let root = if selector.api_version.contains('/') { "apis" } else { "api" };
     let path = format!("/openapi/v3/{root}/{}", selector.api_version);
-    let request = http::Request::get(path).body(Vec::new()).map_err(|error| ResolveError(error_chain(&error)))?;
+    let request =
+        http::Request::get(path).body(Vec::new()).map_err(|error| ResolveError(error_chain(&error)))?;
     match session.client().request::<Value>(request).await {
         Ok(document) => Ok(Schema { openapi_v3: find(&document, selector) }),
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(Schema::default()),

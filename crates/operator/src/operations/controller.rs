@@ -21,11 +21,11 @@ use super::run::gvk;
 use crate::runtime::backoff::{self, Backoff};
 use crate::runtime::client::ObjectClient;
 use crate::runtime::controller::{self, Action, ReconcileError, Reconciler};
-use diag::error_chain;
 use crate::runtime::events::{EventLog, EventType, Recorder, reference};
 use crate::runtime::metrics::Metrics;
 use crate::runtime::queue::Queue;
 use crate::runtime::store::{Change, Key, Store};
+use diag::error_chain;
 
 /// How often a reconcile starts over when another writer changes the object, before it is requeued.
 const MAX_ATTEMPTS: usize = 3;

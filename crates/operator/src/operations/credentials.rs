@@ -15,8 +15,8 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::run::Context;
-use diag::error_chain;
 use crate::runtime::store::{Key, Source, Store};
+use diag::error_chain;
 
 /// The Secret of a namespace; the name is OSOK's.
 const NAME: &str = "ocicredentials";

@@ -146,7 +146,8 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec>> Reconcile<'_, S, O> 
             };
             let recorded = object.recorded(moment.time);
             let in_flight = recorded.current().filter(|_| matches!(finished, Finished::Wait(_)));
-            let in_flight = in_flight.map(|it| (it.record.phase, it.record.started_at.unwrap_or(it.updated_at)));
+            let in_flight =
+                in_flight.map(|it| (it.record.phase, it.record.started_at.unwrap_or(it.updated_at)));
             return Ok(Report { finished, memory, in_flight, warnings });
         }
     }

@@ -1,7 +1,9 @@
 //! Streams at Oracle Cloud, whose operations are followed by lifecycle state and have no retry tokens.
 
-use operations::{Answer, Call, ExternalService, Kind, OWNER_TAG, Resource, Strategy, StreamState, CallError};
-use oraclecloud::{Client, StreamHome};
+use operations::{
+    Call, CallError, ExternalService, Kind, OWNER_TAG, Resource, Response, STREAM_STATES, Strategy,
+};
+use oraclecloud::{Client, StreamScope};
 use serde_json::Value;
 
 use super::drift::{Comparison, create_body};

@@ -15,9 +15,9 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::backoff::{self, Backoff};
-use diag::error_chain;
 use super::store::{Changes, Key, Source, Store};
 use crate::rivals::lease_kind;
+use diag::error_chain;
 
 /// The lease that all copies of the operator compete for.
 pub(crate) const NAME: &str = "plimsoll-operator";

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::fixture::{
     apply, condition, condition_line, delete, get, group, is_true, legacy_xrd, modern_xrd, session, until,
-    until_gone, until_told, version, world,
+    until_gone, until_recorded, version, world,
 };
 use crate::platform::{Platform, children, desire, map};
 

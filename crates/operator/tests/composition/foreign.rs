@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::fixture::{
     apply, composition, condition, condition_line, function, get, group, is_true, legacy_xrd, session, until,
-    until_told, world,
+    until_recorded, world,
 };
 use crate::platform::children;
 

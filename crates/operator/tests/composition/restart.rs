@@ -11,7 +11,7 @@ use http::Method;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use crate::fixture::{apply, composition, delete, events, get, is_true, legacy_xrd, until, until_told};
+use crate::fixture::{apply, composition, delete, events, get, is_true, legacy_xrd, until, until_recorded};
 use crate::operators::{Operator, alone};
 use crate::platform::{desire, map};
 

@@ -121,7 +121,7 @@ impl Run {
     ) {
         let reported = std::panic::AssertUnwindSafe(place.namespace.until(object, "converged", met));
         if let Err(panic) = futures::FutureExt::catch_unwind(reported).await {
-            let struck = place.crossing.struck();
+            let struck = place.kill_switch.killed_at();
             eprint(&format!(
                 "{self} ({struck:?}) does not converge; the operator said:\n{}",
                 operator.last_words()

@@ -27,7 +27,7 @@ struct Driver<'a, S, O> {
     /// With the rights of the operator.
     operator: ObjectClient,
     service: &'a S,
-    memory: Memory,
+    memory: LocalState,
     recorded: std::sync::Mutex<Vec<String>>,
 }
 
@@ -35,7 +35,7 @@ impl<'a, O: ExternalObject, S: ExternalService<Spec = O::Spec>> Driver<'a, S, O>
     async fn new(namespace: &Namespace, service: &'a S) -> Self {
         let api = Api::namespaced(namespace.client().clone(), namespace.name());
         let operator = ObjectClient::new(session(namespace).await);
-        Self { api, operator, service, memory: Memory::default(), recorded: std::sync::Mutex::default() }
+        Self { api, operator, service, memory: LocalState::default(), recorded: std::sync::Mutex::default() }
     }
 
     async fn reconcile(&mut self) -> Report {
@@ -45,10 +45,10 @@ impl<'a, O: ExternalObject, S: ExternalService<Spec = O::Spec>> Driver<'a, S, O>
     }
 
     async fn reconcile_object(&self, object: O) -> Result<Report, StepError> {
-        let moment = || Moment { now: Timestamp::now(), jitter: Jitter::default() };
+        let moment = || Now { time: Timestamp::now(), jitter: Jitter::default() };
         let record =
             |diagnostic: &Diagnostic| self.recorded.lock().unwrap().push(diagnostic.code.to_string());
-        let settings = &Settings::default();
+        let settings = &Schedule::default();
         let reconcile = Reconcile {
             client: &self.operator,
             service: self.service,

@@ -1,7 +1,6 @@
 //! Copies the connection details of an XR to a Secret in the namespace of its claim.
 
 use composition::composite::{Composite, Layout};
-use composition::connection;
 use composition::connection::{self, propagate};
 use composition::naming::CLAIM_MANAGER;
 use composition::object;

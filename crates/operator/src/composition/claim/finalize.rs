@@ -13,9 +13,9 @@ use jiff::Timestamp;
 use super::reconcile::{ClaimFailure, Result};
 use super::{Binder, ClaimMemory};
 use crate::composition::MANAGER;
-use crate::runtime::store::Key;
 use crate::runtime::controller::Action;
 use crate::runtime::finalizer;
+use crate::runtime::store::Key;
 
 /// Crossplane's finalizer on claims.
 pub(super) const FINALIZER: &str = "finalizer.apiextensions.crossplane.io";

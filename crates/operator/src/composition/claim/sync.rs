@@ -15,7 +15,6 @@ use composition::run::Object;
 use composition::takeover::hand_over_updates;
 use jiff::Timestamp;
 use manifest::ObjectRef;
-use manifest::ObjectRef;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 

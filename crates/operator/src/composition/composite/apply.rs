@@ -15,7 +15,6 @@ use composition::readiness::{Child, ChildState};
 use composition::run::{Object, State};
 use composition::takeover::{hand_over_updates, has_applied};
 use manifest::{GroupVersionKind, ObjectRef};
-use manifest::{GroupVersionKind, ObjectRef};
 use serde_json::json;
 
 use super::memory::XrMemory;
@@ -183,6 +182,7 @@ impl Composer {
         manager: &str,
         last: Option<&Applied>,
     ) -> std::result::Result<AppliedChild, ApiError> {
+        let Composed { intent, reference, .. } = composed;
         let live = self.child(reference);
         let live = live.as_ref().and_then(|live| live.as_object());
         if let Some(live) = live {

@@ -5,7 +5,6 @@ use composition::connection::{self, filter, publish};
 use composition::health::{PassFailure, Stage};
 use composition::naming::COMPOSITE_MANAGER;
 use composition::run::{Object, SecretData};
-use composition::{connection, object};
 use jiff::Timestamp;
 
 use super::{Composer, Result, failed};

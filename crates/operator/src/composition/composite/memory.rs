@@ -9,7 +9,6 @@ use composition::intent::Applied;
 use composition::pass::{Fingerprint, Owed, Passes};
 use composition::run::Requirements;
 use manifest::ObjectRef;
-use manifest::ObjectRef;
 use tokio::time::Instant;
 
 use super::permissions::Permissions;

@@ -6,13 +6,11 @@ use std::sync::Arc;
 use composition::composite::Composite;
 use composition::composition::Composition;
 use composition::connection;
-use composition::connection;
 use composition::health::{PassFailure, Stage};
 use composition::object;
 use composition::observed::{Observed, observe};
 use composition::pass::Fingerprint;
 use composition::run::{Object, SecretData, State};
-use manifest::{Namespace, ObjectRef};
 use manifest::ObjectRef;
 use serde_json::Value;
 

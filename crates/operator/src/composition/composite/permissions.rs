@@ -6,7 +6,6 @@ use k8s_openapi::api::authorization::v1::{
 };
 use kube::api::{Api, PostParams};
 use manifest::{GroupVersionKind, Namespace, ObjectRef};
-use manifest::{GroupVersionKind, Namespace, ObjectRef};
 
 /// The verbs needed to compose a kind.
 const NEEDED: [&str; 7] = ["get", "list", "watch", "create", "update", "patch", "delete"];

@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use composition::composite::Layout;
 use composition::composition::{Composition, CredentialsSource, Step};
+use composition::connection;
 use composition::health::{PassFailure, Stage};
 use composition::pipeline::{Audience, Outcome, Pipeline};
 use composition::run::{
     Requirements, Resource, ResourceSelector, RunRequest, Schema, SchemaSelector, SecretData, State,
 };
 use composition::{FunctionRunner as _, RunErrorClass, pipeline::Failure};
-use composition::{connection, object};
 use functions::{ResolveError, ResolveFuture, Resolver};
 use serde_json::Value;
 use tokio::time::Instant;

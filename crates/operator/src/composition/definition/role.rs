@@ -4,7 +4,6 @@ use composition::crd;
 use composition::definition::Definition;
 use composition::run::Object;
 use manifest::GroupVersionKind;
-use manifest::GroupVersionKind;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Role {

@@ -5,7 +5,6 @@ use composition::object;
 use composition::run::{ConditionStatus, Object};
 use jiff::Timestamp;
 use manifest::GroupVersionKind;
-use manifest::GroupVersionKind;
 use serde_json::json;
 
 use super::role::Role;

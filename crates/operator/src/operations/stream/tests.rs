@@ -2,6 +2,8 @@
 
 use operations::{Drift, Lifecycle};
 
+use serde_json::json;
+
 use super::*;
 use crate::operations::fixture::with;
 

@@ -11,8 +11,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::shown;
 use crate::runtime::backoff::Backoff;
-use diag::error_chain;
 use crate::runtime::metrics::{Loss, Metrics};
+use diag::error_chain;
 
 /// Enough to keep up; few enough that a burst of Events does not delay reconciles.
 const MAX_CONCURRENT_POSTS: usize = 4;

@@ -28,7 +28,10 @@ impl Recorded {
         let mut hashes = self.hashes.lock().await;
         if !hashes.contains_key(component) {
             let found = self.list(component).await.unwrap_or_else(|error| {
-                tracing::warn!(error = error_chain(&error), "cannot list earlier events; some may be repeated");
+                tracing::warn!(
+                    error = error_chain(&error),
+                    "cannot list earlier events; some may be repeated"
+                );
                 HashSet::new()
             });
             hashes.insert(component, found);
