@@ -11,7 +11,7 @@ use operator::events::Events;
 use operator::metrics::Metrics;
 use operator::operations::{Surroundings, run};
 use oraclecloud::{Client, Connections, Credentials, Endpoints, RateLimiter};
-use oraclecloud_emulator::{Operation, Options, Outcome, Script, Server, Timeline, TimelineFor, serve};
+use oraclecloud_emulator::{Operation, Options, Outcome, Script, Server, Timeline, TimelineRule, serve};
 use serde_json::{Value, json};
 use testkit::{Namespace, Sandbox};
 use tokio::sync::{Mutex, OnceCell};
@@ -214,7 +214,7 @@ impl Bench {
 
     /// Lets operations go like this from now on.
     pub(crate) fn going(&self, operation: Operation, times: Option<u32>, timeline: Timeline) {
-        self.server.set_timeline(TimelineFor { operation, name: None, times, timeline });
+        self.server.set_timeline(TimelineRule { operation, name: None, times, timeline });
     }
 }
 

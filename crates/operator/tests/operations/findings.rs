@@ -1,23 +1,23 @@
 //! What was found wrong with the operator we replace, played again: each test is named after its finding
 //! (async-operator.md, section 10), and ends as the better column says.
 
-use oraclecloud_emulator::{Fault, Mishap, Operation, Script, Timeline};
+use oraclecloud_emulator::{Fault, FaultKind, Operation, Script, Timeline};
 use serde_json::{Value, json};
 
 use super::bench::{Bench, at_home, client, condition, failing, ocid, quick, shared_types, text};
 
-fn refuse(status: u16, code: &str) -> Mishap {
-    Mishap::Refuse { status, code: code.to_owned(), retry_after: None }
+fn refuse(status: u16, code: &str) -> FaultKind {
+    FaultKind::Refuse { status, code: code.to_owned(), retry_after: None }
 }
 
 #[tokio::test]
 async fn finding_10_01_a_503_during_a_poll_does_not_park_the_object() {
     let bench = Bench::new("f01").await;
-    bench.server.faults().order(Fault {
+    bench.server.faults().inject(Fault {
         operation: Operation::GetWorkRequest,
         nth: 1,
         times: 2,
-        mishap: refuse(503, "ServiceUnavailable"),
+        kind: refuse(503, "ServiceUnavailable"),
     });
     let queue = bench.apply(&bench.queue("orders", json!({}))).await;
     let retrying = bench
@@ -40,7 +40,7 @@ async fn finding_10_02_a_404_is_no_evidence_and_what_is_really_gone_is_made_anew
     let first = ocid(&bench.until_ready(&queue).await);
 
     // Gone for certain: readable compartment, listing without it, longer than the grace.
-    assert!(bench.server.forget(&first));
+    assert!(bench.server.remove(&first));
     let again = bench.until(&queue, "made anew", |queue| queue["status"]["status"]["ocid"] != json!(first));
     again.await;
     let second = ocid(&bench.until_ready(&queue).await);
