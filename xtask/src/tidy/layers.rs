@@ -22,7 +22,7 @@ const USES: &[(&str, &[&str])] = &[
     // world
     ("cluster", &["diag", "manifest", "readiness"]),
     ("tfplugin", &["diag"]),
-    ("functions", &["composition"]),
+    ("functions", &["diag", "composition"]),
     ("oraclecloud", &["diag", "operations"]),
     ("oraclecloud-emulator", &["oraclecloud"]),
     ("sandbox", &["diag"]),
