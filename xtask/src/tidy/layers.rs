@@ -15,10 +15,10 @@ const USES: &[(&str, &[&str])] = &[
     ("manifest", &["diag"]),
     ("fields", &["diag", "manifest"]),
     ("ownership", &["diag", "manifest", "fields"]),
-    ("plan", &["manifest"]),
+    ("plan", &["diag", "manifest", "fields", "ownership"]),
     ("readiness", &["diag", "manifest", "fields"]),
     ("operations", &["diag"]),
-    ("composition", &["diag", "manifest", "fields", "ownership", "readiness"]),
+    ("composition", &["diag", "manifest", "fields", "ownership", "plan", "readiness"]),
     // world
     ("cluster", &["diag", "manifest", "readiness"]),
     ("tfplugin", &["diag"]),
