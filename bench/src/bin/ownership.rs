@@ -2,9 +2,10 @@
 
 use std::io;
 
-use ownership::{Analysis, Baseline, Before, FieldManager, Outlook};
+use ownership::{Analysis, Baseline, Desired, FieldManager, Observed, Prior};
 use serde_json::{Map, Value, json};
 
+const MANAGER: &str = "k8sconnect";
 const SMALL: usize = 1_000;
 const LARGE: usize = 100_000;
 
@@ -19,39 +20,35 @@ fn main() -> io::Result<()> {
     )
 }
 
-/// A ConfigMap in which somebody else changed every tenth key since our last apply.
+/// A ConfigMap in which another manager changed every tenth key since our last apply.
 struct Case {
     written: Value,
     baseline: Baseline,
-    live: Value,
-    planned: Value,
+    live: Observed,
+    planned: Observed,
 }
 
 impl Case {
     fn new(fields: usize) -> Self {
-        let planned = config_map(fields, |_| "ours", &[("k8sconnect", 1)]);
+        let planned = config_map(fields, |_| "ours", &[(MANAGER, 1)]);
         let live = config_map(
             fields,
             |number| if number % 10 == 0 { "theirs" } else { "ours" },
-            &[("k8sconnect", 1), ("kubectl-edit", 10)],
+            &[(MANAGER, 1), ("kubectl-edit", 10)],
         );
         let mut written = planned.clone();
         written["metadata"].as_object_mut().expect("metadata is an object").remove("managedFields");
-        let baseline = Baseline::record(&planned, &written, |_| false).expect("we wrote the managedFields");
+        let [planned, live] =
+            [planned, live].map(|object| Observed::new(object).expect("we wrote the managedFields"));
+        let manager = FieldManager::new(MANAGER);
+        let baseline = Baseline::record(&planned, &Desired::new(&manager, &written));
         Self { written, baseline, live, planned }
     }
 
     fn analyse(&self) -> Analysis {
-        let manager = FieldManager::new("k8sconnect");
-        let before = Before::Applied { written: &self.written, baseline: &self.baseline };
-        let outlook = Outlook {
-            manager: &manager,
-            before,
-            written: &self.written,
-            live: &self.live,
-            planned: &self.planned,
-        };
-        Analysis::of(&outlook, |_| false).expect("we wrote the managedFields")
+        let manager = FieldManager::new(MANAGER);
+        let prior = Prior::Applied { written: &self.written, baseline: &self.baseline };
+        Analysis::new(&Desired::new(&manager, &self.written), prior, &self.live, &self.planned)
     }
 }
 

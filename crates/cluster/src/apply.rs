@@ -135,23 +135,27 @@ impl Session {
     /// Patches the managedFields of an object: `edit` sees the live object and says which JSON patch operations to
     /// make, or `None` when there is nothing to do.
     ///
-    /// The patch holds only for the version that was seen; when somebody else was faster, `edit` is asked again.
+    /// A patch applies only to the version it was made for; after a conflict the object is read and `edit` asked again.
+    /// `first` is a patch that was made already, from an object that was read a moment ago.
     pub async fn edit_managed_fields(
         &self,
         target: &ObjectRef,
         write: Write<'_>,
-        mut edit: impl FnMut(&Value) -> Option<Vec<Value>>,
+        mut first: Option<Vec<Value>>,
+        mut edit: impl FnMut(Value) -> Option<Vec<Value>>,
     ) -> Result<Option<Reply>, Error> {
         const ATTEMPTS: usize = 5;
         let mut attempt = 0;
         loop {
-            let Some(live) = self.read(target).await? else { return Ok(None) };
-            let Some(operations) = edit(&live.object) else { return Ok(None) };
-            let version = &live.object["metadata"]["resourceVersion"];
-            let mut patch = vec![
-                serde_json::json!({ "op": "test", "path": "/metadata/resourceVersion", "value": version }),
-            ];
-            patch.extend(operations);
+            let patch = if let Some(first) = first.take() {
+                first
+            } else {
+                let Some(live) = self.read(target).await? else { return Ok(None) };
+                let version = &live.object["metadata"]["resourceVersion"];
+                let test = serde_json::json!({ "op": "test", "path": "/metadata/resourceVersion", "value": version });
+                let Some(operations) = edit(live.object) else { return Ok(None) };
+                std::iter::once(test).chain(operations).collect()
+            };
             attempt += 1;
             match self.patch(target, Dialect::Json, &Value::Array(patch), write).await {
                 Err(error) if attempt < ATTEMPTS && lost_race(&error) => {

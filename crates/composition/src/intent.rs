@@ -1,7 +1,7 @@
 //! No write without a change: whether an apply can be left out because it would change nothing.
 
-mod held;
-
+use ownership::{FieldManager, Observed};
+use plan::{Intervention, LastAnswer, Question};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -22,25 +22,32 @@ impl Applied {
         Self { intent: hash(intent), answer: projected_hash(answer, intent) }
     }
 
-    /// What can be known of an apply that nobody remembers, such as one by an engine that has ended since: that `manager`
-    /// holds what `intent` asks for, no more and no less, and that all of it stands in `live` as it is asked for.
+    /// An apply that is not remembered, for instance one before a restart, as managedFields show it: `live` is as an
+    /// apply of `intent` by `manager` would leave it.
+    ///
+    /// Webhooks do not count: what they make of a repeated apply shows with the next change.
     pub fn found(intent: &Object, live: &Object, manager: &str) -> Option<Self> {
-        held::is_as_asked(intent, live, manager).then(|| Self::new(intent, live))
+        let is_applied = || {
+            let (body, manager) = (Value::Object(intent.clone()), FieldManager::new(manager));
+            let live = Observed::new(Value::Object(live.clone()));
+            live.is_ok_and(|live| plan::is_applied(&body, &manager, &live))
+        };
+        let question = plan::question(LastAnswer::Forgotten, is_applied, Intervention::None);
+        (question == Question::Needless).then(|| Self::new(intent, live))
     }
 
-    /// Whether applying `intent` again would change nothing: it asks for the same, and what it asks for stands in `live`
-    /// as it stood in the answer.
+    /// Whether applying `intent` again would change nothing: it is the same intent, and the part of `live` it is about
+    /// is as it was in the answer.
     pub fn still_holds(&self, intent: &Object, live: &Object) -> bool {
-        self.intent == hash(intent) && self.answer == projected_hash(live, intent)
+        !is_apply_owed(intent, Some(self), Some(live))
     }
 }
 
-/// Whether `intent` has to be applied, given what is remembered and what there is.
+/// Whether `intent` has to be applied, given what is remembered and what is live.
 pub fn is_apply_owed(intent: &Object, last: Option<&Applied>, live: Option<&Object>) -> bool {
-    match (last, live) {
-        (Some(last), Some(live)) => !last.still_holds(intent, live),
-        _ => true,
-    }
+    let now = last.and(live).map(|live| Applied::new(intent, live));
+    let last_answer = LastAnswer::compare(last, now.as_ref());
+    plan::question(last_answer, || false, Intervention::None) == Question::Needed
 }
 
 fn projected_hash(object: &Object, intent: &Object) -> Hash {

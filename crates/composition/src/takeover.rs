@@ -6,8 +6,8 @@
 //! Before it used server-side apply, Crossplane wrote everything by updates, specs included. Of those, the fields our
 //! first apply is about to hold are handed over.
 
-use fields::{FieldSet, Schema, written};
-use ownership::{Entry, FieldManager, Operation, hand_over_part};
+use fields::FieldSet;
+use ownership::{Entry, FieldManager, Handover, Observed, Operation};
 use serde_json::Value;
 
 use crate::run::Object;
@@ -20,7 +20,7 @@ const UPDATER: &str = "crossplane";
 ///
 /// The API server refuses it if the object has changed since; read the object again then.
 pub fn fold_updates(object: &Object, manager: &str, subresource: &str) -> Option<Value> {
-    hand_over(object, manager, subresource, |entry| entry.fields.clone())
+    hand_over(object, manager, subresource, |_, held| held.clone())
 }
 
 /// The JSON patch after which `manager` holds what `crossplane` holds by updates and `intent` writes, as if it had
@@ -32,10 +32,7 @@ pub fn hand_over_updates(object: &Object, intent: &Object, manager: &str) -> Opt
         return None;
     }
     let intent = Value::Object(intent.clone());
-    hand_over(object, manager, "", |entry| {
-        let schema = Schema::of(&intent).learning_from(&entry.fields);
-        entry.fields.intersection(&written(&intent, &schema))
-    })
+    hand_over(object, manager, "", |live, held| held.intersection(&fields::written(&intent, live.schema())))
 }
 
 /// Whether `manager` holds something of `object` itself by an apply, so that there is nothing left to take over.
@@ -49,14 +46,16 @@ fn hand_over(
     object: &Object,
     manager: &str,
     subresource: &str,
-    part: impl Fn(&Entry) -> FieldSet,
+    part: impl Fn(&Observed, &FieldSet) -> FieldSet,
 ) -> Option<Value> {
-    let (updater, manager) = (FieldManager::new(UPDATER), FieldManager::new(manager));
+    let live = Observed::new(Value::Object(object.clone())).ok()?;
+    let updater = FieldManager::new(UPDATER);
     let part = |entry: &Entry| {
         let is_theirs = entry.is_of(&updater, Operation::Update, subresource);
-        if is_theirs { part(entry) } else { FieldSet::new() }
+        is_theirs.then(|| part(&live, &entry.fields))
     };
-    hand_over_part(&Value::Object(object.clone()), &manager, subresource, part).ok().flatten()
+    let handover = Handover::of(&live).hand_over(&FieldManager::new(manager), subresource, part);
+    handover.patch().map(Value::Array)
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ mod tests;
 pub(crate) use arbitrary::built_in_object;
 
 /// What is known about objects of one kind.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Schema {
     root: &'static Definition,
     learned: Learned,
@@ -169,7 +169,7 @@ impl<'s> Shape<'s> {
 }
 
 /// What sets have shown of one place, all elements of a list taken together.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Learned {
     fields: BTreeMap<Arc<str>, Learned>,
     element: Option<Box<Learned>>,

@@ -40,9 +40,9 @@ pub struct Condition {
     pub observed_generation: Option<i64>,
     /// When the status, and nothing else, last changed.
     pub last_transition_time: Timestamp,
-    /// The reason of the status, in one word.
+    /// The reason for the status, as one word.
     pub reason: String,
-    /// The reason of the status, in a sentence.
+    /// A sentence that explains the status.
     #[serde(default)]
     pub message: String,
 }
@@ -65,7 +65,7 @@ pub(crate) fn set(conditions: &mut Vec<Condition>, new: Condition) {
 pub enum SharedConditionType {
     Provisioning,
     Active,
-    /// Published with status `False`, as OSOK does.
+    // Published with status `False`, as OSOK does.
     Failed,
     Terminating,
     Updating,

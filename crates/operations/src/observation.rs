@@ -51,14 +51,12 @@ impl Observation {
             Err(error) => return Self(Observed::Failure { call, error }),
         };
         let (request_id, retry_after) = (response.request_id.clone(), response.retry_after);
-        match parse::<S>(spec, uid, &call, response) {
-            Some(response) => Self(Observed::Response { call, response }),
-            None => {
-                let message = format!("the response to {} is unreadable", call.name());
-                let error = CallError { message, request_id, retry_after, ..CallError::default() };
-                Self(Observed::Failure { call, error })
-            }
+        if let Some(response) = parse::<S>(spec, uid, &call, response) {
+            return Self(Observed::Response { call, response });
         }
+        let message = format!("the response to {} is unreadable", call.name());
+        let error = CallError { message, request_id, retry_after, ..CallError::default() };
+        Self(Observed::Failure { call, error })
     }
 }
 

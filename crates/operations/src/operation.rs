@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "lowercase")]
 pub enum Source {
     None,
-    /// The state of the resource itself.
+    // The state of the resource itself.
     Lifecycle,
     WorkRequest,
 }
@@ -44,9 +44,9 @@ pub enum Class {
     Succeeded,
     Failed,
     Canceled,
-    /// Waits for a person.
+    // Waits for a person.
     Attention,
-    /// The provider reports a status that is not modelled.
+    // The provider reports a status that is not modelled.
     Unknown,
 }
 

@@ -23,7 +23,7 @@ pub struct Status {
         schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))
     )]
     pub conditions: Vec<Condition>,
-    /// OSOK's contract.
+    /// The status in the format of OSOK, Oracle's service operator.
     #[serde(default)]
     pub status: SharedStatus,
 }

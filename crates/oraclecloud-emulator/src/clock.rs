@@ -1,14 +1,16 @@
-//! The server's time, which tests move.
+//! The emulator's time, which tests can move.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-/// The server's two clocks. Clones are the same clocks.
+use crate::lock;
+
+/// The emulator's two clocks. Clones share them.
 ///
-/// Timelines and retry tokens follow one, signatures are held against the other, so that a day can pass without a
-/// client's signatures going stale.
+/// Timelines and retry tokens follow one, signatures are checked against the other, so that a test can advance a day
+/// without invalidating the client's signatures.
 #[derive(Clone, Debug, Default)]
 pub struct Clock(Arc<Mutex<Offsets>>);
 
@@ -19,27 +21,24 @@ struct Offsets {
 }
 
 impl Clock {
-    /// Lets time pass for timelines and retry tokens.
+    /// Advances the time of timelines and retry tokens.
     pub fn advance(&self, by: Duration) {
         let by = SignedDuration::try_from(by).unwrap_or(SignedDuration::MAX);
-        self.with(|offsets| offsets.cloud = offsets.cloud.saturating_add(by));
+        let mut offsets = lock(&self.0);
+        offsets.cloud = offsets.cloud.saturating_add(by);
     }
 
-    /// Sets how far the server's clock is ahead of this machine's when it looks at signatures.
+    /// Sets how far the clock for signatures is ahead of this machine's.
     pub fn skew(&self, ahead: SignedDuration) {
-        self.with(|offsets| offsets.signatures = ahead);
+        lock(&self.0).signatures = ahead;
     }
 
-    /// The time that timelines follow.
+    /// The time of timelines and retry tokens.
     pub fn now(&self) -> Timestamp {
-        Timestamp::now() + self.with(|offsets| offsets.cloud)
+        Timestamp::now() + lock(&self.0).cloud
     }
 
     pub(crate) fn signature_time(&self) -> Timestamp {
-        Timestamp::now() + self.with(|offsets| offsets.signatures)
-    }
-
-    fn with<T>(&self, f: impl FnOnce(&mut Offsets) -> T) -> T {
-        f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        Timestamp::now() + lock(&self.0).signatures
     }
 }

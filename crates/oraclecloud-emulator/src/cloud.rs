@@ -1,38 +1,37 @@
-//! The cloud itself: resources, their operations and the rules of the API, decided from state, request and time.
+//! The cloud itself: resources, operations and API rules, as a function of state, request and time.
 
 mod fields;
 mod listing;
 mod mutation;
 mod resource;
-mod work;
+mod work_request;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use crate::identity::Names;
+use crate::ids::IdGenerator;
 use crate::options::Script;
-use crate::reply::{Refusal, Reply};
+use crate::reply::{ApiError, Reply};
 use crate::route::Operation;
-use crate::timeline::{Pace, Timeline};
+use crate::timeline::Timeline;
 use resource::{Kind, Resource};
-use work::Work;
+use work_request::WorkRequest;
 
-/// How long a retry token is remembered.
-const TOKEN_LIFE: SignedDuration = SignedDuration::from_hours(24);
+/// The service forgets retry tokens after a day.
+const TOKEN_LIFETIME: SignedDuration = SignedDuration::from_hours(24);
 
-/// The state of the cloud.
 #[derive(Debug)]
 pub(crate) struct Cloud {
-    pub(crate) names: Names,
+    pub(crate) ids: IdGenerator,
     pub(crate) script: Script,
     pub(crate) revoked: BTreeSet<String>,
     retry_after: Option<u64>,
     resources: BTreeMap<String, Resource>,
-    works: BTreeMap<String, Work>,
-    /// The works that have not ended, so that a busy cloud does not look through all it ever did.
-    open: BTreeSet<String>,
+    work_requests: BTreeMap<String, WorkRequest>,
+    /// The work requests that have not ended, to avoid scanning all of them.
+    in_progress: BTreeSet<String>,
     tokens: BTreeMap<String, UsedToken>,
     count: u64,
 }
@@ -41,13 +40,12 @@ pub(crate) struct Cloud {
 #[derive(Debug)]
 struct UsedToken {
     body: Map<String, Value>,
-    work: String,
+    work_request: String,
     resource: String,
     at: Timestamp,
 }
 
-/// A request, as far as the cloud is concerned.
-pub(crate) struct Ask<'a> {
+pub(crate) struct ApiRequest<'a> {
     pub(crate) operation: Operation,
     pub(crate) id: &'a str,
     pub(crate) query: &'a [(String, String)],
@@ -56,99 +54,97 @@ pub(crate) struct Ask<'a> {
     pub(crate) if_match: Option<&'a str>,
 }
 
-impl Ask<'_> {
-    /// A parameter of the query; one without a value is not there.
+impl ApiRequest<'_> {
+    fn kind(&self) -> Kind {
+        Kind::of(self.operation)
+    }
+
+    /// A parameter of the query; an empty value counts as absent.
     fn parameter(&self, name: &str) -> Option<&str> {
         let (_, value) = self.query.iter().find(|(key, value)| key == name && !value.is_empty())?;
         Some(value)
     }
 
-    fn required(&self, name: &str) -> Result<&str, Refusal> {
-        self.parameter(name).ok_or_else(|| Refusal::missing(name))
+    fn required(&self, name: &str) -> Result<&str, ApiError> {
+        self.parameter(name).ok_or_else(|| ApiError::missing(name))
     }
 
-    fn object(&self) -> Result<Map<String, Value>, Refusal> {
+    fn object(&self) -> Result<Map<String, Value>, ApiError> {
         match serde_json::from_slice(self.body) {
             Ok(Value::Object(object)) => Ok(object),
-            Ok(_) => Err(Refusal::unparsable("The body is not a JSON object.")),
-            Err(error) => Err(Refusal::unparsable(format!("The body is not JSON: {error}."))),
+            Ok(_) => Err(ApiError::unparsable("The body is not a JSON object.")),
+            Err(error) => Err(ApiError::unparsable(format!("The body is not JSON: {error}."))),
         }
     }
 }
 
-/// What a request came to.
-pub(crate) struct Done {
+/// A request that was not rejected.
+pub(crate) struct Handled {
     pub(crate) reply: Reply,
-    /// The resource or work request it was about.
+    /// The id of the resource or work request.
     pub(crate) resource: Option<String>,
     /// Whether something was created, changed or deleted.
     pub(crate) effect: bool,
 }
 
-impl Done {
-    fn read(reply: Reply, resource: Option<&str>) -> Self {
+impl Handled {
+    /// Without an effect.
+    pub(crate) fn read(reply: Reply, resource: Option<&str>) -> Self {
         Self { reply, resource: resource.map(str::to_owned), effect: false }
     }
 }
 
 impl Cloud {
-    pub(crate) fn new(script: Script, retry_after: Option<u64>, names: Names) -> Self {
+    pub(crate) fn new(script: Script, retry_after: Option<u64>, ids: IdGenerator) -> Self {
         Self {
-            names,
+            ids,
             revoked: script.revoked.iter().cloned().collect(),
             script,
             retry_after,
             resources: BTreeMap::new(),
-            works: BTreeMap::new(),
-            open: BTreeSet::new(),
+            work_requests: BTreeMap::new(),
+            in_progress: BTreeSet::new(),
             tokens: BTreeMap::new(),
             count: 0,
         }
     }
 
-    /// Answers a request.
-    pub(crate) fn handle(&mut self, ask: &Ask<'_>, now: Timestamp) -> Result<Done, Refusal> {
-        self.settle(now);
-        match ask.operation {
-            Operation::CreateQueue => self.create(Kind::Queue, ask, now),
-            Operation::CreateStream => self.create(Kind::Stream, ask, now),
-            Operation::GetQueue => self.get(Kind::Queue, ask, now),
-            Operation::GetStream => self.get(Kind::Stream, ask, now),
-            Operation::UpdateQueue => self.update(Kind::Queue, ask, now),
-            Operation::UpdateStream => self.update(Kind::Stream, ask, now),
-            Operation::DeleteQueue => self.delete(Kind::Queue, ask, now),
-            Operation::DeleteStream => self.delete(Kind::Stream, ask, now),
-            Operation::ChangeQueueCompartment => self.move_queue(ask, now),
-            Operation::PurgeQueue => self.purge(ask, now),
-            Operation::ListQueues => self.list_queues(ask, now),
-            Operation::ListStreams => self.list_streams(ask, now),
-            Operation::GetWorkRequest => self.get_work(ask, now),
-            Operation::ListWorkRequests => self.list_works(ask, now),
-            Operation::ListWorkRequestErrors => self.list_notes(ask, now, Work::errors),
-            Operation::ListWorkRequestLogs => self.list_notes(ask, now, Work::logs),
+    pub(crate) fn handle(&mut self, request: &ApiRequest<'_>, now: Timestamp) -> Result<Handled, ApiError> {
+        self.complete_due(now);
+        match request.operation {
+            Operation::CreateQueue | Operation::CreateStream => self.create(request, now),
+            Operation::GetQueue | Operation::GetStream => self.get(request, now),
+            Operation::UpdateQueue | Operation::UpdateStream => self.update(request, now),
+            Operation::DeleteQueue | Operation::DeleteStream => self.delete(request, now),
+            Operation::ChangeQueueCompartment => self.change_compartment(request, now),
+            Operation::PurgeQueue => self.purge(request, now),
+            Operation::ListQueues => self.list_queues(request, now),
+            Operation::ListStreams => self.list_streams(request, now),
+            Operation::GetWorkRequest => self.get_work_request(request, now),
+            Operation::ListWorkRequests => self.list_work_requests(request, now),
+            Operation::ListWorkRequestErrors => self.list_details(request, WorkRequest::errors),
+            Operation::ListWorkRequestLogs => self.list_details(request, WorkRequest::logs),
             Operation::GetInstanceMetadata
             | Operation::IssueInstanceToken
-            | Operation::IssueWorkloadToken => Err(Refusal::no_route()),
+            | Operation::IssueWorkloadToken => Err(ApiError::no_route()),
         }
     }
 
-    /// Every resource that has not vanished, as it is.
+    /// Every resource that has not disappeared, even hidden ones.
     pub(crate) fn resources(&mut self, now: Timestamp) -> Vec<Value> {
-        self.settle(now);
-        let shown = self.resources.values().filter(|resource| !self.is_gone(resource, now));
-        shown.map(Resource::show).collect()
+        self.complete_due(now);
+        let existing = self.resources.values().filter(|resource| !self.is_gone(resource, now));
+        existing.map(Resource::to_json).collect()
     }
 
-    /// Changes a resource behind everyone's back; whether there is one.
+    /// Changes a resource without a request; returns whether it exists.
     pub(crate) fn edit(&mut self, id: &str, change: &Map<String, Value>, now: Timestamp) -> bool {
-        let etag = self.names.etag();
+        let etag = self.ids.etag();
         let Some(resource) = self.resources.get_mut(id) else { return false };
         for (name, value) in change {
             match (name.as_str(), value.as_str()) {
                 ("lifecycleState", Some(state)) => state.clone_into(&mut resource.state),
-                _ => {
-                    resource.fields.insert(name.clone(), value.clone());
-                }
+                _ => _ = resource.fields.insert(name.clone(), value.clone()),
             }
         }
         resource.etag = etag;
@@ -156,112 +152,114 @@ impl Cloud {
         true
     }
 
-    /// Removes a resource without a trace; whether there was one.
-    pub(crate) fn forget(&mut self, id: &str) -> bool {
+    /// Removes a resource without a request; returns whether it existed.
+    pub(crate) fn remove(&mut self, id: &str) -> bool {
         self.resources.remove(id).is_some()
     }
 
-    fn get(&mut self, kind: Kind, ask: &Ask<'_>, now: Timestamp) -> Result<Done, Refusal> {
-        let shown = self.visible(kind, ask.id, now).map(|resource| {
-            let busy = resource.busy.is_some();
-            (Reply::json(resource.show()).header("etag", Some(resource.etag.clone())), busy)
+    fn get(&mut self, request: &ApiRequest<'_>, now: Timestamp) -> Result<Handled, ApiError> {
+        let found = self.visible(request, now).map(|resource| {
+            let reply = Reply::json(resource.to_json()).header("etag", Some(resource.etag.clone()));
+            reply.header("retry-after", self.retry_after(resource.busy.is_some()))
         });
-        self.look_at(ask.id, now);
-        let (reply, busy) = shown?;
-        let pause = self.retry_after.filter(|_| busy).map(|seconds| seconds.to_string());
-        Ok(Done::read(reply.header("retry-after", pause), Some(ask.id)))
+        self.record_poll(request.id, now);
+        Ok(Handled::read(found?, Some(request.id)))
     }
 
-    fn get_work(&mut self, ask: &Ask<'_>, now: Timestamp) -> Result<Done, Refusal> {
-        let pace = self.script.pace;
-        let work = self.work(ask.id)?;
-        let pause = self.retry_after.filter(|_| work.ended.is_none()).map(|seconds| seconds.to_string());
-        let reply = Reply::json(work.show(pace, now)).header("retry-after", pause);
-        if let Some(work) = self.works.get_mut(ask.id) {
-            work.progress.looked_at();
+    fn get_work_request(&mut self, request: &ApiRequest<'_>, now: Timestamp) -> Result<Handled, ApiError> {
+        let work = self.work_request(request.id)?;
+        let reply = Reply::json(work.to_json(self.script.pace, now))
+            .header("retry-after", self.retry_after(work.ended.is_none()));
+        if let Some(work) = self.work_requests.get_mut(request.id) {
+            work.progress.record_poll();
         }
-        Ok(Done::read(reply, Some(ask.id)))
+        Ok(Handled::read(reply, Some(request.id)))
     }
 
-    /// A work request of a Queue that may be seen.
-    fn work(&self, id: &str) -> Result<&Work, Refusal> {
-        self.works
+    fn retry_after(&self, is_pending: bool) -> Option<String> {
+        self.retry_after.filter(|_| is_pending).map(|seconds| seconds.to_string())
+    }
+
+    /// A work request of a Queue that the client may read.
+    fn work_request(&self, id: &str) -> Result<&WorkRequest, ApiError> {
+        self.work_requests
             .get(id)
             .filter(|work| work.kind == Kind::Queue && !self.revoked.contains(&work.compartment))
-            .ok_or_else(Refusal::not_authorized_or_not_found)
+            .ok_or_else(ApiError::not_authorized_or_not_found)
     }
 
-    /// A resource that may be seen and is not hidden by lag.
-    fn visible(&self, kind: Kind, id: &str, now: Timestamp) -> Result<&Resource, Refusal> {
+    /// The resource of a request, if the client may read it and it is not hidden by lag.
+    fn visible(&self, request: &ApiRequest<'_>, now: Timestamp) -> Result<&Resource, ApiError> {
         self.resources
-            .get(id)
-            .filter(|resource| resource.kind == kind && !self.revoked.contains(resource.compartment()))
+            .get(request.id)
+            .filter(|resource| resource.kind == request.kind())
+            .filter(|resource| !self.revoked.contains(resource.compartment()))
             .filter(|resource| !self.is_hidden(resource, now) && !self.is_gone(resource, now))
-            .ok_or_else(Refusal::not_authorized_or_not_found)
+            .ok_or_else(ApiError::not_authorized_or_not_found)
     }
 
-    /// Whether reads do not show the resource yet.
+    /// Whether reads do not return the resource yet.
     fn is_hidden(&self, resource: &Resource, now: Timestamp) -> bool {
-        let progress = &self.works[&resource.creation].progress;
+        let progress = &self.work_requests[&resource.creation].progress;
         let hidden = progress.timeline.hidden;
         let until = match resource.kind {
-            // The look that shows the end counts as a step too.
+            // The poll that reports the end counts as a step too.
             Kind::Queue => progress.length() + 1 + hidden,
             Kind::Stream => hidden,
         };
         hidden > 0 && progress.position(self.script.pace, now) < until
     }
 
-    /// Whether reads do not show the resource any more.
+    /// Whether reads do not return the resource any more.
     fn is_gone(&self, resource: &Resource, now: Timestamp) -> bool {
         resource.deletion.as_ref().is_some_and(|deletion| {
-            let progress = &self.works[deletion].progress;
+            let progress = &self.work_requests[deletion].progress;
             progress.position(self.script.pace, now) > progress.length() + progress.timeline.lingers
         })
     }
 
-    /// A look at a resource moves on what is happening to it, or the lag of its appearing and vanishing.
-    fn look_at(&mut self, id: &str, now: Timestamp) {
+    /// A poll of a resource advances its operation, or the lag of its appearance or disappearance.
+    fn record_poll(&mut self, id: &str, now: Timestamp) {
         let Some(resource) = self.resources.get(id) else { return };
         let work = match (&resource.busy, &resource.deletion) {
             (Some(work), _) | (None, Some(work)) => Some(work),
             (None, None) => self.is_hidden(resource, now).then_some(&resource.creation),
         };
-        if let Some(work) = work.cloned().and_then(|work| self.works.get_mut(&work)) {
-            work.progress.looked_at();
+        if let Some(work) = work.cloned().and_then(|work| self.work_requests.get_mut(&work)) {
+            work.progress.record_poll();
         }
     }
 
-    /// Lets everything that has come to its end by now have its outcome.
-    fn settle(&mut self, now: Timestamp) {
+    /// Applies the outcome of all work requests that have ended by now.
+    fn complete_due(&mut self, now: Timestamp) {
         let pace = self.script.pace;
         let ended: Vec<String> = self
-            .open
+            .in_progress
             .iter()
-            .filter(|id| self.works[id.as_str()].progress.has_ended(pace, now))
+            .filter(|id| self.work_requests[id.as_str()].progress.has_ended(pace, now))
             .cloned()
             .collect();
         for id in ended {
-            self.open.remove(&id);
-            let work = self.works.get_mut(&id).expect("open works are works");
+            self.in_progress.remove(&id);
+            let work = self.work_requests.get_mut(&id).expect("a work request in progress exists");
             work.ended = Some(now);
             if let Some(resource) = self.resources.get_mut(&work.resource) {
-                resource.settle(work, now);
+                resource.complete(work, now);
             }
         }
     }
 
-    /// How an operation is to go, by the script.
+    /// The first timeline of the script that matches.
     fn timeline(&mut self, operation: Operation, name: &str) -> Timeline {
-        let fits = self.script.timelines.iter_mut().find(|entry| {
-            entry.operation == operation
-                && entry.name.as_deref().is_none_or(|wanted| wanted == name)
-                && entry.times != Some(0)
+        let rule = self.script.timelines.iter_mut().find(|rule| {
+            rule.operation == operation
+                && rule.name.as_deref().is_none_or(|wanted| wanted == name)
+                && rule.times != Some(0)
         });
-        match fits {
-            Some(entry) => {
-                entry.times = entry.times.map(|times| times - 1);
-                entry.timeline.clone()
+        match rule {
+            Some(rule) => {
+                rule.times = rule.times.map(|times| times - 1);
+                rule.timeline.clone()
             }
             None => Timeline::default(),
         }
@@ -271,13 +269,4 @@ impl Cloud {
         self.count += 1;
         self.count
     }
-
-    fn pace(&self) -> Pace {
-        self.script.pace
-    }
-}
-
-/// A list as Queue's API has it.
-fn items(entries: &[Value]) -> Value {
-    json!({"items": entries})
 }

@@ -1,152 +1,144 @@
-//! Faults on order: what goes wrong with the n-th call of an operation, or with a share of all calls.
+//! Fault injection: into the n-th call of an operation, or into a share of all calls.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use serde::{Deserialize, Serialize};
 
+use crate::lock;
 use crate::route::Operation;
 
-/// A fault: which call, and what happens to it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Fault {
-    /// Which operation.
     pub operation: Operation,
-    /// Which of its calls, counted from 1, whoever makes them. Calls with a bad signature do not count.
+    /// The first call it affects, counted from 1 over all clients. Calls with a bad signature do not count.
     pub nth: u32,
-    /// How many calls in a row.
+    /// The number of consecutive calls it affects.
     #[serde(default = "once")]
     pub times: u32,
-    /// What happens.
-    pub mishap: Mishap,
+    #[serde(rename = "mishap")]
+    pub kind: FaultKind,
 }
 
 fn once() -> u32 {
     1
 }
 
-/// What happens to a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Mishap {
-    /// It is refused and has no effect.
+pub enum FaultKind {
+    /// The call is refused and has no effect.
     #[serde(rename_all = "camelCase")]
     Refuse {
-        /// The HTTP status.
         status: u16,
-        /// The service's word.
         code: String,
         /// `Retry-After`, in seconds.
         #[serde(default)]
         retry_after: Option<u64>,
     },
-    /// The connection is reset and it has no effect.
+    /// The connection is reset and the call has no effect.
     ResetBefore,
-    /// It has its effect, and then the connection is reset: what a crash in between looks like.
+    /// The call takes effect, then the connection is reset, as in a crash.
     ResetAfter,
-    /// It has its effect, and the answer takes this many milliseconds.
+    /// The call takes effect, and the response is delayed by this many milliseconds.
     SlowMillis(u64),
-    /// It has its effect, and the answer ends halfway.
+    /// The call takes effect, and the response ends halfway.
     Truncate,
-    /// It has its effect, and a page of a proxy comes back, with this status.
+    /// The call takes effect, and the response is an HTML page of a proxy, with this status.
     Html(u16),
-    /// It has its effect, and this comes back as body.
+    /// The call takes effect, and the response has this body.
     Body(String),
-    /// It has its effect, and these headers are missing.
+    /// The call takes effect, and the response lacks these headers.
     WithoutHeaders(Vec<String>),
 }
 
-impl Mishap {
-    /// Whether the call still does what it is for.
+impl FaultKind {
+    /// Whether the call still takes effect.
     pub(crate) const fn has_effect(&self) -> bool {
         !matches!(self, Self::Refuse { .. } | Self::ResetBefore)
     }
 }
 
-/// The faults that are on order. Clones share them.
+/// The faults to inject. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct Faults(Arc<Mutex<Plan>>);
 
 #[derive(Debug, Default)]
 struct Plan {
-    orders: Vec<Fault>,
+    faults: Vec<Fault>,
     calls: BTreeMap<Operation, u32>,
-    weather: Option<Weather>,
+    random: Option<RandomFaults>,
 }
 
-/// A share of all calls goes wrong, and which ones follows from the seed.
+/// Faults in a share of all calls, determined by a seed.
 #[derive(Clone, Copy, Debug)]
-struct Weather {
+struct RandomFaults {
     percent: u32,
     state: u64,
 }
 
 impl Faults {
-    /// Orders a fault; counted from the calls that were made since the server started.
-    pub fn order(&self, fault: Fault) {
-        self.with(|plan| plan.orders.push(fault));
+    /// Injects a fault. Calls count from the start of the server.
+    pub fn inject(&self, fault: Fault) {
+        lock(&self.0).faults.push(fault);
     }
 
-    /// Orders a fault for the next call of an operation.
-    pub fn next(&self, operation: Operation, mishap: Mishap) {
-        self.with(|plan| {
-            let nth = plan.calls.get(&operation).copied().unwrap_or(0) + 1;
-            plan.orders.push(Fault { operation, nth, times: 1, mishap });
-        });
+    /// Injects a fault into the next call of an operation.
+    pub fn inject_next(&self, operation: Operation, kind: FaultKind) {
+        let mut plan = lock(&self.0);
+        let nth = plan.calls.get(&operation).copied().unwrap_or(0) + 1;
+        plan.faults.push(Fault { operation, nth, times: 1, kind });
     }
 
-    /// Lets this share of all calls meet 429, 500, a reset before or after the effect, or a slow answer.
-    pub fn weather(&self, percent: u32, seed: u64) {
-        self.with(|plan| plan.weather = (percent > 0).then_some(Weather { percent, state: seed }));
+    /// Makes this share of all calls fail: 429, 500, a reset before or after the effect, or a slow response.
+    pub fn inject_randomly(&self, percent: u32, seed: u64) {
+        lock(&self.0).random = (percent > 0).then_some(RandomFaults { percent, state: seed });
     }
 
-    /// Takes back everything that is on order.
+    /// Removes all faults.
     pub fn clear(&self) {
-        self.with(|plan| {
-            plan.orders.clear();
-            plan.weather = None;
+        let mut plan = lock(&self.0);
+        plan.faults.clear();
+        plan.random = None;
+    }
+
+    /// Counts a call; returns the fault to inject into it.
+    pub(crate) fn next_call(&self, operation: Operation) -> Option<FaultKind> {
+        let mut plan = lock(&self.0);
+        let count = plan.calls.entry(operation).or_default();
+        *count += 1;
+        let count = *count;
+        let fault = plan.faults.iter().find(|fault| {
+            fault.operation == operation && count >= fault.nth && count - fault.nth < fault.times
         });
-    }
-
-    /// What happens to a call that has just come in.
-    pub(crate) fn befall(&self, operation: Operation) -> Option<Mishap> {
-        self.with(|plan| {
-            let count = plan.calls.entry(operation).or_default();
-            *count += 1;
-            let count = *count;
-            let ordered = plan.orders.iter().find(|fault| {
-                fault.operation == operation && count >= fault.nth && count - fault.nth < fault.times
-            });
-            match ordered {
-                Some(fault) => Some(fault.mishap.clone()),
-                None => plan.weather.as_mut()?.mishap(),
-            }
-        })
-    }
-
-    fn with<T>(&self, f: impl FnOnce(&mut Plan) -> T) -> T {
-        f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        match fault {
+            Some(fault) => Some(fault.kind.clone()),
+            None => plan.random.as_mut()?.next(),
+        }
     }
 }
 
-impl Weather {
-    fn mishap(&mut self) -> Option<Mishap> {
+impl RandomFaults {
+    fn next(&mut self) -> Option<FaultKind> {
         if self.random(100) >= u64::from(self.percent) {
             return None;
         }
-        let refuse =
-            |status, code: &str, retry_after| Mishap::Refuse { status, code: code.to_owned(), retry_after };
+        let refuse = |status, code: &str, retry_after| FaultKind::Refuse {
+            status,
+            code: code.to_owned(),
+            retry_after,
+        };
         Some(match self.random(5) {
             0 => refuse(429, "TooManyRequests", Some(1)),
             1 => refuse(500, "InternalServerError", None),
-            2 => Mishap::ResetBefore,
-            3 => Mishap::ResetAfter,
-            _ => Mishap::SlowMillis(500),
+            2 => FaultKind::ResetBefore,
+            3 => FaultKind::ResetAfter,
+            _ => FaultKind::SlowMillis(500),
         })
     }
 
-    /// SplitMix64: small, even, and the same for the same seed.
+    /// SplitMix64: small, uniform and reproducible.
     fn random(&mut self, below: u64) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.state;
@@ -161,27 +153,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fault_meets_the_calls_it_is_ordered_for() {
+    fn a_fault_affects_the_chosen_calls() {
         let faults = Faults::default();
-        faults.order(Fault { operation: Operation::GetQueue, nth: 2, times: 2, mishap: Mishap::Truncate });
-        let met: Vec<bool> = (0..5).map(|_| faults.befall(Operation::GetQueue).is_some()).collect();
-        assert_eq!(met, [false, true, true, false, false]);
-        assert_eq!(faults.befall(Operation::CreateQueue), None);
-        faults.next(Operation::GetQueue, Mishap::ResetAfter);
-        assert_eq!(faults.befall(Operation::GetQueue), Some(Mishap::ResetAfter));
-        assert_eq!(faults.befall(Operation::GetQueue), None);
+        faults.inject(Fault { operation: Operation::GetQueue, nth: 2, times: 2, kind: FaultKind::Truncate });
+        let affected: Vec<bool> = (0..5).map(|_| faults.next_call(Operation::GetQueue).is_some()).collect();
+        assert_eq!(affected, [false, true, true, false, false]);
+        assert_eq!(faults.next_call(Operation::CreateQueue), None);
+        faults.inject_next(Operation::GetQueue, FaultKind::ResetAfter);
+        assert_eq!(faults.next_call(Operation::GetQueue), Some(FaultKind::ResetAfter));
+        assert_eq!(faults.next_call(Operation::GetQueue), None);
     }
 
     #[test]
-    fn bad_weather_is_the_same_for_the_same_seed_and_about_as_bad_as_ordered() {
+    fn random_faults_are_reproducible_and_have_the_requested_share() {
         let run = |seed: u64| {
             let faults = Faults::default();
-            faults.weather(5, seed);
-            (0..10_000).map(|_| faults.befall(Operation::GetQueue)).collect::<Vec<_>>()
+            faults.inject_randomly(5, seed);
+            (0..10_000).map(|_| faults.next_call(Operation::GetQueue)).collect::<Vec<_>>()
         };
         assert_eq!(run(1), run(1));
         assert_ne!(run(1), run(2));
-        let met = run(1).iter().flatten().count();
-        assert!((400..600).contains(&met), "{met}");
+        let affected = run(1).iter().flatten().count();
+        assert!((400..600).contains(&affected), "{affected}");
     }
 }

@@ -1,39 +1,45 @@
-//! Oracle Cloud's API for development and tests: signatures checked, faults on order, a journal.
+//! Oracle Cloud's API for development and tests: verifies signatures, injects faults on demand, keeps a journal.
 //!
-//! [`serve`] listens on loopback and answers for Queue, Streaming and work requests as the real service does where it
-//! matters to a client: what is not allowed looks like what is not there, creates with a token happen once, operations
-//! take their time, listings lag behind, and whatever can go wrong on the way can be ordered.
+//! [`serve`] listens on loopback and emulates Queue, Streaming and work requests where it matters to a client: a denied
+//! resource looks like a missing one, creates with a retry token happen once, operations take time, listings lag behind,
+//! and any failure on the way can be injected.
 //!
 //! ```text
-//! bytes ─▶ serve ─▶ verify (401) ─▶ fault plan ─▶ cloud (state, timelines) ─▶ reply ─▶ fault plan ─▶ bytes
-//!                                                                               └─▶ journal
+//! bytes ─▶ serve ─▶ verify (401) ─▶ faults ─▶ cloud (state, timelines) ─▶ reply ─▶ faults ─▶ bytes
+//!                                                                           └─▶ journal
 //! ```
 //!
-//! It also vouches for clients as the place they run in would: it is the metadata service of an instance, the
-//! authentication service, and the one of a cluster for its service accounts.
+//! It also issues credentials: as the metadata service of an instance, as the authentication service, and as a cluster
+//! for its service accounts.
 //!
-//! Everything the cloud does is decided in pure code from its state, the request and the time.
+//! The behaviour of the cloud is pure code: a function of its state, the request and the time.
 
 mod clock;
 mod cloud;
 mod fault;
 mod federation;
-mod identity;
+mod ids;
 mod journal;
 mod keys;
 mod options;
 mod reply;
+mod resettable_stream;
 mod route;
 mod serve;
 mod timeline;
 mod verify;
-mod wire;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use clock::Clock;
-pub use fault::{Fault, Faults, Mishap};
-pub use identity::{COMPARTMENT, REGION};
-pub use journal::{Entry, Journal};
+pub use fault::{Fault, FaultKind, Faults};
+pub use ids::{COMPARTMENT, REGION};
+pub use journal::{Journal, JournalEntry};
 pub use options::{Options, Script, ScriptError};
 pub use route::Operation;
 pub use serve::{ServeError, Server, serve};
-pub use timeline::{Outcome, Pace, Step, Timeline, TimelineFor};
+pub use timeline::{Outcome, Pace, Timeline, TimelineRule, TimelineStep};
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

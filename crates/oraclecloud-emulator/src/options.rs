@@ -1,4 +1,4 @@
-//! How a server is set up: from code, or from the options and the script of the command line.
+//! Options of the server, and the script of the command line.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -7,23 +7,21 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::fault::Fault;
-use crate::timeline::{Pace, TimelineFor};
+use crate::timeline::{Pace, TimelineRule};
 
-/// How a server is set up.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where to listen; loopback only, since there is no TLS.
+    /// Loopback only, since there is no TLS.
     pub listen: SocketAddr,
-    /// Where public keys are read from, and where a key and a configuration file for clients are put; a folder that
-    /// goes with the server when none is given.
+    /// Public keys are read from here, and a key and a configuration file for clients are written to it; a temporary
+    /// folder if absent.
     pub key_dir: Option<PathBuf>,
-    /// Where the journal is written to, besides being kept.
+    /// A file to append the journal to.
     pub journal: Option<PathBuf>,
-    /// `retry-after` of polls, in seconds.
+    /// `retry-after` for polls, in seconds.
     pub retry_after: Option<u64>,
-    /// How the cloud behaves.
     pub script: Script,
-    /// Makes names of resources and requests the same at every start.
+    /// Makes the identifiers of resources and requests reproducible.
     pub seed: Option<u64>,
 }
 
@@ -40,7 +38,7 @@ impl Default for Options {
     }
 }
 
-/// How the cloud behaves, as JSON.
+/// The behaviour of the cloud, as JSON.
 ///
 /// ```json
 /// {
@@ -54,43 +52,39 @@ impl Default for Options {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Script {
-    /// What moves operations on.
     pub pace: Pace,
-    /// How operations go; the first that fits counts, and the default timeline when none does.
-    pub timelines: Vec<TimelineFor>,
-    /// What goes wrong.
+    /// The first that matches applies, else the default timeline.
+    pub timelines: Vec<TimelineRule>,
     pub faults: Vec<Fault>,
-    /// The most entries on a page, whatever a client asks for.
+    /// Limits the entries per page, whatever the client requests.
     pub page_size: Option<usize>,
-    /// Whether answers about Streams name a work request, as those of some services do.
+    /// Whether responses about Streams name a work request, as those of some services do.
     pub stream_work_requests: bool,
-    /// Defined tags that the tenancy adds to whatever is created.
+    /// Defined tags that the tenancy adds to new resources.
     pub tag_defaults: Map<String, Value>,
     /// Compartments whose policy is revoked from the start.
     pub revoked: Vec<String>,
 }
 
 impl Script {
-    /// Reads a script.
     pub fn read(text: &str) -> Result<Self, ScriptError> {
         serde_json::from_str(text).map_err(ScriptError)
     }
 }
 
-/// A script that cannot be read.
 #[derive(Debug, thiserror::Error)]
-#[error("the script cannot be read: {0}")]
+#[error("invalid script: {0}")]
 pub struct ScriptError(serde_json::Error);
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fault::Mishap;
+    use crate::fault::FaultKind;
     use crate::route::Operation;
     use crate::timeline::{Outcome, Timeline};
 
     #[test]
-    fn a_script_is_read_and_what_it_does_not_say_has_its_default() {
+    fn absent_parts_of_a_script_have_defaults() {
         let script = Script::read(
             r#"{
                 "pace": {"stepMillis": 200},
@@ -105,7 +99,7 @@ mod tests {
         assert_eq!(script.pace, Pace::StepMillis(200));
         let timeline = Timeline { outcome: Outcome::Never, ..Timeline::default() };
         assert_eq!(script.timelines[0].timeline, timeline);
-        assert_eq!((script.faults[0].times, &script.faults[0].mishap), (1, &Mishap::ResetAfter));
+        assert_eq!((script.faults[0].times, &script.faults[0].kind), (1, &FaultKind::ResetAfter));
         assert_eq!(script.faults[1].operation, Operation::GetQueue);
         assert_eq!(Script::read("{}").unwrap(), Script::default());
         let again = Script::read(&serde_json::to_string(&script).unwrap()).unwrap();
@@ -113,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_with_a_slip_is_refused_with_its_place() {
+    fn the_error_for_a_typo_in_a_script_has_its_position() {
         let message = Script::read("{\n  \"pagesize\": 1\n}").unwrap_err().to_string();
         assert!(message.contains("pagesize") && message.contains("line 2"), "{message}");
     }

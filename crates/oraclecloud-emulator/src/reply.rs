@@ -1,15 +1,14 @@
-//! What the cloud answers, before it becomes bytes.
+//! Responses of the cloud before serialization.
 
 use http::StatusCode;
 use serde_json::{Value, json};
 
-/// An answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Reply {
     pub(crate) status: StatusCode,
     pub(crate) headers: Vec<(&'static str, String)>,
     pub(crate) body: Option<Value>,
-    /// Whether the body, which is a text then, is sent as it is instead of as JSON.
+    /// Whether the body, a string, is sent as plain text instead of JSON.
     pub(crate) plain: bool,
 }
 
@@ -32,15 +31,15 @@ impl Reply {
     }
 }
 
-/// A refusal with the service's word for it.
+/// An error response, with the service's code.
 #[derive(Clone, Debug)]
-pub(crate) struct Refusal {
+pub(crate) struct ApiError {
     pub(crate) status: StatusCode,
     pub(crate) code: String,
     pub(crate) message: String,
 }
 
-impl Refusal {
+impl ApiError {
     fn new(status: StatusCode, code: &str, message: impl Into<String>) -> Self {
         Self { status, code: code.to_owned(), message: message.into() }
     }
@@ -49,7 +48,7 @@ impl Refusal {
         Self::new(StatusCode::UNAUTHORIZED, "NotAuthenticated", message)
     }
 
-    /// What is not there and what is not allowed look the same.
+    /// The service does not distinguish the two.
     pub(crate) fn not_authorized_or_not_found() -> Self {
         Self::new(
             StatusCode::NOT_FOUND,
@@ -59,7 +58,7 @@ impl Refusal {
     }
 
     pub(crate) fn no_route() -> Self {
-        Self::new(StatusCode::NOT_FOUND, "NotFound", "There is no such operation.")
+        Self::new(StatusCode::NOT_FOUND, "NotFound", "No such operation.")
     }
 
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
@@ -75,7 +74,7 @@ impl Refusal {
     }
 
     pub(crate) fn incorrect_state(state: &str) -> Self {
-        let message = format!("The resource is {state}; wait until it is not.");
+        let message = format!("The resource is {state}.");
         Self::new(StatusCode::CONFLICT, "IncorrectState", message)
     }
 
@@ -84,13 +83,13 @@ impl Refusal {
     }
 
     pub(crate) fn no_etag_match() -> Self {
-        Self::new(StatusCode::PRECONDITION_FAILED, "NoEtagMatch", "The resource has another version by now.")
+        Self::new(StatusCode::PRECONDITION_FAILED, "NoEtagMatch", "The etag does not match the resource.")
     }
 }
 
-impl From<Refusal> for Reply {
-    fn from(refusal: Refusal) -> Self {
-        let body = json!({"code": refusal.code, "message": refusal.message});
-        Self { body: Some(body), ..Self::new(refusal.status) }
+impl From<ApiError> for Reply {
+    fn from(error: ApiError) -> Self {
+        let body = json!({"code": error.code, "message": error.message});
+        Self { body: Some(body), ..Self::new(error.status) }
     }
 }

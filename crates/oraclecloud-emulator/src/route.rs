@@ -1,95 +1,87 @@
-//! Which operation a request is.
+//! Reads requests: the operation, the id in the path, parameters and headers.
 
-use http::Method;
+use http::{HeaderMap, Method};
 use serde::{Deserialize, Serialize};
 
 /// An operation of the API, by Oracle's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Operation {
-    /// `POST /queues`
     CreateQueue,
-    /// `GET /queues/{id}`
     GetQueue,
-    /// `GET /queues`
     ListQueues,
-    /// `PUT /queues/{id}`
     UpdateQueue,
-    /// `DELETE /queues/{id}`
     DeleteQueue,
-    /// `POST /queues/{id}/actions/changeCompartment`
     ChangeQueueCompartment,
-    /// `POST /queues/{id}/actions/purge`
     PurgeQueue,
-    /// `GET /workRequests/{id}`
     GetWorkRequest,
-    /// `GET /workRequests`
     ListWorkRequests,
-    /// `GET /workRequests/{id}/errors`
     ListWorkRequestErrors,
-    /// `GET /workRequests/{id}/logs`
     ListWorkRequestLogs,
-    /// `POST /streams`
     CreateStream,
-    /// `GET /streams/{id}`
     GetStream,
-    /// `GET /streams`
     ListStreams,
-    /// `PUT /streams/{id}`
     UpdateStream,
-    /// `DELETE /streams/{id}`
     DeleteStream,
-    /// `GET /opc/v2/…`, of the metadata service that an instance has
+    /// Of the metadata service of an instance.
     GetInstanceMetadata,
-    /// `POST /v1/x509`, of the authentication service
+    /// Of the authentication service.
     IssueInstanceToken,
-    /// `POST /resourcePrincipalSessionTokens`, of a cluster
+    /// Of a cluster.
     IssueWorkloadToken,
 }
 
+const ROUTES: [(&str, &str, Operation); 18] = [
+    ("POST", "20210201/queues", Operation::CreateQueue),
+    ("GET", "20210201/queues", Operation::ListQueues),
+    ("GET", "20210201/queues/{id}", Operation::GetQueue),
+    ("PUT", "20210201/queues/{id}", Operation::UpdateQueue),
+    ("DELETE", "20210201/queues/{id}", Operation::DeleteQueue),
+    ("POST", "20210201/queues/{id}/actions/changeCompartment", Operation::ChangeQueueCompartment),
+    ("POST", "20210201/queues/{id}/actions/purge", Operation::PurgeQueue),
+    ("GET", "20210201/workRequests", Operation::ListWorkRequests),
+    ("GET", "20210201/workRequests/{id}", Operation::GetWorkRequest),
+    ("GET", "20210201/workRequests/{id}/errors", Operation::ListWorkRequestErrors),
+    ("GET", "20210201/workRequests/{id}/logs", Operation::ListWorkRequestLogs),
+    ("POST", "20180418/streams", Operation::CreateStream),
+    ("GET", "20180418/streams", Operation::ListStreams),
+    ("GET", "20180418/streams/{id}", Operation::GetStream),
+    ("PUT", "20180418/streams/{id}", Operation::UpdateStream),
+    ("DELETE", "20180418/streams/{id}", Operation::DeleteStream),
+    ("POST", "v1/x509", Operation::IssueInstanceToken),
+    ("POST", "resourcePrincipalSessionTokens", Operation::IssueWorkloadToken),
+];
+
 impl Operation {
-    /// Whether it is about getting an identity, so that nobody can be asked to have one already.
+    /// Whether it serves to get an identity, so that callers need not have one.
     pub(crate) const fn is_federation(self) -> bool {
         matches!(self, Self::GetInstanceMetadata | Self::IssueInstanceToken | Self::IssueWorkloadToken)
     }
 }
 
-/// The operation and the id in the path, empty when there is none; nothing when there is no such route.
+/// The operation, and the id in the path, which may be empty; none if there is no such route.
 pub(crate) fn route(method: &Method, path: &str) -> Option<(Operation, String)> {
-    use Operation as O;
-    let mut parts = path.strip_prefix('/')?.split('/');
-    let version = parts.next()?;
-    let parts: Vec<String> = parts.map(decode).collect::<Option<_>>()?;
-    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-    if let ("opc", "GET", ["v2", rest @ ..]) = (version, method.as_str(), parts.as_slice()) {
-        return Some((O::GetInstanceMetadata, rest.join("/")));
+    let path = path.strip_prefix('/')?;
+    if let Some(rest) = path.strip_prefix("opc/v2/").filter(|_| method == Method::GET) {
+        return Some((Operation::GetInstanceMetadata, decode(rest)?));
     }
-    let (operation, id) = match (version, method.as_str(), parts.as_slice()) {
-        ("20210201", "POST", ["queues"]) => (O::CreateQueue, ""),
-        ("20210201", "GET", ["queues"]) => (O::ListQueues, ""),
-        ("20210201", "GET", ["queues", id]) => (O::GetQueue, *id),
-        ("20210201", "PUT", ["queues", id]) => (O::UpdateQueue, *id),
-        ("20210201", "DELETE", ["queues", id]) => (O::DeleteQueue, *id),
-        ("20210201", "POST", ["queues", id, "actions", "changeCompartment"]) => {
-            (O::ChangeQueueCompartment, *id)
+    let segments: Vec<String> = path.split('/').map(decode).collect::<Option<_>>()?;
+    ROUTES.iter().filter(|(verb, ..)| method == verb).find_map(|(_, template, operation)| {
+        let template: Vec<&str> = template.split('/').collect();
+        let mut pairs = template.iter().zip(&segments);
+        if template.len() != segments.len() || !pairs.all(|(part, text)| part == text || *part == "{id}") {
+            return None;
         }
-        ("20210201", "POST", ["queues", id, "actions", "purge"]) => (O::PurgeQueue, *id),
-        ("20210201", "GET", ["workRequests"]) => (O::ListWorkRequests, ""),
-        ("20210201", "GET", ["workRequests", id]) => (O::GetWorkRequest, *id),
-        ("20210201", "GET", ["workRequests", id, "errors"]) => (O::ListWorkRequestErrors, *id),
-        ("20210201", "GET", ["workRequests", id, "logs"]) => (O::ListWorkRequestLogs, *id),
-        ("20180418", "POST", ["streams"]) => (O::CreateStream, ""),
-        ("20180418", "GET", ["streams"]) => (O::ListStreams, ""),
-        ("20180418", "GET", ["streams", id]) => (O::GetStream, *id),
-        ("20180418", "PUT", ["streams", id]) => (O::UpdateStream, *id),
-        ("20180418", "DELETE", ["streams", id]) => (O::DeleteStream, *id),
-        ("v1", "POST", ["x509"]) => (O::IssueInstanceToken, ""),
-        ("resourcePrincipalSessionTokens", "POST", []) => (O::IssueWorkloadToken, ""),
-        _ => return None,
-    };
-    Some((operation, id.to_owned()))
+        let id = template.iter().position(|part| *part == "{id}").map(|index| segments[index].clone());
+        Some((*operation, id.unwrap_or_default()))
+    })
 }
 
-/// The parameters of a query, decoded; what cannot be decoded is not there.
+/// A header with a readable value.
+pub(crate) fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
+}
+
+/// The decoded parameters of a query, without those that cannot be decoded.
 pub(crate) fn query(text: Option<&str>) -> Vec<(String, String)> {
     text.unwrap_or_default()
         .split('&')
@@ -119,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_operation_has_its_route_and_nothing_else_has_one() {
+    fn only_known_paths_have_a_route() {
         let check = |method: Method, path: &str, expected: Option<(Operation, &str)>| {
             let found = route(&method, path);
             assert_eq!(found, expected.map(|(operation, id)| (operation, id.to_owned())), "{method} {path}");

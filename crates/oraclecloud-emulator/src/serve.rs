@@ -1,17 +1,16 @@
-//! The server: from bytes to the cloud and back, with faults on the way.
+//! The HTTP server: verifies requests, passes them to the cloud, injects faults and writes the journal.
 
-mod answer;
+mod response;
 mod server;
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::request::Parts;
-use http::{HeaderMap, Request};
+use http::{Request, Response};
 use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -21,36 +20,39 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use crate::clock::Clock;
-use crate::cloud::{Ask, Cloud, Done};
-use crate::fault::{Faults, Mishap};
+use crate::cloud::{ApiRequest, Cloud, Handled};
+use crate::fault::{FaultKind, Faults};
 use crate::federation::Federation;
-use crate::identity::Names;
-use crate::journal::{Entry, Journal};
+use crate::ids::IdGenerator;
+use crate::journal::{Journal, JournalEntry};
 use crate::keys::Keys;
+use crate::lock;
 use crate::options::Options;
-use crate::reply::{Refusal, Reply};
-use crate::route::{Operation, query, route};
+use crate::reply::{ApiError, Reply};
+use crate::resettable_stream::{ResetSwitch, ResettableStream};
+use crate::route::{Operation, header, query, route};
 use crate::verify::verify;
-use crate::wire::{ResetSwitch, Wire};
-use answer::Answer;
+use response::{Body, Dropped, refused, response};
 pub use server::Server;
 
-/// No request to a control plane is larger.
-const LARGEST_REQUEST: usize = 1024 * 1024;
+/// Larger than any request to a control plane.
+const MAX_REQUEST_SIZE: usize = 1024 * 1024;
 
 /// Starts a server. It needs a tokio runtime, and stops when the [`Server`] is dropped.
 pub async fn serve(options: Options) -> Result<Server, ServeError> {
     if !options.listen.ip().is_loopback() {
         return Err(ServeError::NotLoopback(options.listen));
     }
-    let temporary =
-        if options.key_dir.is_none() { Some(tempfile::tempdir().map_err(ServeError::Folder)?) } else { None };
-    let folder = temporary.as_ref().map(|temporary| temporary.path().to_owned());
-    let folder = options.key_dir.or(folder).unwrap_or_default();
-    // Making a key takes a while, and nobody can ask for anything before it is there.
+    let (folder, temporary) = if let Some(folder) = options.key_dir {
+        (folder, None)
+    } else {
+        let temporary = tempfile::tempdir().map_err(ServeError::Folder)?;
+        (temporary.path().to_owned(), Some(temporary))
+    };
+    // Generating a key takes a while.
     let keys = tokio::task::spawn_blocking(move || Keys::open(&folder))
         .await
-        .expect("making keys does not panic")
+        .expect("opening keys does not panic")
         .map_err(|source| ServeError::Keys(Box::new(source)))?;
     let journal = Journal::open(options.journal.as_deref()).map_err(|source| ServeError::Journal {
         path: options.journal.clone().unwrap_or_default(),
@@ -58,77 +60,56 @@ pub async fn serve(options: Options) -> Result<Server, ServeError> {
     })?;
     let faults = Faults::default();
     for fault in &options.script.faults {
-        faults.order(fault.clone());
+        faults.inject(fault.clone());
     }
     let seed = options.seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
     let config_file = keys.config_file();
     let shared = Arc::new(Shared {
-        cloud: Mutex::new(Cloud::new(options.script, options.retry_after, Names::new(seed))),
-        keys: Mutex::new(keys),
-        federation: Mutex::default(),
+        cloud: Mutex::new(Cloud::new(options.script, options.retry_after, IdGenerator::new(seed))),
+        federation: Mutex::new(Federation::new(keys)),
         faults,
         journal,
         clock: Clock::default(),
     });
-    let listener = TcpListener::bind(options.listen)
-        .await
-        .map_err(|source| ServeError::Listen { address: options.listen, source })?;
-    let address =
-        listener.local_addr().map_err(|source| ServeError::Listen { address: options.listen, source })?;
+    let cannot_listen = |source| ServeError::Listen { address: options.listen, source };
+    let listener = TcpListener::bind(options.listen).await.map_err(cannot_listen)?;
+    let address = listener.local_addr().map_err(cannot_listen)?;
     let task = tokio::spawn(accept(listener, shared.clone()));
     Ok(Server { address, config_file, shared, task, _temporary: temporary })
 }
 
 struct Shared {
     cloud: Mutex<Cloud>,
-    keys: Mutex<Keys>,
     federation: Mutex<Federation>,
     faults: Faults,
     journal: Journal,
     clock: Clock,
 }
 
-/// Why a server cannot be started.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// Without TLS, nobody else may listen in.
-    #[error("{0} is not an address of this machine alone; listen on 127.0.0.1")]
+    /// Without TLS, other machines could eavesdrop.
+    #[error("{0} is not a loopback address; listen on 127.0.0.1")]
     NotLoopback(SocketAddr),
-    /// The address cannot be used.
     #[error("cannot listen on {address}")]
-    Listen {
-        /// Which address.
-        address: SocketAddr,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// No folder for keys.
-    #[error("cannot make a folder for keys")]
+    Listen { address: SocketAddr, source: std::io::Error },
+    #[error("cannot create a folder for keys")]
     Folder(#[source] std::io::Error),
-    /// The keys cannot be used.
     #[error("cannot prepare keys and the configuration file")]
     Keys(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The journal cannot be written.
     #[error("cannot write the journal {}", path.display())]
-    Journal {
-        /// Which file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
+    Journal { path: PathBuf, source: std::io::Error },
 }
 
-/// Takes connections until it is aborted, and all of them with it.
+/// Accepts connections until it is aborted, which closes all of them.
 async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     let mut connections = JoinSet::new();
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => {
-                connections.spawn(converse(stream, shared.clone()));
-            }
+            Ok((stream, _)) => _ = connections.spawn(serve_connection(stream, shared.clone())),
             Err(error) => {
-                // Too many open files, usually; they become fewer.
-                tracing::warn!(%error, "a connection cannot be accepted");
+                // Usually too many open files, which is temporary.
+                tracing::warn!(%error, "cannot accept a connection");
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         }
@@ -136,71 +117,64 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     }
 }
 
-async fn converse(stream: TcpStream, shared: Arc<Shared>) {
-    let switch = ResetSwitch::default();
-    // Small answers must not wait for more.
+async fn serve_connection(stream: TcpStream, shared: Arc<Shared>) {
+    let reset = ResetSwitch::default();
+    // Small responses must not be delayed.
     let _ = stream.set_nodelay(true);
-    let wire = Wire::new(stream, switch.clone());
+    let stream = ResettableStream::new(stream, reset.clone());
     let service = service_fn(move |request| {
-        let (shared, switch) = (shared.clone(), switch.clone());
-        async move { shared.answer(request).await.into_response(&switch) }
+        let (shared, reset) = (shared.clone(), reset.clone());
+        async move { shared.respond(request).await.inspect_err(|_| reset.trigger()) }
     });
-    // A reset on order and a truncated body end a connection with an error, and a client may just leave.
-    if let Err(error) = http1::Builder::new().serve_connection(TokioIo::new(wire), service).await {
+    // Injected resets and truncations end a connection with an error, and so does a client that leaves.
+    if let Err(error) = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await {
         tracing::debug!(%error, "a connection ended early");
     }
 }
 
 impl Shared {
     fn cloud(&self) -> MutexGuard<'_, Cloud> {
-        self.cloud.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.cloud)
     }
 
     fn federation(&self) -> MutexGuard<'_, Federation> {
-        self.federation.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.federation)
     }
 
-    async fn answer(&self, request: Request<Incoming>) -> Answer {
+    async fn respond(&self, request: Request<Incoming>) -> Result<Response<Body>, Dropped> {
         let (parts, body) = request.into_parts();
-        let Ok(body) = Limited::new(body, LARGEST_REQUEST).collect().await else {
-            return Answer::Reset;
-        };
-        let (outcome, mishap) = self.consider(&parts, &body.to_bytes());
-        if let Some(Mishap::SlowMillis(millis)) = mishap {
+        let body = Limited::new(body, MAX_REQUEST_SIZE).collect().await.map_err(|_| Dropped)?;
+        let (reply, fault) = self.handle(&parts, &body.to_bytes());
+        if let Some(FaultKind::SlowMillis(millis)) = fault {
             tokio::time::sleep(Duration::from_millis(millis)).await;
         }
-        Answer::new(outcome, mishap, self.clock.signature_time())
+        response(reply, fault, self.clock.signature_time())
     }
 
-    /// What is answered before anything happens to it on the way, and what happens to it.
-    fn consider(&self, parts: &Parts, body: &Bytes) -> (Reply, Option<Mishap>) {
+    /// The undamaged reply, and the fault to inject into it.
+    fn handle(&self, parts: &Parts, body: &[u8]) -> (Reply, Option<FaultKind>) {
         let text = |name: &str| header(&parts.headers, name);
         let routed = route(&parts.method, parts.uri.path());
         let operation = routed.as_ref().map(|(operation, _)| *operation);
-        let verified = {
-            let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
-            match operation {
-                Some(operation) if operation.is_federation() => Ok(()),
-                _ => verify(parts, body, &mut keys, self.clock.signature_time()),
-            }
+        let verified = match operation {
+            Some(operation) if operation.is_federation() => Ok(()),
+            _ => verify(parts, body, &mut self.federation().keys, self.clock.signature_time()),
         };
-        let (result, mishap) = match (verified, &routed) {
-            (Err(refusal), _) => (Err(refusal), None),
-            (Ok(()), None) => (Err(Refusal::no_route()), None),
+        let (result, fault) = match (verified, &routed) {
+            (Err(error), _) => (Err(error), None),
+            (Ok(()), None) => (Err(ApiError::no_route()), None),
             (Ok(()), Some((operation, id))) => {
-                let mishap = self.faults.befall(*operation);
-                (self.act(parts, body, *operation, id, mishap.as_ref()), mishap)
+                let fault = self.faults.next_call(*operation);
+                (self.execute(parts, body, *operation, id, fault.as_ref()), fault)
             }
         };
-        let (mut reply, resource, effect) = match result {
-            Ok(Done { reply, resource, effect }) => (reply, resource, effect),
-            Err(refusal) => (refusal.into(), None, false),
-        };
-        let request_id = self.cloud().names.request_id(text("opc-request-id"));
+        let Handled { mut reply, resource, effect } =
+            result.unwrap_or_else(|error| Handled::read(error.into(), None));
+        let request_id = self.cloud().ids.request_id(text("opc-request-id"));
         reply.headers.push(("opc-request-id", request_id.clone()));
-        let reset = matches!(mishap, Some(Mishap::ResetBefore | Mishap::ResetAfter));
+        let reset = matches!(fault, Some(FaultKind::ResetBefore | FaultKind::ResetAfter));
         let code = reply.body.as_ref().filter(|_| !reply.status.is_success());
-        self.journal.write(Entry {
+        self.journal.write(JournalEntry {
             number: 0,
             time: self.clock.now(),
             operation,
@@ -213,30 +187,29 @@ impl Shared {
             if_match: text("if-match").map(str::to_owned),
             user_agent: text("user-agent").map(str::to_owned),
             request_id,
-            fault: mishap.clone(),
+            fault: fault.clone(),
         });
-        (reply, mishap)
+        (reply, fault)
     }
 
-    /// Lets the cloud act, unless a fault comes first.
-    fn act(
+    /// Carries out a request unless a fault prevents it.
+    fn execute(
         &self,
         parts: &Parts,
-        body: &Bytes,
+        body: &[u8],
         operation: Operation,
         id: &str,
-        mishap: Option<&Mishap>,
-    ) -> Result<Done, Refusal> {
-        if let Some(mishap) = mishap.filter(|mishap| !mishap.has_effect()) {
-            return Ok(Done { reply: answer::refused(mishap), resource: None, effect: false });
+        fault: Option<&FaultKind>,
+    ) -> Result<Handled, ApiError> {
+        if let Some(fault) = fault.filter(|fault| !fault.has_effect()) {
+            return Ok(Handled::read(refused(fault), None));
         }
         if operation.is_federation() {
-            let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
             let now = self.clock.signature_time();
-            let reply = self.federation().answer(operation, id, (parts, body), &mut keys, now)?;
-            return Ok(Done { reply, resource: None, effect: false });
+            let reply = self.federation().handle(operation, id, parts, body, now)?;
+            return Ok(Handled::read(reply, None));
         }
-        let ask = Ask {
+        let request = ApiRequest {
             operation,
             id,
             query: &query(parts.uri.query()),
@@ -244,10 +217,6 @@ impl Shared {
             retry_token: header(&parts.headers, "opc-retry-token"),
             if_match: header(&parts.headers, "if-match"),
         };
-        self.cloud().handle(&ask, self.clock.now())
+        self.cloud().handle(&request, self.clock.now())
     }
-}
-
-fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    headers.get(name)?.to_str().ok()
 }

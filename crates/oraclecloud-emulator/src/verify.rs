@@ -1,4 +1,4 @@
-//! Checking a signature: the whole of it, with a reason for every refusal.
+//! Verifies request signatures completely, with a reason for every rejection.
 
 use aws_lc_rs::digest::{self, Algorithm};
 use http::request::Parts;
@@ -10,31 +10,32 @@ use oraclecloud::sign::{
 use secrecy::ExposeSecret as _;
 
 use crate::keys::Keys;
-use crate::reply::Refusal;
+use crate::reply::ApiError;
+use crate::route::header;
 
-/// How old, or how far ahead, a signature may be.
+/// Oracle's limit for clock skew.
 const TOLERANCE: SignedDuration = SignedDuration::from_mins(5);
 
-/// That the request was signed by somebody we know, as it is, and not long ago.
-pub(crate) fn verify(parts: &Parts, body: &[u8], keys: &mut Keys, now: Timestamp) -> Result<(), Refusal> {
+/// Checks that a known key signed this very request recently.
+pub(crate) fn verify(parts: &Parts, body: &[u8], keys: &mut Keys, now: Timestamp) -> Result<(), ApiError> {
     let (authorization, signed) = read(parts, body, now, &[])?;
     let key_id = authorization.key_id.expose_secret();
     let key = if let Some(token) = key_id.strip_prefix("ST$") {
-        keys.by_token(token, now).ok_or_else(|| refuse("The token is not known or has expired."))?
+        keys.by_token(token, now).ok_or_else(|| refuse("The token is unknown or has expired."))?
     } else {
         let parts: Vec<&str> = key_id.split('/').collect();
         let [tenancy, user, fingerprint] = parts.as_slice() else {
             return Err(refuse("keyId is neither tenancy/user/fingerprint nor a token."));
         };
         if tenancy.is_empty() || user.is_empty() {
-            return Err(refuse("keyId names no tenancy or no user."));
+            return Err(refuse("keyId lacks a tenancy or a user."));
         }
-        keys.by_fingerprint(fingerprint).ok_or_else(|| refuse("The key is not known."))?
+        keys.by_fingerprint(fingerprint).ok_or_else(|| refuse("The key is unknown."))?
     };
-    fits(key, &signed, &authorization)
+    check(key, &signed, &authorization)
 }
 
-/// That the request was signed with the key of a certificate; under which name it was sent does not matter.
+/// Checks that the key of a certificate signed the request; the host may differ.
 pub(crate) fn verify_certificate(
     parts: &Parts,
     body: &[u8],
@@ -42,7 +43,7 @@ pub(crate) fn verify_certificate(
     certificate: &[u8],
     key: &PublicKey,
     now: Timestamp,
-) -> Result<(), Refusal> {
+) -> Result<(), ApiError> {
     let (authorization, signed) = read(parts, body, now, &["host"])?;
     let fingerprint = |algorithm: &'static Algorithm| {
         let digest = digest::digest(algorithm, certificate);
@@ -55,49 +56,45 @@ pub(crate) fn verify_certificate(
     if !names.iter().any(|name| name.eq_ignore_ascii_case(authorization.key_id.expose_secret())) {
         return Err(refuse("keyId is not the tenancy and the fingerprint of the certificate."));
     }
-    fits(key, &signed, &authorization)
+    check(key, &signed, &authorization)
 }
 
-fn fits(key: &PublicKey, signed: &str, authorization: &Authorization) -> Result<(), Refusal> {
+fn check(key: &PublicKey, signed: &str, authorization: &Authorization) -> Result<(), ApiError> {
     if key.verifies(signed.as_bytes(), &authorization.signature) {
         Ok(())
     } else {
-        Err(refuse("The signature does not fit the request."))
+        Err(refuse("The signature does not match the request."))
     }
 }
 
-fn refuse(message: &str) -> Refusal {
-    Refusal::unauthenticated(message)
+fn refuse(message: impl Into<String>) -> ApiError {
+    ApiError::unauthenticated(message)
 }
 
-/// The signature and what it is for, if that is the request as it is. Names in `optional` need not be signed.
+/// The signature and the string it signs, which must match the request. Headers in `optional` need not be signed.
 fn read(
     parts: &Parts,
     body: &[u8],
     now: Timestamp,
     optional: &[&str],
-) -> Result<(Authorization, String), Refusal> {
-    let text = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok());
+) -> Result<(Authorization, String), ApiError> {
+    let text = |name: &str| header(&parts.headers, name);
     let authorization = text("authorization").ok_or_else(|| refuse("The request is not signed."))?;
-    let authorization =
-        Authorization::parse(authorization).map_err(|error| Refusal::unauthenticated(error.to_string()))?;
+    let authorization = Authorization::parse(authorization).map_err(|error| refuse(error.to_string()))?;
     if authorization.algorithm != "rsa-sha256" {
         return Err(refuse("The algorithm of the signature is not rsa-sha256."));
     }
     let mut missing = authorization.missing(&parts.method);
     missing.retain(|name| !optional.contains(name));
     if !missing.is_empty() {
-        return Err(Refusal::unauthenticated(format!(
-            "The signature does not cover {}.",
-            missing.join(", ")
-        )));
+        return Err(refuse(format!("The signature does not cover {}.", missing.join(", "))));
     }
     let signs = |name: &str| authorization.headers.iter().any(|signed| signed == name);
     let date = text(if signs("x-date") { "x-date" } else { "date" })
         .and_then(parse_http_date)
-        .ok_or_else(|| refuse("The date of the request cannot be read."))?;
+        .ok_or_else(|| refuse("The date of the request is missing or malformed."))?;
     if now.duration_since(date).abs() > TOLERANCE {
-        return Err(Refusal::unauthenticated(format!(
+        return Err(refuse(format!(
             "The date {date} is more than 5 minutes from {now:.0}, the time of the server."
         )));
     }
@@ -111,6 +108,6 @@ fn read(
     }
     let names: Vec<&str> = authorization.headers.iter().map(String::as_str).collect();
     let signed = signing_string(&parts.method, &parts.uri, &parts.headers, &names)
-        .map_err(|error| Refusal::unauthenticated(error.to_string()))?;
+        .map_err(|error| refuse(error.to_string()))?;
     Ok((authorization, signed))
 }

@@ -147,11 +147,11 @@ impl Client {
         let body = body.map_or_else(Bytes::new, |body| body.to_string().into());
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         headers.insert(USER_AGENT, HeaderValue::from_static(USER_AGENT_NAME));
-        signer.sign(&method, &uri, &mut headers, &body, now);
-        let mut message = http::Request::new(Full::new(body));
+        let mut message = http::Request::new(Full::new(body.clone()));
         *message.method_mut() = method;
         *message.uri_mut() = uri;
         *message.headers_mut() = headers;
+        signer.sign(&mut message, &body, now);
         message
     }
 }

@@ -11,7 +11,7 @@ use base64::prelude::BASE64_STANDARD;
 use http::header::{
     AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, DATE, HOST, HeaderMap, HeaderName, HeaderValue,
 };
-use http::{Method, Uri};
+use http::{Method, Request, Uri};
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::{DateTimeParser, DateTimePrinter};
 use secrecy::{ExposeSecret as _, SecretString};
@@ -39,44 +39,37 @@ impl Signer {
         Self { key_id: key_id.into(), key }
     }
 
-    /// Completes the headers of a request and signs it.
+    /// Completes the headers of a request with this body and signs it.
     ///
-    /// `uri` must be sent exactly as given: escapes are part of what is signed.
-    pub fn sign(&self, method: &Method, uri: &Uri, headers: &mut HeaderMap, body: &[u8], now: Timestamp) {
-        self.sign_names(&ALWAYS, method, uri, headers, body, now);
+    /// The address must be sent exactly as it is: escapes are part of what is signed.
+    pub(crate) fn sign<B>(&self, request: &mut Request<B>, body: &[u8], now: Timestamp) {
+        self.sign_covering(&ALWAYS, request, body, now);
     }
 
     /// The same without the host, for a service that has many names.
-    pub(crate) fn sign_for_any_host(
-        &self,
-        method: &Method,
-        uri: &Uri,
-        headers: &mut HeaderMap,
-        body: &[u8],
-        now: Timestamp,
-    ) {
-        self.sign_names(&ALWAYS[..2], method, uri, headers, body, now);
+    pub(crate) fn sign_for_any_host<B>(&self, request: &mut Request<B>, body: &[u8], now: Timestamp) {
+        self.sign_covering(&ALWAYS[..2], request, body, now);
     }
 
-    fn sign_names(
+    fn sign_covering<B>(
         &self,
         names: &[&'static str],
-        method: &Method,
-        uri: &Uri,
-        headers: &mut HeaderMap,
+        request: &mut Request<B>,
         body: &[u8],
         now: Timestamp,
     ) {
+        let (method, uri) = (request.method().clone(), request.uri().clone());
+        let headers = request.headers_mut();
         headers.insert(DATE, header(&http_date(now)));
         headers.insert(HOST, header(uri.authority().map_or("", http::uri::Authority::as_str)));
         let mut names = names.to_vec();
-        if has_body(method) {
+        if has_body(&method) {
             headers.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
             headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
             headers.insert(CONTENT_SHA256, header(&content_sha256(body)));
             names.extend(WITH_BODY);
         }
-        let text = signing_string(method, uri, headers, &names).expect("every signed header was set above");
+        let text = signing_string(&method, &uri, headers, &names).expect("every signed header was set above");
         let signature = BASE64_STANDARD.encode(self.key.sign(text.as_bytes()));
         let mut value = header(&format!(
             r#"Signature version="1",headers="{}",keyId="{}",algorithm="rsa-sha256",signature="{signature}""#,

@@ -1,4 +1,4 @@
-//! What was true right after our last apply: the point from which changes by others are told.
+//! What was true right after our last apply: changes by other managers are detected by comparing with it.
 //!
 //! Kept in Terraform's private state under `ownership_baseline_v2`. The Go provider's `ownership_baseline` (field as
 //! printed → first manager) is written too, so that one can swap back, and read where v2 is missing.
@@ -7,25 +7,24 @@ mod stored;
 
 use std::collections::BTreeMap;
 
-use fields::{FieldPath, FieldSet, Positions, Schema};
+use fields::{FieldPath, FieldSet, IgnoreFields, Positions, Schema};
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::desired::Desired;
 use crate::holders::Holders;
-use crate::managed::{ManagedFields, ManagedFieldsError};
 use crate::manager::FieldManager;
+use crate::observed::Observed;
 use crate::view::View;
 
 /// Every field of the body as it was written then, with its holders and its value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Baseline {
-    /// The fields.
     pub(crate) paths: FieldSet,
-    /// What is remembered of each of them, in order.
+    /// One for each path, in order.
     pub(crate) fields: Vec<BaselineField>,
 }
 
-/// What is remembered of one field.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct BaselineField {
     pub(crate) managers: Vec<FieldManager>,
@@ -34,8 +33,8 @@ pub(crate) struct BaselineField {
 }
 
 impl BaselineField {
-    /// Whether a former version kept this. It had force, so it held whatever it wrote, but it kept one manager a
-    /// field at most, and not always its own.
+    /// Whether the Go provider stored this. It applied with force, so it held whatever it wrote, but it stored at most
+    /// one manager a field, and not always its own.
     pub(crate) fn is_former(&self) -> bool {
         matches!(self.value, Remembered::Text(_) | Remembered::Unknown)
     }
@@ -48,9 +47,9 @@ pub(crate) enum Remembered {
     Value(Value),
     /// The field was not in the answer.
     Absent,
-    /// The text that a former version kept of the value.
+    /// The text that the Go provider stored of the value.
     Text(String),
-    /// A former version kept nothing of it, so nothing can be said about changes.
+    /// The Go provider stored nothing of it, so changes cannot be detected.
     Unknown,
 }
 
@@ -60,33 +59,23 @@ pub(crate) enum Remembered {
 pub struct BaselineError(#[source] Box<dyn std::error::Error + Send + Sync>);
 
 impl Baseline {
-    /// What the API server's `answer` to an apply of `written` says; `ignored` are the fields left to others.
-    pub fn record(
-        answer: &Value,
-        written: &Value,
-        ignored: impl Fn(&FieldPath) -> bool,
-    ) -> Result<Self, ManagedFieldsError> {
-        let managed = ManagedFields::of(answer)?;
-        let schema = managed.schema(answer);
-        let paths = View::of(written).fields(&schema);
-        let answered = View::of(answer);
-        let values = answered.column(&paths, &schema);
-        let holders = Holders::of(&managed, &paths);
+    /// What the API server's `answer` to an apply records.
+    pub fn record(answer: &Observed, desired: &Desired<'_>) -> Self {
+        let schema = answer.schema();
+        let paths = View::of(desired.written).fields(schema);
+        let answered = View::of(answer.object());
+        let values = answered.column(&paths, schema);
+        let holders = Holders::of(answer.managed(), &paths);
+        let is_ignored = desired.ignored(schema);
         let fields = paths.paths().into_iter().zip(values).enumerate().map(|(index, (path, value))| {
             let managers = holders.at(index).cloned().collect();
             let value = value.map_or(Remembered::Absent, |value| Remembered::Value(value.into_owned()));
-            BaselineField { managers, value, ignored: ignored(&path) }
+            let ignored = is_ignored(&path);
+            (path, BaselineField { managers, value, ignored })
         });
-        let fields = fields.collect();
-        Ok(Self { paths, fields })
-    }
-
-    /// Remembers as well that `manager` has taken these fields away.
-    #[must_use]
-    pub fn with_removals(self, removed: &FieldSet, manager: &FieldManager) -> Self {
-        let mut fields: BTreeMap<_, _> = self.paths.paths().into_iter().zip(self.fields).collect();
-        for path in removed.paths() {
-            let (managers, value) = (vec![manager.clone()], Remembered::Absent);
+        let mut fields: BTreeMap<_, _> = fields.collect();
+        for path in desired.removed().paths() {
+            let (managers, value) = (vec![desired.manager.clone()], Remembered::Absent);
             fields.entry(path).or_insert(BaselineField { managers, value, ignored: false });
         }
         let (paths, fields) = fields.into_iter().unzip();
@@ -100,24 +89,26 @@ impl Baseline {
         self.iter().filter(|(_, field)| removed(field)).map(|(path, _)| path).collect()
     }
 
-    /// The best that can be said from what the Go provider kept: the text of each field in its projection, and its
-    /// first manager (or, from one of its older versions, all of them).
+    /// Rebuilt from what the Go provider stored: the text of each field in its projection, and its first manager (or,
+    /// from one of its older versions, all of them).
     pub fn from_former(
         written: &Value,
         projection: &BTreeMap<String, String>,
         managers: &BTreeMap<String, FormerManagers>,
-        ignored: impl Fn(&FieldPath) -> bool,
+        ignored: &IgnoreFields,
     ) -> Self {
         let schema = Schema::of(written);
+        let ignored = ignored.on(written, &schema);
         let view = View::of(written);
         let positions = Positions::of(&view.object, &schema);
         let paths = view.fields(&schema);
         let fields = paths.paths().into_iter().map(|path| {
             let printed = positions.print(&path);
             let value = projection.get(&printed);
-            let value = value.map_or(Remembered::Unknown, |text| Remembered::Text(view.shown(&path, text)));
+            let value =
+                value.map_or(Remembered::Unknown, |text| Remembered::Text(view.masked_text(&path, text)));
             let managers = managers.get(&printed).map(FormerManagers::list).unwrap_or_default();
-            BaselineField { managers, value, ignored: ignored(&path) }
+            BaselineField { managers, value, ignored: ignored.contains(&path) }
         });
         let fields = fields.collect();
         Self { paths, fields }
@@ -128,14 +119,14 @@ impl Baseline {
         stored::write(self.iter(), None)
     }
 
-    /// The stored form where `written`, the body that was applied, is stored as well: less what it says itself.
+    /// The stored form where `written`, the body that was applied, is stored as well: only what differs from it.
     pub fn to_value_beside(&self, written: &Value) -> Value {
         let usual = self.fields.first().map(|field| field.managers.clone()).unwrap_or_default();
-        let said = Self::said_by(written, &usual);
-        if said.paths != self.paths {
+        let implied = Self::as_written(written, &usual);
+        if implied.paths != self.paths {
             return self.to_value();
         }
-        let others = self.iter().zip(said.fields).filter(|((_, field), said)| *field != said);
+        let others = self.iter().zip(implied.fields).filter(|((_, field), implied)| *field != implied);
         stored::write(others.map(|(kept, _)| kept), Some(usual))
     }
 
@@ -145,16 +136,16 @@ impl Baseline {
         let mut fields = BTreeMap::new();
         if let Some(usual) = kept.usual {
             let written = written.ok_or_else(|| BaselineError("the body beside it is missing".into()))?;
-            let said = Self::said_by(written, &usual);
-            fields.extend(said.paths.paths().into_iter().zip(said.fields));
+            let implied = Self::as_written(written, &usual);
+            fields.extend(implied.paths.paths().into_iter().zip(implied.fields));
         }
         fields.extend(kept.fields);
         let (paths, fields) = fields.into_iter().unzip();
         Ok(Self { paths, fields })
     }
 
-    /// What is true when the API server has taken a body as it is, and `managers` hold all of it.
-    fn said_by(written: &Value, managers: &[FieldManager]) -> Self {
+    /// The baseline if the API server accepted the body as it is and `managers` hold all of it.
+    fn as_written(written: &Value, managers: &[FieldManager]) -> Self {
         let (schema, view) = (Schema::of(written), View::of(written));
         let paths = view.fields(&schema);
         let fields = view.column(&paths, &schema).into_iter().map(|value| {
@@ -181,13 +172,11 @@ impl Baseline {
     }
 }
 
-/// The managers of a field as former versions stored them.
+/// The managers of a field as versions of the Go provider stored them.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub enum FormerManagers {
-    /// The first manager.
     First(FieldManager),
-    /// All of them.
     All(Vec<FieldManager>),
 }
 

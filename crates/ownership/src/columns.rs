@@ -50,7 +50,7 @@ fn pick<'v, T>(
     known.for_each(|passed| pass(passed, values));
 }
 
-/// Leaves out the values at and below an element that nobody asks about.
+/// Skips the values at and below an element that is not in the universe.
 fn pass<T>(entry: Entry<'_>, values: &mut slice::Iter<'_, T>) {
     let count = usize::from(entry.member) + entry.below.len();
     values.by_ref().take(count).for_each(drop);

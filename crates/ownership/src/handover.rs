@@ -1,127 +1,126 @@
 //! Changing who holds a field without touching its value: JSON patches of managedFields and nothing else.
 //!
-//! When a manager is the only one that holds a field and applies without it, the API server removes the value. So a
-//! release takes the path out of managedFields first. Every patch tests the resourceVersion it was made for; after a
-//! conflict, read the object again and make a new patch.
+//! When the only manager that holds a field applies without it, the API server removes the value. So a release takes
+//! the path out of managedFields first. Every patch tests the resourceVersion it was made for; after a conflict, read
+//! the object again and make a new patch.
 
 use fields::{FieldPath, FieldSet};
 use serde_json::{Value, json};
 
-use crate::managed::{Entry, ManagedFields, ManagedFieldsError};
+use crate::managed::{Entry, ManagedFields};
 use crate::manager::{FieldManager, Operation};
+use crate::observed::Observed;
 
-/// Takes what `manager` holds at or below `paths`, and nobody else does, out of its entries.
-///
-/// What others hold as well needs no release: applying without it leaves the value to them. Nothing when there is
-/// nothing to release.
-pub fn release(
-    object: &Value,
-    manager: &FieldManager,
-    paths: &FieldSet,
-) -> Result<Option<Value>, ManagedFieldsError> {
-    let managed = ManagedFields::of(object)?;
-    let held = managed.held_by(manager);
-    let asked = held.difference(&held.recursive_difference(paths));
-    let is_sole = |path: &FieldPath| managed.holders(path).into_iter().all(|holder| holder == manager);
-    let sole: FieldSet = asked.paths().into_iter().filter(is_sole).collect();
-    let entries = managed.entries().iter().map(|entry| {
-        let mut entry = entry.clone();
-        if entry.manager == *manager {
+/// Changes of an object's managedFields, one after the other.
+pub struct Handover<'o> {
+    observed: &'o Observed,
+    managed: ManagedFields,
+}
+
+impl<'o> Handover<'o> {
+    pub fn of(observed: &'o Observed) -> Self {
+        Self { observed, managed: observed.managed().clone() }
+    }
+
+    /// The managers after the changes so far.
+    pub fn managed(&self) -> &ManagedFields {
+        &self.managed
+    }
+
+    /// Takes what `manager` holds at or below `paths`, and no other manager does, out of its entries.
+    ///
+    /// What others hold as well needs no release: applying without it leaves the value to them.
+    #[must_use]
+    pub fn release(mut self, manager: &FieldManager, paths: &FieldSet) -> Self {
+        let held = self.managed.held_by(manager);
+        let asked = held.difference(&held.recursive_difference(paths));
+        let sole = self.managed.held_only_by(manager, &asked);
+        for entry in self.managed.entries.iter_mut().filter(|entry| entry.manager == *manager) {
             entry.fields = entry.fields.recursive_difference(&sole);
         }
-        entry
-    });
-    Ok(patch(object, &managed, entries.collect()))
-}
-
-/// Lets go of everything `manager` holds, by apply and by update: what a destroyed patch leaves behind is its values.
-pub fn release_all(object: &Value, manager: &FieldManager) -> Result<Option<Value>, ManagedFieldsError> {
-    let managed = ManagedFields::of(object)?;
-    let others = managed.entries().iter().filter(|entry| entry.manager != *manager).cloned().collect();
-    Ok(patch(object, &managed, others))
-}
-
-/// Merges what the managers `from` hold of the object itself into what `to` holds by apply.
-///
-/// Without this, a key that is later dropped from the written body would stay, held by the former tool. Entries of
-/// subresources stay with their managers.
-pub fn hand_over(
-    object: &Value,
-    from: &[FieldManager],
-    to: &FieldManager,
-) -> Result<Option<Value>, ManagedFieldsError> {
-    hand_over_part(object, to, "", |entry| {
-        let is_given = entry.subresource.is_empty() && entry.manager != *to && from.contains(&entry.manager);
-        if is_given { entry.fields.clone() } else { FieldSet::new() }
-    })
-}
-
-/// Moves `part` of every entry into what `to` holds of `subresource` by apply.
-///
-/// An apply has one entry, in one version of the API. What was held in another version is taken over as far as the
-/// object has it under the same name in this one.
-pub fn hand_over_part(
-    object: &Value,
-    to: &FieldManager,
-    subresource: &str,
-    part: impl Fn(&Entry) -> FieldSet,
-) -> Result<Option<Value>, ManagedFieldsError> {
-    let managed = ManagedFields::of(object)?;
-    let parts: Vec<FieldSet> = managed.entries().iter().map(part).collect();
-    let Some(first) = parts.iter().position(|part| !part.is_empty()) else { return Ok(None) };
-    let mut entries = managed.entries().to_vec();
-    for (entry, part) in entries.iter_mut().zip(&parts) {
-        entry.fields = entry.fields.difference(part);
+        self
     }
-    let index = entries
-        .iter()
-        .position(|entry| entry.is_of(to, Operation::Apply, subresource))
-        .unwrap_or_else(|| {
-            let first = &managed.entries()[first];
+
+    /// Takes away everything `manager` holds, by apply and by update: a destroyed patch leaves its values behind.
+    #[must_use]
+    pub fn release_all(mut self, manager: &FieldManager) -> Self {
+        self.managed.entries.retain(|entry| entry.manager != *manager);
+        self
+    }
+
+    /// Moves `part` of every entry into what `to` holds of `subresource` by apply; empty is the object itself.
+    ///
+    /// Without this, a key that is later dropped from the written body would stay, held by the former tool.
+    ///
+    /// An apply has one entry, in one version of the API. What was held in another version is taken over as far as the
+    /// object has it under the same name in this one.
+    #[must_use]
+    pub fn hand_over(
+        mut self,
+        to: &FieldManager,
+        subresource: &str,
+        part: impl Fn(&Entry) -> Option<FieldSet>,
+    ) -> Self {
+        let (object, schema) = (self.observed.object(), self.observed.schema());
+        let is_ours = |entry: &Entry| entry.is_of(to, Operation::Apply, subresource);
+        let entries = &mut self.managed.entries;
+        let parts =
+            entries.iter().map(|entry| part(entry).filter(|part| !part.is_empty() && !is_ours(entry)));
+        let parts: Vec<Option<FieldSet>> = parts.collect();
+        let Some(first) = parts.iter().position(Option::is_some) else { return self };
+        let position = entries.iter().position(is_ours).unwrap_or_else(|| {
+            let first = &entries[first];
             let api_version = object["apiVersion"].as_str().unwrap_or(&first.api_version).to_owned();
             let (manager, operation, fields) = (to.clone(), Operation::Apply, FieldSet::new());
             let (subresource, time) = (subresource.to_owned(), first.time.clone());
             entries.push(Entry { manager, operation, subresource, api_version, time, fields });
             entries.len() - 1
         });
-    let schema = managed.schema(object);
-    let ours = &mut entries[index];
-    for (given, part) in managed.entries().iter().zip(parts) {
-        let part = if given.api_version == ours.api_version {
-            part
-        } else {
-            let exists = |path: &FieldPath| fields::value_at(object, path, &schema).is_some();
-            part.paths().into_iter().filter(exists).collect()
+        let version = entries[position].api_version.clone();
+        let mut taken = FieldSet::new();
+        for (entry, part) in entries.iter_mut().zip(&parts) {
+            let Some(part) = part else { continue };
+            entry.fields = entry.fields.difference(part);
+            if entry.api_version == version {
+                taken.add_all(part);
+            } else {
+                let exists = |path: &FieldPath| fields::value_at(object, path, schema).is_some();
+                taken.add_all(&part.paths().into_iter().filter(exists).collect());
+            }
+        }
+        entries[position].fields.add_all(&taken);
+        self
+    }
+
+    /// The JSON patch that makes the changes; none if there are none.
+    pub fn patch(mut self) -> Option<Vec<Value>> {
+        let (object, before) = (self.observed.object(), self.observed.managed().entries());
+        let holds = |entry: &&Entry| !entry.fields.is_empty();
+        self.managed.entries.retain(|entry| holds(&entry));
+        if self.managed.entries.iter().eq(before.iter().filter(holds)) {
+            return None;
+        }
+        let version = object.pointer("/metadata/resourceVersion");
+        Some(vec![
+            json!({ "op": "test", "path": "/metadata/resourceVersion", "value": version }),
+            json!({ "op": "replace", "path": "/metadata/managedFields", "value": self.to_value() }),
+        ])
+    }
+
+    /// The entries as the API server takes them; those that have not changed word for word as they are in the object.
+    fn to_value(&self) -> Value {
+        // The API server ignores an empty list; one empty entry clears the field.
+        if self.managed.entries.is_empty() {
+            return json!([{}]);
+        }
+        let listed = &self.observed.object()["metadata"]["managedFields"];
+        let before = self.observed.managed().entries();
+        let write = |entry: &Entry| match before.iter().position(|known| known == entry) {
+            Some(index) => listed[index].clone(),
+            None => entry.write(),
         };
-        ours.fields = ours.fields.union(&part);
+        self.managed.entries.iter().map(write).collect()
     }
-    Ok(patch(object, &managed, entries))
-}
-
-/// The JSON patch from what is to `entries`, less those that no longer hold anything.
-fn patch(object: &Value, before: &ManagedFields, mut entries: Vec<Entry>) -> Option<Value> {
-    if entries == before.entries() {
-        return None;
-    }
-    entries.retain(|entry| !entry.fields.is_empty());
-    Some(json!([
-        { "op": "test", "path": "/metadata/resourceVersion", "value": object.pointer("/metadata/resourceVersion") },
-        { "op": "replace", "path": "/metadata/managedFields", "value": to_value(object, before, &entries) },
-    ]))
-}
-
-/// The entries as the API server takes them; those that have not changed word for word as they stand in `object`.
-fn to_value(object: &Value, before: &ManagedFields, entries: &[Entry]) -> Value {
-    // The API server takes an empty list for "leave as it is"; one empty entry clears the field.
-    if entries.is_empty() {
-        return json!([{}]);
-    }
-    let listed = &object["metadata"]["managedFields"];
-    let write = |entry: &Entry| match before.entries().iter().position(|known| known == entry) {
-        Some(index) => listed[index].clone(),
-        None => entry.write(),
-    };
-    entries.iter().map(write).collect()
 }
 
 #[cfg(test)]

@@ -14,7 +14,6 @@ pub(crate) struct Holders<'m> {
 }
 
 impl<'m> Holders<'m> {
-    /// Who of the object's managers holds which field of `universe`.
     pub(crate) fn of(managed: &'m ManagedFields, universe: &FieldSet) -> Self {
         let entries = managed.entries();
         let held = columns::held(universe, entries.iter().map(|entry| &entry.fields));
@@ -28,12 +27,11 @@ impl<'m> Holders<'m> {
         Self { columns }
     }
 
-    /// Whether `manager` holds the field at `index`.
     pub(crate) fn is_held_by(&self, manager: &FieldManager, index: usize) -> bool {
         self.columns.get(manager).is_some_and(|held| held[index])
     }
 
-    /// Everybody who holds the field at `index`, sorted by name.
+    /// All managers that hold the field at `index`, sorted by name.
     pub(crate) fn at(&self, index: usize) -> impl Iterator<Item = &'m FieldManager> {
         self.columns.iter().filter(move |(_, held)| held[index]).map(|(manager, _)| *manager)
     }

@@ -12,23 +12,19 @@ use crate::manager::{FieldManager, Operation};
 /// The entries of an object's managedFields, in the API server's order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ManagedFields {
-    entries: Vec<Entry>,
+    pub(crate) entries: Vec<Entry>,
 }
 
-/// What one manager wrote in one way.
+/// What one manager holds by one operation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// Who.
     pub manager: FieldManager,
-    /// How.
     pub operation: Operation,
-    /// Through which subresource; empty for the object itself.
+    /// Empty for the object itself.
     pub subresource: String,
-    /// In which version of the API.
     pub api_version: String,
-    /// When, as the API server wrote it.
+    /// As the API server wrote it.
     pub time: Option<String>,
-    /// Which fields.
     pub fields: FieldSet,
 }
 
@@ -38,26 +34,22 @@ pub enum ManagedFieldsError {
     /// The list or an entry does not have the shape the API defines.
     #[error("entry {index} of metadata.managedFields is malformed")]
     Entry {
-        /// Its position.
         index: usize,
-        /// What is wrong with it.
         #[source]
         source: serde_json::Error,
     },
     /// An entry's set of fields is not FieldsV1.
     #[error("the fields that {manager} holds cannot be read")]
     Fields {
-        /// Whose entry.
         manager: FieldManager,
-        /// What is wrong with it.
         #[source]
         source: fields::DecodeError,
     },
 }
 
 impl ManagedFields {
-    /// Reads the entries of `object`; an object without any has none.
-    pub fn of(object: &Value) -> Result<Self, ManagedFieldsError> {
+    /// Reads the entries of `object`; [`crate::Observed`] is the only caller.
+    pub(crate) fn of(object: &Value) -> Result<Self, ManagedFieldsError> {
         let Some(list) = object.pointer("/metadata/managedFields").and_then(Value::as_array) else {
             return Ok(Self::default());
         };
@@ -77,7 +69,7 @@ impl ManagedFields {
         &self.entries
     }
 
-    /// Everything `manager` holds, however it wrote it.
+    /// Everything `manager` holds, by whichever operation.
     pub fn held_by(&self, manager: &FieldManager) -> FieldSet {
         let mut held = FieldSet::new();
         for entry in self.entries.iter().filter(|entry| entry.manager == *manager) {
@@ -86,15 +78,21 @@ impl ManagedFields {
         held
     }
 
-    /// Everybody who holds `path`, sorted by name.
+    /// All managers that hold `path`, sorted by name.
     pub fn holders(&self, path: &FieldPath) -> BTreeSet<&FieldManager> {
         let sets = self.entries.iter().map(|entry| &entry.fields);
         let holding = self.entries.iter().zip(holding(sets, path)).filter(|(_, holds)| *holds);
         holding.map(|(entry, _)| &entry.manager).collect()
     }
 
+    /// The fields of `set` that no manager but `manager` holds.
+    pub fn held_only_by(&self, manager: &FieldManager, set: &FieldSet) -> FieldSet {
+        let is_sole = |path: &FieldPath| self.holders(path).into_iter().all(|holder| holder == manager);
+        set.paths().into_iter().filter(is_sole).collect()
+    }
+
     /// What is known about `object`'s kind, with what its sets tell about how lists are keyed.
-    pub fn schema(&self, object: &Value) -> Schema {
+    pub(crate) fn schema(&self, object: &Value) -> Schema {
         self.entries.iter().fold(Schema::of(object), |schema, entry| schema.learning_from(&entry.fields))
     }
 }
@@ -112,7 +110,7 @@ pub fn has_applied(object: &Map<String, Value>, manager: &FieldManager) -> bool 
 /// something below it, or, as an indivisible whole, something above it.
 ///
 /// A map that a manager merely created says nothing about its keys, and it looks like a whole once all its keys have
-/// been taken from that manager. Only where nobody holds anything below a field, it is one.
+/// been taken from that manager. It is one only where no manager holds anything below the field.
 pub(crate) fn holding<'s>(sets: impl Iterator<Item = &'s FieldSet>, path: &FieldPath) -> Vec<bool> {
     let mut here: Vec<Option<&FieldSet>> = sets.map(|set| Some(set).filter(|_| !path.is_root())).collect();
     for element in path.elements() {
@@ -139,18 +137,23 @@ struct Wire {
     api_version: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     time: Option<String>,
-    /// Always `FieldsV1`; copies kept in memory leave it out.
+    /// Copies in memory leave it out.
     #[serde(default)]
     fields_type: String,
 }
 
 impl Entry {
+    /// Whether this is what `manager` holds by `operation` on `subresource`, which is empty for the object itself.
+    pub fn is_of(&self, manager: &FieldManager, operation: Operation, subresource: &str) -> bool {
+        self.manager == *manager && self.operation == operation && self.subresource == subresource
+    }
+
     fn read(index: usize, entry: &Value) -> Result<Self, ManagedFieldsError> {
         let wire = Wire::deserialize(entry).map_err(|source| ManagedFieldsError::Entry { index, source })?;
         let manager = FieldManager::new(wire.manager);
         let fields = match entry.get("fieldsV1") {
             None => Ok(FieldSet::new()),
-            // Copies kept in memory have it as text, which takes a fraction of the space.
+            // Copies in memory keep it as text, which takes a fraction of the space.
             Some(Value::String(text)) => FieldSet::from_json(text),
             Some(fields) => FieldSet::from_value(fields),
         };
@@ -166,12 +169,7 @@ impl Entry {
         })
     }
 
-    /// Whether it says what `manager` holds by `operation` on `subresource`, which is empty for the object itself.
-    pub fn is_of(&self, manager: &FieldManager, operation: Operation, subresource: &str) -> bool {
-        self.manager == *manager && self.operation == operation && self.subresource == subresource
-    }
-
-    /// A Secret's `stringData` is stored in `data`, so whoever holds one holds the other (see `manifest::secret`).
+    /// A Secret's `stringData` is stored in `data`, so a manager of one holds the other (see `manifest::secret`).
     fn fold_string_data(&mut self) {
         let string_data = FieldPath::of_fields(["stringData"]);
         let Some(keys) = self.fields.below(&string_data).cloned() else { return };

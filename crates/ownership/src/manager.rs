@@ -1,22 +1,20 @@
-//! Who applies fields: a name and how it writes.
+//! Field managers: a name and an operation.
 
 use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// The name under which somebody applies fields, as it stands in managedFields. Cloning is cheap.
+/// The name of a field manager, as managedFields record it. Cloning is cheap.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub struct FieldManager(Arc<str>);
 
 impl FieldManager {
-    /// The manager called `name`.
     pub fn new(name: impl Into<Arc<str>>) -> Self {
         Self(name.into())
     }
 
-    /// Its name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -43,8 +41,7 @@ impl From<FieldManager> for String {
 /// How a manager wrote: by server-side apply, which replaces what it holds, or by any other request, which adds to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Operation {
-    /// Server-side apply.
     Apply,
-    /// Create, update or patch.
+    /// Also creates and patches.
     Update,
 }

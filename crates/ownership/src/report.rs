@@ -1,4 +1,4 @@
-//! An analysis in words: one warning a row and object, and notes for those who want to see more.
+//! An analysis in words: one warning a row and object, and notes for readers who want to see more.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use crate::codes;
 use crate::manager::FieldManager;
 use crate::row::{Level, Row};
 
-/// How much is said about ownership (`managed_fields_verbosity`).
+/// How much to report about ownership (`managed_fields_verbosity`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Verbosity {
     /// Every field, with its values and managers.
@@ -19,7 +19,6 @@ pub enum Verbosity {
     Full,
     /// One line an object.
     Minimal,
-    /// Nothing.
     None,
 }
 
@@ -41,30 +40,29 @@ impl Analysis {
         }
     }
 
-    /// What else changes hands: fields taken and released without anybody else at work on them.
+    /// Fields that are taken or released while no other manager is changing them.
     pub fn notes(&self, identity: &str) -> Vec<Diagnostic> {
         let noted = self.fields.iter().filter(|field| field.level() == Level::Note);
-        noted.map(|field| note(identity, &self.shown(field), field)).collect()
+        noted.map(|field| note(identity, &self.print(field), field)).collect()
     }
 
-    /// The fields of a kind, sorted by how they are shown.
-    fn fields_of(&self, kind: Kind) -> Vec<Shown<'_>> {
-        let speaking =
+    /// Sorted by name.
+    fn fields_of(&self, kind: Kind) -> Vec<NamedField<'_>> {
+        let reported =
             self.fields.iter().filter(|field| matches!(field.level(), Level::Warning | Level::NotKept));
-        let found = speaking.filter(|field| kind.is_of(field.row));
-        let mut fields: Vec<_> = found.map(|field| Shown { name: self.shown(field), field }).collect();
+        let found = reported.filter(|field| kind.is_of(field.row));
+        let mut fields: Vec<_> = found.map(|field| NamedField { name: self.print(field), field }).collect();
         fields.sort_by(|left, right| left.name.cmp(&right.name));
         fields
     }
 }
 
-/// A field and how it is called in messages.
-struct Shown<'a> {
+struct NamedField<'a> {
     name: String,
     field: &'a FieldTransition,
 }
 
-/// The kinds of warning: the three of seed 001, and what cannot have been our doing.
+/// The kinds of warning: three about active managers, and one about what cannot have been our doing.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Drift,
@@ -101,17 +99,17 @@ impl Kind {
         }
     }
 
-    fn warning(self, identity: &str, fields: &[Shown<'_>]) -> Diagnostic {
+    fn warning(self, identity: &str, fields: &[NamedField<'_>]) -> Diagnostic {
         let intro = match self {
             Self::Drift => {
                 "These fields were changed outside of this configuration and will be set back to it:"
             }
             Self::Taking => "These fields will be taken from a manager that is changing them:",
             Self::Overwriting => {
-                "These fields were edited here and changed by somebody else at the same time; this configuration wins:"
+                "These fields were edited here and changed by another manager at the same time; this configuration wins:"
             }
             Self::NotKept => {
-                "Who holds these fields changes without a reason in this configuration. An admission webhook, a conversion or the API server itself drops or adds them:"
+                "These fields gain or lose their manager without a reason in this configuration. An admission webhook, a conversion or the API server itself drops or adds them:"
             }
         };
         let mut detail = format!("{intro}\n");
@@ -126,7 +124,7 @@ impl Kind {
                 "\n\nIf the other manager keeps changing them, every plan will show this again.",
             ),
             Self::Taking => detail.push_str(
-                "\n\nIf that manager stays active, both will go on setting them, and every plan will show a difference.",
+                "\n\nIf that manager stays active, both will keep setting them, and every plan will show a difference.",
             ),
             Self::NotKept => {}
         }
@@ -139,8 +137,7 @@ impl Kind {
         }
     }
 
-    fn line(self, shown: &Shown<'_>) -> String {
-        let Shown { name, field } = shown;
+    fn line(self, NamedField { name, field }: &NamedField<'_>) -> String {
         match (self, &field.change) {
             (Self::NotKept, _) | (_, None) => format!("{name} ({})", field.row),
             (_, Some(change)) if change.masked => {
@@ -168,7 +165,7 @@ impl Kind {
 
 fn modifiers(field: &FieldTransition) -> String {
     if field.others.is_empty() {
-        // Whoever removed a field, or wrote it under our name, is not on record.
+        // managedFields do not record who removed a field or wrote it under our name.
         return "modified by: unknown".to_owned();
     }
     format!("modified by: {}", names(field))
@@ -178,22 +175,22 @@ fn names(field: &FieldTransition) -> String {
     field.others.iter().map(FieldManager::as_str).collect::<Vec<_>>().join(", ")
 }
 
-fn ignore_hint(fields: &[Shown<'_>]) -> String {
+fn ignore_hint(fields: &[NamedField<'_>]) -> String {
     let listed = fields.iter().take(MOST_FIELDS).map(|field| format!("{:?}", field.name));
     format!("To leave them to the other manager: ignore_fields = [{}]", listed.collect::<Vec<_>>().join(", "))
 }
 
-fn note(identity: &str, shown: &str, field: &FieldTransition) -> Diagnostic {
+fn note(identity: &str, name: &str, field: &FieldTransition) -> Diagnostic {
     let summary = match field.row {
-        Row::Take => format!("{shown} will be held from now on"),
-        _ if field.others.is_empty() => format!("{shown} will be released; nobody else holds it"),
-        _ => format!("{shown} will be released to {}", names(field)),
+        Row::Take => format!("{name} will be held from now on"),
+        _ if field.others.is_empty() => format!("{name} will be released; no other manager holds it"),
+        _ => format!("{name} will be released to {}", names(field)),
     };
-    Diagnostic::note(codes::HANDED, summary).object(identity).field(shown)
+    Diagnostic::note(codes::HANDED, summary).object(identity).field(name)
 }
 
 /// All findings in one line.
-fn summary(identity: &str, found: &[(Kind, Vec<Shown<'_>>); 4]) -> Option<Diagnostic> {
+fn summary(identity: &str, found: &[(Kind, Vec<NamedField<'_>>); 4]) -> Option<Diagnostic> {
     let (kind, _) = found.iter().find(|(_, fields)| !fields.is_empty())?;
     let counts = found.iter().filter(|(_, fields)| !fields.is_empty()).map(|(kind, fields)| {
         let noun = if fields.len() == 1 { "field" } else { "fields" };
@@ -205,7 +202,7 @@ fn summary(identity: &str, found: &[(Kind, Vec<Shown<'_>>); 4]) -> Option<Diagno
     Some(Diagnostic { help: None, ..warning.object(identity) })
 }
 
-/// Strings quoted, a missing value as `(none)`, everything else as Go's `%v` prints it (terraform-provider.md, 5.5).
+/// Strings quoted, a missing value as `(none)`, everything else as Go's `%v` prints it.
 fn value(value: Option<&Value>) -> String {
     match value {
         None => "(none)".to_owned(),

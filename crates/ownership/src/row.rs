@@ -1,18 +1,18 @@
-//! The sixteen ways in which holding a field can change, from four yes-or-no questions (seed 001).
+//! The sixteen ways in which holding a field can change, from four yes-or-no questions.
 
 use std::fmt;
 
 /// The four questions, asked of one field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(clippy::struct_excessive_bools, reason = "four independent questions are the model of seed 001")]
-pub struct Transition {
+#[expect(clippy::struct_excessive_bools, reason = "the model is four independent questions")]
+pub(crate) struct Transition {
     /// Our manager held the field at the last apply, and it was not ignored then.
     pub prev_owned: bool,
     /// Our manager will hold it after this apply, and it is not ignored now.
     pub now_owned: bool,
-    /// The written value, or whether the field is ignored, is another one than last time.
+    /// The written value, or whether the field is ignored, differs from last time.
     pub config_changed: bool,
-    /// Somebody else changed the value since the last apply.
+    /// Another manager changed the value since the last apply.
     pub external_changed: bool,
 }
 
@@ -29,45 +29,44 @@ pub enum Row {
     EditedAndLeftToOthers,
     /// 4: ours without a reason in what was written.
     GainedUnasked,
-    /// 5: ours without a reason in what was written, while somebody else changed it.
+    /// 5: ours without a reason in what was written, while another manager changed it.
     GainedWhileChanged,
     /// 6: taken for the first time.
     Take,
-    /// 7: taken from somebody who is changing it.
+    /// 7: taken from a manager that is changing it.
     TakeFromActive,
     /// 8: lost without a reason in what was written.
     LostUnasked,
-    /// 9: lost without a reason in what was written, while somebody else changed it.
+    /// 9: lost without a reason in what was written, while another manager changed it.
     LostWhileChanged,
     /// 10: released on purpose.
     Release,
-    /// 11: released on purpose, and somebody else has changed it already.
+    /// 11: released on purpose, and another manager has already changed it.
     ReleaseToOther,
     /// 12: held.
     Hold,
-    /// 13: held, and somebody else's change is taken back.
+    /// 13: held, and another manager's change is reverted.
     RevertDrift,
     /// 14: held, with a new value.
     Update,
-    /// 15: held, with a new value that overwrites somebody else's.
+    /// 15: held, with a new value that overwrites another manager's.
     OverwriteConcurrent,
 }
 
-/// What a row is to a reader.
+/// How much a row matters to a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// Nothing to say.
     Silent,
     /// Worth showing where there is room.
     Note,
-    /// Somebody else works on a field that we are about to set: this may go on forever.
+    /// Another manager is changing a field that we are about to set: this may go on forever.
     Warning,
     /// Cannot be our doing: the API server, a webhook or a conversion dropped or added the field.
     NotKept,
 }
 
 /// The row of a transition. Total: every combination has one.
-pub const fn classify(transition: Transition) -> Row {
+pub(crate) const fn classify(transition: Transition) -> Row {
     let Transition { prev_owned, now_owned, config_changed, external_changed } = transition;
     match (prev_owned, now_owned, config_changed, external_changed) {
         (false, false, false, false) => Row::LeftAlone,
@@ -90,12 +89,11 @@ pub const fn classify(transition: Transition) -> Row {
 }
 
 impl Row {
-    /// The row's number in the seed's table.
+    /// The four answers read as a binary number.
     pub const fn number(self) -> u8 {
         self as u8
     }
 
-    /// What the row is to a reader.
     pub const fn level(self) -> Level {
         match self {
             Self::LeftAlone
@@ -112,7 +110,6 @@ impl Row {
         }
     }
 
-    /// A few words that name the row.
     pub const fn name(self) -> &'static str {
         match self {
             Self::LeftAlone => "left alone",
@@ -120,24 +117,24 @@ impl Row {
             Self::EditedButLeft => "edited, still left alone",
             Self::EditedAndLeftToOthers => "edited, still left to others",
             Self::GainedUnasked => "gained unasked",
-            Self::GainedWhileChanged => "gained unasked while somebody changed it",
+            Self::GainedWhileChanged => "gained unasked while another manager changed it",
             Self::Take => "take",
             Self::TakeFromActive => "take from an active manager",
             Self::LostUnasked => "lost unasked",
-            Self::LostWhileChanged => "lost unasked while somebody changed it",
+            Self::LostWhileChanged => "lost unasked while another manager changed it",
             Self::Release => "release",
-            Self::ReleaseToOther => "release to somebody who changed it",
+            Self::ReleaseToOther => "release to a manager that changed it",
             Self::Hold => "hold",
-            Self::RevertDrift => "take back somebody's change",
+            Self::RevertDrift => "revert another manager's change",
             Self::Update => "update",
-            Self::OverwriteConcurrent => "update over somebody's change",
+            Self::OverwriteConcurrent => "overwrite another manager's change",
         }
     }
 }
 
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "row {}, {}", self.number(), self.name())
+        f.write_str(self.name())
     }
 }
 
@@ -145,7 +142,7 @@ impl fmt::Display for Row {
 mod tests {
     use super::*;
 
-    /// The seed's table, row by row: number, the four answers, row, level.
+    /// Number, the four answers, row, level.
     #[rustfmt::skip]
     const TABLE: [(u8, [u8; 4], Row, Level); 16] = [
         ( 0, [0, 0, 0, 0], Row::LeftAlone,             Level::Silent),
@@ -184,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_warning_is_exactly_a_field_we_set_while_somebody_else_changes_it_and_we_meant_to() {
+    fn a_warning_is_a_field_we_set_on_purpose_while_another_manager_changes_it() {
         for (number, [prev, now, config, external], row, _) in TABLE {
             let conflict = external == 1 && now == 1 && (prev == 1 || config == 1);
             assert_eq!(row.level() == Level::Warning, conflict, "row {number}: {}", row.name());

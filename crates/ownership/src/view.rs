@@ -1,4 +1,4 @@
-//! An object as ownership looks at it: Secrets in their stored form and masked, so that no value can leak from here.
+//! An object as ownership compares it: Secrets in their stored form and masked, so that no value can leak from here.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,6 @@ use fields::{FieldPath, FieldSet, Leaf, PathElement, Schema};
 use manifest::secret;
 use serde_json::Value;
 
-/// The object to look at, and whether its values may be shown.
 pub(crate) struct View<'a> {
     pub(crate) object: Cow<'a, Value>,
 }
@@ -18,15 +17,15 @@ impl<'a> View<'a> {
         }
         let mut stored = object.clone();
         secret::normalise(&mut stored);
-        // Masks tell the namespace, and a body that does not say it means this one.
+        // The mask depends on the namespace, and a body without one means `default`.
         if let Some(metadata) = stored.get_mut("metadata").and_then(Value::as_object_mut) {
             metadata.entry("namespace").or_insert_with(|| "default".into());
         }
         Self { object: Cow::Owned(secret::masked(&stored)) }
     }
 
-    /// What a former version kept of the value at `path`, as the values of this object are shown.
-    pub(crate) fn shown(&self, path: &FieldPath, text: &str) -> String {
+    /// The text that the Go provider stored of the value at `path`, masked like the values of this object.
+    pub(crate) fn masked_text(&self, path: &FieldPath, text: &str) -> String {
         let names: Option<Vec<&str>> = path.elements().iter().map(PathElement::as_field).collect();
         match names.as_deref() {
             Some(["data", key])
@@ -44,7 +43,7 @@ impl<'a> View<'a> {
         fields::leaf_column(&self.object, universe, schema)
     }
 
-    /// The fields it writes that somebody can hold: everything but what says which object it is.
+    /// The fields it writes that a manager can hold: everything but the object's identity.
     pub(crate) fn fields(&self, schema: &Schema) -> FieldSet {
         let mut fields = fields::written(&self.object, schema).leaves();
         for path in fields::identity().paths() {

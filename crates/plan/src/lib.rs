@@ -1,7 +1,25 @@
 //! What an apply would do, as a function of what was written, what was there before and what is observed.
 //!
 //! The provider, the command line and the composition engine render a plan and carry it out; none of them decides.
+//!
+//! ```text
+//! Desired, Observed ──▶ question ──▶ Needless: nothing changes, nothing is asked
+//!                           └──────▶ Needed: body_for_dry_run ──▶ (the API server) ──▶ Preview
+//! Preview: changes, takes, releases, warnings                   apply: Handover, body_to_send
+//! ```
 
+mod admission;
+mod applied;
+mod body;
+mod fingerprint;
 mod missing_kind;
+mod preview;
+mod question;
 
+pub use admission::{Admission, Intervention};
+pub use applied::is_applied;
+pub use body::{body_for_dry_run, body_to_send, to_release};
+pub use fingerprint::fingerprint;
 pub use missing_kind::may_still_come;
+pub use preview::{FieldChange, Preview};
+pub use question::{LastAnswer, Question, is_unchanged_unasked, question};

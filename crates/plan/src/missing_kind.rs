@@ -37,7 +37,7 @@ mod tests {
     #[test]
     fn only_kinds_that_can_be_installed_may_still_come() {
         let check = |kind: &str, expected: bool| {
-            assert_eq!(may_still_come(&kind.parse().unwrap()), expected, "{kind}")
+            assert_eq!(may_still_come(&kind.parse().unwrap()), expected, "{kind}");
         };
         check("serving.knative.dev/v1/Service", true);
         check("example.com/v1/Widget", true);

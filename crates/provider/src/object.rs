@@ -1,23 +1,21 @@
 //! `k8sconnect_object`: one Kubernetes object, applied by server-side apply.
 //!
 //! ```text
-//! plan:  situation ─▶ foresee (asks the cluster) ─▶ Outlook ─▶ decide (pure) ─▶ plan
+//! plan:  dry_run (asks the cluster) ─▶ Outcome ─▶ decide (pure) ─▶ what Terraform shows
 //! apply: write (create, update) · delete      read: refresh      import · upgrade · move_state
 //! ```
 
-mod already;
 mod apply;
 mod attributes;
 mod decide;
 mod delete;
-mod foresee;
+mod dry_run;
+mod existing;
 mod import;
 mod import_id;
 mod move_state;
 mod read;
-mod release;
 mod schema;
-mod settled;
 mod stamp;
 mod validate;
 mod wait_for;
@@ -38,19 +36,19 @@ use crate::context::Context;
 use crate::situation::Situation;
 use crate::{identity, upgrade};
 
+pub(crate) use decide::projection_failed;
 pub(crate) use stamp::{id_of, new_id};
 
-/// In whose name objects are applied.
+/// The field manager of objects.
 pub(crate) const MANAGER: &str = "k8sconnect";
 
-/// The title of the error about a connection from which no client can be made.
+/// The title of the error about an unusable connection.
 const NO_CLIENT: &str = "Preparation Failed";
 
 pub(crate) fn manager() -> FieldManager {
     FieldManager::new(MANAGER)
 }
 
-/// The resource.
 pub(crate) struct Object {
     context: Arc<Context>,
 }
@@ -60,8 +58,8 @@ impl Object {
         Self { context }
     }
 
-    /// Remembers that this state has the object; says whether that is news.
-    fn heard_of(&self, state: Option<&Attributes>) -> bool {
+    /// Remembers that this state has the object; whether that was not known yet.
+    fn add_id(&self, state: Option<&Attributes>) -> bool {
         state.and_then(|state| state.text("id")).is_some_and(|id| self.context.ids().add(id))
     }
 }
@@ -88,12 +86,12 @@ impl Resource for Object {
             let Some(situation) = Situation::of(&request.change, &request.private) else {
                 return request.accept();
             };
-            // While it applies, Terraform plans again what it did not know before, and reads nothing.
-            let unread = self.heard_of(situation.prior.as_ref());
-            let decision = match foresee::foresee(&self.context, &situation).await {
-                Ok(outlook) => {
-                    let outlook = if unread { outlook.perhaps_too_late() } else { outlook };
-                    decide::decide(&situation, outlook, self.context.verbosity())
+            // During an apply, Terraform plans again what was unknown before, and reads nothing.
+            let unread = self.add_id(situation.prior.as_ref());
+            let decision = match dry_run::dry_run(&self.context, &situation).await {
+                Ok(outcome) => {
+                    let outcome = if unread { outcome.during_apply() } else { outcome };
+                    decide::decide(&situation, outcome, self.context.verbosity())
                 }
                 Err(diagnostics) => decide::Decision::failed(&situation, diagnostics),
             };
@@ -118,7 +116,7 @@ impl Resource for Object {
     }
 
     fn read(&self, request: ReadRequest) -> BoxFuture<'_, ReadResponse> {
-        self.heard_of(Some(&request.state));
+        self.add_id(Some(&request.state));
         Box::pin(read::read(&self.context, request))
     }
 

@@ -1,25 +1,26 @@
-//! `k8sconnect_patch`: some fields of an object that somebody else manages.
+//! `k8sconnect_patch`: some fields of an object that is managed elsewhere.
 //!
 //! ```text
-//! plan:  dry run of the patch ─▶ what changes, who is overruled      read: a look, never a write
-//! apply: the patch, as manager k8sconnect-patch-<id>                 destroy: gives the fields up, values stay
+//! plan:  dry run of the patch ─▶ what changes, who is overruled      read: never writes
+//! apply: the patch, as manager k8sconnect-patch-<id>                 destroy: releases the fields, values stay
 //! ```
 
 mod apply;
 mod check;
 mod content;
+mod maps;
 mod overlap;
-mod own;
 mod plan;
 mod read;
 mod schema;
-mod shown;
+mod target_owner;
 
 use std::sync::Arc;
 
 use diag::Diagnostic;
 use manifest::ObjectRef;
-use ownership::{FieldManager, ManagedFieldsError};
+use ownership::{FieldManager, Observed};
+use serde_json::Value as Json;
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::provider::{
     ApplyRequest, ApplyResponse, BoxFuture, ImportRequest, ImportResponse, PlanRequest, PlanResponse,
@@ -30,13 +31,13 @@ use tfplugin::value::Object;
 
 use crate::codes;
 use crate::context::Context;
+use crate::object::projection_failed;
 use crate::reference::Reference;
 use crate::situation::Situation;
 use crate::upgrade;
 
 const NO_CLIENT: &str = "Failed to Create Kubernetes Client";
 
-/// The resource.
 pub(crate) struct Patch {
     context: Arc<Context>,
 }
@@ -47,7 +48,7 @@ impl Patch {
     }
 }
 
-/// In whose name a patch is carried out: each has a manager of its own, and one without an id yet only asks.
+/// The field manager of a patch: each has its own. A patch without an id yet only makes a dry run.
 fn manager(id: Option<&str>) -> FieldManager {
     FieldManager::new(format!("k8sconnect-patch-{}", id.unwrap_or("temp")))
 }
@@ -57,10 +58,8 @@ fn reference(attributes: &Object) -> Result<Reference, Box<Diagnostic>> {
     Reference::parse(attributes.get("target").as_object().unwrap_or(&empty), "Target Resource Not Found")
 }
 
-fn projection_failed(target: &ObjectRef, error: &ManagedFieldsError) -> Diagnostic {
-    Diagnostic::error(codes::PROJECTION_FAILED, "Projection Failed")
-        .detail(format!("The managedFields of {target} cannot be read: {error}."))
-        .object(target.to_string())
+fn observed(target: &ObjectRef, object: Json) -> Result<Observed, Diagnostics> {
+    Observed::new(object).map_err(|error| projection_failed(target, &error).into())
 }
 
 impl Resource for Patch {
@@ -83,7 +82,7 @@ impl Resource for Patch {
     fn plan(&self, request: PlanRequest) -> BoxFuture<'_, PlanResponse> {
         Box::pin(async move {
             let situation = Situation::of(&request.change, &request.private);
-            // Another target is another patch; what becomes of it is planned as a create.
+            // Another target means another patch, which Terraform plans as a create.
             let situation = situation.filter(|_| request.requires_replace.is_empty());
             let mut response = request.accept();
             if let Some(situation) = situation {
@@ -117,7 +116,7 @@ impl Resource for Patch {
     fn import(&self, _: ImportRequest) -> BoxFuture<'_, ImportResponse> {
         Box::pin(async {
             let refusal = Diagnostic::error(codes::PATCH_IMPORT, "Import Not Supported")
-                .detail("A patch is nothing in the cluster that could be imported: its fields belong to its target.")
+                .detail("A patch does not exist in the cluster: its fields belong to its target.")
                 .hint("Write the resource and apply it; a patch that changes nothing takes over its fields.");
             ImportResponse { imported: None, diagnostics: refusal.into() }
         })

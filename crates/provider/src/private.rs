@@ -1,6 +1,6 @@
-//! What a resource keeps for itself beside its attributes, key by key.
+//! The private state of a resource, key by key.
 //!
-//! The first four are the Go provider's own (terraform-provider.md, 2.2.2), so that a state can go back to it.
+//! The first four are the Go provider's own, so that a state can go back to it.
 
 use std::collections::BTreeMap;
 
@@ -8,9 +8,9 @@ use ownership::{Baseline, FieldManager, FormerManagers};
 use serde_json::Value;
 use tfplugin::private::Private;
 
-/// Field → first manager, as the Go provider keeps it.
+/// Field → first manager, as the Go provider stores it.
 const BASELINE_FORMER: &str = "ownership_baseline";
-/// The maps could not be worked out; another apply or refresh will do it.
+/// The maps could not be calculated; another apply or refresh will do it.
 pub(crate) const PENDING_PROJECTION: &str = "pending_projection";
 /// Imported or moved here, and not applied since.
 pub(crate) const IMPORTED: &str = "imported_without_annotations";
@@ -18,39 +18,35 @@ pub(crate) const IMPORTED: &str = "imported_without_annotations";
 pub(crate) const STALE_READ: &str = "stale_read";
 /// Every written field with its managers and value at the last apply.
 const BASELINE: &str = "ownership_baseline_v2";
-/// A wait did not finish and is to be run again.
+/// A wait did not finish and has to run again.
 pub(crate) const WAIT_OWED: &str = "wait_owed";
 /// Which cluster the object is in.
 const CLUSTER_UID: &str = "cluster_uid";
-/// What was written and what came of it, in one hash.
-const SETTLED: &str = "settled";
+/// The fingerprint of the last answer of the API server (`plan::fingerprint`).
+const LAST_ANSWER: &str = "settled";
 /// The managers of the tool that the object was moved here from.
 const MOVED_FROM: &str = "moved_from";
 /// Moved here without a body, which the first read fills in.
 pub(crate) const BODY_MISSING: &str = "body_missing";
 
-/// Typed access to the keys.
 pub(crate) trait Keys {
-    /// Whether a flag is set.
     fn flag(&self, key: &str) -> bool;
-    /// Sets or clears a flag.
     fn set_flag(&mut self, key: &str, on: bool);
-    /// What was true right after the last apply; `written` is the body that was applied, of an object.
+    /// What was true right after the last apply; `written` is the body of an object that was applied.
     fn baseline(&self, written: Option<&Value>) -> Option<Baseline>;
-    /// Whether there is such a baseline.
     fn has_baseline(&self) -> bool;
-    /// What the Go provider kept of that.
+    /// What the Go provider stored of that.
     fn former_baseline(&self) -> BTreeMap<String, FormerManagers>;
-    /// Keeps what is true after an apply of `written`, which the state has, for us and for the Go provider.
+    /// Stores what is true after an apply of `written`, which the state has, for us and for the Go provider.
     fn set_baseline(&mut self, baseline: &Baseline, written: &Value);
-    /// Keeps a baseline whole: one of a patch, or one that was made up from what the Go provider kept.
+    /// Stores a baseline whole: one of a patch, or one that was rebuilt from what the Go provider stored.
     fn adopt_baseline(&mut self, baseline: &Baseline);
     /// Which cluster the object is in.
     fn cluster_uid(&self) -> Option<String>;
     fn set_cluster_uid(&mut self, uid: Option<&str>);
-    /// What was written and what came of it.
-    fn settled(&self) -> Option<String>;
-    fn set_settled(&mut self, hash: Option<&str>);
+    /// The fingerprint of the API server's last answer.
+    fn last_answer(&self) -> Option<String>;
+    fn set_last_answer(&mut self, fingerprint: Option<&str>);
     /// The managers whose fields become ours at the next apply.
     fn moved_from(&self) -> Vec<FieldManager>;
     fn set_moved_from(&mut self, managers: &[FieldManager]);
@@ -94,12 +90,12 @@ impl Keys for Private {
         set_or_remove(self, CLUSTER_UID, uid);
     }
 
-    fn settled(&self) -> Option<String> {
-        self.get_as(SETTLED)
+    fn last_answer(&self) -> Option<String> {
+        self.get_as(LAST_ANSWER)
     }
 
-    fn set_settled(&mut self, hash: Option<&str>) {
-        set_or_remove(self, SETTLED, hash);
+    fn set_last_answer(&mut self, fingerprint: Option<&str>) {
+        set_or_remove(self, LAST_ANSWER, fingerprint);
     }
 
     fn moved_from(&self) -> Vec<FieldManager> {
@@ -135,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_baseline_is_kept_for_us_and_for_the_go_provider() {
+    fn a_baseline_is_stored_for_us_and_for_the_go_provider() {
         let written =
             json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"k.x": "v"}});
         let mut answer = written.clone();
@@ -143,7 +139,9 @@ mod tests {
             "manager": "k8sconnect", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1",
             "fieldsV1": {"f:data": {"f:k.x": {}}},
         }]);
-        let baseline = Baseline::record(&answer, &written, |_| false).unwrap();
+        let answer = ownership::Observed::new(answer).unwrap();
+        let manager = FieldManager::new("k8sconnect");
+        let baseline = Baseline::record(&answer, &ownership::Desired::new(&manager, &written));
         let mut private = Private::default();
         private.set_baseline(&baseline, &written);
         assert_eq!(private.baseline(Some(&written)), Some(baseline));

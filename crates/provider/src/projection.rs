@@ -1,14 +1,14 @@
 //! The two maps that show an object in a plan: the values of the fields we hold, and who holds which field.
 //!
-//! Paths and texts are the Go provider's (terraform-provider.md, 5), so that its states read as unchanged. Positions
-//! follow the written body, whichever object the values come from: so plan, apply and read agree.
+//! Paths and texts are the Go provider's, so that its states read as unchanged. Positions follow the written body,
+//! whichever object the values come from: so plan, apply and read agree.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use fields::{FieldPath, FieldSet, IgnoreFields, PathElement, Positions, Schema};
+use fields::{FieldPath, FieldSet, PathElement, Positions, Schema};
 use manifest::secret;
-use ownership::{FieldManager, ManagedFields, ManagedFieldsError};
+use ownership::{Desired, Observed};
 use serde_json::Value;
 use tfplugin::value::Value as Attribute;
 
@@ -23,51 +23,35 @@ pub(crate) struct Maps {
     texts: BTreeSet<FieldPath>,
 }
 
-/// What the maps are made for.
-#[derive(Clone, Copy)]
-pub(crate) struct Lens<'a> {
-    /// Whose fields are shown with their values.
-    pub(crate) manager: &'a FieldManager,
-    /// The body as it was written, Secrets in their stored form.
-    pub(crate) written: &'a Value,
-    /// What is left to others.
-    pub(crate) ignored: &'a IgnoreFields,
-}
-
 impl Maps {
-    /// The maps of `object`, an answer of the API server.
-    pub(crate) fn of(object: &Value, lens: Lens<'_>) -> Result<Self, ManagedFieldsError> {
-        Self::after_release(object, lens, &FieldSet::new())
+    /// The maps of `object` for what is `desired`.
+    pub(crate) fn of(object: &Observed, desired: &Desired<'_>) -> Self {
+        Self::after_release(object, desired, &FieldSet::new())
     }
 
-    /// The maps of `object` as they will be once our manager has let go of `released`.
-    pub(crate) fn after_release(
-        object: &Value,
-        lens: Lens<'_>,
-        released: &FieldSet,
-    ) -> Result<Self, ManagedFieldsError> {
-        let managed = ManagedFields::of(object)?;
-        let schema = managed.schema(object);
-        let positions = Positions::of(lens.written, &schema);
-        let held = managed.entries().iter().map(|entry| {
-            let ours = entry.manager == *lens.manager && !released.is_empty();
+    /// The maps of `object` as they will be once our manager has released `released`.
+    pub(crate) fn after_release(object: &Observed, desired: &Desired<'_>, released: &FieldSet) -> Self {
+        let schema = object.schema();
+        let positions = Positions::of(desired.written, schema);
+        let held = object.managed().entries().iter().map(|entry| {
+            let ours = entry.manager == *desired.manager && !released.is_empty();
             let fields =
                 if ours { entry.fields.recursive_difference(released) } else { entry.fields.clone() };
             (entry.manager.as_str(), fields)
         });
         let held: Vec<(&str, FieldSet)> = held.collect();
-        let shown = shown(&held, lens, &schema);
-        let values = fields::leaf_values(&masked(object), &shown, &schema);
+        let projected = projected_fields(&held, desired, schema);
+        let values = fields::leaf_values(&masked(object.object()), &projected, schema);
         let texts = values.iter().filter(|(_, value)| value.is_string()).map(|(path, _)| path.clone());
-        Ok(Self {
+        Self {
             texts: texts.collect(),
             values: fields::flat_values(&values, &positions),
             managers: fields::flat_managers(
                 held.iter().map(|(manager, set)| (*manager, set)),
-                lens.manager.as_str(),
+                desired.manager.as_str(),
                 &positions,
             ),
-        })
+        }
     }
 
     /// Whether a value is of another type than in `other`, which its text does not show.
@@ -76,31 +60,31 @@ impl Maps {
     }
 }
 
-/// A map as Terraform has it.
+/// A map as a Terraform value.
 pub(crate) fn attribute(map: &BTreeMap<String, String>) -> Attribute {
     Attribute::Object(map.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect())
 }
 
-/// A map that Terraform has; none if it is null or unknown.
+/// The entries of a Terraform map; none if it is null or unknown.
 pub(crate) fn texts(attribute: &Attribute) -> Option<BTreeMap<String, String>> {
     let entries = attribute.as_object()?.iter();
     Some(entries.filter_map(|(path, text)| Some((path.to_owned(), text.as_str()?.to_owned()))).collect())
 }
 
-/// The fields whose values are shown: those we hold, less what is ignored, and what says which object it is. While we
-/// hold nothing, as after an import, what is written stands for it.
-fn shown(held: &[(&str, FieldSet)], lens: Lens<'_>, schema: &Schema) -> FieldSet {
-    let ours = held.iter().filter(|(manager, _)| *manager == lens.manager.as_str());
+/// The fields whose values are in the projection: those we hold, less what is ignored, and the object's identity. While
+/// we hold nothing, as after an import, it is what is written.
+fn projected_fields(held: &[(&str, FieldSet)], desired: &Desired<'_>, schema: &Schema) -> FieldSet {
+    let ours = held.iter().filter(|(manager, _)| *manager == desired.manager.as_str());
     let ours = ours.fold(FieldSet::new(), |all, (_, set)| all.union(set));
-    let ours = if ours.is_empty() { fields::written(lens.written, schema) } else { ours };
-    let shown = lens.ignored.on(lens.written, schema).remove_from_set(&ours.leaves());
-    let in_body = |path: &FieldPath| has_items_of(path, lens.written, schema);
-    let shown: FieldSet = shown.paths().into_iter().filter(in_body).collect();
-    shown.union(&fields::identity())
+    let ours = if ours.is_empty() { fields::written(desired.written, schema) } else { ours };
+    let ours = desired.without_ignored(ours.leaves(), schema);
+    let in_body = |path: &FieldPath| has_items_of(path, desired.written, schema);
+    let projected: FieldSet = ours.paths().into_iter().filter(in_body).collect();
+    projected.union(&fields::identity())
 }
 
-/// Whether the list items on the way to a field are in the body. What a webhook adds to a list in our name is not
-/// something anybody wrote.
+/// Whether the list items on the way to a field are in the body. What a webhook adds to a list in our name was not
+/// written.
 fn has_items_of(path: &FieldPath, body: &Value, schema: &Schema) -> bool {
     let elements = path.elements();
     let items = elements.iter().enumerate().filter(|(_, element)| !matches!(element, PathElement::Field(_)));
@@ -108,7 +92,8 @@ fn has_items_of(path: &FieldPath, body: &Value, schema: &Schema) -> bool {
     prefixes.all(|prefix| fields::value_at(body, &prefix, schema).is_some())
 }
 
-fn masked(object: &Value) -> Cow<'_, Value> {
+/// The object with the values of a Secret masked, in their stored form.
+pub(crate) fn masked(object: &Value) -> Cow<'_, Value> {
     if !secret::is_secret(object) {
         return Cow::Borrowed(object);
     }

@@ -1,4 +1,4 @@
-//! Why a wait was not met, told from the object as it was seen last.
+//! Why a wait was not met, explained from the object as it was seen last.
 //!
 //! Title and key phrases are those users and their tests match on: `Wait Operation Failed`, `Wait Timeout`,
 //! `did not appear`, and the word timeout.

@@ -1,4 +1,4 @@
-//! How an object stands, told from its own status: the one answer behind `wait_for.rollout`, `apply --wait`, `tree`, `why`
+//! How an object stands, derived from its own status: the one answer behind `wait_for.rollout`, `apply --wait`, `tree`, `why`
 //! and function-auto-ready.
 
 #[cfg(test)]

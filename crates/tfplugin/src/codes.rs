@@ -14,7 +14,7 @@ diag::codes! {
     pub(crate) const PRIVATE_STATE = "private-state-unreadable";
     pub(crate) const IDENTITY_CHANGED = "identity-changed";
     pub(crate) const MISSING_STATE = "state-missing";
-    pub(crate) const GIVEN_UP = "terraform-interrupted";
+    pub(crate) const INTERRUPTED = "terraform-interrupted";
     pub(crate) const WRITE_ONLY = "write-only-unsupported";
     pub(crate) const DEPRECATED = "attribute-deprecated";
 }

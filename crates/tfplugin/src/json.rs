@@ -1,12 +1,14 @@
 //! Values as the JSON of a state file. The encoding depends on the type, and numbers keep all their digits.
 
 mod decode;
+#[cfg(test)]
 mod encode;
 
 use crate::path::Path;
 
 pub use decode::{UndefinedAttributes, decode};
-pub use encode::encode;
+#[cfg(test)]
+pub(crate) use encode::encode;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {problem}", path.or_root())]

@@ -15,8 +15,6 @@ pub struct Schema {
     pub version: i64,
     /// Markdown.
     pub description: String,
-    /// Why it should no longer be used, and what to use instead.
-    pub deprecation: Option<String>,
     /// In the order of the documentation.
     pub attributes: Vec<Attribute>,
 }
@@ -36,13 +34,6 @@ impl Schema {
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = description.into();
-        self
-    }
-
-    /// `message` says why it should no longer be used and what to use instead.
-    #[must_use]
-    pub fn deprecated(mut self, message: impl Into<String>) -> Self {
-        self.deprecation = Some(message.into());
         self
     }
 

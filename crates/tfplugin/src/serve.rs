@@ -103,7 +103,7 @@ fn serve_debug(address: &str, factory: Factory) -> Result<(), ServeError> {
         "ProtocolVersion": handshake::PROTOCOL,
         "Pid": std::process::id(),
         "Test": true,
-        "Addr": { "Network": listener.address.network(), "String": listener.address.text() },
+        "Addr": { "Network": listener.address.network, "String": listener.address.address },
     } });
     let hint = format!(
         "Provider started. To attach Terraform CLI, set the TF_REATTACH_PROVIDERS environment variable with the \

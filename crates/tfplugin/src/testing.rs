@@ -107,7 +107,7 @@ fn any_number() -> impl Strategy<Value = Number> {
     prop_oneof![
         any::<i64>().prop_map(Number::from),
         any::<u64>().prop_map(Number::from),
-        (-1e6..1e6_f64).prop_map(|float| Number::from_f64(float).unwrap()),
+        (-1e6..1e6_f64).prop_map(|float| Number::parse(&float.to_string()).unwrap()),
         (-1e6..1e6_f64).prop_map(|float| Number::from_exact_f64(float).unwrap()),
         "-?[1-9][0-9]{0,30}(\\.[0-9]{1,20})?".prop_map(|text| Number::parse(&text).unwrap()),
     ]

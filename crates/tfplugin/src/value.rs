@@ -16,7 +16,7 @@ pub use object::Object;
 pub use refinement::{Bound, Refinement};
 pub use set::Set;
 
-use crate::path::{Path, Step};
+use crate::path::Step;
 use crate::types::Type;
 
 /// A value without its type: only the schema tells a map from an object and a list from a tuple. [`Value::Dynamic`] alone
@@ -152,11 +152,6 @@ impl Value {
         if let Self::Object(object) = self { Some(object) } else { None }
     }
 
-    /// The value at `path`; `None` if there is none or a step on the way is null or unknown.
-    pub fn at(&self, path: &Path) -> Option<&Self> {
-        path.steps().iter().try_fold(self, |value, step| value.step(step))
-    }
-
     /// The elements of a list, tuple, map or object, each with the step that leads to it and its type.
     pub(crate) fn children<'v>(&'v self, ty: &'v Type) -> Vec<(Step, &'v Self, &'v Type)> {
         let index = |(index, (value, ty))| (Step::Index(index), value, ty);
@@ -210,41 +205,17 @@ impl fmt::Debug for Dynamic {
     }
 }
 
-impl From<bool> for Value {
-    fn from(value: bool) -> Self {
-        Self::Bool(value)
-    }
+macro_rules! from {
+    ($($variant:ident($ty:ty)),*) => {
+        $(impl From<$ty> for Value {
+            fn from(value: $ty) -> Self {
+                Self::$variant(value.into())
+            }
+        })*
+    };
 }
 
-impl From<i64> for Value {
-    fn from(value: i64) -> Self {
-        Self::Number(value.into())
-    }
-}
-
-impl From<Number> for Value {
-    fn from(value: Number) -> Self {
-        Self::Number(value)
-    }
-}
-
-impl From<&str> for Value {
-    fn from(value: &str) -> Self {
-        Self::String(value.to_owned())
-    }
-}
-
-impl From<String> for Value {
-    fn from(value: String) -> Self {
-        Self::String(value)
-    }
-}
-
-impl From<Object> for Value {
-    fn from(value: Object) -> Self {
-        Self::Object(value)
-    }
-}
+from!(Bool(bool), Number(i64), Number(Number), String(&str), String(String), Object(Object));
 
 /// `None` is null.
 impl<T: Into<Value>> From<Option<T>> for Value {

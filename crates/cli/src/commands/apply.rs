@@ -1,4 +1,4 @@
-//! `plimsoll apply`: everything in one go, ordered only where one object needs another.
+//! `plimsoll apply`: everything at once, ordered only where one object needs another.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,6 +7,7 @@ use diag::Diagnostic;
 use futures::future::join_all;
 use futures::stream::{self, StreamExt as _};
 use manifest::{GroupVersionKind, ObjectRef};
+use plan::Question;
 use readiness::{Cut, Wait, Written, WrittenWait, is_ready_when_created};
 
 use super::connect::Cluster;
@@ -21,7 +22,6 @@ use crate::outstanding::Outstanding;
 use crate::printer::{GOOD, Printer};
 use crate::process::{INTERRUPTED, interrupt, until_interrupted};
 
-/// Applies, says what changed, and waits if that is wanted.
 pub(super) fn run(args: &Apply, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
         let loaded = files::load(&args.files)?;
@@ -43,7 +43,7 @@ pub(super) fn run(args: &Apply, printer: &mut Printer) -> Outcome {
     })
 }
 
-/// Half of what was written may be worse than nothing of it.
+/// Half of the files may be worse than none of them.
 fn refuse(work: &Work, printer: &mut Printer) -> Exit {
     for problem in &work.problems {
         printer.diagnostic(problem);
@@ -55,24 +55,24 @@ fn refuse(work: &Work, printer: &mut Printer) -> Exit {
     Exit::Failure
 }
 
-/// What somebody must know who has pressed Ctrl-C in the middle.
 fn interrupted(left: usize) -> Diagnostic {
     let objects = if left == 1 { "1 object was" } else { &format!("{left} objects were") };
     Diagnostic::error(codes::INTERRUPTED, format!("interrupted: {objects} not applied"))
-        .detail("What was under way may have reached the cluster all the same.")
-        .hint("Apply again: what is there already stays as it is.")
+        .detail("Requests in flight may have reached the cluster nevertheless.")
+        .hint("Apply again: objects that are already applied stay as they are.")
 }
 
-/// Applies what may change; what would stay as it is costs no request. Fewer reports than objects mean an interrupt.
+/// Applies what may change; an object that would stay as it is costs no request. Fewer reports than objects mean an
+/// interrupt.
 async fn apply(work: &Work, session: &Session, args: &Apply, printer: &Printer) -> Vec<ObjectReport> {
     let outstanding = Outstanding::new(printer.progress(work.objects.len(), "applying"));
     let write = Write::by(&args.writer.field_manager);
     let write = if args.writer.force_conflicts { write.force() } else { write };
-    let settled = work.settled(session, &args.writer).await;
+    let local = work.local_answers(session, &args.writer).await;
     let applied = work.objects.iter().map(|object| {
         outstanding.during(&object.target, async {
             let (target, body) = (&object.target, &object.body);
-            if settled.contains(target) {
+            if local.question(target) == Question::Needless {
                 return ObjectReport::unchanged(target);
             }
             let reply = if work.may_bring_what_lacks(object) {
@@ -81,7 +81,7 @@ async fn apply(work: &Work, session: &Session, args: &Apply, printer: &Printer) 
                 session.apply(target, body, write).await
             };
             match reply {
-                Ok(reply) => work.compare(object, &reply, &args.writer),
+                Ok(reply) => work.compare(object, reply, &args.writer),
                 Err(error) => ObjectReport::refused(target, refusal(&error, "Apply")),
             }
         })

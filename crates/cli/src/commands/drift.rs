@@ -1,4 +1,4 @@
-//! `plimsoll drift`: whether the cluster is as the files say, for build servers.
+//! `plimsoll drift`: whether the cluster is as the files say, for CI.
 
 use std::fs;
 
@@ -14,15 +14,14 @@ use crate::exit::{Exit, Outcome};
 use crate::printer::Printer;
 use crate::process::until_interrupted;
 
-/// Looks, and reports what differs.
 pub(super) fn run(args: &Drift, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
         let loaded = files::load(&args.files)?;
         let cluster = Cluster::connect(&args.cluster)?;
         let work = Work::prepare(&cluster, loaded).await?;
-        // Nothing is taken from anybody here: force makes the server say what it would be like.
+        // Nothing is written: with force, a dry run shows the values even where other managers hold fields.
         let writer = WriterArgs { field_manager: args.field_manager.clone(), force_conflicts: true };
-        let mut report = work.foresee(&cluster.session, &writer, printer).await;
+        let mut report = work.preview(&cluster.session, &writer, printer).await;
         for object in &mut report.objects {
             object.values_only();
         }

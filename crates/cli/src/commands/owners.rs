@@ -5,9 +5,9 @@ mod view;
 
 use diag::Diagnostic;
 use fields::jsonpath::{JsonPath, Place, Step};
-use fields::{FieldPath, PathElement, Schema};
+use fields::{FieldPath, PathElement};
 use manifest::{ObjectRef, secret, server_metadata};
-use ownership::{Entry, FieldManager, ManagedFields, ManagedFieldsError};
+use ownership::{Entry, FieldManager, ManagedFieldsError, Observed};
 use serde_json::{Value, json};
 
 use super::connect::Cluster;
@@ -18,13 +18,12 @@ use crate::exit::{Exit, Failure, Outcome};
 use crate::printer::Printer;
 use crate::process::until_interrupted;
 
-/// Shows who holds what.
 pub(super) fn run(args: &Owners, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
         let cluster = Cluster::connect(&args.target.cluster)?;
         let target = cluster.target(&args.target).await?;
         let live = cluster.read(&target, "Owners").await?;
-        let held = Held::of(&target, &live)?;
+        let held = Held::of(&target, live)?;
         match (&args.who, &args.manager) {
             (Some(path), _) => held.who(path, printer),
             (None, Some(name)) => held.by(&FieldManager::new(name.as_str()), &target)?.show(printer),
@@ -33,28 +32,27 @@ pub(super) fn run(args: &Owners, printer: &mut Printer) -> Outcome {
     })
 }
 
-/// An object and who holds its fields. Values of Secrets are masked, and managedFields is what is told, not shown.
+/// An object and who holds its fields.
 struct Held {
+    live: Observed,
+    /// The part that is shown, without managedFields. Values of Secrets are masked.
     object: Value,
-    managed: ManagedFields,
-    schema: Schema,
 }
 
 impl Held {
-    fn of(target: &ObjectRef, live: &Value) -> Result<Self, Failure> {
-        let managed = ManagedFields::of(live).map_err(|error| unreadable(target, &error))?;
-        let schema = managed.schema(live);
-        let mut object = secret::masked(live);
+    fn of(target: &ObjectRef, live: Value) -> Result<Self, Failure> {
+        let live = Observed::new(live).map_err(|error| unreadable(target, &error))?;
+        let mut object = secret::masked(live.object());
         server_metadata::remove(object.get_mut("metadata"), server_metadata::OWNERSHIP);
-        Ok(Self { object, managed, schema })
+        Ok(Self { live, object })
     }
 
     /// The part of the object that `manager` holds.
     fn by(mut self, manager: &FieldManager, target: &ObjectRef) -> Result<Self, Failure> {
-        let held = self.managed.held_by(manager);
+        let held = self.live.managed().held_by(manager);
         if held.is_empty() {
             let mut names: Vec<&str> =
-                self.managed.entries().iter().map(|entry| entry.manager.as_str()).collect();
+                self.live.managed().entries().iter().map(|entry| entry.manager.as_str()).collect();
             names.dedup();
             return Err(Diagnostic::error(
                 codes::MANAGER_UNKNOWN,
@@ -63,16 +61,15 @@ impl Held {
             .hint(format!("Name one of its managers: {}.", names.join(", ")))
             .into());
         }
-        self.object = fields::project(&self.object, &held.union(&fields::identity()), &self.schema);
+        self.object = fields::project(&self.object, &held.union(&fields::identity()), self.live.schema());
         Ok(self)
     }
 
     fn show(&self, printer: &mut Printer) -> Outcome {
-        let lines = lines::of(&self.object, &self.managed, &self.schema)
-            .map_err(|mut problems| problems.swap_remove(0))?;
+        let lines = lines::of(&self.object, &self.live).map_err(|mut problems| problems.swap_remove(0))?;
         match printer.format() {
-            Format::Text => view::object(printer, &lines, self.managed.entries())?,
-            Format::Name => view::names(printer, self.managed.entries())?,
+            Format::Text => view::object(printer, &lines, self.live.managed().entries())?,
+            Format::Name => view::names(printer, self.live.managed().entries())?,
             Format::Json | Format::Yaml => {
                 let leaves = lines.iter().filter_map(|line| line.field.as_ref());
                 let fields =
@@ -87,8 +84,8 @@ impl Held {
         let places = places(path, &self.object)?;
         let paths: Vec<FieldPath> = places.iter().map(|place| self.path_of(place)).collect();
         let entries = |path: &FieldPath| -> Vec<&Entry> {
-            let holders = self.managed.holders(path);
-            let entries = self.managed.entries().iter();
+            let holders = self.live.managed().holders(path);
+            let entries = self.live.managed().entries().iter();
             entries
                 .filter(|entry| holders.contains(&entry.manager))
                 .filter(|entry| entry.fields.touches(path) || entry.fields.covers(path))
@@ -118,9 +115,9 @@ impl Held {
         Ok(Exit::Success)
     }
 
-    /// A place of the object in the API server's own words.
+    /// A place in the object as the API server names it.
     fn path_of(&self, place: &Place) -> FieldPath {
-        let (mut value, mut shape) = (&self.object, self.schema.root());
+        let (mut value, mut shape) = (&self.object, self.live.schema().root());
         let mut elements: Vec<PathElement> = Vec::new();
         for step in place {
             let element = match step {
@@ -138,7 +135,7 @@ impl Held {
     }
 }
 
-/// Where `path` leads to in the object; at least one place.
+/// The places that `path` selects in the object; at least one.
 fn places(path: &str, object: &Value) -> Result<Vec<Place>, Failure> {
     let wrong = |why: String| {
         Diagnostic::error(codes::FIELD_UNKNOWN, format!("{path} is not a field of the object"))
@@ -147,11 +144,11 @@ fn places(path: &str, object: &Value) -> Result<Vec<Place>, Failure> {
     };
     let parsed =
         JsonPath::parse_relaxed(path).map_err(|error| wrong(format!("The path cannot be read: {error}.")))?;
-    let places = parsed.find_places(object).map_err(|error| wrong(format!("There is nothing: {error}.")))?;
+    let places = parsed.find_places(object).map_err(|error| wrong(format!("Nothing is there: {error}.")))?;
     if places.is_empty() { Err(wrong("It selects nothing.".to_owned()).into()) } else { Ok(places) }
 }
 
-/// The finding that nothing can be said about an object's managers.
+/// The error about managedFields that cannot be read.
 pub(super) fn unreadable(target: &ObjectRef, error: &ManagedFieldsError) -> Diagnostic {
     Diagnostic::error(codes::OWNERSHIP_UNREADABLE, format!("the managers of {target} cannot be read"))
         .detail(format!("{error}."))

@@ -1,26 +1,24 @@
-//! `plimsoll plan`: what an apply would change, told before it happens, and what `apply` and `drift` share with it.
+//! `plimsoll plan`: what an apply would change; and what `apply` and `drift` share with it.
 
-mod admission;
 mod findings;
-mod forecast;
 mod live;
+mod local_answers;
 pub(super) mod placed;
 pub(super) mod report;
-mod unchanged;
 pub(super) mod view;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use cluster::{Class, Error, ErrorKind, Reply, Session, Write};
 use diag::Diagnostic;
 use futures::FutureExt as _;
 use futures::stream::{self, StreamExt as _};
 use manifest::ObjectRef;
-use ownership::FieldManager;
+use ownership::{Desired, FieldManager, ManagedFieldsError, Observed, Prior, Verbosity};
+use plan::{Preview, Question};
 use serde_json::Value;
 
-use self::admission::Admission;
-use self::forecast::Forecast;
+use self::local_answers::LocalAnswers;
 use self::placed::{Pending, Placed};
 use self::report::{ObjectReport, Report};
 use super::connect::Cluster;
@@ -33,18 +31,18 @@ use crate::outstanding::Outstanding;
 use crate::printer::Printer;
 use crate::process::until_interrupted;
 
-/// How many requests are under way at the same time.
+/// The most requests that are in flight at the same time.
 pub(super) const AT_ONCE: usize = 16;
 
-/// From how many objects on it takes fewer requests to learn who intervenes than to ask about each.
-const WORTH_LEARNING: usize = 5;
+/// Files have no `ignore_fields`: to leave a field to others, do not write it.
+const LEAVE_TO_OTHERS: &str = "Take them out of the file to leave them to the other manager.";
 
-/// Does all of `work`, much of it at the same time; what comes of it, in the order of the work.
+/// Runs all of `work` concurrently, up to [`AT_ONCE`]; the results are in the order of the work.
 pub(super) async fn all<T>(work: impl Iterator<Item = impl Future<Output = T>>) -> Vec<T> {
     until(std::future::pending(), work).await
 }
 
-/// The same, until `stop`: what is under way then is given up, and what is not begun is left.
+/// The same, until `stop`: what is in flight then is cancelled, and the rest never starts.
 pub(super) async fn until<T>(
     stop: impl Future<Output = ()>,
     work: impl Iterator<Item = impl Future<Output = T>>,
@@ -56,13 +54,12 @@ pub(super) async fn until<T>(
     done.into_iter().map(|(_, done)| done).collect()
 }
 
-/// Shows what would change.
 pub(super) fn run(args: &Plan, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
         let loaded = files::load(&args.files)?;
         let cluster = Cluster::connect(&args.cluster)?;
         let work = Work::prepare(&cluster, loaded).await?;
-        let report = work.foresee(&cluster.session, &args.writer, printer).await;
+        let report = work.preview(&cluster.session, &args.writer, printer).await;
         view::report(printer, &report, view::Tense::Plan)?;
         Ok(match (report.has_errors(), report.has_changes()) {
             (true, _) => Exit::Failure,
@@ -75,7 +72,7 @@ pub(super) fn run(args: &Plan, printer: &mut Printer) -> Outcome {
 /// What was written, where it goes, and what is there.
 pub(super) struct Work {
     pub(super) objects: Vec<Placed>,
-    live: HashMap<ObjectRef, Value>,
+    live: HashMap<ObjectRef, Result<Observed, ManagedFieldsError>>,
     /// What is wrong with documents that are not among the objects.
     pub(super) problems: Vec<Diagnostic>,
 }
@@ -84,79 +81,83 @@ impl Work {
     pub(super) async fn prepare(cluster: &Cluster, loaded: Loaded) -> Result<Self, Failure> {
         let (objects, problems) = placed::place_all(cluster, loaded, "Plan").await?;
         let live = live::read(&cluster.session, &objects).await.map_err(|error| error.diagnostic("Plan"))?;
+        let live = live.into_iter().map(|(target, object)| (target, Observed::new(object))).collect();
         Ok(Self { objects, live, problems })
     }
 
     /// Asks the API server what would become of every object that is not known to stay as it is.
-    pub(super) async fn foresee(self, session: &Session, writer: &WriterArgs, printer: &Printer) -> Report {
+    pub(super) async fn preview(self, session: &Session, writer: &WriterArgs, printer: &Printer) -> Report {
         let outstanding = Outstanding::new(printer.progress(self.objects.len(), "planning"));
-        let settled = self.settled(session, writer).await;
+        let local = self.local_answers(session, writer).await;
         let asked = self.objects.iter().map(|object| {
-            outstanding.during(&object.target, async {
-                if settled.contains(&object.target) {
-                    ObjectReport::unchanged(&object.target)
-                } else {
-                    self.foresee_one(session, object, writer).await
-                }
-            })
+            outstanding.during(&object.target, self.preview_one(session, object, writer, &local))
         });
         let objects = all(asked).await;
         outstanding.finish();
         Report { objects, problems: self.problems }
     }
 
-    /// The objects that an apply leaves as they are, whatever the API server might be asked.
-    pub(super) async fn settled(&self, session: &Session, writer: &WriterArgs) -> HashSet<&ObjectRef> {
+    pub(super) async fn local_answers(&self, session: &Session, writer: &WriterArgs) -> LocalAnswers<'_> {
         let manager = FieldManager::new(writer.field_manager.as_str());
-        let is_unchanged = |object: &&Placed| {
-            let live = self.live.get(&object.target);
-            live.is_some_and(|live| unchanged::is_unchanged(&object.body, live, &manager))
+        let is_applied = |object: &&Placed| {
+            let live = self.live.get(&object.target).and_then(|live| live.as_ref().ok());
+            live.is_some_and(|live| plan::is_applied(&object.body, &manager, live))
         };
-        let unchanged: Vec<&Placed> = self.objects.iter().filter(is_unchanged).collect();
-        if unchanged.len() < WORTH_LEARNING {
-            return HashSet::new();
-        }
-        let Ok(resources) = session.resources().await else { return HashSet::new() };
-        let Some(admission) = Admission::read(session, &resources).await else { return HashSet::new() };
-        let free: HashSet<_> =
-            resources.iter().filter(|it| !admission.concerns(it)).map(|resource| &resource.gvk).collect();
-        let targets = unchanged.into_iter().map(|object| &object.target);
-        targets.filter(|target| free.contains(&target.gvk)).collect()
+        let applied = self.objects.iter().filter(is_applied).map(|object| &object.target);
+        LocalAnswers::new(session, applied.collect()).await
     }
 
-    async fn foresee_one(&self, session: &Session, object: &Placed, writer: &WriterArgs) -> ObjectReport {
+    async fn preview_one(
+        &self,
+        session: &Session,
+        object: &Placed,
+        writer: &WriterArgs,
+        local: &LocalAnswers<'_>,
+    ) -> ObjectReport {
+        if local.question(&object.target) == Question::Needless {
+            return ObjectReport::unchanged(&object.target);
+        }
         if let Some(pending) = object.pending {
             return ObjectReport::pending(&object.target, pending);
         }
         let write = Write::by(&writer.field_manager).dry_run();
         let write = if writer.force_conflicts { write.force() } else { write };
-        match session.apply(&object.target, &object.body, write).await {
-            Ok(reply) => self.compare(object, &reply, writer),
-            Err(error) if self.brings(&error) => ObjectReport::pending(&object.target, Pending::Namespace),
-            Err(error) if error.class() == Class::FieldManagerConflict => {
-                // What would change is worth knowing all the same, to decide who is to have the fields.
+        let error = match session.apply(&object.target, &object.body, write).await {
+            Ok(reply) => return self.compare(object, reply, writer),
+            Err(error) => error,
+        };
+        match error.class() {
+            _ if self.brings(&error) => ObjectReport::pending(&object.target, Pending::Namespace),
+            Class::InsufficientPermissions if local.is_unchanged_unasked(&object.target) => {
+                ObjectReport::not_asked(&object.target)
+            }
+            Class::FieldManagerConflict => {
+                // What would change helps to decide which manager is to have the fields.
                 let conflict = refusal(&error, "Plan");
                 match session.apply(&object.target, &object.body, write.force()).await {
-                    Ok(reply) => self.compare(object, &reply, writer).but(conflict),
+                    Ok(reply) => self.compare(object, reply, writer).but(conflict),
                     Err(_) => ObjectReport::refused(&object.target, conflict),
                 }
             }
-            Err(error) => ObjectReport::refused(&object.target, refusal(&error, "Plan")),
+            _ => ObjectReport::refused(&object.target, refusal(&error, "Plan")),
         }
     }
 
     /// What the API server's answer to an apply means for an object.
-    pub(super) fn compare(&self, object: &Placed, reply: &Reply, writer: &WriterArgs) -> ObjectReport {
-        let live = self.live.get(&object.target);
+    pub(super) fn compare(&self, object: &Placed, reply: Reply, writer: &WriterArgs) -> ObjectReport {
+        let Placed { target, body, .. } = object;
+        let mut findings = reply.diagnostics(target);
+        findings.extend(being_deleted(target, &reply.object));
+        let observed = (self.live.get(target).map(Result::as_ref).transpose(), Observed::new(reply.object));
+        let (live, answer) = match observed {
+            (Ok(live), Ok(answer)) => (live, answer),
+            (Err(error), _) => return ObjectReport::refused(target, owners::unreadable(target, error)),
+            (_, Err(error)) => return ObjectReport::refused(target, owners::unreadable(target, &error)),
+        };
         let manager = FieldManager::new(writer.field_manager.as_str());
-        match Forecast::of(&object.target, &object.body, live, &reply.object, &manager) {
-            Ok(forecast) => {
-                let server = reply.diagnostics(&object.target).into_iter();
-                let said = server.chain(going(&object.target, &reply.object)).collect();
-                ObjectReport::known(&object.target, forecast, said)
-            }
-            Err(error) => ObjectReport::refused(&object.target, owners::unreadable(&object.target, &error)),
-        }
+        let preview = Preview::new(&Desired::new(&manager, body), Prior::Unrecorded, live, &answer);
+        let warnings = preview.warnings(&target.to_string(), Verbosity::Full, Some(LEAVE_TO_OTHERS));
+        ObjectReport::known(target, preview, warnings.into_iter().chain(findings).collect())
     }
 
     /// Whether the namespace that is missing comes with the same files.
@@ -170,8 +171,8 @@ impl Work {
         self.objects.iter().any(|object| is_it(&object.target) && object.target.name == name)
     }
 
-    /// Whether something in the files may bring what `object` lacks, if it lacks something: its namespace, or its kind,
-    /// which may also come from an operator or a definition among them. What nothing brings is not worth a wait.
+    /// Whether an object of the files may create what `object` lacks, if it lacks anything: its namespace, or its kind,
+    /// which an operator or a definition may bring. Otherwise there is nothing to wait for.
     pub(super) fn may_bring_what_lacks(&self, object: &Placed) -> bool {
         if object.is_served {
             return object.target.namespace.as_ref().is_some_and(|it| self.brings_namespace(it.as_str()));
@@ -181,29 +182,28 @@ impl Work {
     }
 }
 
-/// That an object is on its way out, if it is.
-fn going(target: &ObjectRef, object: &Value) -> Option<Diagnostic> {
+fn being_deleted(target: &ObjectRef, object: &Value) -> Option<Diagnostic> {
     let since = object["metadata"]["deletionTimestamp"].as_str()?;
     let finding = Diagnostic::warning(codes::OBJECT_GOING, format!("{target} is being deleted"))
         .object(target.to_string())
-        .detail(format!("It is since {since}. What is applied to it now goes with it."))
-        .hint("Wait until it is gone, and apply again; `plimsoll why` says what holds it.");
+        .detail(format!("Deletion was requested at {since}. What is applied now is deleted with it."))
+        .hint("Wait until it is deleted, then apply again; `plimsoll why` shows what holds it up.");
     Some(finding)
 }
 
-/// Why an object was not taken, with advice for somebody at a command line.
+/// Why an object was refused, with advice for the command line.
 pub(super) fn refusal(error: &Error, operation: &str) -> Diagnostic {
     let diagnostic = error.diagnostic(operation);
     match error.kind() {
         ErrorKind::NamespaceMissing { namespace, .. } => diagnostic.hint(format!(
-            "Check its spelling, put it into the files as well, or create it first: kubectl create namespace {namespace}"
+            "Check its spelling, add it to the files, or create it first: kubectl create namespace {namespace}"
         )),
         _ => match error.class() {
             Class::FieldManagerConflict => diagnostic.hint(
                 "Take the fields out of the file, or take them from the other managers with --force-conflicts.",
             ),
             Class::Immutable => diagnostic.hint(
-                "Revert the change, or replace the object: delete it with `plimsoll delete`, and apply again.",
+                "Revert the change, or replace the object: delete it with `plimsoll delete`, then apply again.",
             ),
             _ => diagnostic,
         },
@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_the_files_may_bring_is_waited_for() {
+    fn only_what_the_files_may_create_is_waited_for() {
         let object = |gvk: &str, namespace: &str, name: &str, is_served: bool| {
             let namespace = manifest::Namespace::new(namespace);
             let target = ObjectRef::new(gvk.parse().unwrap(), namespace, name);
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_done_before_a_stop_is_told_in_the_order_of_the_work() {
+    async fn results_before_a_stop_are_in_the_order_of_the_work() {
         assert_eq!(all([3, 1, 2].into_iter().map(ready)).await, [3, 1, 2]);
         let (stop, stopped) = oneshot::channel::<()>();
         let stop = RefCell::new(Some(stop));

@@ -13,7 +13,7 @@ use crate::wait::unschedulable;
 async fn stuck() -> Namespace {
     let ns = Sandbox::shared().namespace("cli-tree").await;
     let deployment = unschedulable("web");
-    ns.apply_as("somebody", &deployment).await;
+    ns.apply_as("other-manager", &deployment).await;
     let condition = "-o=jsonpath={.items[0].status.conditions[?(@.type==\"PodScheduled\")].reason}";
     ns.until(&deployment, "it has a replica", |object| {
         object.is_some_and(|object| object["status"]["unavailableReplicas"] == 1)
@@ -43,7 +43,7 @@ async fn a_tree_shows_what_belongs_to_an_object() {
     --- stdout
     Deployment web          0 of 1 updated replicas are available; Available is False (M…
     └─ ReplicaSet web-GENERATED     0 of 1 replicas are ready
-       └─ Pod web-GENERATED   cannot be scheduled (Unschedulable): 0/1 nodes are available: 1…
+       └─ Pod web-GENERATED   cannot be scheduled (Unschedulable): 0/1 nodes are available…
     ");
     insta::assert_snapshot!(run(&ns, &["tree", "deploy/web", "-o", "name"]), @"
     exit 0
@@ -77,7 +77,7 @@ async fn the_cause_is_named_in_one_sentence() {
     let told = run(&ns, &["why", "deploy/web", "-o", "json"]);
     assert!(told.contains("\"ready\": false") && told.contains("\"kind\": \"Pod\""), "{told}");
     ns.apply_as(
-        "somebody",
+        "other-manager",
         &json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "quiet" } }),
     )
     .await;
@@ -87,21 +87,21 @@ async fn the_cause_is_named_in_one_sentence() {
     ConfigMap NS/quiet reports no status, and nothing it owns is in trouble
     ");
     let held = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "held", "finalizers": ["example.org/x"] } });
-    ns.apply_as("somebody", &held).await;
+    ns.apply_as("other-manager", &held).await;
     ns.kubectl(&["delete", "cm", "held", "--wait=false"]).unwrap();
     insta::assert_snapshot!(run(&ns, &["why", "cm/held"]), @"
     exit 0
     --- stdout
     ConfigMap NS/held is not ready: deletion was requested at TIME and is blocked by example.org/x
     ");
-    ns.merge_as("somebody", &held, &json!({ "metadata": { "finalizers": null } })).await;
+    ns.merge_as("other-manager", &held, &json!({ "metadata": { "finalizers": null } })).await;
 }
 
 #[tokio::test]
 async fn a_watched_tree_is_shown_again_when_it_changes() {
     let ns = Sandbox::shared().namespace("cli-tree").await;
     let object = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "root" } });
-    let root = ns.apply_as("somebody", &object).await;
+    let root = ns.apply_as("other-manager", &object).await;
     let mut child = plimsoll(&ns, &["tree", "cm/root", "--watch"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -113,7 +113,7 @@ async fn a_watched_tree_is_shown_again_when_it_changes() {
     let owner =
         json!({ "apiVersion": "v1", "kind": "ConfigMap", "name": "root", "uid": root["metadata"]["uid"] });
     let owned = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "leaf", "ownerReferences": [owner] } });
-    ns.apply_as("somebody", &owned).await;
+    ns.apply_as("other-manager", &owned).await;
     assert!(next().starts_with("ConfigMap root"));
     assert!(next().starts_with("└─ Secret leaf"));
     // Deleted meanwhile: there is no tree any more.

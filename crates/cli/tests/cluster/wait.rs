@@ -37,7 +37,7 @@ async fn namespace() -> Namespace {
 #[tokio::test]
 async fn a_field_is_printed_cut_out_of_its_object() {
     let ns = namespace().await;
-    ns.apply_as("somebody", &settings("red")).await;
+    ns.apply_as("other-manager", &settings("red")).await;
     insta::assert_snapshot!(run(&ns, &["wait", "cm/settings", "--for", "field=data.colour"]), @r#"
     exit 0
     --- stdout
@@ -66,7 +66,7 @@ async fn a_field_is_printed_cut_out_of_its_object() {
 async fn a_wait_that_times_out_is_explained() {
     let ns = namespace().await;
     let deployment = unschedulable("web");
-    ns.apply_as("somebody", &deployment).await;
+    ns.apply_as("other-manager", &deployment).await;
     ns.until(&deployment, "its controller has seen it", |object| {
         object.is_some_and(|object| object["status"]["observedGeneration"] == 1)
     })
@@ -105,7 +105,7 @@ async fn a_wait_that_can_never_be_met_is_cut_short() {
             "restartPolicy": "Never", "containers": [{ "name": "m", "image": "m:1" }],
         } } },
     });
-    ns.apply_as("somebody", &job).await;
+    ns.apply_as("other-manager", &job).await;
     let failed = json!([{ "type": "Failed", "status": "True", "reason": "BackoffLimitExceeded", "message": "too many",
         "lastTransitionTime": "2026-01-01T00:00:00Z", "lastProbeTime": "2026-01-01T00:00:00Z" },
         { "type": "FailureTarget", "status": "True", "reason": "BackoffLimitExceeded", "message": "too many",
@@ -169,7 +169,8 @@ async fn a_status_of_the_generation_before_does_not_end_a_wait() {
     for form in forms {
         let told = run(&ns, &["wait", &widget, "--for", form, "--timeout", "300ms"]);
         assert!(told.starts_with("exit 1\n"), "{form}: {told}");
-        assert!(told.contains("the controller has observed generation 1 of 2"), "{form}: {told}");
+        let why = "the controller has observed generation 1 of 2";
+        assert!(in_one_line(&told).contains(why), "{form}: {told}");
     }
     report(2);
     for form in forms {
@@ -207,7 +208,7 @@ async fn an_object_that_no_controller_has_seen_is_not_ready() {
 async fn an_object_that_is_deleted_meanwhile_ends_the_wait() {
     let ns = namespace().await;
     let held = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "held", "finalizers": ["example.org/hold"] } });
-    ns.apply_as("somebody", &held).await;
+    ns.apply_as("other-manager", &held).await;
     let mut child = plimsoll(&ns, &["wait", "cm/held", "--for", "field=data.x", "--timeout", "10m"])
         .stderr(Stdio::piped())
         .spawn()
@@ -217,7 +218,7 @@ async fn an_object_that_is_deleted_meanwhile_ends_the_wait() {
     child.stderr.take().unwrap().read_to_string(&mut told).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(1));
     assert!(in_one_line(&told).contains("deletion was requested at"), "{told}");
-    ns.merge_as("somebody", &held, &json!({ "metadata": { "finalizers": null } })).await;
+    ns.merge_as("other-manager", &held, &json!({ "metadata": { "finalizers": null } })).await;
 }
 
 #[tokio::test]
@@ -266,7 +267,7 @@ async fn a_wait_that_makes_no_sense_is_refused_at_once() {
 #[tokio::test]
 async fn the_forms_of_kubectl_are_understood() {
     let ns = namespace().await;
-    ns.apply_as("somebody", &settings("red")).await;
+    ns.apply_as("other-manager", &settings("red")).await;
     for wanted in ["jsonpath={.data.colour}=red", "create"] {
         let told = run(&ns, &["wait", "cm/settings", "--for", wanted]);
         assert!(told.starts_with("exit 0"), "{wanted}: {told}");

@@ -51,7 +51,7 @@ async fn until_event(ns: &Namespace, name: &str, reason: &str) {
 #[tokio::test]
 async fn a_claim_without_a_class_is_explained_by_its_event() {
     let ns = namespace().await;
-    ns.apply_as("somebody", &claim("data", "none-such")).await;
+    ns.apply_as("other-manager", &claim("data", "none-such")).await;
     until_event(&ns, "data", "ProvisioningFailed").await;
     insta::assert_snapshot!(run(&ns, &["why", "pvc/data"]), @r#"
     exit 0
@@ -63,7 +63,7 @@ async fn a_claim_without_a_class_is_explained_by_its_event() {
 #[tokio::test]
 async fn a_quota_is_named_by_the_events_of_the_controllers_it_stops() {
     let ns = namespace().await;
-    ns.apply_as("somebody", &quota()).await;
+    ns.apply_as("other-manager", &quota()).await;
     // The quota counts once its controller has seen it.
     ns.until(&quota(), "it has a status", |object| object.is_some_and(|it| it["status"]["hard"].is_object()))
         .await;
@@ -75,7 +75,7 @@ async fn a_quota_is_named_by_the_events_of_the_controllers_it_stops() {
         "spec": { "serviceName": "db", "selector": { "matchLabels": { "app": "db" } }, "template": pods("db") },
     });
     for object in [&job, &set] {
-        ns.apply_as("somebody", object).await;
+        ns.apply_as("other-manager", object).await;
         until_event(&ns, object["metadata"]["name"].as_str().unwrap(), "FailedCreate").await;
     }
     // Pods of a Job have names that are made up.
@@ -107,7 +107,7 @@ async fn the_chain_leads_from_a_pod_to_the_volume_that_it_lacks() {
             "volumeClaimTemplates": [{ "metadata": { "name": "data" }, "spec": claim("data", "none-such")["spec"] }],
         },
     });
-    ns.apply_as("somebody", &set).await;
+    ns.apply_as("other-manager", &set).await;
     until_event(&ns, "data-db-0", "ProvisioningFailed").await;
     until_event(&ns, "db-0", "FailedScheduling").await;
     insta::assert_snapshot!(run(&ns, &["why", "sts/db"]), @r#"
@@ -132,7 +132,7 @@ async fn the_chain_leads_from_a_pod_to_the_volume_that_it_lacks() {
 async fn a_namespace_that_is_being_deleted_says_what_is_left_in_it() {
     let ns = namespace().await;
     let held = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "held", "finalizers": ["example.org/x"] } });
-    ns.apply_as("somebody", &held).await;
+    ns.apply_as("other-manager", &held).await;
     ns.kubectl(&["delete", "namespace", ns.name(), "--wait=false"]).unwrap();
     let condition = "condition=NamespaceFinalizersRemaining";
     ns.kubectl(&["wait", "namespace", ns.name(), "--for", condition, "--timeout", "60s"]).unwrap();
@@ -169,7 +169,7 @@ async fn a_namespace_that_is_being_deleted_says_what_is_left_in_it() {
 
     hint: If it only needs more time, wait longer with --timeout.
     ");
-    ns.merge_as("somebody", &held, &json!({ "metadata": { "finalizers": null } })).await;
+    ns.merge_as("other-manager", &held, &json!({ "metadata": { "finalizers": null } })).await;
     insta::assert_snapshot!(run(&ns, &["wait", "cm/held", "--for", "delete"]), @"
     exit 0
     --- stderr

@@ -171,7 +171,7 @@ fn a_killed_supervisor_is_cleaned_up_and_its_neighbour_stays() {
     });
     assert_eq!(user.status("one")["state"], "dead");
     let said = user.run(&["exec", "--name", "one", "--", "true"]).failed();
-    assert!(said.contains("sandbox one is dead"), "{said}");
+    assert!(said.contains("sandbox one is not ready (state: dead)"), "{said}");
     let foreground = up_in_the_foreground(&user, "one");
     let said = fs::read_to_string(user.path("said")).unwrap();
     assert!(said.contains("cleaning up sandbox one, which is dead"), "{said}");

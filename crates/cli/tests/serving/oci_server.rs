@@ -35,8 +35,8 @@ fn what_cannot_be_used_is_named() {
     };
     insta::assert_snapshot!(check(&["--script", "script.json"]), @r"
     exit 1
-    error[option-unusable]: script.json: the script cannot be read: unknown field `pagesize`, expected
-                            one of `pace`, `timelines`, `faults`, `pageSize`, `streamWorkRequests`,
+    error[option-unusable]: script.json: invalid script: unknown field `pagesize`, expected one of
+                            `pace`, `timelines`, `faults`, `pageSize`, `streamWorkRequests`,
                             `tagDefaults`, `revoked` at line 2 column 12
 
     hint: A script is JSON; `{}` is the shortest, and lets everything go well.
@@ -49,7 +49,7 @@ fn what_cannot_be_used_is_named() {
     ");
     insta::assert_snapshot!(check(&["--listen", "0.0.0.0:0"]), @r"
     exit 1
-    error[server-not-started]: 0.0.0.0:0 is not an address of this machine alone; listen on 127.0.0.1
+    error[server-not-started]: 0.0.0.0:0 is not a loopback address; listen on 127.0.0.1
 
     hint: Name another address with --listen, or another file or folder with --journal or --key-dir.
     ");

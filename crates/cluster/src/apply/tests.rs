@@ -218,7 +218,9 @@ async fn managed_fields_are_edited_against_the_version_that_was_seen() {
         }
     });
     let edited = session
-        .edit_managed_fields(&map(), Write::by("m"), |_| Some(vec![json!({ "op": "remove", "path": "/x" })]))
+        .edit_managed_fields(&map(), Write::by("m"), None, |_| {
+            Some(vec![json!({ "op": "remove", "path": "/x" })])
+        })
         .await
         .unwrap()
         .unwrap();
@@ -233,7 +235,7 @@ async fn managed_fields_are_edited_against_the_version_that_was_seen() {
     );
     // Nothing to do costs one read.
     let before = journal.work().len();
-    assert!(session.edit_managed_fields(&map(), Write::by("m"), |_| None).await.unwrap().is_none());
+    assert!(session.edit_managed_fields(&map(), Write::by("m"), None, |_| None).await.unwrap().is_none());
     assert_eq!(journal.work().len(), before + 1);
 }
 

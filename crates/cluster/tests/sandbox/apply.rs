@@ -105,7 +105,7 @@ async fn giving_up_a_field_in_managed_fields_keeps_its_value() {
     let target = reference(&object);
     session.apply(&target, &object, Write::by(US)).await.unwrap();
     let edited = session
-        .edit_managed_fields(&target, Write::by(US), |live| {
+        .edit_managed_fields(&target, Write::by(US), None, |live| {
             let entries = live["metadata"]["managedFields"].as_array()?;
             let at = entries.iter().position(|entry| entry["manager"] == US)?;
             Some(vec![json!({ "op": "remove", "path": format!("/metadata/managedFields/{at}/fieldsV1/f:spec/f:replicas") })])
@@ -127,7 +127,7 @@ async fn an_edit_of_managed_fields_that_comes_too_late_is_made_anew() {
     session.apply(&target, &object, Write::by(US)).await.unwrap();
     let mut looks = 0;
     let edited = session
-        .edit_managed_fields(&target, Write::by(US), |live| {
+        .edit_managed_fields(&target, Write::by(US), None, |live| {
             looks += 1;
             if looks == 1 {
                 // Somebody is faster.

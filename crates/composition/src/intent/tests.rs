@@ -114,3 +114,96 @@ proptest! {
         prop_assert_eq!(is_apply_owed(&b, Some(&applied), Some(&a)), a != b);
     }
 }
+
+const MANAGER: &str = "apiextensions.crossplane.io/composed/1a";
+
+/// A Deployment as we ask for it, and with it what managedFields say once it is applied.
+fn asked() -> Value {
+    json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {
+            "name": "web", "namespace": "shop", "labels": {"app": "web"},
+            "ownerReferences": [{"apiVersion": "example.org/v1", "kind": "XR", "name": "x", "uid": "u", "controller": true}],
+        },
+        "spec": {
+            "replicas": 2.0,
+            "template": {"spec": {"containers": [{
+                "name": "web", "image": "web:1", "ports": [{"containerPort": 80}],
+                "resources": {"requests": {"cpu": "500m"}},
+            }]}},
+        },
+    })
+}
+
+fn held_by_us() -> Value {
+    json!({
+        "f:metadata": {"f:labels": {"f:app": {}}, "f:ownerReferences": {r#"k:{"uid":"u"}"#: {}}},
+        "f:spec": {
+            "f:replicas": {},
+            "f:template": {"f:spec": {"f:containers": {r#"k:{"name":"web"}"#: {
+                ".": {}, "f:name": {}, "f:image": {},
+                "f:ports": {r#"k:{"containerPort":80,"protocol":"TCP"}"#: {".": {}, "f:containerPort": {}}},
+                "f:resources": {"f:requests": {"f:cpu": {}}},
+            }}}},
+        },
+    })
+}
+
+/// The Deployment as the API server has it: with defaults, a status, and fields of others.
+fn deployed() -> Value {
+    let mut live = asked();
+    live["metadata"]["resourceVersion"] = "7".into();
+    live["metadata"]["labels"]["theirs"] = "x".into();
+    live["metadata"]["managedFields"] = json!([
+        {"manager": "kubectl", "operation": "Update", "apiVersion": "apps/v1", "fieldsV1": {"f:metadata": {}}},
+        {"manager": MANAGER, "operation": "Apply", "apiVersion": "apps/v1", "fieldsV1": held_by_us()},
+    ]);
+    live["spec"]["replicas"] = 2.into();
+    live["spec"]["template"]["spec"]["containers"][0]["ports"][0]["protocol"] = "TCP".into();
+    live["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "0.5".into();
+    live["status"] = json!({"readyReplicas": 2});
+    live
+}
+
+#[test]
+fn an_apply_that_is_not_remembered_is_known_by_what_its_manager_holds() {
+    let check = |name: &str, as_asked: bool, change: fn(&mut Value, &mut Value)| {
+        let (mut intent, mut there) = (asked(), deployed());
+        change(&mut intent, &mut there);
+        assert_eq!(Applied::found(&object(intent), &object(there), MANAGER).is_some(), as_asked, "{name}");
+    };
+    check("nothing has changed", true, |_, _| {});
+    check("as text", true, |_, live| {
+        let fields = &mut live["metadata"]["managedFields"][1]["fieldsV1"];
+        *fields = fields.to_string().into();
+    });
+    check("a value is another", false, |_, live| live["spec"]["replicas"] = 3.into());
+    check("a value is to be another", false, |intent, _| intent["spec"]["replicas"] = 3.into());
+    check("a field is new", false, |intent, _| intent["spec"]["paused"] = false.into());
+    check("a field is to be let go of", false, |intent, _| {
+        intent["metadata"]["labels"] = json!({});
+    });
+    check("a field is another's", false, |_, live| {
+        let fields = &mut live["metadata"]["managedFields"][1]["fieldsV1"];
+        fields["f:spec"].as_object_mut().unwrap().remove("f:replicas");
+    });
+    check("a list element is new", false, |intent, _| {
+        let containers = &mut intent["spec"]["template"]["spec"]["containers"];
+        containers.as_array_mut().unwrap().push(json!({"name": "proxy"}));
+    });
+    check("applied in another version", false, |_, live| {
+        live["metadata"]["managedFields"][1]["apiVersion"] = "apps/v1beta1".into();
+    });
+    check("written, not applied", false, |_, live| {
+        live["metadata"]["managedFields"][1]["operation"] = "Update".into();
+    });
+    check("the status was applied", false, |_, live| {
+        live["metadata"]["managedFields"][1]["subresource"] = "status".into();
+    });
+    check("applied by another", false, |_, live| {
+        live["metadata"]["managedFields"][1]["manager"] = "other".into();
+    });
+    check("no managedFields", false, |_, live| {
+        live["metadata"].as_object_mut().unwrap().remove("managedFields");
+    });
+}

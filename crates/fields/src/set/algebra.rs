@@ -2,6 +2,7 @@
 
 use super::{FieldSet, Node};
 use crate::merge::merge;
+use crate::{FieldPath, PathElement};
 
 impl FieldSet {
     /// What is in either.
@@ -61,6 +62,23 @@ impl FieldSet {
             (_, Some(right)) if right.member => None,
             (left, Some(right)) => left.remaining(left.member, left.below.recursive_difference(&right.below)),
         })
+    }
+
+    /// The set with the merge-key fields of every list item on the way, without which an item has no identity.
+    #[must_use]
+    pub fn with_merge_keys(&self) -> Self {
+        let mut full = self.clone();
+        for path in self.paths() {
+            let elements = path.elements();
+            for (index, element) in elements.iter().enumerate() {
+                let PathElement::Key(key) = element else { continue };
+                let item: FieldPath = elements[..=index].iter().cloned().collect();
+                for (name, _) in key.fields() {
+                    full.insert(&item.child(PathElement::field(name)));
+                }
+            }
+        }
+        full
     }
 
     /// The members with nothing below them.

@@ -1,6 +1,5 @@
 //! Opens one connection to one address of a function and makes sure the server accepted it.
 
-use std::error::Error;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -100,18 +99,4 @@ async fn dial(address: &Address) -> io::Result<Stream> {
         #[cfg(not(unix))]
         Address::Unix(_) => Err(io::ErrorKind::Unsupported.into()),
     }
-}
-
-/// An error and its sources on one line; a source that the text already ends with is not repeated.
-pub(super) fn error_chain(error: &(dyn Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        let cause = error.to_string();
-        if !text.ends_with(&cause) {
-            text = format!("{text}: {cause}");
-        }
-        source = error.source();
-    }
-    text
 }

@@ -6,10 +6,10 @@ use std::error::Error;
 use std::time::Duration;
 
 use composition::{RunError, RunErrorClass};
+use diag::error_chain;
 use tonic::{Code, Status};
 
 use super::Options;
-use super::connect::error_chain;
 use crate::endpoint::Endpoint;
 
 /// Why a call over an open connection failed.

@@ -7,6 +7,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use diag::error_chain;
 use futures::future::BoxFuture;
 use hyper::client::conn::http2::SendRequest;
 use rustls::ClientConfig;
@@ -15,7 +16,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, sleep, timeout};
 use tonic::body::Body;
 
-use super::connect::{self, ConnectError, Driver, error_chain};
+use super::connect::{self, ConnectError, Driver};
 use crate::endpoint::{Address, Endpoint};
 use crate::tls::Reloading;
 

@@ -52,12 +52,12 @@ impl Decision<'_> {
     }
 
     /// Ends the operation in flight without success and requeues for its next attempt.
-    pub(super) fn end_operation(&mut self, class: Class, reason: StallReason, message: String) -> Action {
+    pub(super) fn end_operation(&mut self, class: Class, reason: StallReason, message: &str) -> Action {
         let phase = self.status.current().map(|current| current.record.phase);
-        self.record(class, Some(message.clone()));
+        self.record(class, Some(message.to_owned()));
         match phase.and_then(|phase| self.retry_at(phase, None)) {
-            Some(time) => self.stalled_until(time, reason, &message),
-            None => self.stalled(reason, &message),
+            Some(time) => self.stalled_until(time, reason, message),
+            None => self.stalled(reason, message),
         }
     }
 

@@ -34,7 +34,7 @@ impl Decision<'_> {
             // The mutation had no effect, and the same request will not fare better soon.
             (Call::Create { .. } | Call::Update { .. } | Call::Delete { .. }, CallErrorKind::Rejected) => {
                 self.status.set_request_id(error.request_id.as_deref());
-                self.end_operation(Class::Failed, StallReason::Rejected, message)
+                self.end_operation(Class::Failed, StallReason::Rejected, &message)
             }
             (_, CallErrorKind::Transient | CallErrorKind::Conflict | CallErrorKind::RetryTokenSpent) => {
                 self.retrying(&message, error)

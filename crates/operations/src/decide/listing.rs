@@ -5,13 +5,14 @@ use std::time::Duration;
 use diag::Diagnostic;
 use jiff::Timestamp;
 
+use super::observe::get;
 use super::{Action, Decision, FinalizeReason};
 use crate::codes;
 use crate::lifecycle::Lifecycle;
 use crate::operation::Phase;
 use crate::outcome::StallReason;
 use crate::schedule::{elapsed, poll};
-use crate::service::{Call, Resource};
+use crate::service::Resource;
 use crate::token::body_hash;
 
 impl Decision<'_> {
@@ -20,7 +21,7 @@ impl Decision<'_> {
         if let Some(id) = self.status.ocid() {
             return match resources.iter().find(|resource| resource.id == id) {
                 Some(resource) if self.lifecycle(resource) == Some(Lifecycle::Deleted) => self.on_deleted(),
-                Some(resource) => Action::Call(Call::Get { id: resource.id.clone(), listed: true }),
+                Some(resource) => get(&resource.id, true),
                 None => self.bound_but_not_listed(),
             };
         }
@@ -48,7 +49,7 @@ impl Decision<'_> {
                 }
                 self.local.last_seen = Some(self.now);
                 self.status.bind(&resource.id, self.now);
-                Action::Call(Call::Get { id: resource.id.clone(), listed: true })
+                get(&resource.id, true)
             }
         }
     }

@@ -35,7 +35,7 @@ impl Decision<'_> {
             return Action::Call(Call::GetWorkRequest { id });
         }
         match self.status.ocid() {
-            Some(id) => Action::Call(Call::Get { id: id.to_owned(), listed: false }),
+            Some(id) => get(id, false),
             None if self.create_in_flight().is_some() => self.resolve_unanswered_create(),
             None => self.observe_without_id(),
         }
@@ -89,7 +89,7 @@ impl Decision<'_> {
             return if may_exist { self.find() } else { never_created };
         }
         if let Some(id) = &self.desired.annotations.adopt {
-            return Action::Call(Call::Get { id: id.clone(), listed: false });
+            return get(id, false);
         }
         match self.retry_at(Phase::Create, None) {
             Some(time) => self.requeue_at(time),
@@ -108,7 +108,7 @@ impl Decision<'_> {
     /// Reads the resource if its id is known, else searches for it.
     pub(super) fn get_or_find(&self) -> Action {
         match self.status.ocid() {
-            Some(id) => Action::Call(Call::Get { id: id.to_owned(), listed: false }),
+            Some(id) => get(id, false),
             None => self.find(),
         }
     }
@@ -116,4 +116,9 @@ impl Decision<'_> {
     pub(super) fn requeue_poll(&self, retry_after: Option<Duration>) -> Action {
         Action::Requeue(poll(self.schedule, retry_after, self.jitter))
     }
+}
+
+/// Reads the resource; `listed` if a listing has just shown it.
+pub(super) fn get(id: &str, listed: bool) -> Action {
+    Action::Call(Call::Get { id: id.to_owned(), listed })
 }

@@ -1,4 +1,4 @@
-//! What a response says: a mutation was accepted, a work request was polled.
+//! What a successful response means: a mutation was accepted, a work request was polled.
 
 use std::time::Duration;
 
@@ -139,7 +139,7 @@ impl Decision<'_> {
         }
         let canceled = work_request.class == Class::Canceled;
         let reason = if canceled { StallReason::Canceled } else { StallReason::Failed };
-        self.end_operation(work_request.class, reason, message)
+        self.end_operation(work_request.class, reason, &message)
     }
 }
 

@@ -145,6 +145,7 @@ fn a_status_left_by_osok_is_read() {
 
 #[test]
 fn enums_have_exactly_the_published_values() {
+    use Class::{Attention, Canceled, Failed, Pending, Succeeded, Unknown};
     fn check<T: Serialize>(values: &[T], words: &[&str]) {
         assert_eq!(serde_json::to_value(values).unwrap(), json!(words));
     }
@@ -152,7 +153,6 @@ fn enums_have_exactly_the_published_values() {
     let phases = [Phase::Create, Phase::Update, Phase::Delete];
     check(&phases, &phases.map(Phase::as_str));
     check(&phases, &["create", "update", "delete"]);
-    use Class::{Attention, Canceled, Failed, Pending, Succeeded, Unknown};
     check(
         &[Pending, Succeeded, Failed, Canceled, Attention, Unknown],
         &["pending", "succeeded", "failed", "canceled", "attention", "unknown"],

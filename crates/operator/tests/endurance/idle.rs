@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures::future::join_all;
 use futures::{StreamExt as _, stream};
 use jiff::Timestamp;
-use oraclecloud_emulator::{Entry, Operation, Pace, Script};
+use oraclecloud_emulator::{JournalEntry, Operation, Pace, Script};
 use serde_json::Value;
 
 use super::place::{Place, a_moment, is_ready};
@@ -55,7 +55,7 @@ async fn look_at_all(place: &Place, objects: usize, times: usize) {
     let looks = || {
         let mut looks: BTreeMap<String, usize> = BTreeMap::new();
         for entry in place.server.journal().entries() {
-            if let Entry { operation: Some(Operation::GetQueue), resource: Some(id), .. } = entry {
+            if let JournalEntry { operation: Some(Operation::GetQueue), resource: Some(id), .. } = entry {
                 *looks.entry(id).or_default() += 1;
             }
         }
@@ -116,7 +116,7 @@ async fn one_poll_after_the_end_is_enough() {
         let id = work_request.as_str().unwrap();
         let shown = client.queues().work_request(id).await.unwrap().body;
         let finished: Timestamp = shown["timeFinished"].as_str().unwrap().parse().unwrap();
-        let is_poll = |entry: &&Entry| entry.request.ends_with(&format!("/workRequests/{id}"));
+        let is_poll = |entry: &&JournalEntry| entry.request.ends_with(&format!("/workRequests/{id}"));
         let after = journal.iter().filter(is_poll).filter(|entry| entry.time >= finished).count();
         assert_eq!(after, 1, "{id} was polled {after} times after its end");
         took.push(ready.duration_since(finished).as_millis());

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use futures::future::join_all;
-use oraclecloud_emulator::{Operation, Script, Step, Timeline, TimelineFor};
+use oraclecloud_emulator::{Operation, Script, Timeline, TimelineRule, TimelineStep};
 use serde_json::{Value, json};
 use testkit::proxy::KillPoint;
 use tokio::sync::Semaphore;
@@ -169,10 +169,10 @@ fn start(place: &Place) -> Operator {
 /// Operations that are over after two looks.
 fn quick() -> Script {
     use Operation::{CreateQueue, CreateStream, DeleteQueue, DeleteStream, UpdateQueue, UpdateStream};
-    let steps = vec![Step { status: "IN_PROGRESS".to_owned(), percent: 50.0 }];
+    let steps = vec![TimelineStep { status: "IN_PROGRESS".to_owned(), percent: 50.0 }];
     let timeline = Timeline { steps, ..Timeline::default() };
     let operations = [CreateQueue, UpdateQueue, DeleteQueue, CreateStream, UpdateStream, DeleteStream];
-    let of = |operation| TimelineFor { operation, name: None, times: None, timeline: timeline.clone() };
+    let of = |operation| TimelineRule { operation, name: None, times: None, timeline: timeline.clone() };
     Script { timelines: operations.map(of).to_vec(), ..Script::default() }
 }
 

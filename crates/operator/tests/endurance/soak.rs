@@ -8,7 +8,7 @@ use futures::stream;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::api::{Api, ApiResource, DynamicObject, ListParams};
 use operator::api::{Queue, Stream};
-use oraclecloud_emulator::{Operation, Outcome, Pace, Script, Timeline, TimelineFor};
+use oraclecloud_emulator::{Operation, Outcome, Pace, Script, Timeline, TimelineRule};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -62,7 +62,7 @@ async fn nothing_is_lost_under_faults() {
     let account = "--serviceaccount=plimsoll-system:plimsoll-operator";
     let grant = ["create", "rolebinding", "plimsoll-lease", "--clusterrole=plimsoll-lease", account];
     place.namespace.kubectl(&grant).unwrap();
-    place.server.faults().weather(BAD_WEATHER, 7);
+    place.server.faults().inject_randomly(BAD_WEATHER, 7);
     let soak = Soak { place: &place, plan: &plan };
     let working = async { tokio::join!(soak.change_leaders(), soak.ask_and_revoke()) };
     let ((leaders, mut peak), ()) = tokio::time::timeout(plan.patience, working).await.unwrap();
@@ -84,7 +84,7 @@ async fn nothing_is_lost_under_faults() {
 /// Operations take a second, and one of them for ever.
 fn script() -> Script {
     let never = Timeline { outcome: Outcome::Never, ..Timeline::default() };
-    let timelines = vec![TimelineFor {
+    let timelines = vec![TimelineRule {
         operation: Operation::CreateQueue,
         name: Some(NEVER.to_owned()),
         times: None,

@@ -3,7 +3,7 @@
 
 use futures::{StreamExt as _, stream};
 use jiff::SignedDuration;
-use oraclecloud_emulator::{Fault, Mishap, Operation, Script, Step, Timeline};
+use oraclecloud_emulator::{Fault, FaultKind, Operation, Script, Timeline, TimelineStep};
 use serde_json::json;
 
 use super::bench::{Bench, at_home, condition, ocid, quick, text};
@@ -19,12 +19,12 @@ struct Case {
 
 /// A timeline whose only step before the end shows this.
 fn showing(status: &str, percent: f32) -> Timeline {
-    Timeline { steps: vec![Step { status: status.to_owned(), percent }; 3], ..Timeline::default() }
+    Timeline { steps: vec![TimelineStep { status: status.to_owned(), percent }; 3], ..Timeline::default() }
 }
 
 /// Whatever happens to these calls from now on, until it is mended.
-fn befall(bench: &Bench, operation: Operation, mishap: Mishap) {
-    bench.server.faults().order(Fault { operation, nth: 1, times: u32::MAX, mishap });
+fn befall(bench: &Bench, operation: Operation, mishap: FaultKind) {
+    bench.server.faults().inject(Fault { operation, nth: 1, times: u32::MAX, kind: mishap });
 }
 
 fn no_mending(_: &Bench) {}
@@ -50,7 +50,7 @@ const CASES: &[Case] = &[
         name: "percent-nan",
         wrong: |bench| {
             let body = r#"{"id": "w", "status": "IN_PROGRESS", "percentComplete": NaN}"#;
-            befall(bench, Operation::GetWorkRequest, Mishap::Body(body.to_owned()));
+            befall(bench, Operation::GetWorkRequest, FaultKind::Body(body.to_owned()));
         },
         said: Some(("Retrying", "not JSON")),
         mended: clear,
@@ -59,26 +59,26 @@ const CASES: &[Case] = &[
         name: "another-queue",
         wrong: |bench| {
             let body = r#"{"id": "ocid1.queue.oc1..x", "lifecycleState": "ACTIVE"}"#;
-            befall(bench, Operation::GetQueue, Mishap::Body(body.to_owned()));
+            befall(bench, Operation::GetQueue, FaultKind::Body(body.to_owned()));
         },
         said: Some(("Retrying", "the response to get is unreadable")),
         mended: clear,
     },
     Case {
         name: "truncated-json",
-        wrong: |bench| befall(bench, Operation::GetWorkRequest, Mishap::Truncate),
+        wrong: |bench| befall(bench, Operation::GetWorkRequest, FaultKind::Truncate),
         said: Some(("Retrying", "is truncated")),
         mended: clear,
     },
     Case {
         name: "html-page",
-        wrong: |bench| befall(bench, Operation::GetWorkRequest, Mishap::Html(502)),
+        wrong: |bench| befall(bench, Operation::GetWorkRequest, FaultKind::Html(502)),
         said: Some(("Retrying", "text/html")),
         mended: clear,
     },
     Case {
         name: "html-as-success",
-        wrong: |bench| befall(bench, Operation::GetQueue, Mishap::Html(200)),
+        wrong: |bench| befall(bench, Operation::GetQueue, FaultKind::Html(200)),
         said: Some(("Retrying", "text/html")),
         mended: clear,
     },
@@ -86,7 +86,7 @@ const CASES: &[Case] = &[
         name: "missing-headers",
         wrong: |bench| {
             let headers = ["opc-work-request-id", "opc-request-id", "etag", "retry-after"];
-            let mishap = Mishap::WithoutHeaders(headers.map(str::to_owned).to_vec());
+            let mishap = FaultKind::WithoutHeaders(headers.map(str::to_owned).to_vec());
             befall(bench, Operation::CreateQueue, mishap);
         },
         said: None,
@@ -102,7 +102,7 @@ const CASES: &[Case] = &[
         name: "spec-refused",
         wrong: |bench| {
             let mishap =
-                Mishap::Refuse { status: 400, code: "InvalidParameter".to_owned(), retry_after: None };
+                FaultKind::Refuse { status: 400, code: "InvalidParameter".to_owned(), retry_after: None };
             befall(bench, Operation::CreateQueue, mishap);
         },
         said: Some(("Rejected", "400 InvalidParameter")),
@@ -111,7 +111,8 @@ const CASES: &[Case] = &[
     Case {
         name: "out-of-quota",
         wrong: |bench| {
-            let mishap = Mishap::Refuse { status: 400, code: "QuotaExceeded".to_owned(), retry_after: None };
+            let mishap =
+                FaultKind::Refuse { status: 400, code: "QuotaExceeded".to_owned(), retry_after: None };
             befall(bench, Operation::CreateQueue, mishap);
         },
         said: Some(("Rejected", "QuotaExceeded")),

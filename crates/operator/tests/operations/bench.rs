@@ -12,7 +12,7 @@ use operator::operations::run;
 use operator::runtime::events::Events;
 use operator::runtime::metrics::Metrics;
 use oraclecloud::{Client, Connections, Credentials, Endpoints, RateLimiter};
-use oraclecloud_emulator::{Operation, Options, Outcome, Script, Server, Timeline, TimelineFor, serve};
+use oraclecloud_emulator::{Operation, Options, Outcome, Script, Server, Timeline, TimelineRule, serve};
 use serde_json::{Value, json};
 use testkit::{Namespace, Sandbox};
 use tokio::sync::{Mutex, OnceCell};
@@ -213,7 +213,7 @@ impl Bench {
 
     /// Lets operations go like this from now on.
     pub(crate) fn going(&self, operation: Operation, times: Option<u32>, timeline: Timeline) {
-        self.server.set_timeline(TimelineFor { operation, name: None, times, timeline });
+        self.server.set_timeline(TimelineRule { operation, name: None, times, timeline });
     }
 }
 

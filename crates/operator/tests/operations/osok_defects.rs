@@ -1,22 +1,22 @@
 //! Situations in which OSOK, the operator that this one replaces, leaves objects stuck, wrong or unowned.
 
-use oraclecloud_emulator::{Fault, Mishap, Operation, Script, Timeline};
+use oraclecloud_emulator::{Fault, FaultKind, Operation, Script, Timeline};
 use serde_json::{Value, json};
 
 use super::bench::{Bench, at_home, client, condition, failing, ocid, quick, shared_types, text};
 
-fn refuse(status: u16, code: &str) -> Mishap {
-    Mishap::Refuse { status, code: code.to_owned(), retry_after: None }
+fn refuse(status: u16, code: &str) -> FaultKind {
+    FaultKind::Refuse { status, code: code.to_owned(), retry_after: None }
 }
 
 #[tokio::test]
 async fn a_503_during_a_poll_does_not_park_the_object() {
     let bench = Bench::new("f01").await;
-    bench.server.faults().order(Fault {
+    bench.server.faults().inject(Fault {
         operation: Operation::GetWorkRequest,
         nth: 1,
         times: 2,
-        mishap: refuse(503, "ServiceUnavailable"),
+        kind: refuse(503, "ServiceUnavailable"),
     });
     let queue = bench.apply(&bench.queue("orders", json!({}))).await;
     let retrying = bench
@@ -39,7 +39,7 @@ async fn a_404_is_no_evidence_and_a_resource_that_is_gone_is_created_again() {
     let first = ocid(&bench.until_ready(&queue).await);
 
     // Gone for certain: readable compartment, listing without it, longer than the grace.
-    assert!(bench.server.forget(&first));
+    assert!(bench.server.remove(&first));
     let again = bench.until(&queue, "made anew", |queue| queue["status"]["status"]["ocid"] != json!(first));
     again.await;
     let second = ocid(&bench.until_ready(&queue).await);

@@ -1,16 +1,16 @@
-//! What may be sent for a Queue and a Stream, as tables, and the refusals for what may not.
+//! The fields of Queues and Streams as tables, and the errors for invalid ones.
 
 use serde_json::{Map, Value, json};
 
 use super::resource::Kind;
-use crate::reply::Refusal;
+use crate::reply::ApiError;
 
 struct Field {
     name: &'static str,
     shape: Shape,
-    /// Whether a create has to have it.
+    /// In a create.
     required: bool,
-    /// Whether an update may change it.
+    /// By an update.
     mutable: bool,
 }
 
@@ -64,7 +64,7 @@ const STREAM: &[Field] = &[
 ];
 
 impl Kind {
-    const fn table(self) -> &'static [Field] {
+    const fn fields(self) -> &'static [Field] {
         match self {
             Self::Queue => QUEUE,
             Self::Stream => STREAM,
@@ -72,36 +72,36 @@ impl Kind {
     }
 
     /// The fields of a new resource, with defaults.
-    pub(super) fn created(self, body: &Map<String, Value>) -> Result<Map<String, Value>, Refusal> {
+    pub(super) fn validate_create(self, body: &Map<String, Value>) -> Result<Map<String, Value>, ApiError> {
         let mut fields = Map::new();
-        for field in self.table() {
+        for field in self.fields() {
             match body.get(field.name).filter(|value| !value.is_null()) {
                 Some(value) => {
                     field.check(value)?;
                     fields.insert(field.name.to_owned(), value.clone());
                 }
-                None if field.required => return Err(Refusal::missing(field.name)),
+                None if field.required => return Err(ApiError::missing(field.name)),
                 None => fields.extend(field.default().map(|value| (field.name.to_owned(), value))),
             }
         }
         if fields.get(self.name_field()).and_then(Value::as_str).is_none_or(str::is_empty) {
-            return Err(Refusal::missing(self.name_field()));
+            return Err(ApiError::missing(self.name_field()));
         }
         if self == Self::Stream && fields.contains_key("compartmentId") == fields.contains_key("streamPoolId")
         {
-            return Err(Refusal::invalid("Exactly one of compartmentId and streamPoolId is needed."));
+            return Err(ApiError::invalid("Exactly one of compartmentId and streamPoolId is required."));
         }
         Ok(fields)
     }
 
     /// The fields that an update changes.
-    pub(super) fn updated(self, body: &Map<String, Value>) -> Result<Map<String, Value>, Refusal> {
+    pub(super) fn validate_update(self, body: &Map<String, Value>) -> Result<Map<String, Value>, ApiError> {
         let mut change = Map::new();
         for (name, value) in body.iter().filter(|(_, value)| !value.is_null()) {
-            let field = self.table().iter().find(|field| field.name == name);
-            let field = field.ok_or_else(|| Refusal::invalid(format!("{name} is not known.")))?;
+            let field = self.fields().iter().find(|field| field.name == name);
+            let field = field.ok_or_else(|| ApiError::invalid(format!("{name} is unknown.")))?;
             if !field.mutable {
-                return Err(Refusal::invalid(format!("{name} cannot be changed.")));
+                return Err(ApiError::invalid(format!("{name} cannot be changed.")));
             }
             field.check(value)?;
             change.insert(name.clone(), value.clone());
@@ -111,8 +111,8 @@ impl Kind {
 }
 
 impl Field {
-    fn check(&self, value: &Value) -> Result<(), Refusal> {
-        let good = match self.shape {
+    fn check(&self, value: &Value) -> Result<(), ApiError> {
+        let is_valid = match self.shape {
             Shape::Text => value.is_string(),
             Shape::Number { least, most, .. } => {
                 value.as_i64().is_some_and(|number| (least..=most).contains(&number))
@@ -126,10 +126,10 @@ impl Field {
                     .all(|entry| matches!(entry["type"].as_str(), Some("CONSUMER_GROUPS" | "LARGE_MESSAGES")))
             }),
         };
-        if good {
+        if is_valid {
             Ok(())
         } else {
-            Err(Refusal::invalid(format!("{} must be {}.", self.name, self.shape.words())))
+            Err(ApiError::invalid(format!("{} must be {}.", self.name, self.shape.description())))
         }
     }
 
@@ -143,7 +143,7 @@ impl Field {
 }
 
 impl Shape {
-    fn words(&self) -> String {
+    fn description(&self) -> String {
         match self {
             Self::Text => "a string".to_owned(),
             Self::Number { least, most, .. } => format!("a whole number from {least} to {most}"),
@@ -163,10 +163,10 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_body_is_refused_with_the_name_of_the_field() {
+    fn the_error_for_an_invalid_body_names_the_field() {
         let check = |kind: Kind, body: Value, code: &str, message: &str| {
-            let refusal = kind.created(&object(&body)).unwrap_err();
-            assert_eq!((refusal.code.as_str(), refusal.message.as_str()), (code, message), "{body}");
+            let error = kind.validate_create(&object(&body)).unwrap_err();
+            assert_eq!((error.code.as_str(), error.message.as_str()), (code, message), "{body}");
         };
         check(Kind::Queue, json!({}), "MissingParameter", "displayName is missing.");
         check(Kind::Queue, json!({"displayName": "q"}), "MissingParameter", "compartmentId is missing.");
@@ -197,21 +197,22 @@ mod tests {
                 Kind::Stream,
                 body,
                 "InvalidParameter",
-                "Exactly one of compartmentId and streamPoolId is needed.",
+                "Exactly one of compartmentId and streamPoolId is required.",
             );
         }
     }
 
     #[test]
-    fn an_update_changes_only_what_may_change() {
+    fn an_update_changes_only_mutable_fields() {
         let check = |kind: Kind, body: Value, expected: Result<Value, &str>| {
-            let outcome = kind.updated(&object(&body)).map(Value::Object).map_err(|refusal| refusal.message);
+            let outcome =
+                kind.validate_update(&object(&body)).map(Value::Object).map_err(|error| error.message);
             assert_eq!(outcome, expected.map_err(str::to_owned), "{body}");
         };
         check(Kind::Queue, json!({"visibilityInSeconds": 0}), Ok(json!({"visibilityInSeconds": 0})));
         check(Kind::Queue, json!({"displayName": null}), Ok(json!({})));
         check(Kind::Queue, json!({"retentionInSeconds": 60}), Err("retentionInSeconds cannot be changed."));
         check(Kind::Stream, json!({"partitions": 2}), Err("partitions cannot be changed."));
-        check(Kind::Stream, json!({"colour": "red"}), Err("colour is not known."));
+        check(Kind::Stream, json!({"colour": "red"}), Err("colour is unknown."));
     }
 }

@@ -1,59 +1,67 @@
 //! Listings: filters, order and pages.
 
 use jiff::Timestamp;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::resource::{Kind, Resource};
-use super::work::Work;
-use super::{Ask, Cloud, Done, items};
-use crate::reply::{Refusal, Reply};
+use super::work_request::WorkRequest;
+use super::{ApiRequest, Cloud, Handled};
+use crate::reply::{ApiError, Reply};
 
-/// What entries are sorted by: a name, when that is asked for, then the order of creation.
+/// The sort key: the name, if requested, then the order of creation.
 type Key = (String, u64);
 
 impl Cloud {
-    pub(super) fn list_queues(&mut self, ask: &Ask<'_>, now: Timestamp) -> Result<Done, Refusal> {
-        let compartment = ask.required("compartmentId")?;
-        let entries = self.list(Kind::Queue, "compartmentId", compartment, ask, now)?;
-        let (entries, next) = page(entries, ask, 100, 1_000, self.script.page_size)?;
-        Ok(Done::read(Reply::json(items(&entries)).header("opc-next-page", next), None))
+    pub(super) fn list_queues(
+        &mut self,
+        request: &ApiRequest<'_>,
+        now: Timestamp,
+    ) -> Result<Handled, ApiError> {
+        let entries = self.list("compartmentId", request.required("compartmentId")?, request, now)?;
+        self.items(entries, request, None)
     }
 
-    pub(super) fn list_streams(&mut self, ask: &Ask<'_>, now: Timestamp) -> Result<Done, Refusal> {
-        let (field, value) = match (ask.parameter("compartmentId"), ask.parameter("streamPoolId")) {
+    pub(super) fn list_streams(
+        &mut self,
+        request: &ApiRequest<'_>,
+        now: Timestamp,
+    ) -> Result<Handled, ApiError> {
+        let (field, value) = match (request.parameter("compartmentId"), request.parameter("streamPoolId")) {
             (Some(compartment), None) => ("compartmentId", compartment),
             (None, Some(pool)) => ("streamPoolId", pool),
-            _ => return Err(Refusal::invalid("Exactly one of compartmentId and streamPoolId is needed.")),
+            _ => return Err(ApiError::invalid("Exactly one of compartmentId and streamPoolId is required.")),
         };
-        let entries = self.list(Kind::Stream, field, value, ask, now)?;
-        let (entries, next) = page(entries, ask, 10, 50, self.script.page_size)?;
-        Ok(Done::read(Reply::json(Value::Array(entries)).header("opc-next-page", next), None))
+        let entries = self.list(field, value, request, now)?;
+        let (entries, next) = page(entries, request, 10, 50, self.script.page_size)?;
+        Ok(Handled::read(Reply::json(Value::Array(entries)).header("opc-next-page", next), None))
     }
 
     fn list(
         &mut self,
-        kind: Kind,
         field: &str,
         value: &str,
-        ask: &Ask<'_>,
+        request: &ApiRequest<'_>,
         now: Timestamp,
-    ) -> Result<Vec<(Key, Value)>, Refusal> {
+    ) -> Result<Vec<(Key, Value)>, ApiError> {
         if field == "compartmentId" && self.revoked.contains(value) {
-            return Err(Refusal::not_authorized_or_not_found());
+            return Err(ApiError::not_authorized_or_not_found());
         }
-        let by_name = matches!(ask.parameter("sortBy"), Some("displayName" | "name" | "NAME"));
-        let asked_for = |resource: &Resource| {
+        let kind = request.kind();
+        let by_name = matches!(request.parameter("sortBy"), Some("displayName" | "name" | "NAME"));
+        let matches = |resource: &Resource| {
             resource.kind == kind
                 && resource.text(field) == value
-                && ask.parameter(kind.name_field()).is_none_or(|name| name == resource.name())
-                && ask.parameter("id").is_none_or(|id| id == resource.id)
+                && request.parameter(kind.name_field()).is_none_or(|name| name == resource.name())
+                && request.parameter("id").is_none_or(|id| id == resource.id)
         };
         let in_state = |resource: &Resource| {
-            ask.parameter("lifecycleState").is_none_or(|state| state.eq_ignore_ascii_case(&resource.state))
+            request
+                .parameter("lifecycleState")
+                .is_none_or(|state| state.eq_ignore_ascii_case(&resource.state))
         };
-        let mut shown = Vec::new();
+        let mut entries = Vec::new();
         let mut hidden = Vec::new();
-        for resource in self.resources.values().filter(|resource| asked_for(resource)) {
+        for resource in self.resources.values().filter(|resource| matches(resource)) {
             if self.is_hidden(resource, now) {
                 hidden.push(resource.id.clone());
             } else if !self.is_gone(resource, now)
@@ -61,69 +69,82 @@ impl Cloud {
                 && in_state(resource)
             {
                 let name = if by_name { resource.name().to_owned() } else { String::new() };
-                shown.push(((name, resource.number), resource.summary()));
+                entries.push(((name, resource.number), resource.summary()));
             }
         }
-        // Whoever waits for something to appear may have nothing else to look at than the listing.
+        // A client that waits for a resource to appear may poll only the listing.
         for id in hidden {
-            self.look_at(&id, now);
+            self.record_poll(&id, now);
         }
-        Ok(shown)
+        Ok(entries)
     }
 
-    pub(super) fn list_works(&mut self, ask: &Ask<'_>, now: Timestamp) -> Result<Done, Refusal> {
-        let compartment = ask.required("compartmentId")?;
+    pub(super) fn list_work_requests(
+        &mut self,
+        request: &ApiRequest<'_>,
+        now: Timestamp,
+    ) -> Result<Handled, ApiError> {
+        let compartment = request.required("compartmentId")?;
         if self.revoked.contains(compartment) {
-            return Err(Refusal::not_authorized_or_not_found());
+            return Err(ApiError::not_authorized_or_not_found());
         }
-        let pace = self.pace();
+        let pace = self.script.pace;
         let entries = self
-            .works
+            .work_requests
             .values()
             .filter(|work| work.kind == Kind::Queue && work.compartment == compartment)
-            .filter(|work| ask.parameter("workRequestId").is_none_or(|id| id == work.id))
-            .map(|work| ((String::new(), work.number), work.show(pace, now)))
+            .filter(|work| request.parameter("workRequestId").is_none_or(|id| id == work.id))
+            .map(|work| ((String::new(), work.number), work.to_json(pace, now)))
             .collect();
-        let (entries, next) = page(entries, ask, 100, 1_000, self.script.page_size)?;
-        Ok(Done::read(Reply::json(items(&entries)).header("opc-next-page", next), None))
+        self.items(entries, request, None)
     }
 
-    pub(super) fn list_notes(
+    /// The errors or the log of a work request.
+    pub(super) fn list_details(
         &mut self,
-        ask: &Ask<'_>,
-        _now: Timestamp,
-        notes: fn(&Work) -> Vec<Value>,
-    ) -> Result<Done, Refusal> {
-        let notes = notes(self.work(ask.id)?);
-        let entries = (1..).zip(notes).map(|(number, note)| ((String::new(), number), note)).collect();
-        let (entries, next) = page(entries, ask, 100, 1_000, self.script.page_size)?;
-        Ok(Done::read(Reply::json(items(&entries)).header("opc-next-page", next), Some(ask.id)))
+        request: &ApiRequest<'_>,
+        details: fn(&WorkRequest) -> Vec<Value>,
+    ) -> Result<Handled, ApiError> {
+        let details = details(self.work_request(request.id)?);
+        let entries = (1..).zip(details).map(|(number, entry)| ((String::new(), number), entry)).collect();
+        self.items(entries, request, Some(request.id))
+    }
+
+    /// A page as Queue's API returns it.
+    fn items(
+        &self,
+        entries: Vec<(Key, Value)>,
+        request: &ApiRequest<'_>,
+        resource: Option<&str>,
+    ) -> Result<Handled, ApiError> {
+        let (entries, next) = page(entries, request, 100, 1_000, self.script.page_size)?;
+        Ok(Handled::read(Reply::json(json!({"items": entries})).header("opc-next-page", next), resource))
     }
 }
 
-/// The entries of the page asked for and the name of the next one.
+/// The entries of the requested page and the token of the next one.
 ///
-/// A page is named by the last entry before it, so that what comes and goes in between shifts nothing.
+/// A token identifies the last entry before the page, so that concurrent changes do not shift pages.
 fn page(
     mut entries: Vec<(Key, Value)>,
-    ask: &Ask<'_>,
+    request: &ApiRequest<'_>,
     default: usize,
     most: usize,
     page_size: Option<usize>,
-) -> Result<(Vec<Value>, Option<String>), Refusal> {
-    let limit = match ask.parameter("limit").map(str::parse) {
+) -> Result<(Vec<Value>, Option<String>), ApiError> {
+    let limit = match request.parameter("limit").map(str::parse) {
         None => default,
         Some(Ok(limit)) if (1..=most).contains(&limit) => limit,
-        Some(_) => return Err(Refusal::invalid(format!("limit must be from 1 to {most}."))),
+        Some(_) => return Err(ApiError::invalid(format!("limit must be from 1 to {most}."))),
     };
     let limit = limit.min(page_size.unwrap_or(usize::MAX)).max(1);
-    let descending = ask.parameter("sortOrder").is_some_and(|order| order.eq_ignore_ascii_case("DESC"));
+    let descending = request.parameter("sortOrder").is_some_and(|order| order.eq_ignore_ascii_case("DESC"));
     entries.sort_by(|(a, _), (b, _)| if descending { b.cmp(a) } else { a.cmp(b) });
-    if let Some(token) = ask.parameter("page") {
+    if let Some(token) = request.parameter("page") {
         let after: Key = token
             .split_once('.')
             .and_then(|(number, name)| Some((name.to_owned(), number.parse().ok()?)))
-            .ok_or_else(|| Refusal::invalid("page is no page of this listing."))?;
+            .ok_or_else(|| ApiError::invalid("page is not a page of this listing."))?;
         entries.retain(|(key, _)| if descending { *key < after } else { *key > after });
     }
     let more = entries.len() > limit;

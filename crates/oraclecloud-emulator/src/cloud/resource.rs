@@ -1,14 +1,13 @@
-//! A Queue or a Stream as the cloud has it.
+//! Queues and Streams.
 
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::work::Work;
-use crate::identity::REGION;
+use super::work_request::WorkRequest;
+use crate::ids::REGION;
 use crate::route::Operation;
 use crate::timeline::Outcome;
 
-/// What a resource is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Queue,
@@ -16,15 +15,25 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// Its word in identifiers and work requests.
-    pub(super) const fn word(self) -> &'static str {
+    pub(super) const fn of(operation: Operation) -> Self {
+        match operation {
+            Operation::CreateStream
+            | Operation::GetStream
+            | Operation::ListStreams
+            | Operation::UpdateStream
+            | Operation::DeleteStream => Self::Stream,
+            _ => Self::Queue,
+        }
+    }
+
+    /// In identifiers and work requests.
+    pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Queue => "queue",
             Self::Stream => "stream",
         }
     }
 
-    /// The field that holds its name.
     pub(super) const fn name_field(self) -> &'static str {
         match self {
             Self::Queue => "displayName",
@@ -33,25 +42,24 @@ impl Kind {
     }
 }
 
-/// A resource.
 #[derive(Debug)]
 pub(super) struct Resource {
     pub(super) kind: Kind,
     pub(super) id: String,
-    /// Its place in the order of creation.
+    /// In the order of creation.
     pub(super) number: u64,
-    /// What was sent, with defaults.
+    /// As sent, with defaults.
     pub(super) fields: Map<String, Value>,
     pub(super) state: String,
     pub(super) details: Option<String>,
     pub(super) etag: String,
     pub(super) created: Timestamp,
     pub(super) updated: Timestamp,
-    /// The work that is changing it.
+    /// The work request that is changing it.
     pub(super) busy: Option<String>,
-    /// The work that made it.
+    /// The work request that created it.
     pub(super) creation: String,
-    /// The work that removed it.
+    /// The work request that deleted it.
     pub(super) deletion: Option<String>,
 }
 
@@ -68,15 +76,18 @@ impl Resource {
         self.fields.get(field).and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// The outcome of the work that was changing it.
-    pub(super) fn settle(&mut self, work: &Work, now: Timestamp) {
+    /// Applies the outcome of the work request that was changing it.
+    pub(super) fn complete(&mut self, work: &WorkRequest, now: Timestamp) {
         self.busy = None;
         self.updated = now;
         let succeeded = work.progress.timeline.outcome == Outcome::Succeed;
         match work.operation {
             Operation::CreateQueue | Operation::CreateStream if !succeeded => {
                 "FAILED".clone_into(&mut self.state);
-                self.details = Some(work.failure().unwrap_or_else(|| "The create was canceled.".to_owned()));
+                self.details = Some(match &work.progress.timeline.outcome {
+                    Outcome::Fail { message, .. } => message.clone(),
+                    _ => "The create was canceled.".to_owned(),
+                });
             }
             Operation::DeleteQueue | Operation::DeleteStream if succeeded => {
                 "DELETED".clone_into(&mut self.state);
@@ -87,23 +98,18 @@ impl Resource {
                 "ACTIVE".clone_into(&mut self.state);
                 if succeeded {
                     self.fields.extend(work.change.clone());
-                    // An empty key id is how a client takes the key away.
+                    // Clients remove the key by an empty id.
                     self.fields.retain(|name, value| name != "customEncryptionKeyId" || value != "");
                 }
             }
         }
     }
 
-    /// All of it, as a read answers.
-    pub(super) fn show(&self) -> Value {
-        let mut shown = self.fields.clone();
-        let details = match self.kind {
-            Kind::Queue => "lifecycleDetails",
-            Kind::Stream => "lifecycleStateDetails",
-        };
-        let cell = match self.kind {
-            Kind::Queue => "queue.messaging",
-            Kind::Stream => "streaming",
+    pub(super) fn to_json(&self) -> Value {
+        let mut body = self.fields.clone();
+        let (details, cell) = match self.kind {
+            Kind::Queue => ("lifecycleDetails", "queue.messaging"),
+            Kind::Stream => ("lifecycleStateDetails", "streaming"),
         };
         let own = [
             ("id", json!(self.id)),
@@ -111,23 +117,23 @@ impl Resource {
             ("timeCreated", json!(self.created.to_string())),
             ("messagesEndpoint", json!(format!("https://cell-1.{cell}.{REGION}.oci.oraclecloud.com"))),
         ];
-        shown.extend(own.map(|(name, value)| (name.to_owned(), value)));
+        body.extend(own.map(|(name, value)| (name.to_owned(), value)));
         if let Some(text) = &self.details {
-            shown.insert(details.to_owned(), json!(text));
+            body.insert(details.to_owned(), json!(text));
         }
         if self.kind == Kind::Queue {
-            shown.insert("timeUpdated".to_owned(), json!(self.updated.to_string()));
-            // Only the type of a capability is told again.
-            if let Some(Value::Array(capabilities)) = shown.get_mut("capabilities") {
+            body.insert("timeUpdated".to_owned(), json!(self.updated.to_string()));
+            // Only the type of a capability is returned.
+            if let Some(Value::Array(capabilities)) = body.get_mut("capabilities") {
                 for capability in capabilities {
                     *capability = json!({"type": capability.get("type")});
                 }
             }
         }
-        Value::Object(shown)
+        Value::Object(body)
     }
 
-    /// What a listing shows of it.
+    /// The entry in a listing.
     pub(super) fn summary(&self) -> Value {
         const NOT_LISTED: [&str; 7] = [
             "retentionInSeconds",
@@ -138,8 +144,8 @@ impl Resource {
             "customEncryptionKeyId",
             "retentionInHours",
         ];
-        let mut shown = self.show();
-        if let Value::Object(fields) = &mut shown {
+        let mut body = self.to_json();
+        if let Value::Object(fields) = &mut body {
             fields.retain(|name, _| !NOT_LISTED.contains(&name.as_str()));
             if let Some(Value::Array(capabilities)) = fields.get_mut("capabilities") {
                 for capability in capabilities {
@@ -147,6 +153,6 @@ impl Resource {
                 }
             }
         }
-        shown
+        body
     }
 }

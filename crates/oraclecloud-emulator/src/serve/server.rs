@@ -1,8 +1,8 @@
-//! A running server, and what can be done to it from outside of its API.
+//! A running server, and its controls beyond the API.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
@@ -12,11 +12,10 @@ use tokio::task::JoinHandle;
 use super::{ServeError, Shared};
 use crate::clock::Clock;
 use crate::fault::Faults;
-use crate::identity::COMPARTMENT;
+use crate::ids::COMPARTMENT;
 use crate::journal::Journal;
-use crate::timeline::TimelineFor;
+use crate::timeline::TimelineRule;
 
-/// A running server and everything one can do to it.
 pub struct Server {
     pub(super) address: SocketAddr,
     pub(super) config_file: PathBuf,
@@ -26,112 +25,107 @@ pub struct Server {
 }
 
 impl Server {
-    /// Its address, for `--oci-endpoint`.
+    /// For `--oci-endpoint`.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// A configuration file whose profile `DEFAULT` may call it.
+    /// A configuration file whose profile `DEFAULT` has access.
     pub fn config_file(&self) -> &Path {
         &self.config_file
     }
 
-    /// A compartment to use; any other name works as well.
+    /// A compartment to use; any other OCID works as well.
     pub fn compartment(&self) -> &'static str {
         COMPARTMENT
     }
 
-    /// What a client needs to know, as the command line prints it.
+    /// The settings of a client, as the command line prints them.
     pub fn announcement(&self) -> Value {
         json!({"url": self.url(), "configFile": self.config_file, "compartment": self.compartment()})
     }
 
-    /// Faults on order.
     pub fn faults(&self) -> &Faults {
         &self.shared.faults
     }
 
-    /// The requests so far.
     pub fn journal(&self) -> &Journal {
         &self.shared.journal
     }
 
-    /// The server's time.
     pub fn clock(&self) -> &Clock {
         &self.shared.clock
     }
 
-    /// Revokes the policy of a compartment: whatever is in it, and the compartment itself, cannot be found any more.
+    /// Revokes access to a compartment: it and its resources appear not to exist.
     pub fn revoke(&self, compartment: &str) {
         self.shared.cloud().revoked.insert(compartment.to_owned());
     }
 
-    /// Grants it again.
     pub fn grant(&self, compartment: &str) {
         self.shared.cloud().revoked.remove(compartment);
     }
 
-    /// Sets how operations go from now on, before all that was set earlier.
-    pub fn set_timeline(&self, timeline: TimelineFor) {
+    /// Adds a timeline that takes precedence over all earlier ones.
+    pub fn set_timeline(&self, timeline: TimelineRule) {
         self.shared.cloud().script.timelines.insert(0, timeline);
     }
 
-    /// Sets the most entries on a page; as many as asked for when none.
+    /// Limits the entries per page.
     pub fn set_page_size(&self, size: Option<usize>) {
         self.shared.cloud().script.page_size = size;
     }
 
-    /// Every Queue and Stream that has not vanished, as a read would show it, those hidden by lag included.
+    /// Every Queue and Stream as a read returns it, even those that lag hides.
     pub fn resources(&self) -> Vec<Value> {
         self.shared.cloud().resources(self.shared.clock.now())
     }
 
-    /// Changes fields of a resource behind everyone's back, `lifecycleState` too; whether there is such a resource.
+    /// Changes fields of a resource without a request, including `lifecycleState`; returns whether it exists.
     pub fn edit(&self, id: &str, change: &Map<String, Value>) -> bool {
         self.shared.cloud().edit(id, change, self.shared.clock.now())
     }
 
-    /// Removes a resource behind everyone's back; whether there was one.
-    pub fn forget(&self, id: &str) -> bool {
-        self.shared.cloud().forget(id)
+    /// Removes a resource without a request; returns whether it existed.
+    pub fn remove(&self, id: &str) -> bool {
+        self.shared.cloud().remove(id)
     }
 
-    /// Opens a session that expires then, and gives the configuration file with its profile `SESSION`. Opened again,
-    /// the same files get a new key and a new token.
+    /// Opens a session; returns the configuration file with its profile `SESSION`. Opening it again replaces the key and
+    /// the token in the same files.
     pub fn open_session(&self, expires: Timestamp) -> Result<PathBuf, ServeError> {
-        let keys = self.shared.keys.lock().unwrap_or_else(PoisonError::into_inner).open_session(expires);
-        keys.map_err(|source| ServeError::Keys(Box::new(source)))
+        let config_file = self.shared.federation().keys.open_session(expires);
+        config_file.map_err(|source| ServeError::Keys(Box::new(source)))
     }
 
-    /// Where the metadata service of an instance is, for `OCI_METADATA_BASE_URL`.
+    /// The metadata service of an instance, for `OCI_METADATA_BASE_URL`.
     pub fn metadata_url(&self) -> String {
         format!("{}/opc/v2", self.url())
     }
 
-    /// Gives the instance another certificate and another key.
+    /// Replaces the instance's certificate and key.
     pub fn rotate_instance(&self) {
         self.shared.federation().rotate();
     }
 
-    /// Makes the instance one of another tenancy.
+    /// Moves the instance to another tenancy.
     pub fn move_instance(&self, tenancy: &str) {
         let mut federation = self.shared.federation();
         tenancy.clone_into(&mut federation.tenancy);
         federation.rotate();
     }
 
-    /// Sets how long tokens are good for that are issued from now on.
+    /// Of tokens issued from now on.
     pub fn set_token_lifetime(&self, lifetime: SignedDuration) {
         self.shared.federation().lifetime = lifetime;
     }
 
-    /// Withdraws every token that was issued.
-    pub fn withdraw_tokens(&self) {
-        self.shared.keys.lock().unwrap_or_else(PoisonError::into_inner).withdraw_tokens();
+    pub fn revoke_tokens(&self) {
+        self.shared.federation().keys.revoke_tokens();
     }
 
-    /// Knows a service account by its token, and no longer any that it was not told of.
-    pub fn know_account(&self, token: &str) {
+    /// Trusts a service account by its token; the first call ends the trust in all others.
+    pub fn trust_account(&self, token: &str) {
         self.shared.federation().accounts.push(token.into());
     }
 }

@@ -1,7 +1,7 @@
 use jiff::{SignedDuration, Timestamp};
 use operations::{Body, Call, CallErrorKind, OWNER_TAG, QUEUE_WORK_REQUESTS, Response, WorkRequest};
 use oraclecloud::{StreamScope, call_queue, call_stream};
-use oraclecloud_emulator::{Mishap, Operation, Script};
+use oraclecloud_emulator::{FaultKind, Operation, Script};
 use serde_json::{Value, json};
 
 use crate::*;
@@ -35,8 +35,8 @@ fn json_body(answer: Response) -> Value {
 }
 
 #[tokio::test]
-async fn the_calls_about_a_queue_are_served() {
-    let server = server(quick()).await;
+async fn every_call_for_a_queue_works() {
+    let server = server(instant_script()).await;
     let client = client(&server);
     let call = async |call: Call| call_queue(&client, server.compartment(), UID, &call).await;
     let accepted = call(create(tagged(queue_body("orders"), UID), Some("t"))).await.unwrap();
@@ -56,7 +56,7 @@ async fn the_calls_about_a_queue_are_served() {
 }
 
 #[tokio::test]
-async fn a_listing_finds_what_carries_the_tag_and_what_is_being_made() {
+async fn a_listing_finds_tagged_resources_and_pending_creates() {
     let server = server(Script { page_size: Some(1), ..Script::default() }).await;
     let client = client(&server);
     let compartment = server.compartment();
@@ -68,7 +68,7 @@ async fn a_listing_finds_what_carries_the_tag_and_what_is_being_made() {
     assert_eq!(find(None, since).await, (vec![], vec![]));
     queues.create(&tagged(queue_body("theirs"), "another"), None, None).await.unwrap();
     queues.create(&queue_body("untagged"), None, None).await.unwrap();
-    assert_eq!(find(None, since).await, (vec![], vec![]), "those are somebody else's");
+    assert_eq!(find(None, since).await, (vec![], vec![]), "those belong to others");
     let ours = queues.create(&tagged(queue_body("ours"), UID), None, None).await.unwrap();
     let ids: Vec<String> = server.resources().iter().map(|resource| text(&resource["id"])).collect();
     let by_name = |name: &str| {
@@ -87,11 +87,11 @@ async fn a_listing_finds_what_carries_the_tag_and_what_is_being_made() {
 }
 
 #[tokio::test]
-async fn a_create_that_listings_do_not_show_yet_is_seen_in_its_work_request() {
+async fn a_create_that_is_not_listed_yet_is_found_by_its_work_request() {
     let hidden = Timeline { hidden: 1_000, ..Timeline::default() };
-    let server = server(going(Operation::CreateQueue, hidden)).await;
+    let server = server(script_with(Operation::CreateQueue, hidden)).await;
     let client = client(&server);
-    server.faults().next(Operation::CreateQueue, Mishap::ResetAfter);
+    server.faults().inject_next(Operation::CreateQueue, FaultKind::ResetAfter);
     let since = Some(Timestamp::now() - SignedDuration::from_mins(1));
     let body = tagged(queue_body("orders"), UID);
     let trouble = call_queue(&client, server.compartment(), UID, &create(body, Some("t"))).await.unwrap_err();
@@ -102,8 +102,8 @@ async fn a_create_that_listings_do_not_show_yet_is_seen_in_its_work_request() {
 }
 
 #[tokio::test]
-async fn a_failure_is_explained_by_its_errors_else_by_its_log() {
-    let server = server(going(Operation::CreateQueue, failing("no room"))).await;
+async fn a_failure_is_explained_by_its_errors_or_else_by_its_log() {
+    let server = server(script_with(Operation::CreateQueue, failing("no room"))).await;
     let client = client(&server);
     let explain = async |work: &str| {
         let shown = client.queues().work_request(work).await.unwrap().body;
@@ -113,30 +113,32 @@ async fn a_failure_is_explained_by_its_errors_else_by_its_log() {
     };
     let (_, failed) = create_queue(&client, "orders").await;
     assert_eq!(explain(&failed).await, Body::Errors(vec!["OutOfCapacity: no room".to_owned()]));
-    server.faults().next(Operation::ListWorkRequestErrors, Mishap::Body(r#"{"items": []}"#.to_owned()));
+    server
+        .faults()
+        .inject_next(Operation::ListWorkRequestErrors, FaultKind::Body(r#"{"items": []}"#.to_owned()));
     assert_eq!(explain(&failed).await, Body::Errors(vec!["CREATE_QUEUE failed".to_owned()]));
 }
 
 #[tokio::test]
-async fn trouble_has_the_verdict_that_decisions_rest_on() {
-    let server = server(quick()).await;
+async fn errors_are_classified() {
+    let server = server(instant_script()).await;
     let client = client(&server);
-    let check = async |mishap: Mishap, verdict: CallErrorKind| {
-        server.faults().next(Operation::GetQueue, mishap.clone());
+    let check = async |fault: FaultKind, verdict: CallErrorKind| {
+        server.faults().inject_next(Operation::GetQueue, fault.clone());
         let call = Call::Get { id: "any".to_owned(), listed: false };
         let trouble = call_queue(&client, server.compartment(), UID, &call).await.unwrap_err();
-        assert_eq!(trouble.kind(), verdict, "{mishap:?} {trouble}");
+        assert_eq!(trouble.kind(), verdict, "{fault:?} {trouble}");
     };
-    let refuse = |status, code: &str| Mishap::Refuse { status, code: code.to_owned(), retry_after: None };
+    let refuse = |status, code: &str| FaultKind::Refuse { status, code: code.to_owned(), retry_after: None };
     check(refuse(429, "TooManyRequests"), CallErrorKind::Transient).await;
     check(refuse(503, "ServiceUnavailable"), CallErrorKind::Transient).await;
     check(refuse(401, "NotAuthenticated"), CallErrorKind::Denied).await;
     check(refuse(404, "NotFound"), CallErrorKind::NotFoundOrDenied).await;
     check(refuse(409, "IncorrectState"), CallErrorKind::Conflict).await;
     check(refuse(400, "InvalidParameter"), CallErrorKind::Rejected).await;
-    check(Mishap::ResetAfter, CallErrorKind::Transient).await;
-    check(Mishap::Html(200), CallErrorKind::Transient).await;
-    check(Mishap::Html(502), CallErrorKind::Transient).await;
+    check(FaultKind::ResetAfter, CallErrorKind::Transient).await;
+    check(FaultKind::Html(200), CallErrorKind::Transient).await;
+    check(FaultKind::Html(502), CallErrorKind::Transient).await;
     server.clock().skew(SignedDuration::from_mins(10));
     let call = Call::Get { id: "any".to_owned(), listed: false };
     let trouble = call_queue(&client, server.compartment(), UID, &call).await.unwrap_err();
@@ -145,8 +147,8 @@ async fn trouble_has_the_verdict_that_decisions_rest_on() {
 }
 
 #[tokio::test]
-async fn the_calls_about_a_stream_are_served() {
-    let server = server(Script { page_size: Some(1), ..quick() }).await;
+async fn every_call_for_a_stream_works() {
+    let server = server(Script { page_size: Some(1), ..instant_script() }).await;
     let client = client(&server);
     let home = StreamScope::Compartment(server.compartment());
     let call = async |call: Call| call_stream(&client, home, UID, &call).await;

@@ -1,17 +1,17 @@
 use std::error::Error as _;
 
 use oraclecloud::{ErrorKind, Problem};
-use oraclecloud_emulator::{Mishap, Operation, Script};
+use oraclecloud_emulator::{FaultKind, Operation, Script};
 
 use crate::*;
 
-fn refuse(status: u16, code: &str, retry_after: Option<u64>) -> Mishap {
-    Mishap::Refuse { status, code: code.to_owned(), retry_after }
+fn refuse(status: u16, code: &str, retry_after: Option<u64>) -> FaultKind {
+    FaultKind::Refuse { status, code: code.to_owned(), retry_after }
 }
 
 #[tokio::test]
-async fn every_refusal_arrives_with_its_code_and_pause() {
-    let server = server(quick()).await;
+async fn every_error_response_has_its_code_and_retry_after() {
+    let server = server(instant_script()).await;
     let client = client(&server);
     for (status, code) in [
         (400, "LimitExceeded"),
@@ -24,7 +24,7 @@ async fn every_refusal_arrives_with_its_code_and_pause() {
         (500, "InternalServerError"),
         (503, "ServiceUnavailable"),
     ] {
-        server.faults().next(Operation::CreateQueue, refuse(status, code, Some(7)));
+        server.faults().inject_next(Operation::CreateQueue, refuse(status, code, Some(7)));
         let error = client.queues().create(&queue_body("orders"), Some("t"), None).await.unwrap_err();
         let answer = error.response().unwrap();
         assert_eq!((answer.status, error.code()), (status, code));
@@ -36,11 +36,11 @@ async fn every_refusal_arrives_with_its_code_and_pause() {
 }
 
 #[tokio::test]
-async fn a_reset_leaves_the_effect_or_not_and_the_client_cannot_tell() {
-    let server = server(quick()).await;
+async fn a_reset_may_follow_the_effect_and_the_client_cannot_tell() {
+    let server = server(instant_script()).await;
     let client = client(&server);
-    for (mishap, queues) in [(Mishap::ResetBefore, 0), (Mishap::ResetAfter, 1)] {
-        server.faults().next(Operation::CreateQueue, mishap);
+    for (fault, queues) in [(FaultKind::ResetBefore, 0), (FaultKind::ResetAfter, 1)] {
+        server.faults().inject_next(Operation::CreateQueue, fault);
         let error = client.queues().create(&queue_body("orders"), Some("t"), None).await.unwrap_err();
         assert!(matches!(error.kind, ErrorKind::Interrupted { .. }), "{error:?}");
         assert!(error.to_string().starts_with("CreateQueue: the connection to 127.0.0.1:"), "{error}");
@@ -49,51 +49,51 @@ async fn a_reset_leaves_the_effect_or_not_and_the_client_cannot_tell() {
     }
     assert_eq!(server.journal().count(Operation::CreateQueue), 2, "one attempt per call");
     client.queues().create(&queue_body("orders"), Some("t"), None).await.unwrap();
-    assert_eq!(server.resources().len(), 1, "the token makes it one create");
+    assert_eq!(server.resources().len(), 1, "the token makes the create idempotent");
     let entries = server.journal().entries();
     let statuses: Vec<_> = entries.iter().map(|entry| (entry.status, entry.effect)).collect();
     assert_eq!(statuses, [(None, false), (None, true), (Some(202), false)]);
 }
 
 #[tokio::test]
-async fn a_slow_answer_is_given_up_at_the_deadline() {
-    let server = server(quick()).await;
-    let credentials = Credentials::from_config_file(server.config_file(), None, &nothing);
+async fn a_slow_response_times_out() {
+    let server = server(instant_script()).await;
+    let credentials = Credentials::from_config_file(server.config_file(), None, &no_variables);
     let client = client_as(&server, credentials, Duration::from_millis(200));
-    server.faults().next(Operation::GetQueue, Mishap::SlowMillis(600_000));
+    server.faults().inject_next(Operation::GetQueue, FaultKind::SlowMillis(600_000));
     let error = client.queues().get("any").await.unwrap_err();
     assert_eq!(error.to_string(), "GetQueue: no response within 0.2 s");
 }
 
 #[tokio::test]
-async fn an_answer_that_cannot_be_read_says_what_it_is() {
-    let server = server(quick()).await;
+async fn the_error_for_an_unreadable_response_describes_it() {
+    let server = server(instant_script()).await;
     let client = client(&server);
     let (id, _) = create_queue(&client, "orders").await;
-    let check = async |mishap: Mishap, expected: &str| {
-        server.faults().next(Operation::GetQueue, mishap);
+    let check = async |fault: FaultKind, expected: &str| {
+        server.faults().inject_next(Operation::GetQueue, fault);
         let error = client.queues().get(&id).await.unwrap_err();
         let message = error.to_string();
         let (front, _) = message.split_once(" (request ").unwrap();
         assert_eq!(front, format!("GetQueue: {expected}"));
     };
-    check(Mishap::Truncate, "200 the response is truncated").await;
-    check(Mishap::Body("{\"id\": ".to_owned()), "200 the response is truncated").await;
-    check(Mishap::Body(String::new()), "200 the response is truncated").await;
+    check(FaultKind::Truncate, "200 the response is truncated").await;
+    check(FaultKind::Body("{\"id\": ".to_owned()), "200 the response is truncated").await;
+    check(FaultKind::Body(String::new()), "200 the response is truncated").await;
     let page = "the response is text/html, not JSON; it begins with `<html><head><title>Bad gateway</title></head><body>nginx</body></html>`";
-    check(Mishap::Html(200), &format!("200 {page}")).await;
-    check(Mishap::Html(502), &format!("502 {page}")).await;
+    check(FaultKind::Html(200), &format!("200 {page}")).await;
+    check(FaultKind::Html(502), &format!("502 {page}")).await;
     assert!(client.queues().get(&id).await.is_ok());
-    server.faults().next(Operation::ListQueues, Mishap::Body("{\"items\": 7}".to_owned()));
+    server.faults().inject_next(Operation::ListQueues, FaultKind::Body("{\"items\": 7}".to_owned()));
     let error = client.queues().list(server.compartment()).await.unwrap_err();
     assert_eq!(error.response().unwrap().problem, Problem::Shape("a list"));
 }
 
 #[tokio::test]
-async fn a_truncated_answer_to_a_create_comes_after_its_effect() {
-    let server = server(quick()).await;
+async fn a_create_with_a_truncated_response_takes_effect() {
+    let server = server(instant_script()).await;
     let client = client(&server);
-    server.faults().next(Operation::CreateStream, Mishap::Truncate);
+    server.faults().inject_next(Operation::CreateStream, FaultKind::Truncate);
     let error = client.streams().create(&stream_body("clicks"), None).await.unwrap_err();
     assert_eq!(error.response().unwrap().problem, Problem::Truncated);
     assert_eq!(server.resources().len(), 1);
@@ -101,26 +101,26 @@ async fn a_truncated_answer_to_a_create_comes_after_its_effect() {
 
 #[tokio::test]
 async fn missing_headers_are_missing_in_the_response() {
-    let server = server(quick()).await;
+    let server = server(instant_script()).await;
     let client = client(&server);
     let all = ["opc-request-id", "opc-work-request-id", "etag"].map(str::to_owned).to_vec();
-    server.faults().next(Operation::CreateQueue, Mishap::WithoutHeaders(all.clone()));
+    server.faults().inject_next(Operation::CreateQueue, FaultKind::WithoutHeaders(all.clone()));
     let accepted = client.queues().create(&queue_body("orders"), None, None).await.unwrap();
     assert_eq!((&accepted.request_id, &accepted.work_request_id), (&None, &None));
     let id = text(&server.resources()[0]["id"]);
-    server.faults().next(Operation::GetQueue, Mishap::WithoutHeaders(all));
+    server.faults().inject_next(Operation::GetQueue, FaultKind::WithoutHeaders(all));
     let queue = client.queues().get(&id).await.unwrap();
     assert_eq!(queue.etag, None);
 }
 
 #[tokio::test]
-async fn nobody_at_the_address_is_told_apart_from_a_broken_connection() {
+async fn an_unreachable_address_is_distinguished_from_a_broken_connection() {
     let keys = tempfile::tempdir().unwrap();
     let server =
         serve(Options { key_dir: Some(keys.path().to_owned()), ..Options::default() }).await.unwrap();
     let client = client(&server);
     drop(server);
-    // The listener goes with its task, which the runtime of this thread drops as soon as it may.
+    // The listener is closed with its task, which this thread's runtime drops soon.
     for _ in 0..10 {
         tokio::task::yield_now().await;
     }
@@ -130,7 +130,7 @@ async fn nobody_at_the_address_is_told_apart_from_a_broken_connection() {
 }
 
 #[tokio::test]
-async fn what_is_too_late_is_not_sent() {
+async fn a_request_past_its_deadline_is_not_sent() {
     let server = server(Script::default()).await;
     let client = client(&server);
     let past = jiff::Timestamp::UNIX_EPOCH;
@@ -143,14 +143,14 @@ async fn what_is_too_late_is_not_sent() {
 }
 
 #[tokio::test]
-async fn a_client_keeps_to_the_limit_of_its_region() {
+async fn a_client_respects_the_rate_limit_of_its_region() {
     let server = server(Script::default()).await;
     let mut endpoints = Endpoints::default();
     endpoints.add(&server.url()).unwrap();
     let settings = Settings { deadline: Duration::from_secs(5), endpoints, limiter: RateLimiter::new(0.01) };
-    let credentials = Credentials::from_config_file(server.config_file(), None, &nothing);
-    let client = Client::new(credentials, Connections::new(), settings, &nothing).unwrap();
-    assert_eq!(refusal(client.queues().get("any").await), not_found());
+    let credentials = Credentials::from_config_file(server.config_file(), None, &no_variables);
+    let client = Client::new(credentials, Connections::new(), settings, &no_variables).unwrap();
+    assert_eq!(rejection(client.queues().get("any").await), not_found());
     let error = client.queues().get("any").await.unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -160,10 +160,10 @@ async fn a_client_keeps_to_the_limit_of_its_region() {
 }
 
 #[tokio::test]
-async fn in_bad_weather_a_token_still_makes_one_queue() {
-    let server = server(quick()).await;
+async fn a_token_creates_one_queue_despite_random_faults() {
+    let server = server(instant_script()).await;
     let client = client(&server);
-    server.faults().weather(60, 7);
+    server.faults().inject_randomly(60, 7);
     for number in 0..10 {
         let token = format!("t{number}");
         let mut attempts = 0;

@@ -9,8 +9,8 @@ fn names(entries: &[Value], field: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn every_page_is_read() {
-    let server = server(Script { page_size: Some(1), ..quick() }).await;
+async fn all_pages_are_read() {
+    let server = server(Script { page_size: Some(1), ..instant_script() }).await;
     let client = client(&server);
     for name in ["a", "b", "c"] {
         create_queue(&client, name).await;
@@ -31,8 +31,8 @@ async fn every_page_is_read() {
 }
 
 #[tokio::test]
-async fn a_listing_is_of_its_compartment() {
-    let server = server(quick()).await;
+async fn a_listing_is_limited_to_its_compartment() {
+    let server = server(instant_script()).await;
     let client = client(&server);
     create_queue(&client, "a").await;
     assert_eq!(client.queues().list("elsewhere").await.unwrap().body, Vec::<Value>::new());
@@ -40,25 +40,25 @@ async fn a_listing_is_of_its_compartment() {
 }
 
 #[tokio::test]
-async fn a_page_that_fails_fails_the_listing() {
-    let server = server(Script { page_size: Some(1), ..quick() }).await;
+async fn a_failed_page_fails_the_listing() {
+    let server = server(Script { page_size: Some(1), ..instant_script() }).await;
     let client = client(&server);
     for name in ["a", "b"] {
         create_queue(&client, name).await;
     }
-    let mishap = oraclecloud_emulator::Mishap::Refuse {
+    let fault = oraclecloud_emulator::FaultKind::Refuse {
         status: 503,
         code: "ServiceUnavailable".into(),
         retry_after: None,
     };
-    server.faults().order(oraclecloud_emulator::Fault {
+    server.faults().inject(oraclecloud_emulator::Fault {
         operation: Operation::ListQueues,
         nth: 2,
         times: 1,
-        mishap,
+        kind: fault,
     });
     assert_eq!(
-        refusal(client.queues().list(server.compartment()).await),
+        rejection(client.queues().list(server.compartment()).await),
         (503, "ServiceUnavailable".to_owned())
     );
 }

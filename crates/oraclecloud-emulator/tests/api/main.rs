@@ -1,6 +1,6 @@
-//! The client against the server, over real connections: every operation, every rule, every fault.
+//! Our client against the emulator over real connections: every operation, every rule, every fault.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a failing test may panic")]
 
 mod calls;
 mod faults;
@@ -15,13 +15,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use oraclecloud::{Client, Connections, Credentials, Endpoints, Error, RateLimiter, Settings};
-use oraclecloud_emulator::{Operation, Options, Outcome, Script, Server, Timeline, TimelineFor, serve};
+use oraclecloud_emulator::{Operation, Options, Outcome, Script, Server, Timeline, TimelineRule, serve};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
-/// A server with names that are the same in every run.
+/// A server with reproducible identifiers.
 ///
-/// Making a key takes longer than most tests, so these servers share one; the first to start makes it.
+/// Generating a key takes longer than most tests, so these servers share one.
 async fn server(script: Script) -> Server {
     static FIRST: Mutex<()> = Mutex::const_new(());
     let _alone = FIRST.lock().await;
@@ -31,11 +31,11 @@ async fn server(script: Script) -> Server {
         .unwrap()
 }
 
-/// A client that is who the server's configuration file says.
+/// A client with the credentials of the server's configuration file.
 fn client(server: &Server) -> Client {
     client_as(
         server,
-        Credentials::from_config_file(server.config_file(), None, &nothing),
+        Credentials::from_config_file(server.config_file(), None, &no_variables),
         Duration::from_secs(60),
     )
 }
@@ -44,10 +44,10 @@ fn client_as(server: &Server, credentials: Credentials, deadline: Duration) -> C
     let mut endpoints = Endpoints::default();
     endpoints.add(&server.url()).unwrap();
     let settings = Settings { deadline, endpoints, limiter: RateLimiter::new(10_000.0) };
-    Client::new(credentials, Connections::new(), settings, &nothing).unwrap()
+    Client::new(credentials, Connections::new(), settings, &no_variables).unwrap()
 }
 
-fn nothing(_: &str) -> Option<String> {
+fn no_variables(_: &str) -> Option<String> {
     None
 }
 
@@ -59,19 +59,19 @@ fn stream_body(name: &str) -> Value {
     json!({"name": name, "partitions": 2, "compartmentId": oraclecloud_emulator::COMPARTMENT})
 }
 
-/// A script in which operations of this sort go like this.
-fn going(operation: Operation, timeline: Timeline) -> Script {
-    let timelines = vec![TimelineFor { operation, name: None, times: None, timeline }];
+/// A script with a timeline for one operation.
+fn script_with(operation: Operation, timeline: Timeline) -> Script {
+    let timelines = vec![TimelineRule { operation, name: None, times: None, timeline }];
     Script { timelines, ..Script::default() }
 }
 
-/// A timeline without steps, so that an operation is over when it is looked at.
-fn at_once() -> Timeline {
+/// A timeline without steps: the operation has ended at the first poll.
+fn instant() -> Timeline {
     Timeline { steps: Vec::new(), ..Timeline::default() }
 }
 
-/// A script in which everything is over when it is looked at.
-fn quick() -> Script {
+/// A script in which every operation has ended at the first poll.
+fn instant_script() -> Script {
     let operations = [
         Operation::CreateQueue,
         Operation::UpdateQueue,
@@ -83,17 +83,17 @@ fn quick() -> Script {
         Operation::DeleteStream,
     ];
     let timelines = operations
-        .map(|operation| TimelineFor { operation, name: None, times: None, timeline: at_once() })
+        .map(|operation| TimelineRule { operation, name: None, times: None, timeline: instant() })
         .to_vec();
     Script { timelines, ..Script::default() }
 }
 
 fn failing(message: &str) -> Timeline {
     let outcome = Outcome::Fail { code: "OutOfCapacity".to_owned(), message: message.to_owned() };
-    Timeline { outcome, ..at_once() }
+    Timeline { outcome, ..instant() }
 }
 
-/// Creates a queue and gives its id and its work request.
+/// Creates a queue; returns its id and its work request.
 async fn create_queue(client: &Client, name: &str) -> (String, String) {
     let accepted = client.queues().create(&queue_body(name), None, None).await.unwrap();
     let work = accepted.work_request_id.unwrap();
@@ -110,8 +110,8 @@ fn text(value: &Value) -> String {
     value.as_str().unwrap().to_owned()
 }
 
-/// Status and code of a refusal.
-fn refusal<T: std::fmt::Debug>(result: Result<T, Error>) -> (u16, String) {
+/// The status and code of an error response.
+fn rejection<T: std::fmt::Debug>(result: Result<T, Error>) -> (u16, String) {
     let error = result.unwrap_err();
     (error.response().unwrap().status, error.code().to_owned())
 }

@@ -1,4 +1,4 @@
-//! Identities that the place a client runs in vouches for: real certificates, real exchanges, real signatures.
+//! Instance principals and workload identities: real certificates, real exchanges, real signatures.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,17 +10,17 @@ use std::sync::{Arc, Mutex as StdMutex};
 use futures::future::join_all;
 use jiff::SignedDuration;
 use operations::{CallError, CallErrorKind};
-use oraclecloud_emulator::{Fault, Mishap};
+use oraclecloud_emulator::{Fault, FaultKind};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use tempfile::TempDir;
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::*;
 
-/// The port of a cluster of OKE that gives tokens.
+/// The port on which an OKE cluster issues tokens.
 const PROXYMUX: u16 = 12250;
 
-/// Credentials as the environment of a program describes them.
+/// Credentials from environment variables.
 fn discover(variables: &[(&str, &str)]) -> Credentials {
     let variables: BTreeMap<String, String> =
         variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
@@ -37,14 +37,14 @@ async fn list(client: &Client) -> Result<usize, Error> {
     Ok(client.queues().list(oraclecloud_emulator::COMPARTMENT).await?.body.len())
 }
 
-/// Everything that an error says, as the operator puts it in a condition.
-fn told(error: Error) -> (CallErrorKind, String) {
+/// The class and message of an error, as the operator puts it in a condition.
+fn classified(error: Error) -> (CallErrorKind, String) {
     let trouble = CallError::from(error);
     (trouble.kind(), trouble.message)
 }
 
 #[tokio::test]
-async fn an_instance_is_who_its_certificate_says_and_one_exchange_serves_all() {
+async fn an_instance_authenticates_by_its_certificate_and_exchanges_it_once() {
     let server = server(Script::default()).await;
     let client = instance(&server);
     let calls = (0..8).map(|_| list(&client));
@@ -59,7 +59,7 @@ async fn an_instance_is_who_its_certificate_says_and_one_exchange_serves_all() {
 }
 
 #[tokio::test]
-async fn a_token_is_renewed_with_the_certificate_of_the_day_and_no_call_notices() {
+async fn a_token_is_renewed_with_the_rotated_certificate_without_failed_calls() {
     let server = server(Script::default()).await;
     server.set_token_lifetime(SignedDuration::from_secs(12));
     let client = instance(&server);
@@ -75,29 +75,29 @@ async fn a_token_is_renewed_with_the_certificate_of_the_day_and_no_call_notices(
 }
 
 #[tokio::test]
-async fn a_certificate_that_was_replaced_is_good_for_nothing() {
+async fn a_replaced_certificate_is_rejected() {
     let server = server(Script::default()).await;
-    // Between the read of the certificate and the exchange there is always a chance for a rotation.
-    server.faults().next(
+    // A rotation can always happen between the read of the certificate and the exchange.
+    server.faults().inject_next(
         Operation::IssueInstanceToken,
-        Mishap::Refuse { status: 401, code: "NotAuthenticated".to_owned(), retry_after: None },
+        FaultKind::Refuse { status: 401, code: "NotAuthenticated".to_owned(), retry_after: None },
     );
-    let (verdict, message) = told(list(&instance(&server)).await.unwrap_err());
+    let (verdict, message) = classified(list(&instance(&server)).await.unwrap_err());
     assert_eq!(verdict, CallErrorKind::Denied);
     let expected = format!("{}/v1/x509 issued no token: 401 NotAuthenticated", server.url());
     assert!(message.contains(&expected), "{message}");
 }
 
 #[tokio::test]
-async fn an_instance_that_changes_hands_is_not_followed() {
+async fn an_instance_that_moves_to_another_tenancy_is_rejected() {
     let server = server(Script::default()).await;
     server.set_token_lifetime(SignedDuration::from_secs(6));
     let client = instance(&server);
     list(&client).await.unwrap();
     server.move_instance("ocid1.tenancy.oc1..other");
     let message = loop {
-        match list(&client).await.map_err(told) {
-            // The old token is used as long as it is good, and a busy machine may keep us waiting.
+        match list(&client).await.map_err(classified) {
+            // The old token is used until it expires, and a busy machine may cause timeouts.
             Ok(_) | Err((CallErrorKind::Transient, _)) => tokio::time::sleep(Duration::from_millis(50)).await,
             Err((_, message)) => break message,
         }
@@ -106,22 +106,22 @@ async fn an_instance_that_changes_hands_is_not_followed() {
 }
 
 #[tokio::test]
-async fn where_there_is_no_metadata_service_people_are_told_so() {
+async fn the_error_without_a_metadata_service_says_so() {
     let server = server(Script::default()).await;
-    // A port that nobody listens on.
+    // A port without a listener.
     let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let nowhere = format!("http://{closed}/opc/v2");
     let check = async |variables: &[(&str, &str)], verdict: CallErrorKind, words: &str| {
         let client = client_as(&server, discover(variables), Duration::from_secs(60));
-        let (found, message) = told(list(&client).await.unwrap_err());
+        let (found, message) = classified(list(&client).await.unwrap_err());
         assert_eq!(found, verdict, "{message}");
         assert!(message.contains(words), "{message}");
         assert!(message.contains(&nowhere), "{message}");
     };
     let asked = [("AUTH_TYPE", "instance_principal"), ("OCI_METADATA_BASE_URL", nowhere.as_str())];
-    // It may come back, as it is meant to be there.
+    // It is expected to exist, so the error may be temporary.
     check(&asked, CallErrorKind::Transient, "an instance principal needs an instance of Oracle Cloud").await;
-    // Nobody said that it is there, so that it will not come by itself.
+    // It was not asked for, so waiting does not help.
     check(
         &asked[1..],
         CallErrorKind::Denied,
@@ -131,34 +131,34 @@ async fn where_there_is_no_metadata_service_people_are_told_so() {
 }
 
 #[tokio::test]
-async fn when_nobody_says_who_we_are_the_instance_is_asked() {
+async fn without_credentials_the_instance_is_asked() {
     let server = server(Script::default()).await;
     let url = server.metadata_url();
     let client = || client_as(&server, discover(&[("OCI_METADATA_BASE_URL", &url)]), Duration::from_secs(60));
     assert_eq!(list(&client()).await.unwrap(), 0);
-    // What answers there need not be Oracle Cloud's; that it is, is known after the first answer of success.
-    let refuse = |status| Mishap::Refuse { status, code: "Denied".to_owned(), retry_after: None };
-    server.faults().next(Operation::GetInstanceMetadata, refuse(403));
-    let (verdict, message) = told(list(&client()).await.unwrap_err());
+    // Something else may respond at that address; only a successful response shows that it is Oracle Cloud.
+    let refuse = |status| FaultKind::Refuse { status, code: "Denied".to_owned(), retry_after: None };
+    server.faults().inject_next(Operation::GetInstanceMetadata, refuse(403));
+    let (verdict, message) = classified(list(&client()).await.unwrap_err());
     assert_eq!(verdict, CallErrorKind::Denied);
     assert!(message.contains("no credentials are configured"), "{message}");
     let count = u32::try_from(server.journal().count(Operation::GetInstanceMetadata)).unwrap();
-    server.faults().order(Fault {
+    server.faults().inject(Fault {
         operation: Operation::GetInstanceMetadata,
         nth: count + 2,
         times: 1,
-        mishap: refuse(503),
+        kind: refuse(503),
     });
-    let (verdict, message) = told(list(&client()).await.unwrap_err());
+    let (verdict, message) = classified(list(&client()).await.unwrap_err());
     assert_eq!(verdict, CallErrorKind::Transient, "{message}");
     assert!(message.contains("does not return the certificate"), "{message}");
 }
 
 #[tokio::test]
-async fn trouble_with_the_services_that_vouch_is_told_and_passes() {
+async fn errors_of_the_identity_services_are_reported_and_temporary() {
     let server = server(Script::default()).await;
-    let refuse = |status, code: &str| Mishap::Refuse { status, code: code.to_owned(), retry_after: None };
-    for (operation, mishap, verdict, words) in [
+    let refuse = |status, code: &str| FaultKind::Refuse { status, code: code.to_owned(), retry_after: None };
+    for (operation, fault, verdict, words) in [
         (
             Operation::GetInstanceMetadata,
             refuse(404, "NotFound"),
@@ -179,30 +179,30 @@ async fn trouble_with_the_services_that_vouch_is_told_and_passes() {
         ),
         (
             Operation::IssueInstanceToken,
-            Mishap::ResetBefore,
+            FaultKind::ResetBefore,
             CallErrorKind::Transient,
             "broke before a response",
         ),
         (
             Operation::IssueInstanceToken,
-            Mishap::Body("{}".to_owned()),
+            FaultKind::Body("{}".to_owned()),
             CallErrorKind::Denied,
             "the response contains none",
         ),
         (
             Operation::IssueInstanceToken,
-            Mishap::Body(r#"{"token": "a.b.c"}"#.to_owned()),
+            FaultKind::Body(r#"{"token": "a.b.c"}"#.to_owned()),
             CallErrorKind::Denied,
             "the token has no expiry",
         ),
     ] {
-        server.faults().order(Fault { operation, nth: 1, times: u32::MAX, mishap });
+        server.faults().inject(Fault { operation, nth: 1, times: u32::MAX, kind: fault });
         let client = instance(&server);
-        let (found, message) = told(list(&client).await.unwrap_err());
+        let (found, message) = classified(list(&client).await.unwrap_err());
         assert_eq!(found, verdict, "{message}");
         assert!(message.contains(words), "{message}");
         server.faults().clear();
-        // What failed is not asked again at once, however many want to know; another client is not concerned.
+        // A failed exchange is not repeated at once; other clients are not affected.
         let asked = server.journal().count(Operation::IssueInstanceToken);
         if operation == Operation::IssueInstanceToken {
             assert!(list(&client).await.is_err());
@@ -212,21 +212,21 @@ async fn trouble_with_the_services_that_vouch_is_told_and_passes() {
     }
 }
 
-/// A cluster that vouches for its pods: TLS before the server, on the port that pods know.
+/// A cluster that issues tokens for its pods: a TLS proxy before the server.
 pub(crate) struct Cluster {
     pub(crate) host: Ipv4Addr,
     folder: TempDir,
 }
 
 impl Cluster {
-    /// `number` is a part of the address, so that tests do not get into each other's way.
-    pub(crate) async fn before(server: &Server, number: u8) -> Self {
+    /// `number` makes the address unique among tests.
+    pub(crate) async fn start(server: &Server, number: u8) -> Self {
         let host = Ipv4Addr::new(127, 122, 50, number);
         let identity = rcgen::generate_simple_self_signed([host.to_string()]).unwrap();
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("ca.crt"), identity.cert.pem()).unwrap();
         fs::write(folder.path().join("token"), "account-1\n").unwrap();
-        server.know_account("account-1");
+        server.trust_account("account-1");
         let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(identity.signing_key.serialize_der()));
         let provider = rustls::crypto::aws_lc_rs::default_provider();
         let config = rustls::ServerConfig::builder_with_provider(provider.into())
@@ -275,14 +275,14 @@ impl Cluster {
 }
 
 #[tokio::test]
-async fn a_pod_is_who_its_cluster_says_and_its_account_token_may_be_replaced() {
+async fn a_pod_authenticates_by_its_account_token_which_can_be_replaced() {
     let server = server(Script::default()).await;
     server.set_token_lifetime(SignedDuration::from_secs(12));
-    let cluster = Cluster::before(&server, 1).await;
+    let cluster = Cluster::start(&server, 1).await;
     let client = cluster.pod(&server);
     list(&client).await.unwrap();
     create_queue(&client, "orders").await;
-    server.know_account("account-2");
+    server.trust_account("account-2");
     fs::write(cluster.file("token"), "account-2").unwrap();
     while server.journal().count(Operation::IssueWorkloadToken) < 2 {
         list(&client).await.unwrap();
@@ -293,21 +293,21 @@ async fn a_pod_is_who_its_cluster_says_and_its_account_token_may_be_replaced() {
 }
 
 #[tokio::test]
-async fn what_keeps_a_pod_from_its_identity_is_named() {
+async fn errors_of_a_workload_identity_name_their_cause() {
     let server = server(Script::default()).await;
-    let cluster = Cluster::before(&server, 2).await;
+    let cluster = Cluster::start(&server, 2).await;
     let check = async |verdict: CallErrorKind, words: &str| {
-        let (found, message) = told(list(&cluster.pod(&server)).await.unwrap_err());
+        let (found, message) = classified(list(&cluster.pod(&server)).await.unwrap_err());
         assert_eq!(found, verdict, "{message}");
         assert!(message.contains(words), "{message}");
     };
-    let forbidden = Mishap::Refuse { status: 403, code: "Forbidden".to_owned(), retry_after: None };
-    server.faults().next(Operation::IssueWorkloadToken, forbidden);
+    let forbidden = FaultKind::Refuse { status: 403, code: "Forbidden".to_owned(), retry_after: None };
+    server.faults().inject_next(Operation::IssueWorkloadToken, forbidden);
     check(CallErrorKind::Denied, "workload identities need an enhanced cluster").await;
-    server.faults().next(Operation::IssueWorkloadToken, Mishap::Body("\"bm8=\"".to_owned()));
+    server.faults().inject_next(Operation::IssueWorkloadToken, FaultKind::Body("\"bm8=\"".to_owned()));
     check(CallErrorKind::Denied, "the response contains none").await;
-    fs::write(cluster.file("token"), "somebody-else").unwrap();
-    check(CallErrorKind::Denied, "The service account is not known.").await;
+    fs::write(cluster.file("token"), "another-account").unwrap();
+    check(CallErrorKind::Denied, "The service account is unknown.").await;
     let other = rcgen::generate_simple_self_signed(["other".to_owned()]).unwrap();
     fs::write(cluster.file("ca.crt"), other.cert.pem()).unwrap();
     check(CallErrorKind::Transient, "cannot be reached").await;
@@ -321,7 +321,6 @@ async fn what_keeps_a_pod_from_its_identity_is_named() {
     .await;
 }
 
-/// What a program logs.
 #[derive(Clone, Default)]
 struct Log(Arc<StdMutex<Vec<u8>>>);
 
@@ -336,7 +335,7 @@ impl Write for Log {
 }
 
 #[tokio::test]
-async fn neither_keys_nor_tokens_are_logged_or_shown() {
+async fn neither_keys_nor_tokens_are_logged_or_printed() {
     let log = Log::default();
     let writer = log.clone();
     let subscriber = tracing_subscriber::fmt()
@@ -344,19 +343,19 @@ async fn neither_keys_nor_tokens_are_logged_or_shown() {
         .with_writer(move || writer.clone())
         .finish();
     let server = server(Script::default()).await;
-    let cluster = Cluster::before(&server, 3).await;
-    // Of all threads: what other tests log meanwhile must not have secrets in it either.
+    let cluster = Cluster::start(&server, 3).await;
+    // For all threads: the logs of other tests must not contain secrets either.
     tracing::subscriber::set_global_default(subscriber).unwrap();
     for client in [instance(&server), cluster.pod(&server)] {
         list(&client).await.unwrap();
-        server.faults().next(Operation::ListQueues, Mishap::Html(401));
+        server.faults().inject_next(Operation::ListQueues, FaultKind::Html(401));
         let error = list(&client).await.unwrap_err();
         let shown = format!("{client:?} {error:?} {error} {:?}", error.diagnostic());
         log.clone().write_all(shown.as_bytes()).unwrap();
     }
     let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
     assert!(text.contains("received a new token"), "{text}");
-    // Tokens here begin like every JWT does, and keys as PEM or as the Base64 of a PKCS #8.
+    // The prefixes of JWTs, of PEM files, and of PKCS #8 in Base64.
     for secret in ["ST$", "eyJ", "PRIVATE KEY", "MIIEv", "account-1", "Signature version"] {
         assert!(!text.contains(secret), "{secret} is in\n{text}");
     }

@@ -1,14 +1,14 @@
 use std::time::Duration;
 
-use oraclecloud_emulator::{Operation, Outcome, Pace, Script, Step, Timeline};
+use oraclecloud_emulator::{Operation, Outcome, Pace, Script, Timeline, TimelineStep};
 use serde_json::{Map, Value, json};
 
 use crate::*;
 
-/// Status and percentage of a work request, as it is asked for again and again.
-async fn watch(client: &Client, work: &str, looks: usize) -> Vec<String> {
+/// Polls a work request; returns what it reports each time.
+async fn poll(client: &Client, work: &str, polls: usize) -> Vec<String> {
     let mut seen = Vec::new();
-    for _ in 0..looks {
+    for _ in 0..polls {
         let shown = client.queues().work_request(work).await.unwrap();
         let body = &shown.body;
         seen.push(format!(
@@ -23,14 +23,14 @@ async fn watch(client: &Client, work: &str, looks: usize) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_create_goes_its_way_poll_by_poll() {
+async fn polls_advance_a_create() {
     let server = server(Script::default()).await;
     let client = client(&server);
     let accepted = client.queues().create(&queue_body("orders"), Some("t1"), None).await.unwrap();
     assert_eq!((accepted.status, &accepted.body), (202, &None));
     assert_eq!(accepted.request_id.as_deref().map(|id| id.split('/').count()), Some(3));
     let work = accepted.work_request_id.unwrap();
-    insta::assert_snapshot!(watch(&client, &work, 5).await.join("\n"), @r"
+    insta::assert_snapshot!(poll(&client, &work, 5).await.join("\n"), @r"
     ACCEPTED 0.0 IN_PROGRESS retry-after Some(2)
     IN_PROGRESS 30.0 IN_PROGRESS retry-after Some(2)
     IN_PROGRESS 70.0 IN_PROGRESS retry-after Some(2)
@@ -66,30 +66,30 @@ async fn a_create_goes_its_way_poll_by_poll() {
 }
 
 #[tokio::test]
-async fn the_queue_is_in_step_with_its_work_request() {
+async fn a_queue_advances_with_its_work_request() {
     let server = server(Script::default()).await;
     let client = client(&server);
     let (id, work) = create_queue(&client, "orders").await;
     let state = async || text(&client.queues().get(&id).await.unwrap().body["lifecycleState"]);
     assert_eq!(state().await, "CREATING");
-    assert_eq!(watch(&client, &work, 1).await, ["IN_PROGRESS 70.0 IN_PROGRESS retry-after Some(2)"]);
-    assert_eq!(state().await, "ACTIVE", "a look at the queue moves it as well");
+    assert_eq!(poll(&client, &work, 1).await, ["IN_PROGRESS 70.0 IN_PROGRESS retry-after Some(2)"]);
+    assert_eq!(state().await, "ACTIVE", "reading the queue advances it as well");
     client.queues().delete(&id, None).await.unwrap();
     let mut states = Vec::new();
     for _ in 0..5 {
         states.push(state().await);
     }
     assert_eq!(states, ["DELETING", "DELETING", "DELETING", "DELETED", "DELETED"]);
-    assert_eq!(refusal(client.queues().get(&id).await), not_found());
+    assert_eq!(rejection(client.queues().get(&id).await), not_found());
 }
 
 #[tokio::test]
-async fn a_clock_moves_operations_without_anyone_looking() {
+async fn time_advances_operations_without_polls() {
     let pace = Pace::StepMillis(3_600_000);
     let server = server(Script { pace, ..Script::default() }).await;
     let client = client(&server);
     let (_, work) = create_queue(&client, "orders").await;
-    let status = async || watch(&client, &work, 2).await;
+    let status = async || poll(&client, &work, 2).await;
     let accepted = "ACCEPTED 0.0 IN_PROGRESS retry-after Some(2)";
     assert_eq!(status().await, [accepted, accepted]);
     server.clock().advance(Duration::from_secs(3_600));
@@ -99,8 +99,8 @@ async fn a_clock_moves_operations_without_anyone_looking() {
 }
 
 #[tokio::test]
-async fn an_update_changes_what_it_names_and_nothing_else() {
-    let server = server(quick()).await;
+async fn an_update_changes_only_the_fields_it_names() {
+    let server = server(instant_script()).await;
     let client = client(&server);
     let (id, _) = create_queue(&client, "orders").await;
     let before = client.queues().get(&id).await.unwrap();
@@ -124,8 +124,8 @@ async fn an_update_changes_what_it_names_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn another_version_is_not_touched() {
-    let server = server(quick()).await;
+async fn an_outdated_etag_is_rejected() {
+    let server = server(instant_script()).await;
     let client = client(&server);
     let (id, _) = create_queue(&client, "orders").await;
     let old = client.queues().get(&id).await.unwrap().etag;
@@ -133,30 +133,30 @@ async fn another_version_is_not_touched() {
     let expected = (412, "NoEtagMatch".to_owned());
     let queues = client.queues();
     assert_eq!(
-        refusal(queues.update(&id, &json!({"visibilityInSeconds": 2}), old.as_deref()).await),
+        rejection(queues.update(&id, &json!({"visibilityInSeconds": 2}), old.as_deref()).await),
         expected
     );
-    assert_eq!(refusal(queues.delete(&id, old.as_deref()).await), expected);
-    assert_eq!(refusal(queues.change_compartment(&id, "other", old.as_deref()).await), expected);
+    assert_eq!(rejection(queues.delete(&id, old.as_deref()).await), expected);
+    assert_eq!(rejection(queues.change_compartment(&id, "other", old.as_deref()).await), expected);
     assert_eq!(server.journal().effects(Operation::DeleteQueue), 0);
     assert_eq!(queues.get(&id).await.unwrap().body["visibilityInSeconds"], json!(1));
 }
 
 #[tokio::test]
-async fn a_busy_queue_is_left_alone() {
+async fn a_busy_queue_rejects_changes() {
     let server = server(Script::default()).await;
     let client = client(&server);
     let (id, _) = create_queue(&client, "orders").await;
     let expected = (409, "IncorrectState".to_owned());
     let queues = client.queues();
-    assert_eq!(refusal(queues.update(&id, &json!({"visibilityInSeconds": 2}), None).await), expected);
-    assert_eq!(refusal(queues.delete(&id, None).await), expected);
-    assert_eq!(refusal(queues.purge(&id, "BOTH").await), expected);
+    assert_eq!(rejection(queues.update(&id, &json!({"visibilityInSeconds": 2}), None).await), expected);
+    assert_eq!(rejection(queues.delete(&id, None).await), expected);
+    assert_eq!(rejection(queues.purge(&id, "BOTH").await), expected);
 }
 
 #[tokio::test]
-async fn a_token_makes_one_queue() {
-    let server = server(quick()).await;
+async fn a_token_creates_one_queue() {
+    let server = server(instant_script()).await;
     let client = client(&server);
     let queues = client.queues();
     let spent = (409, "InvalidatedRetryToken".to_owned());
@@ -164,9 +164,9 @@ async fn a_token_makes_one_queue() {
     let again = queues.create(&queue_body("orders"), Some("t"), None).await.unwrap();
     assert_eq!(first.work_request_id, again.work_request_id);
     assert_eq!(server.resources().len(), 1);
-    assert_eq!(refusal(queues.create(&queue_body("others"), Some("t"), None).await), spent, "another body");
+    assert_eq!(rejection(queues.create(&queue_body("others"), Some("t"), None).await), spent, "another body");
     let long = "t".repeat(65);
-    let refused = refusal(queues.create(&queue_body("orders"), Some(&long), None).await);
+    let refused = rejection(queues.create(&queue_body("orders"), Some(&long), None).await);
     assert_eq!(refused, (400, "InvalidParameter".to_owned()), "a token that is too long");
     queues.create(&queue_body("orders"), Some("u"), None).await.unwrap();
     queues.create(&queue_body("orders"), None, None).await.unwrap();
@@ -179,23 +179,23 @@ async fn a_token_makes_one_queue() {
     queues.delete(&id, None).await.unwrap();
     assert_eq!(text(&queues.get(&id).await.unwrap().body["lifecycleState"]), "DELETED");
     assert_eq!(
-        refusal(queues.create(&queue_body("orders"), Some("t"), None).await),
+        rejection(queues.create(&queue_body("orders"), Some("t"), None).await),
         spent,
         "a deleted queue"
     );
     server.clock().advance(Duration::from_secs(24 * 3_600));
     assert!(
         queues.create(&queue_body("orders"), Some("t"), None).await.is_ok(),
-        "a day later it is forgotten"
+        "the token expires after a day"
     );
 }
 
 #[tokio::test]
-async fn a_failure_says_why() {
-    let server = server(going(Operation::CreateQueue, failing("no room\n in this region"))).await;
+async fn a_failed_work_request_has_errors_and_logs() {
+    let server = server(script_with(Operation::CreateQueue, failing("no room\n in this region"))).await;
     let client = client(&server);
     let (id, work) = create_queue(&client, "orders").await;
-    assert!(watch(&client, &work, 1).await[0].starts_with("FAILED 100.0 IN_PROGRESS"));
+    assert!(poll(&client, &work, 1).await[0].starts_with("FAILED 100.0 IN_PROGRESS"));
     let errors = client.queues().work_request_errors(&work).await.unwrap().body;
     assert_eq!(errors.len(), 1);
     assert_eq!(errors[0].code.as_deref(), Some("OutOfCapacity"));
@@ -208,77 +208,77 @@ async fn a_failure_says_why() {
         (text(&left["lifecycleState"]), text(&left["lifecycleDetails"])),
         ("FAILED".into(), "no room\n in this region".into())
     );
-    assert!(client.queues().delete(&id, None).await.is_ok(), "what is left behind can be removed");
+    assert!(client.queues().delete(&id, None).await.is_ok(), "a failed queue can be deleted");
 }
 
 #[tokio::test]
-async fn an_operation_that_fails_or_never_ends_leaves_the_queue_as_it_was() {
-    let server = server(quick()).await;
+async fn a_failed_or_endless_operation_leaves_the_queue_unchanged() {
+    let server = server(instant_script()).await;
     let client = client(&server);
     let (id, _) = create_queue(&client, "orders").await;
-    let once = |operation, timeline| TimelineFor {
+    let once = |operation, timeline| TimelineRule {
         operation,
         name: Some("orders".into()),
         times: Some(1),
         timeline,
     };
     server.set_timeline(once(Operation::UpdateQueue, failing("no")));
-    server.set_timeline(once(Operation::DeleteQueue, Timeline { outcome: Outcome::Cancel, ..at_once() }));
+    server.set_timeline(once(Operation::DeleteQueue, Timeline { outcome: Outcome::Cancel, ..instant() }));
     let update = client.queues().update(&id, &json!({"visibilityInSeconds": 9}), None).await.unwrap();
-    assert!(watch(&client, &update.work_request_id.unwrap(), 1).await[0].starts_with("FAILED"));
+    assert!(poll(&client, &update.work_request_id.unwrap(), 1).await[0].starts_with("FAILED"));
     let delete = client.queues().delete(&id, None).await.unwrap();
-    assert!(watch(&client, &delete.work_request_id.unwrap(), 1).await[0].starts_with("CANCELED"));
+    assert!(poll(&client, &delete.work_request_id.unwrap(), 1).await[0].starts_with("CANCELED"));
     let queue = client.queues().get(&id).await.unwrap().body;
     assert_eq!(
         (text(&queue["lifecycleState"]), &queue["visibilityInSeconds"]),
         ("ACTIVE".into(), &json!(30))
     );
 
-    let odd = Step { status: "REVIEWING".to_owned(), percent: 140.0 };
+    let odd = TimelineStep { status: "REVIEWING".to_owned(), percent: 140.0 };
     server.set_timeline(once(
         Operation::DeleteQueue,
-        Timeline { steps: vec![odd], outcome: Outcome::Never, ..at_once() },
+        Timeline { steps: vec![odd], outcome: Outcome::Never, ..instant() },
     ));
     let delete = client.queues().delete(&id, None).await.unwrap();
-    let seen = watch(&client, &delete.work_request_id.unwrap(), 9).await;
+    let seen = poll(&client, &delete.work_request_id.unwrap(), 9).await;
     assert_eq!(seen.last().unwrap(), "REVIEWING 140.0 IN_PROGRESS retry-after Some(2)");
 }
 
 #[tokio::test]
-async fn reads_may_lag_behind_the_work_request() {
-    let server = server(going(Operation::CreateQueue, Timeline { hidden: 2, ..at_once() })).await;
+async fn reads_can_lag_behind_the_work_request() {
+    let server = server(script_with(Operation::CreateQueue, Timeline { hidden: 2, ..instant() })).await;
     let client = client(&server);
     let (id, _) = create_queue(&client, "orders").await;
-    assert_eq!(server.resources().len(), 1, "it is there all the same");
-    assert_eq!(refusal(client.queues().get(&id).await), not_found());
+    assert_eq!(server.resources().len(), 1, "it exists nevertheless");
+    assert_eq!(rejection(client.queues().get(&id).await), not_found());
     assert_eq!(client.queues().list(server.compartment()).await.unwrap().body, Vec::<Value>::new());
     assert_eq!(text(&client.queues().get(&id).await.unwrap().body["lifecycleState"]), "ACTIVE");
     assert_eq!(client.queues().list(server.compartment()).await.unwrap().body.len(), 1);
 }
 
 #[tokio::test]
-async fn a_revoked_policy_looks_like_nothing_is_there() {
-    let server = server(quick()).await;
+async fn revoked_access_looks_like_missing_resources() {
+    let server = server(instant_script()).await;
     let client = client(&server);
     let queues = client.queues();
     let (id, work) = create_queue(&client, "orders").await;
     let compartment = server.compartment();
     server.revoke(compartment);
-    assert_eq!(refusal(queues.get(&id).await), not_found());
-    assert_eq!(refusal(queues.list(compartment).await), not_found());
-    assert_eq!(refusal(queues.create(&queue_body("x"), None, None).await), not_found());
-    assert_eq!(refusal(queues.update(&id, &json!({}), None).await), not_found());
-    assert_eq!(refusal(queues.delete(&id, None).await), not_found());
-    assert_eq!(refusal(queues.work_request(&work).await), not_found());
-    assert_eq!(refusal(queues.work_requests(compartment).await), not_found());
-    assert_eq!(refusal(queues.work_request_errors(&work).await), not_found());
+    assert_eq!(rejection(queues.get(&id).await), not_found());
+    assert_eq!(rejection(queues.list(compartment).await), not_found());
+    assert_eq!(rejection(queues.create(&queue_body("x"), None, None).await), not_found());
+    assert_eq!(rejection(queues.update(&id, &json!({}), None).await), not_found());
+    assert_eq!(rejection(queues.delete(&id, None).await), not_found());
+    assert_eq!(rejection(queues.work_request(&work).await), not_found());
+    assert_eq!(rejection(queues.work_requests(compartment).await), not_found());
+    assert_eq!(rejection(queues.work_request_errors(&work).await), not_found());
     server.grant(compartment);
     assert!(queues.get(&id).await.is_ok());
 }
 
 #[tokio::test]
-async fn a_queue_is_moved_and_purged() {
-    let server = server(quick()).await;
+async fn a_queue_can_be_moved_and_purged() {
+    let server = server(instant_script()).await;
     let client = client(&server);
     let (id, _) = create_queue(&client, "orders").await;
     let types = async |work: Option<String>| {
@@ -289,11 +289,11 @@ async fn a_queue_is_moved_and_purged() {
     assert_eq!(types(moved.work_request_id).await, "MOVE_QUEUE");
     let purged = client.queues().purge(&id, "BOTH").await.unwrap();
     assert_eq!(types(purged.work_request_id).await, "PURGE_QUEUE");
-    assert_eq!(refusal(client.queues().purge(&id, "ALL").await), (400, "InvalidParameter".to_owned()));
+    assert_eq!(rejection(client.queues().purge(&id, "ALL").await), (400, "InvalidParameter".to_owned()));
 }
 
 #[tokio::test]
-async fn a_bad_spec_is_refused_in_words() {
+async fn the_error_for_an_invalid_spec_explains_it() {
     let server = server(Script::default()).await;
     let client = client(&server);
     let mut body = queue_body("orders");
@@ -309,9 +309,9 @@ async fn a_bad_spec_is_refused_in_words() {
 }
 
 #[tokio::test]
-async fn capabilities_are_told_again_by_type_only_and_tags_are_added() {
-    let tag_defaults = json!({"Oracle-Tags": {"CreatedBy": "somebody"}}).as_object().unwrap().clone();
-    let server = server(Script { tag_defaults, ..quick() }).await;
+async fn capabilities_are_returned_by_type_only_and_default_tags_are_added() {
+    let tag_defaults = json!({"Oracle-Tags": {"CreatedBy": "jane"}}).as_object().unwrap().clone();
+    let server = server(Script { tag_defaults, ..instant_script() }).await;
     let client = client(&server);
     let mut body = queue_body("orders");
     body["capabilities"] = json!([{"type": "CONSUMER_GROUPS", "isPrimaryConsumerGroupEnabled": true}]);
@@ -321,12 +321,12 @@ async fn capabilities_are_told_again_by_type_only_and_tags_are_added() {
     assert_eq!(summary.get("visibilityInSeconds"), None);
     let queue = client.queues().get(&text(&summary["id"])).await.unwrap().body;
     assert_eq!(queue["capabilities"], json!([{"type": "CONSUMER_GROUPS"}]));
-    assert_eq!(queue["definedTags"], json!({"Oracle-Tags": {"CreatedBy": "somebody"}}));
+    assert_eq!(queue["definedTags"], json!({"Oracle-Tags": {"CreatedBy": "jane"}}));
 }
 
 #[tokio::test]
-async fn things_change_behind_everyones_back() {
-    let server = server(quick()).await;
+async fn resources_can_be_changed_without_a_request() {
+    let server = server(instant_script()).await;
     let client = client(&server);
     let (id, _) = create_queue(&client, "orders").await;
     let before = client.queues().get(&id).await.unwrap().etag;
@@ -341,14 +341,14 @@ async fn things_change_behind_everyones_back() {
         (&json!("INACTIVE"), &json!("x"))
     );
     assert_ne!(before, after.etag);
-    assert!(server.forget(&id) && !server.forget(&id) && !server.edit(&id, &change));
-    assert_eq!(refusal(client.queues().get(&id).await), not_found());
+    assert!(server.remove(&id) && !server.remove(&id) && !server.edit(&id, &change));
+    assert_eq!(rejection(client.queues().get(&id).await), not_found());
 }
 
 #[tokio::test]
-async fn names_are_the_same_for_the_same_seed() {
+async fn identifiers_are_the_same_for_the_same_seed() {
     let ids = async || {
-        let server = server(quick()).await;
+        let server = server(instant_script()).await;
         let client = client(&server);
         create_queue(&client, "orders").await
     };

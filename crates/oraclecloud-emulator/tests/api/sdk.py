@@ -1,6 +1,6 @@
-"""Drives the server with Oracle's own SDK, so that what it serves is what Oracle's clients expect.
+"""Tests the emulator with Oracle's own SDK.
 
-Called with one JSON argument; says what it has seen as it goes, and ends with an error at the first surprise.
+Takes one JSON argument, prints the name of each part that works, and exits with an error at the first that does not.
 """
 
 import json
@@ -13,15 +13,15 @@ from oci.queue import models as queue
 from oci.streaming import StreamAdminClient
 from oci.streaming import models as streaming
 
-given = json.loads(sys.argv[1])
-compartment = given["compartment"]
-# One attempt per call, so that a refusal is seen as what it is.
-once = {"service_endpoint": given["url"], "retry_strategy": oci.retry.NoneRetryStrategy()}
+settings = json.loads(sys.argv[1])
+compartment = settings["compartment"]
+# One attempt per call, so that errors are not retried.
+once = {"service_endpoint": settings["url"], "retry_strategy": oci.retry.NoneRetryStrategy()}
 soon = {"max_interval_seconds": 1}
 
 
-def refused(status, code, call, *arguments, **named):
-    """The call is refused, in these words and with a request id."""
+def rejected(status, code, call, *arguments, **named):
+    """Checks that the call fails with this status and code, and with a request id."""
     try:
         call(*arguments, **named)
     except oci.exceptions.ServiceError as error:
@@ -29,7 +29,7 @@ def refused(status, code, call, *arguments, **named):
         assert error.request_id, error
         assert error.message, error
     else:
-        raise AssertionError(f"{call.__name__} was not refused with {status} {code}")
+        raise AssertionError(f"{call.__name__} was not rejected with {status} {code}")
 
 
 def until(client, response, name, value):
@@ -50,7 +50,7 @@ def queues(client):
     again = client.create_queue(details, opc_retry_token="token-1")
     assert again.headers["opc-work-request-id"] == work, "a create with the same token happens once"
     details.display_name = "other"
-    refused(409, "InvalidatedRetryToken", client.create_queue, details, opc_retry_token="token-1")
+    rejected(409, "InvalidatedRetryToken", client.create_queue, details, opc_retry_token="token-1")
 
     polled = client.get_work_request(work)
     assert polled.headers["retry-after"] == "1"
@@ -72,9 +72,9 @@ def queues(client):
     assert shown.data.freeform_tags["team"] == "checkout" and shown.data.defined_tags["ops"]["tier"] == "1"
 
     change = queue.UpdateQueueDetails(visibility_in_seconds=0)
-    refused(412, "NoEtagMatch", client.update_queue, shown.data.id, change, if_match="another")
+    rejected(412, "NoEtagMatch", client.update_queue, shown.data.id, change, if_match="another")
     client.update_queue(shown.data.id, change, if_match=shown.headers["etag"])
-    refused(409, "IncorrectState", client.update_queue, shown.data.id, change)
+    rejected(409, "IncorrectState", client.update_queue, shown.data.id, change)
     changed = until(client, client.get_queue(shown.data.id), "lifecycle_state", "ACTIVE")
     assert changed.data.visibility_in_seconds == 0
     assert changed.headers["etag"] != shown.headers["etag"]
@@ -85,15 +85,15 @@ def queues(client):
         done = whole.create_queue_and_wait_for_state(more, wait_for_states=["SUCCEEDED"], waiter_kwargs=soon)
         assert done.data.status == "SUCCEEDED"
     first = client.list_queues(compartment_id=compartment)
-    assert len(first.data.items) == 1 and first.has_next_page, "the server was told to give one a page"
+    assert len(first.data.items) == 1 and first.has_next_page, "the page size is 1"
     listed = oci.pagination.list_call_get_all_results(client.list_queues, compartment_id=compartment).data
     assert sorted(it.display_name for it in listed) == ["first", "orders", "second"]
     named = client.list_queues(compartment_id=compartment, display_name="first", lifecycle_state="ACTIVE")
     assert [it.display_name for it in named.data.items] == ["first"]
 
-    refused(404, "NotAuthorizedOrNotFound", client.get_queue, "ocid1.queue.oc1.phx.nobody")
-    refused(404, "NotAuthorizedOrNotFound", client.get_work_request, "ocid1.queueworkrequest.oc1.phx.nobody")
-    refused(400, "MissingParameter", client.create_queue, queue.CreateQueueDetails(compartment_id=compartment))
+    rejected(404, "NotAuthorizedOrNotFound", client.get_queue, "ocid1.queue.oc1.phx.unknown")
+    rejected(404, "NotAuthorizedOrNotFound", client.get_work_request, "ocid1.queueworkrequest.oc1.phx.unknown")
+    rejected(400, "MissingParameter", client.create_queue, queue.CreateQueueDetails(compartment_id=compartment))
 
     gone = whole.delete_queue_and_wait_for_state(shown.data.id, wait_for_states=["SUCCEEDED"], waiter_kwargs=soon)
     assert gone.data is oci.util.Sentinel or gone.data.operation_type == "DELETE_QUEUE"
@@ -107,37 +107,37 @@ def streams(client):
     shown = until(client, client.get_stream(created.data.id), "lifecycle_state", "ACTIVE")
     assert (shown.data.partitions, shown.data.retention_in_hours) == (2, 24)
     change = streaming.UpdateStreamDetails(freeform_tags={"team": "web"})
-    refused(412, "NoEtagMatch", client.update_stream, shown.data.id, change, if_match="another")
+    rejected(412, "NoEtagMatch", client.update_stream, shown.data.id, change, if_match="another")
     client.update_stream(shown.data.id, change, if_match=shown.headers["etag"])
     until(client, client.get_stream(shown.data.id), "lifecycle_state", "ACTIVE")
     listed = oci.pagination.list_call_get_all_results(client.list_streams, compartment_id=compartment).data
     assert [it.name for it in listed] == ["clicks"]
-    refused(400, "InvalidParameter", client.list_streams)
+    rejected(400, "InvalidParameter", client.list_streams)
     client.delete_stream(shown.data.id)
     until(client, client.get_stream(shown.data.id), "lifecycle_state", "DELETED")
     print("streams")
 
 
-def is_known(signer, name):
-    """Whoever signs like this may call."""
+def has_access(signer, name):
+    """Checks that the signer has access."""
     client = QueueAdminClient(config={"region": "us-phoenix-1"}, signer=signer, **once)
     client.list_queues(compartment_id=compartment)
     print(name)
 
 
-config = oci.config.from_file(given["configFile"])
+config = oci.config.from_file(settings["configFile"])
 oci.config.validate_config(config)
 queues(QueueAdminClient(config, **once))
 streams(StreamAdminClient(config, **once))
 
-session = oci.config.from_file(given["sessionFile"], "SESSION")
+session = oci.config.from_file(settings["sessionFile"], "SESSION")
 with open(session["security_token_file"]) as file:
     key = oci.signer.load_private_key_from_file(session["key_file"])
-    is_known(oci.auth.signers.SecurityTokenSigner(file.read(), key), "session token")
+    has_access(oci.auth.signers.SecurityTokenSigner(file.read(), key), "session token")
 
-os.environ["OCI_METADATA_BASE_URL"] = given["metadata"]
+os.environ["OCI_METADATA_BASE_URL"] = settings["metadata"]
 signers = oci.auth.signers
-is_known(signers.InstancePrincipalsSecurityTokenSigner(federation_endpoint=given["url"] + "/v1/x509"), "instance")
+has_access(signers.InstancePrincipalsSecurityTokenSigner(federation_endpoint=settings["url"] + "/v1/x509"), "instance")
 
 
 class Account:
@@ -146,10 +146,10 @@ class Account:
 
 
 pod = signers.OkeWorkloadIdentityResourcePrincipalSigner(
-    Account(), given["authority"], given["clusterHost"], "12250", "us-phoenix-1"
+    Account(), settings["authority"], settings["clusterHost"], "12250", "us-phoenix-1"
 )
-is_known(pod, "workload")
+has_access(pod, "workload")
 
-stranger = dict(config, tenancy="ocid1.tenancy.oc1..t", fingerprint=given["unknownFingerprint"])
-refused(401, "NotAuthenticated", QueueAdminClient(stranger, **once).list_queues, compartment_id=compartment)
-print("stranger")
+unknown = dict(config, tenancy="ocid1.tenancy.oc1..t", fingerprint=settings["unknownFingerprint"])
+rejected(401, "NotAuthenticated", QueueAdminClient(unknown, **once).list_queues, compartment_id=compartment)
+print("unknown key")

@@ -14,7 +14,7 @@ async fn list(client: &Client, server: &Server) -> Result<usize, Error> {
     Ok(client.queues().list(server.compartment()).await?.body.len())
 }
 
-/// A configuration file for a key that may or may not be known to the server.
+/// Credentials with a key that the server may not know.
 fn profile(folder: &tempfile::TempDir, key: &GeneratedKey, fingerprint: &str) -> Credentials {
     let path = folder.path().join("key.pem");
     fs::write(&path, key.private_pem.expose_secret()).unwrap();
@@ -23,11 +23,11 @@ fn profile(folder: &tempfile::TempDir, key: &GeneratedKey, fingerprint: &str) ->
         path.display()
     );
     fs::write(folder.path().join("config"), config).unwrap();
-    Credentials::from_config_file(folder.path().join("config"), None, &nothing)
+    Credentials::from_config_file(folder.path().join("config"), None, &no_variables)
 }
 
 #[tokio::test]
-async fn an_unknown_key_is_refused_until_it_is_put_among_the_keys() {
+async fn an_unknown_key_is_rejected_until_it_is_added() {
     let server = serve(Options::default()).await.unwrap();
     let folder = tempfile::tempdir().unwrap();
     let key = GeneratedKey::generate().unwrap();
@@ -35,7 +35,7 @@ async fn an_unknown_key_is_refused_until_it_is_put_among_the_keys() {
     let error = list(&client, &server).await.unwrap_err();
     let message = error.to_string();
     assert!(
-        message.starts_with("ListQueues: 401 NotAuthenticated: The key is not known. (request "),
+        message.starts_with("ListQueues: 401 NotAuthenticated: The key is unknown. (request "),
         "{message}"
     );
     let keys = server.config_file().parent().unwrap();
@@ -44,7 +44,7 @@ async fn an_unknown_key_is_refused_until_it_is_put_among_the_keys() {
 }
 
 #[tokio::test]
-async fn a_known_name_with_another_key_does_not_help() {
+async fn the_fingerprint_of_another_key_is_rejected() {
     let server = server(Script::default()).await;
     let mut endpoints = Endpoints::default();
     endpoints.add(&server.url()).unwrap();
@@ -54,13 +54,13 @@ async fn a_known_name_with_another_key_does_not_help() {
     let other = GeneratedKey::generate().unwrap();
     let credentials = profile(&folder, &other, known);
     let settings = Settings { endpoints, ..Settings::default() };
-    let error = Client::new(credentials, Connections::new(), settings, &nothing).unwrap_err();
+    let error = Client::new(credentials, Connections::new(), settings, &no_variables).unwrap_err();
     let cause = std::error::Error::source(&error).unwrap().to_string();
-    assert!(cause.contains("has the fingerprint"), "the client notices before sending: {cause}");
+    assert!(cause.contains("has the fingerprint"), "the client fails before sending: {cause}");
 }
 
 #[tokio::test]
-async fn clocks_that_differ_too_much_are_named() {
+async fn the_error_for_clock_skew_names_it() {
     let server = server(Script::default()).await;
     let client = client(&server);
     let check = async |ahead: i64, expected: Option<&str>| {
@@ -83,14 +83,14 @@ async fn clocks_that_differ_too_much_are_named() {
 }
 
 #[tokio::test]
-async fn a_session_token_is_good_until_it_expires_and_again_when_refreshed() {
+async fn a_session_token_works_until_it_expires_and_again_after_a_refresh() {
     let server = serve(Options::default()).await.unwrap();
     let soon = Timestamp::now() + SignedDuration::from_mins(30);
     let config = server.open_session(soon).unwrap();
-    let credentials = Credentials::from_config_file(&config, Some("SESSION"), &nothing);
+    let credentials = Credentials::from_config_file(&config, Some("SESSION"), &no_variables);
     let client = client_as(&server, credentials, MINUTE);
     assert!(list(&client, &server).await.is_ok());
-    // To the server the session is over; so it is to the client once it looks at the time in the token.
+    // The session has expired for the server, and for the client as soon as it reads the token.
     server.open_session(Timestamp::now() - SignedDuration::from_mins(1)).unwrap();
     let message = list(&client, &server).await.unwrap_err().to_string();
     assert_eq!(message, "ListQueues: not sent: no usable credentials");
@@ -98,28 +98,31 @@ async fn a_session_token_is_good_until_it_expires_and_again_when_refreshed() {
     assert!(list(&client, &server).await.is_ok());
 }
 
-/// Sends bytes and gives the answer, for requests that our client would never make.
+/// Sends raw bytes, for requests that our client never makes; returns the response.
 async fn raw(server: &Server, request: &str) -> String {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     let mut stream =
         tokio::net::TcpStream::connect(server.url().trim_start_matches("http://")).await.unwrap();
     stream.write_all(request.as_bytes()).await.unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.unwrap();
-    answer
+    let mut response = String::new();
+    stream.read_to_string(&mut response).await.unwrap();
+    response
 }
 
 #[tokio::test]
-async fn a_request_without_a_proper_signature_is_refused() {
+async fn a_request_without_a_valid_signature_is_rejected() {
     let server = server(Script::default()).await;
     let check = async |headers: &str, message: &str| {
-        let answer = raw(
+        let response = raw(
             &server,
             &format!("GET /20210201/queues HTTP/1.1\r\nhost: x\r\nconnection: close\r\n{headers}\r\n"),
         )
         .await;
-        assert!(answer.starts_with("HTTP/1.1 401"), "{answer}");
-        assert!(answer.contains(r#""code":"NotAuthenticated""#) && answer.contains(message), "{answer}");
+        assert!(response.starts_with("HTTP/1.1 401"), "{response}");
+        assert!(
+            response.contains(r#""code":"NotAuthenticated""#) && response.contains(message),
+            "{response}"
+        );
     };
     check("", "The request is not signed.").await;
     check("authorization: Bearer x\r\n", "its scheme is not Signature").await;
@@ -132,19 +135,19 @@ async fn a_request_without_a_proper_signature_is_refused() {
     let date = format!("date: {}\r\n", oraclecloud::sign::http_date(Timestamp::now()));
     check(&signature("hs2019", all, "k"), "The algorithm of the signature is not rsa-sha256.").await;
     check(&signature("rsa-sha256", "date host", "k"), "The signature does not cover (request-target).").await;
-    check(&signature("rsa-sha256", all, "k"), "The date of the request cannot be read.").await;
+    check(&signature("rsa-sha256", all, "k"), "The date of the request is missing or malformed.").await;
     check(
         &(signature("rsa-sha256", all, "k") + &date),
         "keyId is neither tenancy/user/fingerprint nor a token.",
     )
     .await;
-    check(&(signature("rsa-sha256", all, "/u/f") + &date), "keyId names no tenancy or no user.").await;
-    check(&(signature("rsa-sha256", all, "ST$x") + &date), "The token is not known or has expired.").await;
+    check(&(signature("rsa-sha256", all, "/u/f") + &date), "keyId lacks a tenancy or a user.").await;
+    check(&(signature("rsa-sha256", all, "ST$x") + &date), "The token is unknown or has expired.").await;
     let config = fs::read_to_string(server.config_file()).unwrap();
     let fingerprint = config.lines().find_map(|line| line.strip_prefix("fingerprint=")).unwrap();
     check(
         &(signature("rsa-sha256", all, &format!("t/u/{fingerprint}")) + &date),
-        "The signature does not fit the request.",
+        "The signature does not match the request.",
     )
     .await;
     assert!(server.journal().entries().iter().all(|entry| entry.status == Some(401) && !entry.effect));
@@ -152,10 +155,10 @@ async fn a_request_without_a_proper_signature_is_refused() {
 }
 
 #[tokio::test]
-async fn only_this_machine_is_served() {
+async fn only_loopback_addresses_are_served() {
     let options = Options { listen: "0.0.0.0:0".parse().unwrap(), ..Options::default() };
     let error = serve(options).await.err().unwrap();
-    assert_eq!(error.to_string(), "0.0.0.0:0 is not an address of this machine alone; listen on 127.0.0.1");
+    assert_eq!(error.to_string(), "0.0.0.0:0 is not a loopback address; listen on 127.0.0.1");
 }
 
 #[tokio::test]
@@ -165,7 +168,7 @@ async fn no_secret_reaches_the_journal_or_the_debug_output() {
     let server = serve(Options { journal: Some(path.clone()), ..Options::default() }).await.unwrap();
     let config = server.open_session(Timestamp::now() + SignedDuration::from_mins(30)).unwrap();
     let client =
-        client_as(&server, Credentials::from_config_file(&config, Some("SESSION"), &nothing), MINUTE);
+        client_as(&server, Credentials::from_config_file(&config, Some("SESSION"), &no_variables), MINUTE);
     list(&client, &server).await.unwrap();
     let token = fs::read_to_string(config.with_file_name("session_token")).unwrap();
     let journal = fs::read_to_string(&path).unwrap();

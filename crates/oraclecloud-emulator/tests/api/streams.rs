@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::*;
 
 #[tokio::test]
-async fn a_stream_goes_its_way_look_by_look() {
+async fn polls_advance_the_operations_of_a_stream() {
     let server = server(Script::default()).await;
     let client = client(&server);
     let created = client.streams().create(&stream_body("clicks"), None).await.unwrap();
@@ -14,9 +14,9 @@ async fn a_stream_goes_its_way_look_by_look() {
     let body = created.body.unwrap();
     assert_eq!((&body["lifecycleState"], &body["retentionInHours"]), (&json!("CREATING"), &json!(24)));
     let id = text(&body["id"]);
-    let states = async |looks: usize| {
+    let states = async |polls: usize| {
         let mut states = Vec::new();
-        for _ in 0..looks {
+        for _ in 0..polls {
             states.push(text(&client.streams().get(&id).await.unwrap().body["lifecycleState"]));
         }
         states
@@ -26,7 +26,7 @@ async fn a_stream_goes_its_way_look_by_look() {
     let updated = client.streams().update(&id, &tags, Some(&etag)).await.unwrap();
     assert_eq!(updated.body.unwrap()["lifecycleState"], json!("UPDATING"));
     assert_eq!(states(4).await, ["UPDATING", "UPDATING", "UPDATING", "ACTIVE"]);
-    assert_eq!(refusal(client.streams().delete(&id, Some(&etag)).await), (412, "NoEtagMatch".to_owned()));
+    assert_eq!(rejection(client.streams().delete(&id, Some(&etag)).await), (412, "NoEtagMatch".to_owned()));
     let stream = client.streams().get(&id).await.unwrap();
     assert_eq!(stream.body["freeformTags"], json!({"team": "web"}));
     assert_eq!(
@@ -36,11 +36,11 @@ async fn a_stream_goes_its_way_look_by_look() {
     let deleted = client.streams().delete(&id, stream.etag.as_deref()).await.unwrap();
     assert_eq!((deleted.status, deleted.body), (204, None));
     assert_eq!(states(5).await, ["DELETING", "DELETING", "DELETING", "DELETED", "DELETED"]);
-    assert_eq!(refusal(client.streams().get(&id).await), not_found());
+    assert_eq!(rejection(client.streams().get(&id).await), not_found());
 }
 
 #[tokio::test]
-async fn pending_reads_say_when_to_come_back() {
+async fn reads_of_a_pending_stream_have_retry_after() {
     let server = server(Script::default()).await;
     let client = client(&server);
     let id = create_stream(&client, "clicks").await;
@@ -48,45 +48,46 @@ async fn pending_reads_say_when_to_come_back() {
 }
 
 #[tokio::test]
-async fn a_stream_can_name_a_work_request_that_nobody_can_read() {
-    let server = server(Script { stream_work_requests: true, ..quick() }).await;
+async fn a_stream_can_name_an_unreadable_work_request() {
+    let server = server(Script { stream_work_requests: true, ..instant_script() }).await;
     let client = client(&server);
     let created = client.streams().create(&stream_body("clicks"), None).await.unwrap();
     let work = created.work_request_id.unwrap();
-    assert_eq!(refusal(client.queues().work_request(&work).await), not_found());
+    assert_eq!(rejection(client.queues().work_request(&work).await), not_found());
     let id = text(&created.body.as_ref().unwrap()["id"]);
     client.streams().get(&id).await.unwrap();
     assert!(client.streams().delete(&id, None).await.unwrap().work_request_id.is_some());
 }
 
 #[tokio::test]
-async fn sent_twice_it_makes_two() {
-    let server = server(quick()).await;
+async fn a_create_sent_twice_creates_two_streams() {
+    let server = server(instant_script()).await;
     let client = client(&server);
     assert_ne!(create_stream(&client, "clicks").await, create_stream(&client, "clicks").await);
     assert_eq!(server.journal().effects(Operation::CreateStream), 2);
 }
 
 #[tokio::test]
-async fn a_new_stream_may_be_hidden_for_a_while() {
-    let server = server(going(Operation::CreateStream, Timeline { hidden: 2, ..Timeline::default() })).await;
+async fn a_new_stream_can_be_hidden_at_first() {
+    let server =
+        server(script_with(Operation::CreateStream, Timeline { hidden: 2, ..Timeline::default() })).await;
     let client = client(&server);
     let id = create_stream(&client, "clicks").await;
     let home = StreamScope::Compartment(server.compartment());
     assert_eq!(client.streams().list(home).await.unwrap().body.len(), 0);
-    assert_eq!(refusal(client.streams().get(&id).await), not_found());
+    assert_eq!(rejection(client.streams().get(&id).await), not_found());
     assert_eq!(client.streams().list(home).await.unwrap().body.len(), 1);
 }
 
 #[tokio::test]
-async fn what_cannot_change_is_refused() {
-    let server = server(quick()).await;
+async fn changes_of_immutable_fields_are_rejected() {
+    let server = server(instant_script()).await;
     let client = client(&server);
     let id = create_stream(&client, "clicks").await;
     client.streams().get(&id).await.unwrap();
     for change in [json!({"name": "x"}), json!({"partitions": 3}), json!({"retentionInHours": 48})] {
         assert_eq!(
-            refusal(client.streams().update(&id, &change, None).await),
+            rejection(client.streams().update(&id, &change, None).await),
             (400, "InvalidParameter".to_owned())
         );
     }
@@ -98,7 +99,7 @@ async fn what_cannot_change_is_refused() {
 
 #[tokio::test]
 async fn a_failed_create_leaves_a_failed_stream() {
-    let server = server(going(Operation::CreateStream, failing("no partitions left"))).await;
+    let server = server(script_with(Operation::CreateStream, failing("no partitions left"))).await;
     let client = client(&server);
     let id = create_stream(&client, "clicks").await;
     let stream = client.streams().get(&id).await.unwrap().body;

@@ -20,13 +20,13 @@ pub(super) struct Loaded {
     pub(super) signer: Arc<Signer>,
     pub(super) region: Option<String>,
     expires: Option<Timestamp>,
-    files: Vec<Watched>,
+    files: Vec<(PathBuf, Option<Stamp>)>,
 }
 
 impl Loaded {
     /// Whether no file has changed since it was read.
     pub(super) fn is_current(&self) -> bool {
-        self.files.iter().all(|file| Stamp::of(&file.path) == file.stamp)
+        self.files.iter().all(|(path, read)| stamp(path) == *read)
     }
 
     pub(super) fn check_expiry(&self, now: Timestamp) -> Result<(), AuthError> {
@@ -37,24 +37,13 @@ impl Loaded {
     }
 }
 
-struct Watched {
-    path: PathBuf,
-    stamp: Option<Stamp>,
-}
-
 /// What changes when a file is replaced or written to. The inode is not part of it: a mounted Secret replaces its
 /// directory instead.
-#[derive(PartialEq, Eq)]
-struct Stamp {
-    modified: SystemTime,
-    length: u64,
-}
+type Stamp = (SystemTime, u64);
 
-impl Stamp {
-    fn of(path: &Path) -> Option<Self> {
-        let metadata = std::fs::metadata(path).ok()?;
-        Some(Self { modified: metadata.modified().ok()?, length: metadata.len() })
-    }
+fn stamp(path: &Path) -> Option<Stamp> {
+    let metadata = std::fs::metadata(path).ok()?;
+    Some((metadata.modified().ok()?, metadata.len()))
 }
 
 pub(super) fn load(source: &Source) -> Result<Loaded, AuthError> {
@@ -112,7 +101,7 @@ fn principal(
 }
 
 struct Reader {
-    files: Vec<Watched>,
+    files: Vec<(PathBuf, Option<Stamp>)>,
 }
 
 impl Reader {
@@ -166,7 +155,7 @@ impl Reader {
 
     /// The stamp is taken before reading, so a change in between is noticed at the next check.
     fn file(&mut self, path: &Path) -> Result<SecretString, AuthError> {
-        self.files.push(Watched { path: path.to_owned(), stamp: Stamp::of(path) });
+        self.files.push((path.to_owned(), stamp(path)));
         std::fs::read_to_string(path)
             .map(SecretString::from)
             .map_err(|source| AuthError::Read { path: path.to_owned(), source })

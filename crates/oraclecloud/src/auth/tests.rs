@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use http::{HeaderMap, Method, Uri};
+use http::Request;
 use secrecy::{ExposeSecret as _, SecretString};
 use tempfile::TempDir;
 
@@ -50,10 +50,9 @@ fn signer(credentials: &Credentials, now: Timestamp) -> Result<Arc<Signer>, Auth
 
 /// The key id of a signed request.
 fn key_id(credentials: &Credentials, now: Timestamp) -> Result<String, AuthError> {
-    let mut headers = HeaderMap::new();
-    let uri = Uri::from_static("http://localhost/");
-    signer(credentials, now)?.sign(&Method::GET, &uri, &mut headers, b"", now);
-    let authorization = Authorization::parse(headers["authorization"].to_str().unwrap()).unwrap();
+    let mut request = Request::get("http://localhost/").body(()).unwrap();
+    signer(credentials, now)?.sign(&mut request, b"", now);
+    let authorization = Authorization::parse(request.headers()["authorization"].to_str().unwrap()).unwrap();
     Ok(authorization.key_id.expose_secret().to_owned())
 }
 

@@ -1,5 +1,6 @@
-//! Situations as they arise in a cluster, each with the rows its fields fall into.
+//! What happens in a cluster, and the rows its fields fall into.
 
+use fields::{FieldSet, IgnoreFields};
 use serde_json::{Value, json};
 
 use super::*;
@@ -40,6 +41,18 @@ fn written(replicas: Option<u32>, label: Option<&str>) -> Value {
     body
 }
 
+fn observed(object: &Value) -> Observed {
+    Observed::new(object.clone()).unwrap()
+}
+
+fn ignoring(field: &str) -> IgnoreFields {
+    IgnoreFields::parse(Some(field).filter(|field| !field.is_empty())).unwrap()
+}
+
+fn record(answer: &Value, body: &Value) -> Baseline {
+    Baseline::record(&observed(answer), &Desired::new(&FieldManager::new(US), body))
+}
+
 const US: &str = "k8sconnect";
 const BOTH: &[&str] = &["replicas", "label"];
 const REPLICAS: &[&str] = &["replicas"];
@@ -55,18 +68,21 @@ fn applied(replicas: u32, ignored: &str) -> Last {
     let holders: &[(&str, &[&str])] =
         if ignored.is_empty() { &[(US, REPLICAS)] } else { &[("hpa", REPLICAS)] };
     let answer = deployment(Some(replicas), None, holders);
-    let baseline = Baseline::record(&answer, &body, |path| path.to_string() == ignored).unwrap();
+    let (manager, ignored) = (FieldManager::new(US), ignoring(ignored));
+    let desired = Desired::new(&manager, &body).ignoring(&ignored);
+    let baseline = Baseline::record(&observed(&answer), &desired);
     Last { body, baseline }
 }
 
 /// The row of spec.replicas and what is said about it.
 fn replicas(last: &Last, now: &Value, ignored: &str, live: &Value, planned: &Value) -> (u8, Level) {
     let manager = FieldManager::new(US);
-    let before = Before::Applied { written: &last.body, baseline: &last.baseline };
-    let outlook = Outlook { manager: &manager, before, written: now, live, planned };
-    let analysis = Analysis::of(&outlook, |path| path.to_string() == ignored).unwrap();
+    let prior = Prior::Applied { written: &last.body, baseline: &last.baseline };
+    let ignored = ignoring(ignored);
+    let desired = Desired::new(&manager, now).ignoring(&ignored);
+    let analysis = Analysis::new(&desired, prior, &observed(live), &observed(planned));
     let [field] = &analysis.fields[..] else { panic!("one field: {analysis:?}") };
-    assert_eq!(analysis.shown(field), "spec.replicas");
+    assert_eq!(analysis.print(field), "spec.replicas");
     (field.row.number(), field.level())
 }
 
@@ -94,11 +110,11 @@ fn every_row_is_reached_by_what_happens_in_a_cluster() {
         (&held,    body(3), "",     theirs(8),  mine(3),    (13, Warning)),
         (&held,    body(4), "",     mine(3),    mine(4),    (14, Silent)),
         (&held,    body(4), "",     theirs(8),  mine(4),    (15, Warning)),
-        // Somebody else already set what we are about to set: classified, never a warning.
+        // Another manager already set what we are about to set: classified, never a warning.
         (&held,    body(8), "",     theirs(8),  mine(8),    (15, Silent)),
         // A new co-holder of the same value is no change.
         (&held,    body(3), "",     deployment(Some(3), None, &[(US, REPLICAS), ("hpa", REPLICAS)]), mine(3), (12, Silent)),
-        // Somebody removed the field.
+        // Another manager removed the field.
         (&held,    body(3), "",     deployment(None, None, &[]), mine(3), (13, Warning)),
     ];
     for (number, (last, now, ignored, live, planned, expected)) in cases.iter().enumerate() {
@@ -106,27 +122,26 @@ fn every_row_is_reached_by_what_happens_in_a_cluster() {
     }
 
     // Rows 4 and 5: held although nothing was written about it then or now.
-    let unheld =
-        Last { baseline: Baseline::record(&nobodys(3), &body(3), |_| false).unwrap(), body: body(3) };
+    let unheld = Last { baseline: record(&nobodys(3), &body(3)), body: body(3) };
     assert_eq!(replicas(&unheld, &body(3), "", &nobodys(3), &mine(3)), (4, NotKept));
     assert_eq!(replicas(&unheld, &body(3), "", &theirs(8), &mine(3)), (5, NotKept));
 }
 
-fn rows(before: Before<'_>, now: &Value, live: &Value, planned: &Value) -> Vec<(String, u8)> {
+fn rows(prior: Prior<'_>, now: &Value, live: &Value, planned: &Value) -> Vec<(String, u8)> {
     let manager = FieldManager::new(US);
-    let outlook = Outlook { manager: &manager, before, written: now, live, planned };
-    let analysis = Analysis::of(&outlook, |_| false).unwrap();
-    analysis.fields.iter().map(|field| (analysis.shown(field), field.row.number())).collect()
+    let desired = Desired::new(&manager, now);
+    let analysis = Analysis::new(&desired, prior, &observed(live), &observed(planned));
+    analysis.fields.iter().map(|field| (analysis.print(field), field.row.number())).collect()
 }
 
 #[test]
 fn a_field_whose_name_has_dots_is_one_field() {
     let last = applied(3, "");
-    let before = Before::Applied { written: &last.body, baseline: &last.baseline };
+    let prior = Prior::Applied { written: &last.body, baseline: &last.baseline };
     let now = written(Some(3), Some("web"));
     let live = deployment(Some(3), Some("shop"), &[(US, REPLICAS), ("kubectl", &["label"])]);
     let planned = deployment(Some(3), Some("web"), &[(US, BOTH)]);
-    let found = rows(before, &now, &live, &planned);
+    let found = rows(prior, &now, &live, &planned);
     assert_eq!(
         found,
         [("metadata.labels.app.kubernetes.io/name".to_owned(), 7), ("spec.replicas".to_owned(), 12)]
@@ -137,11 +152,11 @@ fn a_field_whose_name_has_dots_is_one_field() {
 fn a_field_that_is_no_longer_written_is_released() {
     let body = written(Some(3), Some("web"));
     let answer = deployment(Some(3), Some("web"), &[(US, BOTH)]);
-    let baseline = Baseline::record(&answer, &body, |_| false).unwrap();
-    let before = Before::Applied { written: &body, baseline: &baseline };
+    let baseline = record(&answer, &body);
+    let prior = Prior::Applied { written: &body, baseline: &baseline };
     let now = written(Some(3), None);
     let planned = deployment(Some(3), None, &[(US, REPLICAS)]);
-    let found = rows(before, &now, &answer, &planned);
+    let found = rows(prior, &now, &answer, &planned);
     assert_eq!(
         found,
         [("metadata.labels.app.kubernetes.io/name".to_owned(), 10), ("spec.replicas".to_owned(), 12)]
@@ -152,24 +167,24 @@ fn a_field_that_is_no_longer_written_is_released() {
 fn without_a_record_the_live_object_is_the_only_witness() {
     let now = written(Some(3), None);
     let planned = deployment(Some(3), None, &[(US, REPLICAS)]);
-    let check = |before: Before<'_>, live: &Value, expected: u8| {
-        assert_eq!(rows(before, &now, live, &planned)[0].1, expected, "{before:?}");
+    let check = |prior: Prior<'_>, live: &Value, expected: u8| {
+        assert_eq!(rows(prior, &now, live, &planned)[0].1, expected, "{prior:?}");
     };
-    check(Before::Untold, &deployment(Some(3), None, &[(US, REPLICAS)]), 12);
-    check(Before::Untold, &deployment(Some(5), None, &[(US, REPLICAS)]), 14);
-    check(Before::Untold, &deployment(Some(5), None, &[("kubectl", REPLICAS)]), 7);
-    check(Before::Untold, &deployment(None, None, &[]), 6);
-    check(Before::Imported, &deployment(Some(5), None, &[("kubectl", REPLICAS)]), 7);
-    check(Before::Imported, &deployment(Some(3), None, &[("kubectl", REPLICAS)]), 6);
+    check(Prior::Unrecorded, &deployment(Some(3), None, &[(US, REPLICAS)]), 12);
+    check(Prior::Unrecorded, &deployment(Some(5), None, &[(US, REPLICAS)]), 14);
+    check(Prior::Unrecorded, &deployment(Some(5), None, &[("kubectl", REPLICAS)]), 7);
+    check(Prior::Unrecorded, &deployment(None, None, &[]), 6);
+    check(Prior::Imported, &deployment(Some(5), None, &[("kubectl", REPLICAS)]), 7);
+    check(Prior::Imported, &deployment(Some(3), None, &[("kubectl", REPLICAS)]), 6);
 }
 
 #[test]
 fn a_field_that_is_ignored_and_of_which_nothing_was_kept_is_left_alone() {
     let (now, live) = (written(Some(3), None), deployment(Some(3), None, &[(US, REPLICAS)]));
     let manager = FieldManager::new(US);
-    let outlook =
-        Outlook { manager: &manager, before: Before::Untold, written: &now, live: &live, planned: &live };
-    let analysis = Analysis::of(&outlook, |_| true).unwrap();
+    let ignored = ignoring("spec");
+    let desired = Desired::new(&manager, &now).ignoring(&ignored);
+    let analysis = Analysis::new(&desired, Prior::Unrecorded, &observed(&live), &observed(&live));
     assert_eq!(analysis.fields[0].level(), Silent);
 }
 
@@ -180,7 +195,7 @@ fn a_field_that_is_not_there_is_taken_from_nobody() {
     let mut live = deployment(None, None, &[("kubectl", &[])]);
     live["metadata"]["managedFields"][0]["fieldsV1"] = json!({ "f:metadata": { "f:labels": { ".": {} } } });
     let planned = deployment(None, Some("web"), &[(US, &["label"])]);
-    assert_eq!(rows(Before::Untold, &now, &live, &planned)[0].1, 6);
+    assert_eq!(rows(Prior::Unrecorded, &now, &live, &planned)[0].1, 6);
 }
 
 /// The Go provider kept the first manager of a field, and none of fields with dots in their names.
@@ -189,11 +204,11 @@ fn a_state_of_the_go_provider_says_nothing_wrong_about_who_held_a_field() {
     let body = written(Some(3), Some("web"));
     let projection = [("spec.replicas".to_owned(), "3".to_owned())].into();
     let managers = serde_json::from_value(json!({ "spec.replicas": "argocd" })).unwrap();
-    let baseline = Baseline::from_former(&body, &projection, &managers, |_| false);
-    let before = Before::Applied { written: &body, baseline: &baseline };
+    let baseline = Baseline::from_former(&body, &projection, &managers, &IgnoreFields::default());
+    let prior = Prior::Applied { written: &body, baseline: &baseline };
     let planned = deployment(Some(3), Some("web"), &[(US, BOTH)]);
     let check = |live: &Value, label: u8, replicas: u8| {
-        let found: Vec<u8> = rows(before, &body, live, &planned).into_iter().map(|(_, row)| row).collect();
+        let found: Vec<u8> = rows(prior, &body, live, &planned).into_iter().map(|(_, row)| row).collect();
         assert_eq!(found, [label, replicas]);
     };
     check(&deployment(Some(3), Some("web"), &[(US, BOTH), ("argocd", REPLICAS)]), 12, 12);
@@ -219,9 +234,9 @@ fn a_keyed_list_of_a_custom_kind_is_known_by_what_is_held_of_it_now() {
         object
     };
     let (body, live) = (plain(object(Some(rule(80)))), object(Some(rule(80))));
-    let baseline = Baseline::record(&live, &body, |_| false).unwrap();
-    let before = Before::Applied { written: &body, baseline: &baseline };
-    let found = rows(before, &plain(object(None)), &live, &object(None));
+    let baseline = record(&live, &body);
+    let prior = Prior::Applied { written: &body, baseline: &baseline };
+    let found = rows(prior, &plain(object(None)), &live, &object(None));
     let expected = [("spec.on", 12), ("spec.rules[id=a].id", 10), ("spec.rules[id=a].port", 10)];
     assert_eq!(found, expected.map(|(path, row)| (path.to_owned(), row)));
 }
@@ -230,11 +245,11 @@ fn a_keyed_list_of_a_custom_kind_is_known_by_what_is_held_of_it_now() {
 fn no_object_appears_in_debug_output() {
     let secret = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "db" }, "data": { "password": "aHVudGVyMg==" } });
     let (manager, baseline) = (FieldManager::new(US), Baseline::default());
-    let before = Before::Applied { written: &secret, baseline: &baseline };
-    let outlook = Outlook { manager: &manager, before, written: &secret, live: &secret, planned: &secret };
+    let prior = Prior::Applied { written: &secret, baseline: &baseline };
+    let shown = format!("{:?} {prior:?} {:?}", Desired::new(&manager, &secret), observed(&secret));
     assert_eq!(
-        format!("{outlook:?}"),
-        "Outlook { manager: FieldManager(\"k8sconnect\"), before: Applied, .. }"
+        shown,
+        "Desired { manager: FieldManager(\"k8sconnect\"), .. } Applied Observed { managed: ManagedFields { entries: [] }, .. }"
     );
 }
 
@@ -256,10 +271,10 @@ fn quantities_and_list_order_are_compared_as_kubernetes_does() {
     };
     let body = pod("1000m", &["a", "b"]);
     let answer = pod("1", &["b", "a"]);
-    let baseline = Baseline::record(&answer, &body, |_| false).unwrap();
-    let before = Before::Applied { written: &body, baseline: &baseline };
+    let baseline = record(&answer, &body);
+    let prior = Prior::Applied { written: &body, baseline: &baseline };
     let now = pod("1", &["b", "a"]);
-    let found = rows(before, &now, &pod("1000m", &["a", "b"]), &answer);
+    let found = rows(prior, &now, &pod("1000m", &["a", "b"]), &answer);
     let named: Vec<_> = found.iter().filter(|(path, _)| !path.contains("managedFields")).collect();
     assert!(named.iter().all(|(_, row)| *row == 12), "{named:?}");
     assert!(named.iter().any(|(path, _)| path == "spec.containers[0].resources.limits.cpu"), "{named:?}");
@@ -279,14 +294,13 @@ fn a_secret_is_compared_in_its_stored_form_and_shown_masked() {
     let body = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "db", "namespace": "shop" },
         "stringData": { "password": "hunter2" } });
     let answer = secret(json!({ "data": { "password": "aHVudGVyMg==" } }), &held_plain);
-    let baseline = Baseline::record(&answer, &body, |_| false).unwrap();
+    let baseline = record(&answer, &body);
     let live = secret(json!({ "data": { "password": "c3RvbGVu" } }), &held_plain);
     let manager = FieldManager::new(US);
-    let before = Before::Applied { written: &body, baseline: &baseline };
-    let outlook = Outlook { manager: &manager, before, written: &body, live: &live, planned: &answer };
-    let analysis = Analysis::of(&outlook, |_| false).unwrap();
+    let prior = Prior::Applied { written: &body, baseline: &baseline };
+    let analysis = Analysis::new(&Desired::new(&manager, &body), prior, &observed(&live), &observed(&answer));
     let [field] = &analysis.fields[..] else { panic!("{analysis:?}") };
-    assert_eq!((analysis.shown(field), field.row), ("data.password".to_owned(), Row::RevertDrift));
+    assert_eq!((analysis.print(field), field.row), ("data.password".to_owned(), Row::RevertDrift));
     assert!(field.change.as_ref().unwrap().masked);
     for text in [format!("{analysis:?}"), format!("{baseline:?}"), baseline.to_value().to_string()] {
         assert!(
@@ -300,14 +314,14 @@ fn a_secret_is_compared_in_its_stored_form_and_shown_masked() {
 fn removal(baseline: Option<&Baseline>, live: &Value, planned: &Value) -> (u8, Level) {
     let manager = FieldManager::new(US);
     let body = written(None, None);
-    let before = match baseline {
-        None => Before::Imported,
-        Some(baseline) => Before::Applied { written: &body, baseline },
+    let prior = match baseline {
+        None => Prior::Imported,
+        Some(baseline) => Prior::Applied { written: &body, baseline },
     };
-    let outlook = Outlook { manager: &manager, before, written: &body, live, planned };
     let label = FieldPath::of_fields(["metadata", "labels", "app.kubernetes.io/name"]);
     let removed = FieldSet::from_iter([label]);
-    let analysis = Analysis::with_removals(&outlook, &removed, |_| false).unwrap();
+    let desired = Desired::new(&manager, &body).removing(&removed);
+    let analysis = Analysis::new(&desired, prior, &observed(live), &observed(planned));
     let [field] = &analysis.fields[..] else { panic!("one field: {analysis:?}") };
     (field.row.number(), field.level())
 }
@@ -320,11 +334,12 @@ fn a_field_that_a_patch_takes_away_is_classified_like_one_that_it_sets() {
     let nobodys = deployment(None, Some("web"), &[]);
     assert_eq!(removal(None, &theirs, &without), (7, Warning));
     assert_eq!(removal(None, &nobodys, &without), (6, Note));
-    // Afterwards it is known who has taken it away, and whoever puts it back causes drift.
+    // Afterwards it is known who has taken it away, and putting it back is drift.
     let removed =
         FieldSet::from_iter([FieldPath::of_fields(["metadata", "labels", "app.kubernetes.io/name"])]);
-    let baseline = Baseline::record(&without, &written(None, None), |_| false).unwrap();
-    let baseline = baseline.with_removals(&removed, &FieldManager::new(US));
+    let (manager, body) = (FieldManager::new(US), written(None, None));
+    let desired = Desired::new(&manager, &body).removing(&removed);
+    let baseline = Baseline::record(&observed(&without), &desired);
     assert_eq!(baseline.removed_by(&FieldManager::new(US)), removed);
     assert!(baseline.removed_by(&FieldManager::new("kubectl")).is_empty());
     let stored = Baseline::from_value(&baseline.to_value(), None).unwrap();

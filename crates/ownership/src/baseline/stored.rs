@@ -1,14 +1,14 @@
-//! How a baseline is kept: small, because Terraform writes every state anew after each resource.
+//! How a baseline is stored: small, because Terraform writes every state anew after each resource.
 //!
-//! Fields are a tree as in managedFields, `f:data` above `f:level`. What is remembered of one is a list of its value, its
-//! holders (a position in `by`), what kind of value it is, and whether it is ignored; what is usual is left out at the end.
+//! Fields are a tree as in managedFields, `f:data` above `f:level`. A field is a list of its value, its holders (a
+//! position in `by`), what kind of value it is, and whether it is ignored; defaults at the end are left out.
 //!
 //! ```text
 //! {"by": [["k8sconnect"], ["hpa", "k8sconnect"]], "fields": {"f:spec": {"f:paused": [false], "f:replicas": [3, 1]}}}
 //! ```
 //!
-//! Where the body is stored as well, `"rest": true` says that it tells the rest: fields that have the value written there
-//! and are held by the first of `by`.
+//! Where the body is stored as well, `"rest": true` means that all other fields have the value written there and are
+//! held by the first of `by`.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ use crate::manager::FieldManager;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// Where a field is remembered that has others below it.
+/// The key of a field that has others below it.
 const ITSELF: &str = ".";
 
 #[derive(Default, Serialize, Deserialize)]
@@ -43,7 +43,7 @@ enum Kind {
     Unknown,
 }
 
-/// The stored form of `fields`; `usual` hold the rest, as far as the body tells it.
+/// The stored form of `fields`; `usual` hold all other fields of the body.
 pub(super) fn write<'b>(
     fields: impl Iterator<Item = (FieldPath, &'b BaselineField)>,
     usual: Option<Vec<FieldManager>>,
@@ -60,11 +60,9 @@ pub(super) fn write<'b>(
     serde_json::to_value(stored).expect("a baseline has only string keys")
 }
 
-/// What was stored.
 pub(super) struct Kept {
-    /// The fields.
     pub(super) fields: BTreeMap<FieldPath, BaselineField>,
-    /// Who holds those that the body tells; none if it tells nothing.
+    /// The holders of the fields that only the body has; none if it is not stored.
     pub(super) usual: Option<Vec<FieldManager>>,
 }
 
@@ -72,7 +70,7 @@ pub(super) fn read(value: &Value) -> Result<Kept, Failure> {
     let stored = Stored::deserialize(value)?;
     let mut fields = BTreeMap::new();
     collect(&stored.fields, &FieldPath::root(), &stored.by, &mut fields)?;
-    let usual = stored.rest.then(|| stored.by.first().cloned().ok_or("holders that are not there"));
+    let usual = stored.rest.then(|| stored.by.first().cloned().ok_or("holders that are not listed"));
     Ok(Kept { fields, usual: usual.transpose()? })
 }
 
@@ -143,6 +141,6 @@ fn remembered(parts: &[Value], by: &[Vec<FieldManager>]) -> Result<BaselineField
         Kind::Text => Remembered::Text(String::deserialize(value)?),
         Kind::Unknown => Remembered::Unknown,
     };
-    let managers = by.get(position).cloned().ok_or("holders that are not there")?;
+    let managers = by.get(position).cloned().ok_or("holders that are not listed")?;
     Ok(BaselineField { managers, value, ignored: part(3).map_or(Ok(false), bool::deserialize)? })
 }

@@ -9,8 +9,20 @@ fn entry(manager: &str, operation: &str, fields: &Value) -> Value {
     json!({ "manager": manager, "operation": operation, "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": fields })
 }
 
-fn object(entries: &Value) -> Value {
-    json!({ "metadata": { "resourceVersion": "41", "managedFields": entries } })
+fn observed(object: &Value) -> Observed {
+    Observed::new(object.clone()).unwrap()
+}
+
+fn object(entries: &Value) -> Observed {
+    observed(&json!({ "metadata": { "resourceVersion": "41", "managedFields": entries } }))
+}
+
+fn hand_over(object: &Observed, from: &[FieldManager], to: &FieldManager) -> Option<Vec<Value>> {
+    let part = |entry: &Entry| {
+        let is_given = entry.subresource.is_empty() && from.contains(&entry.manager);
+        is_given.then(|| entry.fields.clone())
+    };
+    Handover::of(object).hand_over(to, "", part).patch()
 }
 
 fn paths(fields: &[&str]) -> FieldSet {
@@ -18,7 +30,7 @@ fn paths(fields: &[&str]) -> FieldSet {
 }
 
 /// The entries after the patch, or nothing when there is no patch; the first operation guards the version.
-fn after(patch: Option<Value>) -> Option<Value> {
+fn after(patch: Option<Vec<Value>>) -> Option<Value> {
     let patch = patch?;
     assert_eq!(patch[0], json!({ "op": "test", "path": "/metadata/resourceVersion", "value": "41" }));
     assert_eq!((&patch[1]["op"], &patch[1]["path"]), (&json!("replace"), &json!("/metadata/managedFields")));
@@ -29,7 +41,7 @@ fn after(patch: Option<Value>) -> Option<Value> {
 fn a_release_takes_out_what_nobody_else_holds() {
     let us = FieldManager::new("k8sconnect");
     let check = |entries: Value, released: &[&str], expected: Option<Value>| {
-        let patch = release(&object(&entries), &us, &paths(released)).unwrap();
+        let patch = Handover::of(&object(&entries)).release(&us, &paths(released)).patch();
         assert_eq!(after(patch), expected, "{released:?}");
     };
     let ours = entry("k8sconnect", "Apply", &json!({ "f:data": { "f:a": {}, "f:b": {} } }));
@@ -51,7 +63,7 @@ fn a_release_takes_out_what_nobody_else_holds() {
         &["data"],
         Some(json!([entry("k8sconnect", "Apply", &json!({ "f:data": { "f:b": {} } })), other])),
     );
-    // Whoever merely created the map does not hold its keys.
+    // A manager that merely created the map does not hold its keys.
     let creator = entry("kubectl", "Update", &json!({ "f:data": { ".": {} } }));
     check(
         json!([ours, creator]),
@@ -65,9 +77,10 @@ fn releasing_everything_removes_our_entries_and_no_others() {
     let ours = |operation| entry("k8sconnect-patch-0a1b", operation, &json!({ "f:data": { "f:a": {} } }));
     let other = entry("kubectl", "Update", &json!({ "f:data": { "f:b": {} } }));
     let us = FieldManager::new("k8sconnect-patch-0a1b");
-    let patch = release_all(&object(&json!([ours("Apply"), other, ours("Update")])), &us).unwrap();
+    let patch =
+        Handover::of(&object(&json!([ours("Apply"), other, ours("Update")]))).release_all(&us).patch();
     assert_eq!(after(patch), Some(json!([other])));
-    assert_eq!(release_all(&object(&json!([other])), &us).unwrap(), None);
+    assert_eq!(Handover::of(&object(&json!([other]))).release_all(&us).patch(), None);
 }
 
 #[test]
@@ -81,17 +94,17 @@ fn a_hand_over_merges_the_former_managers_into_ours() {
     let stranger = entry("helm", "Update", &json!({ "f:data": { "f:c": {} } }));
 
     let merged = entry("k8sconnect", "Apply", &json!({ "f:data": { ".": {}, "f:a": {}, "f:b": {} } }));
-    let patch = hand_over(&object(&json!([former, older, status, stranger])), &from, &us).unwrap();
+    let patch = hand_over(&object(&json!([former, older, status, stranger])), &from, &us);
     assert_eq!(after(patch), Some(json!([status, stranger, merged])));
 
     let ours = entry("k8sconnect", "Apply", &json!({ "f:data": { "f:b": {} } }));
-    let patch = hand_over(&object(&json!([ours, former])), &from, &us).unwrap();
+    let patch = hand_over(&object(&json!([ours, former])), &from, &us);
     assert_eq!(
         after(patch),
         Some(json!([entry("k8sconnect", "Apply", &json!({ "f:data": { "f:a": {}, "f:b": {} } }))]))
     );
 
-    assert_eq!(hand_over(&object(&json!([ours, stranger])), &from, &us).unwrap(), None);
+    assert_eq!(hand_over(&object(&json!([ours, stranger])), &from, &us), None);
 }
 
 #[test]
@@ -99,11 +112,14 @@ fn entries_of_others_stay_word_for_word() {
     let mut secret = object(&json!([
         entry("k8sconnect", "Apply", &json!({ "f:data": { "f:a": {}, "f:b": {} } })),
         entry("kubectl", "Update", &json!({ "f:stringData": { "f:c": {} } })),
-    ]));
+    ]))
+    .into_object();
     secret["apiVersion"] = json!("v1");
     secret["kind"] = json!("Secret");
     secret["metadata"]["managedFields"][1]["news"] = json!("from a later API server");
-    let patch = release(&secret, &FieldManager::new("k8sconnect"), &paths(&["data.a"])).unwrap();
+    let patch = Handover::of(&observed(&secret))
+        .release(&FieldManager::new("k8sconnect"), &paths(&["data.a"]))
+        .patch();
     let after = after(patch).unwrap();
     assert_eq!(after[0]["fieldsV1"], json!({ "f:data": { "f:b": {} } }));
     assert_eq!(after[1], secret["metadata"]["managedFields"][1]);
@@ -117,11 +133,12 @@ fn what_was_held_in_another_version_is_taken_over_where_the_object_has_it() {
         &json!({ "f:spec": { "f:maxReplicas": {}, "f:targetCPUUtilizationPercentage": {} } }),
     );
     former["apiVersion"] = json!("autoscaling/v1");
-    let mut hpa = object(&json!([former]));
+    let mut hpa = object(&json!([former])).into_object();
     hpa["apiVersion"] = json!("autoscaling/v2");
     hpa["kind"] = json!("HorizontalPodAutoscaler");
     hpa["spec"] = json!({ "maxReplicas": 5, "metrics": [] });
-    let patch = hand_over(&hpa, &[FieldManager::new("Terraform")], &FieldManager::new("k8sconnect")).unwrap();
+    let patch =
+        hand_over(&observed(&hpa), &[FieldManager::new("Terraform")], &FieldManager::new("k8sconnect"));
     let mut merged = entry("k8sconnect", "Apply", &json!({ "f:spec": { "f:maxReplicas": {} } }));
     merged["apiVersion"] = json!("autoscaling/v2");
     assert_eq!(after(patch), Some(json!([merged])));

@@ -78,7 +78,7 @@ fn the_four_kinds_of_warning() {
 
         metadata.labels.team: "a" → "b" (modified by: kubectl-label)
 
-      If that manager stays active, both will go on setting them, and every plan will show a difference.
+      If that manager stays active, both will keep setting them, and every plan will show a difference.
 
     hint: To leave them to the other manager: ignore_fields = ["metadata.labels.team"]
 
@@ -88,7 +88,7 @@ fn the_four_kinds_of_warning() {
                                     (Deployment shop/web)
       object: Deployment shop/web
 
-      These fields were edited here and changed by somebody else at the same time; this configuration
+      These fields were edited here and changed by another manager at the same time; this configuration
       wins:
 
         spec.minReadySeconds: 7 → 9 (modified by: kubectl-edit)
@@ -102,10 +102,10 @@ fn the_four_kinds_of_warning() {
     warning[ownership-not-kept]: Field Not Kept by the API Server (Deployment shop/web)
       object: Deployment shop/web
 
-      Who holds these fields changes without a reason in this configuration. An admission webhook, a
-      conversion or the API server itself drops or adds them:
+      These fields gain or lose their manager without a reason in this configuration. An admission
+      webhook, a conversion or the API server itself drops or adds them:
 
-        spec.strategy.type (row 8, lost unasked)
+        spec.strategy.type (lost unasked)
 
     help: plimsoll explain ownership-not-kept
     "#);
@@ -188,7 +188,7 @@ fn notes_tell_what_changes_hands() {
         summaries,
         [
             "spec.replicas will be held from now on",
-            "spec.paused will be released; nobody else holds it",
+            "spec.paused will be released; no other manager holds it",
             "spec.minReadySeconds will be released to hpa",
         ]
     );

@@ -1,4 +1,4 @@
-//! Creating and updating: what the plan said is sent, and what came of it is kept.
+//! Creates and updates: sends what was planned, and stores what came of it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use cluster::{Error, ErrorKind, Reply, Write};
 use diag::Diagnostic;
 use fields::IgnoreFields;
 use manifest::ObjectRef;
-use ownership::{Baseline, ManagedFields, ManagedFieldsError};
+use ownership::{Baseline, Desired, Entry, FieldManager, Handover, ManagedFieldsError, Observed};
 use readiness::{During, Kept};
 use serde_json::Value as Json;
 use tfplugin::CancellationToken;
@@ -17,17 +17,18 @@ use tfplugin::provider::ApplyResponse;
 use tfplugin::value::{Object, Value};
 use tokio::sync::OwnedMutexGuard;
 
+use super::decide::projection_failed;
 use super::stamp::{self, Stamp};
-use super::{MANAGER, NO_CLIENT, already, attributes, manager, release, settled, wait_for};
+use super::{MANAGER, NO_CLIENT, attributes, existing, manager, wait_for};
 use crate::body::Body;
 use crate::clusters::Cluster;
 use crate::context::Context;
 use crate::private::{IMPORTED, Keys as _, PENDING_PROJECTION, STALE_READ, WAIT_OWED};
-use crate::projection::{self, Lens, Maps};
+use crate::projection::{self, Maps};
 use crate::situation::Situation;
 use crate::{codes, identity, stop, whereabouts};
 
-/// How long an answer may still take when Terraform stops the provider: without it, what was created is not recorded.
+/// How long to wait for an answer after Terraform stops the provider: without it, what was created is not recorded.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Creates the object, or updates the one that the state has.
@@ -36,18 +37,18 @@ pub(super) async fn apply(
     situation: Situation,
     stop: &CancellationToken,
 ) -> ApplyResponse {
-    // Until something is sent, nothing is lost by stopping at once.
+    // Nothing has been sent yet, so it is safe to stop at once.
     let prepared = stop::unless(stop, Duration::ZERO, Job::prepare(context, &situation)).await;
     let mut job = match prepared.unwrap_or_else(|| Err(interrupted(&situation, None).into())) {
         Ok(job) => job,
         Err(diagnostics) => return situation.undone(diagnostics),
     };
     let sent = job.send(&situation, stop).await;
-    // Also when no answer came: it may have been carried out.
+    // Even without an answer: the server may have carried it out.
     job.cluster.wrote(&job.target);
     drop(job.turn.take());
     match sent {
-        Ok(reply) => job.finish(situation, &reply, stop).await,
+        Ok(reply) => job.finish(situation, reply, stop).await,
         Err(diagnostic) => situation.undone(*diagnostic),
     }
 }
@@ -58,10 +59,10 @@ struct Job {
     body: Body,
     ignored: IgnoreFields,
     target: ObjectRef,
-    /// Whether the kind was not known when the target was made.
+    /// Whether the kind, and so the scope, was not known when the target was made.
     provisional: bool,
     id: String,
-    /// Keeps others from creating the same object meanwhile.
+    /// Keeps other resources from creating the same object meanwhile.
     turn: Option<OwnedMutexGuard<()>>,
 }
 
@@ -79,17 +80,17 @@ impl Job {
         let cluster = context.ready(planned.get("cluster"), NO_CLIENT).map_err(|error| *error)?;
         let (target, provisional) = match cluster.session().resource(&body.gvk).await {
             Ok(resource) => (body.target(resource.namespaced), false),
-            // It may be on its way. A namespace that turns out to be too much is passed over then.
+            // It may be created by this very run; then the scope is known as well.
             Err(error) if matches!(error.kind(), ErrorKind::KindMissing(_)) => (body.target(true), true),
             Err(error) => return Err(error.diagnostic(operation(situation)).into()),
         };
         let mut turn = None;
         if situation.is_create() {
             turn = Some(cluster.turn_to_create(&target).await);
-            already::ensure_absent(&cluster, &target, planned).await.map_err(|error| *error)?;
+            existing::ensure_absent(&cluster, &target, planned).await.map_err(|error| *error)?;
         }
-        // Asked before the write: nothing shall come between it and its record.
-        let _kept_by_the_cluster = cluster.uid().await;
+        // Asked before the write, so that nothing comes between it and its record.
+        let _prefetched = cluster.uid().await;
         let id = situation.prior.as_ref().and_then(|prior| prior.text("id"));
         let id = id.map_or_else(stamp::new_id, str::to_owned);
         Ok(Self { cluster, body, ignored: attributes::ignored(planned), target, provisional, id, turn })
@@ -97,14 +98,18 @@ impl Job {
 
     async fn send(&self, situation: &Situation, stop: &CancellationToken) -> Result<Reply, Box<Diagnostic>> {
         let operation = operation(situation);
-        let told = |error: &Error| Box::new(error.diagnostic(operation));
+        let failed = |error: &Error| Box::new(error.diagnostic(operation));
         let (sent, live) = if situation.is_create() {
             // A create gives ignored fields their first value.
             (self.body.value.clone(), None)
         } else {
-            let live = self.cluster.look(&self.target).await.map_err(|error| told(&error))?;
-            let live = self.hand_over(live, &situation.private).await.map_err(|error| told(&error))?;
-            (release::sent(&self.body.value, &self.ignored, live.as_ref()), live)
+            let live = self.cluster.look(&self.target).await.map_err(|error| failed(&error))?;
+            let live = live.map(Observed::new).transpose();
+            let live = live.map_err(|error| Box::new(projection_failed(&self.target, &error)))?;
+            let live = self.hand_over(live, &situation.private).await.map_err(|error| failed(&error))?;
+            let manager = manager();
+            let body = plan::body_to_send(&self.desired(&manager), live.as_ref());
+            (body, live.map(Observed::into_object))
         };
         let created_at = live.as_ref().and_then(stamp::created_at_of).map_or_else(stamp::now, str::to_owned);
         let sent = Stamp { id: self.id.clone(), created_at }.put_on(&sent);
@@ -114,53 +119,46 @@ impl Job {
         if let Some(Err(error)) = &applied
             && may_still_become_possible(error)
         {
-            // Whoever waits for something else to come has no answer to lose.
+            // While it waits for something else, there is no answer to lose.
             let later = session.apply_when_possible(&self.target, &sent, write);
             applied = stop::unless(stop, Duration::ZERO, later).await;
         }
         match applied {
             Some(Ok(reply)) => Ok(reply),
-            Some(Err(error)) => Err(told(&error)),
+            Some(Err(error)) => Err(failed(&error)),
             None => Err(Box::new(interrupted(situation, Some(&self.target)))),
         }
     }
 
-    /// Lets go of ignored fields that only we hold, and takes over what the tool held that the object was moved from.
-    async fn hand_over(&self, live: Option<Json>, private: &Private) -> Result<Option<Json>, Error> {
+    /// Releases ignored fields that only we hold, and takes over what the tool held that the object was moved from.
+    async fn hand_over(&self, live: Option<Observed>, private: &Private) -> Result<Option<Observed>, Error> {
         let Some(live) = live else { return Ok(None) };
-        let former = private.moved_from();
-        let edits = |object: &Json| -> Result<Option<Vec<Json>>, ManagedFieldsError> {
-            let mut edited = object.clone();
-            let mut operations = None;
-            let mut put = |patch: Option<Json>, edited: &mut Json| {
-                let Some(Json::Array(patch)) = patch else { return };
-                if let Some(entries) = patch.last().map(|operation| operation["value"].clone()) {
-                    edited["metadata"]["managedFields"] = entries;
-                }
-                operations = Some(patch);
-            };
-            put(ownership::hand_over(&edited, &former, &manager())?, &mut edited);
-            let released = release::to_release(&edited, &self.body.value, &self.ignored)?;
-            put(ownership::release(&edited, &manager(), &released)?, &mut edited);
-            Ok(operations)
+        let (manager, former) = (manager(), private.moved_from());
+        let desired = self.desired(&manager);
+        let part_of_former = |entry: &Entry| {
+            let is_former = entry.subresource.is_empty() && former.contains(&entry.manager);
+            is_former.then(|| entry.fields.clone())
         };
-        if !matches!(edits(&live), Ok(Some(_))) {
-            return Ok(Some(live));
-        }
-        let write = Write::by(MANAGER);
+        let edit = |live: &Observed| {
+            let handover = Handover::of(live).hand_over(&manager, "", part_of_former);
+            let released = plan::to_release(&desired, handover.managed(), live.schema());
+            handover.release(&manager, &released).patch()
+        };
+        let Some(patch) = edit(&live) else { return Ok(Some(live)) };
+        let again = |live: Json| edit(&Observed::new(live).ok()?);
         let session = self.cluster.session();
         let edited =
-            session.edit_managed_fields(&self.target, write, |live| edits(live).ok().flatten()).await?;
-        Ok(Some(edited.map_or(live, |reply| reply.object)))
+            session.edit_managed_fields(&self.target, Write::by(MANAGER), Some(patch), again).await?;
+        Ok(Some(edited.and_then(|reply| Observed::new(reply.object).ok()).unwrap_or(live)))
     }
 
     async fn finish(
         mut self,
         Situation { prior, planned, mut private }: Situation,
-        reply: &Reply,
+        reply: Reply,
         stop: &CancellationToken,
     ) -> ApplyResponse {
-        // A kind that came with this very apply is known by now.
+        // A kind that was created by this very run is known by now.
         if self.provisional
             && let Ok(resource) = self.cluster.session().resource(&self.body.gvk).await
         {
@@ -180,7 +178,7 @@ impl Job {
         }
         private.set_moved_from(&[]);
         whereabouts::keep(&mut private, &self.cluster).await;
-        if let Err(error) = self.keep(&mut state, &mut private, &reply.object) {
+        if let Err(error) = self.store(&mut state, &mut private, reply.object) {
             set_unknown(&mut state, "managed_state_projection", || Value::Object(Object::new()));
             set_unknown(&mut state, "managed_fields", || Value::Object(Object::new()));
             private.set_flag(PENDING_PROJECTION, true);
@@ -201,32 +199,34 @@ impl Job {
         ApplyResponse { state: Some(state), private, identity: Some(identity::of(&self.target)), diagnostics }
     }
 
-    /// Puts what the server answered into the state. What the plan has promised stays, even if a webhook or a controller
-    /// has made something else of it meanwhile: the next read shows that as a change outside Terraform.
-    fn keep(
+    /// Stores what the server answered. What the plan promised stays, even if a webhook or a controller has changed it
+    /// meanwhile: the next read shows that as a change outside of Terraform.
+    fn store(
         &self,
         state: &mut Object,
         private: &mut Private,
-        answer: &Json,
+        answer: Json,
     ) -> Result<(), ManagedFieldsError> {
-        let manager = manager();
-        let lens = Lens { manager: &manager, written: &self.body.value, ignored: &self.ignored };
-        let maps = Maps::of(answer, lens)?;
+        let (answer, manager) = (Observed::new(answer)?, manager());
+        let desired = self.desired(&manager);
+        let maps = Maps::of(&answer, &desired);
         let values = projection::attribute(&maps.values);
         set_unknown(state, "managed_state_projection", || values.clone());
         set_unknown(state, "managed_fields", || projection::attribute(&maps.managers));
-        let schema = ManagedFields::of(answer)?.schema(answer);
-        let ignored = self.ignored.on(&self.body.value, &schema);
-        let baseline = Baseline::record(answer, &self.body.value, |path| ignored.contains(path))?;
-        private.set_baseline(&baseline, &self.body.value);
-        let hash = settled::hash(&self.body.value, &attributes::ignore_list(state), answer)?;
+        private.set_baseline(&Baseline::record(&answer, &desired), &self.body.value);
+        let ignore = attributes::ignore_list(state);
+        let fingerprint = plan::fingerprint(&self.body.value, &ignore, &manager, &answer);
         let as_promised = *state.get("managed_state_projection") == values;
-        private.set_settled(Some(hash.as_str()).filter(|_| as_promised));
+        private.set_last_answer(Some(fingerprint.as_str()).filter(|_| as_promised));
         Ok(())
+    }
+
+    fn desired<'a>(&'a self, manager: &'a FieldManager) -> Desired<'a> {
+        Desired::new(manager, &self.body.value).ignoring(&self.ignored)
     }
 }
 
-/// Fills in what the plan left open.
+/// Fills in what was unknown in the plan.
 fn set_unknown(state: &mut Object, name: &str, value: impl FnOnce() -> Value) {
     if !state.get(name).is_wholly_known() {
         state.set(name, value());
@@ -248,20 +248,20 @@ fn may_still_become_possible(error: &Error) -> bool {
     }
 }
 
-/// What the operation is called in messages.
+/// For messages.
 fn operation(situation: &Situation) -> &'static str {
     if situation.is_create() { "Create" } else { "Update" }
 }
 
 fn interrupted(situation: &Situation, target: Option<&ObjectRef>) -> Diagnostic {
     let detail = if situation.is_create() {
-        "Terraform was interrupted before the API server had answered. If the object was created all the same, the next \
-         apply finds it and says how to import it."
+        "Terraform was interrupted before the API server answered. If the object was created nevertheless, the next apply \
+         finds it and shows how to import it."
     } else {
-        "Terraform was interrupted before the API server had answered. The next apply goes on."
+        "Terraform was interrupted before the API server answered. The next apply continues."
     };
-    let told = Diagnostic::error(codes::INTERRUPTED, format!("{}: Interrupted", operation(situation)))
+    let interrupted = Diagnostic::error(codes::INTERRUPTED, format!("{}: Interrupted", operation(situation)))
         .detail(detail)
         .hint("Run terraform apply again.");
-    Diagnostic { object: target.map(ToString::to_string), ..told }
+    Diagnostic { object: target.map(ToString::to_string), ..interrupted }
 }

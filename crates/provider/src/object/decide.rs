@@ -1,10 +1,10 @@
-//! What a plan says, from what is written, what the state says and what the cluster says; nothing is asked here.
+//! What a Terraform plan shows, from what is written, what the state has and what the cluster answered. Pure.
 
 use diag::Diagnostic;
-use fields::{FieldSet, IgnoreFields, Schema};
+use fields::{FieldSet, IgnoreFields};
 use manifest::ObjectRef;
-use ownership::{Analysis, Baseline, Before, ManagedFieldsError, Verbosity};
-use serde_json::Value as Json;
+use ownership::{Baseline, Desired, ManagedFieldsError, Observed, Prior, Verbosity};
+use plan::Preview;
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::path::Path;
 use tfplugin::private::Private;
@@ -14,7 +14,7 @@ use tfplugin::value::{Object, Value};
 use super::{attributes, manager, stamp, wait_for};
 use crate::body::Body;
 use crate::private::{IMPORTED, Keys as _, STALE_READ};
-use crate::projection::{self, Lens, Maps};
+use crate::projection::{self, Maps};
 use crate::situation::Situation;
 use crate::{codes, identity};
 
@@ -22,27 +22,34 @@ const VALUES: &str = "managed_state_projection";
 const MANAGERS: &str = "managed_fields";
 const REFERENCE: &str = "object_ref";
 
-/// What the cluster says about it.
-pub(super) enum Outlook {
-    /// Nothing: what or where is not known yet, or the server cannot say. `target` as far as it is known.
-    Blank { target: Option<ObjectRef>, diagnostics: Diagnostics },
-    /// Only another object can be what is written; `paths` are the attributes that say so.
-    Replace { paths: Vec<Path>, warning: Box<Diagnostic> },
-    /// Nothing has moved since the last apply.
-    Settled { target: ObjectRef, diagnostics: Diagnostics },
-    /// This is what it will be.
-    Answer(Box<Answer>),
+/// What is known about the object that an apply would leave.
+pub(super) enum Outcome {
+    /// Nothing: the body or the cluster is not known yet, or the server gave no answer.
+    Unknown {
+        target: Option<ObjectRef>,
+        diagnostics: Diagnostics,
+    },
+    /// The object has to be replaced because of the attributes at `paths`.
+    Replace {
+        paths: Vec<Path>,
+        warning: Box<Diagnostic>,
+    },
+    /// The object stays as it is (see `plan::question`).
+    Unchanged {
+        target: ObjectRef,
+        diagnostics: Diagnostics,
+    },
+    Answered(Box<Answer>),
 }
 
-impl Outlook {
-    /// The same, where a replacement may come too late: Terraform refuses one that it has not planned, and does not say
-    /// what to do.
-    pub(super) fn perhaps_too_late(self) -> Self {
+impl Outcome {
+    /// The same during an apply: Terraform refuses a replacement that it has not planned, without advice.
+    pub(super) fn during_apply(self) -> Self {
         match self {
             Self::Replace { paths, mut warning } => {
                 warning.detail.push_str(
-                    "\n\nIf Terraform says that the final plan is inconsistent: what is written was not known yet when this was \
-                     planned. Apply again to replace the object.",
+                    "\n\nIf Terraform reports an inconsistent final plan: the body was not known yet when this was planned. \
+                     Apply again to replace the object.",
                 );
                 Self::Replace { paths, warning }
             }
@@ -51,21 +58,18 @@ impl Outlook {
     }
 }
 
-/// What the API server would make of an apply.
+/// The API server's answer to a dry run.
 pub(super) struct Answer {
     pub(super) target: ObjectRef,
     pub(super) body: Body,
     pub(super) ignored: IgnoreFields,
-    /// The object as it is; none when it does not exist.
-    pub(super) live: Option<Json>,
-    /// The object as it will be.
-    pub(super) planned: Json,
-    /// What we let go of before the apply.
+    pub(super) live: Option<Observed>,
+    pub(super) planned: Observed,
+    /// What is released before the apply.
     pub(super) released: FieldSet,
     pub(super) diagnostics: Diagnostics,
 }
 
-/// A plan.
 pub(super) struct Decision {
     pub(super) planned: Object,
     pub(super) requires_replace: Vec<Path>,
@@ -74,35 +78,31 @@ pub(super) struct Decision {
 }
 
 impl Decision {
-    /// No plan.
     pub(super) fn failed(situation: &Situation, diagnostics: Diagnostics) -> Self {
         Self { planned: situation.planned.clone(), requires_replace: Vec::new(), identity: None, diagnostics }
     }
 }
 
-pub(super) fn decide(situation: &Situation, outlook: Outlook, verbosity: Verbosity) -> Decision {
-    match outlook {
-        Outlook::Blank { target, diagnostics } => situation.blank(target.as_ref(), diagnostics),
-        Outlook::Replace { paths, warning } => {
-            let mut decision = situation.blank(None, (*warning).into());
+pub(super) fn decide(situation: &Situation, outcome: Outcome, verbosity: Verbosity) -> Decision {
+    match outcome {
+        Outcome::Unknown { target, diagnostics } => situation.unknown(target.as_ref(), diagnostics),
+        Outcome::Replace { paths, warning } => {
+            let mut decision = situation.unknown(None, (*warning).into());
             decision.planned.set(REFERENCE, Value::unknown());
             decision.requires_replace = paths;
             decision
         }
-        Outlook::Settled { target, diagnostics } => {
+        Outcome::Unchanged { target, diagnostics } => {
             let kept = situation.prior.as_ref().map_or_else(Object::new, Clone::clone);
             situation.keep(&kept, &target, kept.get(MANAGERS).clone(), diagnostics)
         }
-        Outlook::Answer(answer) => match situation.answered(&answer, verbosity) {
-            Ok(decision) => decision,
-            Err(error) => Decision::failed(situation, projection_failed(&answer.target, &error).into()),
-        },
+        Outcome::Answered(answer) => situation.answered(&answer, verbosity),
     }
 }
 
 impl Situation {
-    /// Whatever the cluster would have to say is known after the apply.
-    fn blank(&self, target: Option<&ObjectRef>, diagnostics: Diagnostics) -> Decision {
+    /// Everything computed is known after the apply.
+    fn unknown(&self, target: Option<&ObjectRef>, diagnostics: Diagnostics) -> Decision {
         let mut planned = self.planned.clone();
         planned.set(VALUES, Value::unknown());
         planned.set(MANAGERS, Value::unknown());
@@ -110,7 +110,7 @@ impl Situation {
         self.decision(planned, target, true, diagnostics)
     }
 
-    /// The object stays the one it is, as far as the body is known and names the same one.
+    /// The prior reference if the body is known and names the same object.
     fn reference_so_far(&self) -> Value {
         let Some(prior) = &self.prior else { return Value::unknown() };
         match (attributes::body(prior), attributes::body(&self.planned)) {
@@ -119,26 +119,25 @@ impl Situation {
         }
     }
 
-    fn answered(&self, answer: &Answer, verbosity: Verbosity) -> Result<Decision, ManagedFieldsError> {
+    fn answered(&self, answer: &Answer, verbosity: Verbosity) -> Decision {
         let manager = manager();
-        let lens = Lens { manager: &manager, written: &answer.body.value, ignored: &answer.ignored };
-        let maps = Maps::after_release(&answer.planned, lens, &answer.released)?;
+        let desired = Desired::new(&manager, &answer.body.value).ignoring(&answer.ignored);
+        let maps = Maps::after_release(&answer.planned, &desired, &answer.released);
         let mut diagnostics = answer.diagnostics.clone();
         let Some(prior) = &self.prior else {
             let mut planned = self.planned.clone();
             planned.set(VALUES, projection::attribute(&maps.values));
             planned.set(MANAGERS, Value::unknown());
             planned.set(REFERENCE, attributes::object_ref(&answer.target));
-            return Ok(self.decision(planned, Some(&answer.target), true, diagnostics));
+            return self.decision(planned, Some(&answer.target), true, diagnostics);
         };
-        if let Some(live) = &answer.live {
-            let analysis = self.analyse(prior, answer, live)?;
-            diagnostics.add(analysis.warnings(&answer.target.to_string(), verbosity));
-        }
-        let stamped = answer.live.as_ref().is_some_and(|live| stamp::id_of(live) == prior.text("id"));
+        let preview = self.preview(prior, &desired, answer);
+        diagnostics.add(preview.warnings(&answer.target.to_string(), verbosity, None));
+        let live = answer.live.as_ref();
+        let stamped = live.is_some_and(|live| stamp::id_of(live.object()) == prior.text("id"));
         let unstamped = self.private.flag(IMPORTED) && !stamped;
         let managers = projection::attribute(&maps.managers);
-        let live = answer.live.as_ref().map(|live| Maps::of(live, lens)).transpose()?;
+        let live = live.map(|live| Maps::of(live, &desired));
         let retyped =
             live.as_ref().is_some_and(|live| live.values == maps.values && live.differ_in_type(&maps));
         let before = match live {
@@ -149,17 +148,17 @@ impl Situation {
         if before.as_ref() == Some(&maps.values) && !unstamped && !retyped {
             let managers =
                 if self.managers_change(prior, &maps) { managers } else { prior.get(MANAGERS).clone() };
-            return Ok(self.keep(prior, &answer.target, managers, diagnostics));
+            return self.keep(prior, &answer.target, managers, diagnostics);
         }
         let mut planned = self.planned.clone();
         planned.set(VALUES, projection::attribute(&maps.values));
-        // An import without any other change is still to be stamped, and only a difference makes Terraform apply. The same
-        // goes for a value of another type with the same text.
+        // An import without any other change still has to be stamped, and Terraform applies only if there is a
+        // difference. The same is true of a value of another type with the same text.
         let same_body = planned.get("yaml_body") == prior.get("yaml_body");
         let same = (unstamped || (retyped && same_body)) && managers == *prior.get(MANAGERS);
         planned.set(MANAGERS, if same { Value::unknown() } else { managers });
         planned.set(REFERENCE, attributes::object_ref(&answer.target));
-        Ok(self.decision(planned, Some(&answer.target), true, diagnostics))
+        self.decision(planned, Some(&answer.target), true, diagnostics)
     }
 
     /// The object stays as it is: a body that only reads differently is no change.
@@ -185,26 +184,16 @@ impl Situation {
         prior.get("ignore_fields") != self.planned.get("ignore_fields") || maps.managers.iter().any(differs)
     }
 
-    fn analyse(&self, prior: &Object, answer: &Answer, live: &Json) -> Result<Analysis, ManagedFieldsError> {
+    fn preview(&self, prior: &Object, desired: &Desired<'_>, answer: &Answer) -> Preview {
         let written = attributes::body(prior).map(|body| body.value);
         let baseline = self.private.baseline(written.as_ref());
         let baseline = baseline.or_else(|| former_baseline(prior, &self.private));
-        let before = match (&written, &baseline) {
-            _ if self.private.flag(IMPORTED) => Before::Imported,
-            (Some(written), Some(baseline)) => Before::Applied { written, baseline },
-            _ => Before::Untold,
+        let prior = match (&written, &baseline) {
+            _ if self.private.flag(IMPORTED) => Prior::Imported,
+            (Some(written), Some(baseline)) => Prior::Applied { written, baseline },
+            _ => Prior::Unrecorded,
         };
-        let manager = manager();
-        let outlook = ownership::Outlook {
-            manager: &manager,
-            before,
-            written: &answer.body.value,
-            live,
-            planned: &answer.planned,
-        };
-        let schema = ownership::ManagedFields::of(live)?.schema(live);
-        let ignored = answer.ignored.on(&answer.body.value, &schema);
-        Analysis::of(&outlook, |path| ignored.contains(path))
+        Preview::new(desired, prior, answer.live.as_ref(), &answer.planned)
     }
 
     fn decision(
@@ -220,20 +209,17 @@ impl Situation {
     }
 }
 
-/// The baseline that the Go provider's state gives: the projection in it and its own first managers.
+/// The baseline in a state of the Go provider: its projection and its first managers.
 pub(super) fn former_baseline(state: &Object, private: &Private) -> Option<Baseline> {
     let former = private.former_baseline();
     if former.is_empty() {
         return None;
     }
     let (body, values) = (attributes::body(state)?, projection::texts(state.get(VALUES))?);
-    let schema = Schema::of(&body.value);
-    let ignored = attributes::ignored(state);
-    let ignored = ignored.on(&body.value, &schema);
-    Some(Baseline::from_former(&body.value, &values, &former, |path| ignored.contains(path)))
+    Some(Baseline::from_former(&body.value, &values, &former, &attributes::ignored(state)))
 }
 
-pub(super) fn projection_failed(target: &ObjectRef, error: &ManagedFieldsError) -> Diagnostic {
+pub(crate) fn projection_failed(target: &ObjectRef, error: &ManagedFieldsError) -> Diagnostic {
     let mut detail = format!("The managedFields of {target} cannot be read: {error}");
     if let Some(cause) = std::error::Error::source(error) {
         detail = format!("{detail}: {cause}");

@@ -1,4 +1,4 @@
-//! Taking an existing object into the state.
+//! Imports an existing object.
 
 mod kubeconfig;
 
@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use cluster::{Class, Connection, Error};
 use diag::Diagnostic;
-use fields::IgnoreFields;
 use manifest::{GroupVersionKind, Namespace, ObjectRef, server_metadata};
+use ownership::{Desired, Observed};
 use serde_json::Value as Json;
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::private::Private;
@@ -21,7 +21,7 @@ use crate::body::Body;
 use crate::clusters::Cluster;
 use crate::context::{Context, Reach};
 use crate::private::{IMPORTED, Keys as _};
-use crate::projection::{self, Lens, Maps};
+use crate::projection::{self, Maps};
 use crate::{codes, identity};
 
 pub(super) async fn import(
@@ -41,7 +41,7 @@ pub(super) async fn import(
     if let Some(id) = stamp::id_of(&live) {
         diagnostics.add(already_managed(&target, id));
     }
-    let state = state_of(&target, &live, stored)?;
+    let state = state_of(&target, live, stored)?;
     let mut private = Private::default();
     private.set_flag(IMPORTED, true);
     Ok((Imported { state, private, identity: Some(identity::of(&target)) }, diagnostics))
@@ -118,8 +118,8 @@ fn connect(context: &Context, name: &str) -> Result<(Arc<Cluster>, Value), Box<D
     Ok((cluster, stored.into()))
 }
 
-fn state_of(target: &ObjectRef, live: &Json, cluster: Value) -> Result<Object, Box<Diagnostic>> {
-    let yaml = yaml_of(live);
+fn state_of(target: &ObjectRef, live: Json, cluster: Value) -> Result<Object, Box<Diagnostic>> {
+    let yaml = yaml_of(&live);
     let body = Body::parse(&yaml).map_err(|_| {
         let title = "Import Failed: YAML conversion error";
         Box::new(
@@ -127,11 +127,11 @@ fn state_of(target: &ObjectRef, live: &Json, cluster: Value) -> Result<Object, B
                 .detail(format!("{target} cannot be written as YAML.")),
         )
     })?;
-    let (manager, ignored) = (manager(), IgnoreFields::default());
-    let maps = Maps::of(live, Lens { manager: &manager, written: &body.value, ignored: &ignored })
-        .map_err(|error| Box::new(projection_failed(target, &error)))?;
+    let (live, manager) = (Observed::new(live), manager());
+    let live = live.map_err(|error| Box::new(projection_failed(target, &error)))?;
+    let maps = Maps::of(&live, &Desired::new(&manager, &body.value));
     Ok(Object::new()
-        .with("id", stamp::id_of(live).map_or_else(stamp::new_id, str::to_owned))
+        .with("id", stamp::id_of(live.object()).map_or_else(stamp::new_id, str::to_owned))
         .with("yaml_body", yaml)
         .with("cluster", cluster)
         .with("delete_protection", false)
@@ -140,7 +140,7 @@ fn state_of(target: &ObjectRef, live: &Json, cluster: Value) -> Result<Object, B
         .with("object_ref", attributes::object_ref(target)))
 }
 
-/// A live object as somebody would have written it.
+/// A live object as a manifest.
 pub(super) fn yaml_of(live: &Json) -> String {
     const ANNOTATIONS: [&str; 4] = [
         "kubectl.kubernetes.io/last-applied-configuration",
@@ -171,7 +171,7 @@ pub(super) fn yaml_of(live: &Json) -> String {
     manifest::to_yaml(&object)
 }
 
-/// How settled a version is: released before beta before alpha, later before earlier.
+/// How mature a version is: stable before beta before alpha, later before earlier.
 fn maturity(gvk: &GroupVersionKind) -> (u8, u32, u32) {
     let version = gvk.version().trim_start_matches('v');
     let number = |text: &str| text.parse().unwrap_or(0);

@@ -1,8 +1,9 @@
-//! Looking how an object is now.
+//! Refreshes an object.
 
 use cluster::{Error, ErrorKind};
 use diag::Diagnostic;
 use manifest::ObjectRef;
+use ownership::{Desired, Observed};
 use serde_json::Value as Json;
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::private::Private;
@@ -14,13 +15,13 @@ use super::{NO_CLIENT, attributes, import, manager, stamp, wait_for};
 use crate::clusters::Cluster;
 use crate::context::Context;
 use crate::private::{BODY_MISSING, IMPORTED, Keys as _, PENDING_PROJECTION, STALE_READ};
-use crate::projection::{self, Lens, Maps};
+use crate::projection::{self, Maps};
 use crate::{codes, identity, reading, whereabouts};
 
 pub(super) async fn read(context: &Context, request: ReadRequest) -> ReadResponse {
     let cluster = match reading::cluster(context, &request.state, NO_CLIENT) {
         Ok(cluster) => cluster,
-        Err(told) => return reading::kept(request, told),
+        Err(diagnostics) => return reading::kept(request, diagnostics),
     };
     let Some(target) = attributes::target(&request.state) else { return request.unchanged() };
     let live = match cluster.read(&target).await {
@@ -32,22 +33,22 @@ pub(super) async fn read(context: &Context, request: ReadRequest) -> ReadRespons
         Err(error) => return unread(request, &error),
     };
     let diagnostics: Diagnostics = live.diagnostics(&target).into();
-    let mut seen = Seen { state: request.state, private: request.private, diagnostics };
-    if let Err(error) = seen.check_owner(&cluster, &target, &live.object).await {
-        seen.diagnostics.add(*error);
+    let mut refresh = Refresh { state: request.state, private: request.private, diagnostics };
+    if let Err(error) = refresh.check_owner(&cluster, &target, &live.object).await {
+        refresh.diagnostics.add(*error);
     } else {
-        seen.take_in(&target, &live.object);
         cluster.remember(&target, &live.object);
+        refresh.update(&target, live.object);
     }
     ReadResponse {
-        state: Some(seen.state),
-        private: seen.private,
+        state: Some(refresh.state),
+        private: refresh.private,
         identity: Some(identity::of(&target)),
-        diagnostics: seen.diagnostics,
+        diagnostics: refresh.diagnostics,
     }
 }
 
-/// The object is not there. That counts only in the cluster it was created in: a provider that points elsewhere would
+/// The object does not exist. That counts only in the cluster it was created in: a provider that points elsewhere would
 /// otherwise plan to create everything again.
 async fn absent(request: ReadRequest, cluster: &Cluster, target: &ObjectRef) -> ReadResponse {
     if whereabouts::is_elsewhere(&request.private, cluster).await {
@@ -56,27 +57,25 @@ async fn absent(request: ReadRequest, cluster: &Cluster, target: &ObjectRef) -> 
     ReadResponse::default()
 }
 
-/// Nothing could be read.
 fn unread(request: ReadRequest, error: &Error) -> ReadResponse {
-    let told = error.diagnostic("Read");
+    let diagnostic = error.diagnostic("Read");
     let is_refusal = reading::is_refusal(error);
-    let stale = is_refusal || !told.is_error();
-    let told = if is_refusal { reading::prior_state_used(&told) } else { told };
-    let mut response = reading::kept(request, told);
+    let stale = is_refusal || !diagnostic.is_error();
+    let diagnostic = if is_refusal { reading::prior_state_used(&diagnostic) } else { diagnostic };
+    let mut response = reading::kept(request, diagnostic);
     if stale {
         response.private.set_flag(STALE_READ, true);
     }
     response
 }
 
-/// A state that is being refreshed.
-struct Seen {
+struct Refresh {
     state: Object,
     private: Private,
     diagnostics: Diagnostics,
 }
 
-impl Seen {
+impl Refresh {
     /// Whether the object is this resource's own.
     async fn check_owner(
         &self,
@@ -98,29 +97,30 @@ impl Seen {
         }
     }
 
-    /// Takes the object into the state, as far as it is computed; what was written stays.
-    fn take_in(&mut self, target: &ObjectRef, live: &Json) {
+    /// Updates what is computed from the object; what was written stays.
+    fn update(&mut self, target: &ObjectRef, live: Json) {
         self.private.set_flag(STALE_READ, false);
         if self.private.flag(BODY_MISSING) {
-            self.state.set("yaml_body", import::yaml_of(live));
+            self.state.set("yaml_body", import::yaml_of(&live));
             self.private.set_flag(BODY_MISSING, false);
         }
-        if self.private.flag(IMPORTED) && stamp::id_of(live) == self.state.text("id") {
+        if self.private.flag(IMPORTED) && stamp::id_of(&live) == self.state.text("id") {
             self.private.set_flag(IMPORTED, false);
         }
-        // The projection in the state is what the last apply left; it is about to be replaced.
+        // The projection in the state is what the last apply left, and is about to be replaced.
         if !self.private.has_baseline()
             && let Some(baseline) = former_baseline(&self.state, &self.private)
         {
             self.private.adopt_baseline(&baseline);
         }
-        wait_for::refresh(&mut self.state, &mut self.private, live);
+        wait_for::refresh(&mut self.state, &mut self.private, &live);
         let Some(body) = attributes::body(&self.state) else { return };
         let (manager, ignored) = (manager(), attributes::ignored(&self.state));
-        match Maps::of(live, Lens { manager: &manager, written: &body.value, ignored: &ignored }) {
-            Ok(mut maps) => {
+        match Observed::new(live) {
+            Ok(live) => {
+                let mut maps = Maps::of(&live, &Desired::new(&manager, &body.value).ignoring(&ignored));
                 self.private.set_flag(PENDING_PROJECTION, false);
-                if stamp::id_of(live).is_none() && !self.private.flag(IMPORTED) {
+                if stamp::id_of(live.object()).is_none() && !self.private.flag(IMPORTED) {
                     self.diagnostics.add(unstamped(target));
                     // A difference makes the next apply put the annotations back.
                     maps.values.clear();
@@ -141,7 +141,7 @@ fn conflict(target: &ObjectRef, expected: &str, actual: &str) -> Diagnostic {
     Diagnostic::error(codes::OWNERSHIP_CONFLICT, "Resource Ownership Conflict")
         .detail(format!(
             "{target} belongs to another k8sconnect_object.\n\nExpected id: {expected}\nActual id: {actual}\n\nAnother state \
-             has created or imported it, or two resources name the same object."
+             created or imported it, or two resources name the same object."
         ))
         .object(target.to_string())
         .help(format!(
@@ -149,12 +149,14 @@ fn conflict(target: &ObjectRef, expected: &str, actual: &str) -> Diagnostic {
             target.kind().to_lowercase(),
             target.name
         ))
-        .hint("Let one of the two give it up, with `terraform state rm`.")
+        .hint("Remove it from one of the two with `terraform state rm`.")
 }
 
 fn unstamped(target: &ObjectRef) -> Diagnostic {
     Diagnostic::warning(codes::ANNOTATIONS_MISSING, "Resource Annotations Missing - Will Restore")
-        .detail(format!("Somebody removed the annotations by which {target} knows its resource. The next apply puts them back."))
+        .detail(format!(
+            "The annotations that tie {target} to its resource were removed. The next apply restores them."
+        ))
         .object(target.to_string())
-        .hint("Find out what removes them, if it happens again.")
+        .hint("If it happens again, find out what removes them.")
 }

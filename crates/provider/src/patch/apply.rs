@@ -1,4 +1,4 @@
-//! Carrying a patch out, and giving its fields up.
+//! Applies a patch, and releases its fields.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use cluster::{Class, Error, ErrorKind, Reply, Session, Write};
 use diag::Diagnostic;
 use fields::FieldSet;
 use manifest::ObjectRef;
-use ownership::{Baseline, FieldManager, ManagedFieldsError};
+use ownership::{Baseline, Desired, FieldManager, Handover, Observed};
 use serde_json::Value as Json;
 use tfplugin::CancellationToken;
 use tfplugin::diagnostics::Diagnostics;
@@ -16,8 +16,8 @@ use tfplugin::provider::ApplyResponse;
 use tfplugin::value::{Object, Value};
 
 use super::content::Content;
-use super::shown::{self, Shown};
-use super::{NO_CLIENT, manager, own, projection_failed, reference};
+use super::maps::{self, PatchMaps};
+use super::{NO_CLIENT, manager, observed, reference, target_owner};
 use crate::clusters::Cluster;
 use crate::context::Context;
 use crate::object::new_id;
@@ -26,11 +26,11 @@ use crate::reference::Reference;
 use crate::situation::Situation;
 use crate::{codes, projection, stop, whereabouts};
 
-/// How long an answer may still take when Terraform stops the provider.
+/// How long to wait for an answer after Terraform stops the provider.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Sends `content` to `target`, which is `live` now; `before` is what was applied last. Nothing is sent, and the object is
-/// as it was, when all of it is done.
+/// Sends `content` to `target`, which is `live` now; `before` is what was applied last. If nothing is left to do, nothing
+/// is sent and the answer is the live object.
 pub(super) async fn send(
     session: &Session,
     target: &ObjectRef,
@@ -71,7 +71,7 @@ async fn carry_out(context: &Context, situation: Situation) -> Result<ApplyRespo
     let before = prior.and_then(Content::of).and_then(Result::ok);
     let (target, live) = existing(&cluster, &planned).await?;
     let mut diagnostics = Diagnostics::new();
-    if let Some(finding) = own::check(context, &cluster, &target, &live).await {
+    if let Some(finding) = target_owner::check(context, &cluster, &target, &live).await {
         if finding.is_error() {
             return Err(finding.into());
         }
@@ -81,23 +81,23 @@ async fn carry_out(context: &Context, situation: Situation) -> Result<ApplyRespo
     let manager = manager(Some(&id));
     let operation = if prior.is_some() { "Update Patch" } else { "Apply Patch" };
     let write = Write::by(manager.as_str());
-    // Asked before the write: nothing shall come between it and its record.
+    // Asked before the write, so that nothing comes between it and its record.
     whereabouts::keep(&mut private, &cluster).await;
-    let sent = send(cluster.session(), &target, &live, (&content, before.as_ref()), write).await;
+    let sent = send(cluster.session(), &target, live.object(), (&content, before.as_ref()), write).await;
     cluster.wrote(&target);
     let reply = sent.map_err(|error| refused(&error, operation))?;
     diagnostics.add(reply.diagnostics(&target));
     let mut response = ApplyResponse { state: None, private, identity: None, diagnostics };
     let mut state = planned.with("id", id);
-    let what = (&content, before.as_ref() == Some(&content));
-    let baseline = response.private.baseline(None);
-    let removed = shown::removals(what, (&live, &reply.object), baseline.as_ref(), &manager);
-    let kept = removed.and_then(|removed| {
-        let what = (&content, &removed);
-        keep(&mut state, &mut response.private, &target, what, &reply.object, &manager)
-    });
-    if let Err(error) = kept {
-        response.diagnostics.add(projection_failed(&target, &error));
+    match observed(&target, reply.object) {
+        Ok(answer) => {
+            let what = (&content, before.as_ref() == Some(&content));
+            let baseline = response.private.baseline(None);
+            let removed = maps::removals(what, (&live, &answer), baseline.as_ref(), &manager);
+            let what = (&content, &removed);
+            store(&mut state, &mut response.private, &target, what, &answer, &manager);
+        }
+        Err(unreadable) => response.diagnostics.add(unreadable),
     }
     for name in ["managed_state_projection", "managed_fields"] {
         if !state.get(name).is_wholly_known() {
@@ -108,11 +108,14 @@ async fn carry_out(context: &Context, situation: Situation) -> Result<ApplyRespo
     Ok(response)
 }
 
-/// The target and how it is now; it is an error that it is not there.
-async fn existing(cluster: &Arc<Cluster>, planned: &Object) -> Result<(ObjectRef, Json), Diagnostics> {
+/// The target as it is now; an error if it does not exist.
+async fn existing(cluster: &Arc<Cluster>, planned: &Object) -> Result<(ObjectRef, Observed), Diagnostics> {
     let reference = reference(planned).map_err(|error| *error)?;
     match reference.look(cluster.session()).await {
-        Ok((target, Some(reply))) => Ok((target, reply.object)),
+        Ok((target, Some(reply))) => {
+            let live = observed(&target, reply.object)?;
+            Ok((target, live))
+        }
         Ok((target, None)) => Err(absent(&format!("{target} does not exist.")).into()),
         Err(error) if matches!(Error::kind(&error), ErrorKind::KindMissing(_)) => {
             Err(absent(&error.diagnostic("Get Target Resource").detail).into())
@@ -121,19 +124,19 @@ async fn existing(cluster: &Arc<Cluster>, planned: &Object) -> Result<(ObjectRef
     }
 }
 
-/// Keeps what came of the patch: what the plan left open, and from where changes by others are told.
-fn keep(
+/// Stores what came of the patch: what was unknown in the plan, and the baseline.
+fn store(
     state: &mut Object,
     private: &mut Private,
     target: &ObjectRef,
     (content, removed): (&Content, &FieldSet),
-    answer: &Json,
+    answer: &Observed,
     manager: &FieldManager,
-) -> Result<(), ManagedFieldsError> {
+) {
     let body = content.body(target);
-    let shown = Shown::of(answer, manager, body.as_ref().unwrap_or(answer))?;
-    let values = body.as_ref().map_or(Value::Null, |_| projection::attribute(&shown.values));
-    let managers = projection::attribute(&shown.managers);
+    let maps = PatchMaps::of(answer, manager, body.as_ref().unwrap_or(answer.object()));
+    let values = body.as_ref().map_or(Value::Null, |_| projection::attribute(&maps.values));
+    let managers = projection::attribute(&maps.managers);
     let as_promised =
         [("managed_state_projection", values), ("managed_fields", managers)].map(|(name, value)| {
             if !state.get(name).is_wholly_known() {
@@ -141,15 +144,14 @@ fn keep(
             }
             *state.get(name) == value
         });
-    let written = body.map_or_else(|| shown::held_part(answer, manager), Ok)?;
-    let baseline = Baseline::record(answer, &written, |_| false)?;
-    private.adopt_baseline(&baseline.with_removals(removed, manager));
-    let hash = shown::settled(content, answer, manager)?;
-    private.set_settled(Some(hash.as_str()).filter(|_| as_promised.into_iter().all(|kept| kept)));
-    Ok(())
+    let written = body.unwrap_or_else(|| maps::held_part(answer, manager));
+    let desired = Desired::new(manager, &written).removing(removed);
+    private.adopt_baseline(&Baseline::record(answer, &desired));
+    let fingerprint = maps::fingerprint(content, answer, manager);
+    private.set_last_answer(Some(fingerprint.as_str()).filter(|_| as_promised.into_iter().all(|kept| kept)));
 }
 
-/// Gives up what the patch holds. The values stay as they are (decisions, seed 001, 8).
+/// Releases what the patch holds. The values stay as they are.
 pub(super) async fn delete(context: &Context, prior: Object, private: Private) -> ApplyResponse {
     match release(context, &prior, &private).await {
         Ok(diagnostics) => ApplyResponse { diagnostics, ..ApplyResponse::default() },
@@ -167,7 +169,7 @@ async fn release(
     let reference = reference(prior)?;
     let manager = manager(prior.text("id"));
     let refusal = match context.ready(prior.get("cluster"), NO_CLIENT) {
-        // Nothing can be reached with such a connection, now or later, and nothing depends on it.
+        // No cluster can be reached with such a connection, now or later.
         Err(unusable) => unreleased(&unusable),
         Ok(cluster) => match release_in(&cluster, &reference, &manager).await {
             Ok(()) => return Ok(Diagnostics::new()),
@@ -191,16 +193,13 @@ async fn release(
     if refusal.is_error() { Err(Box::new(refusal)) } else { Ok(refusal.into()) }
 }
 
-/// Takes the entries of `manager` away, as far as there are any.
+/// Removes the entries of `manager` from the managedFields of the target.
 async fn release_in(cluster: &Cluster, reference: &Reference, manager: &FieldManager) -> Result<(), Error> {
     let edited = async {
         let target = reference.locate(cluster.session()).await?;
         let write = Write::by(manager.as_str());
-        let edit = |live: &Json| match ownership::release_all(live, manager) {
-            Ok(Some(Json::Array(operations))) => Some(operations),
-            _ => None,
-        };
-        let edited = cluster.session().edit_managed_fields(&target, write, edit).await;
+        let edit = |live: Json| Handover::of(&Observed::new(live).ok()?).release_all(manager).patch();
+        let edited = cluster.session().edit_managed_fields(&target, write, None, edit).await;
         cluster.wrote(&target);
         edited
     };
@@ -214,11 +213,11 @@ async fn release_in(cluster: &Cluster, reference: &Reference, manager: &FieldMan
 
 /// The error for a patch that the server refuses.
 pub(super) fn refused(error: &Error, operation: &str) -> Diagnostic {
-    let told = error.diagnostic(operation);
+    let refused = error.diagnostic(operation);
     if error.class() == Class::Immutable {
-        return Diagnostic { summary: "Immutable Field in Patch".to_owned(), ..told };
+        return Diagnostic { summary: "Immutable Field in Patch".to_owned(), ..refused };
     }
-    told
+    refused
 }
 
 fn absent(why: &str) -> Diagnostic {
@@ -243,13 +242,13 @@ fn nothing_to_do() -> Diagnostic {
 fn unreleased(why: &Diagnostic) -> Diagnostic {
     Diagnostic::warning(codes::PATCH_UNRELEASED, "Patch Not Released")
         .detail(format!(
-            "{}: {}\n\nThe patch is forgotten. Its values stay, and so does its entry in the managedFields of the target.",
+            "{}: {}\n\nThe patch is removed from the state. Its values stay, and so does its entry in the managedFields of the target.",
             why.summary, why.detail
         ))
 }
 
 fn interrupted() -> Diagnostic {
     Diagnostic::error(codes::INTERRUPTED, "Apply Patch: Interrupted")
-        .detail("Terraform was interrupted before the API server had answered.")
+        .detail("Terraform was interrupted before the API server answered.")
         .hint("Run terraform apply again.")
 }

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn bug_28_a_patch_without_kind_is_checked() {
+    fn a_patch_without_kind_is_checked() {
         check(apply, "data: {a: b}", &[]);
         check(apply, "metadata: {uid: x}", &["Server-Managed Field in Patch"]);
         check(apply, "status: {}", &["Status Field in Patch"]);
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn bug_24_a_dollar_and_a_brace_do_not_end_the_checks() {
+    fn a_dollar_and_a_brace_do_not_end_the_checks() {
         check(apply, "data: {a: \"${HOME}\"}", &[]);
         check(apply, "data: {a: \"${HOME}\"}\nstatus: {}", &["Status Field in Patch"]);
         check(merge, r#"{"data":{"a":"${HOME}"},"status":{}}"#, &["Status Field in Merge Patch"]);

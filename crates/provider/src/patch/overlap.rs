@@ -1,4 +1,4 @@
-//! Other patches of the same fields: of another resource, or left behind by one that Terraform could not record.
+//! Other patches of the same fields: of another resource, or of one that Terraform could not record.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -6,8 +6,7 @@ use std::fmt::Write as _;
 use diag::Diagnostic;
 use fields::{FieldPath, FieldSet, PathElement, Positions};
 use manifest::ObjectRef;
-use ownership::{FieldManager, ManagedFields, ManagedFieldsError};
-use serde_json::Value;
+use ownership::{FieldManager, Observed};
 
 use crate::codes;
 
@@ -17,15 +16,14 @@ const PREFIX: &str = "k8sconnect-patch-";
 /// The warning about fields of `live` that other patches hold and that `manager` holds in `answer`; none if there are none.
 pub(super) fn warning(
     target: &ObjectRef,
-    live: &Value,
-    answer: &Value,
+    live: &Observed,
+    answer: &Observed,
     manager: &FieldManager,
-) -> Result<Option<Diagnostic>, ManagedFieldsError> {
-    let managed = ManagedFields::of(answer)?;
-    let ours = managed.held_by(manager);
-    let positions = Positions::of(answer, &managed.schema(answer));
+) -> Option<Diagnostic> {
+    let ours = answer.held_by(manager);
+    let positions = Positions::of(answer.object(), answer.schema());
     let mut shared: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for entry in ManagedFields::of(live)?.entries() {
+    for entry in live.managed().entries() {
         if entry.manager == *manager || !entry.manager.as_str().starts_with(PREFIX) {
             continue;
         }
@@ -34,10 +32,10 @@ pub(super) fn warning(
         shared.entry(entry.manager.to_string()).or_default().extend(names);
     }
     shared.retain(|_, fields| !fields.is_empty());
-    Ok((!shared.is_empty()).then(|| told(target, &shared)))
+    (!shared.is_empty()).then(|| overlapping(target, &shared))
 }
 
-/// The fields that somebody has set, without what only says which item of a list is meant: patches of one item share that.
+/// The fields without the merge keys of list items, which patches of one item share.
 fn settings(set: &FieldSet) -> Vec<FieldPath> {
     let is_setting = |path: &FieldPath| match path.elements() {
         [.., PathElement::Key(_)] => false,
@@ -49,7 +47,7 @@ fn settings(set: &FieldSet) -> Vec<FieldPath> {
     set.clone().leaves().paths().into_iter().filter(is_setting).collect()
 }
 
-fn told(target: &ObjectRef, shared: &BTreeMap<String, Vec<String>>) -> Diagnostic {
+fn overlapping(target: &ObjectRef, shared: &BTreeMap<String, Vec<String>>) -> Diagnostic {
     let mut detail = format!("Other patches hold fields of {target} that this one sets:\n");
     for (manager, fields) in shared {
         let _infallible = write!(detail, "\n  {} (held by: {manager})", fields.join(", "));
@@ -61,23 +59,24 @@ fn told(target: &ObjectRef, shared: &BTreeMap<String, Vec<String>>) -> Diagnosti
     Diagnostic::warning(codes::PATCH_OVERLAP, "Patch Conflicts with Existing Patch")
         .detail(detail)
         .object(target.to_string())
-        .hint("Let one patch set each field. What an interrupted one has left does no harm: its values are those it set.")
+        .hint("Set each field in one patch only. What an interrupted patch left behind does no harm: its values are those it set.")
 }
 
 #[cfg(test)]
 mod tests {
     use manifest::Namespace;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
-    fn deployment(entries: &[(&str, Value)]) -> Value {
+    fn deployment(entries: &[(&str, Value)]) -> Observed {
         let entry = |(manager, fields): &(&str, Value)| json!({"manager": manager, "operation": "Apply", "apiVersion": "apps/v1", "fieldsType": "FieldsV1", "fieldsV1": fields});
-        json!({
+        let object = json!({
             "apiVersion": "apps/v1", "kind": "Deployment",
             "metadata": {"name": "web", "managedFields": entries.iter().map(entry).collect::<Vec<_>>()},
             "spec": {"replicas": 3, "template": {"spec": {"containers": [{"name": "web", "image": "a"}]}}},
-        })
+        });
+        Observed::new(object).unwrap()
     }
 
     fn containers(fields: &Value) -> Value {
@@ -87,14 +86,14 @@ mod tests {
     }
 
     #[test]
-    fn bug_19e_another_patch_of_the_same_field_is_named() {
+    fn another_patch_of_the_same_field_is_named() {
         let target = ObjectRef::new("apps/v1/Deployment".parse().unwrap(), Namespace::new("shop"), "web");
         let check = |other: (&str, Value), expected: Option<&str>| {
             let ours = "k8sconnect-patch-0123456789ab";
             let image = containers(&json!({"f:image": {}}));
             let answer = deployment(&[(ours, image)]);
             let live = deployment(&[other]);
-            let found = warning(&target, &live, &answer, &FieldManager::new(ours)).unwrap();
+            let found = warning(&target, &live, &answer, &FieldManager::new(ours));
             let detail = found.map(|found| found.detail).unwrap_or_default();
             match expected {
                 Some(line) => assert!(detail.contains(line), "{detail}"),

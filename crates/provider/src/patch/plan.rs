@@ -1,19 +1,20 @@
-//! What a patch will do: previewed by a dry run, compared with what it did last, and told before it happens.
+//! Plans a patch: previews it by a dry run and compares that with what it did last.
 
 use std::fmt::Write as _;
 
 use cluster::{Error, ErrorKind, Write};
 use diag::Diagnostic;
-use manifest::{ObjectRef, server_metadata};
-use ownership::{Analysis, Before, FieldManager, FieldTransition, ManagedFieldsError, Outlook, Verbosity};
+use manifest::ObjectRef;
+use ownership::{Analysis, Desired, FieldManager, FieldTransition, Observed, Prior, Verbosity};
+use plan::{Intervention, LastAnswer, Preview, Question};
 use serde_json::Value as Json;
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::path::Path;
 use tfplugin::value::{Object, Value};
 
 use super::content::{ATTRIBUTES, Content};
-use super::shown::{self, Shown};
-use super::{NO_CLIENT, apply, manager, overlap, own, projection_failed, reference};
+use super::maps::{self, PatchMaps};
+use super::{NO_CLIENT, apply, manager, observed, overlap, reference, target_owner};
 use crate::context::{self, Context, Reach};
 use crate::private::Keys as _;
 use crate::report;
@@ -24,14 +25,13 @@ use crate::{codes, projection};
 const VALUES: &str = "managed_state_projection";
 const MANAGERS: &str = "managed_fields";
 
-/// What to do about fields that somebody else sets as well.
+/// What to do about fields that another manager sets as well.
 const LEAVE_TO_OTHERS: &str =
     "Take the fields out of the patch, or keep the other manager from setting them.";
 
 /// How many fields a message lists.
 const MOST_FIELDS: usize = 5;
 
-/// A plan and what there is to tell about it.
 pub(super) struct Plan {
     pub(super) planned: Object,
     pub(super) requires_replace: Vec<Path>,
@@ -43,8 +43,8 @@ impl Plan {
         Self { planned, requires_replace: Vec::new(), diagnostics: diagnostics.into() }
     }
 
-    /// Whatever the cluster would have to say is known after the apply.
-    fn open(situation: &Situation, diagnostics: impl Into<Diagnostics>) -> Self {
+    /// Everything computed is known after the apply.
+    fn unknown(situation: &Situation, diagnostics: impl Into<Diagnostics>) -> Self {
         let planned =
             situation.planned.clone().with(VALUES, Value::unknown()).with(MANAGERS, Value::unknown());
         Self::new(planned, diagnostics)
@@ -56,15 +56,15 @@ pub(super) async fn plan(context: &Context, situation: &Situation) -> Result<Pla
     if ATTRIBUTES.iter().any(|name| planned.get(name).is_unknown())
         || !planned.get("target").is_wholly_known()
     {
-        return Ok(Plan::open(situation, Diagnostics::new()));
+        return Ok(Plan::unknown(situation, Diagnostics::new()));
     }
     let Some(content) = Content::of(planned) else {
-        return Ok(Plan::open(situation, Diagnostics::new()));
+        return Ok(Plan::unknown(situation, Diagnostics::new()));
     };
     let content = content.map_err(|problem| *problem)?;
     let cluster = match context.reach(planned.get("cluster")) {
         Ok(Reach::Ready(cluster)) => cluster,
-        Ok(Reach::NotYet) => return Ok(Plan::open(situation, Diagnostics::new())),
+        Ok(Reach::NotYet) => return Ok(Plan::unknown(situation, Diagnostics::new())),
         Ok(Reach::Nowhere) => return Err(Diagnostics::from(context::nowhere()).or_at(&Path::of("cluster"))),
         Err(error) => return Err(context::unprepared(&error, NO_CLIENT).into()),
     };
@@ -73,56 +73,60 @@ pub(super) async fn plan(context: &Context, situation: &Situation) -> Result<Pla
         Moved::No => {}
         Moved::Yes => {
             let warning = whereabouts::replaced(
-                "The patch gives its fields up in the old cluster, with the connection in the state, and is carried out in \
-                 the new one.",
+                "The patch releases its fields in the old cluster, with the connection in the state, and is applied in the new \
+                 one.",
             );
             let requires_replace = vec![Path::of("cluster")];
-            return Ok(Plan { requires_replace, ..Plan::open(situation, warning) });
+            return Ok(Plan { requires_replace, ..Plan::unknown(situation, warning) });
         }
         Moved::Unproven => diagnostics.add(whereabouts::unproven("The target")),
     }
     let session = cluster.session();
     let reference = reference(planned).map_err(|error| *error)?;
     let (target, live) = match reference.look(session).await {
-        Ok((target, Some(reply))) => (target, reply.object),
-        // It may come with the same apply.
-        Ok((_, None)) => return Ok(Plan::open(situation, diagnostics)),
+        Ok((target, Some(reply))) => {
+            let live = observed(&target, reply.object)?;
+            (target, live)
+        }
+        // The same apply may create it.
+        Ok((_, None)) => return Ok(Plan::unknown(situation, diagnostics)),
         Err(error) => return unanswered(situation, &error, "Get Target Resource"),
     };
-    if let Some(finding) = own::check(context, &cluster, &target, &live).await {
+    if let Some(finding) = target_owner::check(context, &cluster, &target, &live).await {
         if finding.is_error() {
             return Err(finding.into());
         }
         diagnostics.add(finding);
     }
     let manager = manager(planned.text("id"));
-    let failed = |error: ManagedFieldsError| Diagnostics::from(projection_failed(&target, &error));
     let before = situation.prior.as_ref().and_then(Content::of).and_then(Result::ok);
     let same = before.as_ref() == Some(&content);
-    if same && situation.private.settled() == shown::settled(&content, &live, &manager).ok() {
+    let remembered = situation.private.last_answer().filter(|_| same);
+    let now = remembered.as_ref().map(|_| maps::fingerprint(&content, &live, &manager));
+    let last_answer = LastAnswer::compare(remembered.as_ref(), now.as_ref());
+    if plan::question(last_answer, || false, Intervention::Unknown) == Question::Needless {
         return Ok(Plan::new(kept(situation), diagnostics));
     }
     let write = Write::by(manager.as_str()).dry_run();
-    let reply = match apply::send(session, &target, &live, (&content, before.as_ref()), write).await {
+    let reply = match apply::send(session, &target, live.object(), (&content, before.as_ref()), write).await {
         Ok(reply) => reply,
         Err(error) if error.is_server_trouble() => return unanswered(situation, &error, "Dry-run Patch"),
         Err(error) => return Err(apply::refused(&error, "Dry-run Patch").into()),
     };
     diagnostics.add(reply.diagnostics(&target));
-    let preview = Preview {
+    let answer = Answer {
         target: &target,
         content: &content,
         same,
         live: &live,
-        answer: &reply.object,
+        object: &observed(&target, reply.object)?,
         manager: &manager,
     };
-    let analysis = preview.analyse(situation, before.as_ref()).map_err(failed)?;
-    diagnostics.add(preview.warnings(&analysis, context.verbosity()));
-    let overlap = overlap::warning(&target, &live, &reply.object, &manager).map_err(failed)?;
+    let preview = answer.preview(situation, before.as_ref());
+    diagnostics.add(answer.warnings(&preview, context.verbosity()));
+    let overlap = overlap::warning(&target, &live, answer.object, &manager);
     diagnostics.add(overlap.into_iter().collect::<Diagnostics>());
-    let planned = preview.decide(situation).map_err(failed)?;
-    Ok(Plan::new(planned, diagnostics))
+    Ok(Plan::new(answer.decide(situation, &preview), diagnostics))
 }
 
 /// The target stays as it is: a patch that only reads differently is no change.
@@ -136,104 +140,78 @@ fn kept(situation: &Situation) -> Object {
     planned
 }
 
-/// What an answer that is none means for a plan (decisions, seed 003, 5).
+/// What an API error means for a plan.
 fn unanswered(situation: &Situation, error: &Error, operation: &str) -> Result<Plan, Diagnostics> {
     match error.kind() {
-        ErrorKind::NamespaceMissing { .. } => Ok(Plan::open(situation, Diagnostics::new())),
+        ErrorKind::NamespaceMissing { .. } => Ok(Plan::unknown(situation, Diagnostics::new())),
         ErrorKind::KindMissing(missing) if plan::may_still_come(&missing.gvk) => {
-            Ok(Plan::open(situation, Diagnostics::new()))
+            Ok(Plan::unknown(situation, Diagnostics::new()))
         }
         ErrorKind::Unreachable(_) => Err(error.diagnostic(operation).into()),
         _ if error.is_server_trouble() => {
-            Ok(Plan::open(situation, report::no_preview(error.diagnostic(operation))))
+            Ok(Plan::unknown(situation, report::no_preview(error.diagnostic(operation))))
         }
         _ => Err(error.diagnostic(operation).into()),
     }
 }
 
-/// What the server says about a patch.
-struct Preview<'a> {
+/// The API server's answer to a dry run of a patch.
+struct Answer<'a> {
     target: &'a ObjectRef,
     content: &'a Content,
     /// Whether it is what was applied last.
     same: bool,
-    live: &'a Json,
-    answer: &'a Json,
+    live: &'a Observed,
+    object: &'a Observed,
     manager: &'a FieldManager,
 }
 
-impl Preview<'_> {
-    fn decide(&self, situation: &Situation) -> Result<Object, ManagedFieldsError> {
+impl Answer<'_> {
+    fn decide(&self, situation: &Situation, preview: &Preview) -> Object {
         let body = self.content.body(self.target);
-        let shown = Shown::of(self.answer, self.manager, body.as_ref().unwrap_or(self.answer))?;
-        let now = Shown::of(self.live, self.manager, body.as_ref().unwrap_or(self.live))?;
-        if self.same && shown == now && !self.changes_something()? {
-            return Ok(kept(situation));
+        let maps =
+            |object: &Observed| PatchMaps::of(object, self.manager, body.as_ref().unwrap_or(object.object()));
+        let planned = maps(self.object);
+        if self.same && planned == maps(self.live) && !preview.changes_values() {
+            return kept(situation);
         }
         let (values, managers) = match body {
-            Some(_) => (projection::attribute(&shown.values), projection::attribute(&shown.managers)),
-            // An unknown makes Terraform carry the patch out, also when only the target has changed.
+            Some(_) => (projection::attribute(&planned.values), projection::attribute(&planned.managers)),
+            // An unknown makes Terraform apply the patch, even if only the target has changed.
             None => (Value::Null, Value::unknown()),
         };
-        Ok(situation.planned.clone().with(VALUES, values).with(MANAGERS, managers))
+        situation.planned.clone().with(VALUES, values).with(MANAGERS, managers)
     }
 
-    /// Whether the target would be another one afterwards, apart from what the server keeps about it.
-    fn changes_something(&self) -> Result<bool, ManagedFieldsError> {
-        let bare = |object: &Json| {
-            let mut object = object.clone();
-            server_metadata::remove(object.get_mut("metadata"), server_metadata::CHANGED_BY_WRITES);
-            object
-        };
-        let schema = ownership::ManagedFields::of(self.answer)?.schema(self.answer);
-        Ok(!fields::diff(&bare(self.live), &bare(self.answer), &schema).is_empty())
-    }
-
-    /// What happens to every field of the patch, by the rules that objects have as well.
-    fn analyse(
-        &self,
-        situation: &Situation,
-        before: Option<&Content>,
-    ) -> Result<Analysis, ManagedFieldsError> {
-        let written = match self.content.body(self.target) {
-            Some(body) => body,
-            None => shown::held_part(self.answer, self.manager)?,
-        };
+    /// What happens to every field of the patch, by the rules for objects.
+    fn preview(&self, situation: &Situation, before: Option<&Content>) -> Preview {
+        let body = self.content.body(self.target);
+        let written = body.unwrap_or_else(|| maps::held_part(self.object, self.manager));
         let former = if self.same {
             Some(written.clone())
         } else {
             before.and_then(|before| before.body(self.target))
         };
         let baseline = situation.private.baseline(None);
-        let before = match (&situation.prior, &baseline) {
-            // Nothing of it was ours, and all of it is new.
-            (None, _) => Before::Imported,
+        let prior = match (&situation.prior, &baseline) {
+            // We held none of it, and all of it is new.
+            (None, _) => Prior::Imported,
             (Some(_), Some(baseline)) => {
-                Before::Applied { written: former.as_ref().unwrap_or(&Json::Null), baseline }
+                Prior::Applied { written: former.as_ref().unwrap_or(&Json::Null), baseline }
             }
-            (Some(_), None) => Before::Untold,
-        };
-        let outlook = Outlook {
-            manager: self.manager,
-            before,
-            written: &written,
-            live: self.live,
-            planned: self.answer,
+            (Some(_), None) => Prior::Unrecorded,
         };
         let what = (self.content, self.same);
-        let removed = shown::removals(what, (self.live, self.answer), baseline.as_ref(), self.manager)?;
-        Analysis::with_removals(&outlook, &removed, |_| false)
+        let removed = maps::removals(what, (self.live, self.object), baseline.as_ref(), self.manager);
+        let desired = Desired::new(self.manager, &written).removing(&removed);
+        Preview::new(&desired, prior, Some(self.live), self.object)
     }
 
-    fn warnings(&self, analysis: &Analysis, verbosity: Verbosity) -> Diagnostics {
-        let identity = self.target.to_string();
-        // Other than an object, a patch has no fields to ignore: what it does not name is not its own.
-        let in_words_of_patches = |warning: Diagnostic| Diagnostic {
-            hint: warning.hint.map(|_| LEAVE_TO_OTHERS.to_owned()),
-            ..warning
-        };
-        let warnings = analysis.warnings(&identity, verbosity).into_iter().map(in_words_of_patches);
-        let mut diagnostics: Diagnostics = warnings.collect();
+    fn warnings(&self, preview: &Preview, verbosity: Verbosity) -> Diagnostics {
+        // Unlike an object, a patch has no fields to ignore: it leaves alone what it does not name.
+        let warnings = preview.warnings(&self.target.to_string(), verbosity, Some(LEAVE_TO_OTHERS));
+        let mut diagnostics = Diagnostics::from(warnings);
+        let analysis = preview.analysis();
         let drifted: Vec<&FieldTransition> =
             analysis.fields.iter().filter(|field| field.change.is_some()).collect();
         if self.same && !drifted.is_empty() && verbosity != Verbosity::None {
@@ -243,15 +221,15 @@ impl Preview<'_> {
     }
 }
 
-/// The warning that somebody has changed what the patch set. It names fields and managers, and no values.
+/// The warning that another manager changed what the patch set. It names fields and managers, and no values.
 fn fighting(target: &ObjectRef, analysis: &Analysis, drifted: &[&FieldTransition]) -> Diagnostic {
     let mut detail = format!(
-        "These fields of {target} no longer are what this patch made them; the apply will set them again:\n"
+        "These fields of {target} no longer have the values that this patch set; the apply will set them again:\n"
     );
     for field in drifted.iter().take(MOST_FIELDS) {
         let owners: Vec<&str> = field.others.iter().map(FieldManager::as_str).collect();
         let owner = if owners.is_empty() { "unknown".to_owned() } else { owners.join(", ") };
-        let _infallible = write!(detail, "\n  {} (now held by: {owner})", analysis.shown(field));
+        let _infallible = write!(detail, "\n  {} (now held by: {owner})", analysis.print(field));
     }
     if drifted.len() > MOST_FIELDS {
         let _infallible = write!(detail, "\n  … and {} more", drifted.len() - MOST_FIELDS);
@@ -264,7 +242,7 @@ fn fighting(target: &ObjectRef, analysis: &Analysis, drifted: &[&FieldTransition
         target.name
     );
     Diagnostic::warning(codes::PATCH_FIGHT, "Field Ownership Conflict - Controllers Fighting")
-        .detail(format!("{detail}\n\nIf their manager stays active, both will go on setting them. To see who holds what:\n\n  {look}"))
+        .detail(format!("{detail}\n\nIf their manager stays active, both will keep setting them. To see who holds what:\n\n  {look}"))
         .object(target.to_string())
         .hint(LEAVE_TO_OTHERS)
 }

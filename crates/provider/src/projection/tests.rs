@@ -1,3 +1,5 @@
+use fields::IgnoreFields;
+use ownership::FieldManager;
 use serde_json::json;
 
 use super::*;
@@ -8,7 +10,8 @@ fn manager() -> FieldManager {
 
 fn maps(object: &Value, written: &Value, ignore: &[&str]) -> Maps {
     let ignored = IgnoreFields::parse(ignore).unwrap();
-    Maps::of(object, Lens { manager: &manager(), written, ignored: &ignored }).unwrap()
+    let observed = Observed::new(object.clone()).unwrap();
+    Maps::of(&observed, &Desired::new(&manager(), written).ignoring(&ignored))
 }
 
 fn entry(manager: &str, operation: &str, fields: &Value) -> Value {
@@ -23,7 +26,7 @@ fn lines(map: &BTreeMap<String, String>) -> String {
 }
 
 #[test]
-fn bug_1_keys_with_dots_take_part() {
+fn keys_with_dots_take_part() {
     let written = json!({
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "labels": {"app.kubernetes.io/name": "x"}},
         "data": {"app.conf": "y"},
@@ -58,7 +61,7 @@ fn bug_1_keys_with_dots_take_part() {
 }
 
 #[test]
-fn bug_2_set_lists_take_part() {
+fn set_lists_take_part() {
     let written = json!({
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "finalizers": ["example.com/b", "example.com/a"]},
     });
@@ -88,7 +91,7 @@ fn deployment(containers: &Value) -> Value {
 }
 
 #[test]
-fn bug_3_positions_follow_the_body_and_values_the_merge_key() {
+fn positions_follow_the_body_and_values_the_merge_key() {
     let written = deployment(&json!([{"name": "a", "image": "a:1"}, {"name": "b", "image": "b:1"}]));
     // Another order, and a container that a webhook has put in front, in our name.
     let mut live = deployment(&json!([
@@ -119,7 +122,7 @@ fn bug_3_positions_follow_the_body_and_values_the_merge_key() {
 }
 
 #[test]
-fn bug_29_values_of_a_secret_are_masked() {
+fn values_of_a_secret_are_masked() {
     let written = json!({
         "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "db", "namespace": "shop"}, "data": {"password": "aHVudGVyMg=="},
     });
@@ -152,9 +155,10 @@ fn fields_to_be_released_are_no_longer_shown_as_ours() {
     live["metadata"]["managedFields"] =
         json!([entry("k8sconnect", "Apply", &json!({"f:data": {"f:k": {}, "f:l": {}}}))]);
     let ignored = IgnoreFields::parse(["data.k"]).unwrap();
-    let lens = Lens { manager: &manager(), written: &written, ignored: &ignored };
+    let (manager, live) = (manager(), Observed::new(live).unwrap());
+    let desired = Desired::new(&manager, &written).ignoring(&ignored);
     let released = FieldSet::from_iter([FieldPath::of_fields(["data", "k"])]);
-    let maps = Maps::after_release(&live, lens, &released).unwrap();
+    let maps = Maps::after_release(&live, &desired, &released);
     assert!(!maps.managers.contains_key("data.k") && !maps.values.contains_key("data.k"));
     assert_eq!(maps.managers["data.l"], "k8sconnect");
 }

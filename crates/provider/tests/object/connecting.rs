@@ -69,7 +69,7 @@ async fn what_is_known_only_at_apply_is_planned_without_a_word_and_applied() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bug_5_and_18_nothing_is_forgotten_because_a_connection_leads_elsewhere_or_nowhere() {
+async fn nothing_is_removed_from_the_state_because_a_connection_leads_elsewhere_or_nowhere() {
     let case = Case::new("elsewhere", Client::any()).await;
     let wanted = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});
     case.object("a", BODY, "");

@@ -6,7 +6,7 @@ use testkit::terraform::Client;
 use crate::case::Case;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bug_4_finalizers_hold_an_object_until_force_destroy_takes_them_away() {
+async fn finalizers_hold_an_object_until_force_destroy_removes_them() {
     let case = Case::new("delete", Client::any()).await;
     let held = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: held, namespace: NS, finalizers: [example.com/hold]}";
     let wanted = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "held"}});
@@ -35,7 +35,7 @@ async fn bug_4_finalizers_hold_an_object_until_force_destroy_takes_them_away() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bug_6_what_belongs_to_a_job_goes_with_it() {
+async fn dependents_of_a_job_are_deleted_with_it() {
     let case = Case::new("garbage", Client::any()).await;
     let job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: once, namespace: NS}\nspec: {suspend: true, template: {spec: {restartPolicy: \
                Never, containers: [{name: a, image: 'a:1'}]}}}";
@@ -55,7 +55,7 @@ async fn bug_6_what_belongs_to_a_job_goes_with_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bug_18_destroying_with_expired_credentials_uses_those_of_the_provider() {
+async fn destroying_with_expired_credentials_uses_those_of_the_provider() {
     let case = Case::new("expired", Client::any()).await;
     let wanted = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});
     let sandbox = testkit::Sandbox::shared();

@@ -39,7 +39,7 @@ fn custom(kind: &str, spec: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bug_7_and_8_kinds_and_namespaces_come_with_the_apply_that_needs_them() {
+async fn kinds_and_namespaces_may_come_with_the_apply_that_needs_them() {
     let case = Case::new("deps", Client::any()).await;
     case.object("widget", &custom("Widget", "{size: 1, tags: [b, a]}"), "");
     case.object("widgets", &crd("widgets", "Widget"), "");
@@ -77,7 +77,7 @@ async fn kinds_of_projects_of_kubernetes_come_with_the_apply_that_needs_them() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bug_9_an_unknown_field_is_an_error_before_it_is_lost() {
+async fn an_unknown_field_is_an_error_before_it_is_lost() {
     let mut case = Case::new("strict", Client::any()).await;
     let widget = |spec: &str| custom("Widget", spec).replace("NS-more", "NS");
     case.object("widgets", &crd("widgets", "Widget"), "");

@@ -56,7 +56,7 @@ async fn an_object_lives_from_create_to_destroy_with_few_requests() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bug_22_discovery_is_asked_once_a_process_and_not_per_object() {
+async fn discovery_is_asked_once_a_process_and_not_per_object() {
     let mut case = Case::new("discovery", Client::any()).await;
     for number in 0..12 {
         let body = format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a{number}, namespace: NS}}");

@@ -50,7 +50,7 @@ async fn drift_is_named_before_it_is_reverted_and_ignored_fields_keep_their_valu
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bug_16_a_field_that_only_we_hold_is_released_without_losing_its_value() {
+async fn a_field_that_only_we_hold_is_released_without_losing_its_value() {
     let case = Case::new("release", Client::any()).await;
     let wanted = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}});
     let ignore = "ignore_fields = [\"spec.replicas\"]";
@@ -65,7 +65,7 @@ async fn bug_16_a_field_that_only_we_hold_is_released_without_losing_its_value()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bug_29_what_a_secret_holds_is_never_shown() {
+async fn what_a_secret_holds_is_never_shown() {
     let case = Case::new("secret", Client::any()).await;
     let secret =
         "apiVersion: v1\nkind: Secret\nmetadata: {name: db, namespace: NS}\nstringData: {password: hunter2}";

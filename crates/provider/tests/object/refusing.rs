@@ -5,7 +5,7 @@ use testkit::terraform::Client;
 use crate::case::Case;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bug_10_a_plan_shows_what_the_server_would_refuse() {
+async fn a_plan_shows_what_the_server_would_refuse() {
     let case = Case::new("refuse", Client::any()).await;
     case.namespace.kubectl(&["create", "quota", "none", "--hard=count/services=0"]).unwrap();
     let service =

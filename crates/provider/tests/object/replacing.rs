@@ -17,7 +17,7 @@ spec:
       - {name: a, image: 'a:1'}";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bug_10_an_immutable_field_replaces_the_object_and_a_mere_mistake_does_not() {
+async fn an_immutable_field_replaces_the_object_and_a_mere_mistake_does_not() {
     let case = Case::new("replace", Client::any()).await;
     let address = "k8sconnect_object.once";
     case.object("once", JOB, "");
@@ -40,7 +40,7 @@ async fn bug_10_an_immutable_field_replaces_the_object_and_a_mere_mistake_does_n
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bug_17_another_name_replaces_and_another_key_of_the_resource_hands_over() {
+async fn another_name_replaces_and_another_key_of_the_resource_hands_over() {
     let case = Case::new("rename", Client::any()).await;
     let write = |key: &str, name: &str| {
         let body = format!(

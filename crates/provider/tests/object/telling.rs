@@ -18,7 +18,7 @@ fn wanted() -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bug_15_sharing_a_field_is_no_drift_and_removing_one_is() {
+async fn sharing_a_field_is_no_drift_and_removing_one_is() {
     let case = Case::new("sharing", Client::any()).await;
     case.object("a", BODY, "");
     case.workspace.apply(&[]).expect_success();
@@ -63,7 +63,7 @@ async fn how_much_is_said_about_ownership_is_for_the_provider_to_say() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bug_14_warnings_of_the_server_are_told_of_their_own_object() {
+async fn warnings_of_the_server_are_reported_for_their_own_object() {
     let case = Case::new("warnings", Client::any()).await;
     for name in ["one", "two"] {
         let endpoints = format!("apiVersion: v1\nkind: Endpoints\nmetadata: {{name: {name}, namespace: NS}}");
@@ -78,7 +78,7 @@ async fn bug_14_warnings_of_the_server_are_told_of_their_own_object() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bug_11_only_a_conflict_is_called_one() {
+async fn only_a_conflict_is_called_one() {
     let case = Case::new("conflict", Client::any()).await;
     case.object(
         "a",
@@ -90,7 +90,7 @@ async fn bug_11_only_a_conflict_is_called_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bug_21_a_server_nobody_vouches_for_is_told_with_what_to_check_and_not_asked_again() {
+async fn an_untrusted_server_is_reported_with_what_to_check_and_not_asked_again() {
     let case = Case::new("untrusted", Client::any()).await;
     let config = |path: &str| {
         let shown = testkit::Sandbox::shared().kubectl(&[

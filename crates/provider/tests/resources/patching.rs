@@ -35,7 +35,7 @@ async fn patch_managers(case: &Case) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bug_19g_a_patch_holds_its_fields_until_it_is_destroyed_and_leaves_their_values() {
+async fn a_patch_holds_its_fields_until_it_is_destroyed_and_leaves_their_values() {
     for client in Client::all() {
         let mut case = case("patch_apply", client).await;
         patch(&case, "patch = \"data: {level: debug, extra.key: x}\"");
@@ -168,7 +168,7 @@ async fn states_of_every_version_plan_as_no_changes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bug_19f_a_change_inside_a_list_is_applied() {
+async fn a_change_inside_a_list_is_applied() {
     let case = Case::new("patch_list", Client::any()).await;
     let service = |ports: Value| json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": {"ports": ports}});
     case.namespace
@@ -197,8 +197,7 @@ fn own_cluster(case: &Case) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bug_19c_and_19i_values_that_read_alike_are_no_drift_and_the_state_has_what_the_server_made_of_them()
-{
+async fn values_that_read_alike_are_no_drift_and_the_state_has_what_the_server_made_of_them() {
     let case = Case::new("patch_alike", Client::any()).await;
     let web = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": {
         "paused": true, "selector": {"matchLabels": {"a": "b"}}, "template": {"metadata": {"labels": {"a": "b"}}, "spec": {
@@ -229,7 +228,7 @@ async fn bug_19c_and_19i_values_that_read_alike_are_no_drift_and_the_state_has_w
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bug_19h_a_patch_whose_connection_is_no_more_can_be_destroyed() {
+async fn a_patch_whose_connection_is_no_more_can_be_destroyed() {
     let case = case("patch_unusable", Client::any()).await;
     let own = own_cluster(&case);
     patch(&case, &format!("patch = \"data: {{level: debug}}\"\n  {own}"));
@@ -283,7 +282,7 @@ async fn another_cluster_is_another_patch_and_another_wait() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bug_29_a_refused_patch_of_a_secret_shows_nothing_of_it() {
+async fn a_refused_patch_of_a_secret_shows_nothing_of_it() {
     let case = Case::new("patch_secret", Client::any()).await;
     let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "db"}, "data": {"a": "aHVudGVyMg=="}});
     case.namespace.apply_as("somebody", &secret).await;

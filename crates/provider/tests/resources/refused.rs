@@ -6,7 +6,7 @@ use crate::case::Case;
 use crate::config_map;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bug_18_refused_credentials_in_the_state_keep_the_state_and_warn() {
+async fn refused_credentials_in_the_state_keep_the_state_and_warn() {
     let case = Case::new("refused", Client::any()).await;
     let settings = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"a": "b"}});
     case.namespace.apply_as("somebody", &settings).await;

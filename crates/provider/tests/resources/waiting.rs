@@ -14,7 +14,7 @@ async fn a_wait_hands_out_what_it_waited_for_and_fails_without() {
         assert!(failed.contains("Wait Operation Failed") && failed.contains("did not appear"), "{failed}");
         assert_eq!(case.workspace.attributes("k8sconnect_wait.settings"), json!(null), "nothing is saved");
 
-        case.namespace.apply_as("somebody", &settings("one")).await;
+        case.namespace.apply_as("other-manager", &settings("one")).await;
         config_map::wait(&case, "settings", "field = \"data.phase\"");
         case.workspace.apply(&[]).expect_success();
         assert_eq!(
@@ -23,7 +23,7 @@ async fn a_wait_hands_out_what_it_waited_for_and_fails_without() {
         );
 
         // Another value is a change outside Terraform, and no reason to wait again.
-        case.namespace.apply_as("somebody", &settings("two")).await;
+        case.namespace.apply_as("other-manager", &settings("two")).await;
         let change = case.workspace.change("k8sconnect_wait.settings");
         assert_eq!(change["actions"], json!(["no-op"]), "{change}");
         assert_eq!(change["after"]["result"], json!({"data": {"phase": "two"}}));
@@ -51,7 +51,7 @@ async fn waits_know_what_is_ready_and_what_never_will_be() {
     job["kind"] = json!("Job");
     job["spec"] = json!({"suspend": true, "template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "a", "image": "a:1"}]}}});
     for object in [deployment("none", 0), deployment("stuck", 1), job] {
-        case.namespace.apply_as("somebody", &object).await;
+        case.namespace.apply_as("other-manager", &object).await;
     }
     let wait = |name: &str, kind: &str, object: &str, wait_for: &str| {
         let api_version = if kind == "Job" { "batch/v1" } else { "apps/v1" };
@@ -81,7 +81,7 @@ async fn waits_know_what_is_ready_and_what_never_will_be() {
     for expression in ["(?s)Wait Timeout.*Job.*did not", "(?s)Wait Operation Failed.*timeout"] {
         assert!(regex::Regex::new(expression).unwrap().is_match(&late), "{expression}: {late}");
     }
-    wait("gone", "Job", "nobody", "condition = \"Complete\", timeout = \"1s\"");
+    wait("gone", "Job", "none-such", "condition = \"Complete\", timeout = \"1s\"");
     let absent = case.workspace.apply(&[]).expect_failure().output();
     let expression = "(?s)Wait Operation Failed.*(did not appear|never appeared)";
     assert!(regex::Regex::new(expression).unwrap().is_match(&absent), "{absent}");
@@ -106,7 +106,7 @@ async fn a_field_of_the_generation_before_is_reported_by_a_refresh_and_does_not_
             }],
         },
     });
-    case.namespace.apply_as("somebody", &definition).await;
+    case.namespace.apply_as("other-manager", &definition).await;
     case.namespace
         .kubectl(&[
             "wait",
@@ -120,7 +120,7 @@ async fn a_field_of_the_generation_before_is_reported_by_a_refresh_and_does_not_
         .unwrap();
     let resize = async |size: u8| {
         let widget = json!({"apiVersion": format!("{group}/v1"), "kind": "Widget", "metadata": {"name": "a"}, "spec": {"size": size}});
-        case.namespace.apply_as("somebody", &widget).await;
+        case.namespace.apply_as("other-manager", &widget).await;
     };
     let report = |generation: u8, endpoint: &str| {
         let status = json!({"status": {"observedGeneration": generation, "endpoint": endpoint}}).to_string();

@@ -40,9 +40,11 @@ struct Shared {
     triggered: watch::Sender<bool>,
 }
 
+/// Gets the method, and the path with its query.
+type Matcher = dyn Fn(&str, &str) -> bool + Send;
+
 struct Rule {
-    /// Of the method, and of the path with its query.
-    matches: Box<dyn Fn(&str, &str) -> bool + Send>,
+    matches: Box<Matcher>,
     fault: Fault,
 }
 

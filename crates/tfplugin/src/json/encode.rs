@@ -1,6 +1,7 @@
-//! Encodes values as JSON.
+//! Encodes values as JSON, for tests: Terraform itself writes states.
 
-use serde_json::Value as Json;
+use serde::ser::{Error as _, Serialize, SerializeStruct, Serializer};
+use serde_json::value::RawValue;
 
 use super::JsonError;
 use crate::path::Path;
@@ -8,61 +9,40 @@ use crate::types::Type;
 use crate::value::{ConformError, Value};
 
 /// Unknown values have no JSON and are an error.
-pub fn encode(value: Value, ty: &Type) -> Result<Vec<u8>, JsonError> {
+pub(crate) fn encode(value: Value, ty: &Type) -> Result<Vec<u8>, JsonError> {
     let value = value.conform(ty).map_err(|error: ConformError| JsonError {
         problem: format!("expected {}, found {}", error.expected, error.found),
         path: error.path,
     })?;
-    if !value.is_wholly_known() {
-        return Err(JsonError { path: Path::root(), problem: "an unknown value has no JSON".to_owned() });
-    }
-    let mut out = String::new();
-    write(&value, &mut out);
-    Ok(out.into_bytes())
+    serde_json::to_vec(&Encoded(&value))
+        .map_err(|error| JsonError { path: Path::root(), problem: error.to_string() })
 }
 
-fn write(value: &Value, out: &mut String) {
-    match value {
-        Value::Null => out.push_str("null"),
-        Value::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
-        Value::Number(number) => out.push_str(&number.to_string()),
-        Value::String(text) => out.push_str(&quoted(text)),
-        Value::List(values) => write_elements(values, out),
-        Value::Set(values) => write_elements(values, out),
-        Value::Object(object) => {
-            out.push('{');
-            for (position, (name, value)) in object.iter().enumerate() {
-                if position > 0 {
-                    out.push(',');
-                }
-                out.push_str(&quoted(name));
-                out.push(':');
-                write(value, out);
+struct Encoded<'v>(&'v Value);
+
+impl Serialize for Encoded<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Value::Null => serializer.serialize_unit(),
+            Value::Unknown(_) => Err(S::Error::custom("an unknown value has no JSON")),
+            Value::Bool(value) => serializer.serialize_bool(*value),
+            // Raw, because serde_json has no numbers of this precision.
+            Value::Number(number) => match RawValue::from_string(number.to_string()) {
+                Ok(digits) => digits.serialize(serializer),
+                Err(_) => Err(S::Error::custom("an infinite number has no JSON")),
+            },
+            Value::String(text) => serializer.serialize_str(text),
+            Value::List(values) => serializer.collect_seq(values.iter().map(Encoded)),
+            Value::Set(values) => serializer.collect_seq(values.iter().map(Encoded)),
+            Value::Object(object) => {
+                serializer.collect_map(object.iter().map(|(name, value)| (name, Encoded(value))))
             }
-            out.push('}');
+            Value::Dynamic(dynamic) => {
+                let mut typed = serializer.serialize_struct("Dynamic", 2)?;
+                typed.serialize_field("value", &Encoded(&dynamic.value))?;
+                typed.serialize_field("type", &dynamic.ty.to_json())?;
+                typed.end()
+            }
         }
-        Value::Dynamic(dynamic) => {
-            out.push_str(r#"{"value":"#);
-            write(&dynamic.value, out);
-            out.push_str(r#","type":"#);
-            out.push_str(&dynamic.ty.to_json().to_string());
-            out.push('}');
-        }
-        Value::Unknown(_) => unreachable!("unknown values were refused"),
     }
-}
-
-fn write_elements(values: &[Value], out: &mut String) {
-    out.push('[');
-    for (position, value) in values.iter().enumerate() {
-        if position > 0 {
-            out.push(',');
-        }
-        write(value, out);
-    }
-    out.push(']');
-}
-
-fn quoted(text: &str) -> String {
-    Json::from(text).to_string()
 }

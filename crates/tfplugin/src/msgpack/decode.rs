@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rmp::Marker;
-use rmp::decode::{self as read, MessageLen, NumValueReadError, ValueReadError};
+use rmp::decode::{self as read, MessageLen, NumValueReadError};
 
 use super::{MAX_REFINEMENT, MsgpackError, REFINED_UNKNOWN, refinement_key};
 use crate::path::{Path, Step};
@@ -73,12 +73,7 @@ impl<'b> Reader<'b> {
 
     fn elements(&mut self, element: &Type) -> Result<Vec<Value>, MsgpackError> {
         let count = self.array_length("a list")?;
-        // Every element takes at least a byte, so a length beyond the bytes fails before it fills the memory.
-        let mut values = Vec::with_capacity(count.min(self.bytes.len()));
-        for index in 0..count {
-            values.push(self.inside(Step::Index(index), element)?);
-        }
-        Ok(values)
+        self.typed_elements(std::iter::repeat_n(element, count))
     }
 
     fn tuple(&mut self, types: &[Type]) -> Result<Value, MsgpackError> {
@@ -86,11 +81,15 @@ impl<'b> Reader<'b> {
         if count != types.len() {
             return Err(self.error(format!("expected a tuple of {}, found {count} elements", types.len())));
         }
-        let mut values = Vec::with_capacity(count.min(self.bytes.len()));
-        for (index, ty) in types.iter().enumerate() {
-            values.push(self.inside(Step::Index(index), ty)?);
-        }
-        Ok(Value::List(values))
+        self.typed_elements(types).map(Value::List)
+    }
+
+    /// Collecting `Result`s allocates nothing ahead, so a length beyond the bytes fails before it fills the memory.
+    fn typed_elements<'t>(
+        &mut self,
+        types: impl IntoIterator<Item = &'t Type>,
+    ) -> Result<Vec<Value>, MsgpackError> {
+        types.into_iter().enumerate().map(|(index, ty)| self.inside(Step::Index(index), ty)).collect()
     }
 
     fn map(&mut self, element: &Type) -> Result<Value, MsgpackError> {
@@ -217,10 +216,7 @@ impl<'b> Reader<'b> {
                 return Number::parse(&text).map_err(|_| self.error("a string that is not a number"));
             }
             _ => {
-                let int = read::read_int::<i128, _>(&mut self.bytes).map_err(|error| match error {
-                    NumValueReadError::TypeMismatch(marker) => ValueReadError::TypeMismatch(marker),
-                    _ => ValueReadError::InvalidDataRead(std::io::ErrorKind::UnexpectedEof.into()),
-                });
+                let int: Result<i128, _> = read::read_int(&mut self.bytes);
                 let int = self.expect(int, "a number")?;
                 return Ok(Number::parse(&int.to_string()).expect("an integer is a number"));
             }
@@ -270,9 +266,13 @@ impl<'b> Reader<'b> {
         Ok(taken)
     }
 
-    fn expect<T>(&self, read: Result<T, ValueReadError>, expected: &str) -> Result<T, MsgpackError> {
-        read.map_err(|error| match error {
-            ValueReadError::TypeMismatch(_) => self.error(format!("expected {expected}")),
+    fn expect<T, E: Into<NumValueReadError>>(
+        &self,
+        read: Result<T, E>,
+        expected: &str,
+    ) -> Result<T, MsgpackError> {
+        read.map_err(|error| match error.into() {
+            NumValueReadError::TypeMismatch(_) => self.error(format!("expected {expected}")),
             _ => self.error("the bytes end too early"),
         })
     }

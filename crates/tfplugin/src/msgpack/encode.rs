@@ -1,5 +1,7 @@
 //! Encodes values.
 
+use std::iter::repeat;
+
 use rmp::encode::{self as write, ByteBuf, ValueWriteError};
 
 use super::{MAX_REFINEMENT, MsgpackError, REFINED_UNKNOWN, refinement_key};
@@ -27,14 +29,9 @@ impl Writer {
             (Value::Bool(value), _) => self.bool(*value),
             (Value::Number(number), _) => self.number(number),
             (Value::String(text), _) => self.text(text),
-            (Value::List(values), Type::Tuple(types)) => {
-                self.array(values.len());
-                for (value, ty) in values.iter().zip(types) {
-                    self.value(value, ty);
-                }
-            }
-            (Value::List(values), Type::List(element)) => self.elements(values, element),
-            (Value::Set(values), Type::Set(element)) => self.elements(values, element),
+            (Value::List(values), Type::Tuple(types)) => self.elements(values, types),
+            (Value::List(values), Type::List(element)) => self.elements(values, repeat(&**element)),
+            (Value::Set(values), Type::Set(element)) => self.elements(values, repeat(&**element)),
             (Value::Object(object), Type::Map(element)) => self.entries(object, |_| element),
             (Value::Object(object), Type::Object(attributes)) => {
                 self.entries(object, |name| &attributes[name]);
@@ -50,10 +47,10 @@ impl Writer {
         }
     }
 
-    fn elements(&mut self, values: &[Value], element: &Type) {
+    fn elements<'t>(&mut self, values: &[Value], types: impl IntoIterator<Item = &'t Type>) {
         self.array(values.len());
-        for value in values {
-            self.value(value, element);
+        for (value, ty) in values.iter().zip(types) {
+            self.value(value, ty);
         }
     }
 
@@ -102,23 +99,21 @@ impl Writer {
                 self.text(short_prefix(&refinement.prefix));
             }
             Type::Number => {
-                if let Some(bound) = &refinement.min {
-                    key(self, refinement_key::MIN);
-                    self.bound(bound);
-                }
-                if let Some(bound) = &refinement.max {
-                    key(self, refinement_key::MAX);
-                    self.bound(bound);
+                let bounds = [(refinement_key::MIN, &refinement.min), (refinement_key::MAX, &refinement.max)];
+                for (name, bound) in bounds {
+                    if let Some(bound) = bound {
+                        key(self, name);
+                        self.bound(bound);
+                    }
                 }
             }
             Type::List(_) | Type::Set(_) | Type::Map(_) => {
-                if let Some(length) = refinement.min_length {
-                    key(self, refinement_key::MIN_LENGTH);
-                    self.int(i64::try_from(length).unwrap_or(i64::MAX));
-                }
-                if let Some(length) = refinement.max_length {
-                    key(self, refinement_key::MAX_LENGTH);
-                    self.int(i64::try_from(length).unwrap_or(i64::MAX));
+                let (min, max) = (refinement.min_length, refinement.max_length);
+                for (name, length) in [(refinement_key::MIN_LENGTH, min), (refinement_key::MAX_LENGTH, max)] {
+                    if let Some(length) = length {
+                        key(self, name);
+                        self.int(i64::try_from(length).unwrap_or(i64::MAX));
+                    }
                 }
             }
             _ => {}

@@ -67,18 +67,12 @@ impl Registry {
 
     pub(super) fn metadata(&self) -> proto::get_metadata::Response {
         use proto::get_metadata::{DataSourceMetadata, ResourceMetadata};
+        let data_sources = self.data_sources.keys().cloned();
+        let resources = self.resources.keys().cloned();
         proto::get_metadata::Response {
             server_capabilities: Some(capabilities()),
-            data_sources: self
-                .data_sources
-                .keys()
-                .map(|name| DataSourceMetadata { type_name: name.clone() })
-                .collect(),
-            resources: self
-                .resources
-                .keys()
-                .map(|name| ResourceMetadata { type_name: name.clone() })
-                .collect(),
+            data_sources: data_sources.map(|type_name| DataSourceMetadata { type_name }).collect(),
+            resources: resources.map(|type_name| ResourceMetadata { type_name }).collect(),
             ..proto::get_metadata::Response::default()
         }
     }

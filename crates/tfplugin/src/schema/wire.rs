@@ -10,11 +10,9 @@ impl Schema {
             block: Some(proto::schema::Block {
                 version: self.version,
                 attributes: self.attributes.iter().map(Attribute::to_proto).collect(),
-                block_types: Vec::new(),
                 description: self.description.clone(),
                 description_kind: proto::StringKind::Markdown.into(),
-                deprecated: self.deprecation.is_some(),
-                deprecation_message: self.deprecation.clone().unwrap_or_default(),
+                ..proto::schema::Block::default()
             }),
         }
     }

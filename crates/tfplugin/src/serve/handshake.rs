@@ -1,6 +1,5 @@
 //! go-plugin's handshake: the environment in which Terraform starts a plugin, and the line that the plugin prints.
 
-use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
@@ -65,34 +64,19 @@ impl PluginEnvironment {
     /// The line that tells Terraform where the plugin listens.
     pub(super) fn handshake_line(&self, address: &Address, certificate: Option<&[u8]>) -> String {
         let certificate = certificate.map(|der| STANDARD_NO_PAD.encode(der)).unwrap_or_default();
-        let (network, address) = (address.network(), address.text());
+        let Address { network, address } = address;
         // Older clients read a seventh field as part of the sixth, so only those that expect it get one.
         let multiplexing = if self.expects_multiplexing { "|false" } else { "" };
         format!("{CORE_PROTOCOL}|{PROTOCOL}|{network}|{address}|grpc|{certificate}{multiplexing}\n")
     }
 }
 
+/// Where the plugin listens, in Go's terms.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Address {
-    #[cfg_attr(not(unix), expect(dead_code, reason = "there are no Unix sockets"))]
-    Unix(PathBuf),
-    Tcp(SocketAddr),
-}
-
-impl Address {
-    pub(super) fn network(&self) -> &'static str {
-        match self {
-            Self::Unix(_) => "unix",
-            Self::Tcp(_) => "tcp",
-        }
-    }
-
-    pub(super) fn text(&self) -> String {
-        match self {
-            Self::Unix(path) => path.display().to_string(),
-            Self::Tcp(address) => address.to_string(),
-        }
-    }
+pub(super) struct Address {
+    /// `unix` or `tcp`.
+    pub(super) network: &'static str,
+    pub(super) address: String,
 }
 
 #[cfg(test)]
@@ -140,14 +124,14 @@ mod tests {
     #[test]
     fn the_line_has_a_seventh_field_only_for_clients_that_expect_it() {
         let mut environment = read(&[COOKIE]).unwrap();
-        let address = Address::Unix("/tmp/p/plugin.sock".into());
+        let address = Address { network: "unix", address: "/tmp/p/plugin.sock".to_owned() };
         assert_eq!(environment.handshake_line(&address, None), "1|6|unix|/tmp/p/plugin.sock|grpc|\n");
         assert_eq!(
             environment.handshake_line(&address, Some(&[1, 2, 3, 4])),
             "1|6|unix|/tmp/p/plugin.sock|grpc|AQIDBA\n"
         );
         environment.expects_multiplexing = true;
-        let address = Address::Tcp(([127, 0, 0, 1], 10000).into());
+        let address = Address { network: "tcp", address: "127.0.0.1:10000".to_owned() };
         assert_eq!(environment.handshake_line(&address, None), "1|6|tcp|127.0.0.1:10000|grpc||false\n");
     }
 }

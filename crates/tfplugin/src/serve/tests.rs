@@ -10,7 +10,6 @@ use tokio::sync::Notify;
 use tokio_rustls::TlsConnector;
 use tonic::transport::Channel;
 
-use super::handshake::Address;
 use super::*;
 use crate::r#gen::plugin::Empty;
 use crate::r#gen::plugin::grpc_controller_client::GrpcControllerClient;
@@ -51,7 +50,7 @@ struct Served {
 impl Served {
     fn start(client: Option<&Certificate>) -> Self {
         let listener = Listener::bind(None, &(0..=0)).unwrap();
-        let Address::Unix(address) = listener.address.clone() else { panic!("a path") };
+        let address = listener.address.address.clone().into();
         let pinned = client.map(|client| tls::pinned(&client.certificate.pem()).unwrap());
         let own = pinned.as_ref().map(|pinned| pinned.certificate.clone());
         let reading = Arc::new(Notify::new());

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::Value;
-use crate::path::{Path, Step};
 
 /// Values by name; an absent one reads as null.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -51,13 +50,6 @@ impl Object {
 
     pub fn remove(&mut self, name: &str) -> Option<Value> {
         self.0.remove(name)
-    }
-
-    /// The value at `path`, see [`Value::at`].
-    pub fn at(&self, path: &Path) -> Option<&Value> {
-        let (first, rest) = path.steps().split_first()?;
-        let (Step::Attribute(name) | Step::Key(name)) = first else { return None };
-        rest.iter().try_fold(self.find(name)?, |value, step| value.step(step))
     }
 
     pub fn len(&self) -> usize {

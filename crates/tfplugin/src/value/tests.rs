@@ -1,4 +1,4 @@
-//! Conforming, comparing, finding and redacting values.
+//! Conforming, comparing and redacting values.
 
 use super::*;
 
@@ -57,19 +57,6 @@ fn sets_ignore_order_and_keep_every_unknown() {
 fn debug_output_shows_no_content() {
     let value = Value::from(Object::from([("token", Value::from("hunter2")), ("n", Value::from(42))]));
     assert_eq!(format!("{value:?}"), r#"{"n": number, "token": string(7 bytes)}"#);
-}
-
-#[test]
-fn a_path_finds_a_value_or_nothing() {
-    let value = Value::from(Object::from([(
-        "a",
-        Value::from(vec![Value::from(Object::from([("k", Value::from("found"))]))]),
-    )]));
-    let path = Path::of("a").index(0).key("k");
-    assert_eq!(value.at(&path).and_then(Value::as_str), Some("found"));
-    assert_eq!(value.as_object().unwrap().at(&path).and_then(Value::as_str), Some("found"));
-    assert_eq!(value.at(&Path::of("a").index(1)), None);
-    assert_eq!(value.at(&Path::of("b")), None);
 }
 
 #[test]

@@ -6,7 +6,8 @@ use cluster::{Readiness, Session, Write};
 use diag::Diagnostic;
 use futures::future::try_join_all;
 use manifest::ObjectRef;
-use ownership::{Analysis, Baseline, Before, FieldManager, Outlook, Verbosity};
+use ownership::{Baseline, Desired, FieldManager, Observed, Prior, Verbosity};
+use plan::Preview;
 use readiness::{Cut, WrittenWait};
 use serde_json::Value;
 
@@ -67,18 +68,14 @@ impl Plimsoll {
         let live = live.ok_or_else(|| untrue(format!("{target} is gone")))?;
         let planned = session.apply(target, body, Write::by(US).force().dry_run()).await;
         let planned = planned.map_err(|error| error.diagnostic("Plan"))?;
-        let unreadable = |error: ownership::ManagedFieldsError| untrue(error.to_string());
         let answer = self.front.get().ok_or_else(|| untrue("nothing was applied"))?;
-        let baseline = Baseline::record(answer, body, |_| false).map_err(unreadable)?;
-        let outlook = Outlook {
-            manager: &FieldManager::new(US),
-            before: Before::Applied { written: body, baseline: &baseline },
-            written: body,
-            live: &live.object,
-            planned: &planned.object,
-        };
-        let analysis = Analysis::of(&outlook, |_| false).map_err(unreadable)?;
-        let warnings = analysis.warnings(&target.to_string(), Verbosity::Full);
+        let observe = |object: Value| Observed::new(object).map_err(|error| untrue(error.to_string()));
+        let manager = FieldManager::new(US);
+        let desired = Desired::new(&manager, body);
+        let baseline = Baseline::record(&observe(answer.clone())?, &desired);
+        let prior = Prior::Applied { written: body, baseline: &baseline };
+        let preview = Preview::new(&desired, prior, Some(&observe(live.object)?), &observe(planned.object)?);
+        let warnings = preview.warnings(&target.to_string(), Verbosity::Full, None);
         let shown = |warning: &Diagnostic| format!("Warning: {}\n\n{}", warning.summary, warning.detail);
         Ok(warnings.iter().map(shown).collect())
     }

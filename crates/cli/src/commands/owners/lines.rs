@@ -1,35 +1,30 @@
-//! An object as lines of YAML, each with the field that stands there and who holds it.
+//! An object as lines of YAML, each with its field and who holds it.
 //!
 //! The text is written as kubectl would and then read again: the reader knows the place of every value, so that the
 //! margin fits the text whatever style the writer chose.
 
 use diag::{Diagnostic, Source, Span};
-use fields::{FieldPath, ListKind, PathElement, Schema, Shape};
+use fields::{FieldPath, ListKind, PathElement, Shape};
 use manifest::{Document, Limits, Step};
-use ownership::{FieldManager, ManagedFields};
+use ownership::{FieldManager, Observed};
 use serde_json::Value;
 
-/// A line of the text.
 #[derive(Debug)]
 pub(super) struct Line {
     pub(super) text: String,
-    /// The field whose value begins on this line, and who holds it. None on lines that only lead to others.
+    /// The field whose value begins on this line, and who holds it.
     pub(super) field: Option<(FieldPath, Vec<FieldManager>)>,
-    /// Whether the value of the line above goes on here.
-    pub(super) goes_on: bool,
+    /// Whether the line continues the value above it.
+    pub(super) continues: bool,
 }
 
-/// The lines of `object`.
-pub(super) fn of(
-    object: &Value,
-    managed: &ManagedFields,
-    schema: &Schema,
-) -> Result<Vec<Line>, Vec<Diagnostic>> {
+/// The lines of `object`, which is part of `live`.
+pub(super) fn of(object: &Value, live: &Observed) -> Result<Vec<Line>, Vec<Diagnostic>> {
     let text = manifest::to_yaml(object);
     let document = manifest::read(&Source::new("object", text.as_str()), &Limits::default()).single()?;
-    let lines = text.lines().map(|text| Line { text: text.to_owned(), field: None, goes_on: false });
-    let mut margin = Margin { document: &document, managed, lines: lines.collect() };
-    margin.mark(object, schema.root(), &mut Vec::new(), &mut Vec::new());
+    let lines = text.lines().map(|text| Line { text: text.to_owned(), field: None, continues: false });
+    let mut margin = Margin { document: &document, live, lines: lines.collect() };
+    margin.mark(object, live.schema().root(), &mut Vec::new(), &mut Vec::new());
     Ok(margin.lines)
 }
 
@@ -50,7 +45,7 @@ pub(super) fn item(list: Shape<'_>, index: usize, item: &Value) -> PathElement {
 
 struct Margin<'d> {
     document: &'d Document,
-    managed: &'d ManagedFields,
+    live: &'d Observed,
     lines: Vec<Line>,
 }
 
@@ -83,18 +78,18 @@ impl Margin<'_> {
                     way.pop();
                 }
             }
-            _ => self.hold(way, path.as_slice().into()),
+            _ => self.mark_leaf(way, path.as_slice().into()),
         }
     }
 
-    fn hold(&mut self, way: &[Step<'_>], path: FieldPath) {
+    fn mark_leaf(&mut self, way: &[Step<'_>], path: FieldPath) {
         let Some(value) = self.document.value_span(way) else { return };
         let start = self.document.key_span(way).unwrap_or(value).start;
         let line = |at: usize| self.document.source().position(Span::new(at, at)).line - 1;
         let (first, last) = (line(start), line(value.end.saturating_sub(1).max(start)));
-        let holders = self.managed.holders(&path).into_iter().cloned().collect();
+        let holders = self.live.managed().holders(&path).into_iter().cloned().collect();
         for line in self.lines.iter_mut().take(last + 1).skip(first + 1) {
-            line.goes_on = true;
+            line.continues = true;
         }
         if let Some(line) = self.lines.get_mut(first) {
             line.field = Some((path, holders));
@@ -124,17 +119,16 @@ mod tests {
                 ] },
             "spec": { "containers": [{ "name": "web", "image": "web:2", "args": ["-v", "-x"] }] },
         });
-        let managed = ManagedFields::of(&object).unwrap();
-        let schema = managed.schema(&object);
-        let mut shown = object.clone();
+        let live = Observed::new(object).unwrap();
+        let mut shown = live.object().clone();
         shown["metadata"].as_object_mut().unwrap().remove("managedFields");
-        let lines = of(&shown, &managed, &schema).unwrap();
+        let lines = of(&shown, &live).unwrap();
         let text: Vec<String> = lines
             .iter()
             .map(|line| {
                 let holders = line.field.iter().flat_map(|(_, holders)| holders).map(FieldManager::as_str);
                 let margin =
-                    if line.goes_on { "…".to_owned() } else { holders.collect::<Vec<_>>().join("+") };
+                    if line.continues { "…".to_owned() } else { holders.collect::<Vec<_>>().join("+") };
                 format!("{margin:8}| {}", line.text)
             })
             .collect();

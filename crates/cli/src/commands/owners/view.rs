@@ -40,7 +40,7 @@ pub(super) fn object(printer: &mut Printer, lines: &[Line], entries: &[Entry]) -
     let margin = lines.iter().map(|line| plain(&of(line)).chars().count()).max().unwrap_or_default();
     let mut last = Vec::new();
     for line in lines {
-        let holders = if line.goes_on { last.clone() } else { of(line) };
+        let holders = if line.continues { last.clone() } else { of(line) };
         let painted: Vec<String> = holders
             .iter()
             .map(|manager| {
@@ -105,7 +105,7 @@ pub(super) fn who(printer: &mut Printer, found: &[(FieldPath, Vec<&Entry>)]) -> 
             ]);
         }
         if entries.is_empty() {
-            rows.push(vec![path.to_string(), "(nobody)".to_owned()]);
+            rows.push(vec![path.to_string(), "(none)".to_owned()]);
         }
     }
     printer.table(&rows)

@@ -1,4 +1,4 @@
-//! What is found about many objects and says the same of each: it is said once, with the others named.
+//! Findings that are the same for many objects are printed once, with the other objects named.
 
 use diag::Diagnostic;
 use manifest::ObjectRef;
@@ -6,7 +6,7 @@ use manifest::ObjectRef;
 use super::report::Report;
 use super::view::some;
 
-/// What there is to say, problems of the files first.
+/// All findings, problems of the files first.
 pub(super) fn findings(report: &Report) -> Vec<Diagnostic> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for object in &report.objects {
@@ -18,18 +18,17 @@ pub(super) fn findings(report: &Report) -> Vec<Diagnostic> {
             }
         }
     }
-    report.problems.iter().cloned().chain(groups.into_iter().map(Group::told)).collect()
+    report.problems.iter().cloned().chain(groups.into_iter().map(Group::merged)).collect()
 }
 
 struct Group<'r> {
     key: Key,
-    /// What is said of the first object.
+    /// The finding of the first object.
     finding: &'r Diagnostic,
-    /// Of whom the same is true.
     others: Vec<String>,
 }
 
-/// What a finding says, whichever object it is about.
+/// The text of a finding without the name of its object.
 #[derive(PartialEq, Eq)]
 struct Key {
     code: &'static str,
@@ -46,7 +45,7 @@ fn without(finding: &Diagnostic, target: &ObjectRef) -> Key {
 }
 
 impl Group<'_> {
-    fn told(self) -> Diagnostic {
+    fn merged(self) -> Diagnostic {
         let mut finding = self.finding.clone();
         let same = match self.others.len() {
             0 => return finding,
@@ -67,7 +66,7 @@ mod tests {
     use crate::commands::plan::report::ObjectReport;
 
     #[test]
-    fn what_is_true_of_many_is_said_once() {
+    fn the_same_finding_for_many_objects_is_printed_once() {
         let target = |kind: &str, name: &str| {
             ObjectRef::new(format!("v1/{kind}").parse().unwrap(), manifest::Namespace::new("shop"), name)
         };
@@ -80,8 +79,8 @@ mod tests {
         let mut objects: Vec<ObjectReport> =
             ["a", "b", "c", "d", "e"].map(|name| same(&target("Secret", name))).into();
         objects.push(refused(&target("Secret", "f"), "another thing"));
-        let told = findings(&Report { objects, problems: Vec::new() });
-        let shown: Vec<_> = told.iter().map(|it| (it.summary.as_str(), it.detail.as_str())).collect();
+        let found = findings(&Report { objects, problems: Vec::new() });
+        let shown: Vec<_> = found.iter().map(|it| (it.summary.as_str(), it.detail.as_str())).collect();
         assert_eq!(
             shown,
             [

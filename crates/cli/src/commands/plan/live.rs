@@ -1,4 +1,4 @@
-//! The objects as they are now, with as few requests as it takes.
+//! Reads the live objects, with as few requests as possible.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,11 +10,10 @@ use serde_json::Value;
 use super::AT_ONCE;
 use super::placed::Placed;
 
-/// From how many objects of a kind in a namespace on all of the kind are read at once. Fewer are read one by one: a
-/// namespace may hold many more than are asked for.
+/// From how many objects of a kind in a namespace on the whole kind is listed. Fewer are read one by one: a namespace
+/// may have many more than are needed.
 const WORTH_LISTING: usize = 4;
 
-/// What is there of `objects`.
 pub(super) async fn read(session: &Session, objects: &[Placed]) -> Result<HashMap<ObjectRef, Value>, Error> {
     let mut groups: BTreeMap<(&GroupVersionKind, Option<&Namespace>), Vec<&ObjectRef>> = BTreeMap::new();
     for object in objects.iter().filter(|object| object.pending.is_none()) {
@@ -24,7 +23,7 @@ pub(super) async fn read(session: &Session, objects: &[Placed]) -> Result<HashMa
     let read = groups.into_iter().map(|((gvk, namespace), targets)| async move {
         if targets.len() >= WORTH_LISTING {
             match list(session, gvk, namespace, &targets).await {
-                // Somebody may read objects by name and not list them.
+                // The user may have the right to get objects by name but not to list them.
                 Err(error) if error.class() == Class::InsufficientPermissions => {}
                 listed => return listed,
             }
@@ -57,7 +56,7 @@ async fn one_by_one(session: &Session, targets: Vec<&ObjectRef>) -> Result<Vec<(
     let read = targets.into_iter().map(|target| async move {
         match session.read(target).await {
             Ok(reply) => Ok(reply.map(|reply| (target.clone(), reply.object))),
-            // What is wrong with the kind is told when the object is written.
+            // What is wrong with the kind is reported when the object is written.
             Err(error) if matches!(error.class(), Class::KindMissing | Class::InvalidGroup) => Ok(None),
             Err(error) => Err(error),
         }

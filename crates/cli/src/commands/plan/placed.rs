@@ -1,4 +1,4 @@
-//! Where written objects go: their namespaces, and what of the cluster comes with the same files.
+//! Where written objects go: their namespaces, and which kinds the same files define.
 
 use std::collections::HashMap;
 
@@ -12,17 +12,15 @@ use crate::commands::connect::Cluster;
 use crate::commands::files::{Loaded, Written};
 use crate::exit::Failure;
 
-/// An object whose place is known.
 pub(crate) struct Placed {
     pub(crate) target: ObjectRef,
     pub(crate) body: Value,
     /// Whether the cluster has its kind.
     pub(crate) is_served: bool,
-    /// What it needs and the cluster lacks, though it comes with the same files.
+    /// What it needs and the cluster lacks, although the same files create it.
     pub(crate) pending: Option<Pending>,
 }
 
-/// Something that must exist first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pending {
     Kind,
@@ -30,31 +28,30 @@ pub(crate) enum Pending {
 }
 
 impl Pending {
-    /// Why nothing more can be said.
     pub(crate) const fn reason(self) -> &'static str {
         match self {
-            Self::Kind => "its kind comes with these files; more can be said once that is there",
-            Self::Namespace => "its namespace comes with these files; more can be said once that is there",
+            Self::Kind => "these files create its kind; the rest is known once that exists",
+            Self::Namespace => "these files create its namespace; the rest is known once that exists",
         }
     }
 }
 
-/// The kinds that the files bring along, and whether their objects are in namespaces.
+/// The kinds that the files define, and whether they are namespaced.
 #[derive(Default)]
-struct Coming {
+struct DefinedKinds {
     kinds: HashMap<GroupVersionKind, bool>,
 }
 
-impl Coming {
+impl DefinedKinds {
     fn of(objects: &[Written]) -> Self {
-        let mut coming = Self::default();
+        let mut defined = Self::default();
         for object in objects {
             let is_crd = object.gvk.kind() == "CustomResourceDefinition";
             if is_crd && object.gvk.group() == "apiextensions.k8s.io" {
-                coming.add_kinds(&object.body["spec"]);
+                defined.add_kinds(&object.body["spec"]);
             }
         }
-        coming
+        defined
     }
 
     fn add_kinds(&mut self, spec: &Value) {
@@ -68,23 +65,23 @@ impl Coming {
     }
 }
 
-/// Says where each object goes; and what is wrong with documents that are not among them.
+/// Places each object; also returns what is wrong with documents that are not among them.
 pub(crate) async fn place_all(
     cluster: &Cluster,
     loaded: Loaded,
     operation: &str,
 ) -> Result<(Vec<Placed>, Vec<Diagnostic>), Failure> {
     let resources = cluster.session.resources().await.map_err(|error| error.diagnostic(operation))?;
-    let coming = Coming::of(&loaded.objects);
+    let defined = DefinedKinds::of(&loaded.objects);
     let (objects, elsewhere) =
-        place(loaded.objects, &coming, &resources, &cluster.namespace, cluster.namespace_typed);
+        place(loaded.objects, &defined, &resources, &cluster.namespace, cluster.namespace_typed);
     Ok((objects, loaded.problems.into_iter().chain(elsewhere).collect()))
 }
 
-/// Puts every object into its namespace; those that others need come first, and those of kinds that are missing last.
+/// Puts every object into its namespace; those that others need come first, and those of missing kinds last.
 fn place(
     objects: Vec<Written>,
-    coming: &Coming,
+    defined: &DefinedKinds,
     resources: &[Resource],
     default: &Namespace,
     typed: bool,
@@ -94,7 +91,7 @@ fn place(
     let (mut placed, mut problems) = (Vec::new(), Vec::new());
     for mut object in objects {
         let known = scopes.get(&object.gvk).copied();
-        let namespaced = known.or_else(|| coming.kinds.get(&object.gvk).copied());
+        let namespaced = known.or_else(|| defined.kinds.get(&object.gvk).copied());
         let pending = (known.is_none() && namespaced.is_some()).then_some(Pending::Kind);
         if namespaced == Some(true) {
             match &object.namespace {
@@ -113,12 +110,12 @@ fn place(
         let target = ObjectRef::new(object.gvk, namespace, object.name);
         placed.push(Placed { target, body: object.body, is_served: known.is_some(), pending });
     }
-    // Whatever may bring a kind must not stand behind those that wait for it.
+    // An object that may create a kind must not come after those that wait for it.
     placed.sort_by_key(|object| (!is_needed_by_others(&object.target), !object.is_served));
     (placed, problems)
 }
 
-/// Whether other objects may need this one. They wait for it by themselves, but must not keep it from its turn.
+/// Whether other objects may need this one. They wait for it by themselves, but must not occupy all requests before it.
 pub(crate) fn is_needed_by_others(target: &ObjectRef) -> bool {
     matches!(
         (target.group(), target.kind()),
@@ -127,12 +124,11 @@ pub(crate) fn is_needed_by_others(target: &ObjectRef) -> bool {
 }
 
 fn elsewhere(object: &Written, namespace: &Namespace, typed: &Namespace) -> Diagnostic {
-    let title =
-        format!("{} {} is in another namespace than --namespace says", object.gvk.kind(), object.name);
+    let title = format!("{} {} is in another namespace than --namespace", object.gvk.kind(), object.name);
     Diagnostic::error(codes::NAMESPACE_OTHER, title)
         .at(&object.source, object.span, "")
-        .detail(format!("It names {namespace}, and --namespace names {typed}."))
-        .hint("Leave --namespace away, or take metadata.namespace out of the file.")
+        .detail(format!("The file has {namespace}, --namespace is {typed}."))
+        .hint("Omit --namespace, or take metadata.namespace out of the file.")
 }
 
 #[cfg(test)]
@@ -176,9 +172,9 @@ mod tests {
             resource("rbac.authorization.k8s.io/v1/ClusterRole", false),
             resource("apiextensions.k8s.io/v1/CustomResourceDefinition", false),
         ];
-        let coming = Coming::of(&objects);
+        let defined = DefinedKinds::of(&objects);
         let shop = Namespace::new("shop").unwrap();
-        let (placed, problems) = place(objects.clone(), &coming, &resources, &shop, false);
+        let (placed, problems) = place(objects.clone(), &defined, &resources, &shop, false);
         let shown: Vec<String> = placed.iter().map(|it| format!("{} {:?}", it.target, it.pending)).collect();
         assert_eq!(
             shown,
@@ -192,8 +188,8 @@ mod tests {
             ]
         );
         assert!(problems.is_empty());
-        let (_, problems) = place(objects, &coming, &resources, &shop, true);
+        let (_, problems) = place(objects, &defined, &resources, &shop, true);
         assert_eq!(problems.len(), 1);
-        assert_eq!(problems[0].summary, "ConfigMap b is in another namespace than --namespace says");
+        assert_eq!(problems[0].summary, "ConfigMap b is in another namespace than --namespace");
     }
 }

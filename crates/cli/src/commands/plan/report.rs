@@ -1,4 +1,4 @@
-//! What came of every object, for people, for programs and for build servers.
+//! The results for all objects, for people, programs and CI.
 
 mod junit;
 
@@ -6,34 +6,34 @@ pub(crate) use junit::junit;
 
 use diag::Diagnostic;
 use manifest::ObjectRef;
+use plan::{FieldChange, Preview};
 use serde_json::{Value, json};
 
-use super::forecast::{FieldChange, Forecast};
 use super::placed::Pending;
+use crate::codes;
 
-/// What came of all objects, in the order of their turns.
+/// The results for all objects, in the order in which they are applied.
 pub(crate) struct Report {
     pub(crate) objects: Vec<ObjectReport>,
     /// What is wrong with documents that are not among the objects.
     pub(crate) problems: Vec<Diagnostic>,
 }
 
-/// What came of one object.
 pub(crate) struct ObjectReport {
     pub(crate) target: ObjectRef,
-    pub(crate) state: State,
-    /// What there is to say about it, errors included.
+    pub(crate) state: ObjectState,
+    /// Whether the API server refused to answer, so that this is only what could be compared locally.
+    pub(crate) not_asked: bool,
+    /// Includes errors.
     pub(crate) findings: Vec<Diagnostic>,
 }
 
-/// How much is known.
-pub(crate) enum State {
-    Known(Forecast),
+pub(crate) enum ObjectState {
+    Known(Box<Preview>),
     Pending(Pending),
     Refused,
 }
 
-/// What an apply does to an object, in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     Create,
@@ -59,38 +59,52 @@ impl Action {
 }
 
 impl ObjectReport {
-    pub(super) fn known(target: &ObjectRef, mut forecast: Forecast, server: Vec<Diagnostic>) -> Self {
-        let findings = std::mem::take(&mut forecast.warnings).into_iter().chain(server).collect();
-        Self { target: target.clone(), state: State::Known(forecast), findings }
+    fn new(target: &ObjectRef, state: ObjectState, findings: Vec<Diagnostic>) -> Self {
+        Self { target: target.clone(), state, not_asked: false, findings }
     }
 
-    /// What an apply is known to leave as it is.
+    pub(super) fn known(target: &ObjectRef, preview: Preview, findings: Vec<Diagnostic>) -> Self {
+        Self::new(target, ObjectState::Known(Box::new(preview)), findings)
+    }
+
     pub(crate) fn unchanged(target: &ObjectRef) -> Self {
-        Self::known(target, Forecast::nothing(), Vec::new())
+        Self::known(target, Preview::default(), Vec::new())
+    }
+
+    /// An object that is as written, although the API server may not be asked what an apply would do.
+    pub(super) fn not_asked(target: &ObjectRef) -> Self {
+        let note = Diagnostic::note(codes::NOT_ASKED, format!("{target} was only compared locally"))
+            .object(target.to_string())
+            .detail(
+                "You may neither make a dry run of it nor list webhooks and admission policies. It is as written; a \
+                 webhook or a policy could still change it.",
+            );
+        Self { not_asked: true, findings: vec![note], ..Self::unchanged(target) }
     }
 
     pub(super) fn pending(target: &ObjectRef, pending: Pending) -> Self {
-        Self { target: target.clone(), state: State::Pending(pending), findings: Vec::new() }
+        Self::new(target, ObjectState::Pending(pending), Vec::new())
     }
 
     pub(crate) fn refused(target: &ObjectRef, why: Diagnostic) -> Self {
-        Self { target: target.clone(), state: State::Refused, findings: vec![why] }
+        Self::new(target, ObjectState::Refused, vec![why])
     }
 
-    /// The same, with an obstacle, which says what the warnings about other managers say as well.
-    pub(super) fn but(mut self, obstacle: Diagnostic) -> Self {
+    /// The same with an error, which makes the warnings about other managers redundant.
+    pub(super) fn but(mut self, error: Diagnostic) -> Self {
         self.findings.retain(is_by_server);
-        self.findings.insert(0, obstacle);
+        self.findings.insert(0, error);
         self
     }
 
-    /// Keeps what says that the cluster is not as the files say, and nothing about who holds what.
+    /// Keeps only what differs in values, and nothing about who holds what.
     pub(crate) fn values_only(&mut self) {
-        if let State::Known(forecast) = &mut self.state {
-            forecast.takes.clear();
-            forecast.releases.clear();
+        if let ObjectState::Known(preview) = &mut self.state {
+            preview.takes.clear();
+            preview.releases.clear();
         }
-        self.findings.retain(|finding| finding.is_error() || is_by_server(finding));
+        let is_kept = |finding: &Diagnostic| finding.code == codes::NOT_ASKED || is_by_server(finding);
+        self.findings.retain(|finding| finding.is_error() || is_kept(finding));
     }
 
     pub(crate) fn has_errors(&self) -> bool {
@@ -99,12 +113,12 @@ impl ObjectReport {
 
     pub(crate) fn action(&self) -> Action {
         match &self.state {
-            State::Pending(_) => Action::Pending,
-            State::Refused => Action::Refused,
-            State::Known(forecast) if forecast.created => Action::Create,
-            State::Known(forecast) if forecast.changes_values() => Action::Change,
-            State::Known(forecast) if forecast.is_nothing() => Action::Nothing,
-            State::Known(_) => Action::Hold,
+            ObjectState::Pending(_) => Action::Pending,
+            ObjectState::Refused => Action::Refused,
+            ObjectState::Known(preview) if preview.created => Action::Create,
+            ObjectState::Known(preview) if preview.changes_values() => Action::Change,
+            ObjectState::Known(preview) if preview.is_empty() => Action::Nothing,
+            ObjectState::Known(_) => Action::Hold,
         }
     }
 
@@ -119,13 +133,16 @@ impl ObjectReport {
             report["namespace"] = namespace.as_str().into();
         }
         match &self.state {
-            State::Known(forecast) => {
-                report["fields"] = forecast.changes.iter().map(change).collect();
-                report["takes"] = json!(forecast.takes);
-                report["releases"] = json!(forecast.releases);
+            ObjectState::Known(preview) => {
+                report["fields"] = preview.changes.iter().map(change).collect();
+                report["takes"] = json!(preview.takes);
+                report["releases"] = json!(preview.releases);
+                if self.not_asked {
+                    report["asked"] = false.into();
+                }
             }
-            State::Pending(pending) => report["pending"] = pending.reason().into(),
-            State::Refused => {}
+            ObjectState::Pending(pending) => report["pending"] = pending.reason().into(),
+            ObjectState::Refused => {}
         }
         report["findings"] = self.findings.iter().map(finding).collect();
         report
@@ -142,8 +159,9 @@ impl Report {
         self.objects.iter().any(|object| !matches!(object.action(), Action::Nothing | Action::Refused))
     }
 
-    pub(crate) fn count(&self, action: Action) -> usize {
-        self.objects.iter().filter(|object| object.action() == action).count()
+    pub(crate) fn count(&self, action: Action, not_asked: bool) -> usize {
+        let is_counted = |object: &&ObjectReport| object.action() == action && object.not_asked == not_asked;
+        self.objects.iter().filter(is_counted).count()
     }
 
     pub(crate) fn to_json(&self) -> Value {
@@ -154,7 +172,7 @@ impl Report {
     }
 }
 
-/// Whether the API server itself says it, rather than a comparison of managers.
+/// Whether the API server itself reports it, rather than a comparison of managers.
 fn is_by_server(finding: &Diagnostic) -> bool {
     finding.code == cluster::codes::API_WARNING
 }

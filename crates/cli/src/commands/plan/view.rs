@@ -5,31 +5,27 @@ use std::io;
 
 use anstyle::Style;
 use ownership::{FieldManager, Level};
+use plan::{FieldChange, Preview};
 use serde_json::Value;
 
 use super::findings::findings;
-use super::forecast::{FieldChange, Forecast};
-use super::report::{Action, ObjectReport, Report, State};
+use super::report::{Action, ObjectReport, ObjectState, Report};
 use crate::args::Format;
 use crate::printer::{BAD, DIM, GOOD, PENDING, Printer, width};
 
-/// Whether it has happened, and what is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tense {
-    /// It would happen.
     Plan,
-    /// It has happened.
     Applied,
-    /// It should not be needed.
     Drift,
 }
 
 /// Longer values are cut; `-o json` has them whole.
 const LONGEST_VALUE: usize = 60;
-/// How many fields that only change hands are named before they are counted.
+/// How many fields without a change of value are named before they are only counted.
 const MOST_NAMED: usize = 3;
 
-/// The whole report in the wanted format, findings beside the data.
+/// The whole report in the format of `-o`, findings on standard error.
 pub(crate) fn report(printer: &mut Printer, report: &Report, tense: Tense) -> io::Result<()> {
     match printer.format() {
         Format::Json | Format::Yaml => printer.structured(&report.to_json())?,
@@ -66,16 +62,16 @@ fn object(printer: &mut Printer, report: &ObjectReport) -> io::Result<()> {
     };
     printer.data(format_args!("{style}{sign} {}{style:#}", report.target))?;
     match &report.state {
-        State::Known(forecast) => fields(printer, forecast),
-        State::Pending(pending) => printer.data(format_args!("    {}", pending.reason())),
-        State::Refused => Ok(()),
+        ObjectState::Known(preview) => fields(printer, preview),
+        ObjectState::Pending(pending) => printer.data(format_args!("    {}", pending.reason())),
+        ObjectState::Refused => Ok(()),
     }
 }
 
-fn fields(printer: &mut Printer, forecast: &Forecast) -> io::Result<()> {
-    for change in &forecast.changes {
+fn fields(printer: &mut Printer, preview: &Preview) -> io::Result<()> {
+    for change in &preview.changes {
         let text = plain_change(change);
-        let held = if forecast.created { String::new() } else { holding(change) };
+        let held = if preview.created { String::new() } else { holding(change) };
         let both = text.chars().count() + held.chars().count() + 4 + 3;
         if held.is_empty() {
             printer.data(format_args!("    {text}"))?;
@@ -85,7 +81,7 @@ fn fields(printer: &mut Printer, forecast: &Forecast) -> io::Result<()> {
             printer.data(format_args!("    {text}\n      {DIM}{held}{DIM:#}"))?;
         }
     }
-    for (verb, fields) in [("takes", &forecast.takes), ("releases", &forecast.releases)] {
+    for (verb, fields) in [("takes", &preview.takes), ("releases", &preview.releases)] {
         if !fields.is_empty() {
             printer.data(format_args!("    {verb} {}", some(fields)))?;
         }
@@ -108,10 +104,10 @@ pub(crate) fn plain_change(change: &FieldChange) -> String {
     }
 }
 
-/// Who holds a field, now and afterwards, and what is special about that.
+/// Who holds a field, now and afterwards, and what is unusual about that.
 fn holding(change: &FieldChange) -> String {
     let names = |managers: &[FieldManager]| match managers {
-        [] => "nobody".to_owned(),
+        [] => "no manager".to_owned(),
         _ => managers.iter().map(FieldManager::as_str).collect::<Vec<_>>().join(", "),
     };
     let mut text = match (&change.held_now[..], &change.held_after[..]) {
@@ -136,7 +132,7 @@ fn plain(value: &Value) -> String {
     }
 }
 
-/// With how many characters both texts begin.
+/// How many characters both texts share at the beginning.
 fn common(old: &str, new: &str) -> usize {
     old.chars().zip(new.chars()).take_while(|(old, new)| old == new).count()
 }
@@ -147,7 +143,7 @@ fn excerpt(text: &str, same: usize) -> String {
     if length <= LONGEST_VALUE {
         return text.to_owned();
     }
-    // Some of what is before it says where it is.
+    // Some context before it shows where it is.
     let start = if same + LONGEST_VALUE / 2 < LONGEST_VALUE { 0 } else { same - LONGEST_VALUE / 2 };
     let start = start.min(length - LONGEST_VALUE);
     let (before, after) =
@@ -180,11 +176,15 @@ fn summary(report: &Report, tense: Tense) -> String {
         (Action::Refused, "refused", BAD),
         (Action::Nothing, ["unchanged", "unchanged", "as the files say"][tense as usize], DIM),
     ];
-    let counted = words.iter().filter_map(|(action, words, style)| {
-        let count = report.count(*action);
-        (count > 0).then(|| format!("{style}{count} {words}{style:#}"))
-    });
-    let mut parts: Vec<String> = counted.collect();
+    let mut parts = Vec::new();
+    for (not_asked, mark) in [(false, ""), (true, " (not asked)")] {
+        for (action, words, style) in words {
+            let count = report.count(action, not_asked);
+            if count > 0 {
+                parts.push(format!("{style}{count} {words}{mark}{style:#}"));
+            }
+        }
+    }
     if !report.problems.is_empty() {
         parts.push(format!("{BAD}{}{BAD:#}", problems(report.problems.len())));
     }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
+use http::Request;
 use http::header::{ACCEPT, AUTHORIZATION, HeaderValue};
-use http::{Method, Request};
 use http_body_util::Full;
 use jiff::Timestamp;
 use secrecy::SecretString;
@@ -85,7 +85,7 @@ impl Instance {
         let encode = |der: &[u8]| BASE64_STANDARD.encode(der);
         let body = json!({
             "certificate": encode(&leaf),
-            "publicKey": encode(&key.public_der()),
+            "publicKey": encode(key.public_der()),
             "intermediateCertificates": certificate::all(&intermediate).iter().map(|der| encode(der)).collect::<Vec<_>>(),
             "fingerprintAlgorithm": "SHA256",
         });
@@ -115,12 +115,12 @@ impl Instance {
         let uri = context.endpoints.federation(context.region);
         let at = uri.to_string();
         let body = Bytes::from(body.to_string());
-        let mut message = Request::new(Full::new(body.clone()));
-        message.headers_mut().insert(ACCEPT, HeaderValue::from_static("application/json"));
+        let mut message = Request::post(uri)
+            .header(ACCEPT, "application/json")
+            .body(Full::new(body.clone()))
+            .expect("a parsed address and a valid header make a request");
         // The authentication service has many names, so the host is not signed.
-        signer.sign_for_any_host(&Method::POST, &uri, message.headers_mut(), &body, now);
-        *message.method_mut() = Method::POST;
-        *message.uri_mut() = uri;
+        signer.sign_for_any_host(&mut message, &body, now);
         let response =
             context.connections.read(message, "x509", ISSUER_TIMEOUT).await.map_err(|source| {
                 ExchangeError::Issuer { at: at.clone(), hint: "", source: Box::new(source) }

@@ -1,4 +1,4 @@
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use super::*;
 use crate::private::WAIT_OWED;
@@ -32,7 +32,8 @@ fn target() -> ObjectRef {
 
 fn lens_maps(object: &Json, text: &str) -> Maps {
     let (manager, body, ignored) = (manager(), Body::parse(text).unwrap(), IgnoreFields::default());
-    Maps::of(object, Lens { manager: &manager, written: &body.value, ignored: &ignored }).unwrap()
+    let observed = Observed::new(object.clone()).unwrap();
+    Maps::of(&observed, &Desired::new(&manager, &body.value).ignoring(&ignored))
 }
 
 /// A state as an apply of `TEXT` left it.
@@ -55,25 +56,26 @@ fn update(prior: Object, text: &str) -> Situation {
     }
     let mut private = Private::default();
     let body = Body::parse(TEXT).unwrap();
-    let baseline = Baseline::record(&answer(TEXT, &[]), &body.value, |_| false).unwrap();
+    let (manager, answer) = (manager(), Observed::new(answer(TEXT, &[])).unwrap());
+    let baseline = Baseline::record(&answer, &Desired::new(&manager, &body.value));
     private.set_baseline(&baseline, &body.value);
     Situation { prior: Some(prior), planned, private }
 }
 
-fn answered(text: &str, live: Option<Json>, planned: Json) -> Outlook {
-    Outlook::Answer(Box::new(Answer {
+fn answered(text: &str, live: Option<Json>, planned: Json) -> Outcome {
+    Outcome::Answered(Box::new(Answer {
         target: target(),
         body: Body::parse(text).unwrap(),
         ignored: IgnoreFields::default(),
-        live,
-        planned,
+        live: live.map(|live| Observed::new(live).unwrap()),
+        planned: Observed::new(planned).unwrap(),
         released: FieldSet::new(),
         diagnostics: Diagnostics::new(),
     }))
 }
 
-fn decided(situation: &Situation, outlook: Outlook) -> Decision {
-    decide(situation, outlook, Verbosity::Full)
+fn decided(situation: &Situation, outcome: Outcome) -> Decision {
+    decide(situation, outcome, Verbosity::Full)
 }
 
 fn titles(decision: &Decision) -> Vec<String> {
@@ -90,7 +92,7 @@ fn a_body_that_only_reads_differently_is_no_change() {
 }
 
 #[test]
-fn bug_1_a_change_of_a_dotted_key_alone_is_applied() {
+fn a_change_of_a_dotted_key_alone_is_applied() {
     let text = TEXT.replace("one", "two");
     let decision =
         decided(&update(state(), &text), answered(&text, Some(answer(TEXT, &[])), answer(&text, &[])));
@@ -113,7 +115,7 @@ fn a_value_of_another_type_with_the_same_text_is_a_change() {
         answered(&number, Some(answer(&number, &[])), answer(&number, &[])),
     );
     assert_eq!(kept.planned, prior);
-    // Somebody else has made a text of it, in our name.
+    // Another client turned it into a text, in our name.
     let drifted = decided(
         &update(prior.clone(), &number),
         answered(&number, Some(answer(&text, &[])), answer(&number, &[])),
@@ -133,12 +135,12 @@ fn a_create_knows_its_values_and_not_yet_its_managers() {
 }
 
 #[test]
-fn what_has_not_moved_is_kept_without_asking() {
-    let settled = || Outlook::Settled { target: target(), diagnostics: Diagnostics::new() };
-    assert_eq!(decided(&update(state(), TEXT), settled()).planned, state());
+fn an_unchanged_object_keeps_its_prior_values() {
+    let unchanged = || Outcome::Unchanged { target: target(), diagnostics: Diagnostics::new() };
+    assert_eq!(decided(&update(state(), TEXT), unchanged()).planned, state());
     let mut situation = update(state(), TEXT);
     situation.planned.set("delete_protection", true);
-    let decision = decided(&situation, settled());
+    let decision = decided(&situation, unchanged());
     assert_eq!(decision.planned, state().with("delete_protection", true));
 }
 
@@ -183,8 +185,8 @@ fn an_import_is_stamped_even_if_nothing_else_changes() {
 #[test]
 fn a_replacement_leaves_everything_open_and_names_the_attribute() {
     let warning = Box::new(Diagnostic::warning(codes::IDENTITY_CHANGED, "x"));
-    let outlook = Outlook::Replace { paths: vec![Path::of("yaml_body")], warning };
-    let decision = decided(&update(state(), TEXT), outlook);
+    let outcome = Outcome::Replace { paths: vec![Path::of("yaml_body")], warning };
+    let decision = decided(&update(state(), TEXT), outcome);
     assert_eq!(decision.requires_replace, [Path::of("yaml_body")]);
     assert!([VALUES, MANAGERS, REFERENCE].iter().all(|name| decision.planned.get(name).is_unknown()));
     assert_eq!(decision.identity, None);
@@ -197,6 +199,6 @@ fn a_wait_that_is_owed_is_an_update() {
     let mut situation = update(prior.clone(), TEXT);
     situation.private.set_flag(WAIT_OWED, true);
     let decision =
-        decided(&situation, Outlook::Settled { target: target(), diagnostics: Diagnostics::new() });
+        decided(&situation, Outcome::Unchanged { target: target(), diagnostics: Diagnostics::new() });
     assert_eq!(decision.planned, prior.with("status", Value::unknown()));
 }

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn bug_23_of_a_list_of_files_what_the_context_needs_is_put_together() {
+    fn of_a_list_of_files_what_the_context_needs_is_put_together() {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| {
             let path = folder.path().join(name);

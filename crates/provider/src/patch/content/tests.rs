@@ -12,7 +12,7 @@ fn target() -> ObjectRef {
 }
 
 #[test]
-fn bug_19d_only_what_a_patch_means_is_compared() {
+fn only_what_a_patch_means_is_compared() {
     let check = |name: &str, one: &str, other: &str, same: bool| {
         assert_eq!(content(name, one) == content(name, other), same, "{one} {other}");
     };
@@ -54,7 +54,7 @@ fn an_apply_names_its_target_and_never_creates_it() {
 }
 
 #[test]
-fn bug_19b_operations_that_are_done_are_not_done_again() {
+fn operations_that_are_done_are_not_done_again() {
     let live = json!({"list": [{"name": "a"}], "a/b": 1, "moved": 2});
     let check = |operation: Value, due: bool| {
         let patch = Content::Json(vec![operation.clone()]);

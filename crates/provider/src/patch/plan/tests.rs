@@ -11,21 +11,22 @@ fn target() -> ObjectRef {
 }
 
 /// The target with one key, held by `manager`.
-fn object(level: &str, manager: &str) -> Json {
-    json!({
+fn object(level: &str, manager: &str) -> Observed {
+    let object = json!({
         "apiVersion": "v1", "kind": "ConfigMap", "data": {"level": level, "other": "x"},
         "metadata": {"name": "settings", "namespace": "shop", "resourceVersion": level, "managedFields": [
             {"manager": manager, "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1",
              "fieldsV1": {"f:data": {"f:level": {}}}},
         ]},
-    })
+    });
+    Observed::new(object).unwrap()
 }
 
 struct Case {
     patch: (&'static str, &'static str),
     same: bool,
-    live: Json,
-    answer: Json,
+    live: Observed,
+    answer: Observed,
 }
 
 impl Case {
@@ -34,25 +35,25 @@ impl Case {
         let manager = FieldManager::new(MANAGER);
         let attributes = Object::from([self.patch]).with("id", "0123456789ab");
         let prior = attributes.clone().with(VALUES, "the values").with(MANAGERS, "the managers");
-        let baseline =
-            ownership::Baseline::record(&object("info", MANAGER), &object("info", MANAGER), |_| false)
-                .unwrap();
+        let recorded = object("info", MANAGER);
+        let desired = Desired::new(&manager, recorded.object());
+        let baseline = ownership::Baseline::record(&recorded, &desired);
         let mut private = Private::default();
         private.adopt_baseline(&baseline);
         let situation = Situation { prior: Some(prior), planned: attributes.clone(), private };
         let content = Content::of(&attributes).unwrap().unwrap_or_else(|problem| panic!("{problem:?}"));
-        let preview = Preview {
+        let answer = Answer {
             target: &target(),
             content: &content,
             same: self.same,
             live: &self.live,
-            answer: &self.answer,
+            object: &self.answer,
             manager: &manager,
         };
         let before = self.same.then(|| content.clone());
-        let analysis = preview.analyse(&situation, before.as_ref()).unwrap();
-        let warnings = preview.warnings(&analysis, Verbosity::Full);
-        let planned = preview.decide(&situation).unwrap();
+        let preview = answer.preview(&situation, before.as_ref());
+        let warnings = answer.warnings(&preview, Verbosity::Full);
+        let planned = answer.decide(&situation, &preview);
         let titles = warnings.iter().map(|(_, warning)| warning.summary.clone()).collect();
         (planned.get(VALUES).clone(), planned.get(MANAGERS).clone(), titles)
     }
@@ -71,7 +72,7 @@ fn a_patch_that_would_change_nothing_is_kept() {
 }
 
 #[test]
-fn bug_19a_drift_of_any_kind_of_patch_is_planned_and_told_and_not_written_by_a_read() {
+fn drift_of_any_kind_of_patch_is_planned_and_reported_and_not_written_by_a_read() {
     let titles = [
         "Drift Detected - Reverting External Changes (ConfigMap shop/settings)",
         "Field Ownership Conflict - Controllers Fighting",
@@ -100,11 +101,12 @@ fn a_new_patch_is_planned_even_if_its_target_stays_as_it_is() {
 }
 
 #[test]
-fn a_field_that_a_patch_takes_away_is_told_like_one_that_it_sets() {
+fn a_field_that_a_patch_removes_is_reported_like_one_that_it_sets() {
     let live = object("info", "kubectl");
-    let mut answer = live.clone();
+    let mut answer = live.object().clone();
     answer["data"].as_object_mut().unwrap().remove("level");
     answer["metadata"]["managedFields"] = json!([]);
+    let answer = Observed::new(answer).unwrap();
     for patch in [
         ("json_patch", r#"[{"op":"remove","path":"/data/level"}]"#),
         ("merge_patch", r#"{"data":{"level":null}}"#),
@@ -112,20 +114,20 @@ fn a_field_that_a_patch_takes_away_is_told_like_one_that_it_sets() {
         let manager = FieldManager::new(MANAGER);
         let attributes = Object::from([patch]).with("id", "0123456789ab");
         let content = Content::of(&attributes).unwrap().unwrap_or_else(|problem| panic!("{problem:?}"));
-        let told = |prior: Option<Object>, private: Private, live: &Json| {
+        let told = |prior: Option<Object>, private: Private, live: &Observed| {
             let same = prior.is_some();
             let situation = Situation { prior, planned: attributes.clone(), private };
-            let preview = Preview {
+            let answer = Answer {
                 target: &target(),
                 content: &content,
                 same,
                 live,
-                answer: &answer,
+                object: &answer,
                 manager: &manager,
             };
-            let analysis = preview.analyse(&situation, same.then_some(&content)).unwrap();
-            let warnings = preview.warnings(&analysis, Verbosity::Full);
-            // A patch has no ignore_fields that one could be told to set.
+            let preview = answer.preview(&situation, same.then_some(&content));
+            let warnings = answer.warnings(&preview, Verbosity::Full);
+            // A patch has no ignore_fields that a hint could point to.
             let hints: Vec<_> = warnings.iter().map(|(_, warning)| warning.hint.as_deref()).collect();
             assert!(hints.iter().all(|hint| *hint == Some(LEAVE_TO_OTHERS)), "{hints:?}");
             warnings.iter().map(|(_, warning)| warning.detail.clone()).collect::<Vec<_>>()
@@ -133,12 +135,12 @@ fn a_field_that_a_patch_takes_away_is_told_like_one_that_it_sets() {
         let [taking] = &told(None, Private::default(), &live)[..] else { panic!("one warning") };
         assert!(taking.contains("data.level: \"info\" → (none) (modified by: kubectl)"), "{taking}");
 
-        // Done, and then put back by somebody.
-        let removed = shown::removals((&content, false), (&live, &answer), None, &manager).unwrap();
+        // Applied, and then put back by another manager.
+        let removed = maps::removals((&content, false), (&live, &answer), None, &manager);
         let nothing = json!({ "apiVersion": "v1", "kind": "ConfigMap" });
-        let baseline = ownership::Baseline::record(&answer, &nothing, |_| false).unwrap();
+        let desired = Desired::new(&manager, &nothing).removing(&removed);
         let mut private = Private::default();
-        private.adopt_baseline(&baseline.with_removals(&removed, &manager));
+        private.adopt_baseline(&ownership::Baseline::record(&answer, &desired));
         assert!(told(Some(attributes.clone()), private.clone(), &answer).is_empty());
         let drifted = told(Some(attributes.clone()), private, &live);
         assert!(drifted[0].contains("data.level: \"info\" → (none)"), "{drifted:?}");

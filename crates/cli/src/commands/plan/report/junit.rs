@@ -1,10 +1,10 @@
-//! A report as JUnit XML, which build servers show: one test case an object.
+//! A report as JUnit XML, for CI: one test case an object.
 
 use std::fmt::Write as _;
 
 use diag::terminal::Renderer;
 
-use super::{Action, ObjectReport, Report, State};
+use super::{Action, ObjectReport, ObjectState, Report};
 use crate::commands::plan::view;
 
 /// How wide the text in a failure is.
@@ -40,10 +40,10 @@ fn case(xml: &mut String, object: &ObjectReport) {
     };
     let body = match (&object.state, object.findings.iter().find(|finding| finding.is_error())) {
         (_, Some(error)) => element("error", &error.summary, &Renderer::plain(WIDTH).render(error)),
-        (State::Pending(pending), None) => element("failure", "it does not exist", pending.reason()),
-        (State::Known(forecast), None) if forecast.created => element("failure", "it does not exist", ""),
-        (State::Known(forecast), None) if forecast.changes_values() => {
-            let lines: Vec<String> = forecast.changes.iter().map(view::plain_change).collect();
+        (ObjectState::Pending(pending), None) => element("failure", "it does not exist", pending.reason()),
+        (ObjectState::Known(preview), None) if preview.created => element("failure", "it does not exist", ""),
+        (ObjectState::Known(preview), None) if preview.changes_values() => {
+            let lines: Vec<String> = preview.changes.iter().map(view::plain_change).collect();
             let noun = if lines.len() == 1 { "field differs" } else { "fields differ" };
             element("failure", &format!("{} {noun}", lines.len()), &lines.join("\n"))
         }
@@ -57,7 +57,7 @@ fn element(name: &str, message: &str, text: &str) -> String {
     format!("<{name} message=\"{}\">{}</{name}>", escaped(message), escaped(text))
 }
 
-/// Text that XML takes for text. Control characters cannot be written in it at all.
+/// Text escaped for XML, which has no way to write control characters.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {

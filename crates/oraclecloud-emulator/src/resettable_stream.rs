@@ -1,4 +1,4 @@
-//! A connection that can be reset on order, which neither hyper nor an orderly close does.
+//! A connection that can be reset on demand, which neither hyper nor an orderly close can do.
 
 use std::io;
 use std::pin::Pin;
@@ -9,39 +9,38 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// Tells a [`Wire`] to end with a reset.
+/// Makes a [`ResettableStream`] end with a reset.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ResetSwitch(Arc<AtomicBool>);
 
 impl ResetSwitch {
-    pub(crate) fn pull(&self) {
+    pub(crate) fn trigger(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
 
-/// A TCP stream with a reset switch.
-pub(crate) struct Wire {
+pub(crate) struct ResettableStream {
     stream: TcpStream,
     switch: ResetSwitch,
 }
 
-impl Wire {
+impl ResettableStream {
     pub(crate) fn new(stream: TcpStream, switch: ResetSwitch) -> Self {
         Self { stream, switch }
     }
 }
 
-impl Drop for Wire {
+impl Drop for ResettableStream {
     fn drop(&mut self) {
         if self.switch.0.load(Ordering::Relaxed) {
-            // Without lingering, the system sends RST instead of FIN. If it cannot, the client sees an orderly close,
-            // which is as bad for it.
+            // Without lingering, the kernel sends RST instead of FIN. If this fails, the client sees an orderly close,
+            // which also loses the response.
             let _ = self.stream.set_zero_linger();
         }
     }
 }
 
-impl AsyncRead for Wire {
+impl AsyncRead for ResettableStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -51,7 +50,7 @@ impl AsyncRead for Wire {
     }
 }
 
-impl AsyncWrite for Wire {
+impl AsyncWrite for ResettableStream {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.stream).poll_write(cx, buf)
     }
@@ -61,7 +60,7 @@ impl AsyncWrite for Wire {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // An orderly end would come before the reset.
+        // An orderly close would precede the reset.
         if self.switch.0.load(Ordering::Relaxed) {
             return Poll::Ready(Ok(()));
         }

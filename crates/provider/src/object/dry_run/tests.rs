@@ -11,7 +11,7 @@ fn text(api_version: &str, kind: &str, metadata: &str) -> String {
 }
 
 #[test]
-fn bug_17_the_same_object_written_differently_is_not_another_one() {
+fn the_same_object_written_differently_is_not_another_one() {
     let check = |prior: Object, now: &str, expected: Option<&str>| {
         let found = another_object(&prior, &Body::parse(now).unwrap());
         assert_eq!(found.is_some(), expected.is_some(), "{now}");

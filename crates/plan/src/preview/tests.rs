@@ -1,4 +1,4 @@
-//! Forecasts of small objects, with and without others at work on them.
+//! Previews of small objects, with and without other managers.
 
 use serde_json::json;
 
@@ -20,41 +20,42 @@ fn body(data: &Value) -> Value {
     json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" }, "data": data })
 }
 
-fn check(written: &Value, live: Option<&Value>, after: &Value) -> Forecast {
-    let target = ObjectRef::new("v1/ConfigMap".parse().unwrap(), None, "a");
-    Forecast::of(&target, written, live, after, &FieldManager::new("us")).unwrap()
+fn check(written: &Value, live: Option<&Value>, after: &Value) -> Preview {
+    let observed = |object: &Value| Observed::new(object.clone()).unwrap();
+    let (manager, live) = (FieldManager::new("us"), live.map(observed));
+    Preview::new(&Desired::new(&manager, written), Prior::Unrecorded, live.as_ref(), &observed(after))
 }
 
 #[test]
 fn a_new_object_shows_every_written_field() {
     let written = body(&json!({ "k": "v" }));
     let after = config_map(&json!({ "k": "v" }), &[managed("us", &json!({ "f:data": { "f:k": {} } }))]);
-    let forecast = check(&written, None, &after);
-    assert!(forecast.created && forecast.changes.len() == 1);
-    assert_eq!(forecast.changes[0].field, "data.k");
-    assert_eq!(forecast.changes[0].held_after, [FieldManager::new("us")]);
+    let preview = check(&written, None, &after);
+    assert!(preview.created && preview.changes.len() == 1);
+    assert_eq!(preview.changes[0].field, "data.k");
+    assert_eq!(preview.changes[0].held_after, [FieldManager::new("us")]);
 }
 
 #[test]
-fn an_object_that_stays_as_it_is_is_nothing() {
+fn an_object_that_stays_as_it_is_has_an_empty_preview() {
     let ours = managed("us", &json!({ "f:data": { "f:k": {} } }));
     let object = config_map(&json!({ "k": "v" }), &[ours]);
-    assert!(check(&object, Some(&object), &object).is_nothing());
+    assert!(check(&object, Some(&object), &object).is_empty());
 }
 
 #[test]
-fn a_field_taken_from_somebody_shows_both_holders_and_warns() {
+fn a_field_taken_from_another_manager_shows_both_holders_and_warns() {
     let written = body(&json!({ "k": "new" }));
     let fields = json!({ "f:data": { "f:k": {} } });
     let live = config_map(&json!({ "k": "old" }), &[managed("them", &fields)]);
     let after = config_map(&json!({ "k": "new" }), &[managed("us", &fields)]);
-    let forecast = check(&written, Some(&live), &after);
-    let change = &forecast.changes[0];
+    let preview = check(&written, Some(&live), &after);
+    let change = &preview.changes[0];
     assert_eq!((change.held_now[0].as_str(), change.held_after[0].as_str()), ("them", "us"));
     assert_eq!(change.row, Some(Row::TakeFromActive));
-    assert_eq!(forecast.warnings.len(), 1);
-    let hint = forecast.warnings[0].hint.as_deref();
-    assert_eq!(hint, Some("Take them out of the file to leave them to the other manager."));
+    let warnings = preview.warnings("ConfigMap a", Verbosity::Full, Some("Take them out."));
+    let [warning] = &warnings[..] else { panic!("one warning: {warnings:?}") };
+    assert_eq!(warning.hint.as_deref(), Some("Take them out."));
 }
 
 #[test]
@@ -64,16 +65,16 @@ fn holding_can_change_without_a_value() {
     let live = config_map(&data, &[managed("them", &both), managed("us", &one)]);
     let after =
         config_map(&data, &[managed("them", &both), managed("us", &json!({ "f:data": { "f:l": {} } }))]);
-    let forecast = check(&body(&json!({ "l": "w" })), Some(&live), &after);
-    assert!(forecast.changes.is_empty() && !forecast.is_nothing());
-    assert_eq!((forecast.takes, forecast.releases), (vec!["data.l".to_owned()], vec!["data.k".to_owned()]));
+    let preview = check(&body(&json!({ "l": "w" })), Some(&live), &after);
+    assert!(preview.changes.is_empty() && !preview.is_empty());
+    assert_eq!((preview.takes, preview.releases), (vec!["data.l".to_owned()], vec!["data.k".to_owned()]));
 }
 
 #[test]
 fn secrets_are_masked() {
     let secret = |value: &str| json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "a" }, "data": { "k": value } });
-    let forecast = check(&secret("bmV3"), Some(&secret("b2xk")), &secret("bmV3"));
-    assert_eq!(forecast.changes.len(), 1);
-    let shown = format!("{forecast:?}");
+    let preview = check(&secret("bmV3"), Some(&secret("b2xk")), &secret("bmV3"));
+    assert_eq!(preview.changes.len(), 1);
+    let shown = format!("{preview:?}");
     assert!(!shown.contains("bmV3") && !shown.contains("b2xk"), "{shown}");
 }

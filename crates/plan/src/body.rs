@@ -1,64 +1,37 @@
-//! Fields that are ignored and that only we hold: applying without them would delete their values (decisions, seed 001, 7).
+//! What is sent for an update: the body less the fields that are left to others.
+//!
+//! Ignored fields that only we hold need care: applying without them would delete their values. So an apply gives up
+//! holding them first (see [`ownership::Handover`]); a dry run, which must not write, sends their live values instead.
 
-use fields::{FieldPath, FieldSet, IgnoreFields, ListKind, PathElement, Schema, Shape};
-use ownership::{ManagedFields, ManagedFieldsError};
+use fields::{FieldSet, ListKind, Schema, Shape};
+use ownership::{Desired, ManagedFields, Observed};
 use serde_json::{Map, Value};
 
-use super::manager;
-
-/// The ignored fields that nobody but us holds in `live`.
-pub(super) fn to_release(
-    live: &Value,
-    written: &Value,
-    ignored: &IgnoreFields,
-) -> Result<FieldSet, ManagedFieldsError> {
-    let managed = ManagedFields::of(live)?;
-    let schema = managed.schema(live);
-    let held = managed.held_by(&manager());
-    let ignored = held.difference(&ignored.on(written, &schema).remove_from_set(&held));
-    let us = manager();
-    let only_ours = |path: &FieldPath| managed.holders(path).into_iter().all(|holder| *holder == us);
-    Ok(ignored.paths().into_iter().filter(only_ours).collect())
+/// The ignored fields that no manager but ours holds, where `managed` are the managers of an object.
+pub fn to_release(desired: &Desired<'_>, managed: &ManagedFields, schema: &Schema) -> FieldSet {
+    let held = managed.held_by(desired.manager);
+    let ignored = held.difference(&desired.without_ignored(held.clone(), schema));
+    managed.held_only_by(desired.manager, &ignored)
 }
 
-/// What an update sends: the body without what is ignored, except that an object without a kind or a name is none.
-pub(super) fn sent(written: &Value, ignored: &IgnoreFields, live: Option<&Value>) -> Value {
-    let schema = match live.map(|live| ManagedFields::of(live).map(|managed| managed.schema(live))) {
-        Some(Ok(schema)) => schema,
-        _ => Schema::of(written),
-    };
-    let mut sent = ignored.on(written, &schema).body_without();
-    let identity = fields::project(written, &fields::identity(), &schema);
-    lay_over(&mut sent, &identity, schema.root());
-    sent
+/// What an update sends: the body without what is ignored, but always with the object's identity.
+pub fn body_to_send(desired: &Desired<'_>, live: Option<&Observed>) -> Value {
+    let built_in = Schema::of(desired.written);
+    let schema = live.map_or(&built_in, Observed::schema);
+    let mut body = desired.body_without_ignored(schema);
+    let identity = fields::project(desired.written, &fields::identity(), schema);
+    lay_over(&mut body, &identity, schema.root());
+    body
 }
 
-/// `sent` with the live values of `released`: what a dry run sends in place of letting go of them first.
-pub(super) fn with_live(sent: &Value, live: &Value, released: &FieldSet) -> Value {
-    if released.is_empty() {
-        return sent.clone();
+/// What a dry run of that update sends: `released` keep their live values, as they would after a release.
+pub fn body_for_dry_run(desired: &Desired<'_>, live: &Observed, released: &FieldSet) -> Value {
+    let mut body = body_to_send(desired, Some(live));
+    if !released.is_empty() {
+        let part = fields::project(live.object(), &released.with_merge_keys(), live.schema());
+        lay_over(&mut body, &part, live.schema().root());
     }
-    let schema = ManagedFields::of(live).map_or_else(|_| Schema::of(live), |managed| managed.schema(live));
-    let part = fields::project(live, &with_keys(released), &schema);
-    let mut merged = sent.clone();
-    lay_over(&mut merged, &part, schema.root());
-    merged
-}
-
-/// The set with the merge-key fields of every list item on the way, without which an item is nobody.
-fn with_keys(set: &FieldSet) -> FieldSet {
-    let mut full = set.clone();
-    for path in set.paths() {
-        let elements = path.elements();
-        for (index, element) in elements.iter().enumerate() {
-            let PathElement::Key(key) = element else { continue };
-            let item: FieldPath = elements[..=index].iter().cloned().collect();
-            for (name, _) in key.fields() {
-                full.insert(&item.child(PathElement::field(name)));
-            }
-        }
-    }
-    full
+    body
 }
 
 fn lay_over(under: &mut Value, over: &Value, shape: Shape<'_>) {
@@ -99,11 +72,13 @@ fn lay_over(under: &mut Value, over: &Value, shape: Shape<'_>) {
 
 #[cfg(test)]
 mod tests {
+    use fields::IgnoreFields;
+    use ownership::FieldManager;
     use serde_json::json;
 
     use super::*;
 
-    fn live(extra: &Value) -> Value {
+    fn live(extra: &Value) -> Observed {
         let mut live = json!({
             "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "managedFields": [
                 {"manager": "k8sconnect", "operation": "Apply", "apiVersion": "apps/v1", "fieldsType": "FieldsV1",
@@ -114,7 +89,7 @@ mod tests {
             "spec": {"replicas": 5, "template": {"spec": {"containers": [{"name": "a", "image": "a:9"}]}}},
         });
         live["metadata"]["managedFields"].as_array_mut().unwrap().extend(extra.as_array().unwrap().clone());
-        live
+        Observed::new(live).unwrap()
     }
 
     fn written() -> Value {
@@ -125,20 +100,22 @@ mod tests {
     }
 
     #[test]
-    fn what_says_which_object_it_is_is_sent_whatever_is_ignored() {
+    fn the_identity_of_an_object_is_sent_even_if_it_is_ignored() {
         let ignored = IgnoreFields::parse(["apiVersion", "kind", "metadata", "spec"]).unwrap();
+        let (manager, written) = (FieldManager::new("k8sconnect"), written());
         let identity = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}});
-        assert_eq!(sent(&written(), &ignored, None), identity);
+        assert_eq!(body_to_send(&Desired::new(&manager, &written).ignoring(&ignored), None), identity);
     }
 
     #[test]
-    fn bug_16_ignored_fields_that_only_we_hold_are_released_and_previewed_with_their_live_value() {
+    fn ignored_fields_that_only_we_hold_are_released_and_previewed_with_their_live_value() {
         let check = |ignore: &[&str], others: Value, released: usize, expected: Value| {
             let (live, ignored) = (live(&others), IgnoreFields::parse(ignore).unwrap());
-            let set = to_release(&live, &written(), &ignored).unwrap();
+            let (manager, written) = (FieldManager::new("k8sconnect"), written());
+            let desired = Desired::new(&manager, &written).ignoring(&ignored);
+            let set = to_release(&desired, live.managed(), live.schema());
             assert_eq!(set.len(), released, "{set:?}");
-            let sent = sent(&written(), &ignored, Some(&live));
-            assert_eq!(with_live(&sent, &live, &set)["spec"], expected, "{ignore:?}");
+            assert_eq!(body_for_dry_run(&desired, &live, &set)["spec"], expected, "{ignore:?}");
         };
         let containers = |image: &str| json!({"spec": {"containers": [{"name": "a", "image": image}]}});
         check(&[], json!([]), 0, json!({"replicas": 3, "template": containers("a:1")}));

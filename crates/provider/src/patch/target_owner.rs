@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use diag::{Diagnostic, Severity};
 use manifest::ObjectRef;
-use ownership::ManagedFields;
-use serde_json::Value;
+use ownership::Observed;
 
 use crate::clusters::Cluster;
 use crate::codes;
@@ -14,17 +13,17 @@ use crate::object::{MANAGER, id_of};
 
 const FORMER_ANNOTATION: &str = "k8sconnect.io/owned-by";
 
-/// How long to wait for Terraform to ask about the object that the target may be, in this state.
+/// How long to wait for Terraform to read or plan the `k8sconnect_object` of this state that the target may be.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What there is to say about a target that is a k8sconnect object: an error if it is one of this state.
+/// An error if the target is a `k8sconnect_object` of this state, a warning if it may be one of another state.
 pub(super) async fn check(
     context: &Context,
     cluster: &Cluster,
     target: &ObjectRef,
-    live: &Value,
+    live: &Observed,
 ) -> Option<Diagnostic> {
-    let ours = match id_of(live) {
+    let ours = match id_of(live.object()) {
         _ if cluster.is_ours(target) => true,
         Some(id) => context.ids().has(id, PATIENCE).await,
         None => false,
@@ -32,23 +31,18 @@ pub(super) async fn check(
     finding(target, live, ours)
 }
 
-/// What there is to say about a target that a `k8sconnect_object` manages: an error if that one is in this state (`ours`),
-/// a warning if it may be in another.
-fn finding(target: &ObjectRef, live: &Value, ours: bool) -> Option<Diagnostic> {
-    let former = live["metadata"]["annotations"][FORMER_ANNOTATION].is_string();
-    let holds = || {
-        let managed = ManagedFields::of(live).unwrap_or_default();
-        managed.entries().iter().any(|entry| entry.manager.as_str() == MANAGER)
-    };
-    if id_of(live).is_none() && !former && !holds() {
+fn finding(target: &ObjectRef, live: &Observed, ours: bool) -> Option<Diagnostic> {
+    let former = live.object()["metadata"]["annotations"][FORMER_ANNOTATION].is_string();
+    let is_held = live.managed().entries().iter().any(|entry| entry.manager.as_str() == MANAGER);
+    if id_of(live.object()).is_none() && !former && !is_held {
         return None;
     }
-    let told = Diagnostic::error(codes::PATCH_OWN, "Cannot Patch Own Resource").object(target.to_string());
+    let error = Diagnostic::error(codes::PATCH_OWN, "Cannot Patch Own Resource").object(target.to_string());
     if ours {
         let detail = format!(
             "{target} is managed by a k8sconnect_object in this state, and both would set its fields."
         );
-        return Some(told.detail(detail).hint("Change the yaml_body of that k8sconnect_object instead."));
+        return Some(error.detail(detail).hint("Change the yaml_body of that k8sconnect_object instead."));
     }
     let detail = format!(
         "{target} is managed by a k8sconnect_object, presumably of another state. Its fields that this patch takes will show \
@@ -57,22 +51,23 @@ fn finding(target: &ObjectRef, live: &Value, ours: bool) -> Option<Diagnostic> {
     Some(Diagnostic {
         severity: Severity::Warning,
         summary: "Patching Resource Managed Elsewhere".to_owned(),
-        ..told.detail(detail).hint("Add the fields to ignore_fields there, or change its yaml_body instead.")
+        ..error.detail(detail).hint("Add the fields to ignore_fields there, or change its yaml_body instead.")
     })
 }
 
 #[cfg(test)]
 mod tests {
     use manifest::Namespace;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
     #[test]
-    fn bug_19j_only_objects_of_this_state_are_refused() {
+    fn only_objects_of_this_state_are_refused() {
         let target = ObjectRef::new("v1/ConfigMap".parse().unwrap(), Namespace::new("shop"), "a");
         let check = |metadata: Value, ours: bool, expected: Option<Severity>| {
-            let found = finding(&target, &json!({"metadata": metadata}), ours);
+            let live = Observed::new(json!({"metadata": metadata})).unwrap();
+            let found = finding(&target, &live, ours);
             assert_eq!(found.map(|found| found.severity), expected, "{metadata}");
         };
         let stamped = || json!({"annotations": {"k8sconnect.terraform.io/terraform-id": "0123456789ab"}});

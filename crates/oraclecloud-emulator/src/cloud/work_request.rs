@@ -1,4 +1,4 @@
-//! A work request: what the cloud is doing to a resource. Streams have them too, and do not show them.
+//! Work requests: the asynchronous operations of the cloud. Streams have them too, but not in the API.
 
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -7,9 +7,8 @@ use super::resource::Kind;
 use crate::route::Operation;
 use crate::timeline::{Outcome, Pace, Progress};
 
-/// Something that the cloud does.
 #[derive(Debug)]
-pub(super) struct Work {
+pub(super) struct WorkRequest {
     pub(super) id: String,
     pub(super) number: u64,
     pub(super) operation: Operation,
@@ -17,14 +16,14 @@ pub(super) struct Work {
     pub(super) resource: String,
     pub(super) compartment: String,
     pub(super) progress: Progress,
-    /// What changes when it succeeds.
+    /// Applied to the fields of the resource on success.
     pub(super) change: Map<String, Value>,
-    /// The state to go back to.
+    /// Restored after a failed delete.
     pub(super) state_before: String,
     pub(super) ended: Option<Timestamp>,
 }
 
-impl Work {
+impl WorkRequest {
     fn operation_type(&self) -> &'static str {
         match self.operation {
             Operation::CreateQueue => "CREATE_QUEUE",
@@ -38,8 +37,7 @@ impl Work {
         }
     }
 
-    /// As a read answers.
-    pub(super) fn show(&self, pace: Pace, now: Timestamp) -> Value {
+    pub(super) fn to_json(&self, pace: Pace, now: Timestamp) -> Value {
         let (status, percent) = match (self.ended, &self.progress.timeline.outcome) {
             (None, _) | (Some(_), Outcome::Never) => {
                 let step = self.progress.step(pace, now);
@@ -49,15 +47,15 @@ impl Work {
             (Some(_), Outcome::Fail { .. }) => ("FAILED".to_owned(), 100.0),
             (Some(_), Outcome::Cancel) => ("CANCELED".to_owned(), 100.0),
         };
-        // What is done to a resource has its name only once it is done.
+        // The action is named only after it has succeeded.
         let action = match self.operation {
             _ if status != "SUCCEEDED" => "IN_PROGRESS",
             Operation::CreateQueue | Operation::CreateStream => "CREATED",
             Operation::DeleteQueue | Operation::DeleteStream => "DELETED",
             _ => "UPDATED",
         };
-        let collection = format!("{}s", self.kind.word());
-        let mut shown = json!({
+        let collection = format!("{}s", self.kind.name());
+        let mut body = json!({
             "id": self.id,
             "operationType": self.operation_type(),
             "status": status,
@@ -65,30 +63,21 @@ impl Work {
             "percentComplete": percent,
             "timeAccepted": self.progress.accepted.to_string(),
             "resources": [{
-                "entityType": self.kind.word(),
+                "entityType": self.kind.name(),
                 "actionType": action,
                 "identifier": self.resource,
                 "entityUri": format!("/{collection}/{}", self.resource),
             }],
         });
         if status != "ACCEPTED" {
-            shown["timeStarted"] = json!(self.progress.accepted.to_string());
+            body["timeStarted"] = json!(self.progress.accepted.to_string());
         }
         if let Some(ended) = self.ended {
-            shown["timeFinished"] = json!(ended.to_string());
+            body["timeFinished"] = json!(ended.to_string());
         }
-        shown
+        body
     }
 
-    /// Why it failed, if it did.
-    pub(super) fn failure(&self) -> Option<String> {
-        match &self.progress.timeline.outcome {
-            Outcome::Fail { message, .. } => Some(message.clone()),
-            _ => None,
-        }
-    }
-
-    /// The entries of its errors.
     pub(super) fn errors(&self) -> Vec<Value> {
         match (&self.progress.timeline.outcome, self.ended) {
             (Outcome::Fail { code, message }, Some(ended)) => {
@@ -98,18 +87,17 @@ impl Work {
         }
     }
 
-    /// The entries of its log.
     pub(super) fn logs(&self) -> Vec<Value> {
-        let note =
+        let entry =
             |message: String, time: Timestamp| json!({"message": message, "timestamp": time.to_string()});
-        let mut logs = vec![note(format!("{} accepted", self.operation_type()), self.progress.accepted)];
+        let mut logs = vec![entry(format!("{} accepted", self.operation_type()), self.progress.accepted)];
         if let Some(ended) = self.ended {
             let how = match self.progress.timeline.outcome {
                 Outcome::Succeed => "succeeded",
                 Outcome::Fail { .. } => "failed",
                 _ => "was canceled",
             };
-            logs.push(note(format!("{} {how}", self.operation_type()), ended));
+            logs.push(entry(format!("{} {how}", self.operation_type()), ended));
         }
         logs
     }

@@ -41,7 +41,7 @@ fn written() -> Value {
 fn check(change: impl FnOnce(&mut Value, &mut Value), expected: bool) {
     let (mut written, mut live) = (written(), live());
     change(&mut written, &mut live);
-    assert_eq!(is_unchanged(&written, &live, &FieldManager::new("plimsoll")), expected);
+    assert_eq!(is_applied(&written, &FieldManager::new("plimsoll"), &Observed::new(live).unwrap()), expected);
 }
 
 #[test]
@@ -68,7 +68,8 @@ fn another_value_a_field_more_or_a_field_less_is_for_the_server_to_judge() {
             .push(sidecar.clone());
     };
     check(|written, _| add(written), false);
-    check(|_, live| add(live), false);
+    // An item that another manager added to a keyed list stays where it is.
+    check(|_, live| add(live), true);
 }
 
 #[test]
@@ -82,5 +83,62 @@ fn another_way_to_hold_is_for_the_server_to_judge() {
     check(set("subresource", "scale"), false);
     check(set("apiVersion", "apps/v1beta1"), false);
     check(|_, live| live["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z"), false);
-    check(|_, live| live["metadata"]["managedFields"][0]["fieldsV1"] = json!("no set"), false);
+}
+
+#[test]
+fn values_are_compared_as_kubernetes_reads_them() {
+    let limits = |cpu: Value| json!({ "requests": { "cpu": cpu } });
+    let with_cpu = |written_cpu: Value, live_cpu: Value, expected: bool| {
+        check(
+            |written, live| {
+                let container = |object: &mut Value, cpu: Value| {
+                    object["spec"]["template"]["spec"]["containers"][0]["resources"] = limits(cpu);
+                };
+                container(written, written_cpu);
+                container(live, live_cpu);
+                live["metadata"]["managedFields"][1]["fieldsV1"]["f:spec"]["f:template"]["f:spec"]["f:containers"]
+                    ["k:{\"name\":\"web\"}"]["f:resources"] = json!({ "f:requests": { "f:cpu": {} } });
+            },
+            expected,
+        );
+    };
+    with_cpu(json!("500m"), json!("500m"), true);
+    with_cpu(json!("500m"), json!("0.5"), true);
+    with_cpu(json!(1), json!("1"), true);
+    with_cpu(json!("500m"), json!("501m"), false);
+    check(|written, _| written["spec"]["replicas"] = json!(3.0), true);
+    check(|written, _| written["spec"]["replicas"] = json!("3"), false);
+}
+
+#[test]
+fn lists_of_custom_kinds_are_read_as_their_sets_show_them() {
+    let written = json!({
+        "apiVersion": "example.org/v1", "kind": "Thing", "metadata": {"name": "a"},
+        "spec": {"rules": [{"id": "a", "allow": true}, {"id": "c"}], "words": ["x", "y"], "tags": ["t"]},
+    });
+    let held = json!({"f:spec": {
+        "f:rules": {
+            r#"k:{"id":"a"}"#: {".": {}, "f:id": {}, "f:allow": {}},
+            r#"k:{"id":"c"}"#: {".": {}, "f:id": {}},
+        },
+        "f:words": {},
+        "f:tags": {r#"v:"t""#: {}},
+    }});
+    let check = |spec: Value, expected: bool| {
+        let live = json!({
+            "apiVersion": "example.org/v1", "kind": "Thing",
+            "metadata": {"name": "a", "managedFields": [
+                // A copy in memory may have the set as text, and no fieldsType.
+                {"manager": "us", "operation": "Apply", "apiVersion": "example.org/v1", "fieldsV1": held.to_string()},
+            ]},
+            "spec": spec,
+        });
+        let is_applied = is_applied(&written, &FieldManager::new("us"), &Observed::new(live).unwrap());
+        assert_eq!(is_applied, expected, "{spec}");
+    };
+    let (a, b, c) = (json!({"id": "a", "allow": true}), json!({"id": "b"}), json!({"id": "c"}));
+    check(json!({"rules": [b, a, c], "words": ["x", "y"], "tags": ["s", "t"]}), true);
+    check(json!({"rules": [b, c, a], "words": ["x", "y"], "tags": ["s", "t"]}), false);
+    check(json!({"rules": [a, b, c], "words": ["y", "x"], "tags": ["s", "t"]}), false);
+    check(json!({"rules": [a, b], "words": ["x", "y"], "tags": ["s", "t"]}), false);
 }

@@ -1,8 +1,8 @@
-//! An object that is there before it is created: whose it is, and how to take it over.
+//! An object that already exists when it is to be created: which resource it belongs to, and how to import it.
 
 use std::time::Duration;
 
-use cluster::{Error, ErrorKind};
+use cluster::ErrorKind;
 use diag::Diagnostic;
 use manifest::ObjectRef;
 use serde_json::Value as Json;
@@ -17,7 +17,7 @@ const DELETION_BEGINS: Duration = Duration::from_secs(2);
 /// How long it waits for such a deletion to end.
 const DELETION_ENDS: Duration = Duration::from_secs(10);
 
-/// Makes sure that creating `target` creates it. What this process saw a moment ago, in the plan, is not asked again.
+/// Makes sure that `target` does not exist. What the plan saw in this process a moment ago is not asked again.
 pub(super) async fn ensure_absent(
     cluster: &Cluster,
     target: &ObjectRef,
@@ -26,12 +26,12 @@ pub(super) async fn ensure_absent(
     if cluster.take_absent(target) {
         return Ok(());
     }
-    let mut live = look(cluster, target).await?;
-    // Another resource of this state may be giving the object up, as when the key of a for_each is renamed.
+    let mut live = read(cluster, target).await?;
+    // Another resource of this state may be deleting the object, for instance when the key of a for_each is renamed.
     if live.as_ref().and_then(stamp::id_of).is_some()
         && cluster.deletion_of(target, DELETION_BEGINS, DELETION_ENDS).await
     {
-        live = look(cluster, target).await?;
+        live = read(cluster, target).await?;
     }
     match live {
         None => Ok(()),
@@ -39,19 +39,15 @@ pub(super) async fn ensure_absent(
     }
 }
 
-async fn look(cluster: &Cluster, target: &ObjectRef) -> Result<Option<Json>, Box<Diagnostic>> {
+async fn read(cluster: &Cluster, target: &ObjectRef) -> Result<Option<Json>, Box<Diagnostic>> {
     match cluster.session().read(target).await {
         Ok(live) => Ok(live.map(|reply| reply.object)),
         Err(error) if matches!(error.kind(), ErrorKind::KindMissing(_)) => Ok(None),
-        Err(error) => Err(Box::new(refused(&error))),
+        Err(error) => Err(Box::new(error.diagnostic("Create"))),
     }
 }
 
-fn refused(error: &Error) -> Diagnostic {
-    error.diagnostic("Create")
-}
-
-/// The error about an object that is there already.
+/// The error about an object that already exists.
 pub(super) fn found(target: &ObjectRef, live: &Json, attributes: &Object) -> Diagnostic {
     let command = import_command(target, attributes);
     let (code, title, detail) = match stamp::id_of(live) {
@@ -75,7 +71,7 @@ pub(super) fn found(target: &ObjectRef, live: &Json, attributes: &Object) -> Dia
         .hint("Or choose another name, or delete the object.")
 }
 
-/// How to import an object. The address of the resource is Terraform's own business.
+/// How to import an object. Only Terraform knows the address of the resource.
 fn import_command(target: &ObjectRef, attributes: &Object) -> String {
     let cluster = attributes.get("cluster");
     let context = match cluster.as_object() {
@@ -94,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bug_23_the_import_command_is_one_that_import_accepts() {
+    fn the_import_command_is_one_that_import_accepts() {
         let check = |namespace: &str, kind: &str, cluster: Option<Object>, expected: &str| {
             let target = ObjectRef::new(kind.parse().unwrap(), Namespace::new(namespace), "web");
             let attributes = Object::new().with("cluster", cluster);
@@ -109,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn whose_an_object_is_shows_in_the_title() {
+    fn the_title_shows_whether_an_object_belongs_to_a_resource() {
         let target = ObjectRef::new("v1/Pod".parse().unwrap(), Namespace::new("shop"), "web");
         let live =
             json!({"metadata": {"annotations": {"k8sconnect.terraform.io/terraform-id": "0123456789ab"}}});

@@ -1,0 +1,94 @@
+//! What an apply is to achieve, and what is known about the apply before it.
+
+use std::fmt;
+
+use fields::{FieldPath, FieldSet, IgnoreFields, Schema};
+use serde_json::Value;
+
+use crate::baseline::Baseline;
+use crate::manager::FieldManager;
+
+/// What is to be applied, and in whose name.
+#[derive(Clone, Copy)]
+pub struct Desired<'a> {
+    pub manager: &'a FieldManager,
+    /// The body as it was written, Secrets in their stored form.
+    pub written: &'a Value,
+    ignored: Option<&'a IgnoreFields>,
+    removed: Option<&'a FieldSet>,
+}
+
+/// What is known about the last apply.
+#[derive(Clone, Copy)]
+pub enum Prior<'a> {
+    /// Nothing was recorded; the only trace is that our manager holds a field now.
+    Unrecorded,
+    /// The object was imported or moved here. We did not apply it, so all of it counts as newly written.
+    Imported,
+    /// We applied this body and recorded what came of it.
+    Applied { written: &'a Value, baseline: &'a Baseline },
+}
+
+impl<'a> Desired<'a> {
+    pub fn new(manager: &'a FieldManager, written: &'a Value) -> Self {
+        Self { manager, written, ignored: None, removed: None }
+    }
+
+    /// The same, with fields that are left to other managers.
+    #[must_use]
+    pub fn ignoring(self, ignored: &'a IgnoreFields) -> Self {
+        Self { ignored: Some(ignored), ..self }
+    }
+
+    /// The same for a patch that also takes fields away. A field that is absent has no holder, but the manager that
+    /// keeps it absent decides its value all the same, so it counts as held by that manager.
+    #[must_use]
+    pub fn removing(self, removed: &'a FieldSet) -> Self {
+        Self { removed: Some(removed), ..self }
+    }
+
+    pub fn removed(&self) -> &'a FieldSet {
+        const NOTHING: &FieldSet = &FieldSet::new();
+        self.removed.unwrap_or(NOTHING)
+    }
+
+    /// What `ignore_fields` covers in the body.
+    pub fn ignored(&self, schema: &'a Schema) -> impl Fn(&FieldPath) -> bool + use<'a> {
+        let ignored = self.ignored.map(|ignored| ignored.on(self.written, schema));
+        move |path| ignored.as_ref().is_some_and(|ignored| ignored.contains(path))
+    }
+
+    /// `set` without the fields that are left to others.
+    pub fn without_ignored(&self, set: FieldSet, schema: &Schema) -> FieldSet {
+        match self.ignored {
+            Some(ignored) => ignored.on(self.written, schema).remove_from_set(&set),
+            None => set,
+        }
+    }
+
+    /// The body without the fields that are left to others.
+    pub fn body_without_ignored(&self, schema: &Schema) -> Value {
+        match self.ignored {
+            Some(ignored) => ignored.on(self.written, schema).body_without(),
+            None => self.written.clone(),
+        }
+    }
+}
+
+/// Leaves the body out, which may be a Secret.
+impl fmt::Debug for Desired<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Desired").field("manager", self.manager).finish_non_exhaustive()
+    }
+}
+
+/// Leaves the body out, which may be a Secret.
+impl fmt::Debug for Prior<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Unrecorded => "Unrecorded",
+            Self::Imported => "Imported",
+            Self::Applied { .. } => "Applied",
+        })
+    }
+}

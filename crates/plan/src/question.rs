@@ -1,0 +1,95 @@
+//! Whether the API server has to be asked what an apply would do, or has to be sent the apply at all.
+//!
+//! Two things can make the question needless. An earlier answer is remembered, and nothing it covers has changed since:
+//! the API server would answer the same again. Or the object is already as the apply would leave it (see
+//! [`crate::is_applied`]); then only a webhook or an admission policy could still intervene, so it has to be known that
+//! none does.
+
+use crate::Intervention;
+
+/// What is remembered of the API server's last answer to the same question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LastAnswer {
+    Forgotten,
+    /// What was written and what came of it are as they were.
+    Current,
+    Outdated,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// The apply would change nothing.
+    Needless,
+    Needed,
+}
+
+impl LastAnswer {
+    /// Compares the fingerprint of the last answer with the one of what is observed now.
+    pub fn compare<T: PartialEq>(remembered: Option<&T>, now: Option<&T>) -> Self {
+        match remembered {
+            None => Self::Forgotten,
+            Some(_) if remembered == now => Self::Current,
+            Some(_) => Self::Outdated,
+        }
+    }
+}
+
+/// The rule for everyone. An intervention counts only while no answer is remembered: an answer that is remembered
+/// already shows what came of it.
+pub fn question(
+    last_answer: LastAnswer,
+    is_applied: impl FnOnce() -> bool,
+    intervention: Intervention,
+) -> Question {
+    let is_needless = match last_answer {
+        LastAnswer::Current => true,
+        LastAnswer::Outdated => false,
+        LastAnswer::Forgotten => intervention == Intervention::None && is_applied(),
+    };
+    if is_needless { Question::Needless } else { Question::Needed }
+}
+
+/// Whether to show an object as unchanged after the API server has refused the question, for want of rights. Such an
+/// object is marked as not asked about. An intervention that is known is a reason to say nothing instead.
+pub fn is_unchanged_unasked(is_applied: impl FnOnce() -> bool, intervention: Intervention) -> bool {
+    intervention != Intervention::Possible && is_applied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_intervention_forces_a_question_only_while_no_answer_is_remembered() {
+        use Intervention::{None, Possible, Unknown};
+        use LastAnswer::{Current, Forgotten, Outdated};
+        let check = |last_answer, is_applied: bool, intervention, needless: bool| {
+            let expected = if needless { Question::Needless } else { Question::Needed };
+            let found = question(last_answer, || is_applied, intervention);
+            assert_eq!(found, expected, "{last_answer:?} {is_applied} {intervention:?}");
+        };
+        for intervention in [None, Possible, Unknown] {
+            for is_applied in [false, true] {
+                check(Current, is_applied, intervention, true);
+                check(Outdated, is_applied, intervention, false);
+                check(Forgotten, is_applied, intervention, is_applied && intervention == None);
+            }
+        }
+    }
+
+    #[test]
+    fn a_refused_question_is_answered_locally_unless_an_intervention_is_known() {
+        assert!(is_unchanged_unasked(|| true, Intervention::Unknown));
+        assert!(is_unchanged_unasked(|| true, Intervention::None));
+        assert!(!is_unchanged_unasked(|| true, Intervention::Possible));
+        assert!(!is_unchanged_unasked(|| false, Intervention::Unknown));
+    }
+
+    #[test]
+    fn an_answer_is_current_while_its_fingerprint_is_the_same() {
+        assert_eq!(LastAnswer::compare(None, Some(&"a")), LastAnswer::Forgotten);
+        assert_eq!(LastAnswer::compare(Some(&"a"), Some(&"a")), LastAnswer::Current);
+        assert_eq!(LastAnswer::compare(Some(&"a"), Some(&"b")), LastAnswer::Outdated);
+        assert_eq!(LastAnswer::compare(Some(&"a"), None), LastAnswer::Outdated);
+    }
+}

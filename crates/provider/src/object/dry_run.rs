@@ -1,0 +1,268 @@
+//! Asks the cluster what an apply would do: reads the object, and makes a dry run where something may have changed.
+
+use cluster::{Class, Error, ErrorKind, Write};
+use diag::{Diagnostic, Severity};
+use fields::{FieldSet, IgnoreFields};
+use manifest::ObjectRef;
+use ownership::{Desired, Observed};
+use plan::{Intervention, LastAnswer, Question};
+use serde_json::Value as Json;
+use tfplugin::diagnostics::Diagnostics;
+use tfplugin::path::Path;
+use tfplugin::value::Object;
+
+use super::decide::{Answer, Outcome, projection_failed};
+use super::stamp::{self, Stamp};
+use super::{MANAGER, attributes, existing, manager};
+use crate::body::Body;
+use crate::clusters::Cluster;
+use crate::context::{self, Context, Reach};
+use crate::private::{IMPORTED, Keys as _, STALE_READ};
+use crate::situation::Situation;
+use crate::whereabouts::{self, Moved};
+use crate::{codes, report};
+
+pub(super) async fn dry_run(context: &Context, situation: &Situation) -> Result<Outcome, Diagnostics> {
+    let unknown = |target| Outcome::Unknown { target, diagnostics: Diagnostics::new() };
+    let Some(text) = situation.planned.text("yaml_body").filter(|text| !text.is_empty()) else {
+        return Ok(unknown(None));
+    };
+    let body =
+        Body::parse(text).map_err(|problems| Diagnostics::from(problems).or_at(&Path::of("yaml_body")))?;
+    if let Some(warning) = situation.prior.as_ref().and_then(|prior| another_object(prior, &body)) {
+        return Ok(Outcome::Replace { paths: vec![Path::of("yaml_body")], warning: Box::new(warning) });
+    }
+    let own = situation.planned.get("cluster");
+    let cluster = match context.reach(own) {
+        Ok(Reach::Ready(cluster)) => cluster,
+        Ok(Reach::NotYet) => return Ok(unknown(None)),
+        Ok(Reach::Nowhere) => return Err(Diagnostics::from(context::nowhere()).or_at(&Path::of("cluster"))),
+        Err(error) => return Err(Diagnostics::from(error.diagnostic()).or_at(&Path::of("cluster"))),
+    };
+    let target = match cluster.session().resource(&body.gvk).await {
+        Ok(resource) => body.target(resource.namespaced),
+        Err(error) => return unanswered(&error, None),
+    };
+    let mut diagnostics = Diagnostics::new();
+    if !situation.is_create() {
+        match whereabouts::moved(context, situation, &cluster).await {
+            Moved::No => {}
+            Moved::Yes => {
+                let warning = Box::new(whereabouts::replaced(
+                    "The object will be deleted in the old cluster, with the connection in the state, and created in the new \
+                     one.",
+                ));
+                return Ok(Outcome::Replace { paths: vec![Path::of("cluster")], warning });
+            }
+            Moved::Unproven => diagnostics.add(whereabouts::unproven("The object")),
+        }
+        cluster.mark_ours(&target);
+    }
+    // The projection leaves out what is ignored, so it is unknown while that is.
+    if !situation.planned.get("ignore_fields").is_wholly_known() {
+        return Ok(Outcome::Unknown { target: Some(target), diagnostics });
+    }
+    DryRun { situation, cluster: &cluster, body, target, diagnostics }.run().await
+}
+
+/// What is known before the object itself is read.
+struct DryRun<'a> {
+    situation: &'a Situation,
+    cluster: &'a Cluster,
+    body: Body,
+    target: ObjectRef,
+    diagnostics: Diagnostics,
+}
+
+impl DryRun<'_> {
+    async fn run(mut self) -> Result<Outcome, Diagnostics> {
+        let Some(prior) = &self.situation.prior else { return self.of_create().await };
+        let live = match self.cluster.look(&self.target).await {
+            Ok(live) => live.map(|live| self.observed(live)).transpose()?,
+            Err(error) => return unanswered(&error, Some(self.target)),
+        };
+        let (manager, ignored) = (manager(), attributes::ignored(&self.situation.planned));
+        let desired = Desired::new(&manager, &self.body.value).ignoring(&ignored);
+        let mut released = FieldSet::new();
+        let sent = if let Some(live) = &live {
+            if plan::question(self.last_answer(live), || false, Intervention::Unknown) == Question::Needless {
+                return Ok(Outcome::Unchanged { target: self.target, diagnostics: self.diagnostics });
+            }
+            // The apply that may follow needs it again.
+            self.cluster.remember(&self.target, live.object());
+            released = plan::to_release(&desired, live.managed(), live.schema());
+            let sent = plan::body_for_dry_run(&desired, live, &released);
+            match (prior.text("id"), stamp::created_at_of(live.object())) {
+                (Some(id), Some(created_at)) => {
+                    Stamp { id: id.to_owned(), created_at: created_at.to_owned() }.put_on(&sent)
+                }
+                _ => sent,
+            }
+        } else {
+            plan::body_to_send(&desired, None)
+        };
+        let write = Write::by(MANAGER).force().dry_run();
+        let error = match self.cluster.session().apply(&self.target, &sent, write).await {
+            Ok(reply) => {
+                self.diagnostics.add(reply.diagnostics(&self.target));
+                let planned = self.observed(reply.object)?;
+                return Ok(self.answered(ignored, live, planned, released));
+            }
+            Err(error) => error,
+        };
+        let Some(live) = live else { return unanswered(&error, Some(self.target)) };
+        let is_applied = || {
+            let imported = self.situation.private.flag(IMPORTED);
+            !imported && released.is_empty() && plan::is_applied(&sent, &manager, &live)
+        };
+        if error.class() == Class::InsufficientPermissions
+            && plan::is_unchanged_unasked(is_applied, Intervention::Unknown)
+        {
+            return Ok(Outcome::Unchanged { target: self.target, diagnostics: self.diagnostics });
+        }
+        match error.immutable_fields(&sent, live.object()) {
+            Some(fields) => Ok(immutable(&self.target, &fields, &error)),
+            None => unanswered(&error, Some(self.target)),
+        }
+    }
+
+    /// A create sends everything, including what is ignored later on.
+    async fn of_create(mut self) -> Result<Outcome, Diagnostics> {
+        let write = Write::by(MANAGER).force().dry_run();
+        match self.cluster.session().apply(&self.target, &self.body.value, write).await {
+            Ok(reply) if reply.created() => {
+                self.cluster.mark_absent(&self.target);
+                self.diagnostics.add(reply.diagnostics(&self.target));
+                let planned = self.observed(reply.object)?;
+                Ok(self.created(planned))
+            }
+            Ok(reply) => {
+                let planned = self.observed(reply.object)?;
+                Ok(self.exists_already(Some(planned)).await)
+            }
+            // Only an object that exists has fields that cannot be changed.
+            Err(error) if error.class() == Class::Immutable => Ok(self.exists_already(None).await),
+            Err(error) => unanswered(&error, Some(self.target)),
+        }
+    }
+
+    fn created(self, planned: Observed) -> Outcome {
+        let ignored = attributes::ignored(&self.situation.planned);
+        self.answered(ignored, None, planned, FieldSet::new())
+    }
+
+    /// If the object was this state's own, it is about to be replaced; otherwise the apply will report that it exists.
+    /// Until then `planned` is as good as what a create would give: if the object was created after the first plan,
+    /// Terraform would take anything less for a bug of the provider.
+    async fn exists_already(mut self, planned: Option<Observed>) -> Outcome {
+        // What an earlier plan in this process saw no longer holds.
+        self.cluster.take_absent(&self.target);
+        let replaced = self.cluster.was_ours(&self.target);
+        if !replaced && let Ok(Some(live)) = self.cluster.session().read(&self.target).await {
+            let error = existing::found(&self.target, &live.object, &self.situation.planned);
+            self.diagnostics.add(Diagnostic { severity: Severity::Warning, ..error });
+        }
+        match planned.filter(|_| !replaced) {
+            Some(planned) => self.created(planned),
+            None => Outcome::Unknown { target: Some(self.target), diagnostics: self.diagnostics },
+        }
+    }
+
+    fn answered(
+        self,
+        ignored: IgnoreFields,
+        live: Option<Observed>,
+        planned: Observed,
+        released: FieldSet,
+    ) -> Outcome {
+        let Self { target, body, diagnostics, .. } = self;
+        Outcome::Answered(Box::new(Answer { target, body, ignored, live, planned, released, diagnostics }))
+    }
+
+    fn observed(&self, object: Json) -> Result<Observed, Diagnostics> {
+        Observed::new(object).map_err(|error| projection_failed(&self.target, &error).into())
+    }
+
+    /// What is remembered of the last answer, if the state is to be relied on.
+    fn last_answer(&self, live: &Observed) -> LastAnswer {
+        let private = &self.situation.private;
+        let remembered =
+            private.last_answer().filter(|_| !private.flag(STALE_READ) && !private.flag(IMPORTED));
+        let ignore = attributes::ignore_list(&self.situation.planned);
+        let now = remembered.as_ref().map(|_| plan::fingerprint(&self.body.value, &ignore, &manager(), live));
+        LastAnswer::compare(remembered.as_ref(), now.as_ref())
+    }
+}
+
+/// What an API error means for a plan.
+fn unanswered(error: &Error, target: Option<ObjectRef>) -> Result<Outcome, Diagnostics> {
+    let mut diagnostics = Diagnostics::new();
+    match error.kind() {
+        // The same apply may create them.
+        ErrorKind::NamespaceMissing { .. } => {}
+        ErrorKind::KindMissing(missing) if plan::may_still_come(&missing.gvk) => {}
+        ErrorKind::Unreachable(_) => return Err(error.diagnostic("Plan").into()),
+        _ if error.is_server_trouble() => diagnostics.add(report::no_preview(error.diagnostic("Plan"))),
+        _ => return Err(error.diagnostic("Plan").into()),
+    }
+    Ok(Outcome::Unknown { target, diagnostics })
+}
+
+/// The warning that the body names another object than the state has. An explicit `default` namespace or another version
+/// of the same kind still name the same object.
+fn another_object(prior: &Object, body: &Body) -> Option<Diagnostic> {
+    let before = attributes::target(prior)?;
+    // The same kind has the same scope.
+    let now = body.target(before.namespace.is_some());
+    let same_kind = before.group() == now.group() && before.kind() == now.kind();
+    let namespace =
+        |target: &ObjectRef| target.namespace.as_ref().map_or_else(String::new, ToString::to_string);
+    let fields = [
+        ("kind", before.kind().to_owned(), now.kind().to_owned()),
+        (
+            "apiVersion",
+            before.api_version().to_string(),
+            if same_kind { before.api_version().to_string() } else { now.api_version().to_string() },
+        ),
+        ("metadata.name", before.name.clone(), now.name.clone()),
+        ("metadata.namespace", namespace(&before), namespace(&now)),
+    ];
+    let changed: Vec<String> = fields
+        .iter()
+        .filter(|(_, before, now)| before != now)
+        .map(|(field, before, now)| format!("  {field}: {before:?} → {now:?}"))
+        .collect();
+    if changed.is_empty() {
+        return None;
+    }
+    let identity = |target: &ObjectRef| match &target.namespace {
+        Some(namespace) => format!("{} {namespace}/{}", target.gvk, target.name),
+        None => format!("{} {}", target.gvk, target.name),
+    };
+    let detail = format!(
+        "The body names another object:\n{}\n\nOld: {}\nNew: {}\n\nThe old object will be deleted and the new one created.",
+        changed.join("\n"),
+        identity(&before),
+        identity(&now)
+    );
+    let title = "Resource Identity Changed - Replacement Required";
+    Some(Diagnostic::warning(codes::IDENTITY_CHANGED, title).detail(detail))
+}
+
+fn immutable(target: &ObjectRef, fields: &[String], error: &Error) -> Outcome {
+    let title = "Immutable Field Changed - Replacement Required";
+    let warning = Diagnostic::warning(codes::IMMUTABLE_CHANGED, title)
+        .detail(format!(
+            "{target} will be deleted and created again, because these fields cannot be changed: {}.\n\n{}",
+            fields.join(", "),
+            error.diagnostic("Plan").detail
+        ))
+        .object(target.to_string())
+        .hint("Revert the change to keep the object.");
+    // If the object was replaced outside of Terraform, the body is unchanged; the projection is not.
+    let paths = vec![Path::of("yaml_body"), Path::of("managed_state_projection")];
+    Outcome::Replace { paths, warning: Box::new(warning) }
+}
+
+#[cfg(test)]
+mod tests;

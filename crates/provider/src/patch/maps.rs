@@ -1,0 +1,151 @@
+//! What a patch shows of its target: the values of the fields it holds, and which fields these are.
+
+use std::collections::BTreeMap;
+
+use fields::{FieldPath, FieldSet, Positions};
+use ownership::{Baseline, FieldManager, Observed};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::content::Content;
+use crate::projection;
+
+/// The manager in `managed_fields`, whatever the id of the patch.
+const MANAGER: &str = "k8sconnect-patch";
+
+/// The two maps of a patch, path → text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct PatchMaps {
+    /// Those of Secrets are masked.
+    pub(super) values: BTreeMap<String, String>,
+    /// The fields, each with `k8sconnect-patch`.
+    pub(super) managers: BTreeMap<String, String>,
+}
+
+impl PatchMaps {
+    /// What `manager` holds of `object`; positions in lists follow `written`.
+    pub(super) fn of(object: &Observed, manager: &FieldManager, written: &Value) -> Self {
+        let held = object.held_by(manager);
+        let positions = Positions::of(written, object.schema());
+        let managers = fields::flat_managers([(MANAGER, &held)], MANAGER, &positions);
+        let masked = projection::masked(object.object());
+        let values = fields::leaf_values(&masked, &held.leaves(), object.schema());
+        Self { values: fields::flat_values(&values, &positions), managers }
+    }
+}
+
+/// The part of `object` that `manager` holds, with what identifies it and its list items.
+pub(super) fn held_part(object: &Observed, manager: &FieldManager) -> Value {
+    let held = object.held_by(manager).union(&fields::identity()).with_merge_keys();
+    fields::project(object.object(), &held, object.schema())
+}
+
+/// The fields that a patch takes away, by what the target is `now` and `after` it; and, if it is the `same` as was
+/// applied before, those that it took away then. An apply takes away only what its manager holds.
+pub(super) fn removals(
+    (content, same): (&Content, bool),
+    (now, after): (&Observed, &Observed),
+    baseline: Option<&Baseline>,
+    manager: &FieldManager,
+) -> FieldSet {
+    if content.dialect().is_none() {
+        return FieldSet::new();
+    }
+    let leaves = |object: &Observed| fields::written(object.object(), now.schema()).leaves();
+    // What controllers and the API server report.
+    let reported = [FieldPath::of_fields(["status"]), FieldPath::of_fields(["metadata", "managedFields"])];
+    let mut removed =
+        leaves(now).difference(&leaves(after)).recursive_difference(&FieldSet::from_iter(reported));
+    if let Some(baseline) = baseline.filter(|_| same) {
+        removed.add_all(&baseline.removed_by(manager));
+    }
+    removed
+}
+
+/// A hash of the patch and of what came of it. It stays the same until another manager changes what the patch is about.
+pub(super) fn fingerprint(content: &Content, object: &Observed, manager: &FieldManager) -> String {
+    let held = object.held_by(manager);
+    let values = fields::project(object.object(), &held, object.schema());
+    let all = json!([
+        content.to_value(),
+        object.object()["metadata"]["uid"],
+        held.to_value(),
+        values,
+        content.touched(object.object())
+    ]);
+    format!("{:x}", Sha256::digest(manifest::to_json(&all)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn manager() -> FieldManager {
+        FieldManager::new("k8sconnect-patch-0123456789ab")
+    }
+
+    fn deployment(image: &str) -> Observed {
+        let object = json!({
+            "apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {"name": "web", "uid": "1", "resourceVersion": "5", "managedFields": [
+                {"manager": "k8sconnect-patch-0123456789ab", "operation": "Apply", "apiVersion": "apps/v1", "fieldsType": "FieldsV1",
+                 "fieldsV1": {"f:spec": {"f:template": {"f:spec": {"f:containers": {
+                     "k:{\"name\":\"web\"}": {".": {}, "f:name": {}, "f:image": {}},
+                 }}}}}},
+                {"manager": "kubectl", "operation": "Update", "apiVersion": "apps/v1", "fieldsType": "FieldsV1",
+                 "fieldsV1": {"f:spec": {"f:replicas": {}}}},
+            ]},
+            "spec": {"replicas": 3, "template": {"spec": {"containers": [
+                {"name": "sidecar", "image": "s"}, {"name": "web", "image": image},
+            ]}}},
+        });
+        Observed::new(object).unwrap()
+    }
+
+    #[test]
+    fn fields_inside_lists_are_shown() {
+        let written =
+            json!({"spec": {"template": {"spec": {"containers": [{"name": "web", "image": "a:1"}]}}}});
+        let shown = PatchMaps::of(&deployment("a:1"), &manager(), &written);
+        let prefix = "spec.template.spec.containers[0]";
+        let expected = [("image", "a:1"), ("name", "web")]
+            .map(|(name, value)| (format!("{prefix}.{name}"), value.to_owned()));
+        assert_eq!(shown.values, BTreeMap::from(expected));
+        assert!(shown.managers.values().all(|manager| manager == "k8sconnect-patch"));
+        assert_eq!(shown.managers.keys().collect::<Vec<_>>(), shown.values.keys().collect::<Vec<_>>());
+        assert_ne!(shown, PatchMaps::of(&deployment("a:2"), &manager(), &written));
+    }
+
+    #[test]
+    fn values_of_secrets_are_masked() {
+        let secret = json!({
+            "apiVersion": "v1", "kind": "Secret", "data": {"k": "aHVudGVyMg=="},
+            "metadata": {"name": "db", "namespace": "shop", "managedFields": [
+                {"manager": "k8sconnect-patch-0123456789ab", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1",
+                 "fieldsV1": {"f:data": {"f:k": {}}}},
+            ]},
+        });
+        let shown = PatchMaps::of(&Observed::new(secret.clone()).unwrap(), &manager(), &secret);
+        assert!(shown.values["data.k"].starts_with("(sensitive sha256:"), "{shown:?}");
+    }
+
+    #[test]
+    fn the_fingerprint_changes_only_with_what_the_patch_is_about() {
+        let content = Content::Json(vec![json!({"op": "replace", "path": "/spec/replicas", "value": 3})]);
+        let before = fingerprint(&content, &deployment("a:1"), &manager());
+        let check = |what: &str, moves: bool, change: &dyn Fn(&mut Value)| {
+            let mut live = deployment("a:1").into_object();
+            change(&mut live);
+            let now = fingerprint(&content, &Observed::new(live).unwrap(), &manager());
+            assert_eq!(now != before, moves, "{what}");
+        };
+        check("nothing", false, &|_| {});
+        check("version", false, &|live| live["metadata"]["resourceVersion"] = json!("6"));
+        check("a field of others", false, &|live| live["spec"]["paused"] = json!(true));
+        check("held by another, and patched", true, &|live| live["spec"]["replicas"] = json!(4));
+        check("held", true, &|live| {
+            live["spec"]["template"]["spec"]["containers"][1]["image"] = json!("a:2");
+        });
+        check("another object", true, &|live| live["metadata"]["uid"] = json!("2"));
+    }
+}
