@@ -1,7 +1,7 @@
-//! A circuit breaker on watch events: an XR that is told of changes all the time is told of some of them only.
+//! A circuit breaker on watch events: of a constant stream of changes, only some reach the XR.
 //!
-//! The numbers are the reference's. What is new is that nothing is lost for good: when the breaker closes after having
-//! held events back, the XR is owed one more pass.
+//! The numbers are Crossplane's. Unlike there, no change is lost: when the breaker closes after having held events back,
+//! the XR is reconciled once more.
 
 use std::collections::BTreeMap;
 use std::collections::VecDeque;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::condition::{Condition, RESPONSIVE};
-use crate::run::ConditionStatus;
+use crate::protocol::ConditionStatus;
 
 /// How much is too much.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,14 +36,14 @@ impl Default for Limits {
     }
 }
 
-/// What a watch tells of.
+/// What a watch event reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// An object was created, or is seen for the first time.
     Created,
     /// An object changed.
     Updated,
-    /// An object is being deleted or is gone: always passes, or a finalizer would wait for ever.
+    /// An object is being deleted or is gone: always admitted, or a finalizer could wait forever.
     Deleted,
 }
 
@@ -74,12 +74,12 @@ impl Breaker {
         Self { limits, tokens: limits.burst, refilled: now, recent: VecDeque::new(), open: None }
     }
 
-    /// Whether an event from `source`, such as `ConfigMap shop/web`, passes.
-    pub fn passes(&mut self, source: &str, change: Change, now: Timestamp) -> bool {
+    /// Whether an event from `source`, such as `ConfigMap shop/web`, reaches the XR.
+    pub fn admits(&mut self, source: &str, change: Change, now: Timestamp) -> bool {
         let cost = match change {
             Change::Deleted => return true,
             Change::Created => 1,
-            // The reference's handler is called with the object as it was and as it is.
+            // Crossplane's handler runs for the old and the new object.
             Change::Updated => 2,
         };
         self.refill(now);
@@ -111,7 +111,7 @@ impl Breaker {
         true
     }
 
-    /// Closes the breaker if its time has come; whether it held something back, so that a pass is owed.
+    /// Closes the breaker if its time has come; returns whether it held events back, so that a reconcile is due.
     pub fn tick(&mut self, now: Timestamp) -> bool {
         match &self.open {
             Some(open) if now >= after(open.since, self.limits.cooldown) => {

@@ -1,13 +1,13 @@
-//! Functions every pipeline wants, run in this process.
+//! Built-in functions, run in this process.
 
 mod auto_ready;
 mod status_transformer;
 
 use std::time::Duration;
 
-use crate::run::{ResponseMeta, RunRequest, RunResponse};
+use crate::protocol::{ResponseMeta, RunRequest, RunResponse};
 
-/// The time every SDK says an answer holds.
+/// The default TTL of every function SDK.
 const DEFAULT_TTL: Duration = Duration::from_secs(60);
 
 /// Runs the built-in function called `name`, if there is one.
@@ -19,7 +19,7 @@ pub fn run(name: &str, request: &RunRequest) -> Option<RunResponse> {
     }
 }
 
-/// An answer that passes on what it was given.
+/// A response that passes on the desired state and context of the request.
 fn respond_to(request: &RunRequest) -> RunResponse {
     RunResponse {
         meta: ResponseMeta { tag: request.meta.tag.clone(), ttl: Some(DEFAULT_TTL) },
@@ -41,6 +41,6 @@ mod tests {
         for name in BUILT_IN {
             assert_eq!(run(name, &request).unwrap().meta.tag, "tag", "{name}");
         }
-        assert_eq!(run("function-nobody-knows", &request), None);
+        assert_eq!(run("function-unknown", &request), None);
     }
 }

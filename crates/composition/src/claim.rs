@@ -1,4 +1,4 @@
-//! A claim and its XR: which fields travel which way, and what the user of the claim gets to see.
+//! A claim and its XR: which fields are propagated which way, and what the user of the claim sees.
 
 use jiff::Timestamp;
 use manifest::{IdentityError, Namespace, ObjectRef};
@@ -9,50 +9,47 @@ use crate::condition::{Condition, Conditions, READY, is_system};
 use crate::health;
 use crate::naming::{ANNOTATION_EXTERNAL_NAME, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE};
 use crate::object;
+use crate::protocol::{ConditionStatus, Object};
 use crate::readiness::{UNREADY, reconcile_success};
-use crate::run::{ConditionStatus, Object};
 use crate::status::{ENGINE_FIELDS, retired};
 
 /// Fields of a claim's spec that stay with the claim: its own and those only the engine may write on an XR.
 ///
-/// A claim whose schema preserves unknown fields could otherwise write `resourceRefs` through us and have us delete or
-/// adopt anything. `compositionRevisionRef` and `compositionRef` have rules of their own.
+/// Otherwise a claim whose schema preserves unknown fields could write `resourceRefs` through us and make us delete or
+/// adopt any object. `compositionRevisionRef` and `compositionRef` have rules of their own.
 const NOT_PROPAGATED: [&str; 5] =
     ["compositeDeletePolicy", "resourceRef", "writeConnectionSecretToRef", "resourceRefs", "claimRef"];
 
 /// Why a claim cannot be synced with its XR.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ClaimError {
-    /// It has no kind or no name, which no claim of an API server lacks.
+    /// It has no kind or no name, which cannot happen to a claim from an API server.
     #[error(transparent)]
     Identity(#[from] IdentityError),
-    /// The spec is missing or no object.
     #[error("claim spec was not an object")]
     Spec,
-    /// The XR's status is no object.
     #[error("composite resource status was not an object")]
     Status,
-    /// The XR serves another claim, and somebody has to decide whose it is.
+    /// The XR serves another claim, and a person has to decide which one it belongs to.
     #[error(
         "refusing to operate on composite resource {composite:?} that is not bound to this claim: bound to claim \
          {claim:?}"
     )]
     BoundElsewhere {
-        /// The XR's name.
         composite: String,
-        /// The name of the claim it serves.
+        /// The claim it serves.
         claim: String,
     },
 }
 
 /// What makes a claim and its XR agree: first the claim is updated, then the XR applied.
 ///
-/// The claim comes first and only if it is not stale, so that its reference stands before there is an XR to leak.
+/// The claim comes first and only if it is not stale, so that no XR can exist without a reference to it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sync {
-    /// The whole claim as it is to be.
+    /// The whole claim after the sync.
     pub claim: Object,
-    /// Whether that differs from the claim as it is; no write otherwise.
+    /// Whether that differs from the claim as read; if not, it is not written.
     pub claim_changed: bool,
     /// The apply of the XR.
     pub composite: Object,
@@ -161,10 +158,10 @@ fn bound_claim(claim: &Object, xr: Option<&Object>, xr_ref: &ObjectRef, enforced
     bound
 }
 
-/// What the user of a claim sees: the status of the claim after it was synced with `xr`.
+/// The status of the claim after it was synced with `xr`.
 ///
-/// `error_text` is what the Composition or XRD asks to be said after an internal error. Conditions of others stay; the
-/// connection details' time is the caller's.
+/// `error_text` is the message the Composition or XRD wants after an internal error. Conditions of other managers stay;
+/// the caller sets the time of the connection details.
 pub fn status(
     claim: &Object,
     xr: &Object,
@@ -185,7 +182,7 @@ pub fn status(
 }
 
 /// The status of a claim with `conditions` set and all else as it is: when it is paused, deleted or cannot be synced.
-pub fn marked(claim: &Object, conditions: impl IntoIterator<Item = Condition>) -> Object {
+pub fn with_conditions(claim: &Object, conditions: impl IntoIterator<Item = Condition>) -> Object {
     let mut all = Conditions::of(claim);
     for condition in conditions {
         all.set(condition.generation(object::generation(claim)));
@@ -209,8 +206,8 @@ fn conditions(claim: &Object, xr: &Object, error_text: Option<&str>, now: Timest
     }
     for condition in shown.iter().filter(|kind| !is_system(kind)).filter_map(|kind| theirs.get(kind)) {
         mark(&mut conditions, condition.clone());
-        // Since when it holds is for the XR to say, also if the claim has heard of it late.
-        conditions.date(&condition.kind, condition.last_transition_time);
+        // The XR decides on the transition time, even if the claim is synced later.
+        conditions.set_transition_time(&condition.kind, condition.last_transition_time);
     }
     mark(&mut conditions, ready(theirs.get(READY), now));
     if let Some(healthy) = health::claim_condition(xr, error_text, now) {
@@ -219,7 +216,7 @@ fn conditions(claim: &Object, xr: &Object, error_text: Option<&str>, now: Timest
     conditions
 }
 
-/// `Ready` on the claim: the reason stays `Waiting`, and the message lists what is waited for without saying why.
+/// `Ready` on the claim: the reason stays `Waiting`, and the message lists the unready resources without the cause.
 fn ready(xr: Option<&Condition>, now: Timestamp) -> Condition {
     if xr.is_some_and(Condition::is_true) {
         return Condition::new(READY, ConditionStatus::True, "Available", now);
@@ -233,13 +230,13 @@ fn ready(xr: Option<&Condition>, now: Timestamp) -> Condition {
 /// What is to be done for a claim that is being deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deletion {
-    /// Delete the XR, then let the claim go.
+    /// Delete the XR, then remove the claim's finalizer.
     DeleteThenRelease,
-    /// Delete the XR in the foreground and look again.
+    /// Delete the XR in the foreground and requeue.
     DeleteInForeground,
-    /// The XR is being deleted: look again.
+    /// The XR is being deleted: requeue.
     Wait,
-    /// There is no XR: let the claim go.
+    /// There is no XR: remove the claim's finalizer.
     Release,
 }
 
@@ -254,7 +251,7 @@ pub fn deletion(claim: &Object, xr: Option<&Object>) -> Deletion {
     }
 }
 
-/// Labels or annotations that travel with the claim: all but those that belong to Kubernetes, such as kubectl's
+/// Labels or annotations that are propagated: all but those that belong to Kubernetes, such as kubectl's
 /// `last-applied-configuration`.
 fn propagated(claim: &Object, which: &str) -> Object {
     let reserved = |key: &str| {

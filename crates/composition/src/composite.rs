@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::object;
-use crate::run::Object;
+use crate::protocol::Object;
 
 /// Where an XR keeps the engine's fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,10 +31,9 @@ impl Layout {
 /// Whether an XR follows its Composition's newest revision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub enum UpdatePolicy {
-    /// It does.
     #[default]
     Automatic,
-    /// It stays with the revision it names.
+    /// It stays with the revision it references.
     Manual,
 }
 
@@ -83,7 +82,7 @@ impl<'a> Composite<'a> {
         self.labels_in("compositionRevisionSelector")
     }
 
-    /// Its update policy; `None` if it has none, which some rules tell apart from automatic.
+    /// Its update policy; `None` if it has none, which is not the same as automatic everywhere.
     pub fn update_policy(self) -> Option<UpdatePolicy> {
         match self.field("compositionUpdatePolicy")?.as_str()? {
             "Manual" => Some(UpdatePolicy::Manual),
@@ -93,7 +92,7 @@ impl<'a> Composite<'a> {
 
     /// What it is composed of. Entries that name no kind or no object refer to nothing and are left out.
     ///
-    /// A namespaced XR composes in its own namespace only, whatever a reference says.
+    /// A namespaced XR composes in its own namespace only, regardless of what a reference says.
     pub fn resource_refs(self) -> Vec<ObjectRef> {
         let own = object::namespace(self.object);
         let read = |entry: &Value| {
@@ -133,7 +132,6 @@ impl<'a> Composite<'a> {
         object::texts(self.object, &["status", "claimConditionTypes"])
     }
 
-    /// Whether a person has asked to leave it alone.
     pub fn is_paused(self) -> bool {
         object::annotation(self.object, "crossplane.io/paused") == Some("true")
     }
@@ -168,7 +166,7 @@ fn read_reference(written: &Value) -> Option<ObjectRef> {
     Some(ObjectRef::new(gvk, part("namespace").and_then(Namespace::new), part("name")?))
 }
 
-/// The object with just enough to say which XR is meant: the start of every apply.
+/// The XR reduced to its kind and name: the start of every apply.
 pub fn identity(xr: &Object) -> Object {
     let mut metadata = Object::new();
     for key in ["name", "namespace"] {

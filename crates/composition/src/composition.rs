@@ -6,8 +6,8 @@ use diag::Diagnostic;
 use manifest::GroupVersionKind;
 use serde::Deserialize;
 
+use crate::protocol::{Match, Object, ResourceSelector, SchemaSelector};
 use crate::read::{self, NameRef, wrong};
-use crate::run::{Match, Object, ResourceSelector, SchemaSelector};
 use crate::{codes, object};
 
 /// A Composition or CompositionRevision that makes sense.
@@ -15,7 +15,6 @@ use crate::{codes, object};
 pub struct Composition {
     /// The object it was read from.
     pub object: Object,
-    /// What it says.
     pub spec: CompositionSpec,
 }
 

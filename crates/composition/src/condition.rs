@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::object;
-use crate::run::{ConditionStatus, Object};
+use crate::protocol::{ConditionStatus, Object};
 
 /// Believed to be ready to handle work.
 pub const READY: &str = "Ready";
@@ -25,13 +25,11 @@ pub fn is_system(kind: &str) -> bool {
 /// One condition as it stands in `status.conditions`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// The type.
     pub kind: String,
-    /// The status.
     pub status: ConditionStatus,
     /// Machine-readable reason in PascalCase.
     pub reason: String,
-    /// What to say; empty is left out.
+    /// Left out if empty.
     pub message: String,
     /// When the status last changed.
     pub last_transition_time: Timestamp,
@@ -52,27 +50,24 @@ impl Condition {
         }
     }
 
-    /// With something to say.
     #[must_use]
     pub fn message(mut self, message: impl Into<String>) -> Self {
         self.message = message.into();
         self
     }
 
-    /// About a generation of the object that carries it.
     #[must_use]
     pub fn generation(mut self, generation: Option<i64>) -> Self {
         self.observed_generation = generation.filter(|generation| *generation != 0);
         self
     }
 
-    /// Whether the condition is there and `True`.
     pub fn is_true(&self) -> bool {
         self.status == ConditionStatus::True
     }
 
-    /// Whether both say the same, whenever they began to; the generation counts only if both name one.
-    pub fn says_the_same(&self, other: &Self) -> bool {
+    /// Whether both differ in their transition time at most; the generation counts only if both have one.
+    pub fn is_equivalent(&self, other: &Self) -> bool {
         let generation = match (self.observed_generation, other.observed_generation) {
             (Some(mine), Some(theirs)) => mine == theirs,
             _ => true,
@@ -124,7 +119,7 @@ impl Conditions {
     pub fn of(object: &Object) -> Self {
         let mut conditions = Self::default();
         for condition in object::list(object, &["status", "conditions"]).filter_map(Condition::from_value) {
-            // The API server keeps the list a map by type; a duplicate can only stand in a file someone wrote.
+            // The API server keeps the list a map by type; only a file can have a duplicate.
             if conditions.get(&condition.kind).is_none() {
                 conditions.0.push(condition);
             }
@@ -142,16 +137,16 @@ impl Conditions {
         self.0.iter()
     }
 
-    /// Sets a condition; one that says the same already stays untouched.
+    /// Sets a condition; an equivalent one stays untouched.
     ///
-    /// The transition time moves with the status only, which is the Kubernetes convention; the reference moves it with
+    /// The transition time moves with the status only, which is the Kubernetes convention; Crossplane moves it with
     /// reason and message too.
     pub fn set(&mut self, condition: Condition) {
         let Some(existing) = self.0.iter_mut().find(|existing| existing.kind == condition.kind) else {
             self.0.push(condition);
             return;
         };
-        if existing.says_the_same(&condition) {
+        if existing.is_equivalent(&condition) {
             return;
         }
         let since = if existing.status == condition.status {
@@ -162,14 +157,12 @@ impl Conditions {
         *existing = Condition { last_transition_time: since, ..condition };
     }
 
-    /// Says since when a condition has been as it is.
-    pub(crate) fn date(&mut self, kind: &str, since: Timestamp) {
+    pub(crate) fn set_transition_time(&mut self, kind: &str, since: Timestamp) {
         if let Some(condition) = self.0.iter_mut().find(|condition| condition.kind == kind) {
             condition.last_transition_time = since;
         }
     }
 
-    /// Takes a condition away.
     pub fn remove(&mut self, kind: &str) {
         self.0.retain(|condition| condition.kind != kind);
     }

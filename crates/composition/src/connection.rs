@@ -6,7 +6,7 @@ use manifest::{Namespace, ObjectRef};
 use serde_json::{Value, json};
 
 use crate::object;
-use crate::run::{Object, SecretData};
+use crate::protocol::{Object, SecretData};
 
 /// The type of Secrets that hold connection details.
 pub const SECRET_TYPE: &str = "connection.crossplane.io/v1alpha1";
@@ -14,13 +14,13 @@ pub const SECRET_TYPE: &str = "connection.crossplane.io/v1alpha1";
 /// Why a Secret is left alone.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConnectionError {
-    /// It was made by someone for something else.
+    /// It exists for another purpose.
     #[error("refusing to modify uncontrolled secret of type {0:?}")]
     Uncontrolled(
         /// The type it has.
         String,
     ),
-    /// It belongs to someone else.
+    /// It has another controller.
     #[error("existing secret is not controlled by UID {0:?}")]
     ControlledByOther(
         /// Whose it would have to be.
@@ -45,7 +45,7 @@ pub fn filter(details: &SecretData, keys: &[String]) -> SecretData {
 
 /// The Secret to be written for `owner`, or none if `existing` has it all.
 ///
-/// Details are added, never removed: a function that forgets one for a moment must not cut off who uses it.
+/// Details are added, never removed: a function that omits one for a moment must not cut off its users.
 pub fn publish(
     owner: &Object,
     (namespace, name): (&str, &str),
@@ -72,7 +72,7 @@ pub fn propagate(
     source: &Object,
     existing: Option<&Object>,
 ) -> Result<Option<Object>, ConnectionError> {
-    // Whoever may write an XR must not read any Secret through us.
+    // A user who may write an XR must not be able to read any Secret through us.
     if object::controller(source).map(|controller| controller.uid).as_deref() != object::uid(xr) {
         return Err(ConnectionError::NotTheComposites);
     }

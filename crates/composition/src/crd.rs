@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::codes;
 use crate::definition::{Definition, Names, Scope, Version};
 use crate::object;
-use crate::run::Object;
+use crate::protocol::Object;
 
 /// Names are used as label values, which end here.
 const MAX_NAME: i64 = 63;

@@ -10,8 +10,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::composite::{Layout, UpdatePolicy};
+use crate::protocol::Object;
 use crate::read::{self, NameRef};
-use crate::run::Object;
 use crate::{codes, object};
 
 /// An XRD that makes sense.
@@ -46,13 +46,13 @@ pub struct DefinitionSpec {
     pub connection_secret_keys: Vec<String>,
     /// How versions are converted, as a CustomResourceDefinition has it.
     pub conversion: Option<Value>,
-    /// What happens to an XR when its claim is deleted, unless the claim says so.
+    /// What happens to an XR when its claim is deleted, unless the claim decides.
     pub default_composite_delete_policy: Option<DeletePolicy>,
     /// The Composition of XRs that name and select none.
     pub default_composition_ref: Option<NameRef>,
     /// The revision selector of XRs that have none.
     pub default_composition_revision_selector: Option<LabelSelector>,
-    /// Whether XRs follow new revisions, unless they say so.
+    /// Whether XRs follow new revisions, unless they decide themselves.
     pub default_composition_update_policy: Option<UpdatePolicy>,
     /// The Composition all XRs use.
     pub enforced_composition_ref: Option<NameRef>,
@@ -156,7 +156,6 @@ pub struct Version {
     /// Whether people should stop using it.
     #[serde(default)]
     pub deprecated: bool,
-    /// What to tell those who do.
     pub deprecation_warning: Option<String>,
     /// What objects look like.
     pub schema: Option<VersionSchema>,

@@ -11,7 +11,7 @@ use crate::naming::{
     is_valid_name,
 };
 use crate::object;
-use crate::run::{Object, Ready, State};
+use crate::protocol::{Object, Ready, State};
 
 /// A composed resource, ready to be applied.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,7 +20,7 @@ pub struct Composed {
     pub intent: Object,
     /// Which object that is.
     pub reference: ObjectRef,
-    /// Whether the function says it is ready.
+    /// Whether a function marked it ready.
     pub ready: bool,
 }
 
@@ -36,7 +36,7 @@ pub struct Rendered {
 /// Why what a function desires cannot be applied. Nothing is applied then.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RenderError {
-    /// It is of no kind, so nobody could find it again.
+    /// Without a kind it could not be found again.
     #[error("cannot render composed resource {key:?}: it has no apiVersion or no kind")]
     NoKind {
         /// The resource's key.
@@ -51,7 +51,7 @@ pub enum RenderError {
         /// The resource's key.
         key: String,
     },
-    /// The function made someone else the controller.
+    /// The function set another controller.
     #[error(
         "cannot render metadata for composed resource {key:?}: cannot set controller reference: \
          {name} is already controlled by {controller}"
@@ -75,7 +75,7 @@ pub enum RenderError {
         /// The name it has.
         name: String,
     },
-    /// Nobody knows whether the kind has namespaces.
+    /// It is not known whether the kind has namespaces.
     #[error("cannot check if composed resource {key:?} is namespaced (a {kind} named {name})")]
     UnknownKind {
         /// The resource's key.
@@ -138,7 +138,7 @@ pub fn render(
     Ok(rendered)
 }
 
-/// What exists keeps its name, unless it is of another kind: then it is another object, and garbage.
+/// A resource that exists keeps its name. One of another kind is another object, and garbage.
 fn keep_identity(intent: &mut Object, gvk: &GroupVersionKind, observed: Option<&Object>) {
     let Some(observed) = observed else { return };
     if !GroupVersionKind::of(observed).is_ok_and(|observed| observed.is_same_kind(gvk)) {

@@ -1,14 +1,14 @@
-//! What people read about a pass: events for the XR and, where the author of the composition wants it, for the claim.
+//! Events of a reconcile: for the XR and, where the author of the composition wants it, for the claim.
 
 use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use crate::health::PassFailure;
+use crate::health::ReconcileFailure;
 use crate::object;
-use crate::pipeline::{Breach, Failure, Outcome, Said};
-use crate::run::{FunctionResult, Object, Severity, Target};
+use crate::pipeline::{ContractViolation, Failure, Outcome, StepOutput};
+use crate::protocol::{FunctionResult, Object, Severity, Target};
 
 /// The reason of events whose function gives none, and of what goes wrong while composing.
 pub const COMPOSE_RESOURCES: &str = "ComposeResources";
@@ -18,11 +18,9 @@ pub const COMPOSE_RESOURCES: &str = "ComposeResources";
 pub struct Event {
     /// The object it is recorded on.
     pub on: Recipient,
-    /// Whether something is wrong.
     pub kind: EventType,
     /// Machine-readable reason in PascalCase.
     pub reason: String,
-    /// What to say.
     pub message: String,
 }
 
@@ -71,15 +69,15 @@ impl Event {
     }
 }
 
-/// The event on the XR for a pass that failed, with the id under which the claim's user reports it.
-pub fn of_failure(failure: &PassFailure, id: &str) -> Event {
+/// The event on the XR for a failed reconcile, with the id the user of the claim quotes.
+pub fn of_failure(failure: &ReconcileFailure, id: &str) -> Event {
     Event::warning(failure.stage.event_reason(), format!("{} (error id {id})", failure.text()))
 }
 
-/// The events for what the functions said, in the order in which they said it.
+/// The events for the results of functions, in the order they were returned.
 ///
-/// A fatal result is no function event on the XR, where [`of_failure`] tells of it; but when its author meant the claim
-/// to know, it reaches the claim in the author's words (the shipped reference lost this on the way from the draft).
+/// On the XR, [`of_failure`] reports a fatal result. A fatal result that targets the claim reaches the claim in its
+/// author's words; Crossplane never records it there.
 pub fn of_results(outcome: &Outcome) -> Vec<Event> {
     let mut events: Vec<Event> = outcome.results.iter().flat_map(of_result).collect();
     if let Some(Failure::Fatal { result, .. }) = &outcome.failure
@@ -90,32 +88,34 @@ pub fn of_results(outcome: &Outcome) -> Vec<Event> {
     events
 }
 
-/// Warnings on the XR about what could not be taken as it was returned; the caller sends them once per revision.
-pub fn of_breaches(outcome: &Outcome) -> Vec<Event> {
-    let warning = |said: &Said<Breach>| Event::warning("InvalidFunctionOutput", breach_message(said));
-    outcome.breaches.iter().map(warning).collect()
+/// Warnings on the XR about output that breaks the function contract; the caller sends them once per revision.
+pub fn of_violations(outcome: &Outcome) -> Vec<Event> {
+    let warning = |violation: &StepOutput<ContractViolation>| {
+        Event::warning("InvalidFunctionOutput", violation_message(violation))
+    };
+    outcome.violations.iter().map(warning).collect()
 }
 
-/// The events that have somebody to be recorded on: those for a claim that cannot be read are left out.
+/// The events whose object is known: those for a claim that cannot be read are left out.
 pub fn recordable(events: Vec<Event>, has_claim: bool) -> Vec<Event> {
     events.into_iter().filter(|event| has_claim || event.on == Recipient::Composite).collect()
 }
 
-/// The events of a pass that the pass before did not have, in order and each once.
+/// The events of this reconcile that the last one did not have, in order and each once.
 ///
-/// Events are for changes: a function that says the same at every pass is heard once, and what it says now is kept in
-/// the XR's status for whoever comes later.
+/// Events are for changes: a function that returns the same result every time gets one event, and the XR's status keeps
+/// the current results.
 pub fn changed(before: &BTreeSet<Event>, now: &[Event]) -> Vec<Event> {
     let mut sent = BTreeSet::new();
     now.iter().filter(|event| !before.contains(*event) && sent.insert(*event)).cloned().collect()
 }
 
-/// As long as the API server keeps an Event, unless it is told otherwise.
-const KEPT: SignedDuration = SignedDuration::from_hours(1);
+/// How long the API server keeps an Event by default.
+const EVENT_TTL: SignedDuration = SignedDuration::from_hours(1);
 
-/// Whether Events about what `object` shows now have expired, or would have: its status has been as it is for so long.
+/// Whether Events about the current status of `object` have expired, since it has not changed for so long.
 ///
-/// It tells an engine that has just begun, and knows of no Events, from one that told nobody.
+/// A process that has just started uses this to tell that finding no Event does not mean that none was recorded.
 pub fn have_expired(object: &Object, now: Timestamp) -> bool {
     let time = |entry: &Value, key: &str| entry.get(key)?.as_str()?.parse::<Timestamp>().ok();
     let written = object::list(object, &["metadata", "managedFields"])
@@ -123,15 +123,15 @@ pub fn have_expired(object: &Object, now: Timestamp) -> bool {
         .filter_map(|entry| time(entry, "time"));
     let conditions = object::list(object, &["status", "conditions"]);
     let moved = conditions.filter_map(|entry| time(entry, "lastTransitionTime"));
-    written.chain(moved).max().is_some_and(|last| now.duration_since(last) > KEPT)
+    written.chain(moved).max().is_some_and(|last| now.duration_since(last) > EVENT_TTL)
 }
 
-fn of_result(said: &Said<FunctionResult>) -> Vec<Event> {
-    let Said { step, what: result } = said;
+fn of_result(returned: &StepOutput<FunctionResult>) -> Vec<Event> {
+    let StepOutput { step, output: result } = returned;
     let kind = match result.severity {
         Severity::Normal => EventType::Normal,
         Severity::Warning => EventType::Warning,
-        // A fatal result never gets here; were it to, nobody should miss it.
+        // A fatal result never gets here; if it did, it must not be overlooked.
         Severity::Unspecified | Severity::Fatal => {
             let text = format!(
                 "Pipeline step {step:?} returned a result of unknown severity (assuming warning): {}",
@@ -152,28 +152,28 @@ fn reason(result: &FunctionResult) -> &str {
     result.reason.as_deref().filter(|reason| !reason.is_empty()).unwrap_or(COMPOSE_RESOURCES)
 }
 
-fn breach_message(said: &Said<Breach>) -> String {
-    let step = &said.step;
-    match &said.what {
-        Breach::ReservedConditionType(kind) => format!(
+fn violation_message(violation: &StepOutput<ContractViolation>) -> String {
+    let step = &violation.step;
+    match &violation.output {
+        ContractViolation::ReservedConditionType(kind) => format!(
             "Pipeline step {step:?} set the condition {kind:?}, which only the engine sets: dropped. \
              Use another type, such as {:?}",
             format!("App{kind}")
         ),
-        Breach::EmptyConditionType => {
+        ContractViolation::EmptyConditionType => {
             format!("Pipeline step {step:?} set a condition without a type: dropped")
         }
-        Breach::EmptyConditionReason(kind) => format!(
+        ContractViolation::EmptyConditionReason(kind) => format!(
             "Pipeline step {step:?} set the condition {kind:?} without a reason: it reads \"Unspecified\""
         ),
-        Breach::UnknownSeverity => format!(
+        ContractViolation::UnknownSeverity => format!(
             "Pipeline step {step:?} returned a result of unknown severity: it counts as a warning for the XR only"
         ),
-        Breach::ClaimTarget => format!(
+        ContractViolation::ClaimTarget => format!(
             "Pipeline step {step:?} addressed a claim, but only XRs of scope LegacyCluster have one: \
              only the XR shows it"
         ),
-        Breach::ForeignTag => format!(
+        ContractViolation::ForeignTag => format!(
             "Pipeline step {step:?} answered with the tag of another request: the answer was taken, \
              but its function should copy the tag"
         ),

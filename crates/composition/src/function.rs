@@ -1,4 +1,4 @@
-//! How a function is found: by a flag, as a package someone installed, by an annotation, or built in.
+//! How a function is found: by a flag, as an installed package, by an annotation, or built in.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::composition::Composition;
 use crate::condition::Condition;
-use crate::run::{ConditionStatus, Object};
+use crate::protocol::{ConditionStatus, Object};
 use crate::runner::{RunError, RunErrorClass};
 use crate::{codes, object, read};
 
@@ -50,7 +50,7 @@ impl Function {
         let Spec { package } = read::spec(object, "Function", &api_versions)?;
         let name = object::name(object).unwrap_or_default().to_owned();
         if !is_qualified(&package) {
-            let summary = format!("{package:?} does not say where the package is and which one of it");
+            let summary = format!("{package:?} is not a fully qualified package");
             let hint =
                 "Write registry, repository and tag or digest, such as xpkg.crossplane.io/org/name:v1.0.0.";
             let diagnostic =
@@ -119,8 +119,8 @@ fn not_found(name: &str) -> RunError {
 
 /// `ValidPipeline` of a revision: every function that is installed as a package can run in compositions.
 ///
-/// Functions that are found otherwise are not asked. A package that says nothing about its capabilities is from before
-/// there were any, and can.
+/// Functions found in another way are not checked. A package without capabilities was built before they existed, and
+/// can run in compositions.
 pub fn valid_pipeline(revision: &Composition, function_revisions: &[Object], now: Timestamp) -> Condition {
     let runs = |function: &str| revision.spec.pipeline.iter().any(|step| step.function_ref.name == function);
     for installed in function_revisions.iter().filter(|installed| is_active(installed)) {

@@ -1,6 +1,6 @@
-//! `Healthy`: is anything broken? For the operator of a composition with the cause, for the user of a claim without.
+//! `Healthy`: is anything broken? It names the cause to the operator of a composition, and not to the user of a claim.
 //!
-//! Not ready yet is not unhealthy. The condition type has been reserved in the reference since v1.17 and never set.
+//! Not ready yet is not unhealthy. Crossplane has reserved the condition type since v1.17 and never set it.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -10,14 +10,14 @@ use crate::event::COMPOSE_RESOURCES;
 use crate::naming::short_hash;
 use crate::object;
 use crate::pipeline::{Failure, Outcome};
+use crate::protocol::{ConditionStatus, Object};
 use crate::readiness::{Child, ChildState, some_of};
-use crate::run::{ConditionStatus, Object};
 use crate::runner::RunErrorClass;
 
 /// The annotation on a Composition (which wins) or XRD with the text a claim shows after an internal error.
 pub const ANNOTATION_CLAIM_ERROR_MESSAGE: &str = "plimsoll.dev/claim-error-message";
 
-/// Where a pass stopped, which decides the reason of its event and how its error reads.
+/// Where a reconcile failed, which decides the reason of its event and how its error starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stage {
     /// Adding the finalizer.
@@ -57,7 +57,7 @@ impl Stage {
         }
     }
 
-    const fn what(self) -> &'static str {
+    const fn context(self) -> &'static str {
         match self {
             Self::Initialize => "cannot add composite resource finalizer: ",
             Self::Delete => "cannot remove composite resource finalizer: ",
@@ -73,31 +73,29 @@ impl Stage {
     }
 }
 
-/// Why a pass failed.
+/// Why a reconcile failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PassFailure {
-    /// Where.
+pub struct ReconcileFailure {
     pub stage: Stage,
     /// The reason of `Healthy` on the XR.
     pub reason: FailureReason,
     /// The pipeline step, if it was one.
     pub step: Option<String>,
-    /// A stable word for the kind of error: not its text, which may change from try to try.
+    /// A stable word for the kind of error; its text may change from one attempt to the next.
     pub class: String,
-    /// What happened.
     pub message: String,
-    /// What the `Synced` condition says instead, where the text is not stable enough to stand in a status.
+    /// The message of the `Synced` condition, where `message` is not stable enough for a status.
     pub stable_message: Option<String>,
 }
 
-/// The reason `Healthy` gives on the XR for a failed pass.
+/// The reason of `Healthy` on the XR after a failed reconcile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FailureReason {
-    /// The engine could not do its work.
+    /// An error of the engine.
     ReconcileError,
-    /// A function said that nothing may happen.
+    /// A function returned a fatal result.
     FatalResult,
-    /// A function nobody knows.
+    /// A function is not installed.
     FunctionNotFound,
 }
 
@@ -111,8 +109,7 @@ impl FailureReason {
     }
 }
 
-impl PassFailure {
-    /// An error of the engine at `stage`, of `class`.
+impl ReconcileFailure {
     pub fn engine(stage: Stage, class: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             stage,
@@ -124,7 +121,6 @@ impl PassFailure {
         }
     }
 
-    /// The failure of a pipeline.
     pub fn of(failure: &Failure) -> Self {
         let (reason, class) = match failure {
             Failure::Fatal { .. } => (FailureReason::FatalResult, "FatalResult"),
@@ -137,48 +133,48 @@ impl PassFailure {
         Self { reason, step, ..Self::engine(Stage::Compose, class, failure.to_string()) }
     }
 
-    /// The error with what was tried: `cannot compose resources: …`.
+    /// The error with its context: `cannot compose resources: …`.
     pub fn text(&self) -> String {
-        format!("{}{}", self.stage.what(), self.message)
+        format!("{}{}", self.stage.context(), self.message)
     }
 
-    /// The error as far as it may stand in a condition.
+    /// The error as a condition shows it.
     pub fn condition_text(&self) -> String {
         let message = self.stable_message.as_ref().unwrap_or(&self.message);
-        format!("{}{message}", self.stage.what())
+        format!("{}{message}", self.stage.context())
     }
 }
 
 /// What is wrong with an XR, if anything: the worst thing wins.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trouble {
+pub struct Problem {
     /// The reason on the XR: `ReconcileError`, `FatalResult`, `FunctionNotFound`, `ChildRefused`, `ChildUnhealthy`.
     pub reason: &'static str,
-    /// What the XR says, without the id.
+    /// The message on the XR, without the id.
     pub message: String,
-    /// Eight digits that stay the same while the trouble does, shown to operator and user alike.
+    /// Eight digits that stay the same as long as the problem does, shown to operator and user alike.
     pub id: String,
-    /// Whether the composition has itself told the user of the claim.
+    /// Whether the functions have reported it to the user of the claim themselves.
     pub reported: bool,
 }
 
-/// What is wrong after a pass, if anything.
+/// What is wrong after a reconcile, if anything.
 pub fn diagnose(
     xr_uid: &str,
     outcome: &Outcome,
-    failure: Option<&PassFailure>,
+    failure: Option<&ReconcileFailure>,
     children: &[Child],
-) -> Option<Trouble> {
-    // A pass that came to its end has said what its functions knew, not that a child was refused afterwards.
-    let reported = failure.is_some() && outcome.spoke_to_claim();
-    let trouble = |reason, step: &str, class: &str, message| {
+) -> Option<Problem> {
+    // Functions cannot report that a child was refused after they ran.
+    let reported = failure.is_some() && outcome.reported_to_claim();
+    let problem = |reason, step: &str, class: &str, message| {
         let id = short_hash(&[xr_uid, step, class], 8);
-        Trouble { reason, message, id, reported }
+        Problem { reason, message, id, reported }
     };
     if let Some(failure) = failure {
         let step = failure.step.as_deref().unwrap_or_default();
         let class = format!("{:?}/{}", failure.stage, failure.class);
-        return Some(trouble(failure.reason.as_str(), step, &class, failure.condition_text()));
+        return Some(problem(failure.reason.as_str(), step, &class, failure.condition_text()));
     }
     let absent: Vec<String> = children
         .iter()
@@ -188,7 +184,7 @@ pub fn diagnose(
         })
         .collect();
     if !absent.is_empty() {
-        return Some(trouble(
+        return Some(problem(
             "ChildRefused",
             "",
             "ChildRefused",
@@ -197,10 +193,10 @@ pub fn diagnose(
     }
     let unhealthy: Vec<String> = children
         .iter()
-        .filter_map(|child| Some(format!("{} ({})", child.key, child.trouble.as_ref()?)))
+        .filter_map(|child| Some(format!("{} ({})", child.key, child.problem.as_ref()?)))
         .collect();
     (!unhealthy.is_empty()).then(|| {
-        trouble(
+        problem(
             "ChildUnhealthy",
             "",
             "ChildUnhealthy",
@@ -209,8 +205,8 @@ pub fn diagnose(
     })
 }
 
-/// What a child says about itself that means trouble: `Healthy=False`, `Synced=False` or `Stalled=True`.
-pub fn trouble(child: &Object) -> Option<String> {
+/// The condition by which a child reports a problem: `Healthy=False`, `Synced=False` or `Stalled=True`.
+pub fn problem(child: &Object) -> Option<String> {
     let conditions = Conditions::of(child);
     let signs = [
         (HEALTHY, ConditionStatus::False),
@@ -224,22 +220,22 @@ pub fn trouble(child: &Object) -> Option<String> {
 }
 
 /// `Healthy` on the XR.
-pub fn condition(trouble: Option<&Trouble>, now: Timestamp) -> Condition {
-    match trouble {
+pub fn condition(problem: Option<&Problem>, now: Timestamp) -> Condition {
+    match problem {
         None => Condition::new(HEALTHY, ConditionStatus::True, "Healthy", now),
-        Some(trouble) => Condition::new(HEALTHY, ConditionStatus::False, trouble.reason, now)
-            .message(format!("{} (error id {})", trouble.message, trouble.id)),
+        Some(problem) => Condition::new(HEALTHY, ConditionStatus::False, problem.reason, now)
+            .message(format!("{} (error id {})", problem.message, problem.id)),
     }
 }
 
-/// What is kept in `status.crossplane.failure`, so that the claim can be told without seeing the cause.
-pub(crate) fn record(trouble: &Trouble) -> Value {
-    json!({"id": trouble.id, "reportedToClaim": trouble.reported})
+/// The content of `status.crossplane.failure`: what the claim may show without seeing the cause.
+pub(crate) fn record(problem: &Problem) -> Value {
+    json!({"id": problem.id, "reportedToClaim": problem.reported})
 }
 
-/// `Healthy` on the claim: the status of its XR, in words for its user. `None` while the XR has not said.
+/// `Healthy` on the claim: the status of its XR, in words for its user. `None` while the XR does not have it.
 ///
-/// `text` is what the Composition or XRD asks to be said after an internal error.
+/// `text` is the message the Composition or XRD wants after an internal error.
 pub fn claim_condition(xr: &Object, text: Option<&str>, now: Timestamp) -> Option<Condition> {
     let conditions = Conditions::of(xr);
     let healthy = conditions.get(HEALTHY)?;
@@ -281,9 +277,9 @@ pub fn claim_error_text<'a>(
     text(composition).or_else(|| text(definition))
 }
 
-/// What an API server's 422 says, reduced to what stays the same when it is asked again.
+/// The API server's 422 reduced to what stays the same on the next attempt.
 ///
-/// The full text may hold pointers and values in random order; in a status it would cause a write at every pass.
+/// The full text may hold pointers and values in random order; in a status it would cause a write at every reconcile.
 pub fn refusal(status: &Value) -> String {
     let causes = status.pointer("/details/causes").and_then(Value::as_array);
     let text = |cause: &Value, key| cause.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();

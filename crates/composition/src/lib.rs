@@ -1,19 +1,19 @@
 //! A pipeline of functions: desired state, results, conditions, targets, claims.
 //!
-//! Everything here decides and nothing here does: objects come in as JSON values, time and identity as arguments, and
-//! what is to be written, deleted or said comes out as values. The operator and `plimsoll render` share these decisions.
+//! This crate decides and does no I/O: objects come in as JSON values, time and identity as arguments, and what to write,
+//! delete or record comes out as values. The operator and `plimsoll render` share these decisions.
 //!
-//! One pass over an XR, from left to right; what is between the arrows is done by whoever calls:
+//! One reconcile of an XR, from left to right; the caller does the I/O in between:
 //!
 //! ```text
-//! selection ──▶ observed ──▶ pipeline ──▶ desired ──▶ garbage ──▶ composite::refs_intent ──▶ status
-//!  which         what is      what the     what is     what is     what the XR               what people
-//!  revision      there        functions    applied     deleted     refers to                 read
-//!                             want                                                           (health, event)
+//! selection ──▶ observed ──▶ pipeline ──▶ desired ──▶ garbage_collection ──▶ composite::refs_intent ──▶ status
+//!  which         which        what the     what to     what to                what the XR               conditions,
+//!  revision      children     functions    apply       delete                 references                health, events
+//!                exist        want
 //! ```
 //!
 //! Around it: [`definition`] and [`crd`] make kinds, [`revision`] numbers Compositions, [`claim`] ties a claim to its XR,
-//! [`intent`] and [`pass`] leave out writes and passes that change nothing, [`breaker`] holds back what comes too often.
+//! [`intent`] and [`requeue`] skip writes and reconciles that change nothing, [`breaker`] limits watch events.
 
 pub mod breaker;
 pub mod builtin;
@@ -28,19 +28,19 @@ pub mod definition;
 pub mod desired;
 pub mod event;
 pub mod function;
-pub mod garbage;
+pub mod garbage_collection;
 pub mod health;
 pub mod intent;
 pub mod naming;
 pub mod object;
 pub mod observed;
-pub mod pass;
 pub mod pipeline;
+pub mod protocol;
 mod read;
 pub mod readiness;
 pub mod render;
+pub mod requeue;
 pub mod revision;
-pub mod run;
 pub mod runner;
 pub mod selection;
 pub mod status;

@@ -1,4 +1,4 @@
-//! Names that are the same at every pass: of composed resources, of the field managers, of what belongs together.
+//! Names that never change: of composed resources, field managers, labels and annotations.
 
 use manifest::GroupVersionKind;
 use sha1::Sha1;
@@ -50,7 +50,7 @@ pub fn child_name(prefix: &str, owner_uid: &str, key: &str) -> String {
 }
 
 /// A name for the XR of a claim, as the API server would generate it: `prefix` cut to fit and five characters drawn
-/// from `random`. Whoever calls confirms by a live read that it is free, and draws again otherwise.
+/// from `random`. The caller confirms by a live read that it is free, and tries again otherwise.
 pub fn generated_name(prefix: &str, random: u64) -> String {
     let mut name = prefix.to_owned();
     cut(&mut name, MAX_NAME - SUFFIX);
@@ -79,7 +79,7 @@ pub fn rendered_uid(gvk: &GroupVersionKind, namespace: &str, name: &str) -> Stri
 /// The field manager of the composed resources of one XR.
 ///
 /// It is one per XR so that two XRs that compose the same object conflict instead of taking turns. The namespace is not
-/// part of it: the name is compatible with what the reference has left in `managedFields`.
+/// part of it: the name is the one Crossplane has left in `managedFields`.
 pub fn composed_manager(xr_name: &str, xr_type: &GroupVersionKind) -> String {
     let digest = Sha256::digest(format!("{xr_name}{}", xr_type.group_kind()));
     format!("{COMPOSED_MANAGER_PREFIX}/{}", hex(&digest))

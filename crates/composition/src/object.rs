@@ -3,7 +3,7 @@
 use manifest::ObjectRef;
 use serde_json::{Map, Value, json};
 
-use crate::run::Object;
+use crate::protocol::Object;
 
 /// The owner of an object that controls it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What of an XR's references really is its: the observed state a pass starts from.
+//! The observed state of an XR: which of the objects it references exist and are its own.
 
 use std::collections::BTreeMap;
 
@@ -6,18 +6,18 @@ use manifest::{ObjectRef, server_metadata};
 
 use crate::naming::ANNOTATION_RESOURCE_NAME;
 use crate::object;
-use crate::run::{Object, Ready, Resource, SecretData, State};
+use crate::protocol::{Object, Ready, Resource, SecretData, State};
 
 /// The composed resources as they are.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Observed {
-    /// Those that exist and are not another's, by their stable name in the composition.
+    /// Those that exist and have no other controller, by their stable name in the composition.
     pub resources: BTreeMap<String, Object>,
     /// References to objects that do not exist.
-    pub gone: Vec<ObjectRef>,
+    pub missing: Vec<ObjectRef>,
 }
 
-/// Why a pass cannot start.
+/// A composed resource without the annotation that names it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "encountered composed resource without required \"{ANNOTATION_RESOURCE_NAME}\" annotation: {0}. \
@@ -30,7 +30,8 @@ pub struct AnonymousResource(
 
 /// Sorts what was read for each reference of the XR with uid `xr_uid`.
 ///
-/// What another controls is left out as if it did not exist: composing it later fails at its controller reference.
+/// A resource with another controller is left out as if it did not exist: composing it later fails at its controller
+/// reference.
 pub fn observe(
     xr_uid: &str,
     read: impl IntoIterator<Item = (ObjectRef, Option<Object>)>,
@@ -38,7 +39,7 @@ pub fn observe(
     let mut observed = Observed::default();
     for (reference, object) in read {
         let Some(object) = object else {
-            observed.gone.push(reference);
+            observed.missing.push(reference);
             continue;
         };
         if object::controller(&object).is_some_and(|controller| controller.uid != xr_uid) {
@@ -53,7 +54,7 @@ pub fn observe(
 }
 
 impl Observed {
-    /// What the functions are told is there: the XR, its resources, and the connection details of each, `details` being
+    /// The observed state that functions get: the XR, its resources, and the connection details of each; `details` are
     /// those of resources by key.
     pub fn state(
         &self,
@@ -74,7 +75,7 @@ impl Observed {
     }
 }
 
-/// Who holds which field is of no use to functions, and often more than all the rest.
+/// Functions have no use for managedFields, which are often larger than the rest of an object.
 fn without_managed_fields(object: &Object) -> Object {
     let mut object = object.clone();
     server_metadata::remove(object.get_mut("metadata"), server_metadata::OWNERSHIP);

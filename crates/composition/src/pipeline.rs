@@ -1,53 +1,51 @@
-//! Folding the answers of a pipeline's steps into one outcome: what is desired, what is said, and what went wrong.
+//! Folds the responses of a pipeline's steps into one outcome: desired state, results, conditions, and what went wrong.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::composition::Step;
-use crate::run::{
+use crate::protocol::{
     Capability, FunctionCondition, FunctionResult, Object, RequestMeta, RunRequest, RunResponse, SecretData,
     Severity, State, Target,
 };
 use crate::runner::RunError;
 
-/// What a whole pipeline came to.
+/// The outcome of a whole pipeline.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
-    /// The steps that answered, in order.
+    /// The steps that responded, in order.
     pub answered: Vec<String>,
-    /// What the last step that answered desires. Nothing of it may be applied after a failure.
+    /// The desired state of the last step that responded. Nothing of it may be applied after a failure.
     pub desired: State,
-    /// The shortest time any step says its answer holds.
+    /// The shortest TTL of any response.
     pub ttl: Option<Duration>,
-    /// Everything said, in order, up to and without a fatal result.
-    pub results: Vec<Said<FunctionResult>>,
-    /// Conditions of all steps, up to and including a failing one, in order: the last of a type wins.
-    pub conditions: Vec<Said<FunctionCondition>>,
-    /// What could not be taken as it was returned.
-    pub breaches: Vec<Said<Breach>>,
+    /// The results of all steps in order, without a fatal one.
+    pub results: Vec<StepOutput<FunctionResult>>,
+    /// The conditions of all steps in order, up to and including a failing step: the last of a type wins.
+    pub conditions: Vec<StepOutput<FunctionCondition>>,
+    /// Output that breaks the function contract.
+    pub violations: Vec<StepOutput<ContractViolation>>,
     /// Why the pipeline stopped early.
     pub failure: Option<Failure>,
 }
 
-/// Something together with the step that said it.
+/// A piece of output together with the step that returned it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said<T> {
-    /// The step's name.
+pub struct StepOutput<T> {
     pub step: String,
-    /// What it said.
-    pub what: T,
+    pub output: T,
 }
 
-impl<T> Said<T> {
-    fn by(step: &str, what: T) -> Self {
-        Self { step: step.to_owned(), what }
+impl<T> StepOutput<T> {
+    fn by(step: &str, output: T) -> Self {
+        Self { step: step.to_owned(), output }
     }
 }
 
-/// Something a function returned that breaks its contract, and what became of it.
+/// Output of a function that breaks its contract, and how it is handled.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Breach {
+pub enum ContractViolation {
     /// The condition type belongs to the engine: dropped.
     ReservedConditionType(String),
     /// The condition has no type: dropped.
@@ -56,33 +54,21 @@ pub enum Breach {
     EmptyConditionReason(String),
     /// The result has a severity the protocol does not define: it counts as a warning.
     UnknownSeverity,
-    /// Something for the claim of an XR that cannot have one: only the XR shows it.
+    /// It is meant for the claim of an XR that cannot have one: only the XR shows it.
     ClaimTarget,
-    /// The answer belongs to another request by its tag: taken all the same, as the reference does.
+    /// The tag of the response is that of another request: accepted all the same, as Crossplane does.
     ForeignTag,
 }
 
 /// Why a pipeline stopped before its end.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
-    /// A function said that nothing may happen.
+    /// A function returned a fatal result.
     #[error("pipeline step {step:?} returned a fatal result: {}", result.message)]
-    Fatal {
-        /// The step that said so.
-        step: String,
-        /// What it said, with the reason and audience it chose.
-        result: FunctionResult,
-    },
-    /// A function gave no answer.
+    Fatal { step: String, result: FunctionResult },
+    /// A function did not respond.
     #[error("cannot run Composition pipeline step {step:?}: cannot run Function {function:?}: {error}")]
-    Run {
-        /// The step that was to run.
-        step: String,
-        /// The function it names.
-        function: String,
-        /// What happened.
-        error: RunError,
-    },
+    Run { step: String, function: String, error: RunError },
 }
 
 impl Failure {
@@ -94,7 +80,7 @@ impl Failure {
     }
 }
 
-/// A pipeline while it runs: ask it what the next step is given, then tell it what came back.
+/// A pipeline while it runs: build the request of the next step, then take in its response.
 #[derive(Clone, Debug)]
 pub struct Pipeline {
     outcome: Outcome,
@@ -128,7 +114,7 @@ impl Pipeline {
         self.context.as_ref()
     }
 
-    /// What the next step is asked, but for what it requires and its tag.
+    /// The request of the next step, without its requirements and tag.
     pub fn request(
         &self,
         step: &Step,
@@ -151,7 +137,7 @@ impl Pipeline {
         self.outcome.failure.is_none()
     }
 
-    /// Takes in the answer of a step to a request tagged `tag`. After a failure nothing more is taken in.
+    /// Takes in the response of a step to a request tagged `tag`. After a failure it does nothing.
     pub fn answered(&mut self, step: &str, tag: &str, answer: RunResponse) {
         if !self.goes_on() {
             return;
@@ -164,7 +150,7 @@ impl Pipeline {
             outcome.ttl = Some(outcome.ttl.map_or(ttl, |shortest| shortest.min(ttl)));
         }
         if !answer.meta.tag.is_empty() && !tag.is_empty() && answer.meta.tag != tag {
-            outcome.breaches.push(Said::by(step, Breach::ForeignTag));
+            outcome.violations.push(StepOutput::by(step, ContractViolation::ForeignTag));
         }
         for condition in answer.conditions {
             self.take_condition(step, condition);
@@ -180,7 +166,7 @@ impl Pipeline {
         }
     }
 
-    /// Takes in that a step's function gave no answer. What earlier steps said stays.
+    /// Takes in that a step's function did not respond. The output of earlier steps stays.
     pub fn failed(&mut self, step: &str, function: &str, error: RunError) {
         if self.goes_on() {
             let failure = Failure::Run { step: step.to_owned(), function: function.to_owned(), error };
@@ -188,65 +174,64 @@ impl Pipeline {
         }
     }
 
-    /// What it came to.
     pub fn finish(self) -> Outcome {
         self.outcome
     }
 
     fn take_condition(&mut self, step: &str, mut condition: FunctionCondition) {
         if condition.kind.is_empty() {
-            self.note(step, Breach::EmptyConditionType);
+            self.note(step, ContractViolation::EmptyConditionType);
             return;
         }
         if crate::condition::is_system(&condition.kind) {
-            self.note(step, Breach::ReservedConditionType(condition.kind));
+            self.note(step, ContractViolation::ReservedConditionType(condition.kind));
             return;
         }
         if condition.reason.is_empty() {
-            self.note(step, Breach::EmptyConditionReason(condition.kind.clone()));
+            self.note(step, ContractViolation::EmptyConditionReason(condition.kind.clone()));
             "Unspecified".clone_into(&mut condition.reason);
         }
         condition.target = self.reachable(step, condition.target);
-        self.outcome.conditions.push(Said::by(step, condition));
+        self.outcome.conditions.push(StepOutput::by(step, condition));
     }
 
     fn take_result(&mut self, step: &str, mut result: FunctionResult) {
         if result.severity == Severity::Unspecified {
-            self.note(step, Breach::UnknownSeverity);
-            // It tells of something unforeseen, which is no business of the claim's user.
+            self.note(step, ContractViolation::UnknownSeverity);
+            // It is unexpected, which does not concern the user of the claim.
             result.target = Target::Composite;
         }
         result.target = self.reachable(step, result.target);
-        self.outcome.results.push(Said::by(step, result));
+        self.outcome.results.push(StepOutput::by(step, result));
     }
 
     fn reachable(&mut self, step: &str, target: Target) -> Target {
         if target == Target::CompositeAndClaim && self.audience == Audience::CompositeOnly {
-            self.note(step, Breach::ClaimTarget);
+            self.note(step, ContractViolation::ClaimTarget);
             return Target::Composite;
         }
         target
     }
 
-    fn note(&mut self, step: &str, breach: Breach) {
-        let breach = Said::by(step, breach);
-        if !self.outcome.breaches.contains(&breach) {
-            self.outcome.breaches.push(breach);
+    fn note(&mut self, step: &str, violation: ContractViolation) {
+        let violation = StepOutput::by(step, violation);
+        if !self.outcome.violations.contains(&violation) {
+            self.outcome.violations.push(violation);
         }
     }
 }
 
 impl Outcome {
-    /// Whether the failing pass has itself told the user of the claim what is wrong.
-    pub fn spoke_to_claim(&self) -> bool {
+    /// Whether the functions themselves reported something to the user of the claim.
+    pub fn reported_to_claim(&self) -> bool {
         let fatal = match &self.failure {
             Some(Failure::Fatal { result, .. }) => result.target == Target::CompositeAndClaim,
             _ => false,
         };
         let claim = Target::CompositeAndClaim;
         fatal
-            || self.conditions.iter().any(|said| said.what.target == claim)
-            || self.results.iter().any(|said| said.what.target == claim)
+            || self.conditions.iter().any(|said| said.output.target == claim)
+            || self.results.iter().any(|said| said.output.target == claim)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Reading an object people wrote into the types of this crate, with an error that says where it does not fit.
+//! Reads an object into the types of this crate, with an error that names the field that does not fit.
 
 use diag::{Code, Diagnostic};
 use serde::Deserialize;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::codes;
 use crate::object;
-use crate::run::Object;
+use crate::protocol::Object;
 
 /// Reads the `spec` of `object`, which has to be of `kind` in one of `api_versions`.
 pub(crate) fn spec<T: DeserializeOwned>(

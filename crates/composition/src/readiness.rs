@@ -1,30 +1,27 @@
-//! Whether an XR is ready and in step, told from what became of its children.
+//! `Ready` and `Synced` of an XR, derived from its children.
 
 use jiff::Timestamp;
 
 use crate::condition::{Condition, READY, SYNCED};
 use crate::event::{COMPOSE_RESOURCES, Event};
-use crate::run::{ConditionStatus, Ready};
+use crate::protocol::{ConditionStatus, Ready};
 
-/// What became of one desired resource in a pass.
+/// How one desired resource fared in a reconcile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Child {
-    /// Its key in the composition.
     pub key: String,
-    /// Whether the function says it is ready.
+    /// Whether a function marked it ready.
     pub ready: bool,
-    /// Whether the API server has it as desired.
     pub state: ChildState,
-    /// What it says about itself that means trouble, see [`trouble`](crate::health::trouble).
-    pub trouble: Option<String>,
+    /// The problem it reports, see [`problem`](crate::health::problem).
+    pub problem: Option<String>,
 }
 
 /// Whether the API server has a child as it is desired.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChildState {
-    /// It has.
     Applied,
-    /// It refused it as invalid, for this reason.
+    /// The API server refused it as invalid, for this reason.
     Refused(String),
     /// It does not exist, because it could not be applied.
     Missing(String),
@@ -37,7 +34,7 @@ impl Child {
     }
 }
 
-/// `Synced` after a pass that came to its end.
+/// `Synced` after a complete reconcile.
 pub fn synced(children: &[Child], now: Timestamp) -> Condition {
     let unsynced = keys(children, Child::is_unsynced);
     if unsynced.is_empty() {
@@ -56,21 +53,21 @@ pub fn reconcile_error(message: impl Into<String>, now: Timestamp) -> Condition 
     Condition::new(SYNCED, ConditionStatus::False, "ReconcileError", now).message(message)
 }
 
-/// `Synced` while a person has asked to leave the object alone.
+/// `Synced` while the object is paused.
 pub fn reconcile_paused(now: Timestamp) -> Condition {
     Condition::new(SYNCED, ConditionStatus::False, "ReconcilePaused", now)
         .message("Reconciliation (including deletion) is paused via the pause annotation")
 }
 
-/// `Ready` after a pass that came to its end.
+/// `Ready` after a complete reconcile.
 ///
-/// A child the cluster does not have makes the XR unready whatever the functions say, also against an explicit
-/// readiness of the composite; the reference calls such an XR ready.
+/// A child that does not exist makes the XR unready even if a function marks the composite ready; Crossplane calls such
+/// an XR ready.
 pub fn ready(composite: Ready, children: &[Child], now: Timestamp) -> Condition {
     let absent = keys(children, Child::is_unsynced);
     match composite {
         Ready::True if absent.is_empty() => available(now),
-        // The functions' word is final, so of the children only those it cannot know about are named.
+        // The functions decided, so only children that failed after they ran are named.
         Ready::True | Ready::False => creating(&absent, now),
         Ready::Unspecified => {
             let unready = keys(children, |child| !child.ready || child.is_unsynced());
@@ -79,11 +76,11 @@ pub fn ready(composite: Ready, children: &[Child], now: Timestamp) -> Condition 
     }
 }
 
-/// `Ready` after a failed pass: what it was, for nothing is known to have changed, unless a referenced child is gone.
-pub fn ready_after_failure(before: Option<&Condition>, gone: &[String], now: Timestamp) -> Condition {
+/// `Ready` after a failed reconcile: as it was, unless a referenced child no longer exists.
+pub fn ready_after_failure(before: Option<&Condition>, missing: &[String], now: Timestamp) -> Condition {
     match before {
-        Some(before) if gone.is_empty() => before.clone(),
-        _ => creating(gone, now),
+        Some(before) if missing.is_empty() => before.clone(),
+        _ => creating(missing, now),
     }
 }
 
@@ -92,9 +89,9 @@ pub fn deleting(now: Timestamp) -> Condition {
     Condition::new(READY, ConditionStatus::False, "Deleting", now)
 }
 
-/// Events that name what is not yet valid or ready, and what the API server says about it.
+/// Events that name the children that are not yet valid or ready, with the API server's reason.
 ///
-/// `id` is the correlation id under which the claim's user reports a refused child.
+/// `id` is the error id the user of the claim quotes.
 pub fn events(children: &[Child], id: &str) -> Vec<Event> {
     let mut events = Vec::new();
     for child in children {

@@ -1,4 +1,4 @@
-//! Composing without a cluster: what stands in for the API server when an XR is rendered from files.
+//! Rendering an XR from files: what an API server would have added before the first reconcile.
 
 use manifest::{GroupVersionKind, IdentityError, KindError, ObjectRef};
 
@@ -7,13 +7,13 @@ use crate::composition::Composition;
 use crate::definition::Definition;
 use crate::naming::rendered_uid;
 use crate::object;
-use crate::run::Object;
+use crate::protocol::Object;
 use crate::{revision, selection};
 
-/// An XR ready for a pass, and the revision it uses.
+/// An XR ready to be reconciled, and the revision it uses.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Rehearsal {
-    /// The XR, as it would be in a cluster by then.
+pub struct RenderInput {
+    /// The XR as it would be in a cluster.
     pub xr: Object,
     /// Where it keeps the engine's fields.
     pub layout: Layout,
@@ -23,7 +23,7 @@ pub struct Rehearsal {
 
 /// Why the files do not fit together.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RehearsalError {
+pub enum RenderInputError {
     /// The XRD defines another kind.
     #[error(
         "CompositeResourceDefinition {definition:?} (composite Group={} Kind={}) does not match the input XR's \
@@ -43,13 +43,13 @@ pub enum RehearsalError {
     /// An observed resource has no kind or no name.
     #[error("an observed resource cannot be referred to: {0}")]
     Unidentified(IdentityError),
-    /// An observed resource is another's.
+    /// An observed resource has another controller.
     #[error("observed resource {0} has a controller ref but is not controlled by the XR")]
     NotControlled(
         /// Its name.
         String,
     ),
-    /// An observed resource is where a namespaced XR composes nothing.
+    /// A namespaced XR composes only in its own namespace.
     #[error("observed resource {0} is not in the same namespace as the XR")]
     OtherNamespace(
         /// Its name.
@@ -57,8 +57,8 @@ pub enum RehearsalError {
     ),
 }
 
-/// Prepares `xr` for a pass with `composition`, given the resources that are there already. Everything that does not fit is
-/// returned together.
+/// Prepares `xr` to be reconciled with `composition`, given the resources that exist already. All errors are returned
+/// together.
 ///
 /// Without an XRD the XR is taken for a modern one.
 pub fn prepare(
@@ -66,13 +66,13 @@ pub fn prepare(
     definition: Option<&Definition>,
     composition: &Composition,
     observed: &[Object],
-) -> Result<Rehearsal, Vec<RehearsalError>> {
-    let gvk = GroupVersionKind::of(xr).map_err(|error| vec![RehearsalError::NoKind(error)])?;
+) -> Result<RenderInput, Vec<RenderInputError>> {
+    let gvk = GroupVersionKind::of(xr).map_err(|error| vec![RenderInputError::NoKind(error)])?;
     let layout = match definition {
         None => Layout::Modern,
         Some(definition) if definition.composite.is_same_kind(&gvk) => definition.scope.layout(),
         Some(definition) => {
-            return Err(vec![RehearsalError::OtherKind {
+            return Err(vec![RenderInputError::OtherKind {
                 definition: object::name(&definition.object).unwrap_or_default().to_owned(),
                 defines: definition.composite.clone(),
                 xr: gvk,
@@ -92,27 +92,27 @@ pub fn prepare(
         let refs = Composite::new(&intent, layout).field("resourceRefs").cloned();
         object::nested_mut(&mut xr, layout.path()).extend(refs.map(|refs| ("resourceRefs".to_owned(), refs)));
     }
-    let revision = revision::rehearsed(composition);
+    let revision = revision::rendered(composition);
     let name = object::name(&composition.object).unwrap_or_default();
     let configured = selection::configure(Composite::new(&xr, layout), name, &revision, None);
-    Ok(Rehearsal { xr: configured.unwrap_or(xr), layout, revision })
+    Ok(RenderInput { xr: configured.unwrap_or(xr), layout, revision })
 }
 
-fn check_observed(xr: &Object, observed: &[Object]) -> Result<Vec<ObjectRef>, Vec<RehearsalError>> {
+fn check_observed(xr: &Object, observed: &[Object]) -> Result<Vec<ObjectRef>, Vec<RenderInputError>> {
     let (mut references, mut errors) = (Vec::new(), Vec::new());
     for resource in observed {
         let name = || object::name(resource).unwrap_or_default().to_owned();
         if object::controller(resource)
             .is_some_and(|controller| Some(controller.uid.as_str()) != object::uid(xr))
         {
-            errors.push(RehearsalError::NotControlled(name()));
+            errors.push(RenderInputError::NotControlled(name()));
         }
         if object::namespace(xr).is_some() && object::namespace(resource) != object::namespace(xr) {
-            errors.push(RehearsalError::OtherNamespace(name()));
+            errors.push(RenderInputError::OtherNamespace(name()));
         }
         match ObjectRef::of(resource) {
             Ok(reference) => references.push(reference),
-            Err(error) => errors.push(RehearsalError::Unidentified(error)),
+            Err(error) => errors.push(RenderInputError::Unidentified(error)),
         }
     }
     if errors.is_empty() { Ok(references) } else { Err(errors) }

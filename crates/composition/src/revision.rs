@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use crate::composition::Composition;
 use crate::naming::hex;
 use crate::object;
-use crate::run::Object;
+use crate::protocol::Object;
 
 /// The label with the name of the Composition a revision is of.
 pub const LABEL_COMPOSITION: &str = "crossplane.io/composition-name";
@@ -31,13 +31,13 @@ pub enum Step {
 
 /// Decides what has to happen, given the revisions that carry the Composition's name.
 ///
-/// A revision is current if its hash is the Composition's, or, whatever its hash says, if its content is: the hash depends
+/// A revision is current if its hash is the Composition's or its content is: the hash depends
 /// on how a Go library prints YAML, and content that is the same must not become a new revision when that changes.
 pub fn next(composition: &Composition, revisions: &[Composition]) -> Step {
     let uid = object::uid(&composition.object);
     let is_ours = |revision: &&Composition| match object::controller(&revision.object) {
         Some(controller) => Some(controller.uid.as_str()) == uid,
-        // A restored backup has lost its owners' uids; the label says whose it is, and it is taken back.
+        // In a restored backup the owners' uids are lost; the label says which Composition it belongs to.
         None => true,
     };
     let ours: Vec<&Composition> = revisions.iter().filter(is_ours).collect();
@@ -57,14 +57,14 @@ pub fn next(composition: &Composition, revisions: &[Composition]) -> Step {
     }
 }
 
-/// The names of revisions that carry the Composition's name but no owner, to be taken back.
+/// The names of revisions with the Composition's name but no owner, to be adopted.
 pub fn unowned(revisions: &[Composition]) -> Vec<&str> {
     let orphans = revisions.iter().filter(|revision| object::controller(&revision.object).is_none());
     orphans.filter_map(|revision| object::name(&revision.object)).collect()
 }
 
-/// The first revision of a Composition that is only rendered, taken to be valid.
-pub(crate) fn rehearsed(composition: &Composition) -> Composition {
+/// The first revision of a Composition that is only rendered, assumed to be valid.
+pub(crate) fn rendered(composition: &Composition) -> Composition {
     let mut object = new(&composition.object, 1);
     let valid =
         json!([{"type": crate::function::VALID_PIPELINE, "status": "True", "reason": "ValidPipeline"}]);
@@ -97,7 +97,7 @@ fn new(composition: &Object, number: i64) -> Object {
     }))
 }
 
-/// A hash over labels, annotations and spec, the same as the reference's.
+/// A hash over labels, annotations and spec, the same as Crossplane's.
 pub fn hash(composition: &Object) -> String {
     let mut sha = Sha256::new();
     for part in ["labels", "annotations"] {
@@ -126,7 +126,7 @@ fn same_content(composition: &Object, revision: &Object) -> bool {
     revised == spec(composition) && labels == wanted && annotations(revision) == annotations(composition)
 }
 
-/// The spec as the reference's types hold it: without lists and maps that are empty.
+/// The spec as Crossplane's Go types hold it: without empty lists and maps.
 fn spec(object: &Object) -> Object {
     let mut spec = object.get("spec").and_then(Value::as_object).cloned().unwrap_or_default();
     spec.retain(|_, value| !value.is_null());

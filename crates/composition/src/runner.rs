@@ -1,14 +1,14 @@
-//! Who runs a function: the boundary between deciding what to compose and calling out.
+//! The boundary between deciding what to compose and calling functions.
 
 use std::fmt;
 use std::pin::Pin;
 
-use crate::run::{RunRequest, RunResponse};
+use crate::protocol::{RunRequest, RunResponse};
 
 /// Runs functions by name: over gRPC, in this process, or from a recording.
 ///
-/// One call is one conversation with the function, requirements included: the answer is the one after which nothing
-/// more is asked for, or the first one with a fatal result.
+/// One run may call the function several times to satisfy its requirements: it ends with the first response whose
+/// requirements are stable, or that has a fatal result.
 pub trait FunctionRunner: Send + Sync {
     /// Calls `function` with `request`.
     fn run<'a>(&'a self, function: &'a str, request: &'a RunRequest) -> RunFuture<'a>;
@@ -17,18 +17,16 @@ pub trait FunctionRunner: Send + Sync {
 /// A call under way.
 pub type RunFuture<'a> = Pin<Box<dyn Future<Output = Result<RunResponse, RunError>> + Send + 'a>>;
 
-/// Why a function gave no answer. The text is for the operator of the composition, never for the user of a claim.
+/// Why a function did not respond. The text is for the operator of the composition, never for the user of a claim.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct RunError {
-    /// The class, which decides how the failure is told apart from another and what becomes of it.
     pub class: RunErrorClass,
-    /// What happened, without the function's name: `rpc error: code = Unavailable desc = …`.
+    /// The cause, without the function's name: `rpc error: code = Unavailable desc = …`.
     pub message: String,
 }
 
 impl RunError {
-    /// A failure of `class` that reads `message`.
     pub fn new(class: RunErrorClass, message: impl Into<String>) -> Self {
         Self { class, message: message.into() }
     }
@@ -44,17 +42,17 @@ pub enum RunErrorClass {
     FunctionNotFound,
     /// It cannot be reached: refused, reset, TLS failed.
     Unavailable,
-    /// It did not answer in time.
+    /// It did not respond in time.
     TimedOut,
-    /// The request or the answer is larger than allowed.
+    /// The request or the response is larger than allowed.
     TooLarge,
-    /// It answered with bytes that are no answer.
+    /// Its response cannot be decoded.
     BadAnswer,
-    /// It kept asking for other things than it was given.
+    /// Its requirements never became stable.
     Unsettled,
     /// Something it requires could not be read.
     Requirement,
-    /// It answered with an error of its own.
+    /// It returned an error.
     Failed,
 }
 

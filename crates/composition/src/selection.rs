@@ -1,4 +1,4 @@
-//! Which Composition and which revision of it an XR uses. Where the reference draws lots, the same XR gets the same.
+//! Which Composition and which revision of it an XR uses. Where Crossplane picks at random, the choice is stable per XR.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::definition::Definition;
 use crate::event::Event;
 use crate::naming::{LABEL_COMPOSITE, short_hash};
 use crate::object;
-use crate::run::Object;
+use crate::protocol::Object;
 
 /// Why an XR has no Composition or no revision of one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -35,20 +35,19 @@ pub enum SelectionError {
     },
 }
 
-/// The Composition an XR is to use, and what to say if that is news.
+/// The Composition an XR is to use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selected {
-    /// Its name.
     pub name: String,
-    /// What to say; empty when the XR uses it already.
+    /// Empty when the XR uses it already.
     pub events: Vec<Event>,
 }
 
 /// Chooses a Composition: the one the XRD enforces, else the one the XR names, else the XRD's default if the XR does not
 /// select by labels, else one of `compositions` that fits type and labels.
 ///
-/// Of several that fit, the XR's uid picks one: XRs spread over them as in the reference, but the same XR is given the
-/// same one each time it asks.
+/// Of several that fit, the XR's uid picks one: XRs spread over them as in Crossplane, but each XR always gets the same
+/// one.
 pub fn composition(
     xr: Composite<'_>,
     definition: &Definition,

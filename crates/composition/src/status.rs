@@ -1,116 +1,115 @@
-//! The status of an XR after a pass: one apply that holds what the functions want and what the engine has to say.
+//! The status of an XR after a reconcile: one apply with the desired status of the functions and the engine's own fields.
 
-mod record;
+mod condition_owners;
 mod results;
 
-pub(crate) use self::record::retired;
+pub(crate) use self::condition_owners::retired;
 
 use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use self::record::Record;
+use self::condition_owners::ConditionOwners;
 use crate::composite::{Composite, Layout, identity};
 use crate::condition::{Condition, Conditions, READY, is_system};
 use crate::event::{self, Event};
-use crate::health::{self, PassFailure, Stage, Trouble};
+use crate::health::{self, Problem, ReconcileFailure, Stage};
 use crate::object;
-use crate::pipeline::{Outcome, Said};
+use crate::pipeline::{Outcome, StepOutput};
+use crate::protocol::{ConditionStatus, FunctionCondition, Object, Target};
 use crate::readiness::{self, Child};
-use crate::run::{ConditionStatus, FunctionCondition, Object, Target};
 
-/// What a pass over an XR came to.
+/// The result of reconciling an XR.
 #[derive(Clone, Debug)]
-pub struct Pass<'a> {
-    /// The XR as it was read, with the status the last pass left.
+pub struct Reconcile<'a> {
+    /// The XR as it was read, with the status of the last reconcile.
     pub xr: Composite<'a>,
     /// The name of the revision in use; empty when none could be chosen.
     pub revision: &'a str,
-    /// What the pipeline came to; empty when it did not run.
+    /// The outcome of the pipeline; empty when it did not run.
     pub outcome: &'a Outcome,
-    /// Why the pass failed, if it did.
-    pub failure: Option<&'a PassFailure>,
-    /// What became of the desired resources.
+    /// Why the reconcile failed, if it did.
+    pub failure: Option<&'a ReconcileFailure>,
+    /// How applying each desired resource went.
     pub children: &'a [Child],
-    /// Keys or names of referenced children that no longer exist, which counts when the pass failed.
-    pub gone: &'a [String],
+    /// Keys or names of referenced children that no longer exist, which matters when the reconcile failed.
+    pub missing: &'a [String],
     /// Whether watch events reach the XR.
     pub responsive: Condition,
-    /// When connection details were published in this pass.
+    /// When connection details were published in this reconcile.
     pub published: Option<Timestamp>,
-    /// The moment of the pass.
     pub now: Timestamp,
 }
 
-/// What follows from a pass.
+/// What to write and record after a reconcile.
 #[derive(Clone, Debug)]
-pub struct Settled {
+pub struct StatusReport {
     /// The apply of the status subresource.
     pub intent: Object,
-    /// Everything there is to say, in order; [`event::changed`] picks what is new.
+    /// All events, in order; [`event::changed`] picks the new ones.
     pub events: Vec<Event>,
-    /// What is wrong, if anything.
-    pub trouble: Option<Trouble>,
-    /// The time after which another pass is wanted even if nothing changes.
+    pub problem: Option<Problem>,
+    /// How soon to reconcile again even if nothing changes.
     pub ttl: Option<Duration>,
 }
 
-/// Decides status and events of an XR after a pass.
-pub fn settle(pass: &Pass<'_>) -> Settled {
-    let uid = object::uid(pass.xr.object).unwrap_or_default();
-    let trouble = health::diagnose(uid, pass.outcome, pass.failure, pass.children);
-    let mut record = Record::of(pass.xr);
-    record.adopt(pass.xr.revision_ref().unwrap_or(pass.revision));
-    let mut conditions = record.ours(&Conditions::of(pass.xr.object));
-    let generation = object::generation(pass.xr.object);
+/// Decides status and events of an XR after a reconcile.
+pub fn report(reconcile: &Reconcile<'_>) -> StatusReport {
+    let uid = object::uid(reconcile.xr.object).unwrap_or_default();
+    let problem = health::diagnose(uid, reconcile.outcome, reconcile.failure, reconcile.children);
+    let mut owners = ConditionOwners::of(reconcile.xr);
+    owners.adopt(reconcile.xr.revision_ref().unwrap_or(reconcile.revision));
+    let mut conditions = owners.ours(&Conditions::of(reconcile.xr.object));
+    let generation = object::generation(reconcile.xr.object);
     let mark = |conditions: &mut Conditions, condition: Condition| {
         conditions.set(condition.generation(generation));
     };
 
-    mark(&mut conditions, pass.responsive.clone());
-    if let Some(failure) = pass.failure {
-        mark(&mut conditions, readiness::reconcile_error(failure.condition_text(), pass.now));
+    mark(&mut conditions, reconcile.responsive.clone());
+    if let Some(failure) = reconcile.failure {
+        mark(&mut conditions, readiness::reconcile_error(failure.condition_text(), reconcile.now));
     }
-    for condition in returned(pass.outcome) {
-        record.returned(&condition, pass.revision);
-        mark(&mut conditions, from_function(&condition, pass.now));
+    for condition in returned(reconcile.outcome) {
+        owners.returned(&condition, reconcile.revision);
+        mark(&mut conditions, from_function(&condition, reconcile.now));
     }
-    if let Some(failure) = pass.failure {
+    if let Some(failure) = reconcile.failure {
         if failure.stage == Stage::Compose {
-            for kind in record.unseen() {
-                mark(&mut conditions, unknown(&kind, pass.now));
+            for kind in owners.unseen() {
+                mark(&mut conditions, unknown(&kind, reconcile.now));
             }
         }
-        let before = Conditions::of(pass.xr.object);
-        let absent = pass.children.iter().filter(|child| child.is_unsynced()).map(|child| child.key.clone());
-        let gone: Vec<String> = pass.gone.iter().cloned().chain(absent).collect();
-        let ready = readiness::ready_after_failure(before.get(READY), &gone, pass.now);
+        let before = Conditions::of(reconcile.xr.object);
+        let absent =
+            reconcile.children.iter().filter(|child| child.is_unsynced()).map(|child| child.key.clone());
+        let missing: Vec<String> = reconcile.missing.iter().cloned().chain(absent).collect();
+        let ready = readiness::ready_after_failure(before.get(READY), &missing, reconcile.now);
         if before.get(READY) != Some(&ready) {
             mark(&mut conditions, ready);
         }
     } else {
-        for kind in record.leave_behind(pass.revision) {
+        for kind in owners.remove_stale(reconcile.revision) {
             conditions.remove(&kind);
         }
-        mark(&mut conditions, readiness::synced(pass.children, pass.now));
+        mark(&mut conditions, readiness::synced(reconcile.children, reconcile.now));
         mark(
             &mut conditions,
-            readiness::ready(pass.outcome.desired.composite.ready, pass.children, pass.now),
+            readiness::ready(reconcile.outcome.desired.composite.ready, reconcile.children, reconcile.now),
         );
     }
-    mark(&mut conditions, health::condition(trouble.as_ref(), pass.now));
+    mark(&mut conditions, health::condition(problem.as_ref(), reconcile.now));
 
-    let id = trouble.as_ref().map_or("", |trouble| trouble.id.as_str());
-    let intent = status_intent(pass, &conditions, &record, trouble.as_ref());
-    Settled { intent, events: events(pass, id), ttl: pass.outcome.ttl, trouble }
+    let id = problem.as_ref().map_or("", |problem| problem.id.as_str());
+    let intent = status_intent(reconcile, &conditions, &owners, problem.as_ref());
+    StatusReport { intent, events: events(reconcile, id), ttl: reconcile.outcome.ttl, problem }
 }
 
 /// The apply that sets `conditions` and leaves everything else as it is: for an XR that is paused or being deleted.
-pub fn marked(xr: Composite<'_>, conditions: impl IntoIterator<Item = Condition>) -> Object {
-    let mut record = Record::of(xr);
-    record.adopt(xr.revision_ref().unwrap_or_default());
-    let mut all = record.ours(&Conditions::of(xr.object));
+pub fn with_conditions(xr: Composite<'_>, conditions: impl IntoIterator<Item = Condition>) -> Object {
+    let mut owners = ConditionOwners::of(xr);
+    owners.adopt(xr.revision_ref().unwrap_or_default());
+    let mut all = owners.ours(&Conditions::of(xr.object));
     for condition in conditions {
         all.set(condition.generation(object::generation(xr.object)));
     }
@@ -121,12 +120,12 @@ pub fn marked(xr: Composite<'_>, conditions: impl IntoIterator<Item = Condition>
     intent
 }
 
-/// On failure the error comes first, then what the functions said; else what they said, then what is not ready.
-fn events(pass: &Pass<'_>, id: &str) -> Vec<Event> {
+/// On failure the error comes first, then the functions' results; else their results, then what is not ready.
+fn events(reconcile: &Reconcile<'_>, id: &str) -> Vec<Event> {
     let mut events = Vec::new();
-    events.extend(pass.failure.map(|failure| event::of_failure(failure, id)));
-    events.extend(event::of_results(pass.outcome));
-    events.extend(readiness::events(pass.children, id));
+    events.extend(reconcile.failure.map(|failure| event::of_failure(failure, id)));
+    events.extend(event::of_results(reconcile.outcome));
+    events.extend(readiness::events(reconcile.children, id));
     events
 }
 
@@ -146,7 +145,7 @@ fn returned(outcome: &Outcome) -> Vec<FunctionCondition> {
             message: Some(condition.message.clone()).filter(|message| !message.is_empty()),
             target: Target::Composite,
         });
-    let all = old_way.chain(outcome.conditions.iter().map(|said: &Said<_>| said.what.clone()));
+    let all = old_way.chain(outcome.conditions.iter().map(|said: &StepOutput<_>| said.output.clone()));
     let mut last: Vec<FunctionCondition> = Vec::new();
     for condition in all {
         match last.iter_mut().find(|known| known.kind == condition.kind) {
@@ -172,61 +171,66 @@ pub(crate) const ENGINE_FIELDS: [&str; 4] =
     ["conditions", "connectionDetails", "claimConditionTypes", "crossplane"];
 
 fn status_intent(
-    pass: &Pass<'_>,
+    reconcile: &Reconcile<'_>,
     conditions: &Conditions,
-    record: &Record,
-    trouble: Option<&Trouble>,
+    owners: &ConditionOwners,
+    problem: Option<&Problem>,
 ) -> Object {
-    // A failed pass desires nothing, so what the functions wanted last stands: an apply without it would remove it.
-    let source = if pass.failure.is_some() { pass.xr.object } else { &pass.outcome.desired.composite.object };
+    // A failed reconcile desires nothing, so the last desired status stays: an apply without it would remove it.
+    let source = if reconcile.failure.is_some() {
+        reconcile.xr.object
+    } else {
+        &reconcile.outcome.desired.composite.object
+    };
     let wanted = source.get("status").and_then(Value::as_object).cloned().unwrap_or_default();
     let mut status: Object =
         wanted.into_iter().filter(|(key, _)| !ENGINE_FIELDS.contains(&key.as_str())).collect();
     status.insert("conditions".to_owned(), conditions.to_value());
-    let mut engine = record.to_value();
-    if let Some(trouble) = trouble {
-        engine.insert("failure".to_owned(), health::record(trouble));
+    let mut engine = owners.to_value();
+    if let Some(problem) = problem {
+        engine.insert("failure".to_owned(), health::record(problem));
     }
-    if let Some(results) = pipeline_results(pass) {
+    if let Some(results) = pipeline_results(reconcile) {
         engine.insert("pipeline".to_owned(), results);
     }
     let handled = ["status", "crossplane", "lastHandledReconcileAt"];
-    let token = pass
+    let token = reconcile
         .xr
         .reconcile_request()
         .map(Value::from)
-        .or_else(|| object::nested(pass.xr.object, &handled).cloned());
+        .or_else(|| object::nested(reconcile.xr.object, &handled).cloned());
     if let Some(token) = token {
         engine.insert("lastHandledReconcileAt".to_owned(), token);
     }
     if !engine.is_empty() {
         status.insert("crossplane".to_owned(), engine.into());
     }
-    if pass.xr.layout == Layout::Legacy {
-        if !record.on_claim.is_empty() {
-            status.insert("claimConditionTypes".to_owned(), json!(record.on_claim));
+    if reconcile.xr.layout == Layout::Legacy {
+        if !owners.on_claim.is_empty() {
+            status.insert("claimConditionTypes".to_owned(), json!(owners.on_claim));
         }
         let before =
-            object::nested(pass.xr.object, &["status", "connectionDetails", "lastPublishedTime"]).cloned();
-        let now = pass.published.and_then(|time| Timestamp::from_second(time.as_second()).ok());
+            object::nested(reconcile.xr.object, &["status", "connectionDetails", "lastPublishedTime"])
+                .cloned();
+        let now = reconcile.published.and_then(|time| Timestamp::from_second(time.as_second()).ok());
         if let Some(time) = now.map(|time| json!(time.to_string())).or(before) {
             status.insert("connectionDetails".to_owned(), json!({"lastPublishedTime": time}));
         }
     }
-    let mut intent = identity(pass.xr.object);
+    let mut intent = identity(reconcile.xr.object);
     intent.insert("status".to_owned(), status.into());
     intent
 }
 
-/// What the steps said last: in this pass, or before it if the pass failed without hearing them.
-fn pipeline_results(pass: &Pass<'_>) -> Option<Value> {
-    let before = object::list(pass.xr.object, &["status", "crossplane", "pipeline"]);
-    let unheard = before.filter(|entry| {
+/// The latest results of every step: of this reconcile, or of an earlier one if this one failed before the step ran.
+fn pipeline_results(reconcile: &Reconcile<'_>) -> Option<Value> {
+    let before = object::list(reconcile.xr.object, &["status", "crossplane", "pipeline"]);
+    let not_run = before.filter(|entry| {
         let step = entry.get("step").and_then(Value::as_str).unwrap_or_default();
-        pass.failure.is_some() && !pass.outcome.answered.iter().any(|answered| answered == step)
+        reconcile.failure.is_some() && !reconcile.outcome.answered.iter().any(|answered| answered == step)
     });
-    let mut results = results::entries(pass.outcome);
-    results.extend(unheard.cloned());
+    let mut results = results::entries(reconcile.outcome);
+    results.extend(not_run.cloned());
     results.truncate(results::MAX_ENTRIES);
     (!results.is_empty()).then(|| results.into())
 }

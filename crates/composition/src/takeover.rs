@@ -1,4 +1,4 @@
-//! Taking over from Crossplane: fields it holds by updates become ours, so that we can also remove them.
+//! Takes over from Crossplane: fields it holds by updates become ours, so that we can also remove them.
 //!
 //! Crossplane writes the status of an XR twice, by an apply and by an update as manager `crossplane`. A field held by
 //! both stays when we stop applying it, so before our first apply the update's share is folded into ours.
@@ -10,7 +10,7 @@ use fields::FieldSet;
 use ownership::{Entry, FieldManager, Handover, Observed, Operation};
 use serde_json::Value;
 
-use crate::run::Object;
+use crate::protocol::Object;
 
 /// The manager of Crossplane's updates.
 const UPDATER: &str = "crossplane";

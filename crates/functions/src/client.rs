@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use composition::function::Location;
-use composition::run::{FunctionResult, RunRequest, RunResponse, Severity, Target};
+use composition::protocol::{FunctionResult, RunRequest, RunResponse, Severity, Target};
 use composition::{FunctionRunner, RunError, RunErrorClass, RunFuture, builtin};
 use rustls::ClientConfig;
 

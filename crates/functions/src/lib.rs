@@ -1,7 +1,7 @@
 //! The function protocol over gRPC, both sides.
 //!
 //! The engine calls functions by name through [`Functions`]; function authors use [`serve`] and build responses with
-//! [`response`]. Both sides use the plain types of `composition::run`. The protocol is Crossplane's fn v1, with a fallback
+//! [`response`]. Both sides use the plain types of `composition::protocol`. The protocol is Crossplane's fn v1, with a fallback
 //! to v1beta1 for older functions.
 //!
 //! ```text
@@ -24,7 +24,7 @@ mod tls;
 mod wire;
 
 pub use client::{Functions, Options, Runner};
-pub use composition::run::{RunRequest, RunResponse};
+pub use composition::protocol::{RunRequest, RunResponse};
 pub use endpoint::InvalidEndpoint;
 pub use requirements::{NoResolver, ResolveError, ResolveFuture, Resolver};
 pub use serve::{Function, FunctionError, ServeError, ServeOptions, Server, serve};

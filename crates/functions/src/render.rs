@@ -3,7 +3,7 @@
 use std::fmt;
 
 use composition::event::Event;
-use composition::run::{Object, ResourceSelector, SchemaSelector};
+use composition::protocol::{Object, ResourceSelector, SchemaSelector};
 use prost::Message as _;
 
 use crate::r#gen::render as pb;

@@ -2,7 +2,7 @@
 
 use std::pin::Pin;
 
-use composition::run::{
+use composition::protocol::{
     Requirements, Resource, ResourceSelector, RunRequest, RunResponse, Schema, SchemaSelector,
 };
 use composition::{FunctionRunner, RunError, RunErrorClass};

@@ -15,7 +15,7 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-use composition::run::{
+use composition::protocol::{
     ConditionStatus, FunctionCondition, FunctionResult, ResponseMeta, RunRequest, RunResponse, Severity,
     Target,
 };

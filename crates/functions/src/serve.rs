@@ -7,7 +7,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use composition::run::{RunRequest, RunResponse};
+use composition::protocol::{RunRequest, RunResponse};
 use rustls::ServerConfig;
 use tonic::{Request, Response, Status, async_trait};
 

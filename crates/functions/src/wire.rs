@@ -1,4 +1,4 @@
-//! Converts between the messages of fn v1 and the plain types of `composition::run`.
+//! Converts between the messages of fn v1 and the plain types of `composition::protocol`.
 //!
 //! Enum numbers that the protocol does not define read as unspecified, like absent fields.
 
@@ -13,7 +13,7 @@ pub(crate) use response::{read_response, write_response, write_schema_selector, 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use composition::run::{
+use composition::protocol::{
     Capability, ConditionStatus, Object, Ready, Resource, SecretData, Severity, State, Target,
 };
 

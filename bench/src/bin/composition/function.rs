@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use composition::run::{Ready, Resource, RunRequest};
+use composition::protocol::{Ready, Resource, RunRequest};
 use functions::{Certificates, ServeOptions, Server, response};
 use serde_json::json;
 use tokio::sync::oneshot;

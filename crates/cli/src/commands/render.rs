@@ -9,7 +9,7 @@ mod resolver;
 use std::time::Duration;
 
 use composition::pipeline::Failure as PipelineFailure;
-use composition::run::{FunctionResult, Object, Severity};
+use composition::protocol::{FunctionResult, Object, Severity};
 use manifest::ObjectRef;
 use serde_json::{Value, json};
 
@@ -137,7 +137,7 @@ fn results(rendered: &Rendered) -> Vec<Value> {
         }
         shown
     };
-    let said = rendered.outcome.results.iter().map(|said| show(&said.step, &said.what));
+    let said = rendered.outcome.results.iter().map(|said| show(&said.step, &said.output));
     let fatal = match &rendered.outcome.failure {
         Some(PipelineFailure::Fatal { step, result }) => Some(show(step, result)),
         _ => None,

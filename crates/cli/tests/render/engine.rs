@@ -160,10 +160,10 @@ fn an_empty_pipeline_is_ready_and_the_definition_says_where_references_are() {
 /// Requires a ClusterRole, and stops once it has been looked for.
 async fn fetch(request: RunRequest) -> Result<functions::RunResponse, functions::FunctionError> {
     let mut answer = response::to(&request);
-    let role = composition::run::ResourceSelector {
+    let role = composition::protocol::ResourceSelector {
         api_version: "rbac.authorization.k8s.io/v1".to_owned(),
         kind: "ClusterRole".to_owned(),
-        matching: composition::run::Match::Name("some-cluster-role".to_owned()),
+        matching: composition::protocol::Match::Name("some-cluster-role".to_owned()),
         namespace: None,
     };
     answer.requirements.resources.insert("namedClusterRole".to_owned(), role);

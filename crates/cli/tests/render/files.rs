@@ -237,10 +237,10 @@ fn what_functions_require_comes_from_files() {
     });
     scene.serve(|request: RunRequest| async move {
         let mut answer = response::to(&request);
-        let selector = composition::run::ResourceSelector {
+        let selector = composition::protocol::ResourceSelector {
             api_version: "v1".to_owned(),
             kind: "ConfigMap".to_owned(),
-            matching: composition::run::Match::Labels([("app".to_owned(), "shop".to_owned())].into()),
+            matching: composition::protocol::Match::Labels([("app".to_owned(), "shop".to_owned())].into()),
             namespace: None,
         };
         answer.requirements.resources.insert("maps".to_owned(), selector);

@@ -123,7 +123,7 @@ pub(crate) async fn config_map(
     let mut answer = response::to(&request);
     let size = &request.observed.composite.object["spec"]["size"];
     let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"size": size.to_string()}});
-    answer.desired.resources.insert("map".to_owned(), composition::run::Resource::of(map));
+    answer.desired.resources.insert("map".to_owned(), composition::protocol::Resource::of(map));
     answer.desired.composite.object.insert("status".to_owned(), json!({"size": size}));
     response::normal(&mut answer, "composed a map").with_reason("Composed");
     response::condition_true(&mut answer, "MapReady", "Available");

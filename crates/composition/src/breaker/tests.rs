@@ -9,29 +9,29 @@ fn at(seconds: i64) -> Timestamp {
 fn open_breaker() -> Breaker {
     let mut breaker = Breaker::new(Limits::default(), at(0));
     for _ in 0..51 {
-        assert!(breaker.passes("ConfigMap a/loud", Change::Updated, at(0)));
+        assert!(breaker.admits("ConfigMap a/loud", Change::Updated, at(0)));
     }
     breaker
 }
 
 #[test]
-fn fifty_updates_pass_at_once_and_the_next_opens() {
+fn fifty_updates_are_admitted_at_once_and_the_next_opens() {
     let mut breaker = Breaker::new(Limits::default(), at(0));
     for _ in 0..50 {
-        assert!(breaker.passes("ConfigMap a/b", Change::Updated, at(0)));
+        assert!(breaker.admits("ConfigMap a/b", Change::Updated, at(0)));
     }
     assert_eq!(breaker.condition(at(0)).reason, "WatchCircuitClosed");
-    assert!(breaker.passes("ConfigMap a/b", Change::Updated, at(0)));
+    assert!(breaker.admits("ConfigMap a/b", Change::Updated, at(0)));
     let condition = breaker.condition(at(0));
     assert_eq!((condition.status, condition.reason.as_str()), (ConditionStatus::False, "WatchCircuitOpen"));
     assert_eq!(condition.message, "Too many watch events from ConfigMap a/b. Allowing events periodically.");
 }
 
 #[test]
-fn one_update_every_two_seconds_passes_for_ever() {
+fn one_update_every_two_seconds_is_always_admitted() {
     let mut breaker = Breaker::new(Limits::default(), at(0));
     for second in (0..4000).step_by(2) {
-        assert!(breaker.passes("a", Change::Updated, at(second)));
+        assert!(breaker.admits("a", Change::Updated, at(second)));
     }
     assert_eq!(breaker.closes_at(), None);
 }
@@ -40,17 +40,17 @@ fn one_update_every_two_seconds_passes_for_ever() {
 fn an_open_breaker_lets_a_probe_through_every_half_minute() {
     let mut breaker = open_breaker();
     let passed: Vec<i64> =
-        (1..300).filter(|second| breaker.passes("a", Change::Updated, at(*second))).collect();
+        (1..300).filter(|second| breaker.admits("a", Change::Updated, at(*second))).collect();
     assert_eq!(passed, [31, 62, 93, 124, 155, 186, 217, 248, 279]);
     // A deletion has no second event.
-    assert!(breaker.passes("a", Change::Deleted, at(10)));
+    assert!(breaker.admits("a", Change::Deleted, at(10)));
 }
 
 #[test]
-fn a_breaker_that_held_something_back_owes_a_pass_when_it_closes() {
+fn a_breaker_that_held_events_back_causes_a_reconcile_when_it_closes() {
     let mut breaker = open_breaker();
     assert_eq!(breaker.closes_at(), Some(at(300)));
-    assert!(!breaker.passes("a", Change::Updated, at(5)));
+    assert!(!breaker.admits("a", Change::Updated, at(5)));
     assert!(!breaker.tick(at(299)));
     assert!(breaker.tick(at(300)));
     assert_eq!(breaker.closes_at(), None);
@@ -65,11 +65,11 @@ fn a_breaker_that_held_something_back_owes_a_pass_when_it_closes() {
 fn the_loudest_source_of_the_last_sixteen_is_named() {
     let mut breaker = Breaker::new(Limits { burst: 30.0, ..Limits::default() }, at(0));
     for _ in 0..10 {
-        breaker.passes("early", Change::Updated, at(0));
+        breaker.admits("early", Change::Updated, at(0));
     }
     for _ in 0..5 {
-        breaker.passes("late", Change::Updated, at(0));
-        breaker.passes("other", Change::Created, at(0));
+        breaker.admits("late", Change::Updated, at(0));
+        breaker.admits("other", Change::Created, at(0));
     }
     assert!(breaker.condition(at(0)).message.contains("from late."));
 }
@@ -83,9 +83,9 @@ proptest! {
             now += pause;
             breaker.tick(at(now));
             let change = if update { Change::Updated } else { Change::Created };
-            owed = !breaker.passes("a", change, at(now));
+            owed = !breaker.admits("a", change, at(now));
         }
-        // A pass follows the last event: right away, or when the breaker closes.
+        // A reconcile follows the last event: right away, or when the breaker closes.
         if owed {
             let closes = breaker.closes_at().expect("only an open breaker holds back");
             prop_assert!(breaker.tick(closes));

@@ -6,7 +6,7 @@ use readiness::Health;
 
 use super::respond_to;
 use crate::object;
-use crate::run::{Object, Ready, RunRequest, RunResponse};
+use crate::protocol::{Object, Ready, RunRequest, RunResponse};
 
 /// Marks desired resources ready whose observed state is. A decision of an earlier function stands.
 pub(super) fn run(request: &RunRequest) -> RunResponse {

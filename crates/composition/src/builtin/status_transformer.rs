@@ -15,7 +15,7 @@ use serde_json::Value;
 use self::input::{Hook, SetCondition, StatusTransformation};
 use super::respond_to;
 use crate::object;
-use crate::run::{
+use crate::protocol::{
     ConditionStatus, FunctionCondition, FunctionResult, Object, RunRequest, RunResponse, Severity, Target,
 };
 

@@ -54,9 +54,9 @@ fn with(mut base: Value, key: &str, value: Value) -> Value {
     base
 }
 
-/// Row M, XRDoesNotExist.
+/// Crossplane's case XRDoesNotExist.
 #[test]
-fn a_new_xr_gets_what_travels_with_the_claim() {
+fn a_new_xr_gets_what_the_claim_propagates() {
     let claim = claim(
         &json!({
             "labels": {"k8s.io/some-label": "filter-me-out", "app.kubernetes.io/name": "filter-me-out", "team": "a"},
@@ -84,7 +84,7 @@ fn a_new_xr_gets_what_travels_with_the_claim() {
     assert!(!sync(&synced.claim, None, &xr_ref("cool-claim-x"), false).unwrap().claim_changed);
 }
 
-/// Row M, DoNotPropagateInjectedMachineryFields: they stay on the claim and never reach the XR.
+/// Crossplane's case DoNotPropagateInjectedMachineryFields: they stay on the claim and never reach the XR.
 #[test]
 fn a_claim_cannot_write_the_engines_fields_through_us() {
     let injected = json!({"resourceRefs": [{"name": "victim"}], "claimRef": {"name": "other"}, "resourceRef": {"name": "x"}});
@@ -105,7 +105,7 @@ fn revisions_follow_the_xr_when_automatic_and_the_claim_when_manual() {
     assert_eq!(claim["compositionRevisionRef"], reference("mine"));
 }
 
-/// Row M, the four EnforcedComposition cases.
+/// Crossplane's four EnforcedComposition cases.
 #[test]
 fn the_composition_comes_from_the_claim_unless_it_is_enforced() {
     let reference = |name: &str| json!({"compositionRef": {"name": name}});
@@ -137,7 +137,7 @@ fn the_xrs_external_name_wins() {
     assert_eq!(synced.claim["metadata"]["annotations"]["crossplane.io/external-name"], "actual");
 }
 
-/// Row L, CompositeAlreadyBoundError, and late binding.
+/// Crossplane's case CompositeAlreadyBoundError, and late binding.
 #[test]
 fn an_xr_of_another_claim_is_left_alone() {
     let claim = claim(&json!({}), &json!({}), &json!({}));
@@ -151,7 +151,7 @@ fn an_xr_of_another_claim_is_left_alone() {
     insta::assert_snapshot!(error, @r#"refusing to operate on composite resource "cool-claim-x" that is not bound to this claim: bound to claim "cool-claim""#);
 }
 
-/// Row M, WeirdClaimSpec and WeirdXRStatus.
+/// Crossplane's cases WeirdClaimSpec and WeirdXRStatus.
 #[test]
 fn weird_objects_are_errors() {
     let weird = claim(&json!({}), &json!("text"), &json!({}));
@@ -173,7 +173,7 @@ fn shown(status: &Object) -> String {
     conditions.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Row J: ClaimConditions. New is Healthy, absent here because the XR does not have it.
+/// Crossplane's case ClaimConditions. `Healthy` is absent because the XR does not have it.
 #[test]
 fn a_claim_shows_the_conditions_meant_for_it() {
     let claim = claim(
@@ -202,7 +202,7 @@ fn a_claim_shows_the_conditions_meant_for_it() {
     assert_eq!((&copied["observedGeneration"], &copied["lastTransitionTime"]), (&json!(20), &json!(EARLY)));
 }
 
-/// Row K: XRExists.
+/// Crossplane's case XRExists.
 #[test]
 fn a_claim_keeps_its_own_conditions_and_takes_the_users_fields() {
     let custom = with(was("ExampleCustomStatus", "True", "SomeReason"), "observedGeneration", json!(20));
@@ -289,7 +289,7 @@ fn a_second_look_at_the_same_xr_changes_nothing() {
     assert_eq!(status(&after, &xr, None, later).unwrap(), first);
 }
 
-/// Row L: the deletions.
+/// Crossplane's deletion cases.
 #[test]
 fn deletion_goes_by_policy() {
     let check = |policy: Option<&str>, xr: Option<&Object>, expected| {
@@ -306,11 +306,12 @@ fn deletion_goes_by_policy() {
     check(None, None, Deletion::Release);
 }
 
-/// Row L: ReconciliationPaused, ReconciliationUnpaused, SuccessfulDelete and the errors that stop a sync.
+/// Crossplane's cases ReconciliationPaused, ReconciliationUnpaused and SuccessfulDelete, and errors that stop a sync.
 #[test]
 fn a_claim_that_is_not_synced_keeps_what_it_shows() {
     let before = json!({"conditions": [was("Synced", "True", "ReconcileSuccess"), was("Custom", "True", "R")], "field": 1});
-    let paused = marked(&claim(&json!({}), &json!({}), &before), [crate::readiness::reconcile_paused(now())]);
+    let paused =
+        with_conditions(&claim(&json!({}), &json!({}), &before), [crate::readiness::reconcile_paused(now())]);
     insta::assert_snapshot!(shown(&paused), @r"
     Synced False ReconcilePaused Reconciliation (including deletion) is paused via the pause annotation
     Custom True R
@@ -324,7 +325,7 @@ fn a_claim_that_is_not_synced_keeps_what_it_shows() {
     Ready False Waiting Claim is waiting for composite resource to become Ready
     ");
     let error = crate::readiness::reconcile_error("cannot get bound composite resource: boom", now());
-    insta::assert_snapshot!(shown(&marked(&again, [error])), @r"
+    insta::assert_snapshot!(shown(&with_conditions(&again, [error])), @r"
     Synced False ReconcileError cannot get bound composite resource: boom
     Custom True R
     ");

@@ -53,7 +53,7 @@ fn a_composition_says_what_runs_with_what() {
 }
 
 #[test]
-fn what_does_not_make_sense_is_named_with_its_field() {
+fn findings_name_the_field() {
     assert_eq!(findings(&json!({"pipeline": [step("a")]})), "");
     insta::assert_snapshot!(findings(&json!({"mode": "Resources", "resources": []})), @r#"[composition-mode] spec.mode: mode "Resources" is not supported"#);
     let mut broken = step("a");

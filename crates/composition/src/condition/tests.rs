@@ -9,7 +9,7 @@ fn database(reason: &str, message: &str, status: ConditionStatus, second: i64) -
     Condition::new("DatabaseReady", status, reason, at(second)).message(message)
 }
 
-/// Row O: identical apart from the time changes nothing; another status, reason or message replaces the condition.
+/// A difference in time alone changes nothing; another status, reason or message replaces the condition.
 #[test]
 fn setting_a_condition_replaces_what_differs() {
     use ConditionStatus::{False, True};
@@ -21,7 +21,7 @@ fn setting_a_condition_replaces_what_differs() {
     let old = database("Available", "fine", True, 1);
     check("identical", database("Available", "fine", True, 9), old.clone());
     check("status", database("Available", "fine", False, 9), database("Available", "fine", False, 9));
-    // The reference moves the time to 9 in the next two; Kubernetes moves it with the status only.
+    // Crossplane moves the time to 9 in the next two; Kubernetes moves it with the status only.
     check("reason", database("Other", "fine", True, 9), database("Other", "fine", True, 1));
     check("message", database("Available", "good", True, 9), database("Available", "good", True, 1));
     // Compared only when both sides name a generation.
@@ -38,7 +38,7 @@ fn generations_count_when_both_sides_name_one() {
     assert_eq!(conditions.0, [old.generation(Some(2))]);
 }
 
-/// Row P, and the two types reserved since.
+/// Crossplane's reserved types, and the two it has reserved since.
 #[test]
 fn system_types_are_the_engines() {
     for kind in ["Ready", "Synced", "Responsive", "Healthy", "UpToDate"] {
@@ -50,7 +50,7 @@ fn system_types_are_the_engines() {
 }
 
 #[test]
-fn conditions_survive_the_way_through_an_object() {
+fn conditions_survive_a_round_trip() {
     let status = serde_json::json!({"status": {"conditions": [
         {"type": "Ready", "status": "True", "reason": "Available", "lastTransitionTime": "2026-11-15T12:00:00Z"},
         {"type": "Other", "status": "False", "reason": "Why", "message": "m", "observedGeneration": 4,
@@ -61,7 +61,7 @@ fn conditions_survive_the_way_through_an_object() {
 }
 
 #[test]
-fn strange_conditions_are_read_as_far_as_they_go() {
+fn malformed_conditions_are_read_as_far_as_possible() {
     let odd = object(serde_json::json!({"status": {"conditions": [
         "text", {"status": "True"}, {"type": "A", "status": "Maybe"}, {"type": "A", "status": "True"},
     ]}}));

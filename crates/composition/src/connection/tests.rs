@@ -19,7 +19,7 @@ fn existing(controller: Option<&str>, kind: &str, pairs: &[(&str, &str)]) -> Obj
 }
 
 #[test]
-fn an_xrd_says_which_details_get_out() {
+fn an_xrd_decides_which_details_are_published() {
     let all = details(&[("user", "u"), ("password", "p")]);
     assert_eq!(filter(&all, &[]), all);
     assert_eq!(filter(&all, &["user".to_owned(), "missing".to_owned()]), details(&[("user", "u")]));
@@ -34,7 +34,7 @@ fn details_are_published_once_and_added_to() {
     };
     let ours = existing(Some("xr"), SECRET_TYPE, &[("a", "1"), ("old", "kept")]);
     assert_eq!(publish(&[("a", "1")], None), Ok(Some(details(&[("a", "1")]))));
-    // The reference writes here at every pass, because the two differ in `old`.
+    // Crossplane writes here at every reconcile, because the two differ in `old`.
     assert_eq!(publish(&[("a", "1")], Some(&ours)), Ok(None));
     assert_eq!(publish(&[("a", "2")], Some(&ours)), Ok(Some(details(&[("a", "2"), ("old", "kept")]))));
     let free = existing(None, SECRET_TYPE, &[]);
@@ -50,7 +50,7 @@ fn details_are_published_once_and_added_to() {
 }
 
 #[test]
-fn the_secret_is_the_owners() {
+fn the_secret_has_its_owner_as_controller() {
     let secret =
         publish(&owner("XR", "xr"), ("n", "s"), &details(&[("a", "secret\n")]), None).unwrap().unwrap();
     let expected = json!({

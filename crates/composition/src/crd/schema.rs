@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::composite::UpdatePolicy;
 use crate::definition::{DeletePolicy, Scope};
-use crate::run::Object;
+use crate::protocol::Object;
 
 /// The engine's properties of an XR's spec: directly in it, or under `crossplane`.
 pub(super) fn composite_spec(scope: Scope, default_policy: Option<UpdatePolicy>) -> Object {
@@ -49,7 +49,7 @@ pub(super) fn claim_spec(default_policy: Option<DeletePolicy>) -> Object {
     properties
 }
 
-/// The engine's properties of a status, as the reference has them.
+/// The engine's properties of a status, as Crossplane has them.
 pub(super) fn status(scope: Scope) -> Object {
     let mut condition = strings(&["message", "reason", "status", "type"]);
     condition.insert("lastTransitionTime".to_owned(), json!({"type": "string", "format": "date-time"}));
@@ -76,7 +76,7 @@ pub(super) fn status(scope: Scope) -> Object {
     properties
 }
 
-/// What this engine keeps in the status of XRs beyond the reference.
+/// What this engine keeps in the status of XRs and Crossplane does not.
 pub(super) fn engine_status() -> Value {
     let map_by = |key: &str, properties: Object, required: &[&str]| {
         json!({
@@ -86,7 +86,7 @@ pub(super) fn engine_status() -> Value {
     };
     json!({
         "type": "object",
-        "description": "What the engine has to remember and to say about this composite resource",
+        "description": "State and results that the engine keeps for this composite resource",
         "properties": {
             "conditionTypes": map_by("type", strings(&["type", "revision"]), &["type", "revision"]),
             "failure": {

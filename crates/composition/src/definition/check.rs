@@ -6,8 +6,8 @@ use diag::Diagnostic;
 use serde_json::Value;
 
 use super::{DefinitionSpec, Scope};
+use crate::protocol::Object;
 use crate::read::wrong;
-use crate::run::Object;
 use crate::{codes, object};
 
 impl DefinitionSpec {

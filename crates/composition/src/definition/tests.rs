@@ -72,7 +72,7 @@ fn names_that_make_no_kind_are_refused() {
 }
 
 #[test]
-fn what_does_not_make_sense_is_named_with_its_field() {
+fn findings_name_the_field() {
     insta::assert_snapshot!(findings(&xrd("v1", |_| {})), @"");
     let broken = xrd("v2", |xrd| {
         xrd["metadata"]["name"] = "wrong".into();

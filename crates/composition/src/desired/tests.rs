@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::object::object;
-use crate::run::Resource;
+use crate::protocol::Resource;
 
 fn xr(extra: &Value) -> Object {
     let mut xr = json!({
@@ -41,7 +41,7 @@ fn render_one(
     Ok((Value::Object(composed.intent), rendered.events))
 }
 
-/// `composition.md` 2.4, and the deterministic name of 2.5.
+/// The metadata of composed resources, with a deterministic name.
 #[test]
 fn a_new_resource_gets_metadata_and_a_name_that_depends_on_owner_and_key() {
     let labels = json!({"labels": {
@@ -94,7 +94,7 @@ fn names_come_from_what_exists_then_from_the_function_then_from_us() {
     check(Some(beta), stable, "old", None);
 }
 
-/// The scope cases of row R.
+/// Crossplane's scope cases.
 #[test]
 fn a_namespaced_xr_composes_in_its_own_namespace_only() {
     let namespaced = xr(&json!({"namespace": "own"}));
@@ -132,7 +132,7 @@ fn a_namespaced_xr_composes_in_its_own_namespace_only() {
 }
 
 #[test]
-fn what_cannot_be_applied_is_an_error() {
+fn resources_that_cannot_be_applied_are_errors() {
     let check = |xr: &Object, desired: Value, expected: &str| {
         assert_eq!(render_one(xr, None, desired).unwrap_err().to_string(), expected);
     };

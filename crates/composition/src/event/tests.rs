@@ -1,7 +1,7 @@
 use super::*;
 use crate::pipeline::Audience;
 use crate::pipeline::tests::{StepResponse, fold};
-use crate::run::{FunctionCondition, RunResponse};
+use crate::protocol::{FunctionCondition, RunResponse};
 
 fn outcome(results: Vec<FunctionResult>, conditions: Vec<FunctionCondition>) -> Outcome {
     let response = Ok(RunResponse { results, conditions, ..RunResponse::default() });
@@ -21,7 +21,7 @@ fn lines(events: &[Event]) -> String {
     events.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The table of `composition.md` 3.1 and the four events of row B.
+/// Crossplane's cases for the events of a successful pipeline.
 #[test]
 fn severities_become_events() {
     let outcome = outcome(
@@ -45,18 +45,18 @@ fn severities_become_events() {
     "#);
 }
 
-/// Row A's events, and what the draft wanted: a fatal result that means the claim reaches it.
+/// Unlike in Crossplane, a fatal result that targets the claim reaches it.
 #[test]
 fn a_fatal_result_reaches_the_claim_when_its_author_wants_it() {
     let check = |fatal: FunctionResult| {
         let before = result(Severity::Normal, "A1", None, Target::Composite);
         let outcome = outcome(vec![before, fatal], vec![]);
-        let failure = PassFailure::of(outcome.failure.as_ref().unwrap());
+        let failure = ReconcileFailure::of(outcome.failure.as_ref().unwrap());
         let mut events = vec![of_failure(&failure, "0123abcd")];
         events.extend(of_results(&outcome));
         lines(&events)
     };
-    // The reference shows this for every fatal result, whatever its target and reason.
+    // Crossplane shows this for every fatal result, regardless of its target and reason.
     insta::assert_snapshot!(check(result(Severity::Fatal, "oh no", Some("Ignored"), Target::Composite)), @r#"
     XR Warning ComposeResources cannot compose resources: pipeline step "run-cool-function" returned a fatal result: oh no (error id 0123abcd)
     XR Normal ComposeResources Pipeline step "run-cool-function": A1
@@ -69,7 +69,7 @@ fn a_fatal_result_reaches_the_claim_when_its_author_wants_it() {
 }
 
 #[test]
-fn drops_name_the_step_and_what_to_do() {
+fn contract_violations_name_the_step_and_what_to_do() {
     let condition = |kind: &str, reason: &str| FunctionCondition {
         kind: kind.to_owned(),
         reason: reason.to_owned(),
@@ -78,7 +78,7 @@ fn drops_name_the_step_and_what_to_do() {
     let unknown = result(Severity::Unspecified, "?", None, Target::Composite);
     let outcome =
         outcome(vec![unknown], vec![condition("Ready", "R"), condition("", "R"), condition("A", "")]);
-    insta::assert_snapshot!(lines(&of_breaches(&outcome)), @r#"
+    insta::assert_snapshot!(lines(&of_violations(&outcome)), @r#"
     XR Warning InvalidFunctionOutput Pipeline step "run-cool-function" set the condition "Ready", which only the engine sets: dropped. Use another type, such as "AppReady"
     XR Warning InvalidFunctionOutput Pipeline step "run-cool-function" set a condition without a type: dropped
     XR Warning InvalidFunctionOutput Pipeline step "run-cool-function" set the condition "A" without a reason: it reads "Unspecified"
@@ -95,7 +95,7 @@ fn events_are_sent_on_change_and_once() {
     assert_eq!(changed(&before, std::slice::from_ref(&a)), []);
 }
 
-/// Row G: CustomEventsFailToGetClaim.
+/// Crossplane's case CustomEventsFailToGetClaim.
 #[test]
 fn a_claim_that_cannot_be_read_costs_only_its_own_events() {
     let both = result(Severity::Normal, "hello", Some("Hello"), Target::CompositeAndClaim);
@@ -105,7 +105,7 @@ fn a_claim_that_cannot_be_read_costs_only_its_own_events() {
 }
 
 #[test]
-fn events_about_what_has_stood_for_longer_than_events_are_kept_have_expired() {
+fn events_about_an_unchanged_status_expire() {
     let check = |expired: bool, written: &str, moved: &str| {
         let xr = object::object(serde_json::json!({
             "metadata": {"managedFields": [

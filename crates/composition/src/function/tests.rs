@@ -36,7 +36,7 @@ fn functions_are_found_in_order() {
 }
 
 #[test]
-fn a_function_nobody_knows_comes_with_ways_out() {
+fn an_unknown_function_is_an_error_that_says_what_to_do() {
     let error = find("d", &BTreeMap::new(), &[], &[]).unwrap_err();
     assert_eq!(error.class, RunErrorClass::FunctionNotFound);
     insta::assert_snapshot!(error, @r#"FunctionNotFound: no function "d" is known. Start the operator with --function d=ENDPOINT, annotate Function "d" with plimsoll.dev/endpoint, install a package whose active FunctionRevision has an endpoint, or use a built-in function (function-auto-ready, function-status-transformer)"#);

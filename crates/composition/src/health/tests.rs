@@ -2,13 +2,13 @@ use super::*;
 use crate::object::object;
 use crate::pipeline::Audience;
 use crate::pipeline::tests::{StepResponse, fold};
-use crate::run::{FunctionCondition, FunctionResult, RunResponse, Severity, Target};
+use crate::protocol::{FunctionCondition, FunctionResult, RunResponse, Severity, Target};
 use crate::runner::RunError;
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
-fn child(key: &str, state: ChildState, trouble: Option<&str>) -> Child {
-    Child { key: key.to_owned(), ready: true, state, trouble: trouble.map(str::to_owned) }
+fn child(key: &str, state: ChildState, problem: Option<&str>) -> Child {
+    Child { key: key.to_owned(), ready: true, state, problem: problem.map(str::to_owned) }
 }
 
 fn run(response: Result<RunResponse, RunError>) -> Outcome {
@@ -26,21 +26,22 @@ fn down(class: RunErrorClass, text: &str) -> Outcome {
     run(Err(RunError::new(class, text)))
 }
 
-fn diagnose_outcome(outcome: &Outcome) -> Trouble {
-    let failure = PassFailure::of(outcome.failure.as_ref().unwrap());
+fn diagnose_outcome(outcome: &Outcome) -> Problem {
+    let failure = ReconcileFailure::of(outcome.failure.as_ref().unwrap());
     diagnose("uid", outcome, Some(&failure), &[]).unwrap()
 }
 
 #[test]
 fn an_xr_is_unhealthy_for_a_reason() {
-    let check = |trouble: Option<&Trouble>| {
-        let condition = condition(trouble, NOW);
-        let id = trouble.map_or("", |trouble| &trouble.id);
+    let check = |problem: Option<&Problem>| {
+        let condition = condition(problem, NOW);
+        let id = problem.map_or("", |problem| &problem.id);
         let message = if id.is_empty() { condition.message } else { condition.message.replace(id, "ID") };
         format!("{} {} {message}", condition.status.as_str(), condition.reason)
     };
     let children = |children: &[Child]| diagnose("uid", &Outcome::default(), None, children);
-    let engine = PassFailure::engine(Stage::SelectComposition, "NoMatch", "no compatible Compositions found");
+    let engine =
+        ReconcileFailure::engine(Stage::SelectComposition, "NoMatch", "no compatible Compositions found");
     let engine = diagnose("uid", &Outcome::default(), Some(&engine), &[]);
     let refused = child(
         "db",
@@ -79,10 +80,10 @@ fn the_error_id_stays_while_the_failure_does() {
 }
 
 #[test]
-fn children_tell_of_trouble_in_three_ways() {
+fn children_report_a_problem_in_three_ways() {
     let check = |kind: &str, status: &str, expected: Option<&str>| {
         let child = object(json!({"status": {"conditions": [{"type": kind, "status": status}]}}));
-        assert_eq!(trouble(&child).as_deref(), expected);
+        assert_eq!(problem(&child).as_deref(), expected);
     };
     check("Healthy", "False", Some("Healthy=False"));
     check("Synced", "False", Some("Synced=False"));
@@ -103,7 +104,7 @@ fn unhealthy_xr(reason: &str, reported: bool) -> Object {
 }
 
 #[test]
-fn a_claim_hears_of_trouble_in_words_for_its_user() {
+fn a_claim_reports_a_problem_in_words_for_its_user() {
     let check = |xr: &Object, text: Option<&str>| {
         let condition = claim_condition(xr, text, NOW).unwrap();
         assert!(!condition.message.contains("secret cause"));
@@ -129,7 +130,7 @@ fn a_claim_hears_of_trouble_in_words_for_its_user() {
 }
 
 #[test]
-fn a_pass_has_spoken_to_the_claim_when_any_of_its_words_mean_it() {
+fn any_output_for_the_claim_counts_as_reported() {
     assert!(!diagnose_outcome(&fatal(Target::Composite)).reported);
     assert!(diagnose_outcome(&fatal(Target::CompositeAndClaim)).reported);
     let mut response = RunResponse {
@@ -143,7 +144,7 @@ fn a_pass_has_spoken_to_the_claim_when_any_of_its_words_mean_it() {
         ..FunctionCondition::default()
     });
     assert!(diagnose_outcome(&run(Ok(response.clone()))).reported);
-    // What is refused after a pass came to its end is news to the functions.
+    // Functions cannot know what is refused after they ran.
     response.results.clear();
     let refused = child("db", ChildState::Refused("why".to_owned()), None);
     assert!(!diagnose("uid", &run(Ok(response)), None, &[refused]).unwrap().reported);

@@ -48,7 +48,7 @@ fn an_apply_is_left_out_when_it_would_change_nothing() {
 }
 
 #[test]
-fn without_memory_or_object_an_apply_is_owed() {
+fn without_memory_or_object_an_apply_is_needed() {
     let intent = object(json!({"a": 1}));
     let applied = Applied::new(&intent, &intent);
     assert!(is_apply_owed(&intent, None, Some(&intent)));
@@ -59,7 +59,7 @@ fn without_memory_or_object_an_apply_is_owed() {
 }
 
 #[test]
-fn conditions_of_others_are_no_reason_to_write() {
+fn conditions_of_other_managers_cause_no_write() {
     let condition = |kind: &str, status: &str| json!({"type": kind, "status": status});
     let status = |conditions: Value| object(json!({"status": {"conditions": conditions}}));
     let intent = status(json!([condition("Ready", "True")]));

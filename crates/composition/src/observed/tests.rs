@@ -15,9 +15,9 @@ fn child(name: &str, key: Option<&str>, controller: Option<&str>) -> (ObjectRef,
     (ObjectRef::of(&object).unwrap(), Some(object))
 }
 
-/// The observer cases of row R; an unnamed reference never gets here, see `Composite::resource_refs`.
+/// Crossplane's observer cases; an unnamed reference never gets here, see `Composite::resource_refs`.
 #[test]
-fn only_what_exists_and_is_not_anothers_is_observed() {
+fn only_what_exists_and_has_no_other_controller_is_observed() {
     let (missing, _) = child("missing", None, None);
     let read = [
         child("mine", Some("mine"), Some("xr")),
@@ -28,19 +28,19 @@ fn only_what_exists_and_is_not_anothers_is_observed() {
     ];
     let observed = observe("xr", read).unwrap();
     assert_eq!(observed.resources.keys().collect::<Vec<_>>(), ["mine", "orphan"]);
-    assert_eq!(observed.gone, [missing]);
+    assert_eq!(observed.missing, [missing]);
 }
 
 #[test]
-fn functions_are_told_of_objects_and_their_connection_details() {
+fn functions_get_objects_and_their_connection_details() {
     let observed =
         observe("xr", [child("a", Some("a"), Some("xr")), child("b", Some("b"), Some("xr"))]).unwrap();
     let secret =
         |text: &str| [(text.to_owned(), text.as_bytes().to_vec())].into_iter().collect::<SecretData>();
-    let details = BTreeMap::from([("b".to_owned(), secret("b")), ("gone".to_owned(), secret("gone"))]);
+    let details = BTreeMap::from([("b".to_owned(), secret("b")), ("missing".to_owned(), secret("missing"))]);
     let xr = object(json!({"kind": "X", "metadata": {"name": "x"}}));
     let mut held = xr.clone();
-    held["metadata"]["managedFields"] = json!([{"manager": "somebody"}]);
+    held["metadata"]["managedFields"] = json!([{"manager": "kubectl"}]);
     let state = observed.state(&held, secret("xr"), details);
     assert_eq!((state.composite.object, state.composite.connection_details), (xr, secret("xr")));
     assert_eq!(state.resources.keys().collect::<Vec<_>>(), ["a", "b"]);

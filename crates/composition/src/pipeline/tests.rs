@@ -3,7 +3,7 @@ use serde_json::json;
 
 use super::*;
 use crate::object::object;
-use crate::run::{ConditionStatus, Ready, Resource, ResponseMeta};
+use crate::protocol::{ConditionStatus, Ready, Resource, ResponseMeta};
 use crate::runner::RunErrorClass;
 
 /// One step and what its function answered.
@@ -42,7 +42,7 @@ fn answer(step: &str, response: RunResponse) -> StepResponse {
     StepResponse { step: step.to_owned(), function: format!("function-{step}"), response: Ok(response) }
 }
 
-fn conditions_of_row_a() -> Vec<FunctionCondition> {
+fn database_and_deployment_conditions() -> Vec<FunctionCondition> {
     vec![
         condition("DatabaseReady", ConditionStatus::False, "Creating", Target::Composite),
         FunctionCondition {
@@ -52,9 +52,9 @@ fn conditions_of_row_a() -> Vec<FunctionCondition> {
     ]
 }
 
-/// Row A: FatalFunctionResultError.
+/// Crossplane's case FatalFunctionResultError.
 #[test]
-fn a_fatal_result_stops_and_keeps_what_was_said_before() {
+fn a_fatal_result_stops_and_keeps_earlier_output() {
     let response = RunResponse {
         results: vec![
             result(Severity::Normal, "A1"),
@@ -62,7 +62,7 @@ fn a_fatal_result_stops_and_keeps_what_was_said_before() {
             result(Severity::Fatal, "oh no"),
             result(Severity::Normal, "A4"),
         ],
-        conditions: conditions_of_row_a(),
+        conditions: database_and_deployment_conditions(),
         ..RunResponse::default()
     };
     let later =
@@ -73,15 +73,15 @@ fn a_fatal_result_stops_and_keeps_what_was_said_before() {
     let failure = outcome.failure.as_ref().expect("a fatal result fails the pipeline");
     assert_eq!(failure.to_string(), r#"pipeline step "run-cool-function" returned a fatal result: oh no"#);
     assert_eq!(failure.step(), "run-cool-function");
-    let said: Vec<_> = outcome.results.iter().map(|said| said.what.message.as_str()).collect();
+    let said: Vec<_> = outcome.results.iter().map(|said| said.output.message.as_str()).collect();
     assert_eq!(said, ["A1", "A2"]);
-    assert_eq!(outcome.results[1].what.target, Target::CompositeAndClaim);
-    let conditions: Vec<_> = outcome.conditions.iter().map(|said| said.what.clone()).collect();
-    assert_eq!(conditions, conditions_of_row_a());
-    assert!(outcome.spoke_to_claim());
+    assert_eq!(outcome.results[1].output.target, Target::CompositeAndClaim);
+    let conditions: Vec<_> = outcome.conditions.iter().map(|said| said.output.clone()).collect();
+    assert_eq!(conditions, database_and_deployment_conditions());
+    assert!(outcome.reported_to_claim());
 }
 
-/// Row B: Successful, the part of it that is the pipeline's.
+/// Crossplane's case Successful, as far as the pipeline is concerned.
 #[test]
 fn a_successful_pipeline_yields_desired_state_ttl_and_results() {
     let mut desired = State {
@@ -105,7 +105,7 @@ fn a_successful_pipeline_yields_desired_state_ttl_and_results() {
             result(Severity::Unspecified, "unspecified"),
             to_claim("SomeReason", result(Severity::Normal, "reasoned")),
         ],
-        conditions: conditions_of_row_a(),
+        conditions: database_and_deployment_conditions(),
         ..RunResponse::default()
     };
     let outcome = fold([answer("run-cool-function", response)], Audience::CompositeAndClaim);
@@ -113,12 +113,12 @@ fn a_successful_pipeline_yields_desired_state_ttl_and_results() {
     assert_eq!(outcome.ttl, Some(Duration::from_secs(300)));
     assert_eq!(outcome.desired, desired);
     assert_eq!(outcome.results.len(), 4);
-    assert_eq!(outcome.breaches, [Said::by("run-cool-function", Breach::UnknownSeverity)]);
+    assert_eq!(outcome.violations, [StepOutput::by("run-cool-function", ContractViolation::UnknownSeverity)]);
 }
 
 #[test]
-fn a_function_that_gives_no_answer_fails_the_pipeline_and_earlier_words_stay() {
-    let response = RunResponse { conditions: conditions_of_row_a(), ..RunResponse::default() };
+fn a_function_that_does_not_respond_fails_the_pipeline_and_earlier_output_stays() {
+    let response = RunResponse { conditions: database_and_deployment_conditions(), ..RunResponse::default() };
     let down = StepResponse {
         step: "second".to_owned(),
         function: "function-down".to_owned(),
@@ -133,12 +133,12 @@ fn a_function_that_gives_no_answer_fails_the_pipeline_and_earlier_words_stay() {
         "cannot run Composition pipeline step \"second\": cannot run Function \"function-down\": \
          rpc error: code = Unavailable desc = refused"
     );
-    // The reference throws these two away; a failed pass only adds, so they are kept.
+    // Crossplane drops these two; a failed reconcile only adds, so they are kept.
     assert_eq!(outcome.conditions.len(), 2);
 }
 
 #[test]
-fn what_breaks_the_contract_is_dropped_and_named() {
+fn output_that_breaks_the_contract_is_dropped_and_named() {
     let response = RunResponse {
         conditions: vec![
             condition("Ready", ConditionStatus::True, "Mine", Target::Composite),
@@ -150,27 +150,27 @@ fn what_breaks_the_contract_is_dropped_and_named() {
         ..RunResponse::default()
     };
     let outcome = fold([answer("s", response)], Audience::CompositeOnly);
-    let dropped: Vec<_> = outcome.breaches.iter().map(|said| said.what.clone()).collect();
+    let dropped: Vec<_> = outcome.violations.iter().map(|said| said.output.clone()).collect();
     assert_eq!(
         dropped,
         [
-            Breach::ReservedConditionType("Ready".to_owned()),
-            Breach::EmptyConditionType,
-            Breach::EmptyConditionReason("Cache".to_owned()),
-            Breach::ClaimTarget,
-            Breach::ReservedConditionType("Healthy".to_owned()),
+            ContractViolation::ReservedConditionType("Ready".to_owned()),
+            ContractViolation::EmptyConditionType,
+            ContractViolation::EmptyConditionReason("Cache".to_owned()),
+            ContractViolation::ClaimTarget,
+            ContractViolation::ReservedConditionType("Healthy".to_owned()),
         ]
     );
-    let kept: Vec<_> = outcome.conditions.iter().map(|said| said.what.clone()).collect();
+    let kept: Vec<_> = outcome.conditions.iter().map(|said| said.output.clone()).collect();
     assert_eq!(kept, [condition("Cache", ConditionStatus::True, "Unspecified", Target::Composite)]);
-    // A fatal result for a claim that cannot be does not count as having told anyone.
+    // A fatal result for a claim that cannot exist is not reported to anyone.
     let fatal = FunctionResult { target: Target::CompositeAndClaim, ..result(Severity::Fatal, "no") };
     let outcome = fold(
         [answer("s", RunResponse { results: vec![fatal], ..RunResponse::default() })],
         Audience::CompositeOnly,
     );
-    assert!(!outcome.spoke_to_claim());
-    assert_eq!(outcome.breaches, [Said::by("s", Breach::ClaimTarget)]);
+    assert!(!outcome.reported_to_claim());
+    assert_eq!(outcome.violations, [StepOutput::by("s", ContractViolation::ClaimTarget)]);
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn the_next_step_gets_what_the_last_one_returned() {
     let foreign = ResponseMeta { tag: "other".to_owned(), ttl: None };
     pipeline.answered("three", "tag", RunResponse { meta: foreign, ..RunResponse::default() });
     let outcome = pipeline.finish();
-    assert_eq!(outcome.breaches, [Said::by("three", Breach::ForeignTag)]);
+    assert_eq!(outcome.violations, [StepOutput::by("three", ContractViolation::ForeignTag)]);
     assert_eq!(outcome.answered, ["one", "two", "three"]);
 }
 
@@ -265,7 +265,7 @@ proptest! {
         let outcome = fold(steps(&answers), Audience::CompositeAndClaim);
         prop_assert_eq!(&outcome, &fold(steps(&answers), Audience::CompositeAndClaim));
 
-        // The first fatal result decides, and whatever else would have run changes nothing.
+        // The first fatal result decides; later steps change nothing.
         let fatal = answers.iter().position(|answer| answer.fatal().is_some());
         prop_assert_eq!(outcome.failure.is_some(), fatal.is_some());
         if let Some(fatal) = fatal {
@@ -281,12 +281,12 @@ proptest! {
 
         // No condition of the engine's gets through, and none without type or reason.
         for said in &outcome.conditions {
-            let kept = &said.what;
+            let kept = &said.output;
             prop_assert!(!kept.kind.is_empty() && !kept.reason.is_empty() && !crate::condition::is_system(&kept.kind));
         }
         // On a modern scope nothing is left that addresses a claim.
         let modern = fold(steps(&answers), Audience::CompositeOnly);
-        prop_assert!(modern.conditions.iter().all(|said| said.what.target == Target::Composite));
-        prop_assert!(modern.results.iter().all(|said| said.what.target == Target::Composite));
+        prop_assert!(modern.conditions.iter().all(|said| said.output.target == Target::Composite));
+        prop_assert!(modern.results.iter().all(|said| said.output.target == Target::Composite));
     }
 }

@@ -3,7 +3,7 @@ use super::*;
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
 fn child(key: &str, ready: bool) -> Child {
-    Child { key: key.to_owned(), ready, state: ChildState::Applied, trouble: None }
+    Child { key: key.to_owned(), ready, state: ChildState::Applied, problem: None }
 }
 
 fn refused(key: &str) -> Child {
@@ -31,17 +31,17 @@ fn lists_name_three_and_count_the_rest() {
 }
 
 #[test]
-fn ready_is_told_from_children_and_the_functions_word() {
+fn ready_follows_children_and_the_functions() {
     let check = |composite: Ready, children: &[Child], expected: &str| {
         assert_eq!(line(&ready(composite, children, NOW)), expected);
     };
     let none: &[Child] = &[];
     check(Ready::Unspecified, none, "Ready=True Available");
-    // Row F: SystemConditionUpdate.
+    // Crossplane's case SystemConditionUpdate.
     check(Ready::False, none, "Ready=False Creating");
     check(Ready::True, &[child("a", false)], "Ready=True Available");
     check(Ready::False, &[child("a", true)], "Ready=False Creating");
-    // Row I: ComposedResourcesNotReady.
+    // Crossplane's case ComposedResourcesNotReady.
     let zoo = [
         child("elephant", false),
         child("cow", false),
@@ -51,14 +51,14 @@ fn ready_is_told_from_children_and_the_functions_word() {
         child("snake", false),
     ];
     check(Ready::Unspecified, &zoo, "Ready=False Creating Unready resources: cat, cow, elephant, and 1 more");
-    // The reference says Ready=True Available in the next two, with a child that does not exist.
+    // Crossplane sets Ready=True Available in the next two, with a child that does not exist.
     check(Ready::Unspecified, &[child("a", true), refused("b")], "Ready=False Creating Unready resources: b");
     check(Ready::True, &[child("a", false), refused("b")], "Ready=False Creating Unready resources: b");
     check(Ready::False, &[refused("b")], "Ready=False Creating Unready resources: b");
 }
 
 #[test]
-fn synced_names_what_the_cluster_does_not_have() {
+fn synced_names_the_children_that_were_not_applied() {
     assert_eq!(line(&synced(&[child("a", false)], NOW)), "Synced=True ReconcileSuccess");
     let missing = Child { state: ChildState::Missing("forbidden".to_owned()), ..child("c", false) };
     let children = [child("a", true), refused("b"), missing];
@@ -66,7 +66,7 @@ fn synced_names_what_the_cluster_does_not_have() {
 }
 
 #[test]
-fn a_failed_pass_keeps_ready_unless_a_child_is_gone() {
+fn a_failed_reconcile_keeps_ready_unless_a_child_is_missing() {
     let was = available(NOW);
     assert_eq!(ready_after_failure(Some(&was), &[], NOW), was);
     assert_eq!(line(&ready_after_failure(None, &[], NOW)), "Ready=False Creating");

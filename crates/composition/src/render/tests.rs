@@ -64,7 +64,7 @@ fn an_xr_from_a_file_is_as_it_would_be_in_a_cluster() {
     assert_eq!(object::uid(&mine.xr), Some("mine"));
 }
 
-/// `composition.md` 7.2, schema selection.
+/// The cases of `crossplane render` for schema selection.
 #[test]
 fn the_xrd_decides_on_the_layout() {
     let check = |definition: Option<&Definition>, expected: Layout| {
@@ -82,7 +82,7 @@ fn the_xrd_decides_on_the_layout() {
     insta::assert_snapshot!(errors[0], @r#"CompositeResourceDefinition "xexamples.example.org" (composite Group=example.org Kind=XExample) does not match the input XR's Group=example.org Kind=Other"#);
 }
 
-/// `composition.md` 7.2, observed checks.
+/// The cases of `crossplane render` for observed resources.
 #[test]
 fn observed_resources_have_to_be_the_xrs() {
     let check = |xr: &Object, resources: &[Object]| -> Vec<String> {

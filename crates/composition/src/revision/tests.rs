@@ -3,10 +3,10 @@ use proptest::prelude::*;
 use super::*;
 use crate::object::object;
 
-/// `reference.jsonl` holds Compositions and what the reference's `Hash` makes of them, one a line: one as people write
-/// them, and many made up of whatever YAML has a special rule for.
+/// `reference.jsonl` holds Compositions and what Crossplane's `Hash` makes of them, one a line: one as people write
+/// them, and many made up of everything YAML has a special rule for.
 #[test]
-fn hashes_are_those_of_the_reference() {
+fn hashes_are_those_of_crossplane() {
     let mut cases = 0;
     for line in include_str!("reference.jsonl").lines() {
         let case: Value = serde_json::from_str(line).unwrap();
@@ -82,7 +82,7 @@ fn content_counts_where_the_hash_is_another() {
 }
 
 #[test]
-fn revisions_of_others_do_not_count_and_orphans_are_taken_back() {
+fn revisions_of_other_compositions_do_not_count_and_orphans_are_adopted() {
     let one = composition(&json!({}));
     let mut revision = created(&one, &[]);
     revision.object["metadata"]["ownerReferences"][0]["uid"] = "another".into();

@@ -141,9 +141,9 @@ fn the_revision_selector_defaults_only_where_nothing_is_chosen() {
     check(&json!({}), &definition(&json!({})), false);
 }
 
-/// Row Q: InvalidPipelineError, InvalidPipelineWithMessageError and the compatibility part of ConfigureError.
+/// Crossplane's cases InvalidPipelineError, InvalidPipelineWithMessageError and, as to compatibility, ConfigureError.
 #[test]
-fn a_revision_has_to_be_known_good() {
+fn only_a_revision_with_a_valid_pipeline_is_used() {
     let check = |kind: &str, condition: &Value, layout: Layout| {
         let mut revision = composition_of(kind, "rev", &json!({}), &json!({}));
         revision.object.insert("status".to_owned(), json!({"conditions": [condition]}));

@@ -2,28 +2,30 @@
 
 use serde_json::{Value, json};
 
-use crate::pipeline::{Failure, Outcome, Said};
-use crate::run::{FunctionResult, Severity, Target};
+use crate::pipeline::{Failure, Outcome, StepOutput};
+use crate::protocol::{FunctionResult, Severity, Target};
 
 /// As many results as a status keeps.
 pub(super) const MAX_ENTRIES: usize = 20;
 const MAX_BYTES: usize = 1024;
 
-/// The entries of `status.crossplane.pipeline`: at most 20 of at most 1 KiB each, in the order in which they were said.
+/// The entries of `status.crossplane.pipeline`: at most 20 of at most 1 KiB each, in the order they were returned.
 ///
-/// They hold no time and no counter, so a pass that says the same writes the same. When there are too many, the least
-/// serious go first, and among those the earliest.
+/// They hold no time and no counter, so a reconcile with the same results writes the same. When there are too many, the
+/// least serious are dropped first, and among those the earliest.
 pub(super) fn entries(outcome: &Outcome) -> Vec<Value> {
     let fatal = match &outcome.failure {
-        Some(Failure::Fatal { step, result }) => Some(Said { step: step.clone(), what: result.clone() }),
+        Some(Failure::Fatal { step, result }) => {
+            Some(StepOutput { step: step.clone(), output: result.clone() })
+        }
         _ => None,
     };
-    let said: Vec<&Said<FunctionResult>> = outcome.results.iter().chain(&fatal).collect();
-    let mut by_weight: Vec<usize> = (0..said.len()).collect();
-    by_weight.sort_by_key(|at| std::cmp::Reverse((weight(said[*at].what.severity), *at)));
+    let results: Vec<&StepOutput<FunctionResult>> = outcome.results.iter().chain(&fatal).collect();
+    let mut by_weight: Vec<usize> = (0..results.len()).collect();
+    by_weight.sort_by_key(|at| std::cmp::Reverse((weight(results[*at].output.severity), *at)));
     by_weight.truncate(MAX_ENTRIES);
     by_weight.sort_unstable();
-    by_weight.into_iter().map(|at| entry(said[at])).collect()
+    by_weight.into_iter().map(|at| entry(results[at])).collect()
 }
 
 fn weight(severity: Severity) -> u8 {
@@ -34,8 +36,8 @@ fn weight(severity: Severity) -> u8 {
     }
 }
 
-fn entry(said: &Said<FunctionResult>) -> Value {
-    let Said { step, what: result } = said;
+fn entry(returned: &StepOutput<FunctionResult>) -> Value {
+    let StepOutput { step, output: result } = returned;
     let severity = match result.severity {
         Severity::Normal => "Normal",
         Severity::Unspecified | Severity::Warning => "Warning",

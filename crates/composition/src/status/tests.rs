@@ -7,7 +7,7 @@ use super::*;
 use crate::object::object;
 use crate::pipeline::Audience;
 use crate::pipeline::tests::{StepResponse, fold};
-use crate::run::{FunctionResult, Ready, Resource, RunResponse, Severity, State};
+use crate::protocol::{FunctionResult, Ready, Resource, RunResponse, Severity, State};
 
 const OLD: &str = "2026-01-01T00:00:00Z";
 
@@ -47,24 +47,24 @@ struct Case<'a> {
     xr: Object,
     revision: &'a str,
     outcome: Outcome,
-    failure: Option<PassFailure>,
+    failure: Option<ReconcileFailure>,
     children: Vec<Child>,
 }
 
 impl Case<'_> {
     fn new(status: &Value, outcome: Outcome) -> Self {
-        let failure = outcome.failure.as_ref().map(PassFailure::of);
+        let failure = outcome.failure.as_ref().map(ReconcileFailure::of);
         Self { xr: xr(status), revision: "rev-1", outcome, failure, children: Vec::new() }
     }
 
-    fn settle(&self) -> Settled {
-        settle(&Pass {
+    fn report(&self) -> StatusReport {
+        report(&Reconcile {
             xr: Composite::new(&self.xr, Layout::Legacy),
             revision: self.revision,
             outcome: &self.outcome,
             failure: self.failure.as_ref(),
             children: &self.children,
-            gone: &[],
+            missing: &[],
             responsive: Condition::new("Responsive", True, "WatchCircuitClosed", now()),
             published: None,
             now: now(),
@@ -74,14 +74,14 @@ impl Case<'_> {
     /// The XR after the status has been applied and read back.
     fn applied(&self) -> Object {
         let mut xr = self.xr.clone();
-        xr.insert("status".to_owned(), self.settle().intent["status"].clone());
+        xr.insert("status".to_owned(), self.report().intent["status"].clone());
         xr
     }
 }
 
-/// The conditions, the types the claim shows and the events, one a line; an old transition time is marked.
-fn shown(settled: &Settled) -> String {
-    let id = settled.trouble.as_ref().map_or("no id", |trouble| &trouble.id);
+/// The conditions, the types the claim shows and the events, one a line; an old transition time is with_conditions.
+fn shown(settled: &StatusReport) -> String {
+    let id = settled.problem.as_ref().map_or("no id", |problem| &problem.id);
     let mut lines: Vec<String> = Conditions::of(&settled.intent)
         .iter()
         .map(|c| {
@@ -100,7 +100,7 @@ fn shown(settled: &Settled) -> String {
     lines.join("\n").replace(id, "ID")
 }
 
-/// Row C: CustomEventsAndConditions. New is Healthy; SelectComposition is recorded where the selection is made.
+/// Crossplane's case CustomEventsAndConditions, with `Healthy` added; SelectComposition is recorded by the selection.
 #[test]
 fn custom_events_and_conditions() {
     let outcome = respond(
@@ -110,7 +110,7 @@ fn custom_events_and_conditions() {
         ],
         vec![normal("DatabaseAvailable", Both), normal("SyncSuccess", Xr)],
     );
-    insta::assert_snapshot!(shown(&Case::new(&json!({}), outcome).settle()), @r#"
+    insta::assert_snapshot!(shown(&Case::new(&json!({}), outcome).report()), @r#"
     Responsive True WatchCircuitClosed
     DatabaseReady True Available
     InternalSync True SyncSuccess
@@ -124,11 +124,11 @@ fn custom_events_and_conditions() {
     "#);
 }
 
-/// Row D: CustomEventsAndConditionFatal.
+/// Crossplane's case CustomEventsAndConditionFatal.
 ///
-/// The reference: no Healthy, no Ready, the event without an id, and DatabaseReady keeps its old transition time.
+/// There: no Healthy, no Ready, the event without an id, and DatabaseReady keeps its old transition time.
 #[test]
-fn custom_events_and_conditions_of_a_failed_pass() {
+fn custom_events_and_conditions_of_a_failed_reconcile() {
     let status = json!({
         "conditions": [was("DatabaseReady", "True", "Available"), was("SomeoneElses", "True", "Theirs")],
         "claimConditionTypes": ["DatabaseReady"],
@@ -140,9 +140,9 @@ fn custom_events_and_conditions_of_a_failed_pass() {
         ],
         vec![normal("DatabaseAvailable", Both), normal("SyncSuccess", Xr)],
     );
-    let boom = PassFailure::engine(Stage::Compose, "Boom", "boom");
+    let boom = ReconcileFailure::engine(Stage::Compose, "Boom", "boom");
     let case = Case { failure: Some(boom), ..Case::new(&status, outcome) };
-    insta::assert_snapshot!(shown(&case.settle()), @r#"
+    insta::assert_snapshot!(shown(&case.report()), @r#"
     DatabaseReady Unknown FatalError A fatal error occurred before the status of this condition could be determined.
     Responsive True WatchCircuitClosed
     Synced False ReconcileError cannot compose resources: boom
@@ -158,7 +158,7 @@ fn custom_events_and_conditions_of_a_failed_pass() {
     "#);
 }
 
-/// Row E: CustomConditionUpdate.
+/// Crossplane's case CustomConditionUpdate.
 #[test]
 fn conditions_not_returned_stay_while_their_revision_is_in_use() {
     let status = json!({
@@ -172,7 +172,7 @@ fn conditions_not_returned_stay_while_their_revision_is_in_use() {
         ],
         vec![],
     );
-    insta::assert_snapshot!(shown(&Case::new(&status, outcome).settle()), @r#"
+    insta::assert_snapshot!(shown(&Case::new(&status, outcome).report()), @r#"
     DatabaseReady True Available (old)
     BucketReady True Available
     Responsive True WatchCircuitClosed
@@ -184,46 +184,46 @@ fn conditions_not_returned_stay_while_their_revision_is_in_use() {
     "#);
 }
 
-/// Row F: SystemConditionUpdate, and row H: CompositionWarnings.
+/// Crossplane's cases SystemConditionUpdate and CompositionWarnings.
 #[test]
 fn readiness_follows_the_functions_and_warnings_do_not_unsync() {
     let mut unready = respond(vec![], vec![]);
     unready.desired.composite.ready = Ready::False;
-    let settled = Case::new(&json!({}), unready).settle();
+    let settled = Case::new(&json!({}), unready).report();
     let conditions = Conditions::of(&settled.intent);
     assert_eq!(conditions.get("Ready").unwrap().reason, "Creating");
     assert_eq!(conditions.get("Ready").unwrap().message, "");
     assert!(conditions.get("Synced").unwrap().is_true());
 
     let warning = FunctionResult { severity: Severity::Warning, ..normal("Careful", Xr) };
-    let settled = Case::new(&json!({}), respond(vec![], vec![warning])).settle();
+    let settled = Case::new(&json!({}), respond(vec![], vec![warning])).report();
     let conditions = Conditions::of(&settled.intent);
     assert!(conditions.get("Synced").unwrap().is_true() && conditions.get("Ready").unwrap().is_true());
     assert_eq!(settled.ttl, None);
 }
 
-/// Row N: claimConditionTypes.
+/// Crossplane's cases for claimConditionTypes.
 #[test]
 fn types_for_the_claim_are_listed_once() {
     let check = |before: &Value, returned: &[(&str, Target)], expected: &Value| {
         let conditions = returned.iter().map(|(kind, target)| condition(kind, True, "R", *target)).collect();
         let status = json!({"claimConditionTypes": before});
-        let settled = Case::new(&status, respond(conditions, vec![])).settle();
+        let settled = Case::new(&status, respond(conditions, vec![])).report();
         assert_eq!(settled.intent["status"].get("claimConditionTypes").unwrap_or(&json!([])), expected);
     };
     check(&json!([]), &[("A", Both)], &json!(["A"]));
     check(&json!([]), &[("A", Both), ("B", Both)], &json!(["A", "B"]));
     check(&json!(["A"]), &[("A", Both), ("B", Both), ("B", Both)], &json!(["A", "B"]));
-    // In the reference the setter refuses the whole call; here a function never gets as far as a system type.
+    // Crossplane's setter refuses the whole call; here a function cannot set a system type at all.
     check(&json!(["A"]), &[("Ready", Both), ("B", Both)], &json!(["A", "B"]));
     check(&json!("not a list"), &[("A", Both)], &json!(["A"]));
-    // A type that is narrowed to the composite leaves at once; the reference keeps showing it.
+    // A type that is narrowed to the composite leaves the claim at once; Crossplane keeps showing it.
     check(&json!(["A", "B"]), &[("A", Xr)], &json!(["B"]));
     let odd = Case {
         xr: object(json!({"status": "not an object"})),
         ..Case::new(&json!({}), respond(vec![], vec![]))
     };
-    assert_eq!(odd.settle().intent["status"].get("claimConditionTypes"), None);
+    assert_eq!(odd.report().intent["status"].get("claimConditionTypes"), None);
 }
 
 #[test]
@@ -233,15 +233,15 @@ fn a_new_revision_leaves_behind_what_it_does_not_set() {
         respond(vec![condition("A", True, "R", Both), condition("B", True, "R", Both)], vec![]),
     );
     let xr = first.applied();
-    // A failed pass of the new revision removes nothing.
+    // A failed reconcile of the new revision removes nothing.
     let next = respond(vec![condition("B", True, "R", Both)], vec![]);
     let mut second = Case { xr, revision: "rev-2", ..Case::new(&json!({}), next) };
-    second.failure = Some(PassFailure::engine(Stage::Compose, "Boom", "boom"));
-    let failed = second.settle();
+    second.failure = Some(ReconcileFailure::engine(Stage::Compose, "Boom", "boom"));
+    let failed = second.report();
     assert!(Conditions::of(&failed.intent).get("A").is_some());
-    // The first complete one does, and tells the claim to let go.
+    // The first complete one does, and the claim removes them.
     second.failure = None;
-    let settled = second.settle();
+    let settled = second.report();
     assert!(Conditions::of(&settled.intent).get("A").is_none());
     assert_eq!(settled.intent["status"]["claimConditionTypes"], json!(["B"]));
     assert_eq!(settled.intent["status"]["crossplane"]["retiredConditionTypes"], json!(["A"]));
@@ -252,18 +252,18 @@ fn a_new_revision_leaves_behind_what_it_does_not_set() {
     // A type that comes back is no longer retired.
     let back = respond(vec![condition("A", True, "R", Both)], vec![]);
     let third = Case { xr: second.applied(), revision: "rev-2", ..Case::new(&json!({}), back) };
-    assert_eq!(third.settle().intent["status"]["crossplane"].get("retiredConditionTypes"), None);
+    assert_eq!(third.report().intent["status"]["crossplane"].get("retiredConditionTypes"), None);
 }
 
 #[test]
 fn a_failure_outside_composing_touches_no_custom_condition() {
     let first =
-        Case::new(&json!({}), respond(vec![condition("A", True, "R", Both)], vec![normal("Said", Xr)]));
+        Case::new(&json!({}), respond(vec![condition("A", True, "R", Both)], vec![normal("StepOutput", Xr)]));
     let no_composition =
-        PassFailure::engine(Stage::SelectComposition, "NoMatch", "no compatible Compositions found");
+        ReconcileFailure::engine(Stage::SelectComposition, "NoMatch", "no compatible Compositions found");
     let mut second = Case { xr: first.applied(), ..Case::new(&json!({}), Outcome::default()) };
     second.failure = Some(no_composition);
-    let settled = second.settle();
+    let settled = second.report();
     insta::assert_snapshot!(shown(&settled), @r#"
     Responsive True WatchCircuitClosed
     A True R
@@ -273,11 +273,11 @@ fn a_failure_outside_composing_touches_no_custom_condition() {
     claim: ["A"]
     EV Composite Warning SelectComposition cannot select Composition: no compatible Compositions found (error id ID)
     "#);
-    assert_eq!(settled.intent["status"]["crossplane"]["pipeline"][0]["reason"], "Said");
+    assert_eq!(settled.intent["status"]["crossplane"]["pipeline"][0]["reason"], "StepOutput");
 }
 
 #[test]
-fn a_complete_pass_applies_what_is_desired_and_a_failed_one_keeps_it() {
+fn a_complete_reconcile_applies_the_desired_status_and_a_failed_one_keeps_it() {
     let response = Ok(RunResponse {
         desired: State {
             composite: Resource::of(json!({
@@ -291,7 +291,7 @@ fn a_complete_pass_applies_what_is_desired_and_a_failed_one_keeps_it() {
     });
     let step = StepResponse { step: "s".to_owned(), function: "f".to_owned(), response };
     let first = Case::new(&json!({}), fold([step], Audience::CompositeAndClaim));
-    let intent = first.settle().intent;
+    let intent = first.report().intent;
     assert_eq!(intent.keys().collect::<Vec<_>>(), ["apiVersion", "kind", "metadata", "status"]);
     assert_eq!(intent["metadata"], json!({"name": "x"}));
     assert_eq!(intent["status"]["widgets"], 42);
@@ -300,16 +300,16 @@ fn a_complete_pass_applies_what_is_desired_and_a_failed_one_keeps_it() {
         intent["status"]["crossplane"],
         json!({"conditionTypes": [{"type": "OldWay", "revision": "rev-1"}]})
     );
-    // In the reference a condition set this way is written once and then never again.
+    // Crossplane writes a condition set this way once and then never again.
     assert_eq!(Conditions::of(&intent).get("OldWay").unwrap().reason, "R");
 
     let mut second = Case { xr: first.applied(), ..Case::new(&json!({}), Outcome::default()) };
-    second.failure = Some(PassFailure::engine(Stage::Compose, "Boom", "boom"));
-    assert_eq!(second.settle().intent["status"]["widgets"], 42);
+    second.failure = Some(ReconcileFailure::engine(Stage::Compose, "Boom", "boom"));
+    assert_eq!(second.report().intent["status"]["widgets"], 42);
 }
 
 #[test]
-fn a_second_pass_that_finds_the_same_writes_the_same() {
+fn a_second_reconcile_that_finds_the_same_writes_the_same() {
     let outcome = || {
         respond(
             vec![condition("A", True, "R", Both), condition("B", False, "Creating", Xr)],
@@ -320,7 +320,7 @@ fn a_second_pass_that_finds_the_same_writes_the_same() {
         key: "db".to_owned(),
         ready: false,
         state: readiness::ChildState::Refused("spec: FieldValueInvalid".to_owned()),
-        trouble: None,
+        problem: None,
     };
     let fatal = FunctionResult { severity: Severity::Fatal, ..normal("Broken", Both) };
     let cases = [
@@ -329,16 +329,16 @@ fn a_second_pass_that_finds_the_same_writes_the_same() {
         Case::new(&json!({}), respond(vec![condition("A", False, "R", Both)], vec![fatal])),
     ];
     for case in cases {
-        let first = case.settle();
+        let first = case.report();
         let second = Case { xr: case.applied(), ..case };
-        assert_eq!(second.settle().intent, first.intent);
+        assert_eq!(second.report().intent, first.intent);
         let before = first.events.iter().cloned().collect();
-        assert_eq!(event::changed(&before, &second.settle().events), []);
+        assert_eq!(event::changed(&before, &second.report().events), []);
     }
 }
 
 #[test]
-fn steps_that_were_not_heard_keep_their_last_results() {
+fn steps_that_did_not_run_keep_their_last_results() {
     let step =
         |name: &str, response| StepResponse { step: name.to_owned(), function: "f".to_owned(), response };
     let says = |reason: &str| Ok(RunResponse { results: vec![normal(reason, Xr)], ..RunResponse::default() });
@@ -347,16 +347,16 @@ fn steps_that_were_not_heard_keep_their_last_results() {
     let down = Err(crate::runner::RunError::new(crate::runner::RunErrorClass::TimedOut, "too slow"));
     let second = fold([step("one", says("C")), step("two", down)], Audience::CompositeAndClaim);
     let second = Case { xr: first.applied(), ..Case::new(&json!({}), second) };
-    let reasons = |settled: &Settled| -> Vec<String> {
+    let reasons = |settled: &StatusReport| -> Vec<String> {
         let kept = settled.intent["status"]["crossplane"]["pipeline"].as_array().unwrap();
         kept.iter().map(|entry| entry["reason"].as_str().unwrap().to_owned()).collect()
     };
-    assert_eq!(reasons(&first.settle()), ["A", "B"]);
-    assert_eq!(reasons(&second.settle()), ["C", "B"]);
-    // A complete pass forgets steps that are no more.
+    assert_eq!(reasons(&first.report()), ["A", "B"]);
+    assert_eq!(reasons(&second.report()), ["C", "B"]);
+    // A complete reconcile drops steps that no longer exist.
     let third = fold([step("one", says("D"))], Audience::CompositeAndClaim);
     let third = Case { xr: second.applied(), ..Case::new(&json!({}), third) };
-    assert_eq!(reasons(&third.settle()), ["D"]);
+    assert_eq!(reasons(&third.report()), ["D"]);
 }
 
 #[test]
@@ -366,34 +366,37 @@ fn a_child_that_cannot_be_applied_makes_a_ready_xr_unready() {
         key: "db".to_owned(),
         ready: true,
         state: readiness::ChildState::Missing("forbidden".to_owned()),
-        trouble: None,
+        problem: None,
     };
-    let failure =
-        PassFailure::engine(Stage::Compose, "Forbidden", "cannot apply composed resource \"db\": forbidden");
+    let failure = ReconcileFailure::engine(
+        Stage::Compose,
+        "Forbidden",
+        "cannot apply composed resource \"db\": forbidden",
+    );
     let second = Case {
         xr: first.applied(),
         failure: Some(failure),
         children: vec![missing],
         ..Case::new(&json!({}), respond(vec![], vec![]))
     };
-    let conditions = Conditions::of(&second.settle().intent);
+    let conditions = Conditions::of(&second.report().intent);
     assert!(Conditions::of(&first.applied()).get("Ready").unwrap().is_true());
     assert_eq!(conditions.get("Ready").unwrap().message, "Unready resources: db");
 }
 
 #[test]
-fn types_shown_before_a_take_over_stay_until_their_revision_is_left() {
+fn types_shown_before_a_takeover_stay_until_their_revision_changes() {
     let status = json!({"conditions": [was("A", "True", "R")], "claimConditionTypes": ["A"]});
     let mut case = Case::new(&status, respond(vec![], vec![]));
     case.xr["spec"]["compositionRevisionRef"] = json!({"name": "rev-1"});
-    assert!(Conditions::of(&case.settle().intent).get("A").is_some());
+    assert!(Conditions::of(&case.report().intent).get("A").is_some());
     case.revision = "rev-2";
-    assert!(Conditions::of(&case.settle().intent).get("A").is_none());
-    // Also when the first pass fails before a revision is chosen.
+    assert!(Conditions::of(&case.report().intent).get("A").is_none());
+    // Also when the first reconcile fails before a revision is chosen.
     case.revision = "";
-    case.failure = Some(PassFailure::engine(Stage::SelectComposition, "NoMatch", "none"));
-    let record = &case.settle().intent["status"]["crossplane"]["conditionTypes"];
-    assert_eq!(record, &json!([{"type": "A", "revision": "rev-1"}]));
+    case.failure = Some(ReconcileFailure::engine(Stage::SelectComposition, "NoMatch", "none"));
+    let owners = &case.report().intent["status"]["crossplane"]["conditionTypes"];
+    assert_eq!(owners, &json!([{"type": "A", "revision": "rev-1"}]));
 }
 
 fn any_condition() -> impl Strategy<Value = FunctionCondition> {
@@ -414,21 +417,21 @@ fn any_outcome() -> impl Strategy<Value = Outcome> {
 
 proptest! {
     #[test]
-    fn whatever_came_before_a_second_pass_with_the_same_inputs_owes_no_write(
+    fn a_second_reconcile_with_the_same_inputs_never_writes(
         before in any_outcome(), now in any_outcome(), revision in "rev-1|rev-2",
     ) {
         let first = Case::new(&json!({}), before);
         let second = Case { revision: &revision, xr: first.applied(), ..Case::new(&json!({}), now.clone()) };
-        let settled = second.settle();
+        let settled = second.report();
         let third = Case { revision: &revision, xr: second.applied(), ..Case::new(&json!({}), now) };
-        prop_assert_eq!(third.settle().intent, settled.intent);
+        prop_assert_eq!(third.report().intent, settled.intent);
     }
 
     #[test]
-    fn a_claim_never_shows_what_was_last_meant_for_the_composite(before in any_outcome(), now in any_outcome()) {
+    fn a_claim_never_shows_what_was_last_set_for_the_composite(before in any_outcome(), now in any_outcome()) {
         let first = Case::new(&json!({}), before);
         let second = Case { xr: first.applied(), ..Case::new(&json!({}), now.clone()) };
-        let shown = second.settle().intent["status"].get("claimConditionTypes").cloned().unwrap_or_default();
+        let shown = second.report().intent["status"].get("claimConditionTypes").cloned().unwrap_or_default();
         let shown: Vec<&str> = shown.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         for last in returned(&now) {
             prop_assert_eq!(shown.contains(&last.kind.as_str()), last.target == Both);
@@ -437,9 +440,9 @@ proptest! {
     }
 }
 
-/// The three scenarios of the seed; the first with and without a fatal result.
+/// Three compositions whose authors address the claim in different ways; the first with and without a fatal result.
 #[test]
-fn the_scenarios_of_the_seed() {
+fn a_claim_shows_what_the_author_of_its_composition_decides() {
     let message = "The image provided does not exist or you are not authorized to use it.";
     let not_found = FunctionCondition {
         message: Some(message.to_owned()),
@@ -457,7 +460,7 @@ fn the_scenarios_of_the_seed() {
         target: Both,
     };
     let check = |conditions: Vec<FunctionCondition>, results: Vec<FunctionResult>| {
-        let settled = Case::new(&json!({}), respond(conditions, results)).settle();
+        let settled = Case::new(&json!({}), respond(conditions, results)).report();
         let custom: Vec<String> = Conditions::of(&settled.intent)
             .iter()
             .filter(|c| !is_system(&c.kind))
@@ -517,14 +520,14 @@ fn kept_results_are_few_short_and_the_serious_ones() {
     }
 }
 
-/// Row Q: pause, resume and SuccessfulDelete; row L has the same for claims.
+/// Crossplane's cases for pause, resume and SuccessfulDelete of XRs.
 #[test]
-fn a_paused_or_deleted_xr_keeps_everything_but_the_marked_conditions() {
+fn a_paused_or_deleted_xr_keeps_everything_but_the_given_conditions() {
     let first =
-        Case::new(&json!({}), respond(vec![condition("A", True, "R", Both)], vec![normal("Said", Xr)]));
+        Case::new(&json!({}), respond(vec![condition("A", True, "R", Both)], vec![normal("StepOutput", Xr)]));
     let xr = first.applied();
     let before = Conditions::of(&xr);
-    let paused = marked(Composite::new(&xr, Layout::Legacy), [readiness::reconcile_paused(now())]);
+    let paused = with_conditions(Composite::new(&xr, Layout::Legacy), [readiness::reconcile_paused(now())]);
     let after = Conditions::of(&paused);
     assert_eq!(after.get("Synced").unwrap().reason, "ReconcilePaused");
     assert_eq!(after.get("A"), before.get("A"));
@@ -533,21 +536,21 @@ fn a_paused_or_deleted_xr_keeps_everything_but_the_marked_conditions() {
 
     let mut xr = xr;
     xr.insert("status".to_owned(), paused["status"].clone());
-    let resumed = Case { xr: xr.clone(), ..first }.settle();
+    let resumed = Case { xr: xr.clone(), ..first }.report();
     assert_eq!(Conditions::of(&resumed.intent).get("Synced").unwrap().reason, "ReconcileSuccess");
 
-    let gone = [readiness::deleting(now()), readiness::reconcile_success(now())];
-    let deleted = Conditions::of(&marked(Composite::new(&xr, Layout::Legacy), gone));
+    let missing = [readiness::deleting(now()), readiness::reconcile_success(now())];
+    let deleted = Conditions::of(&with_conditions(Composite::new(&xr, Layout::Legacy), missing));
     assert_eq!(deleted.get("Ready").unwrap().reason, "Deleting");
     assert!(deleted.get("Synced").unwrap().is_true());
 }
 
 #[test]
-fn conditions_of_others_are_not_taken_over() {
+fn conditions_of_other_managers_are_not_taken_over() {
     let status = json!({"conditions": [was("Theirs", "True", "R"), was("Ready", "True", "Available")]});
     let xr = xr(&status);
-    let paused = marked(Composite::new(&xr, Layout::Legacy), [readiness::reconcile_paused(now())]);
+    let paused = with_conditions(Composite::new(&xr, Layout::Legacy), [readiness::reconcile_paused(now())]);
     assert!(Conditions::of(&paused).get("Theirs").is_none());
-    let settled = Case::new(&status, respond(vec![], vec![])).settle();
+    let settled = Case::new(&status, respond(vec![], vec![])).report();
     assert!(Conditions::of(&settled.intent).get("Theirs").is_none());
 }

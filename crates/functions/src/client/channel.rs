@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use composition::run::RunResponse;
+use composition::protocol::RunResponse;
 use composition::{RunError, RunErrorClass};
 use futures::FutureExt;
 use http::Uri;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
 
 use composition::RunFuture;
-use composition::run::{FunctionResult, Match, Object, Severity};
+use composition::protocol::{FunctionResult, Match, Object, Severity};
 use serde_json::json;
 
 use super::*;

@@ -6,7 +6,7 @@
 use std::fmt;
 
 use bytes::{Buf, BufMut, Bytes};
-use composition::run::Object;
+use composition::protocol::Object;
 use prost::encoding::{DecodeContext, WireType, encode_key, encode_varint, encoded_len_varint, skip_field};
 use prost::{DecodeError, Message};
 use serde_json::{Number, Value};

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use bytes::{Bytes, BytesMut};
-use composition::run::{Capability, Object, RequestMeta, Resource, RunRequest, Schema, SecretData, State};
+use composition::protocol::{
+    Capability, Object, RequestMeta, Resource, RunRequest, Schema, SecretData, State,
+};
 use prost::Message;
 use sha2::{Digest, Sha256};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use composition::run::{
+use composition::protocol::{
     ConditionStatus, FunctionCondition, FunctionResult, Match, Requirements, ResourceSelector, ResponseMeta,
     RunResponse, SchemaSelector, Severity, Target,
 };

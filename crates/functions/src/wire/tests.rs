@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use composition::run::{
+use composition::protocol::{
     Capability, ConditionStatus, FunctionCondition, FunctionResult, Match, Object, RequestMeta, Requirements,
     ResourceSelector, ResponseMeta, RunRequest, RunResponse, Schema, SchemaSelector, Severity, Target,
 };

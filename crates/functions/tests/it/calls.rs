@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use composition::run::{
+use composition::protocol::{
     Capability, ConditionStatus, Match, Requirements, Resource, ResourceSelector, RunRequest, RunResponse,
     Schema, SchemaSelector, Severity, State, Target,
 };

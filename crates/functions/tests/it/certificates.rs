@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use composition::RunErrorClass;
-use composition::run::{RunRequest, RunResponse};
+use composition::protocol::{RunRequest, RunResponse};
 use functions::certs::Issued;
 use functions::{Certificates, FunctionError, response};
 use jiff::{Timestamp, ToSpan};

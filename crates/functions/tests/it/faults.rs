@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use composition::RunErrorClass;
-use composition::run::{Resource, RunRequest, RunResponse};
+use composition::protocol::{Resource, RunRequest, RunResponse};
 use functions::{FunctionError, Options, ServeOptions, response};
 use futures::future::{Ready, ready};
 use http::{HeaderMap, HeaderValue};

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use composition::function::Location;
-use composition::run::{Capability, RequestMeta, RunRequest, RunResponse};
+use composition::protocol::{Capability, RequestMeta, RunRequest, RunResponse};
 use composition::{FunctionRunner, RunError, RunErrorClass};
 use functions::certs::{IssueOptions, Issued, issue};
 use functions::{Certificates, Function, Functions, NoResolver, Options, ServeOptions, Server};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use composition::FunctionRunner;
-use composition::run::{
+use composition::protocol::{
     ConditionStatus, Match, Ready, Resource, ResourceSelector, Schema, SchemaSelector, Severity, Target,
 };
 use functions::{ResolveFuture, Resolver};
@@ -80,7 +80,8 @@ async fn a_python_function_sets_conditions_and_results() {
     let mut request = request();
     let composite =
         Resource::of(json!({"apiVersion": "example.org/v1", "kind": "XApp", "spec": {"size": 3}}));
-    request.observed = std::sync::Arc::new(composition::run::State { composite, resources: BTreeMap::new() });
+    request.observed =
+        std::sync::Arc::new(composition::protocol::State { composite, resources: BTreeMap::new() });
     let secret = [("user".to_owned(), b"alice".to_vec())].into_iter().collect();
     request.credentials.insert("db".to_owned(), secret);
     let runner = engine.functions.runner(&Settings);

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use composition::RunErrorClass;
-use composition::run::RunRequest;
+use composition::protocol::RunRequest;
 use functions::{FunctionError, Options, response};
 use futures::FutureExt;
 use futures::future::join_all;

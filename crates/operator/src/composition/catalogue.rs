@@ -5,8 +5,8 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 
 use composition::composition::Composition;
 use composition::object;
+use composition::protocol::Object;
 use composition::revision::LABEL_COMPOSITION;
-use composition::run::Object;
 use manifest::GroupVersionKind;
 use serde_json::Value;
 use tokio::sync::broadcast;

@@ -21,7 +21,7 @@ use cluster::Selection;
 use composition::definition::Definition;
 use composition::intent::Applied;
 use composition::object;
-use composition::run::Object;
+use composition::protocol::Object;
 use diag::Diagnostic;
 use jiff::Timestamp;
 use manifest::ObjectRef;

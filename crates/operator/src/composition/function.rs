@@ -8,7 +8,7 @@ use composition::RunError;
 use composition::condition::{Condition, Conditions};
 use composition::function::{self, ANNOTATION_ENDPOINT, Location};
 use composition::object;
-use composition::run::{ConditionStatus, Object};
+use composition::protocol::{ConditionStatus, Object};
 use jiff::Timestamp;
 use serde_json::Value;
 use tokio::sync::watch;

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use composition::composition::Composition;
 use composition::condition::{Condition, Conditions};
+use composition::protocol::{ConditionStatus, Object};
 use composition::revision::{self, Step};
-use composition::run::{ConditionStatus, Object};
 use composition::{function, object};
 use jiff::Timestamp;
 use manifest::ObjectRef;

@@ -1,6 +1,6 @@
 //! The schema of a kind as the API server publishes it, with references inlined.
 
-use composition::run::{Object, Schema, SchemaSelector};
+use composition::protocol::{Object, Schema, SchemaSelector};
 use functions::ResolveError;
 use serde_json::Value;
 

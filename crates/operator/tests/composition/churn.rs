@@ -6,7 +6,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
 
 use cluster::{Class, Delete, Error, Selection, Session, Write};
-use composition::run::RunRequest;
+use composition::protocol::RunRequest;
 use functions::{FunctionError, RunResponse, ServeOptions, Server, response};
 use futures::future::join_all;
 use serde_json::{Value, json};

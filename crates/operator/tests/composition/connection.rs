@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use base64::Engine as _;
-use composition::run::SecretData;
+use composition::protocol::SecretData;
 use functions::{FunctionError, RunRequest, RunResponse, response};
 use serde_json::{Value, json};
 
@@ -22,16 +22,16 @@ async fn parent_and_child(request: RunRequest) -> Result<RunResponse, FunctionEr
     let details = [("super", "secret\n"), ("left", "behind")];
     let details: BTreeMap<String, Vec<u8>> =
         details.map(|(key, value)| (key.to_owned(), value.as_bytes().to_vec())).into_iter().collect();
-    rsp.desired.composite = composition::run::Resource {
+    rsp.desired.composite = composition::protocol::Resource {
         connection_details: SecretData::from(details),
-        ..composition::run::Resource::of(json!({"status": {"coolerField": "I'm cooler!"}}))
+        ..composition::protocol::Resource::of(json!({"status": {"coolerField": "I'm cooler!"}}))
     };
     if input == "parent" {
         let child = json!({
             "apiVersion": xr["apiVersion"], "kind": xr["kind"],
             "spec": {"compositionRef": {"name": asked_text(&request, "child")}},
         });
-        let child = composition::run::Resource::of(child);
+        let child = composition::protocol::Resource::of(child);
         rsp.desired.resources.insert("child".to_owned(), child);
     }
     response::normal(&mut rsp, "I am doing a compose!");

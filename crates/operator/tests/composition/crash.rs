@@ -5,7 +5,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
 
 use cluster::{Selection, Session};
-use composition::run::RunRequest;
+use composition::protocol::RunRequest;
 use functions::{FunctionError, RunResponse, ServeOptions, Server, response};
 use serde_json::{Value, json};
 use testkit::Sandbox;

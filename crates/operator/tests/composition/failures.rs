@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use composition::run::{ConditionStatus, FunctionCondition, FunctionResult, Resource, Severity, Target};
+use composition::protocol::{ConditionStatus, FunctionCondition, FunctionResult, Resource, Severity, Target};
 use functions::{Function, FunctionError, RunRequest, RunResponse, response};
 use serde_json::{Value, json};
 use tokio::time::Instant;

@@ -127,7 +127,8 @@ async fn an_xr_with_a_scale_subresource_can_be_scaled() {
         let mut rsp = response::to(&request);
         let replicas = request.observed.composite.object["spec"]["replicas"].clone();
         desire(&mut rsp, "map", map(&json!({"replicas": replicas.to_string()})));
-        rsp.desired.composite = composition::run::Resource::of(json!({"status": {"replicas": replicas}}));
+        rsp.desired.composite =
+            composition::protocol::Resource::of(json!({"status": {"replicas": replicas}}));
         Ok(rsp)
     };
     let scalable = |group: &str| {

@@ -1,6 +1,6 @@
 //! A platform for a test: an XRD in a group of its own, a Composition, and a function in this process.
 
-use composition::run::{Ready, Resource, RunRequest, RunResponse};
+use composition::protocol::{Ready, Resource, RunRequest, RunResponse};
 use functions::Function;
 use serde_json::{Value, json};
 

@@ -10,7 +10,7 @@ use crate::platform::Platform;
 async fn echo(request: RunRequest) -> Result<RunResponse, FunctionError> {
     let mut rsp = response::to(&request);
     if let Some(say) = request.input.as_ref().and_then(|input| input.get("say")) {
-        rsp.desired.composite = composition::run::Resource::of(json!({"status": {"coolerField": say}}));
+        rsp.desired.composite = composition::protocol::Resource::of(json!({"status": {"coolerField": say}}));
     }
     Ok(rsp)
 }

@@ -1,6 +1,6 @@
 //! What functions ask for: given to them, and watched for them.
 
-use composition::run::{Match, ResourceSelector, SchemaSelector};
+use composition::protocol::{Match, ResourceSelector, SchemaSelector};
 use functions::{FunctionError, RunRequest, RunResponse, response};
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::platform::{Platform, asked_text, map};
 
 fn status(rsp: &mut RunResponse, text: impl Into<String>) {
     let status = json!({"status": {"coolerField": text.into()}});
-    rsp.desired.composite = composition::run::Resource::of(status);
+    rsp.desired.composite = composition::protocol::Resource::of(status);
 }
 
 /// Echoes what is in the ConfigMap it requires, by name.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use cluster::{Selection, Session};
-use composition::run::{Ready, Resource, RunRequest};
+use composition::protocol::{Ready, Resource, RunRequest};
 use functions::{FunctionError, RunResponse, ServeOptions, Server, response};
 use http::Method;
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! Compositions get revisions with numbers, revisions say whether they can run, and claims follow them or stay.
 
 use cluster::Selection;
-use composition::run::Resource;
+use composition::protocol::Resource;
 use functions::{FunctionError, RunRequest, RunResponse, response};
 use serde_json::{Value, json};
 

@@ -19,7 +19,7 @@ async fn compose_one(request: RunRequest) -> Result<RunResponse, FunctionError> 
     };
     desire(&mut rsp, "child", child);
     let status = json!({"status": {"coolerField": "I'm cooler!"}});
-    rsp.desired.composite = composition::run::Resource::of(status);
+    rsp.desired.composite = composition::protocol::Resource::of(status);
     response::condition_true(&mut rsp, "AppReady", "Available").target_composite_and_claim();
     Ok(rsp)
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use cluster::{Session, Write};
 use composition::naming::{COMPOSITE_MANAGER, child_name, composed_manager};
-use composition::run::{RunRequest, RunResponse};
+use composition::protocol::{RunRequest, RunResponse};
 use functions::{FunctionError, ServeOptions, Server, response};
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 //! The catalogue is a ConfigMap called `images` beside the claim, with an image a line. The function requires it, so that the
 //! composite is gone over again when it changes.
 
-use composition::run::{Match, Ready, Resource, ResourceSelector, RunRequest, RunResponse};
+use composition::protocol::{Match, Ready, Resource, ResourceSelector, RunRequest, RunResponse};
 use functions::response;
 use serde_json::{Value, json};
 
@@ -140,7 +140,7 @@ fn with_readiness(object: Value, is_ready: bool) -> Resource {
 mod tests {
     use std::sync::Arc;
 
-    use composition::run::State;
+    use composition::protocol::State;
 
     use super::*;
 

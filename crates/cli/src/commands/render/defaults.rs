@@ -1,7 +1,7 @@
 //! What an API server would fill in: the defaults of a schema.
 
 use composition::object;
-use composition::run::Object;
+use composition::protocol::Object;
 use manifest::GroupVersionKind;
 use serde_json::Value;
 

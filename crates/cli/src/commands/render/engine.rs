@@ -8,7 +8,7 @@ use composition::definition::Definition;
 use composition::event::{Event, Recipient};
 use composition::function::Function;
 use composition::pipeline::Failure as PipelineFailure;
-use composition::run::Object;
+use composition::protocol::Object;
 use diag::Diagnostic;
 use functions::render::{BadRequest, Request, Response};
 use manifest::GroupVersionKind;

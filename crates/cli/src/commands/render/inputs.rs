@@ -9,7 +9,7 @@ use composition::connection;
 use composition::definition::Definition;
 use composition::function::Function;
 use composition::object;
-use composition::run::{Object, SecretData};
+use composition::protocol::{Object, SecretData};
 use diag::Diagnostic;
 use serde_json::Value;
 

@@ -9,13 +9,15 @@ use composition::composition::{CredentialsSource, Step};
 use composition::condition::{Condition, Conditions, RESPONSIVE};
 use composition::event::Event;
 use composition::function::{BUILT_IN, Function, Location};
-use composition::health::{PassFailure, Stage};
+use composition::health::{ReconcileFailure, Stage};
 use composition::pipeline::{Audience, Outcome, Pipeline};
+use composition::protocol::{ConditionStatus, Object, SecretData, State};
 use composition::readiness::{Child, ChildState};
-use composition::render::{self, Rehearsal};
-use composition::run::{ConditionStatus, Object, SecretData, State};
-use composition::status::{self, Pass};
-use composition::{FunctionRunner as _, RunError, RunErrorClass, crd, desired, garbage, object, observed};
+use composition::render::{self, RenderInput};
+use composition::status::{self, Reconcile};
+use composition::{
+    FunctionRunner as _, RunError, RunErrorClass, crd, desired, garbage_collection, object, observed,
+};
 use diag::Diagnostic;
 use functions::{Functions, Options};
 use jiff::Timestamp;
@@ -57,7 +59,7 @@ pub(super) async fn rehearse(inputs: &Inputs, timeout: Duration) -> Result<Rende
         defaults::fill(&mut xr, &crd::composite(definition));
     }
     let prepared = render::prepare(&xr, inputs.definition.as_ref(), &inputs.composition, &inputs.observed);
-    let Rehearsal { mut xr, layout, revision } = prepared.map_err(|errors| {
+    let RenderInput { mut xr, layout, revision } = prepared.map_err(|errors| {
         let all: Vec<String> = errors.iter().map(ToString::to_string).collect();
         Diagnostic::error(codes::RENDER_INPUT, "the files do not fit together").detail(all.join("\n"))
     })?;
@@ -78,13 +80,13 @@ pub(super) async fn rehearse(inputs: &Inputs, timeout: Duration) -> Result<Rende
             .into());
     };
     let (outcome, context) = ran?;
-    let mut failure = outcome.failure.as_ref().map(PassFailure::of);
+    let mut failure = outcome.failure.as_ref().map(ReconcileFailure::of);
     let mut composed = BTreeMap::new();
     let mut deleted = Vec::new();
     if failure.is_none() {
         match compose(&xr, &observed.resources, &outcome) {
             Ok(made) => (composed, deleted) = made,
-            Err(message) => failure = Some(PassFailure::engine(Stage::Compose, "Render", message)),
+            Err(message) => failure = Some(ReconcileFailure::engine(Stage::Compose, "Render", message)),
         }
     }
     let children: Vec<Child> = composed
@@ -93,17 +95,17 @@ pub(super) async fn rehearse(inputs: &Inputs, timeout: Duration) -> Result<Rende
             key: key.clone(),
             ready: one.ready,
             state: ChildState::Applied,
-            trouble: observed.resources.get(key).and_then(composition::health::trouble),
+            problem: observed.resources.get(key).and_then(composition::health::problem),
         })
         .collect();
     let now: Timestamp = MOMENT.parse().expect("it is a time");
-    let settled = status::settle(&Pass {
+    let settled = status::report(&Reconcile {
         xr: Composite::new(&xr, layout),
         revision: object::name(&revision.object).unwrap_or_default(),
         outcome: &outcome,
         failure: failure.as_ref(),
         children: &children,
-        gone: &[],
+        missing: &[],
         responsive: Condition::new(RESPONSIVE, ConditionStatus::True, "WatchCircuitClosed", now),
         published: None,
         now,
@@ -212,7 +214,8 @@ fn compose(xr: &Object, observed: &BTreeMap<String, Object>, outcome: &Outcome) 
     let rendered = desired::render(xr, observed, &outcome.desired, is_namespaced);
     let rendered = rendered.map_err(|error| error.to_string())?;
     let uid = object::uid(xr).unwrap_or_default();
-    let doomed = garbage::garbage(uid, observed, &rendered.resources).map_err(|error| error.to_string())?;
+    let doomed = garbage_collection::undesired(uid, observed, &rendered.resources)
+        .map_err(|error| error.to_string())?;
     let deleted = doomed.iter().filter_map(|one| observed.get(&one.key).cloned()).collect();
     Ok((rendered.resources, deleted))
 }
@@ -228,7 +231,7 @@ fn with_status(mut xr: Object, intent: &Object) -> Object {
     xr
 }
 
-fn told(failure: &PassFailure, outcome: &Outcome) -> Diagnostic {
+fn told(failure: &ReconcileFailure, outcome: &Outcome) -> Diagnostic {
     let diagnostic = Diagnostic::error(codes::RENDER_FUNCTION, failure.text());
     match &outcome.failure {
         Some(composition::pipeline::Failure::Fatal { step, .. }) => diagnostic

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use composition::object;
-use composition::run::{Match, Object, Resource, ResourceSelector, Schema, SchemaSelector};
+use composition::protocol::{Match, Object, Resource, ResourceSelector, Schema, SchemaSelector};
 use functions::{ResolveFuture, Resolver};
 use manifest::{ApiVersion, GroupVersionKind};
 use serde_json::Value;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::object::object;
-use crate::run::{Resource, State};
+use crate::protocol::{Resource, State};
 
 fn state(resources: &[(&str, Ready, Value)]) -> State {
     let resource = |(key, ready, value): &(&str, Ready, Value)| {

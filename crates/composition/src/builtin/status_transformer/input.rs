@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::run::Target;
+use crate::protocol::Target;
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -7,7 +7,7 @@ use regex::Regex;
 use super::Groups;
 use super::input::{ConditionMatcher, MatchType, Matcher};
 use crate::condition::Conditions;
-use crate::run::{ConditionStatus, Object};
+use crate::protocol::{ConditionStatus, Object};
 
 /// The groups captured if the matcher matches. Without a resource, or without a condition, nothing does.
 pub(super) fn run(

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::*;
-use crate::run::{Resource, State};
+use crate::protocol::{Resource, State};
 
 /// One run: observed resources, the XR and extra resources, and the hooks.
 struct Case {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use composition::run::{RunRequest, RunResponse};
+use composition::protocol::{RunRequest, RunResponse};
 use tokio::sync::oneshot;
 
 use super::*;

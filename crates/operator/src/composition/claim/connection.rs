@@ -4,7 +4,7 @@ use composition::composite::{Composite, Layout};
 use composition::connection::{self, propagate};
 use composition::naming::CLAIM_MANAGER;
 use composition::object;
-use composition::run::Object;
+use composition::protocol::Object;
 use serde_json::Value;
 
 use super::Binder;

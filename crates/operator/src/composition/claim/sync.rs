@@ -11,7 +11,7 @@ use composition::health::claim_error_text;
 use composition::intent::{Applied, is_apply_owed};
 use composition::naming::{CLAIM_MANAGER, generated_name};
 use composition::object;
-use composition::run::Object;
+use composition::protocol::Object;
 use composition::takeover::hand_over_updates;
 use jiff::Timestamp;
 use manifest::ObjectRef;

@@ -3,7 +3,7 @@
 use cluster::Dialect;
 use composition::definition::Definition;
 use composition::object;
-use composition::run::Object;
+use composition::protocol::Object;
 use composition::{intent, takeover};
 use jiff::Timestamp;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;

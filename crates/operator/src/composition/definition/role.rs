@@ -2,7 +2,7 @@
 
 use composition::crd;
 use composition::definition::Definition;
-use composition::run::Object;
+use composition::protocol::Object;
 use manifest::GroupVersionKind;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,7 +2,7 @@
 
 use composition::condition::{Condition, Conditions};
 use composition::object;
-use composition::run::{ConditionStatus, Object};
+use composition::protocol::{ConditionStatus, Object};
 use jiff::Timestamp;
 use manifest::GroupVersionKind;
 use serde_json::json;

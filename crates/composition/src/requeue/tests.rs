@@ -48,39 +48,39 @@ fn only_content_counts_as_a_change() {
 }
 
 #[test]
-fn an_echo_of_our_own_writes_passes_once_and_then_waits_longer_and_longer() {
+fn a_reconcile_caused_by_our_own_writes_runs_once_and_then_backs_off() {
     let minute = Some(Duration::from_secs(60));
-    let seconds = |seconds| Owed::After(Duration::from_secs(seconds));
-    let mut passes = Passes::default();
-    assert_eq!(passes.owed(fingerprint(0), minute), Owed::Now);
+    let seconds = |seconds| Due::After(Duration::from_secs(seconds));
+    let mut passes = History::default();
+    assert_eq!(passes.due(fingerprint(0), minute), Due::Now);
     let mut waits = Vec::new();
     // A function that answers to each of its own answers.
     for n in 0..10 {
-        passes.ran(fingerprint(n), fingerprint(n + 1));
-        assert_eq!(passes.owed(fingerprint(n), minute), Owed::No);
-        waits.push(passes.owed(fingerprint(n + 1), minute));
+        passes.record(fingerprint(n), fingerprint(n + 1));
+        assert_eq!(passes.due(fingerprint(n), minute), Due::No);
+        waits.push(passes.due(fingerprint(n + 1), minute));
     }
-    let mut expected = vec![Owed::Now];
+    let mut expected = vec![Due::Now];
     expected.extend([1, 2, 4, 8, 16, 32, 60, 60, 60].map(seconds));
     assert_eq!(waits, expected);
     // Someone else's change is answered at once.
-    assert_eq!(passes.owed(fingerprint(99), minute), Owed::Now);
-    passes.ran(fingerprint(99), fingerprint(100));
-    assert_eq!(passes.owed(fingerprint(100), minute), Owed::Now);
+    assert_eq!(passes.due(fingerprint(99), minute), Due::Now);
+    passes.record(fingerprint(99), fingerprint(100));
+    assert_eq!(passes.due(fingerprint(100), minute), Due::Now);
 }
 
 #[test]
-fn a_function_that_agrees_with_itself_settles_after_the_first_echo() {
-    let mut passes = Passes::default();
-    passes.ran(fingerprint(0), fingerprint(1));
-    assert_eq!(passes.owed(fingerprint(1), None), Owed::Now);
-    passes.ran(fingerprint(1), fingerprint(1));
-    assert_eq!(passes.owed(fingerprint(1), None), Owed::No);
+fn a_consistent_function_settles_after_one_more_reconcile() {
+    let mut passes = History::default();
+    passes.record(fingerprint(0), fingerprint(1));
+    assert_eq!(passes.due(fingerprint(1), None), Due::Now);
+    passes.record(fingerprint(1), fingerprint(1));
+    assert_eq!(passes.due(fingerprint(1), None), Due::No);
 }
 
-/// Row Q, the poll interval annotation; unlike in the reference it beats the TTL.
+/// Unlike in Crossplane, the poll interval annotation beats the TTL.
 #[test]
-fn the_next_pass_comes_by_annotation_then_by_ttl() {
+fn the_poll_interval_is_the_annotation_else_the_ttl() {
     let check = |annotation: Option<&str>, ttl: Option<u64>, expected: Option<u64>| {
         let xr = object(json!({"metadata": {"annotations": {ANNOTATION_POLL_INTERVAL: annotation}}}));
         let found = interval(&xr, ttl.map(Duration::from_secs), 0.5);
@@ -102,32 +102,14 @@ fn the_next_pass_comes_by_annotation_then_by_ttl() {
     assert_eq!(interval(&xr, minute, 1.0), Some(Duration::from_secs(66)));
 }
 
-#[test]
-fn durations_are_read_as_go_reads_them() {
-    let check = |text: &str, expected: Option<f64>| {
-        let read = parse_duration(text).map(|duration| duration.as_secs_f64());
-        assert_eq!(read, expected, "{text}");
-    };
-    check("1h", Some(3600.0));
-    check("1h30m", Some(5400.0));
-    check("1.5s", Some(1.5));
-    check(".5s", Some(0.5));
-    check("+2m", Some(120.0));
-    check("100ms", Some(0.1));
-    check("1m1ms", Some(60.001));
-    for text in ["", "1", "1d", "s", "-1s", "0", "0s", "1h ", "1.2.3s", "99999999999h"] {
-        check(text, None);
-    }
-}
-
 proptest! {
     #[test]
     fn a_pass_that_changes_nothing_is_not_repeated(seen: u8, echoes in prop::collection::vec(any::<u8>(), 0..6)) {
-        let mut passes = Passes::default();
+        let mut passes = History::default();
         for n in echoes {
-            passes.ran(fingerprint(n), fingerprint(n.wrapping_add(1)));
+            passes.record(fingerprint(n), fingerprint(n.wrapping_add(1)));
         }
-        passes.ran(fingerprint(seen), fingerprint(seen));
-        prop_assert_eq!(passes.owed(fingerprint(seen), None), Owed::No);
+        passes.record(fingerprint(seen), fingerprint(seen));
+        prop_assert_eq!(passes.due(fingerprint(seen), None), Due::No);
     }
 }

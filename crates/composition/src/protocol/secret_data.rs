@@ -9,7 +9,7 @@ use std::ops::{Deref, DerefMut};
 pub struct SecretData(BTreeMap<String, Vec<u8>>);
 
 impl SecretData {
-    /// The data itself, for whoever encodes it.
+    /// The data itself, to be encoded.
     pub fn into_inner(self) -> BTreeMap<String, Vec<u8>> {
         self.0
     }
@@ -50,7 +50,7 @@ impl fmt::Debug for SecretData {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::Resource;
+    use crate::protocol::Resource;
 
     #[test]
     fn debug_output_shows_keys_and_no_values() {

@@ -1,4 +1,4 @@
-//! What a composition no longer wants: found by identity, and deleted only if it is provably ours.
+//! Composed resources that are no longer desired: found by identity, and deleted only if the XR controls them.
 
 use std::collections::BTreeMap;
 
@@ -8,27 +8,24 @@ use serde_json::Value;
 use crate::desired::Composed;
 use crate::naming::{LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE, LABEL_COMPOSITE};
 use crate::object;
-use crate::run::Object;
+use crate::protocol::Object;
 
 /// An object to be deleted, in the foreground and only while it has this uid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Deletion {
-    /// The key under which it was composed.
     pub key: String,
-    /// The object.
     pub object: ObjectRef,
     /// Its uid, the delete's precondition.
     pub uid: Option<String>,
-    /// The object without the labels that tie it to the XR, written before the delete so that people can tell garbage
-    /// from what fell with its XR; `None` when it carries none.
+    /// The object without the labels that tie it to the XR, written before the delete to tell garbage from resources
+    /// deleted with their XR; `None` when it has none of them.
     pub unlabelled: Option<Object>,
 }
 
-/// Deleting would take what another controls.
+/// The resource has another controller.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("refusing to delete composed resource {key:?} that is controlled by {kind} {name:?}")]
 pub struct ControlledByOther {
-    /// The key under which it was composed.
     pub key: String,
     /// The controller's kind.
     pub kind: String,
@@ -40,8 +37,8 @@ pub struct ControlledByOther {
 ///
 /// Identity decides, not the key: a key whose kind changed leaves the old object behind as garbage, and an object that
 /// moved to another key is kept. Without a controller reference nothing proves that we made the object, so it stays
-/// (GHSA-77cv-mrm6-fr3c: whoever may edit `resourceRefs` must not be able to delete through us).
-pub fn garbage(
+/// (GHSA-77cv-mrm6-fr3c: a user who may edit `resourceRefs` must not be able to delete objects through us).
+pub fn undesired(
     xr_uid: &str,
     observed: &BTreeMap<String, Object>,
     desired: &BTreeMap<String, Composed>,

@@ -1,4 +1,4 @@
-//! Whose the conditions of an XR are, remembered in its status from pass to pass.
+//! Which revision owns which condition of an XR, kept in its status from one reconcile to the next.
 
 use std::collections::BTreeMap;
 
@@ -7,22 +7,22 @@ use serde_json::{Value, json};
 use crate::composite::Composite;
 use crate::condition::{Condition, Conditions, is_system};
 use crate::object;
-use crate::run::{FunctionCondition, Object, Target};
+use crate::protocol::{FunctionCondition, Object, Target};
 
-/// Whose the conditions of an XR are, and which of them its claim shows.
+/// The conditions functions own on an XR, and which of them its claim shows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Record {
+pub(super) struct ConditionOwners {
     /// The types functions have set, with the revision that set them last.
     owned: BTreeMap<String, String>,
-    /// The types of this pass.
+    /// The types set in this reconcile.
     seen: Vec<String>,
     /// The types the claim shows.
     pub(super) on_claim: Vec<String>,
-    /// The types the claim used to show and has to let go of.
+    /// The types the claim used to show and has to remove.
     retired: Vec<String>,
 }
 
-impl Record {
+impl ConditionOwners {
     pub(super) fn of(xr: Composite<'_>) -> Self {
         let text = |value: &Value, key: &str| Some(value.get(key)?.as_str()?.to_owned());
         let entry = |entry: &Value| Some((text(entry, "type")?, text(entry, "revision")?));
@@ -36,14 +36,14 @@ impl Record {
         }
     }
 
-    /// What the claim shows without being on record was set by the reference engine before we took over.
+    /// Takes ownership of types the claim shows and no revision owns: Crossplane set them before we took over.
     pub(super) fn adopt(&mut self, revision: &str) {
         for kind in &self.on_claim {
             self.owned.entry(kind.clone()).or_insert_with(|| revision.to_owned());
         }
     }
 
-    /// The conditions that are ours to write: the engine's and the functions'. Others' are left to them.
+    /// The conditions that are ours to write: the engine's and the functions'. Those of other managers stay theirs.
     pub(super) fn ours(&self, conditions: &Conditions) -> Conditions {
         let ours =
             |condition: &&Condition| is_system(&condition.kind) || self.owned.contains_key(&condition.kind);
@@ -60,13 +60,13 @@ impl Record {
         }
     }
 
-    /// Types a failed pass has not heard of.
+    /// Types that a failed reconcile has not set.
     pub(super) fn unseen(&self) -> Vec<String> {
         self.owned.keys().filter(|kind| !self.seen.contains(kind)).cloned().collect()
     }
 
-    /// Forgets the types another revision has set and this one, in a complete pass, has not.
-    pub(super) fn leave_behind(&mut self, revision: &str) -> Vec<String> {
+    /// Removes and returns the types another revision has set and this one, in a complete reconcile, has not.
+    pub(super) fn remove_stale(&mut self, revision: &str) -> Vec<String> {
         let stale = |kind: &String, by: &String| by != revision && !self.seen.contains(kind);
         let left: Vec<String> =
             self.owned.iter().filter(|(kind, by)| stale(kind, by)).map(|(kind, _)| kind.clone()).collect();
@@ -105,7 +105,7 @@ impl Record {
     }
 }
 
-/// The condition types the claim of `xr` used to show and has to let go of.
+/// The condition types the claim of `xr` used to show and has to remove.
 pub(crate) fn retired(xr: &Object) -> Vec<String> {
     object::texts(xr, &["status", "crossplane", "retiredConditionTypes"])
 }

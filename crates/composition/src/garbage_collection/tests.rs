@@ -28,11 +28,11 @@ fn desired(children: &[(&str, Object)]) -> BTreeMap<String, Composed> {
     children.iter().map(|(key, object)| ((*key).to_owned(), composed(object))).collect()
 }
 
-/// The garbage cases of row R, and what identity instead of keys changes.
+/// Crossplane's garbage collection cases, and what identity instead of keys changes.
 #[test]
-fn garbage_is_found_by_identity_and_taken_only_from_ourselves() {
+fn garbage_is_found_by_identity_and_deleted_only_if_we_control_it() {
     let check = |name: &str, seen: &[(&str, Object)], wanted: &[(&str, Object)], expected: &[&str]| {
-        let deletions = garbage("xr", &observed(seen), &desired(wanted)).unwrap();
+        let deletions = undesired("xr", &observed(seen), &desired(wanted)).unwrap();
         let keys: Vec<_> = deletions.iter().map(|deletion| deletion.key.as_str()).collect();
         assert_eq!(keys, expected, "{name}");
     };
@@ -40,14 +40,15 @@ fn garbage_is_found_by_identity_and_taken_only_from_ourselves() {
     check("no longer desired", &[("k", mine())], &[], &["k"]);
     check("still desired", &[("k", mine())], &[("k", mine())], &[]);
     check("orphan", &[("k", child("ConfigMap", "a", None))], &[], &[]);
-    // The reference compares keys only: it forgets the first of these and deletes the second, then makes it again.
+    // Crossplane compares keys only: it forgets the first of these, and deletes and recreates the second.
     check("kind changed under its key", &[("k", mine())], &[("k", child("Secret", "a", Some("xr")))], &["k"]);
     check("moved to another key", &[("k", mine())], &[("l", mine())], &[]);
 }
 
 #[test]
-fn what_another_controls_is_refused() {
-    let error = garbage("xr", &observed(&[("k", child("ConfigMap", "a", Some("other")))]), &BTreeMap::new());
+fn a_resource_with_another_controller_is_refused() {
+    let error =
+        undesired("xr", &observed(&[("k", child("ConfigMap", "a", Some("other")))]), &BTreeMap::new());
     assert_eq!(
         error.unwrap_err().to_string(),
         "refusing to delete composed resource \"k\" that is controlled by XR \"o\""
@@ -55,9 +56,9 @@ fn what_another_controls_is_refused() {
 }
 
 #[test]
-fn the_ownership_labels_go_first() {
+fn the_ownership_labels_are_removed_first() {
     let deletions =
-        garbage("xr", &observed(&[("k", child("ConfigMap", "a", Some("xr")))]), &BTreeMap::new()).unwrap();
+        undesired("xr", &observed(&[("k", child("ConfigMap", "a", Some("xr")))]), &BTreeMap::new()).unwrap();
     assert_eq!(deletions[0].uid.as_deref(), Some("uid-a"));
     let labels = &deletions[0].unlabelled.as_ref().unwrap()["metadata"]["labels"];
     assert_eq!(labels, &json!({"mine": "1"}));
@@ -65,13 +66,13 @@ fn the_ownership_labels_go_first() {
     let bare = object(
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "ownerReferences": [{"uid": "xr", "controller": true}]}}),
     );
-    let deletions = garbage("xr", &observed(&[("k", bare)]), &BTreeMap::new()).unwrap();
+    let deletions = undesired("xr", &observed(&[("k", bare)]), &BTreeMap::new()).unwrap();
     assert_eq!(deletions[0].unlabelled, None);
 }
 
 proptest! {
     #[test]
-    fn garbage_never_removes_what_another_owns_or_what_is_desired(
+    fn nothing_desired_or_controlled_by_another_is_ever_deleted(
         seen in prop::collection::btree_map("[a-d]", ("[a-c]", prop::option::of("xr|other")), 0..4),
         wanted in prop::collection::btree_map("[a-d]", "[a-c]", 0..4),
     ) {
@@ -83,7 +84,7 @@ proptest! {
             .iter()
             .map(|(key, name)| (key.clone(), composed(&child("ConfigMap", name, Some("xr")))))
             .collect();
-        let Ok(deletions) = garbage("xr", &observed, &desired) else { return Ok(()) };
+        let Ok(deletions) = undesired("xr", &observed, &desired) else { return Ok(()) };
         for deletion in deletions {
             let (name, controller) = &seen[&deletion.key];
             prop_assert_eq!(controller.as_deref(), Some("xr"));

@@ -1,4 +1,4 @@
-//! What a function answers: desired state, results, conditions and requirements.
+//! The response of a function: desired state, results, conditions and requirements.
 
 use std::time::Duration;
 
@@ -6,10 +6,9 @@ use serde::Deserialize;
 
 use super::{Object, Requirements, State};
 
-/// The answer to a [`RunRequest`](super::RunRequest).
+/// The response to a [`RunRequest`](super::RunRequest).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunResponse {
-    /// The request's tag, and for how long the answer holds.
     pub meta: ResponseMeta,
     /// Replaces the accumulated desired state completely.
     pub desired: State,
@@ -32,25 +31,21 @@ impl RunResponse {
     }
 }
 
-/// What an answer says about itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResponseMeta {
-    /// The tag of the request it answers.
+    /// The tag of the request.
     pub tag: String,
-    /// How long it holds; absent or zero is no opinion, and so is a negative duration on the wire.
+    /// How long the response is valid; absent or zero is no opinion, and so is a negative duration on the wire.
     pub ttl: Option<Duration>,
 }
 
-/// A message of a function for the people who look at an XR, and maybe its claim.
+/// A message of a function, for readers of an XR and maybe of its claim.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FunctionResult {
-    /// How serious it is.
     pub severity: Severity,
-    /// What to say.
     pub message: String,
     /// Machine-readable reason in PascalCase; `ComposeResources` when absent.
     pub reason: Option<String>,
-    /// Who is to read it.
     pub target: Target,
 }
 
@@ -89,9 +84,7 @@ pub struct FunctionCondition {
     pub status: ConditionStatus,
     /// Machine-readable reason in PascalCase; empty breaks the contract and is read as `Unspecified`.
     pub reason: String,
-    /// What to say.
     pub message: Option<String>,
-    /// Who is to see it.
     pub target: Target,
 }
 

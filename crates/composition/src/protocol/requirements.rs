@@ -1,11 +1,11 @@
-//! What a function asks to be called again with: other objects and schemas.
+//! What a function wants to be called again with: other objects and schemas.
 
 use std::collections::BTreeMap;
 
 use manifest::{GroupVersionKind, KindError};
 use serde::Deserialize;
 
-/// Everything one answer asks for, by the names under which it wants to be given it.
+/// The requirements of one response, by the names under which the function gets the answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Requirements {
     /// The deprecated twin of `resources`, answered in the deprecated field of the request.
@@ -17,33 +17,31 @@ pub struct Requirements {
 }
 
 impl Requirements {
-    /// Whether nothing is asked for.
     pub fn is_empty(&self) -> bool {
         self.extra_resources.is_empty() && self.resources.is_empty() && self.schemas.is_empty()
     }
 }
 
-/// Which objects of a kind are asked for.
+/// Which objects of a kind are required.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ResourceSelector {
     /// The group and version, for instance `apps/v1`.
     pub api_version: String,
     /// The kind.
     pub kind: String,
-    /// Which of them.
     pub matching: Match,
-    /// Where: absent means all namespaces, or a cluster-scoped object when asked for by name.
+    /// Absent means all namespaces, or a cluster-scoped object when selected by name.
     pub namespace: Option<String>,
 }
 
 impl ResourceSelector {
-    /// The kind asked for, if it is one: functions may write anything.
+    /// The required kind; functions may write anything, so it may not be one.
     pub fn gvk(&self) -> Result<GroupVersionKind, KindError> {
         GroupVersionKind::new(self.api_version.parse()?, &self.kind)
     }
 }
 
-/// How objects of a kind are picked.
+/// How objects of a kind are selected.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Match {
     /// Every object of the kind: the message sets no match at all.
@@ -54,7 +52,7 @@ pub enum Match {
     Labels(BTreeMap<String, String>),
 }
 
-/// Which schema is asked for.
+/// Which schema is required.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SchemaSelector {

@@ -1,18 +1,18 @@
-//! What travels between the engine and a function, as plain values: the fn v1 protocol without its wire format.
+//! The messages between the engine and a function, as plain values: the fn v1 protocol without its wire format.
 //!
 //! The engine, the built-in functions and the gRPC adapters all speak in these types, so none of them depends on
-//! generated code. Enum numbers the protocol does not define have no value here: whoever decodes them picks the
+//! generated code. Enum numbers the protocol does not define have no value here: decoding maps them to the
 //! protocol's `UNSPECIFIED` reading, which the types below name as their default.
 
-mod answer;
-mod requirement;
-mod secret;
+mod requirements;
+mod response;
+mod secret_data;
 
-pub use answer::{
+pub use requirements::{Match, Requirements, ResourceSelector, SchemaSelector};
+pub use response::{
     ConditionStatus, FunctionCondition, FunctionResult, ResponseMeta, RunResponse, Severity, Target,
 };
-pub use requirement::{Match, Requirements, ResourceSelector, SchemaSelector};
-pub use secret::SecretData;
+pub use secret_data::SecretData;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -49,7 +49,6 @@ pub struct RunRequest {
     pub credentials: BTreeMap<String, SecretData>,
 }
 
-/// What a request says about itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RequestMeta {
     /// SHA-256 in hex over the deterministic encoding of the request without its meta; opaque to functions.
@@ -137,10 +136,10 @@ impl fmt::Debug for Resource {
     }
 }
 
-/// A function's word on whether a resource is ready.
+/// Whether a function considers a resource ready.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Ready {
-    /// It says nothing: a composed resource then counts as not ready, the composite as ready when all of them are.
+    /// Not set: a composed resource then counts as not ready, the composite as ready when all of them are.
     #[default]
     Unspecified,
     /// Ready.
@@ -152,6 +151,6 @@ pub enum Ready {
 /// The answer to a required schema.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Schema {
-    /// The OpenAPI v3 schema with every `$ref` inlined; `None` says it was looked for and not found.
+    /// The OpenAPI v3 schema with every `$ref` inlined; `None` if it was not found.
     pub openapi_v3: Option<Object>,
 }
