@@ -5,7 +5,7 @@ use plan::{Intervention, LastAnswer, Question};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::run::Object;
+use crate::protocol::Object;
 
 /// What is remembered of an apply: what was asked for and what came back, as hashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

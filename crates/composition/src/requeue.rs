@@ -122,6 +122,5 @@ pub fn interval(xr: &Object, ttl: Option<Duration>, random: f64) -> Option<Durat
     Some(interval.mul_f64(0.9 + 0.2 * random.clamp(0.0, 1.0)))
 }
 
-
 #[cfg(test)]
 mod tests;

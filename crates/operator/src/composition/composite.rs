@@ -25,9 +25,9 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
 use composition::composite::{Composite, Layout, UpdatePolicy};
-use composition::health::{PassFailure, Stage};
+use composition::health::{ReconcileFailure, Stage};
 use composition::object;
-use composition::run::Object;
+use composition::protocol::Object;
 use manifest::GroupVersionKind;
 use serde_json::Value;
 use tokio::sync::broadcast::error::RecvError;
@@ -76,15 +76,15 @@ struct Composer {
     probing: Mutex<HashSet<String>>,
 }
 
-type Result<T> = std::result::Result<T, ReconcileError<PassFailure>>;
+type Result<T> = std::result::Result<T, ReconcileError<ReconcileFailure>>;
 
 /// What a failed write means for the reconcile that was doing `what`.
-fn failed(stage: Stage, what: &str, error: &ApiError) -> ReconcileError<PassFailure> {
+fn failed(stage: Stage, what: &str, error: &ApiError) -> ReconcileError<ReconcileFailure> {
     if error.is_conflict() {
         return ReconcileError::Conflict;
     }
     let text = if what.is_empty() { error.text() } else { format!("{what}: {}", error.text()) };
-    let mut failure = PassFailure::engine(stage, error.class(), text);
+    let mut failure = ReconcileFailure::engine(stage, error.class(), text);
     if error.is_invalid() {
         // The text of a rejection may differ each time, and would cause a write at every reconcile.
         failure.stable_message = Some("some resources were invalid, check events".to_owned());

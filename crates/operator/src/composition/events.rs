@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use composition::event::{Event, Recipient, have_expired, recordable};
-use composition::run::Object;
+use composition::protocol::Object;
 use jiff::Timestamp;
 
 use crate::runtime::events::{EventLog, Recorder, reference};

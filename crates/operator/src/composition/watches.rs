@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use cluster::{Selection, Session};
 use composition::naming::{COMPOSED_MANAGER_PREFIX, LABEL_COMPOSITE};
-use composition::run::{Match, ResourceSelector};
+use composition::protocol::{Match, ResourceSelector};
 use manifest::{GroupVersionKind, KindError, Namespace};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use cluster::Propagation;
-use composition::claim::{Deletion, deletion, marked};
+use composition::claim::{Deletion, deletion, with_conditions};
 use composition::event::Event;
 use composition::object;
+use composition::protocol::Object;
 use composition::readiness::deleting;
-use composition::run::Object;
 use jiff::Timestamp;
 
 use super::reconcile::{ClaimFailure, Result};
@@ -39,7 +39,7 @@ impl Binder {
                 if step == Deletion::DeleteInForeground {
                     self.delete(xr, Propagation::Foreground).await?;
                 }
-                self.write_status(claim, marked(claim, [deleting(Timestamp::now())])).await?;
+                self.write_status(claim, with_conditions(claim, [deleting(Timestamp::now())])).await?;
                 return Ok(Action::requeue(POLL_INTERVAL));
             }
             (Deletion::DeleteThenRelease, Some(xr)) => self.delete(xr, Propagation::Background).await?,

@@ -5,13 +5,13 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use composition::claim::{check_binding, composite_name, marked};
+use composition::claim::{check_binding, composite_name, with_conditions};
 use composition::composite::{Composite, Layout};
 use composition::condition::{Conditions, HEALTHY};
 use composition::event::Event;
 use composition::object;
+use composition::protocol::Object;
 use composition::readiness::{reconcile_error, reconcile_paused};
-use composition::run::Object;
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -101,7 +101,7 @@ impl Reconciler for Binder {
 impl Binder {
     async fn bind(&self, claim: &Object, memory: &mut ClaimMemory) -> Result<Action> {
         if Composite::new(claim, Layout::Legacy).is_paused() {
-            let status = marked(claim, [reconcile_paused(Timestamp::now())]);
+            let status = with_conditions(claim, [reconcile_paused(Timestamp::now())]);
             let is_unchanged = has_status(claim, &status);
             self.write_status(claim, status).await?;
             let text = "Reconciliation (including deletion) is paused via the pause annotation";
@@ -154,7 +154,7 @@ impl Binder {
         // This reconcile may have written the claim already.
         let latest = self.claims.store.get(&Key::of_object(claim));
         let claim = latest.as_ref().and_then(|latest| latest.as_object()).unwrap_or(claim);
-        let status = marked(claim, [reconcile_error(&failure.text, Timestamp::now())]);
+        let status = with_conditions(claim, [reconcile_error(&failure.text, Timestamp::now())]);
         let is_unchanged = has_status(claim, &status);
         // If the status cannot be written, there is still the Event.
         let _written = self.write_status(claim, status).await;

@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use cluster::{Dialect, Propagation};
 use composition::composite::{Composite, refs_intent};
 use composition::desired::{Composed, Rendered};
-use composition::garbage::{Deletion, garbage};
-use composition::health::{self, PassFailure, Stage};
+use composition::garbage_collection::{Deletion, undesired};
+use composition::health::{self, ReconcileFailure, Stage};
 use composition::intent::Applied;
 use composition::naming::{COMPOSITE_MANAGER, composed_manager};
 use composition::object;
+use composition::protocol::{Object, State};
 use composition::readiness::{Child, ChildState};
-use composition::run::{Object, State};
 use composition::takeover::{hand_over_updates, has_applied};
 use manifest::{GroupVersionKind, ObjectRef};
 use serde_json::json;
@@ -34,7 +34,7 @@ impl Composer {
         xr: &Object,
         observed: &BTreeMap<String, Object>,
         desired: &State,
-    ) -> std::result::Result<Rendered, PassFailure> {
+    ) -> std::result::Result<Rendered, ReconcileFailure> {
         let mut namespaced = BTreeMap::new();
         if object::namespace(xr).is_some() {
             for resource in desired.resources.values() {
@@ -45,7 +45,7 @@ impl Composer {
             }
         }
         composition::desired::render(xr, observed, desired, |kind| namespaced.get(kind).copied())
-            .map_err(|error| PassFailure::engine(Stage::Compose, "Render", error.to_string()))
+            .map_err(|error| ReconcileFailure::engine(Stage::Compose, "Render", error.to_string()))
     }
 
     /// Deletes what is no longer desired, before the references are stored, so that none is forgotten.
@@ -57,8 +57,8 @@ impl Composer {
     ) -> Result<()> {
         let what = "cannot garbage collect composed resources that are no longer desired";
         let uid = object::uid(xr).unwrap_or_default();
-        let deletions = garbage(uid, observed, desired).map_err(|error| {
-            PassFailure::engine(Stage::Compose, "ControlledByOther", format!("{what}: {error}"))
+        let deletions = undesired(uid, observed, desired).map_err(|error| {
+            ReconcileFailure::engine(Stage::Compose, "ControlledByOther", format!("{what}: {error}"))
         })?;
         for deletion in deletions {
             if observed.get(&deletion.key).is_some_and(object::is_being_deleted) {
@@ -134,13 +134,13 @@ impl Composer {
         for (name, composed, result) in results {
             let state = match result {
                 Ok(child) => {
-                    let trouble = health::trouble(&child.object);
+                    let problem = health::problem(&child.object);
                     applied.insert(composed.reference.clone(), child.applied);
                     children.push(Child {
                         key: name.clone(),
                         ready: composed.ready,
                         state: ChildState::Applied,
-                        trouble,
+                        problem,
                     });
                     continue;
                 }
@@ -154,7 +154,7 @@ impl Composer {
                     ChildState::Missing(text)
                 }
             };
-            children.push(Child { key: name.clone(), ready: composed.ready, state, trouble: None });
+            children.push(Child { key: name.clone(), ready: composed.ready, state, problem: None });
         }
         memory.applied = applied;
         let Some((name, reference, error)) = failures.first() else {

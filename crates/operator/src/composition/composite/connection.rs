@@ -2,9 +2,9 @@
 
 use composition::composite::Composite;
 use composition::connection::{self, filter, publish};
-use composition::health::{PassFailure, Stage};
+use composition::health::{ReconcileFailure, Stage};
 use composition::naming::COMPOSITE_MANAGER;
-use composition::run::{Object, SecretData};
+use composition::protocol::{Object, SecretData};
 use jiff::Timestamp;
 
 use super::{Composer, Result, failed};
@@ -16,11 +16,11 @@ impl Composer {
             return Ok(None);
         };
         let existing = self.engine.client.read(&connection::secret_ref(namespace, name)).await;
-        let existing =
-            existing.map_err(|error| PassFailure::engine(Stage::Publish, error.class(), error.text()))?;
+        let existing = existing
+            .map_err(|error| ReconcileFailure::engine(Stage::Publish, error.class(), error.text()))?;
         let details = filter(details, &self.kind.definition.spec.connection_secret_keys);
         let secret = publish(xr, (namespace, name), &details, existing.as_ref())
-            .map_err(|error| PassFailure::engine(Stage::Publish, "Secret", error.to_string()))?;
+            .map_err(|error| ReconcileFailure::engine(Stage::Publish, "Secret", error.to_string()))?;
         let Some(secret) = secret else { return Ok(None) };
         let written = self.engine.client.apply(&secret, COMPOSITE_MANAGER).await;
         written.map_err(|error| failed(Stage::Publish, "", &error))?;

@@ -2,11 +2,11 @@
 
 use composition::composite::Composite;
 use composition::event::Event;
-use composition::health::{PassFailure, Stage};
-use composition::pass::Passes;
+use composition::health::{ReconcileFailure, Stage};
+use composition::protocol::Object;
 use composition::readiness::{deleting, reconcile_error, reconcile_paused, reconcile_success};
-use composition::run::Object;
-use composition::status::marked;
+use composition::requeue::History;
+use composition::status::with_conditions;
 use jiff::Timestamp;
 
 use super::memory::XrMemory;
@@ -25,9 +25,9 @@ impl Composer {
         memory: &mut XrMemory,
     ) -> Result<Action, ReconcileError<String>> {
         let mut xr = xr.clone();
-        let intent = marked(Composite::new(&xr, self.layout), [reconcile_paused(Timestamp::now())]);
+        let intent = with_conditions(Composite::new(&xr, self.layout), [reconcile_paused(Timestamp::now())]);
         // When the XR is resumed, it is reconciled whatever has changed until then.
-        memory.passes = Passes::default();
+        memory.history = History::default();
         memory.due = None;
         let is_written = self.write_status(&mut xr, memory, &intent).await?;
         let event =
@@ -49,7 +49,8 @@ impl Composer {
         }
         let mut xr = xr.clone();
         let now = Timestamp::now();
-        let intent = marked(Composite::new(&xr, self.layout), [deleting(now), reconcile_success(now)]);
+        let intent =
+            with_conditions(Composite::new(&xr, self.layout), [deleting(now), reconcile_success(now)]);
         if let Err(error) = self.write_status(&mut xr, memory, &intent).await
             && !error.is_conflict()
         {
@@ -71,10 +72,10 @@ impl Composer {
         }
     }
 
-    async fn report_stuck(&self, xr: &mut Object, memory: &mut XrMemory, failure: &PassFailure) {
+    async fn report_stuck(&self, xr: &mut Object, memory: &mut XrMemory, failure: &ReconcileFailure) {
         let now = Timestamp::now();
         let conditions = [deleting(now), reconcile_error(failure.condition_text(), now)];
-        let intent = marked(Composite::new(xr, self.layout), conditions);
+        let intent = with_conditions(Composite::new(xr, self.layout), conditions);
         // If the status cannot be written, there is still the Event.
         let _written = self.write_status(xr, memory, &intent).await;
         let event = Event::warning(failure.stage.event_reason(), failure.text());

@@ -6,8 +6,8 @@ use std::time::Duration;
 use composition::breaker::Breaker;
 use composition::event::Event;
 use composition::intent::Applied;
-use composition::pass::{Fingerprint, Owed, Passes};
-use composition::run::Requirements;
+use composition::protocol::Requirements;
+use composition::requeue::{Due, Fingerprint, History};
 use manifest::ObjectRef;
 use tokio::time::Instant;
 
@@ -34,7 +34,7 @@ pub(super) struct XrSignals {
 #[derive(Default)]
 pub(super) struct XrMemory {
     /// What earlier reconciles saw and left.
-    pub(super) passes: Passes,
+    pub(super) history: History,
     /// The last applies of composed resources.
     pub(super) applied: HashMap<ObjectRef, Applied>,
     /// The last apply of the status.
@@ -63,11 +63,11 @@ pub(super) struct XrMemory {
 
 impl XrMemory {
     /// Whether to reconcile now that everything looks like `current`.
-    pub(super) fn owed(&self, current: Fingerprint, now: Instant) -> Owed {
+    pub(super) fn owed(&self, current: Fingerprint, now: Instant) -> Due {
         if self.due.is_some_and(|due| due <= now) {
-            return Owed::Now;
+            return Due::Now;
         }
-        self.passes.owed(current, self.ttl)
+        self.history.due(current, self.ttl)
     }
 
     /// How long until `due`.

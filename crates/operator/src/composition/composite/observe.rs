@@ -6,11 +6,11 @@ use std::sync::Arc;
 use composition::composite::Composite;
 use composition::composition::Composition;
 use composition::connection;
-use composition::health::{PassFailure, Stage};
+use composition::health::{ReconcileFailure, Stage};
 use composition::object;
 use composition::observed::{Observed, observe};
-use composition::pass::Fingerprint;
-use composition::run::{Object, SecretData, State};
+use composition::protocol::{Object, SecretData, State};
+use composition::requeue::Fingerprint;
 use manifest::ObjectRef;
 use serde_json::Value;
 
@@ -46,7 +46,7 @@ impl Composer {
 
     /// The composed resources that exist. One that no store has is read: it may have lost its label, or the store may be
     /// behind.
-    pub(super) async fn observe(&self, xr: &Object) -> Result<Observed, PassFailure> {
+    pub(super) async fn observe(&self, xr: &Object) -> Result<Observed, ReconcileFailure> {
         let mut read = Vec::new();
         for reference in Composite::new(xr, self.layout).resource_refs() {
             let found = match self.child(&reference) {
@@ -58,28 +58,32 @@ impl Composer {
         let uid = object::uid(xr).unwrap_or_default();
         observe(uid, read).map_err(|error| {
             let text = format!("cannot get existing composed resources: {error}");
-            PassFailure::engine(Stage::Compose, "AnonymousResource", text)
+            ReconcileFailure::engine(Stage::Compose, "AnonymousResource", text)
         })
     }
 
-    async fn read_child(&self, reference: &ObjectRef) -> Result<Option<Object>, PassFailure> {
+    async fn read_child(&self, reference: &ObjectRef) -> Result<Option<Object>, ReconcileFailure> {
         match self.engine.client.read(reference).await {
             // Without its kind it does not exist either.
             Err(error) if error.is_kind_missing() => Ok(None),
             read => read.map_err(|error| {
                 let what = "cannot get existing composed resources: cannot get composed resource";
-                PassFailure::engine(Stage::Compose, error.class(), format!("{what}: {}", error.text()))
+                ReconcileFailure::engine(Stage::Compose, error.class(), format!("{what}: {}", error.text()))
             }),
         }
     }
 
     /// The observed state for the functions.
-    pub(super) async fn state(&self, xr: &Object, observed: &Observed) -> Result<Arc<State>, PassFailure> {
+    pub(super) async fn state(
+        &self,
+        xr: &Object,
+        observed: &Observed,
+    ) -> Result<Arc<State>, ReconcileFailure> {
         let mut own = SecretData::default();
         if let Some((namespace, name)) = Composite::new(xr, self.layout).connection_secret() {
             own = self.connection(namespace, name).await.map_err(|error| {
                 let text = format!("cannot fetch composite resource connection details: {}", error.text());
-                PassFailure::engine(Stage::Compose, error.class(), text)
+                ReconcileFailure::engine(Stage::Compose, error.class(), text)
             })?;
         }
         let mut details = BTreeMap::new();
@@ -92,7 +96,7 @@ impl Composer {
                     "cannot fetch connection details for composed resource {key:?} (a {kind} named {name}): {}",
                     error.text()
                 );
-                PassFailure::engine(Stage::Compose, error.class(), text)
+                ReconcileFailure::engine(Stage::Compose, error.class(), text)
             })?;
             details.insert(key.clone(), found);
         }

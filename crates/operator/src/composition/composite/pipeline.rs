@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use composition::composite::Layout;
 use composition::composition::{Composition, CredentialsSource, Step};
 use composition::connection;
-use composition::health::{PassFailure, Stage};
+use composition::health::{ReconcileFailure, Stage};
 use composition::pipeline::{Audience, Outcome, Pipeline};
-use composition::run::{
+use composition::protocol::{
     Requirements, Resource, ResourceSelector, RunRequest, Schema, SchemaSelector, SecretData, State,
 };
 use composition::{FunctionRunner as _, RunErrorClass, pipeline::Failure};
@@ -27,7 +27,7 @@ const TAG: &str = "pass";
 pub(super) struct PipelineRun {
     pub(super) outcome: Outcome,
     /// What failed, in a function or in the engine.
-    pub(super) failure: Option<PassFailure>,
+    pub(super) failure: Option<ReconcileFailure>,
     /// What each step required.
     pub(super) required: BTreeMap<String, Requirements>,
     /// The scopes of that, including those that matched nothing.
@@ -60,7 +60,7 @@ impl Composer {
                 match self.request(&pipeline, step, observed, &resolver, before.get(&step.step)).await {
                     Ok(request) => request,
                     Err(error) => {
-                        failure = Some(PassFailure { step: Some(step.step.clone()), ..error });
+                        failure = Some(ReconcileFailure { step: Some(step.step.clone()), ..error });
                         break;
                     }
                 };
@@ -86,7 +86,7 @@ impl Composer {
             }
         }
         let outcome = pipeline.finish();
-        let failure = failure.or_else(|| outcome.failure.as_ref().map(PassFailure::of));
+        let failure = failure.or_else(|| outcome.failure.as_ref().map(ReconcileFailure::of));
         if matches!(outcome.failure, Some(Failure::Run { .. })) {
             // A step that did not run requires what it required before.
             for (step, requirements) in before {
@@ -105,13 +105,13 @@ impl Composer {
         observed: &Arc<State>,
         resolver: &StoreResolver<'_>,
         before: Option<&Requirements>,
-    ) -> Result<RunRequest, PassFailure> {
+    ) -> Result<RunRequest, ReconcileFailure> {
         let credentials = self.credentials(step).await?;
         let mut request = pipeline.request(step, observed, credentials);
         TAG.clone_into(&mut request.meta.tag);
         let unreadable = |what: &str, name: &str, error: &ResolveError| {
             let text = format!("cannot fetch bootstrap required {what} for requirement {name:?}: {error}");
-            PassFailure::engine(Stage::Compose, "RequirementUnreadable", text)
+            ReconcileFailure::engine(Stage::Compose, "RequirementUnreadable", text)
         };
         for (name, selector) in step.requirements.resources() {
             let found = resolver.resources(&selector).await;
@@ -147,7 +147,7 @@ impl Composer {
         Ok(request)
     }
 
-    async fn credentials(&self, step: &Step) -> Result<BTreeMap<String, SecretData>, PassFailure> {
+    async fn credentials(&self, step: &Step) -> Result<BTreeMap<String, SecretData>, ReconcileFailure> {
         let mut credentials = BTreeMap::new();
         for wanted in step.credentials.iter().filter(|wanted| wanted.source == CredentialsSource::Secret) {
             let Some(secret) = &wanted.secret_ref else { continue };
@@ -156,7 +156,7 @@ impl Composer {
                     "cannot get Composition pipeline step {:?} credential {:?} from Secret: {text}",
                     step.step, wanted.name
                 );
-                PassFailure::engine(Stage::Compose, class, text)
+                ReconcileFailure::engine(Stage::Compose, class, text)
             };
             let target = connection::secret_ref(&secret.namespace, &secret.name);
             match self.engine.client.read(&target).await {

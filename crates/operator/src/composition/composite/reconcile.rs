@@ -8,14 +8,14 @@ use cluster::Dialect;
 use composition::composite::Composite;
 use composition::desired::Rendered;
 use composition::event::Event;
-use composition::health::{PassFailure, Stage};
+use composition::health::{ReconcileFailure, Stage};
 use composition::naming::COMPOSITE_MANAGER;
 use composition::object;
 use composition::observed::Observed;
-use composition::pass::{DEBOUNCE, Fingerprint, Owed, interval};
 use composition::pipeline::Outcome;
+use composition::protocol::Object;
 use composition::readiness::Child;
-use composition::run::Object;
+use composition::requeue::{DEBOUNCE, Due, Fingerprint, interval};
 use composition::takeover::fold_updates;
 use jiff::Timestamp;
 use manifest::GroupVersionKind;
@@ -43,7 +43,7 @@ pub(super) struct Progress {
     /// The state of the desired composed resources.
     pub(super) children: Vec<Child>,
     /// References to composed resources that do not exist.
-    pub(super) gone: Vec<String>,
+    pub(super) missing: Vec<String>,
     /// Events beside those for functions and composed resources.
     pub(super) events: Vec<Event>,
     /// When connection details were published.
@@ -94,9 +94,9 @@ impl Reconciler for Composer {
         let is_unreported = memory.responsive.is_some_and(|responsive| responsive == breaker.is_open);
         if !(is_forced || breaker.is_owed || is_unreported || composite.reconcile_request().is_some()) {
             match memory.owed(seen, now) {
-                Owed::Now => {}
-                Owed::No => return Ok(breaker.requeue_within(memory.wait(now))),
-                Owed::After(wait) => {
+                Due::Now => {}
+                Due::No => return Ok(breaker.requeue_within(memory.wait(now))),
+                Due::After(wait) => {
                     memory.due_within(now, wait);
                     return Ok(breaker.requeue_within(memory.wait(now)));
                 }
@@ -162,7 +162,7 @@ impl Composer {
         // What cannot be watched is read instead, and reported when it is applied.
         let _watched = self.watched(kinds.collect()).await;
         let observed = self.observe(xr).await?;
-        progress.gone = observed.gone.iter().map(|reference| reference.name.clone()).collect();
+        progress.missing = observed.missing.iter().map(|reference| reference.name.clone()).collect();
         let state = self.state(xr, &observed).await?;
         let run = self.run_pipeline(&selected.revision, &state, &memory.required).await;
         progress.outcome = run.outcome;
@@ -208,9 +208,10 @@ impl Composer {
         let (children, applied) = self.apply_children(key, xr, memory, &rendered.resources).await;
         progress.children = children;
         // Those that are desired are among the children now.
-        let desired =
-            |gone: &String| rendered.resources.values().any(|composed| composed.reference.name == *gone);
-        progress.gone.retain(|gone| !desired(gone));
+        let desired = |missing: &String| {
+            rendered.resources.values().any(|composed| composed.reference.name == *missing)
+        };
+        progress.missing.retain(|missing| !desired(missing));
         if let Err(error) = applied {
             let missing = memory.permissions.found();
             progress.events.extend(missing.map(|text| Event::warning("RoleBasedAccessControl", text)));
@@ -256,12 +257,12 @@ impl Composer {
     }
 
     /// Waits until each of these kinds is watched; why not, if it cannot be.
-    async fn watched(&self, kinds: BTreeSet<GroupVersionKind>) -> Result<(), PassFailure> {
+    async fn watched(&self, kinds: BTreeSet<GroupVersionKind>) -> Result<(), ReconcileFailure> {
         for gvk in kinds {
             let group_kind = gvk.group_kind();
             let Some(watched) = self.dependents.watched(&Scope::composed(gvk)) else { continue };
             if let Err(error) = watched.ready().await {
-                return Err(PassFailure::engine(Stage::Watch, group_kind, error));
+                return Err(ReconcileFailure::engine(Stage::Watch, group_kind, error));
             }
         }
         Ok(())
@@ -274,14 +275,14 @@ impl Composer {
         xr: &mut Object,
         memory: &mut XrMemory,
         progress: &Progress,
-        failure: Option<PassFailure>,
+        failure: Option<ReconcileFailure>,
         seen: Fingerprint,
     ) -> Result<Option<Duration>, ReconcileError<String>> {
         let reported = self.report(key, xr, memory, progress, failure.as_ref()).await;
         let selected = select(Composite::new(xr, self.layout), &self.kind, &self.engine.catalogue);
         let revision = selected.as_ref().ok().map(|selected| &selected.revision);
         let written = self.fingerprint(xr, revision, &memory.scopes);
-        memory.passes.ran(seen, written);
+        memory.history.record(seen, written);
         memory.ttl = progress.outcome.ttl;
         let now = Instant::now();
         let error_id = match reported {

@@ -3,9 +3,9 @@
 use composition::composite::Composite;
 use composition::composition::Composition;
 use composition::event::Event;
-use composition::health::{PassFailure, Stage};
+use composition::health::{ReconcileFailure, Stage};
 use composition::object;
-use composition::run::Object;
+use composition::protocol::Object;
 use composition::selection::{self, SelectionError};
 
 use crate::composition::catalogue::Catalogue;
@@ -24,7 +24,7 @@ pub(super) struct Selected {
 
 /// Why nothing could be selected.
 pub(super) struct NotSelected {
-    pub(super) failure: PassFailure,
+    pub(super) failure: ReconcileFailure,
     /// Whether what is missing is probably about to be created.
     pub(super) may_appear: bool,
 }
@@ -37,7 +37,7 @@ impl NotSelected {
             SelectionError::Incompatible => ("Incompatible", false),
             SelectionError::InvalidPipeline { .. } => ("InvalidPipeline", true),
         };
-        Self { failure: PassFailure::engine(stage, class, error.to_string()), may_appear }
+        Self { failure: ReconcileFailure::engine(stage, class, error.to_string()), may_appear }
     }
 }
 
@@ -52,7 +52,7 @@ pub(super) fn select(xr: Composite<'_>, kind: &Kind, catalogue: &Catalogue) -> R
             "cannot get Composition: compositions.apiextensions.crossplane.io {:?} not found",
             selected.name
         );
-        let failure = PassFailure::engine(Stage::FetchRevision, "CompositionNotFound", text);
+        let failure = ReconcileFailure::engine(Stage::FetchRevision, "CompositionNotFound", text);
         return Err(NotSelected { failure, may_appear: true });
     };
     let selector = selection::revision_selector(xr, definition).map(|(selector, event)| {

@@ -3,13 +3,13 @@
 use composition::breaker::{Breaker, Limits};
 use composition::composite::Composite;
 use composition::event::{self, Event};
-use composition::health::{PassFailure, Stage};
+use composition::health::{ReconcileFailure, Stage};
 use composition::intent::Applied;
 use composition::naming::COMPOSITE_MANAGER;
 use composition::object;
 use composition::pipeline::Failure;
-use composition::run::Object;
-use composition::status::{Pass, Settled, settle};
+use composition::protocol::Object;
+use composition::status::{Reconcile, StatusReport, report};
 use jiff::Timestamp;
 
 use super::memory::XrMemory;
@@ -30,19 +30,19 @@ impl Composer {
         xr: &mut Object,
         memory: &mut XrMemory,
         progress: &Progress,
-        failure: Option<&PassFailure>,
+        failure: Option<&ReconcileFailure>,
     ) -> Result<Option<String>, ApiError> {
         let now = Timestamp::now();
         let request = Composite::new(xr, self.layout).reconcile_request().map(str::to_owned);
-        let mut settled = self.settle(key, xr, progress, failure, now);
-        let mut written = self.write_status(xr, memory, &settled.intent).await;
+        let mut report = self.status_report(key, xr, progress, failure, now);
+        let mut written = self.write_status(xr, memory, &report.intent).await;
         if let (Err(error), None) = (&written, failure)
             && let ReconcileError::Failed(rejected) =
                 failed(Stage::Compose, "cannot apply composite resource status", error)
         {
             // The XRD does not allow what the functions want in the status; that is reported instead.
-            settled = self.settle(key, xr, progress, Some(&rejected), now);
-            written = self.write_status(xr, memory, &settled.intent).await.and(written);
+            report = self.status_report(key, xr, progress, Some(&rejected), now);
+            written = self.write_status(xr, memory, &report.intent).await.and(written);
         }
         let is_closed = |breaker: &Breaker| breaker.closes_at().is_none();
         let responsive = self.queue.signals(key, |signals| signals.breaker.as_ref().is_none_or(is_closed));
@@ -55,33 +55,33 @@ impl Composer {
                 format!("Handling reconcile request {token:?}"),
             ));
         }
-        events.extend(settled.events);
+        events.extend(report.events);
         events.extend(breaches(memory, progress));
         let is_unchanged = matches!(written, Ok(false));
         self.record(xr, memory, events, is_unchanged).await;
         remember_results(memory, progress, failure);
-        written.map(|_| settled.trouble.map(|trouble| trouble.id))
+        written.map(|_| report.problem.map(|problem| problem.id))
     }
 
-    fn settle(
+    fn status_report(
         &self,
         key: &Key,
         xr: &Object,
         progress: &Progress,
-        failure: Option<&PassFailure>,
+        failure: Option<&ReconcileFailure>,
         now: Timestamp,
-    ) -> Settled {
+    ) -> StatusReport {
         let closed = || Breaker::new(Limits::default(), now).condition(now);
         let responsive = self.queue.signals(key, |signals| {
             signals.breaker.as_ref().map_or_else(closed, |breaker| breaker.condition(now))
         });
-        settle(&Pass {
+        report(&Reconcile {
             xr: Composite::new(xr, self.layout),
             revision: &progress.revision,
             outcome: &progress.outcome,
             failure,
             children: &progress.children,
-            gone: &progress.gone,
+            missing: &progress.missing,
             responsive,
             published: progress.published,
             now,
@@ -138,7 +138,7 @@ impl Composer {
 }
 
 /// If not all functions ran, the results of the last time still hold, as they do in the status.
-fn remember_results(memory: &mut XrMemory, progress: &Progress, failure: Option<&PassFailure>) {
+fn remember_results(memory: &mut XrMemory, progress: &Progress, failure: Option<&ReconcileFailure>) {
     let outcome = &progress.outcome;
     if failure.is_none() || matches!(outcome.failure, Some(Failure::Fatal { .. })) {
         memory.results.clear();
@@ -153,6 +153,6 @@ fn breaches(memory: &mut XrMemory, progress: &Progress) -> Vec<Event> {
         revision.clone_from(&progress.revision);
         recorded.clear();
     }
-    let found = event::of_breaches(&progress.outcome);
+    let found = event::of_violations(&progress.outcome);
     found.into_iter().filter(|event| recorded.insert(event.clone())).collect()
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use composition::breaker::{self, Breaker, Limits};
 use composition::object;
-use composition::pass::DEBOUNCE;
+use composition::requeue::DEBOUNCE;
 use jiff::Timestamp;
 use manifest::{ObjectRef, server_metadata};
 use serde_json::Value;
@@ -37,8 +37,8 @@ impl Composer {
                 }
                 let breaker = signals.breaker.get_or_insert_with(|| Breaker::new(Limits::default(), now));
                 // What exists when a kind is watched for the first time does not count.
-                let passes = kind == breaker::Change::Created || breaker.passes(&source, kind, now);
-                passes.then(|| if is_urgent { signals.urgent_wait() } else { DEBOUNCE })
+                let admitted = kind == breaker::Change::Created || breaker.admits(&source, kind, now);
+                admitted.then(|| if is_urgent { signals.urgent_wait() } else { DEBOUNCE })
             });
             if let Some(wait) = wait {
                 self.queue.enqueue_after(xr, wait);

@@ -6,7 +6,7 @@ use cluster::{Propagation, Selection};
 use composition::composite::Composite;
 use composition::definition::Definition;
 use composition::object;
-use composition::run::Object;
+use composition::protocol::Object;
 use diag::Diagnostic;
 use jiff::Timestamp;
 use manifest::ObjectRef;

@@ -6,7 +6,7 @@
 use composition::definition::{Definition, Names};
 use composition::intent::Applied;
 use composition::object;
-use composition::run::Object;
+use composition::protocol::Object;
 use manifest::ObjectRef;
 use serde_json::{Value, json};
 
