@@ -1,7 +1,5 @@
 //! Events of a reconcile: for the XR and, where the author of the composition wants it, for the claim.
 
-use std::collections::BTreeSet;
-
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
@@ -99,15 +97,6 @@ pub fn of_violations(outcome: &Outcome) -> Vec<Event> {
 /// The events whose object is known: those for a claim that cannot be read are left out.
 pub fn recordable(events: Vec<Event>, has_claim: bool) -> Vec<Event> {
     events.into_iter().filter(|event| has_claim || event.on == Recipient::Composite).collect()
-}
-
-/// The events of this reconcile that the last one did not have, in order and each once.
-///
-/// Events are for changes: a function that returns the same result every time gets one event, and the XR's status keeps
-/// the current results.
-pub fn changed(before: &BTreeSet<Event>, now: &[Event]) -> Vec<Event> {
-    let mut sent = BTreeSet::new();
-    now.iter().filter(|event| !before.contains(*event) && sent.insert(*event)).cloned().collect()
 }
 
 /// How long the API server keeps an Event by default.

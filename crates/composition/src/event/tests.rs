@@ -86,15 +86,6 @@ fn contract_violations_name_the_step_and_what_to_do() {
     "#);
 }
 
-#[test]
-fn events_are_sent_on_change_and_once() {
-    let a = Event::normal("A", "a");
-    let b = Event::warning("B", "b");
-    let before = BTreeSet::from([a.clone()]);
-    assert_eq!(changed(&before, &[a.clone(), b.clone(), b.clone()]), [b]);
-    assert_eq!(changed(&before, std::slice::from_ref(&a)), []);
-}
-
 /// Crossplane's case CustomEventsFailToGetClaim.
 #[test]
 fn a_claim_that_cannot_be_read_costs_only_its_own_events() {

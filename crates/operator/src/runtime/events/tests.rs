@@ -239,3 +239,15 @@ async fn without_the_right_to_list_events_none_counts_as_recorded() {
     }
     assert_eq!(journal.count("GET /api/v1/events", ""), 1, "it is asked once");
 }
+
+#[test]
+fn an_event_log_yields_what_the_last_reconcile_did_not_have_once() {
+    let mut log = EventLog::default();
+    let none = BTreeSet::new();
+    assert!(log.is_unknown());
+    assert_eq!(log.update(vec!["a", "b", "a"], &none), ["a", "b"]);
+    assert_eq!(log.update(vec!["b", "c"], &none), ["c"]);
+    assert_eq!(log.update(vec!["a", "c", "d"], &BTreeSet::from(["d"])), ["a"]);
+    assert_eq!(log.update(vec![], &none), Vec::<&str>::new());
+    assert!(!log.is_unknown());
+}
