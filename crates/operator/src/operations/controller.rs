@@ -210,7 +210,7 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static> Reconciler
             let uid = seen.uid().to_owned();
             if regarding.uid.as_ref() != Some(&uid) {
                 // Another object took the name, and the store does not have it yet.
-                return Err(ReconcileError::Conflict);
+                return Ok(Action::requeue(FIRST_RETRY));
             }
             self.queue.signals(key, |signals| *signals = Some(seen));
             let object: O =

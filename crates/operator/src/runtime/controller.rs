@@ -56,7 +56,7 @@ pub trait Reconciler: Send + Sync + Sized + 'static {
         Action::requeue(retry_after)
     }
 
-    /// The object is gone; what was remembered of it goes too.
+    /// The object is gone, or another one has taken its name; what was remembered of it goes too.
     fn forget(&self, _key: &Self::Key, _memory: Self::Memory) -> impl Future<Output = ()> + Send {
         std::future::ready(())
     }
@@ -203,7 +203,11 @@ async fn reconcile<R: Reconciler>(reconciler: Arc<R>, key: &R::Key, mut attempt:
     };
     let current = uid(&object).unwrap_or_default();
     if attempt.uid != current {
-        attempt = Attempt { uid: current.to_owned(), ..Attempt::default() };
+        let new = Attempt { uid: current.to_owned(), ..Attempt::default() };
+        let old = std::mem::replace(&mut attempt, new);
+        if !old.uid.is_empty() {
+            reconciler.forget(key, old.memory).await;
+        }
     }
     let action = match reconciler.reconcile(key, object, &mut attempt.memory).await {
         Ok(action) => {

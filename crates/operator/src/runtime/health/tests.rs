@@ -32,7 +32,7 @@ async fn probes_and_prometheus_get_their_pages() {
         "HTTP/1.1 200 OK # HELP plimsoll_leader Whether this copy of the operator runs controllers.",
     )
     .await;
-    check("GET /", "HTTP/1.1 404 Not Found try /livez, /readyz and /metrics").await;
+    check("GET /", "HTTP/1.1 404 Not Found try /livez, /readyz or /metrics").await;
     check("POST /livez", "HTTP/1.1 405 Method Not Allowed only GET").await;
     stop.cancel();
     serving.await.unwrap();
