@@ -22,13 +22,13 @@ mod identity;
 mod ids;
 mod object;
 mod patch;
+mod planned_change;
 mod private;
 mod projection;
 mod provider;
 mod reading;
 mod reference;
 mod report;
-mod situation;
 mod stop;
 #[cfg(test)]
 mod testing;
@@ -41,6 +41,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 pub use codes::CODES;
+#[cfg(feature = "parity")]
+pub use object::parity;
 pub use provider::Provider;
 
 /// The provider's name in the registry.

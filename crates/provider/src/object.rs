@@ -14,6 +14,8 @@ mod existing;
 mod import;
 mod import_id;
 mod move_state;
+#[cfg(feature = "parity")]
+pub mod parity;
 mod read;
 mod schema;
 mod stamp;
@@ -33,7 +35,7 @@ use tfplugin::schema::Schema;
 use tfplugin::value::Object as Attributes;
 
 use crate::context::Context;
-use crate::situation::Situation;
+use crate::planned_change::PlannedChange;
 use crate::{identity, upgrade};
 
 pub(crate) use decide::projection_failed;
@@ -83,17 +85,17 @@ impl Resource for Object {
 
     fn plan(&self, request: PlanRequest) -> BoxFuture<'_, PlanResponse> {
         Box::pin(async move {
-            let Some(situation) = Situation::of(&request.change, &request.private) else {
+            let Some(change) = PlannedChange::of(&request.change, &request.private) else {
                 return request.accept();
             };
             // During an apply, Terraform plans again what was unknown before, and reads nothing.
-            let unread = self.add_id(situation.prior.as_ref());
-            let decision = match dry_run::dry_run(&self.context, &situation).await {
+            let unread = self.add_id(change.prior.as_ref());
+            let decision = match dry_run::dry_run(&self.context, &change).await {
                 Ok(outcome) => {
                     let outcome = if unread { outcome.during_apply() } else { outcome };
-                    decide::decide(&situation, outcome, self.context.verbosity())
+                    decide::decide(&change, outcome, self.context.verbosity())
                 }
-                Err(diagnostics) => decide::Decision::failed(&situation, diagnostics),
+                Err(diagnostics) => decide::Decision::failed(&change, diagnostics),
             };
             PlanResponse {
                 planned: Some(decision.planned),
@@ -107,8 +109,8 @@ impl Resource for Object {
 
     fn apply(&self, request: ApplyRequest) -> BoxFuture<'_, ApplyResponse> {
         Box::pin(async move {
-            if let Some(situation) = Situation::of(&request.change, &request.private) {
-                return apply::apply(&self.context, situation, &request.stop).await;
+            if let Some(change) = PlannedChange::of(&request.change, &request.private) {
+                return apply::apply(&self.context, change, &request.stop).await;
             }
             let prior = request.change.prior().cloned().unwrap_or_default();
             delete::delete(&self.context, prior, request.private, &request.stop).await

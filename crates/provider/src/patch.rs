@@ -32,8 +32,8 @@ use tfplugin::value::Object;
 use crate::codes;
 use crate::context::Context;
 use crate::object::projection_failed;
+use crate::planned_change::PlannedChange;
 use crate::reference::Reference;
-use crate::situation::Situation;
 use crate::upgrade;
 
 const NO_CLIENT: &str = "Failed to Create Kubernetes Client";
@@ -81,12 +81,12 @@ impl Resource for Patch {
 
     fn plan(&self, request: PlanRequest) -> BoxFuture<'_, PlanResponse> {
         Box::pin(async move {
-            let situation = Situation::of(&request.change, &request.private);
+            let change = PlannedChange::of(&request.change, &request.private);
             // Another target means another patch, which Terraform plans as a create.
-            let situation = situation.filter(|_| request.requires_replace.is_empty());
+            let change = change.filter(|_| request.requires_replace.is_empty());
             let mut response = request.accept();
-            if let Some(situation) = situation {
-                match plan::plan(&self.context, &situation).await {
+            if let Some(change) = change {
+                match plan::plan(&self.context, &change).await {
                     Ok(plan) => {
                         response.planned = Some(plan.planned);
                         response.requires_replace = plan.requires_replace;
@@ -101,8 +101,8 @@ impl Resource for Patch {
 
     fn apply(&self, request: ApplyRequest) -> BoxFuture<'_, ApplyResponse> {
         Box::pin(async move {
-            if let Some(situation) = Situation::of(&request.change, &request.private) {
-                return apply::apply(&self.context, situation, &request.stop).await;
+            if let Some(change) = PlannedChange::of(&request.change, &request.private) {
+                return apply::apply(&self.context, change, &request.stop).await;
             }
             let prior = request.change.prior().cloned().unwrap_or_default();
             apply::delete(&self.context, prior, request.private).await

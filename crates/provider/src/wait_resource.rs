@@ -17,7 +17,7 @@ use tfplugin::schema::Schema;
 use tfplugin::value::{Object, Value};
 
 use crate::context::Context;
-use crate::situation::Situation;
+use crate::planned_change::PlannedChange;
 use crate::waiting;
 
 pub(crate) struct Wait {
@@ -58,8 +58,8 @@ impl Resource for Wait {
     fn apply(&self, request: ApplyRequest) -> BoxFuture<'_, ApplyResponse> {
         Box::pin(async move {
             // There is nothing in the cluster to undo.
-            let Some(Situation { prior, planned, mut private }) =
-                Situation::of(&request.change, &request.private)
+            let Some(PlannedChange { prior, planned, mut private }) =
+                PlannedChange::of(&request.change, &request.private)
             else {
                 return ApplyResponse::default();
             };

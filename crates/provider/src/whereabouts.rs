@@ -10,8 +10,8 @@ use tfplugin::value::{Object, Value};
 use crate::clusters::Cluster;
 use crate::codes;
 use crate::context::{Context, Reach};
+use crate::planned_change::PlannedChange;
 use crate::private::Keys as _;
-use crate::situation::Situation;
 
 /// The parts of a connection that say where it leads; the others say who comes.
 const ENDPOINT: [&str; 4] = ["host", "kubeconfig", "context", "proxy_url"];
@@ -43,13 +43,13 @@ pub(crate) enum Moved {
 }
 
 /// Whether the planned connection, to `now`, leads to another cluster than the one in the state.
-pub(crate) async fn moved(context: &Context, situation: &Situation, now: &Cluster) -> Moved {
-    let Some(prior) = &situation.prior else { return Moved::No };
-    let (before, after) = (prior.get("cluster"), situation.planned.get("cluster"));
+pub(crate) async fn moved(context: &Context, change: &PlannedChange, now: &Cluster) -> Moved {
+    let Some(prior) = &change.prior else { return Moved::No };
+    let (before, after) = (prior.get("cluster"), change.planned.get("cluster"));
     if before == after || ENDPOINT.iter().all(|name| part(before, name) == part(after, name)) {
         return Moved::No;
     }
-    let former = match situation.private.cluster_uid() {
+    let former = match change.private.cluster_uid() {
         Some(uid) => Some(uid),
         // A state of the Go provider does not say; the cluster itself may.
         None => match context.reach(before) {

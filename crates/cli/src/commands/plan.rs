@@ -3,6 +3,8 @@
 mod findings;
 mod live;
 mod local_answers;
+#[cfg(test)]
+mod parity;
 pub(super) mod placed;
 pub(super) mod report;
 pub(super) mod view;

@@ -92,7 +92,7 @@ async fn a_plan_shows_fields_and_says_by_its_status_whether_there_is_work() {
 }
 
 #[tokio::test]
-async fn fields_that_somebody_else_changes_are_named_with_their_manager() {
+async fn fields_that_another_manager_changes_are_named_with_their_manager() {
     let ns = namespace().await;
     ns.apply_as("plimsoll", &settings("red")).await;
     ns.merge_as("kubectl-edit", &settings(""), &json!({ "data": { "colour": "green" } })).await;
@@ -102,7 +102,7 @@ async fn fields_that_somebody_else_changes_are_named_with_their_manager() {
     --- stdout
     ~ ConfigMap NS/settings
         data.colour: "green" → "red"
-          held by kubectl-edit, then by plimsoll (row 7, take from an active manager)
+          held by kubectl-edit, then by plimsoll (take from an active manager)
     --- stderr
     error[field-conflict]: Plan: Field Manager Conflict
       object: ConfigMap NS/settings
@@ -120,7 +120,7 @@ async fn fields_that_somebody_else_changes_are_named_with_their_manager() {
     --- stdout
     ~ ConfigMap NS/settings
         data.colour: "green" → "red"
-          held by kubectl-edit, then by plimsoll (row 7, take from an active manager)
+          held by kubectl-edit, then by plimsoll (take from an active manager)
     --- stderr
     warning[ownership-taking]: Ownership Conflict - Taking Field from Active Controller (ConfigMap
                                NS/settings)
@@ -130,7 +130,7 @@ async fn fields_that_somebody_else_changes_are_named_with_their_manager() {
 
         data.colour: "green" → "red" (modified by: kubectl-edit)
 
-      If that manager stays active, both will go on setting them, and every plan will show a difference.
+      If that manager stays active, both will keep setting them, and every plan will show a difference.
 
     hint: Take them out of the file to leave them to the other manager.
 
@@ -382,7 +382,7 @@ async fn drift_is_a_value_that_differs_whoever_holds_it() {
     --- stdout
     ~ ConfigMap NS/settings
         data.colour: "red" → "blue"
-          held by argocd, then by plimsoll (row 7, take from an active manager)
+          held by argocd, then by plimsoll (take from an active manager)
     --- stderr
     1 different
     "#);

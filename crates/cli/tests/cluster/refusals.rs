@@ -203,7 +203,7 @@ async fn files_are_looked_at_before_a_cluster_is() {
 }
 
 #[tokio::test]
-async fn whoever_may_only_read_may_apply_what_is_there_already() {
+async fn a_reader_plans_and_applies_unchanged_objects() {
     let ns = namespace().await;
     let reader = format!("reader-of-{}", ns.name());
     let user = format!("--user={reader}");
@@ -214,7 +214,21 @@ async fn whoever_may_only_read_may_apply_what_is_there_already() {
     assert!(run_with(&ns, &["apply", "-f", "-"], &input).contains("6 created"));
     let apply =
         || run_with(&ns, &["apply", "-f", "-", "--as", &reader], &input).replace("reader-of-NS", "READER");
-    // Whether somebody intervenes is not for them to know; so the server is asked, and says the same of each.
+    let plan = |more: &[&str]| {
+        let args = [&["plan", "-f", "-", "--as", &reader], more].concat();
+        run_with(&ns, &args, &input).replace("reader-of-NS", "READER")
+    };
+    // Neither a dry run nor the list of webhooks is allowed: what can be compared locally is shown as such.
+    insta::assert_snapshot!(plan(&[]), @"");
+    let asked: Value = serde_json::from_str(
+        plan(&["-o", "json"]).split("--- stdout\n").nth(1).unwrap().split("--- stderr").next().unwrap(),
+    )
+    .unwrap();
+    assert_eq!(
+        (&asked["objects"][0]["action"], &asked["objects"][0]["asked"]),
+        (&json!("none"), &json!(false))
+    );
+    // The reader may not list webhooks, so the server is asked, and refuses each.
     insta::assert_snapshot!(apply(), @r#"
     exit 1
     --- stdout

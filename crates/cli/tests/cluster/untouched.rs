@@ -1,4 +1,4 @@
-//! How few requests it takes where nobody has touched anything, as the API server's audit log counts them.
+//! How few requests unchanged objects cost, as the API server's audit log counts them.
 
 use serde_json::{Value, json};
 use testkit::{Namespace, Sandbox};
@@ -44,7 +44,7 @@ async fn many_objects_of_a_kind_are_read_with_one_request() {
 }
 
 #[tokio::test]
-async fn what_nobody_has_touched_is_neither_asked_about_nor_written_unless_somebody_intervenes() {
+async fn an_unchanged_object_is_neither_asked_about_nor_written_unless_a_webhook_concerns_its_kind() {
     let ns = namespace().await;
     let template = |number: usize| {
         json!({
@@ -64,7 +64,7 @@ async fn what_nobody_has_touched_is_neither_asked_about_nor_written_unless_someb
     }
     assert_eq!(dry_runs_and_applies(&ns), (0, 6));
 
-    // What somebody else has touched is asked about and written, and only that.
+    // Only what another manager changed is asked about and written.
     let edit = json!({ "template": { "metadata": { "labels": { "app": "z" } } } });
     ns.merge_as("kubectl-edit", &template(3), &edit).await;
     for command in ["plan", "apply"] {
@@ -78,7 +78,7 @@ async fn what_nobody_has_touched_is_neither_asked_about_nor_written_unless_someb
     assert!(told.contains("6 held"), "{told}");
     assert_eq!(dry_runs_and_applies(&ns), (1, 13));
 
-    // It concerns the kind, though no object: who knows what it would do is the server.
+    // It concerns the kind, although its selector matches no object: only the server knows what it would do.
     let hook = json!({
         "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
         "metadata": { "name": ns.name() },

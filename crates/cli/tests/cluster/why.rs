@@ -142,7 +142,7 @@ async fn a_namespace_that_is_being_deleted_says_what_is_left_in_it() {
     Namespace NS is not ready: deletion was requested at TIME: Some resources are remaining: configmaps. has 1 resource instances; Some content in the namespace has finalizers remaining: example.org/x in 1 resource instances
     ");
 
-    // What is applied to an object that is being deleted goes with it.
+    // What is applied to an object that is being deleted is deleted with it.
     let mut again = held.clone();
     again["data"] = json!({ "a": "b" });
     insta::assert_snapshot!(crate::program::run_with(&ns, &["apply", "-f", "-"], &again.to_string()), @r#"
@@ -155,9 +155,9 @@ async fn a_namespace_that_is_being_deleted_says_what_is_left_in_it() {
     warning[object-going]: ConfigMap NS/held is being deleted
       object: ConfigMap NS/held
 
-      It is since TIME. What is applied to it now goes with it.
+      Deletion was requested at TIME. What is applied now is deleted with it.
 
-    hint: Wait until it is gone, and apply again; `plimsoll why` says what holds it.
+    hint: Wait until it is deleted, then apply again; `plimsoll why` shows what holds it up.
     1 changed
     "#);
     insta::assert_snapshot!(run(&ns, &["wait", "cm/held", "--for", "delete", "--timeout", "200ms"]), @"

@@ -1,9 +1,9 @@
 //! Many reads of one kind become a list.
 //!
 //! Terraform refreshes a thousand objects one by one, and each read costs the API server as much as twenty items of a
-//! list. So after a few reads of a kind in a namespace, all of its objects are read at once, and whoever asks next is
-//! given what came (decisions, Terraform, 2). What is given was read in this process a few seconds ago at most, once
-//! only, and not before a write of ours. A list never says that an object is absent: that takes a read of its own.
+//! list. So after a few reads of a kind in a namespace, all of its objects are listed, and the next reads are answered
+//! from the list. A listed object is at most a few seconds old, is used once, and is never older than a write of ours. A
+//! list never shows that an object is absent: that takes a read of its own.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -15,17 +15,16 @@ use tokio::time::Instant;
 
 use super::lock;
 
-/// How long what a list says is taken for what a read would say.
+/// How long a list may answer reads.
 const FRESH: Duration = Duration::from_secs(5);
-/// How many objects of a kind are read one by one before all of them are asked for. Terraform reads ten at a time.
+/// How many objects of a kind are read one by one before the kind is listed. Terraform reads ten at a time.
 const FEW: usize = 12;
 /// How many items of a list cost as much as a read of one object.
 const ITEMS_A_READ: usize = 20;
 
-/// The reads of one cluster.
 #[derive(Default)]
 pub(super) struct Reads {
-    collections: Mutex<HashMap<Collection, Arc<Shelf>>>,
+    collections: Mutex<HashMap<Collection, Arc<ListCache>>>,
 }
 
 /// The objects of a kind in a namespace.
@@ -35,40 +34,39 @@ struct Collection {
     namespace: Option<Namespace>,
 }
 
-/// What is known about a collection.
-struct Shelf {
-    /// Held while a list is under way, so that nobody asks for what is coming.
-    asking: tokio::sync::Mutex<Asking>,
+struct ListCache {
+    /// Locked while a list is in flight, so that no read overtakes it.
+    policy: tokio::sync::Mutex<ListPolicy>,
     known: Mutex<Known>,
 }
 
-/// What a list has said, as far as it still holds.
+/// What the last list returned, as far as it is still true.
 #[derive(Default)]
 struct Known {
     listed: Option<Listed>,
-    /// What was written since the last list came, and when: one that is under way may still say how it was before.
+    /// What was written since the last list, and when: a list in flight may still have it as it was before.
     written: Vec<(Instant, String)>,
 }
 
-/// Objects that a list gave, and when it was asked for.
+/// Objects of a list, and when it was requested.
 struct Listed {
     asked: Instant,
     objects: Gathered,
 }
 
-/// When it is time for a list.
-struct Asking {
+/// When to list.
+struct ListPolicy {
     /// How many objects were read one by one since the last list.
     reads: usize,
-    /// How many it takes, so that lists never cost more than the reads they may save; never if lists are of no use.
+    /// How many it takes, so that lists never cost more than the reads they may save; none if lists are of no use.
     enough: Option<usize>,
 }
 
 impl Reads {
-    /// Reads an object, or takes what a list has said of it.
+    /// Reads an object, or takes it from a list.
     pub(super) async fn read(&self, session: &Session, target: &ObjectRef) -> Result<Option<Reply>, Error> {
-        match self.shelf(target) {
-            Some(shelf) => match shelf.take(session, target).await {
+        match self.cache(target) {
+            Some(cache) => match cache.take(session, target).await {
                 Some(found) => Ok(Some(found)),
                 None => session.read(target).await,
             },
@@ -76,16 +74,16 @@ impl Reads {
         }
     }
 
-    /// Forgets what lists said of an object, because it was written. Its other versions are the same object.
+    /// Forgets a listed object that was written. Its other versions are the same object.
     pub(super) fn forget(&self, target: &ObjectRef) {
         let collections = lock(&self.collections);
-        for (_, shelf) in collections.iter().filter(|(collection, _)| collection.may_have(target)) {
-            lock(&shelf.known).wrote(&target.name);
+        for (_, cache) in collections.iter().filter(|(collection, _)| collection.may_have(target)) {
+            lock(&cache.known).wrote(&target.name);
         }
     }
 
-    /// Where objects like `target` are. Secrets are read one by one: those of others are nobody's business here.
-    fn shelf(&self, target: &ObjectRef) -> Option<Arc<Shelf>> {
+    /// The cache for objects like `target`. Secrets are read one by one: those of others must not be read.
+    fn cache(&self, target: &ObjectRef) -> Option<Arc<ListCache>> {
         if target.group().is_empty() && target.kind() == "Secret" {
             return None;
         }
@@ -94,28 +92,28 @@ impl Reads {
     }
 }
 
-impl Shelf {
+impl ListCache {
     async fn take(&self, session: &Session, target: &ObjectRef) -> Option<Reply> {
         if let Some(found) = self.listed(&target.name) {
             return Some(found);
         }
-        let mut asking = self.asking.lock().await;
-        // It may have come while others were asking.
+        let mut policy = self.policy.lock().await;
+        // It may have been listed while we waited.
         if let Some(found) = self.listed(&target.name) {
             return Some(found);
         }
-        let most = asking.count()?;
+        let most = policy.count()?;
         let asked = Instant::now();
         match session.gather(&target.gvk, target.namespace.as_ref(), most).await {
             Ok(Gathering::All(objects)) => {
-                asking.learn(Some(objects.len()));
+                policy.learn(Some(objects.len()));
                 lock(&self.known).came(asked, objects);
             }
-            Ok(Gathering::TooMany(total)) => asking.learn(Some(total)),
-            // No right to list, or objects too large for it: a read tells what there is to tell.
+            Ok(Gathering::TooMany(total)) => policy.learn(Some(total)),
+            // No right to list, or objects too large for it: a read reports what is wrong.
             Err(error) => {
-                tracing::debug!(%error, "objects of a kind cannot be read at once");
-                asking.learn(None);
+                tracing::debug!(%error, "objects of a kind cannot be listed");
+                policy.learn(None);
             }
         }
         self.listed(&target.name)
@@ -145,7 +143,7 @@ impl Known {
         self.written.push((Instant::now(), name.to_owned()));
     }
 
-    /// A list has come that was asked for at `asked`.
+    /// Takes over a list that was requested at `asked`.
     fn came(&mut self, asked: Instant, mut objects: Gathered) {
         for (_, name) in self.written.drain(..).filter(|(when, _)| *when >= asked) {
             objects.remove(&name);
@@ -154,24 +152,24 @@ impl Known {
     }
 }
 
-impl Asking {
-    /// Counts a read, and says how many objects a list may have that is due now.
+impl ListPolicy {
+    /// Counts a read; if a list is due now, how many objects it may have.
     fn count(&mut self) -> Option<usize> {
         self.reads += 1;
         self.enough.filter(|enough| self.reads > *enough).map(|_| self.reads * ITEMS_A_READ)
     }
 
-    /// A list was asked for, and there are `total` objects; none if they cannot be listed.
+    /// A list was requested, and there are `total` objects; none if they cannot be listed.
     fn learn(&mut self, total: Option<usize>) {
         self.reads = 0;
         self.enough = total.map(|total| FEW.max(total / ITEMS_A_READ));
     }
 }
 
-impl Default for Shelf {
+impl Default for ListCache {
     fn default() -> Self {
-        let asking = Asking { reads: 0, enough: Some(FEW) };
-        Self { asking: tokio::sync::Mutex::new(asking), known: Mutex::default() }
+        let policy = ListPolicy { reads: 0, enough: Some(FEW) };
+        Self { policy: tokio::sync::Mutex::new(policy), known: Mutex::default() }
     }
 }
 

@@ -23,9 +23,9 @@ use super::{MANAGER, NO_CLIENT, attributes, existing, manager, wait_for};
 use crate::body::Body;
 use crate::clusters::Cluster;
 use crate::context::Context;
+use crate::planned_change::PlannedChange;
 use crate::private::{IMPORTED, Keys as _, PENDING_PROJECTION, STALE_READ, WAIT_OWED};
 use crate::projection::{self, Maps};
-use crate::situation::Situation;
 use crate::{codes, identity, stop, whereabouts};
 
 /// How long to wait for an answer after Terraform stops the provider: without it, what was created is not recorded.
@@ -34,22 +34,22 @@ const GRACE: Duration = Duration::from_secs(5);
 /// Creates the object, or updates the one that the state has.
 pub(super) async fn apply(
     context: &Context,
-    situation: Situation,
+    change: PlannedChange,
     stop: &CancellationToken,
 ) -> ApplyResponse {
     // Nothing has been sent yet, so it is safe to stop at once.
-    let prepared = stop::unless(stop, Duration::ZERO, Job::prepare(context, &situation)).await;
-    let mut job = match prepared.unwrap_or_else(|| Err(interrupted(&situation, None).into())) {
+    let prepared = stop::unless(stop, Duration::ZERO, Job::prepare(context, &change)).await;
+    let mut job = match prepared.unwrap_or_else(|| Err(interrupted(&change, None).into())) {
         Ok(job) => job,
-        Err(diagnostics) => return situation.undone(diagnostics),
+        Err(diagnostics) => return change.undone(diagnostics),
     };
-    let sent = job.send(&situation, stop).await;
+    let sent = job.send(&change, stop).await;
     // Even without an answer: the server may have carried it out.
     job.cluster.wrote(&job.target);
     drop(job.turn.take());
     match sent {
-        Ok(reply) => job.finish(situation, reply, stop).await,
-        Err(diagnostic) => situation.undone(*diagnostic),
+        Ok(reply) => job.finish(change, reply, stop).await,
+        Err(diagnostic) => change.undone(*diagnostic),
     }
 }
 
@@ -67,8 +67,8 @@ struct Job {
 }
 
 impl Job {
-    async fn prepare(context: &Context, situation: &Situation) -> Result<Self, Diagnostics> {
-        let planned = &situation.planned;
+    async fn prepare(context: &Context, change: &PlannedChange) -> Result<Self, Diagnostics> {
+        let planned = &change.planned;
         let text = planned.text("yaml_body").unwrap_or_default();
         if text.is_empty() {
             let empty = Diagnostic::error(codes::EMPTY_BODY, "Invalid Configuration")
@@ -82,31 +82,31 @@ impl Job {
             Ok(resource) => (body.target(resource.namespaced), false),
             // It may be created by this very run; then the scope is known as well.
             Err(error) if matches!(error.kind(), ErrorKind::KindMissing(_)) => (body.target(true), true),
-            Err(error) => return Err(error.diagnostic(operation(situation)).into()),
+            Err(error) => return Err(error.diagnostic(operation(change)).into()),
         };
         let mut turn = None;
-        if situation.is_create() {
-            turn = Some(cluster.turn_to_create(&target).await);
+        if change.is_create() {
+            turn = Some(cluster.lock_creation(&target).await);
             existing::ensure_absent(&cluster, &target, planned).await.map_err(|error| *error)?;
         }
         // Asked before the write, so that nothing comes between it and its record.
         let _prefetched = cluster.uid().await;
-        let id = situation.prior.as_ref().and_then(|prior| prior.text("id"));
+        let id = change.prior.as_ref().and_then(|prior| prior.text("id"));
         let id = id.map_or_else(stamp::new_id, str::to_owned);
         Ok(Self { cluster, body, ignored: attributes::ignored(planned), target, provisional, id, turn })
     }
 
-    async fn send(&self, situation: &Situation, stop: &CancellationToken) -> Result<Reply, Box<Diagnostic>> {
-        let operation = operation(situation);
+    async fn send(&self, change: &PlannedChange, stop: &CancellationToken) -> Result<Reply, Box<Diagnostic>> {
+        let operation = operation(change);
         let failed = |error: &Error| Box::new(error.diagnostic(operation));
-        let (sent, live) = if situation.is_create() {
+        let (sent, live) = if change.is_create() {
             // A create gives ignored fields their first value.
             (self.body.value.clone(), None)
         } else {
-            let live = self.cluster.look(&self.target).await.map_err(|error| failed(&error))?;
+            let live = self.cluster.read_or_recall(&self.target).await.map_err(|error| failed(&error))?;
             let live = live.map(Observed::new).transpose();
             let live = live.map_err(|error| Box::new(projection_failed(&self.target, &error)))?;
-            let live = self.hand_over(live, &situation.private).await.map_err(|error| failed(&error))?;
+            let live = self.hand_over(live, &change.private).await.map_err(|error| failed(&error))?;
             let manager = manager();
             let body = plan::body_to_send(&self.desired(&manager), live.as_ref());
             (body, live.map(Observed::into_object))
@@ -126,7 +126,7 @@ impl Job {
         match applied {
             Some(Ok(reply)) => Ok(reply),
             Some(Err(error)) => Err(failed(&error)),
-            None => Err(Box::new(interrupted(situation, Some(&self.target)))),
+            None => Err(Box::new(interrupted(change, Some(&self.target)))),
         }
     }
 
@@ -154,7 +154,7 @@ impl Job {
 
     async fn finish(
         mut self,
-        Situation { prior, planned, mut private }: Situation,
+        PlannedChange { prior, planned, mut private }: PlannedChange,
         reply: Reply,
         stop: &CancellationToken,
     ) -> ApplyResponse {
@@ -249,18 +249,18 @@ fn may_still_become_possible(error: &Error) -> bool {
 }
 
 /// For messages.
-fn operation(situation: &Situation) -> &'static str {
-    if situation.is_create() { "Create" } else { "Update" }
+fn operation(change: &PlannedChange) -> &'static str {
+    if change.is_create() { "Create" } else { "Update" }
 }
 
-fn interrupted(situation: &Situation, target: Option<&ObjectRef>) -> Diagnostic {
-    let detail = if situation.is_create() {
+fn interrupted(change: &PlannedChange, target: Option<&ObjectRef>) -> Diagnostic {
+    let detail = if change.is_create() {
         "Terraform was interrupted before the API server answered. If the object was created nevertheless, the next apply \
          finds it and shows how to import it."
     } else {
         "Terraform was interrupted before the API server answered. The next apply continues."
     };
-    let interrupted = Diagnostic::error(codes::INTERRUPTED, format!("{}: Interrupted", operation(situation)))
+    let interrupted = Diagnostic::error(codes::INTERRUPTED, format!("{}: Interrupted", operation(change)))
         .detail(detail)
         .hint("Run terraform apply again.");
     Diagnostic { object: target.map(ToString::to_string), ..interrupted }

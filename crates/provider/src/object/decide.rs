@@ -13,9 +13,9 @@ use tfplugin::value::{Object, Value};
 
 use super::{attributes, manager, stamp, wait_for};
 use crate::body::Body;
+use crate::planned_change::PlannedChange;
 use crate::private::{IMPORTED, Keys as _, STALE_READ};
 use crate::projection::{self, Maps};
-use crate::situation::Situation;
 use crate::{codes, identity};
 
 const VALUES: &str = "managed_state_projection";
@@ -78,29 +78,29 @@ pub(super) struct Decision {
 }
 
 impl Decision {
-    pub(super) fn failed(situation: &Situation, diagnostics: Diagnostics) -> Self {
-        Self { planned: situation.planned.clone(), requires_replace: Vec::new(), identity: None, diagnostics }
+    pub(super) fn failed(change: &PlannedChange, diagnostics: Diagnostics) -> Self {
+        Self { planned: change.planned.clone(), requires_replace: Vec::new(), identity: None, diagnostics }
     }
 }
 
-pub(super) fn decide(situation: &Situation, outcome: Outcome, verbosity: Verbosity) -> Decision {
+pub(super) fn decide(change: &PlannedChange, outcome: Outcome, verbosity: Verbosity) -> Decision {
     match outcome {
-        Outcome::Unknown { target, diagnostics } => situation.unknown(target.as_ref(), diagnostics),
+        Outcome::Unknown { target, diagnostics } => change.unknown(target.as_ref(), diagnostics),
         Outcome::Replace { paths, warning } => {
-            let mut decision = situation.unknown(None, (*warning).into());
+            let mut decision = change.unknown(None, (*warning).into());
             decision.planned.set(REFERENCE, Value::unknown());
             decision.requires_replace = paths;
             decision
         }
         Outcome::Unchanged { target, diagnostics } => {
-            let kept = situation.prior.as_ref().map_or_else(Object::new, Clone::clone);
-            situation.keep(&kept, &target, kept.get(MANAGERS).clone(), diagnostics)
+            let kept = change.prior.as_ref().map_or_else(Object::new, Clone::clone);
+            change.keep(&kept, &target, kept.get(MANAGERS).clone(), diagnostics)
         }
-        Outcome::Answered(answer) => situation.answered(&answer, verbosity),
+        Outcome::Answered(answer) => change.answered(&answer, verbosity),
     }
 }
 
-impl Situation {
+impl PlannedChange {
     /// Everything computed is known after the apply.
     fn unknown(&self, target: Option<&ObjectRef>, diagnostics: Diagnostics) -> Decision {
         let mut planned = self.planned.clone();

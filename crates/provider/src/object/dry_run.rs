@@ -17,22 +17,22 @@ use super::{MANAGER, attributes, existing, manager};
 use crate::body::Body;
 use crate::clusters::Cluster;
 use crate::context::{self, Context, Reach};
+use crate::planned_change::PlannedChange;
 use crate::private::{IMPORTED, Keys as _, STALE_READ};
-use crate::situation::Situation;
 use crate::whereabouts::{self, Moved};
 use crate::{codes, report};
 
-pub(super) async fn dry_run(context: &Context, situation: &Situation) -> Result<Outcome, Diagnostics> {
+pub(super) async fn dry_run(context: &Context, change: &PlannedChange) -> Result<Outcome, Diagnostics> {
     let unknown = |target| Outcome::Unknown { target, diagnostics: Diagnostics::new() };
-    let Some(text) = situation.planned.text("yaml_body").filter(|text| !text.is_empty()) else {
+    let Some(text) = change.planned.text("yaml_body").filter(|text| !text.is_empty()) else {
         return Ok(unknown(None));
     };
     let body =
         Body::parse(text).map_err(|problems| Diagnostics::from(problems).or_at(&Path::of("yaml_body")))?;
-    if let Some(warning) = situation.prior.as_ref().and_then(|prior| another_object(prior, &body)) {
+    if let Some(warning) = change.prior.as_ref().and_then(|prior| another_object(prior, &body)) {
         return Ok(Outcome::Replace { paths: vec![Path::of("yaml_body")], warning: Box::new(warning) });
     }
-    let own = situation.planned.get("cluster");
+    let own = change.planned.get("cluster");
     let cluster = match context.reach(own) {
         Ok(Reach::Ready(cluster)) => cluster,
         Ok(Reach::NotYet) => return Ok(unknown(None)),
@@ -44,8 +44,8 @@ pub(super) async fn dry_run(context: &Context, situation: &Situation) -> Result<
         Err(error) => return unanswered(&error, None),
     };
     let mut diagnostics = Diagnostics::new();
-    if !situation.is_create() {
-        match whereabouts::moved(context, situation, &cluster).await {
+    if !change.is_create() {
+        match whereabouts::moved(context, change, &cluster).await {
             Moved::No => {}
             Moved::Yes => {
                 let warning = Box::new(whereabouts::replaced(
@@ -59,15 +59,15 @@ pub(super) async fn dry_run(context: &Context, situation: &Situation) -> Result<
         cluster.mark_ours(&target);
     }
     // The projection leaves out what is ignored, so it is unknown while that is.
-    if !situation.planned.get("ignore_fields").is_wholly_known() {
+    if !change.planned.get("ignore_fields").is_wholly_known() {
         return Ok(Outcome::Unknown { target: Some(target), diagnostics });
     }
-    DryRun { situation, cluster: &cluster, body, target, diagnostics }.run().await
+    DryRun { change, cluster: &cluster, body, target, diagnostics }.run().await
 }
 
 /// What is known before the object itself is read.
 struct DryRun<'a> {
-    situation: &'a Situation,
+    change: &'a PlannedChange,
     cluster: &'a Cluster,
     body: Body,
     target: ObjectRef,
@@ -76,12 +76,12 @@ struct DryRun<'a> {
 
 impl DryRun<'_> {
     async fn run(mut self) -> Result<Outcome, Diagnostics> {
-        let Some(prior) = &self.situation.prior else { return self.of_create().await };
-        let live = match self.cluster.look(&self.target).await {
+        let Some(prior) = &self.change.prior else { return self.of_create().await };
+        let live = match self.cluster.read_or_recall(&self.target).await {
             Ok(live) => live.map(|live| self.observed(live)).transpose()?,
             Err(error) => return unanswered(&error, Some(self.target)),
         };
-        let (manager, ignored) = (manager(), attributes::ignored(&self.situation.planned));
+        let (manager, ignored) = (manager(), attributes::ignored(&self.change.planned));
         let desired = Desired::new(&manager, &self.body.value).ignoring(&ignored);
         let mut released = FieldSet::new();
         let sent = if let Some(live) = &live {
@@ -112,7 +112,7 @@ impl DryRun<'_> {
         };
         let Some(live) = live else { return unanswered(&error, Some(self.target)) };
         let is_applied = || {
-            let imported = self.situation.private.flag(IMPORTED);
+            let imported = self.change.private.flag(IMPORTED);
             !imported && released.is_empty() && plan::is_applied(&sent, &manager, &live)
         };
         if error.class() == Class::InsufficientPermissions
@@ -147,7 +147,7 @@ impl DryRun<'_> {
     }
 
     fn created(self, planned: Observed) -> Outcome {
-        let ignored = attributes::ignored(&self.situation.planned);
+        let ignored = attributes::ignored(&self.change.planned);
         self.answered(ignored, None, planned, FieldSet::new())
     }
 
@@ -159,7 +159,7 @@ impl DryRun<'_> {
         self.cluster.take_absent(&self.target);
         let replaced = self.cluster.was_ours(&self.target);
         if !replaced && let Ok(Some(live)) = self.cluster.session().read(&self.target).await {
-            let error = existing::found(&self.target, &live.object, &self.situation.planned);
+            let error = existing::found(&self.target, &live.object, &self.change.planned);
             self.diagnostics.add(Diagnostic { severity: Severity::Warning, ..error });
         }
         match planned.filter(|_| !replaced) {
@@ -185,10 +185,10 @@ impl DryRun<'_> {
 
     /// What is remembered of the last answer, if the state is to be relied on.
     fn last_answer(&self, live: &Observed) -> LastAnswer {
-        let private = &self.situation.private;
+        let private = &self.change.private;
         let remembered =
             private.last_answer().filter(|_| !private.flag(STALE_READ) && !private.flag(IMPORTED));
-        let ignore = attributes::ignore_list(&self.situation.planned);
+        let ignore = attributes::ignore_list(&self.change.planned);
         let now = remembered.as_ref().map(|_| plan::fingerprint(&self.body.value, &ignore, &manager(), live));
         LastAnswer::compare(remembered.as_ref(), now.as_ref())
     }

@@ -21,9 +21,9 @@ use super::{NO_CLIENT, manager, observed, reference, target_owner};
 use crate::clusters::Cluster;
 use crate::context::Context;
 use crate::object::new_id;
+use crate::planned_change::PlannedChange;
 use crate::private::Keys as _;
 use crate::reference::Reference;
-use crate::situation::Situation;
 use crate::{codes, projection, stop, whereabouts};
 
 /// How long to wait for an answer after Terraform stops the provider.
@@ -51,16 +51,16 @@ pub(super) async fn send(
 /// Creates the patch, or updates the one that the state has.
 pub(super) async fn apply(
     context: &Context,
-    situation: Situation,
+    change: PlannedChange,
     stop: &CancellationToken,
 ) -> ApplyResponse {
-    let done = stop::unless(stop, GRACE, carry_out(context, situation.clone())).await;
+    let done = stop::unless(stop, GRACE, carry_out(context, change.clone())).await;
     let done = done.unwrap_or_else(|| Err(interrupted().into()));
-    done.unwrap_or_else(|diagnostics| situation.undone(diagnostics))
+    done.unwrap_or_else(|diagnostics| change.undone(diagnostics))
 }
 
-async fn carry_out(context: &Context, situation: Situation) -> Result<ApplyResponse, Diagnostics> {
-    let Situation { prior, planned, mut private } = situation;
+async fn carry_out(context: &Context, change: PlannedChange) -> Result<ApplyResponse, Diagnostics> {
+    let PlannedChange { prior, planned, mut private } = change;
     let prior = prior.as_ref();
     let cluster = context.ready(planned.get("cluster"), NO_CLIENT).map_err(|error| *error)?;
     if let Some(prior) = prior.filter(|prior| prior.get("target") != planned.get("target")) {

@@ -16,9 +16,9 @@ use super::content::{ATTRIBUTES, Content};
 use super::maps::{self, PatchMaps};
 use super::{NO_CLIENT, apply, manager, observed, overlap, reference, target_owner};
 use crate::context::{self, Context, Reach};
+use crate::planned_change::PlannedChange;
 use crate::private::Keys as _;
 use crate::report;
-use crate::situation::Situation;
 use crate::whereabouts::{self, Moved};
 use crate::{codes, projection};
 
@@ -44,32 +44,31 @@ impl Plan {
     }
 
     /// Everything computed is known after the apply.
-    fn unknown(situation: &Situation, diagnostics: impl Into<Diagnostics>) -> Self {
-        let planned =
-            situation.planned.clone().with(VALUES, Value::unknown()).with(MANAGERS, Value::unknown());
+    fn unknown(change: &PlannedChange, diagnostics: impl Into<Diagnostics>) -> Self {
+        let planned = change.planned.clone().with(VALUES, Value::unknown()).with(MANAGERS, Value::unknown());
         Self::new(planned, diagnostics)
     }
 }
 
-pub(super) async fn plan(context: &Context, situation: &Situation) -> Result<Plan, Diagnostics> {
-    let planned = &situation.planned;
+pub(super) async fn plan(context: &Context, change: &PlannedChange) -> Result<Plan, Diagnostics> {
+    let planned = &change.planned;
     if ATTRIBUTES.iter().any(|name| planned.get(name).is_unknown())
         || !planned.get("target").is_wholly_known()
     {
-        return Ok(Plan::unknown(situation, Diagnostics::new()));
+        return Ok(Plan::unknown(change, Diagnostics::new()));
     }
     let Some(content) = Content::of(planned) else {
-        return Ok(Plan::unknown(situation, Diagnostics::new()));
+        return Ok(Plan::unknown(change, Diagnostics::new()));
     };
     let content = content.map_err(|problem| *problem)?;
     let cluster = match context.reach(planned.get("cluster")) {
         Ok(Reach::Ready(cluster)) => cluster,
-        Ok(Reach::NotYet) => return Ok(Plan::unknown(situation, Diagnostics::new())),
+        Ok(Reach::NotYet) => return Ok(Plan::unknown(change, Diagnostics::new())),
         Ok(Reach::Nowhere) => return Err(Diagnostics::from(context::nowhere()).or_at(&Path::of("cluster"))),
         Err(error) => return Err(context::unprepared(&error, NO_CLIENT).into()),
     };
     let mut diagnostics = Diagnostics::new();
-    match whereabouts::moved(context, situation, &cluster).await {
+    match whereabouts::moved(context, change, &cluster).await {
         Moved::No => {}
         Moved::Yes => {
             let warning = whereabouts::replaced(
@@ -77,7 +76,7 @@ pub(super) async fn plan(context: &Context, situation: &Situation) -> Result<Pla
                  one.",
             );
             let requires_replace = vec![Path::of("cluster")];
-            return Ok(Plan { requires_replace, ..Plan::unknown(situation, warning) });
+            return Ok(Plan { requires_replace, ..Plan::unknown(change, warning) });
         }
         Moved::Unproven => diagnostics.add(whereabouts::unproven("The target")),
     }
@@ -89,8 +88,8 @@ pub(super) async fn plan(context: &Context, situation: &Situation) -> Result<Pla
             (target, live)
         }
         // The same apply may create it.
-        Ok((_, None)) => return Ok(Plan::unknown(situation, diagnostics)),
-        Err(error) => return unanswered(situation, &error, "Get Target Resource"),
+        Ok((_, None)) => return Ok(Plan::unknown(change, diagnostics)),
+        Err(error) => return unanswered(change, &error, "Get Target Resource"),
     };
     if let Some(finding) = target_owner::check(context, &cluster, &target, &live).await {
         if finding.is_error() {
@@ -99,18 +98,18 @@ pub(super) async fn plan(context: &Context, situation: &Situation) -> Result<Pla
         diagnostics.add(finding);
     }
     let manager = manager(planned.text("id"));
-    let before = situation.prior.as_ref().and_then(Content::of).and_then(Result::ok);
+    let before = change.prior.as_ref().and_then(Content::of).and_then(Result::ok);
     let same = before.as_ref() == Some(&content);
-    let remembered = situation.private.last_answer().filter(|_| same);
+    let remembered = change.private.last_answer().filter(|_| same);
     let now = remembered.as_ref().map(|_| maps::fingerprint(&content, &live, &manager));
     let last_answer = LastAnswer::compare(remembered.as_ref(), now.as_ref());
     if plan::question(last_answer, || false, Intervention::Unknown) == Question::Needless {
-        return Ok(Plan::new(kept(situation), diagnostics));
+        return Ok(Plan::new(kept(change), diagnostics));
     }
     let write = Write::by(manager.as_str()).dry_run();
     let reply = match apply::send(session, &target, live.object(), (&content, before.as_ref()), write).await {
         Ok(reply) => reply,
-        Err(error) if error.is_server_trouble() => return unanswered(situation, &error, "Dry-run Patch"),
+        Err(error) if error.is_server_trouble() => return unanswered(change, &error, "Dry-run Patch"),
         Err(error) => return Err(apply::refused(&error, "Dry-run Patch").into()),
     };
     diagnostics.add(reply.diagnostics(&target));
@@ -122,17 +121,17 @@ pub(super) async fn plan(context: &Context, situation: &Situation) -> Result<Pla
         object: &observed(&target, reply.object)?,
         manager: &manager,
     };
-    let preview = answer.preview(situation, before.as_ref());
+    let preview = answer.preview(change, before.as_ref());
     diagnostics.add(answer.warnings(&preview, context.verbosity()));
     let overlap = overlap::warning(&target, &live, answer.object, &manager);
     diagnostics.add(overlap.into_iter().collect::<Diagnostics>());
-    Ok(Plan::new(answer.decide(situation, &preview), diagnostics))
+    Ok(Plan::new(answer.decide(change, &preview), diagnostics))
 }
 
 /// The target stays as it is: a patch that only reads differently is no change.
-fn kept(situation: &Situation) -> Object {
-    let mut planned = situation.planned.clone();
-    if let Some(prior) = &situation.prior {
+fn kept(change: &PlannedChange) -> Object {
+    let mut planned = change.planned.clone();
+    if let Some(prior) = &change.prior {
         for name in ATTRIBUTES.into_iter().chain([VALUES, MANAGERS]) {
             planned.set(name, prior.get(name).clone());
         }
@@ -141,15 +140,15 @@ fn kept(situation: &Situation) -> Object {
 }
 
 /// What an API error means for a plan.
-fn unanswered(situation: &Situation, error: &Error, operation: &str) -> Result<Plan, Diagnostics> {
+fn unanswered(change: &PlannedChange, error: &Error, operation: &str) -> Result<Plan, Diagnostics> {
     match error.kind() {
-        ErrorKind::NamespaceMissing { .. } => Ok(Plan::unknown(situation, Diagnostics::new())),
+        ErrorKind::NamespaceMissing { .. } => Ok(Plan::unknown(change, Diagnostics::new())),
         ErrorKind::KindMissing(missing) if plan::may_still_come(&missing.gvk) => {
-            Ok(Plan::unknown(situation, Diagnostics::new()))
+            Ok(Plan::unknown(change, Diagnostics::new()))
         }
         ErrorKind::Unreachable(_) => Err(error.diagnostic(operation).into()),
         _ if error.is_server_trouble() => {
-            Ok(Plan::unknown(situation, report::no_preview(error.diagnostic(operation))))
+            Ok(Plan::unknown(change, report::no_preview(error.diagnostic(operation))))
         }
         _ => Err(error.diagnostic(operation).into()),
     }
@@ -167,24 +166,24 @@ struct Answer<'a> {
 }
 
 impl Answer<'_> {
-    fn decide(&self, situation: &Situation, preview: &Preview) -> Object {
+    fn decide(&self, change: &PlannedChange, preview: &Preview) -> Object {
         let body = self.content.body(self.target);
         let maps =
             |object: &Observed| PatchMaps::of(object, self.manager, body.as_ref().unwrap_or(object.object()));
         let planned = maps(self.object);
         if self.same && planned == maps(self.live) && !preview.changes_values() {
-            return kept(situation);
+            return kept(change);
         }
         let (values, managers) = match body {
             Some(_) => (projection::attribute(&planned.values), projection::attribute(&planned.managers)),
             // An unknown makes Terraform apply the patch, even if only the target has changed.
             None => (Value::Null, Value::unknown()),
         };
-        situation.planned.clone().with(VALUES, values).with(MANAGERS, managers)
+        change.planned.clone().with(VALUES, values).with(MANAGERS, managers)
     }
 
     /// What happens to every field of the patch, by the rules for objects.
-    fn preview(&self, situation: &Situation, before: Option<&Content>) -> Preview {
+    fn preview(&self, change: &PlannedChange, before: Option<&Content>) -> Preview {
         let body = self.content.body(self.target);
         let written = body.unwrap_or_else(|| maps::held_part(self.object, self.manager));
         let former = if self.same {
@@ -192,8 +191,8 @@ impl Answer<'_> {
         } else {
             before.and_then(|before| before.body(self.target))
         };
-        let baseline = situation.private.baseline(None);
-        let prior = match (&situation.prior, &baseline) {
+        let baseline = change.private.baseline(None);
+        let prior = match (&change.prior, &baseline) {
             // We held none of it, and all of it is new.
             (None, _) => Prior::Imported,
             (Some(_), Some(baseline)) => {

@@ -17,12 +17,12 @@ use crate::patch::Patch;
 
 #[test]
 fn a_list_is_due_when_reads_have_cost_as_much() {
-    let mut asking = Shelf::default().asking.into_inner();
+    let mut policy = ListCache::default().policy.into_inner();
     let mut reads_until_due = |total: Option<Option<usize>>| {
         if let Some(total) = total {
-            asking.learn(total);
+            policy.learn(total);
         }
-        (1..10_000).find_map(|read| asking.count().map(|most| (read, most)))
+        (1..10_000).find_map(|read| policy.count().map(|most| (read, most)))
     };
     assert_eq!(reads_until_due(None), Some((13, 260)));
     assert_eq!(reads_until_due(Some(Some(1000))), Some((51, 1020)), "what is allowed is enough for all");

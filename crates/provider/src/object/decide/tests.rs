@@ -49,7 +49,7 @@ fn state() -> Object {
 }
 
 /// An update from `prior` to `text`, with everything computed unknown as the schema leaves it.
-fn update(prior: Object, text: &str) -> Situation {
+fn update(prior: Object, text: &str) -> PlannedChange {
     let mut planned = prior.clone().with("yaml_body", text);
     for name in [VALUES, MANAGERS, REFERENCE, "status"] {
         planned.set(name, Value::unknown());
@@ -59,7 +59,7 @@ fn update(prior: Object, text: &str) -> Situation {
     let (manager, answer) = (manager(), Observed::new(answer(TEXT, &[])).unwrap());
     let baseline = Baseline::record(&answer, &Desired::new(&manager, &body.value));
     private.set_baseline(&baseline, &body.value);
-    Situation { prior: Some(prior), planned, private }
+    PlannedChange { prior: Some(prior), planned, private }
 }
 
 fn answered(text: &str, live: Option<Json>, planned: Json) -> Outcome {
@@ -74,8 +74,8 @@ fn answered(text: &str, live: Option<Json>, planned: Json) -> Outcome {
     }))
 }
 
-fn decided(situation: &Situation, outcome: Outcome) -> Decision {
-    decide(situation, outcome, Verbosity::Full)
+fn decided(change: &PlannedChange, outcome: Outcome) -> Decision {
+    decide(change, outcome, Verbosity::Full)
 }
 
 fn titles(decision: &Decision) -> Vec<String> {
@@ -125,9 +125,9 @@ fn a_value_of_another_type_with_the_same_text_is_a_change() {
 
 #[test]
 fn a_create_knows_its_values_and_not_yet_its_managers() {
-    let mut situation = update(state(), TEXT);
-    situation.prior = None;
-    let decision = decided(&situation, answered(TEXT, None, answer(TEXT, &[])));
+    let mut change = update(state(), TEXT);
+    change.prior = None;
+    let decision = decided(&change, answered(TEXT, None, answer(TEXT, &[])));
     assert!(decision.planned.get(VALUES).is_wholly_known());
     assert!(decision.planned.get(MANAGERS).is_unknown());
     assert_eq!(*decision.planned.get(REFERENCE), attributes::object_ref(&target()));
@@ -138,9 +138,9 @@ fn a_create_knows_its_values_and_not_yet_its_managers() {
 fn an_unchanged_object_keeps_its_prior_values() {
     let unchanged = || Outcome::Unchanged { target: target(), diagnostics: Diagnostics::new() };
     assert_eq!(decided(&update(state(), TEXT), unchanged()).planned, state());
-    let mut situation = update(state(), TEXT);
-    situation.planned.set("delete_protection", true);
-    let decision = decided(&situation, unchanged());
+    let mut change = update(state(), TEXT);
+    change.planned.set("delete_protection", true);
+    let decision = decided(&change, unchanged());
     assert_eq!(decision.planned, state().with("delete_protection", true));
 }
 
@@ -161,24 +161,24 @@ fn drift_is_reverted_with_a_warning_that_names_values_and_manager() {
 #[test]
 fn an_old_state_is_compared_with_the_cluster() {
     let stale = state().with(VALUES, Value::Object(Object::new()));
-    let mut situation = update(stale.clone(), TEXT);
+    let mut change = update(stale.clone(), TEXT);
     let live = answer(TEXT, &[]);
-    let changed = decided(&situation, answered(TEXT, Some(live.clone()), answer(TEXT, &[])));
+    let changed = decided(&change, answered(TEXT, Some(live.clone()), answer(TEXT, &[])));
     assert_ne!(changed.planned, stale);
-    situation.private.set_flag(STALE_READ, true);
-    let kept = decided(&situation, answered(TEXT, Some(live), answer(TEXT, &[])));
+    change.private.set_flag(STALE_READ, true);
+    let kept = decided(&change, answered(TEXT, Some(live), answer(TEXT, &[])));
     assert_eq!(kept.planned, stale);
 }
 
 #[test]
 fn an_import_is_stamped_even_if_nothing_else_changes() {
-    let mut situation = update(state(), TEXT);
-    situation.private.set_flag(IMPORTED, true);
+    let mut change = update(state(), TEXT);
+    change.private.set_flag(IMPORTED, true);
     let mut live = answer(TEXT, &[]);
     live["metadata"]["annotations"] = json!({});
-    let decision = decided(&situation, answered(TEXT, Some(live), answer(TEXT, &[])));
+    let decision = decided(&change, answered(TEXT, Some(live), answer(TEXT, &[])));
     assert!(decision.planned.get(MANAGERS).is_unknown());
-    let stamped = decided(&situation, answered(TEXT, Some(answer(TEXT, &[])), answer(TEXT, &[])));
+    let stamped = decided(&change, answered(TEXT, Some(answer(TEXT, &[])), answer(TEXT, &[])));
     assert_eq!(stamped.planned, state());
 }
 
@@ -196,9 +196,8 @@ fn a_replacement_leaves_everything_open_and_names_the_attribute() {
 fn a_wait_that_is_owed_is_an_update() {
     let wait = || Object::new().with("field", "status.x");
     let prior = state().with("wait_for", wait());
-    let mut situation = update(prior.clone(), TEXT);
-    situation.private.set_flag(WAIT_OWED, true);
-    let decision =
-        decided(&situation, Outcome::Unchanged { target: target(), diagnostics: Diagnostics::new() });
+    let mut change = update(prior.clone(), TEXT);
+    change.private.set_flag(WAIT_OWED, true);
+    let decision = decided(&change, Outcome::Unchanged { target: target(), diagnostics: Diagnostics::new() });
     assert_eq!(decision.planned, prior.with("status", Value::unknown()));
 }

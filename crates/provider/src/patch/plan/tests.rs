@@ -40,7 +40,7 @@ impl Case {
         let baseline = ownership::Baseline::record(&recorded, &desired);
         let mut private = Private::default();
         private.adopt_baseline(&baseline);
-        let situation = Situation { prior: Some(prior), planned: attributes.clone(), private };
+        let change = PlannedChange { prior: Some(prior), planned: attributes.clone(), private };
         let content = Content::of(&attributes).unwrap().unwrap_or_else(|problem| panic!("{problem:?}"));
         let answer = Answer {
             target: &target(),
@@ -51,9 +51,9 @@ impl Case {
             manager: &manager,
         };
         let before = self.same.then(|| content.clone());
-        let preview = answer.preview(&situation, before.as_ref());
+        let preview = answer.preview(&change, before.as_ref());
         let warnings = answer.warnings(&preview, Verbosity::Full);
-        let planned = answer.decide(&situation, &preview);
+        let planned = answer.decide(&change, &preview);
         let titles = warnings.iter().map(|(_, warning)| warning.summary.clone()).collect();
         (planned.get(VALUES).clone(), planned.get(MANAGERS).clone(), titles)
     }
@@ -116,7 +116,7 @@ fn a_field_that_a_patch_removes_is_reported_like_one_that_it_sets() {
         let content = Content::of(&attributes).unwrap().unwrap_or_else(|problem| panic!("{problem:?}"));
         let told = |prior: Option<Object>, private: Private, live: &Observed| {
             let same = prior.is_some();
-            let situation = Situation { prior, planned: attributes.clone(), private };
+            let change = PlannedChange { prior, planned: attributes.clone(), private };
             let answer = Answer {
                 target: &target(),
                 content: &content,
@@ -125,7 +125,7 @@ fn a_field_that_a_patch_removes_is_reported_like_one_that_it_sets() {
                 object: &answer,
                 manager: &manager,
             };
-            let preview = answer.preview(&situation, same.then_some(&content));
+            let preview = answer.preview(&change, same.then_some(&content));
             let warnings = answer.warnings(&preview, Verbosity::Full);
             // A patch has no ignore_fields that a hint could point to.
             let hints: Vec<_> = warnings.iter().map(|(_, warning)| warning.hint.as_deref()).collect();

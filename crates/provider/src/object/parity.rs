@@ -1,0 +1,63 @@
+//! The plan of an update as plain values, for the test that holds it against the command line's plan of the same update.
+
+use std::collections::BTreeMap;
+
+use diag::Diagnostic;
+use fields::{FieldSet, IgnoreFields};
+use ownership::{Desired, Observed, Verbosity};
+use serde_json::Value as Json;
+use tfplugin::diagnostics::Diagnostics;
+use tfplugin::private::Private;
+use tfplugin::value::{Object, Value};
+
+use super::decide::{Answer, Outcome, decide};
+use super::manager;
+use crate::body::Body;
+use crate::planned_change::PlannedChange;
+use crate::projection::{self, Maps};
+
+const VALUES: &str = "managed_state_projection";
+const MANAGERS: &str = "managed_fields";
+
+/// What Terraform shows.
+pub struct PlannedUpdate {
+    /// `managed_state_projection` before and after.
+    pub before: BTreeMap<String, String>,
+    pub after: BTreeMap<String, String>,
+    /// `managed_fields`, if it is known.
+    pub managers: Option<BTreeMap<String, String>>,
+    /// Whether there is nothing to apply.
+    pub unchanged: bool,
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// The plan of applying `yaml` to `live`, of which nothing was recorded, if the API server gives `answer` to a dry run.
+pub fn planned_update(yaml: &str, live: Json, answer: Json) -> PlannedUpdate {
+    let observed = |object: Json| Observed::new(object).expect("managedFields of the test");
+    let (body, manager) = (Body::parse(yaml).expect("a body of the test"), manager());
+    let (live, planned) = (observed(live), observed(answer));
+    let before = Maps::of(&live, &Desired::new(&manager, &body.value));
+    let prior = Object::new()
+        .with("yaml_body", yaml)
+        .with(VALUES, projection::attribute(&before.values))
+        .with(MANAGERS, projection::attribute(&before.managers));
+    let unknown = prior.clone().with(VALUES, Value::unknown()).with(MANAGERS, Value::unknown());
+    let change = PlannedChange { prior: Some(prior.clone()), planned: unknown, private: Private::default() };
+    let answer = Answer {
+        target: body.target(true),
+        body,
+        ignored: IgnoreFields::default(),
+        live: Some(live),
+        planned,
+        released: FieldSet::new(),
+        diagnostics: Diagnostics::new(),
+    };
+    let decision = decide(&change, Outcome::Answered(Box::new(answer)), Verbosity::Full);
+    PlannedUpdate {
+        before: before.values,
+        after: projection::texts(decision.planned.get(VALUES)).expect("values are known after a dry run"),
+        managers: projection::texts(decision.planned.get(MANAGERS)),
+        unchanged: [VALUES, MANAGERS].iter().all(|name| decision.planned.get(name) == prior.get(name)),
+        warnings: decision.diagnostics.iter().map(|(_, diagnostic)| diagnostic.clone()).collect(),
+    }
+}
