@@ -84,3 +84,22 @@ fn what_is_said_of_the_cluster_may_stand_before_the_command() {
     ");
     assert_eq!(output.status.code(), Some(1));
 }
+
+#[test]
+fn a_code_is_explained_without_a_cluster() {
+    let entry = plimsoll(&["explain", "ownership-drift"]);
+    assert!(entry.contains("ignore_fields"), "{entry}");
+    let json: serde_json::Value =
+        serde_json::from_str(&plimsoll(&["explain", "ownership-drift", "-o", "json"])).expect("JSON");
+    assert_eq!((&json["code"], &json["area"]), (&"ownership-drift".into(), &"Ownership".into()));
+    let names = plimsoll(&["explain", "-o", "name"]);
+    assert!(names.lines().count() > 150 && names.lines().any(|name| name == "wait-timed-out"), "{names}");
+
+    let output = Command::new(env!("CARGO_BIN_EXE_plimsoll"))
+        .args(["explain", "ownership-drfit"])
+        .output()
+        .expect("plimsoll starts");
+    assert_eq!(output.status.code(), Some(1));
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(message.contains("Did you mean ownership-drift?"), "{message}");
+}
