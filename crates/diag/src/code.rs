@@ -29,7 +29,7 @@ impl Code {
         Self { name, entry }
     }
 
-    /// The code whose entry stands below the heading `## name` of a page. A missing entry does not build.
+    /// The code whose entry is below the heading `## name` of a page. A missing entry does not build.
     pub const fn on_page(page: &'static str, name: &'static str) -> Self {
         let mut rest = page;
         while let Some((_, below)) = split_at_heading(rest) {
@@ -101,7 +101,7 @@ pub const fn entries_on_page(page: &'static str) -> usize {
     count
 }
 
-/// Defines the codes of a crate and the table `CODES` of all of them. Their entries stand in a Markdown file beside the
+/// Defines the codes of a crate and the table `CODES` of all of them. Their entries are in a Markdown file beside the
 /// one that calls the macro, each below `## name`; an entry without a code, or a code without one, does not build.
 #[macro_export]
 macro_rules! codes {
@@ -137,7 +137,7 @@ mod tests {
     const PAGE: &str = "# Codes\n\n## a-b\n\nShort.\n\n## a\n\nLonger.\n\n    ## not a heading\n";
 
     #[test]
-    fn an_entry_is_what_stands_below_its_heading() {
+    fn an_entry_is_the_text_below_its_heading() {
         const LONG: Code = Code::on_page(PAGE, "a");
         const SHORT: Code = Code::on_page(PAGE, "a-b");
         assert_eq!(LONG.entry(), "Longer.\n\n    ## not a heading");

@@ -1,4 +1,4 @@
-//! Where in a text something stands: spans in bytes, positions in lines and columns.
+//! Places in a text: spans in bytes, positions in lines and columns.
 
 use std::fmt;
 use std::ops::Range;

@@ -78,7 +78,7 @@ impl Renderer {
             Severity::Warning => Level::WARNING,
             Severity::Note => Level::NOTE,
         };
-        // "error[code]: " stands before the first line, and annotate-snippets indents the others below it.
+        // "error[code]: " precedes the first line, and annotate-snippets indents the others accordingly.
         let indent = diagnostic.severity.word().len() + diagnostic.code.name().len() + 4;
         // Where too little is left beside it, the terminal's own line break reads better than a narrow column.
         let room = self.width.saturating_sub(indent);
@@ -115,7 +115,7 @@ impl Renderer {
     }
 }
 
-/// What stands before the first line of a paragraph, and how far its other lines are indented.
+/// What precedes the first line of a paragraph, and how far its other lines are indented.
 #[derive(Clone, Copy)]
 struct Lead<'a> {
     /// The word that is shown in `style`.

@@ -1,8 +1,8 @@
-//! `plimsoll reference`, which the book's reference is made with
+//! `plimsoll reference`, which prints the generated pages of the book
 
 use clap::{Args, ValueEnum};
 
-/// What the reference understands.
+/// The arguments of `reference`.
 #[derive(Args, Debug)]
 pub(crate) struct Reference {
     /// Which page
@@ -10,7 +10,7 @@ pub(crate) struct Reference {
     pub(crate) page: Page,
 }
 
-/// A page of the reference.
+/// A generated page of the book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Page {
     /// Every command with its help

@@ -1,4 +1,4 @@
-//! `plimsoll reference`: the pages of the book that are made from code, as Markdown.
+//! `plimsoll reference`: the pages of the book that are generated from the code, as Markdown.
 
 mod commands;
 mod diagnostics;
@@ -10,7 +10,7 @@ use crate::printer::Printer;
 
 /// Prints a page.
 pub(super) fn run(args: &Reference, printer: &mut Printer) -> Outcome {
-    printer.only_text("the reference is written in Markdown")?;
+    printer.only_text("a page is Markdown")?;
     let page = match args.page {
         Page::Cli => commands::page(),
         Page::Kinds => kinds::page(),
