@@ -106,18 +106,8 @@ async fn a_field_of_the_generation_before_is_reported_by_a_refresh_and_does_not_
             }],
         },
     });
-    case.namespace.apply_as("other-manager", &definition).await;
-    case.namespace
-        .kubectl(&[
-            "wait",
-            "crd",
-            &format!("widgets.{group}"),
-            "--for",
-            "condition=Established",
-            "--timeout",
-            "60s",
-        ])
-        .unwrap();
+    case.object("widgets", &definition.to_string(), "");
+    case.workspace.apply(&[]).expect_success();
     let resize = async |size: u8| {
         let widget = json!({"apiVersion": format!("{group}/v1"), "kind": "Widget", "metadata": {"name": "a"}, "spec": {"size": size}});
         case.namespace.apply_as("other-manager", &widget).await;
