@@ -1,4 +1,4 @@
-//! The codes of what can go wrong with a sandbox.
+//! Diagnostic codes of the sandbox.
 
 diag::codes! {
     "codes.md";

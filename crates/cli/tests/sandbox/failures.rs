@@ -80,7 +80,7 @@ fn a_port_that_is_taken_is_named_before_anything_starts() {
 
       Address already in use (os error 98).
 
-    hint: Omit --port to get a free one, or stop the process that listens there.
+    hint: Omit --port to get a free one, or stop what listens there.
     "#);
     assert!(!user.sandbox("default").exists());
 }

@@ -78,7 +78,7 @@ impl Error {
                 .hint("Try again if plimsoll was replaced or moved while it was running."),
             Self::Port { source, .. } => error(codes::PORT)
                 .detail(sentence(source))
-                .hint("Omit --port to get a free one, or stop the process that listens there."),
+                .hint("Omit --port to get a free one, or stop what listens there."),
             Self::Failed { failure, logs, .. } => error(codes::START_FAILED)
                 .detail(last_lines(&failure.log))
                 .help(format!("the complete logs are in {}", logs.display())),
