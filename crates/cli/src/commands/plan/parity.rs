@@ -47,12 +47,16 @@ impl Settings {
         for (key, value) in written {
             if after.data.insert(key, value) != Some(value) {
                 let others = after.held.iter_mut().filter(|(manager, _)| **manager != US);
-                others.for_each(|(_, keys)| drop(keys.remove(key)));
+                for (_, keys) in others {
+                    keys.remove(key);
+                }
             }
         }
         let is_held = |key: &&str| after.held.values().any(|keys| keys.contains(*key));
         let dropped: Vec<&str> = ours.into_iter().filter(|key| !is_held(key)).collect();
-        dropped.into_iter().for_each(|key| drop(after.data.remove(key)));
+        for key in dropped {
+            after.data.remove(key);
+        }
         after
     }
 }
