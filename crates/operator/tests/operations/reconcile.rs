@@ -195,7 +195,7 @@ async fn nothing_is_sent_for_an_object_that_was_changed_since_it_was_read() {
     driver.change(json!({"displayName": "renamed"})).await;
     let error = driver.reconcile_object(stale).await.unwrap_err();
     assert!(matches!(error, StepError::Conflict { .. }), "{error}");
-    assert_eq!(error.to_string(), format!("{}/orders was changed in the meantime", namespace.name()));
+    assert_eq!(error.to_string(), format!("{}/orders was changed by another writer", namespace.name()));
     assert_eq!(server.journal().entries().len(), 0);
 }
 
