@@ -47,8 +47,8 @@ impl fmt::Display for Subject {
 pub(super) struct Revisions {
     engine: Arc<Engine>,
     locations: Arc<FunctionLocations>,
-    compositions: Store,
-    revisions: Store,
+    composition_store: Store,
+    revision_store: Store,
     pub(super) queue: Queue<Self>,
 }
 
@@ -64,8 +64,8 @@ impl Reconciler for Revisions {
 
     fn find(&self, subject: &Subject) -> Option<Arc<Value>> {
         match subject {
-            Subject::Composition(name) => self.compositions.get(&Key::cluster_scoped(name)),
-            Subject::Revision(name) => self.revisions.get(&Key::cluster_scoped(name)),
+            Subject::Composition(name) => self.composition_store.get(&Key::cluster_scoped(name)),
+            Subject::Revision(name) => self.revision_store.get(&Key::cluster_scoped(name)),
         }
     }
 
@@ -98,8 +98,8 @@ impl Reconciler for Revisions {
 
 impl Revisions {
     pub(super) fn new(engine: Arc<Engine>, locations: Arc<FunctionLocations>, stores: &Stores) -> Self {
-        let (compositions, revisions) = (stores.compositions.clone(), stores.revisions.clone());
-        Self { engine, locations, compositions, revisions, queue: Queue::default() }
+        let (composition_store, revision_store) = (stores.compositions.clone(), stores.revisions.clone());
+        Self { engine, locations, composition_store, revision_store, queue: Queue::default() }
     }
 
     /// Makes sure that the newest revision of `composition` has its content.

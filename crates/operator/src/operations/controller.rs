@@ -1,5 +1,6 @@
 //! The controller of one kind of cloud resources.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -157,7 +158,7 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static> ExternalCo
         memory.counted = Some(uid.to_owned());
         memory.decisions = decisions;
         let warnings = warnings.iter().map(super::events::event).collect();
-        for (kind, reason, message) in memory.warnings.update(warnings, &Default::default()) {
+        for (kind, reason, message) in memory.warnings.update(warnings, &BTreeSet::new()) {
             self.recorder.record(regarding.clone(), kind, &reason, &message);
         }
         match finished {

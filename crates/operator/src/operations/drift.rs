@@ -98,9 +98,8 @@ pub(super) fn create_body(
     freeform: Option<&FreeformTags>,
     owner: &str,
 ) -> Map<String, Value> {
-    let mut body = match serde_json::to_value(spec) {
-        Ok(Value::Object(body)) => body,
-        _ => unreachable!("a spec is a JSON object"),
+    let Ok(Value::Object(mut body)) = serde_json::to_value(spec) else {
+        unreachable!("a spec is a JSON object")
     };
     let is_empty = |value: &Value| *value == json!("") || *value == json!([]) || *value == json!({});
     body.retain(|_, value| !is_empty(value));

@@ -124,7 +124,7 @@ impl<R: Reconciler> Queue<R> {
         while let Some(change) = changes.recv().await {
             keys(&change).into_iter().for_each(|key| self.enqueue(key));
         }
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 
     /// Reads or changes what watches note about `key`.

@@ -59,7 +59,9 @@ impl Composer {
         }
         match finalizer::set(&self.engine.client, &xr, &[FINALIZER], false, MANAGER).await {
             Ok(answer) => {
-                answer.iter().for_each(|answer| self.record_write(answer));
+                if let Some(answer) = answer {
+                    self.record_write(&answer);
+                }
                 self.dependents.forget(&self.engine.watches, key);
                 Ok(Action::await_change())
             }

@@ -29,7 +29,9 @@ impl Composer {
                 composer.queue.keys_where(|signals| signals.awaited_function.as_ref() == Some(&function));
             if reached && began.elapsed() >= MIN_DOWNTIME {
                 tracing::info!(function, xrs = waiting.len(), "the function is back");
-                waiting.into_iter().for_each(|xr| composer.force(xr));
+                for xr in waiting {
+                    composer.force(xr);
+                }
             }
         });
     }

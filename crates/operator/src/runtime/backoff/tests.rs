@@ -27,7 +27,8 @@ fn a_thousand_objects_that_failed_together_do_not_retry_together() {
         let expected = backoff.max.min(SECOND * 2u32.pow(failures - 1));
         let mut tenths = [0; 10];
         for _ in 0..1000 {
-            let early = (expected - backoff.after(failures)).as_secs_f64() / expected.as_secs_f64();
+            let early =
+                expected.saturating_sub(backoff.after(failures)).as_secs_f64() / expected.as_secs_f64();
             let tenth = (0..9).find(|tenth| early < 0.01 * f64::from(tenth + 1)).unwrap_or(9);
             tenths[usize::try_from(tenth).unwrap()] += 1;
         }

@@ -95,6 +95,7 @@ impl<const LIMIT: usize> Reconciler for Script<LIMIT> {
     }
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "a script returns what a reconcile returns")]
 const fn done(_: &'static str, _: usize) -> Result<Action, ReconcileError<&'static str>> {
     Ok(Action::await_change())
 }
@@ -146,7 +147,9 @@ async fn a_key_that_is_enqueued_during_its_reconcile_is_reconciled_once_more_rig
 #[tokio::test(start_paused = true)]
 async fn no_more_reconciles_run_at_once_than_allowed() {
     let script = Script::<2>::new(seconds(10), done);
-    ["a", "b", "c", "d"].into_iter().for_each(|key| script.queue.enqueue(key));
+    for key in ["a", "b", "c", "d"] {
+        script.queue.enqueue(key);
+    }
     assert_eq!(script.run(seconds(60)).await, [(0, "a"), (0, "b"), (10, "c"), (10, "d")]);
 }
 
