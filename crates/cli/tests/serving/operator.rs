@@ -131,7 +131,6 @@ fn what_keeps_it_from_starting_is_named() {
 
       Address already in use (os error 98)
 
-    hint: Another program has the port; name another one with --health-address, or `--health-address
-          off`.
+    hint: Choose another port with --health-address, or turn it off with `--health-address off`.
     ");
 }

@@ -31,7 +31,7 @@ impl Error {
                 let diagnostic = Diagnostic::error(codes::LISTEN, error.to_string()).detail(why);
                 let flag = format!("--{}-address", error.purpose);
                 if error.is_taken() {
-                    diagnostic.hint(format!("Another program uses the port: choose another one with {flag}, or turn it off with `{flag} off`."))
+                    diagnostic.hint(format!("Choose another port with {flag}, or turn it off with `{flag} off`."))
                 } else {
                     diagnostic.hint(format!("Choose an address of this machine with {flag}, or turn it off with `{flag} off`."))
                 }

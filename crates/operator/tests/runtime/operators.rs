@@ -140,7 +140,7 @@ async fn the_operator_does_not_start_beside_another_engine_without_take_over() {
     let careful = Options { take_over: false, ..place.options() };
     let error = run(careful, CancellationToken::new()).await.unwrap_err();
     let expected = format!(
-        "the OCI Service Operator runs: osok-0 holds the lease {}/40558063.oci",
+        "the OCI Service Operator is running: osok-0 holds the lease {}/40558063.oci",
         place.namespace.name()
     );
     assert_eq!(error.to_string(), expected);
