@@ -502,8 +502,8 @@ fn what_cannot_be_rendered_is_said_with_what_to_do() {
       conditions:
       - lastTransitionTime: "2024-01-01T00:00:00Z"
         message: 'cannot compose resources: cannot run Composition pipeline step "run-main":
-          cannot run Function "main": rpc error: code = Unavailable desc = the function
-          cannot be reached at 127.0.0.1:1: 127.0.0.1:1: no connection: Connection refused
+          cannot run Function "main": rpc error: code = Unavailable desc = cannot reach
+          the function at 127.0.0.1:1: 127.0.0.1:1: cannot connect: Connection refused
           (os error 111)'
         reason: ReconcileError
         status: "False"
@@ -514,17 +514,17 @@ fn what_cannot_be_rendered_is_said_with_what_to_do() {
         type: Ready
       - lastTransitionTime: "2024-01-01T00:00:00Z"
         message: 'cannot compose resources: cannot run Composition pipeline step "run-main":
-          cannot run Function "main": rpc error: code = Unavailable desc = the function
-          cannot be reached at 127.0.0.1:1: 127.0.0.1:1: no connection: Connection refused
+          cannot run Function "main": rpc error: code = Unavailable desc = cannot reach
+          the function at 127.0.0.1:1: 127.0.0.1:1: cannot connect: Connection refused
           (os error 111) (error id 33dd436a)'
         reason: ReconcileError
         status: "False"
         type: Healthy
     --- stderr
     error[render-function]: cannot compose resources: cannot run Composition pipeline step "run-main":
-                            cannot run Function "main": rpc error: code = Unavailable desc = the
-                            function cannot be reached at 127.0.0.1:1: 127.0.0.1:1: no connection:
-                            Connection refused (os error 111)
+                            cannot run Function "main": rpc error: code = Unavailable desc = cannot
+                            reach the function at 127.0.0.1:1: 127.0.0.1:1: cannot connect: Connection
+                            refused (os error 111)
     "#);
     scene.write("xr.yaml", &format!("{XR}---{XR}").replacen("name: shop", "name: other", 1));
     insta::assert_snapshot!(scene.render(&[]), @r"
