@@ -1,4 +1,4 @@
-//! A client that does nothing but send bytes and take bytes: what it takes, nobody can do in less.
+//! A client that only sends and receives bytes: the lower bound for every other client.
 
 use std::error::Error;
 

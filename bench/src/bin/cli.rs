@@ -1,7 +1,7 @@
 //! `plimsoll` against kubectl on the same 500 objects, how fast it starts, and how large it is.
 //!
-//! An apply of new objects is one request each and nothing else, so that its time is mostly the API server's. How much
-//! of it is, a client shows that does nothing but send the same requests; nobody can be faster than that.
+//! An apply of new objects is one request each, so its time is mostly the API server's. A client that only sends the
+//! same requests shows how much of it; no client can be faster.
 //!
 //! Needs a cluster and kubectl: build with `cargo build --release -p cli -p bench`, then
 //! `target/release/plimsoll sandbox exec -- target/release/cli`.

@@ -87,7 +87,7 @@ async fn measure(claims: usize) -> Outcome<()> {
         times.push(stage.revert(&format!("many-{number}")).await?);
     }
     say(format_args!(
-        "a child changed by somebody else is as it was after {:?} (median of {REVERTS})",
+        "a child changed by another manager is reverted after {:?} (median of {REVERTS})",
         median(&mut times)
     ))?;
     Ok(())

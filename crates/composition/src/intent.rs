@@ -56,8 +56,8 @@ fn projected_hash(object: &Object, intent: &Object) -> Hash {
 
 /// The part of `object` that `intent` speaks about.
 ///
-/// Lists others may add to are matched by their key; every other list counts as a whole, since without its schema nobody
-/// can say which of its elements are ours. A change by another in such a list costs one apply, not a loop.
+/// Lists others may add to are matched by their key; every other list counts as a whole, since without its schema
+/// it is unknown which of its elements are ours. A change by another in such a list costs one apply, not a loop.
 fn project(object: &Object, intent: &Object) -> Object {
     let pick = |(key, wanted): (&String, &Value)| {
         let found = object.get(key)?;

@@ -160,7 +160,7 @@ fn named_shape(types: &Types, name: &str) -> anyhow::Result<String> {
 }
 
 /// Whether a value of the type shows everything about it. A field of another named type may do so too, but then
-/// following the reference costs a reader nothing.
+/// following its `$ref` costs a reader nothing.
 fn is_plain(schema: &Value) -> bool {
     let fields = schema["properties"].as_object();
     schema["x-kubernetes-map-type"] != "atomic"

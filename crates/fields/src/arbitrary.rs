@@ -62,7 +62,7 @@ pub(crate) fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A Deployment as somebody might write it: keyed lists with and without their defaults, sets, quantities, atomic
+/// A Deployment as a user might write it: keyed lists with and without their defaults, sets, quantities, atomic
 /// lists and maps, and keys with dots.
 pub(crate) fn deployment() -> impl Strategy<Value = Value> {
     let labels = || {

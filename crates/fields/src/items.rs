@@ -70,7 +70,7 @@ impl<'v> Name<'v> {
         }
     }
 
-    /// Whether merge-key fields are left out whose defaults nobody knows.
+    /// Whether merge-key fields are left out whose defaults are unknown.
     pub(crate) fn is_partial(self) -> bool {
         matches!(self, Self::Key(fields, _) if self.key_fields().count() < fields.len())
     }

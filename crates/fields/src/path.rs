@@ -1,7 +1,7 @@
 //! Where a field is: the way from the object's root to it, in the elements the API server uses.
 //!
-//! A list element is named by its merge key or, in a set, by its value, because its position changes when somebody else
-//! adds one. A position is an element only of lists that have no better name for what they hold.
+//! A list element is named by its merge key or, in a set, by its value, because its position changes when another
+//! manager adds one. A position is an element only of lists that have no better name for what they hold.
 
 use std::cmp::Ordering;
 use std::fmt;

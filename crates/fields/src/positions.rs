@@ -19,7 +19,7 @@ mod tests;
 #[derive(Debug, Default)]
 pub struct Positions {
     places: BTreeMap<PathElement, Place>,
-    /// The fields of names that leave merge-key fields out whose defaults nobody knows.
+    /// The fields of names that leave merge-key fields out whose defaults are unknown.
     partial: BTreeSet<Vec<Arc<str>>>,
 }
 

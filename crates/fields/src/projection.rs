@@ -1,4 +1,4 @@
-//! What of an object lies in a set: the part of it that somebody holds.
+//! The part of an object that a field set selects, for instance what a manager holds.
 
 use std::collections::BTreeMap;
 use std::iter::Peekable;

@@ -14,7 +14,7 @@ pub fn written(body: &Value, schema: &Schema) -> FieldSet {
     below(body, schema.root())
 }
 
-/// The fields that say which object it is. They are written by every manifest and held by nobody.
+/// The fields that say which object it is. Every manifest has them, and no manager holds them.
 pub fn identity() -> FieldSet {
     let paths: [&[&str]; 4] = [&["apiVersion"], &["kind"], &["metadata", "name"], &["metadata", "namespace"]];
     paths.iter().map(|names| FieldPath::of_fields(names.iter().copied())).collect()

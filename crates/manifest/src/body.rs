@@ -1,4 +1,4 @@
-//! What a body may contain: the rules for an object somebody wants to apply, the same for every product.
+//! What a body may contain: the rules for an object to apply, the same in every product.
 
 use diag::Diagnostic;
 use serde_json::Value;

@@ -1,8 +1,8 @@
 //! Secrets: one way to write a value, and one way to show it.
 //!
 //! `stringData` is a convenience of the API server: what is written there is stored in `data`, and a change of `data`
-//! is invisible at the written path. So a body is brought into the stored form before it is sent, projected or compared
-//! (decisions, Terraform, 3), and its values are only ever shown masked (decisions, Terraform, 4).
+//! is invisible at the written path. So a body is brought into the stored form before it is sent, projected or compared,
+//! and its values are only ever shown masked.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -51,7 +51,7 @@ pub fn mask(namespace: &str, name: &str, key: &str, value: &str) -> String {
     format!("(sensitive sha256:{a:02x}{b:02x}{c:02x}{d:02x})")
 }
 
-/// A copy of `object` whose Secret values are masked, also those that somebody wrote where they do not belong.
+/// A copy of `object` whose Secret values are masked, including those written where they do not belong.
 pub fn masked(object: &Value) -> Value {
     let mut object = object.clone();
     if is_secret(&object) {

@@ -183,7 +183,7 @@ impl Stage {
         // The watch has to be there before the change.
         tokio::time::sleep(Duration::from_millis(200)).await;
         let began = Instant::now();
-        self.session.apply(&reference(&child), &child, Write::by("somebody").force()).await?;
+        self.session.apply(&reference(&child), &child, Write::by("intruder").force()).await?;
         reverted.await??;
         Ok(began.elapsed())
     }

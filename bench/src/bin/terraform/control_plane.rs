@@ -1,4 +1,4 @@
-//! A sandbox that nobody has used before.
+//! A fresh sandbox for each run.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ impl ControlPlane {
         let name: Name = format!("bench-{}", process::id()).parse()?;
         let mut request = UpRequest::new(name.clone(), plimsoll);
         request.audit = true;
-        // Should this process be killed, nobody holds the lease any more.
+        // If this process is killed, the lease expires and the sandbox ends.
         request.linger = Some(Duration::from_secs(5));
         let up = sandbox::up(&environment, &request, &mut |_| {})?;
         Ok(Self { environment, name, _lease: up.lease })

@@ -48,8 +48,8 @@ pub(crate) fn yardstick() -> Result<PathBuf, Box<dyn Error>> {
     let folder = module.ensure(&environment.cache, &environment.path, &mut |event| {
         if let BuildEvent::Started { estimate, .. } = event {
             let minutes = estimate.as_secs() / 60;
-            // Nobody who cannot read this misses a figure.
-            let _told =
+            // The line is informative only; figures go to standard output.
+            let _ignored =
                 writeln!(io::stderr(), "building the peer, which takes up to {minutes} minutes, once");
         }
     })?;

@@ -283,7 +283,7 @@ fn is_terminator(character: char) -> bool {
 }
 
 /// Whether a word may begin with the character. Go counts letters and decimal digits only; the few marks and numerals
-/// that count here besides make a word nobody knows instead of a character nobody knows.
+/// that count here besides make an unknown word instead of an unknown character.
 fn is_word(character: char) -> bool {
     character == '_' || character.is_alphanumeric()
 }

@@ -104,7 +104,7 @@ fn a_custom_list_is_read_by_the_keys_in_the_set() {
     let wire =
         r#"{"f:spec":{"f:parts":{"k:{\"id\":2,\"side\":\"right\"}":{"f:size":{}}},"f:tags":{"v:\"y\"":{}}}}"#;
     let set = FieldSet::from_json(wire).unwrap();
-    // Nobody told us the default of `side`, but only one item can be meant.
+    // The default of `side` is unknown, but only one item matches.
     assert_eq!(
         project(&object, &set, &Schema::of(&object)),
         json!({"spec": {"parts": [{"size": "l"}], "tags": ["y"]}})
@@ -132,7 +132,7 @@ fn items_of_one_name_are_held_together() {
     );
 }
 
-/// Ports of a kind that nobody knows: the set names them by port and protocol, whose default only the server knows.
+/// Ports of an unknown kind: the set names them by port and protocol, whose default only the server knows.
 #[test]
 fn items_that_leave_key_fields_out_belong_to_the_first_entry_that_fits() {
     let object = json!({ "apiVersion": "example.com/v1", "kind": "Gate", "spec": { "ports": [

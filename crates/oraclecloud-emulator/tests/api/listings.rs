@@ -36,7 +36,10 @@ async fn a_listing_is_limited_to_its_compartment() {
     let client = client(&server);
     create_queue(&client, "a").await;
     assert_eq!(client.queues().list("elsewhere").await.unwrap().body, Vec::<Value>::new());
-    assert_eq!(client.streams().list(StreamScope::Pool("nobody's")).await.unwrap().body, Vec::<Value>::new());
+    assert_eq!(
+        client.streams().list(StreamScope::Pool("elsewhere")).await.unwrap().body,
+        Vec::<Value>::new()
+    );
 }
 
 #[tokio::test]

@@ -189,7 +189,7 @@ fn a_field_that_is_ignored_and_of_which_nothing_was_kept_is_left_alone() {
 }
 
 #[test]
-fn a_field_that_is_not_there_is_taken_from_nobody() {
+fn a_missing_field_is_not_taken_from_another_manager() {
     // kubectl wrote an empty map of labels; ours is the first label in it.
     let now = written(None, Some("web"));
     let mut live = deployment(None, None, &[("kubectl", &[])]);

@@ -38,7 +38,7 @@ fn after(patch: Option<Vec<Value>>) -> Option<Value> {
 }
 
 #[test]
-fn a_release_takes_out_what_nobody_else_holds() {
+fn a_release_removes_only_what_no_other_manager_holds() {
     let us = FieldManager::new("k8sconnect");
     let check = |entries: Value, released: &[&str], expected: Option<Value>| {
         let patch = Handover::of(&object(&entries)).release(&us, &paths(released)).patch();
