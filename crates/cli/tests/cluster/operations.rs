@@ -35,10 +35,11 @@ async fn crates() -> (Namespace, Value) {
     });
     let object = json!({
         "apiVersion": format!("{group}/v1"), "kind": "Crate", "metadata": { "name": "orders" },
-        "status": { "status": { "opcRequestId": "req-1", "async": { "current": current } } },
     });
     let applied = run_with(&ns, &["apply", "-f", "-"], &format!("{definition}\n---\n{object}"));
     assert!(applied.starts_with("exit 0"), "{applied}");
+    let status = json!({ "status": { "opcRequestId": "req-1", "async": { "current": current } } });
+    ns.merge_as("operator", &object, &json!({ "status": status })).await;
     (ns, object)
 }
 

@@ -48,8 +48,8 @@ async fn a_namespace_that_nothing_brings_is_named_once_and_not_waited_for() {
       The same is true of 5 others: ConfigMap none-such/b, ConfigMap none-such/c, ConfigMap none-such/d
       and 2 more.
 
-    hint: Check its spelling, put it into the files as well, or create it first: kubectl create
-          namespace none-such
+    hint: Check its spelling, add it to the files, or create it first: kubectl create namespace
+          none-such
     6 refused
     "#);
 }
