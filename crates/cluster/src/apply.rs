@@ -1,4 +1,4 @@
-//! Writing an object: server-side apply, and the other patches.
+//! Writes objects: server-side apply, and the other patches.
 
 use http::Method;
 use serde_json::Value;
@@ -8,26 +8,25 @@ use crate::request::{Call, Reply, with_query};
 use crate::session::Session;
 use manifest::ObjectRef;
 
-/// How to write.
+/// Options of a write.
 #[derive(Clone, Copy, Debug)]
 pub struct Write<'a> {
-    /// In whose name the fields are held.
+    /// The field manager that owns the fields.
     pub manager: &'a str,
-    /// Ask what would happen, and change nothing.
+    /// Ask the server what would happen, without changing anything.
     pub dry_run: bool,
-    /// Take fields that other managers hold; for applies only.
+    /// Take fields that other managers hold; only for applies.
     pub force: bool,
-    /// Write the status, and nothing else; the kind must keep it apart.
+    /// Write only the status; the kind must have a status subresource.
     pub status: bool,
 }
 
 impl<'a> Write<'a> {
-    /// In the name of `manager`, for real, leaving other managers' fields to them.
+    /// A real write by `manager` that respects other managers' fields.
     pub const fn by(manager: &'a str) -> Self {
         Self { manager, dry_run: false, force: false, status: false }
     }
 
-    /// Asks what would happen, and changes nothing.
     #[must_use]
     pub const fn dry_run(self) -> Self {
         Self { dry_run: true, ..self }
@@ -39,19 +38,19 @@ impl<'a> Write<'a> {
         Self { force: true, ..self }
     }
 
-    /// Writes the status, and nothing else.
+    /// Writes only the status.
     #[must_use]
     pub const fn status(self) -> Self {
         Self { status: true, ..self }
     }
 
-    /// The path of what is written, given the object's.
+    /// The path to write to, given the object's path.
     pub(crate) fn path(self, object: String, query: &[(&str, &str)]) -> String {
         with_query(if self.status { object + "/status" } else { object }, query)
     }
 }
 
-/// The dialects of patches beside server-side apply.
+/// The patch formats besides server-side apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
     /// A list of operations (RFC 6902).
@@ -73,10 +72,10 @@ impl Dialect {
 }
 
 impl Session {
-    /// Applies `object` with server-side apply: one request, whose answer is the object as it now is (or, in a dry
-    /// run, would be). [`Reply::created`] says whether it was new.
+    /// Applies `object` with server-side apply: one request, which returns the object as it is now (or, in a dry run,
+    /// as it would be). [`Reply::created`] says whether it is new.
     ///
-    /// Unknown fields are refused (`fieldValidation=Strict`). A missing kind or namespace is an error at once;
+    /// Unknown fields are rejected (`fieldValidation=Strict`). A missing kind or namespace is an error at once;
     /// [`Session::apply_when_possible`] waits for it.
     pub async fn apply(&self, target: &ObjectRef, object: &Value, write: Write<'_>) -> Result<Reply, Error> {
         let (resource, path) = self.locate(Verb::Apply, target).await?;
@@ -87,7 +86,7 @@ impl Session {
         let path = write.path(path, &query);
         let mut scoped = None;
         if !resource.namespaced && object.pointer("/metadata/namespace").is_some() {
-            // As kubectl does, a namespace on a kind that has none is passed over; the server would refuse it.
+            // As in kubectl, a namespace on a cluster-scoped kind is ignored; the server would reject it.
             let mut body = object.clone();
             if let Some(metadata) = body.get_mut("metadata").and_then(Value::as_object_mut) {
                 metadata.remove("namespace");
@@ -101,9 +100,9 @@ impl Session {
         self.write(&call, target, write).await
     }
 
-    /// Patches an object that exists.
+    /// Patches an existing object.
     ///
-    /// A JSON patch is not repeated when the connection breaks: its operations may add up.
+    /// A JSON patch is not retried when the connection breaks: its operations may add up.
     pub async fn patch(
         &self,
         target: &ObjectRef,
@@ -132,11 +131,11 @@ impl Session {
         Ok(reply)
     }
 
-    /// Patches the managedFields of an object: `edit` sees the live object and says which JSON patch operations to
-    /// make, or `None` when there is nothing to do.
+    /// Patches the managedFields of an object: `edit` receives the live object and returns the JSON patch operations,
+    /// or `None` if there is nothing to do.
     ///
-    /// A patch applies only to the version it was made for; after a conflict the object is read and `edit` asked again.
-    /// `first` is a patch that was made already, from an object that was read a moment ago.
+    /// A patch applies only to the version it was made for; after a conflict the object is read again and passed to
+    /// `edit`. `first` is a patch already made from an object that was just read.
     pub async fn edit_managed_fields(
         &self,
         target: &ObjectRef,
@@ -175,15 +174,14 @@ pub(crate) fn query(write: Write<'_>) -> Vec<(&'static str, &str)> {
     query
 }
 
-/// A failing `test` operation comes as a 422 without causes, a change between the server's own reading and writing as
-/// a 409.
+/// A failed `test` operation comes as a 422 without causes, a change between the server's own read and write as a 409.
 fn lost_race(error: &Error) -> bool {
     error
         .status()
         .is_some_and(|status| status.code == 409 || (status.code == 422 && status.details.causes.is_empty()))
 }
 
-/// Whether the cluster has other kinds after `object` was written or deleted.
+/// Whether writing or deleting `object` changes the kinds of the cluster.
 pub(crate) fn defines_kinds(object: &ObjectRef) -> bool {
     matches!(
         (object.group(), object.kind()),

@@ -1,5 +1,5 @@
-//! From a [`Connection`](crate::Connection) to a client: files and variables are read, certificates checked, and an
-//! HTTP stack built that adds credentials to every request.
+//! Turns a [`Connection`](crate::Connection) into a client: reads files and variables, checks certificates, and builds
+//! an HTTP stack that adds credentials to every request.
 //!
 //! ```text
 //! Connection ──resolve──▶ Endpoint ──▶ Transport (proxy, TLS, credentials, one repeat after a 401) ──▶ kube::Client
@@ -27,8 +27,8 @@ use std::sync::Arc;
 
 use crate::Connection;
 
-/// A client for `connection`, and the way to its server for messages. Nothing is sent yet, so that an unreachable
-/// server shows at the first request.
+/// A client for `connection`, and a description of the server for messages. Sends nothing yet, so an unreachable server
+/// only shows at the first request.
 ///
 /// Must be called inside a tokio runtime, on which the client then depends.
 pub(crate) fn client(

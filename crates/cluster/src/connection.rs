@@ -1,4 +1,4 @@
-//! What a user can say about how to reach a cluster, and whether it makes sense.
+//! What a user can configure about reaching a cluster, and whether it is consistent.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,30 +8,28 @@ use diag::Diagnostic;
 use crate::Secret;
 use crate::codes;
 
-/// How to reach a cluster, as it was written; [`Connection::validate`] says whether it makes sense.
+/// How to reach a cluster, as configured; [`Connection::validate`] checks that it is consistent.
 ///
-/// Exactly one of these says where the cluster is: `host` (inline), `kubeconfig`, `config_paths`, `in_cluster` or
-/// `from_environment`. The remaining fields go with `host`, or override what a kubeconfig says, as kubectl's flags
-/// of the same names do.
+/// Exactly one of these locates the cluster: `host` (inline), `kubeconfig`, `config_paths`, `in_cluster` or
+/// `from_environment`. The remaining fields accompany `host`, or override the kubeconfig, as kubectl's flags of the
+/// same names do.
 ///
 /// Two connections are equal when all their fields are, so a connection is its own cache key.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Connection {
     /// The URL of the API server.
     pub host: Option<String>,
-    /// The certificates that vouch for the server: PEM, or PEM in base64.
+    /// The CA certificates for the server: PEM, or PEM in base64.
     pub cluster_ca_certificate: Option<Secret>,
     /// The content (not the path) of a kubeconfig.
     pub kubeconfig: Option<Secret>,
-    /// Paths of kubeconfig files, merged as kubectl merges them: what comes first wins.
+    /// Paths of kubeconfig files, merged as kubectl merges them: the first value wins.
     pub config_paths: Vec<PathBuf>,
-    /// The service account of the pod we run in.
+    /// Use the service account of the pod we run in.
     pub in_cluster: bool,
     /// What kubectl would use: `KUBECONFIG`, `~/.kube/config`, else the pod's service account.
     pub from_environment: bool,
-    /// The context of the kubeconfig.
     pub context: Option<String>,
-    /// A bearer token.
     pub token: Option<Secret>,
     /// A client certificate: PEM, or PEM in base64.
     pub client_certificate: Option<Secret>,
@@ -43,9 +41,7 @@ pub struct Connection {
     pub proxy_url: Option<Secret>,
     /// The name to expect in the server's certificate instead of the host.
     pub tls_server_name: Option<String>,
-    /// A program that prints credentials.
     pub exec: Option<Exec>,
-    /// Whom to act as.
     pub impersonate: Option<Impersonate>,
 }
 
@@ -56,39 +52,33 @@ pub struct Exec {
     pub api_version: String,
     /// The program, by name or path.
     pub command: String,
-    /// Its arguments.
     pub args: Vec<Secret>,
-    /// Variables it gets beside ours.
+    /// Variables set in addition to our own environment.
     pub env: BTreeMap<String, Secret>,
 }
 
-/// Whom to act as; the server decides whether we may.
+/// The identity to act as; the server decides whether we may.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Impersonate {
-    /// The user.
     pub user: Option<String>,
-    /// The user's uid.
     pub uid: Option<String>,
-    /// The groups.
     pub groups: Vec<String>,
-    /// Further attributes of the user.
     pub extra: BTreeMap<String, Vec<String>>,
 }
 
 impl Connection {
-    /// What kubectl would use, with `context` in place of the current one.
+    /// What kubectl would use, with `context` instead of the current one.
     pub fn from_environment(context: Option<String>) -> Self {
         Self { from_environment: true, context, ..Self::default() }
     }
 
-    /// A kubeconfig's content.
     pub fn from_kubeconfig(content: impl Into<Secret>, context: Option<String>) -> Self {
         Self { kubeconfig: Some(content.into()), context, ..Self::default() }
     }
 
-    /// Whether what is said belongs together, without looking at files, certificates or the network.
+    /// Checks that the settings are consistent, without reading files, certificates or the network.
     pub fn validate(&self) -> Result<(), Box<Diagnostic>> {
-        // The first words of each text are matched by users' tests (terraform-provider.md, 7.2).
+        // Users' tests match the first words of each text.
         let inline = self.host.is_some() || self.cluster_ca_certificate.is_some();
         let modes: Vec<&str> = [
             (inline, "host or cluster_ca_certificate (inline)"),

@@ -1,4 +1,4 @@
-//! Deleting an object and seeing it go, or finding out what holds it.
+//! Deletes an object and waits until it is gone, or finds out what holds it.
 
 mod remains;
 mod stuck;
@@ -22,51 +22,52 @@ use crate::request::{Call, Reply};
 use crate::session::Session;
 use crate::until::Waited;
 
-/// How to delete.
+/// Options of a deletion.
 #[derive(Clone, Debug)]
 pub struct Delete {
-    /// What becomes of the objects it owns.
+    /// What happens to dependents.
     pub propagation: Propagation,
-    /// Only the object with this uid, not one that took its name since.
+    /// Delete only the object with this uid, not a later one of the same name.
     pub uid: Option<String>,
-    /// Only in this version, if it was not seen just now; while it has another one, the answer is an error with code 409.
+    /// Delete only this resource version, for an object that was not read just now; another version is an error with
+    /// code 409.
     pub version: Option<String>,
-    /// How long to wait until it is gone; zero: not at all.
+    /// How long to wait until the object is gone; zero means no wait.
     pub timeout: Duration,
-    /// When time is over, take its finalizers away. What they were there for will not be done.
+    /// At the deadline, remove the finalizers. Their cleanup will not happen.
     pub force: bool,
 }
 
-/// What becomes of the objects that an object owns. Never left to the server, whose default leaves a Job's pods behind.
+/// What happens to the dependents of an object. Never left to the server, whose default leaves a Job's pods behind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Propagation {
-    /// The object goes at once, and what it owns after it.
+    /// The object is deleted at once, its dependents afterwards.
     #[default]
     Background,
-    /// What it owns goes first.
+    /// Dependents are deleted first.
     Foreground,
-    /// What it owns stays.
+    /// Dependents stay.
     Orphan,
 }
 
 /// How a deletion ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Deletion {
-    /// It is gone: the server said so of this very object, or its kind does not exist any more.
+    /// The server said that this very object is gone, or its kind no longer exists.
     Gone {
-        /// The finalizers that were taken away by force.
+        /// The finalizers that were removed by force.
         forced: Vec<String>,
     },
     /// Another object has its name; it was left alone.
     Taken,
-    /// It was asked to go, and not waited for.
+    /// The deletion was requested, without waiting.
     Asked,
-    /// It is still there, and this is what is known about why.
+    /// The object still exists; this is what is known about the reason.
     Stuck(Box<Stuck>),
 }
 
 impl Delete {
-    /// In the background, for as long as an object of this kind usually needs.
+    /// A background deletion with the default timeout of the kind.
     pub fn of(target: &ObjectRef) -> Self {
         Self {
             propagation: Propagation::Background,
@@ -78,14 +79,14 @@ impl Delete {
     }
 }
 
-/// How long to wait for a deletion by default.
+/// The default timeout of a deletion.
 fn default_timeout(kind: &str) -> Duration {
     let minutes = match kind {
-        // Their content goes with them.
+        // Their content is deleted with them.
         "Namespace" | "CustomResourceDefinition" => 15,
         // Storage is detached first.
         "PersistentVolume" | "PersistentVolumeClaim" => 10,
-        // Pods end one after another, or finish their work first.
+        // Pods stop one after another, or finish their work first.
         "StatefulSet" | "Job" | "CronJob" => 8,
         _ => 5,
     };
@@ -110,12 +111,12 @@ impl Deletion {
     }
 }
 
-/// How long an object is waited for once its finalizers are gone.
+/// How long to wait for an object once its finalizers are removed.
 const AFTER_FORCE: Duration = Duration::from_secs(60);
-/// How long a server may take to agree with itself on whether a kind exists, and when it is asked again.
+/// How long discovery and paths may disagree on whether a kind exists, and the pause between checks.
 const UNCLEAR: Duration = Duration::from_secs(5);
 const AGAIN: Duration = Duration::from_millis(250);
-/// In whose name finalizers are taken away.
+/// The field manager that removes finalizers.
 const FORCE_MANAGER: &str = "k8sconnect-force-destroy";
 
 impl Session {
@@ -149,8 +150,8 @@ impl Session {
         }
     }
 
-    /// Asks until it is clear what the server makes of it: while a kind goes, its paths are gone before discovery
-    /// says so.
+    /// Repeats the request until the outcome is clear: while a kind is being removed, its paths vanish before discovery
+    /// drops it.
     async fn ask_to_go(&self, target: &ObjectRef, how: &Delete) -> Result<Asked, Error> {
         let began = Instant::now();
         loop {
@@ -166,7 +167,7 @@ impl Session {
     async fn ask_once(&self, target: &ObjectRef, how: &Delete) -> Result<Asked, Error> {
         let path = match self.locate(Verb::Delete, target).await {
             Ok((_, path)) => path,
-            // Without its kind, an object cannot exist; the discovery behind this was fresh and complete.
+            // Without its kind, an object cannot exist; the discovery behind this error was fresh and complete.
             Err(error) if matches!(error.kind(), ErrorKind::KindMissing(_)) => return Ok(Asked::Gone),
             Err(error) => return Err(error),
         };
@@ -225,7 +226,7 @@ impl Session {
         }
     }
 
-    /// Takes all finalizers of the object away and returns their names.
+    /// Removes all finalizers of the object and returns their names.
     async fn take_finalizers(
         &self,
         target: &ObjectRef,
@@ -242,14 +243,14 @@ impl Session {
                 return Ok(Vec::new());
             }
             if metadata["deletionTimestamp"].is_null() {
-                // Somebody has undone the deletion, or it never began.
+                // The object was recreated meanwhile, or its deletion never began.
                 self.ask_to_go(target, &Delete { version: None, ..how.clone() }).await?;
             }
             let mut names = strings(&metadata["finalizers"]);
             let outcome = if names.is_empty() {
                 Ok(())
             } else {
-                // The version makes sure that a finalizer added meanwhile is not taken unseen.
+                // The resource version ensures that a finalizer added meanwhile is not removed unseen.
                 let patch = json!({ "metadata": {
                     "finalizers": null, "resourceVersion": metadata["resourceVersion"],
                 } });
@@ -273,7 +274,7 @@ impl Session {
         }
     }
 
-    /// Takes the finalizers in a namespace's spec away, which only its `finalize` subresource can.
+    /// Removes the finalizers in a namespace's spec, which takes the `finalize` subresource.
     async fn finalize(&self, target: &ObjectRef) -> Result<(), Error> {
         let Some(live) = self.read(target).await? else { return Ok(()) };
         let mut namespace = live.object;
@@ -286,7 +287,7 @@ impl Session {
     }
 }
 
-/// What the server made of the request.
+/// The server's response to the request.
 enum Asked {
     Gone,
     Taken,
@@ -294,8 +295,8 @@ enum Asked {
 }
 
 impl Asked {
-    /// A status says that the object is gone. Anything else is the object, which may still have to wait for something;
-    /// a look will tell.
+    /// A `Status` means that the object is gone. Anything else is the object, which may still wait for something; a
+    /// read will tell.
     fn by(reply: &Reply) -> Self {
         if reply.object["kind"] == "Status" {
             return Self::Gone;
@@ -304,7 +305,7 @@ impl Asked {
     }
 }
 
-/// How the wait for an object to go ended.
+/// How the wait for an object to disappear ended.
 enum Ending {
     Gone,
     Taken,

@@ -1,8 +1,7 @@
-//! Applying what needs something that is only just coming: a kind whose CRD, or a namespace that, is created at the
-//! same time.
+//! Applies objects whose kind or namespace is being created at the same time.
 //!
-//! The schedule is an upper bound. While it runs, the CRDs or the namespace are watched, and the apply goes on the
-//! moment what it needs is there. Kinds and namespaces that exist cost nothing extra.
+//! The schedule is an upper bound. While it runs, the CRDs or the namespace are watched, and the apply continues as
+//! soon as its dependency exists. Kinds and namespaces that already exist cost nothing extra.
 
 use std::time::Duration;
 
@@ -18,7 +17,7 @@ use crate::request::Reply;
 use crate::session::Session;
 use crate::watch::{Event, Watch};
 
-/// How long to wait before each further attempt, at most.
+/// The longest wait before each further attempt.
 const SCHEDULE: [Duration; 7] = [
     Duration::from_millis(100),
     Duration::from_millis(500),
@@ -28,14 +27,14 @@ const SCHEDULE: [Duration; 7] = [
     Duration::from_secs(10),
     Duration::from_secs(10),
 ];
-/// How long to wait between attempts when what is needed was seen to be there, and the servers are about to notice.
+/// The pause between attempts once the dependency has been seen, until the servers catch up.
 const SOON: Duration = Duration::from_millis(25);
-/// After this long they should have noticed, and the schedule goes on.
+/// After this long the servers should have caught up, and the schedule resumes.
 const NOTICED: Duration = Duration::from_secs(2);
 
 impl Session {
-    /// Applies `object`, and waits for its kind or its namespace if they are not there yet: for half a minute at most,
-    /// and no longer than it takes them to come. Any other error is returned at once.
+    /// Applies `object`, and waits for its kind or namespace if they do not exist yet: for half a minute at most, and
+    /// no longer than they take to appear. Any other error is returned at once.
     ///
     /// Dropping the future ends the wait at once.
     pub async fn apply_when_possible(
@@ -47,8 +46,8 @@ impl Session {
         self.when_possible(&target.gvk, || self.apply(target, object, write)).await
     }
 
-    /// Makes `attempt`, which is about an object of the kind `gvk`, again until its kind and its namespace exist, on the
-    /// same terms as [`Session::apply_when_possible`].
+    /// Repeats `attempt`, which concerns an object of kind `gvk`, until its kind and its namespace exist, on the same
+    /// terms as [`Session::apply_when_possible`].
     pub async fn when_possible<T, F>(
         &self,
         gvk: &GroupVersionKind,
@@ -68,9 +67,9 @@ impl Session {
             };
             let need = match (Need::of(&error), &lookout) {
                 (Some(need), _) => need,
-                // Discovery knows the new kind already, and its paths are not there yet.
+                // Discovery already lists the new kind, but its paths are not served yet.
                 (None, Some(lookout)) if lookout.is_due() && error.is_no_path() => lookout.need.clone(),
-                // So it may have been when nobody had looked out for it yet.
+                // The same may happen before the lookout has started.
                 (None, None) if error.is_no_path() => {
                     let need = Need::Kind(gvk.clone());
                     lookout = Some(Lookout { need: need.clone(), watch: None, seen: Some(Instant::now()) });
@@ -78,7 +77,7 @@ impl Session {
                 }
                 (None, _) => return Err(error),
             };
-            // What was missing first may have come, and now something else is missing.
+            // The first dependency may exist now, with another one missing.
             if lookout.as_ref().is_none_or(|lookout| lookout.need != need) {
                 lookout = Some(Lookout::begin(self, need.clone()).await);
             }
@@ -96,7 +95,7 @@ impl Session {
     }
 }
 
-/// What an apply cannot do without.
+/// A dependency of an apply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Need {
     Kind(GroupVersionKind),
@@ -112,11 +111,11 @@ impl Need {
         }
     }
 
-    /// What to watch in order to see it come.
+    /// What to watch for the dependency to appear.
     fn source(&self) -> (GroupVersionKind, Selection) {
         let kind = |text: &str| text.parse().expect("a fixed kind");
         match self {
-            // A CRD's name begins with the plural, which is not known yet; so all of them are watched.
+            // A CRD's name begins with the plural, which is not known yet, so all CRDs are watched.
             Self::Kind(_) => (kind("apiextensions.k8s.io/v1/CustomResourceDefinition"), Selection::default()),
             Self::Namespace(name) => {
                 let fields = Some(format!("metadata.name={name}"));
@@ -125,7 +124,7 @@ impl Need {
         }
     }
 
-    /// Whether `object` is what is needed, ready for use.
+    /// Whether `object` is the dependency, ready for use.
     fn is_met_by(&self, object: &Value) -> bool {
         match self {
             Self::Namespace(_) => object.pointer("/status/phase").is_none_or(|phase| phase == "Active"),
@@ -155,17 +154,17 @@ impl std::fmt::Display for Need {
     }
 }
 
-/// Somebody who sees what is needed come.
+/// Watches for a dependency to appear.
 struct Lookout {
     need: Need,
-    /// None without the right to watch: the schedule alone decides then.
+    /// `None` without permission to watch: then only the schedule decides.
     watch: Option<Watch>,
-    /// When it was seen.
+    /// When the dependency was seen.
     seen: Option<Instant>,
 }
 
 impl Lookout {
-    /// Begins to look from now on. What came before now is found by the next attempt, which is 0.1 s away.
+    /// Starts watching now. A dependency that appeared earlier is found by the next attempt, 0.1 s later.
     async fn begin(session: &Session, need: Need) -> Self {
         let (gvk, selection) = need.source();
         let one = Selection { limit: Some(1), ..selection.clone() };
@@ -179,12 +178,12 @@ impl Lookout {
         Self { need, watch, seen: None }
     }
 
-    /// Whether it was seen just now, so that every attempt may be the one that succeeds.
+    /// Whether the dependency was seen just now, so that any attempt may succeed.
     fn is_due(&self) -> bool {
         self.seen.is_some_and(|seen| seen.elapsed() < NOTICED)
     }
 
-    /// Waits until `tick`, or until what is needed is there.
+    /// Waits until `tick`, or until the dependency exists.
     async fn wait(&mut self, tick: Instant) {
         if self.is_due() {
             return tokio::time::sleep(SOON).await;
@@ -207,7 +206,7 @@ impl Lookout {
     }
 }
 
-/// The same error, with how long was waited.
+/// The same error, with the time spent waiting.
 fn give_up(error: Error, after: Duration) -> Error {
     let (verb, subject) = (error.verb(), error.subject().clone());
     let (kind, retries) = error.into_kind();

@@ -1,4 +1,4 @@
-//! Which kinds the cluster has: asked once, shared by all, asked again when something is missing.
+//! The kinds of the cluster: discovered once, shared by all callers, and refreshed when a kind is missing.
 
 mod ask;
 mod catalog;
@@ -17,11 +17,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::error::Error;
 use crate::flight::Flight;
 
-/// The last catalog, and a way to get a new one without two callers asking at the same time.
+/// The last catalog, refreshed by one caller at a time.
 #[derive(Debug, Default)]
 pub(crate) struct Discovery {
     flight: Flight<Arc<Catalog>, Error>,
-    /// Answers to questions up to this one count for nothing: something has changed since they were put.
+    /// Results of requests up to this number are stale: something has changed since they started.
     forgotten: AtomicU64,
 }
 
@@ -34,7 +34,7 @@ impl Discovery {
         self.flight.after(self.forgotten.load(Ordering::Relaxed), ask).await
     }
 
-    /// A catalog that was asked for no earlier than now.
+    /// A catalog requested no earlier than now.
     pub(crate) async fn fresh<F>(&self, ask: impl Fn() -> F) -> Result<Arc<Catalog>, Error>
     where
         F: Future<Output = Result<Arc<Catalog>, Error>> + Send + 'static,
@@ -42,7 +42,7 @@ impl Discovery {
         self.flight.after(self.flight.put(), ask).await
     }
 
-    /// Forgets the catalog, because a kind has come, gone or changed. An answer that is under way is no better.
+    /// Drops the catalog because a kind was added, removed or changed. A request in flight is stale as well.
     pub(crate) fn forget(&self) {
         self.forgotten.fetch_max(self.flight.put(), Ordering::Relaxed);
     }

@@ -1,4 +1,4 @@
-//! One question at a time: whoever needs the answer while it is being asked for shares it, and so shares its failure.
+//! Runs one request at a time: callers that need its result while it is in flight share it, including its failure.
 
 use std::fmt;
 use std::future::Future;
@@ -9,20 +9,20 @@ use futures::future::{BoxFuture, Shared, WeakShared};
 
 type Flying<T, E> = BoxFuture<'static, Result<T, E>>;
 
-/// A question that is asked again and again, its last answer, and the one who is asking right now.
+/// A request that is repeated over time, its last result, and the one in flight.
 ///
-/// The questions are numbered from 1 on, in the order they are put. What happened before a question was put is in its
-/// answer; so "an answer to a question after number n" says how fresh it must be, without a clock.
+/// Requests are numbered from 1 in the order they start. A result reflects everything that happened before its request
+/// started, so "the result of a request after number n" expresses freshness without a clock.
 pub(crate) struct Flight<T, E> {
     state: Arc<Mutex<State<T, E>>>,
 }
 
 struct State<T, E> {
-    /// The number of the last question put.
+    /// The number of the last request started.
     put: u64,
-    /// The last question that was answered, and its answer.
+    /// The last completed request, and its result.
     last: Option<(u64, T)>,
-    /// The question under way. Only those who wait for it keep it alive, so that it ends when they all give up.
+    /// The request in flight. Only its waiters keep it alive, so it is cancelled when all of them give up.
     asking: Option<WeakShared<Flying<T, E>>>,
 }
 
@@ -31,20 +31,20 @@ where
     T: Clone + Send + Sync + 'static,
     E: Clone + Send + Sync + 'static,
 {
-    /// How many questions have been put so far.
+    /// How many requests have been started.
     pub(crate) fn put(&self) -> u64 {
         self.lock().put
     }
 
-    /// The last answer, and the number of its question.
+    /// The last result, and the number of its request.
     pub(crate) fn last(&self) -> Option<(u64, T)> {
         self.lock().last.clone()
     }
 
-    /// The answer to a question after number `number`; `ask` puts it if nobody has.
+    /// The result of a request after number `number`; calls `ask` if none is in flight.
     ///
-    /// A failure is everybody's who waited when it came, whichever question they waited for: the next one would most
-    /// likely fail as well, and they would pay for it one after the other.
+    /// A failure goes to every waiter, whichever request it waits for: the next request would most likely fail too, and
+    /// the waiters would pay for it one after the other.
     pub(crate) async fn after<F>(&self, number: u64, ask: impl Fn() -> F) -> Result<T, E>
     where
         F: Future<Output = Result<T, E>> + Send + 'static,
@@ -103,7 +103,7 @@ impl<T, E> Default for Flight<T, E> {
     }
 }
 
-/// Leaves the answer out, which may be a credential.
+/// Omits the result, which may be a credential.
 impl<T, E> fmt::Debug for Flight<T, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Flight").field("put", &lock(&self.state).put).finish_non_exhaustive()
@@ -119,7 +119,7 @@ mod tests {
 
     use super::*;
 
-    /// Questions that are answered, or fail, when the test lets them.
+    /// Requests that succeed or fail when the test lets them.
     struct Oracle {
         flight: Flight<usize, &'static str>,
         asked: Arc<AtomicUsize>,
@@ -131,7 +131,7 @@ mod tests {
             Self { flight: Flight::default(), asked: Arc::default(), gate: Arc::new(Semaphore::new(0)) }
         }
 
-        /// Asks for an answer after `number`; only questions after number `fails` are answered well.
+        /// Requests a result after `number`; only requests after number `fails` succeed.
         async fn after(&self, number: u64, fails: usize) -> Result<usize, &'static str> {
             let ask = || {
                 let (asked, gate) = (Arc::clone(&self.asked), Arc::clone(&self.gate));
@@ -148,12 +148,12 @@ mod tests {
     #[tokio::test]
     async fn a_failure_is_paid_for_once_by_all_who_wait() {
         let oracle = Oracle::new();
-        // Those who need something fresher than what is being asked for fail with it, too.
+        // Waiters that need a fresher result than the one in flight fail with it, too.
         let waiting = join_all((0..20).map(|number| oracle.after(number % 2, 1)));
         let (outcomes, ()) = tokio::join!(waiting, async { oracle.gate.add_permits(1) });
         assert_eq!(outcomes, vec![Err("no answer"); 20]);
         assert_eq!(oracle.asked.load(Ordering::Relaxed), 1);
-        // Whoever comes later asks anew.
+        // A later caller asks again.
         oracle.gate.add_permits(1);
         assert_eq!(oracle.after(0, 1).await, Ok(2));
     }

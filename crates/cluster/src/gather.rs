@@ -1,7 +1,7 @@
-//! Reading many objects of one kind in a few answers: what a hundred reads would ask for, at a fraction of the cost.
+//! Reads many objects of one kind in a few requests, at a fraction of the cost of reading them one by one.
 //!
-//! The objects stay texts until somebody wants them, which takes a fraction of the memory. A gathering says what is
-//! there, never what is not: of an object that is not in it, only a read of its own tells whether it exists.
+//! The objects stay unparsed until they are used, which takes a fraction of the memory. A gathering proves only that
+//! objects exist: whether a missing one exists takes a read of its own.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,17 +15,17 @@ use crate::error::{Error, Subject, Verb};
 use crate::request::{Answer, Call, with_query};
 use crate::session::Session;
 
-/// How many objects are asked for at a time.
+/// The page size.
 const PAGE: usize = 250;
-/// The most bytes that so many objects may have; larger ones are better read one by one.
+/// The most bytes in one page; larger objects are better read one by one.
 const PAGE_BYTES: usize = 4 << 20;
 
-/// What came of gathering.
+/// The outcome of a gathering.
 #[derive(Debug)]
 pub enum Gathering {
-    /// All objects there are.
+    /// All objects of the kind.
     All(Gathered),
-    /// More than wanted: about this many.
+    /// More than the limit: about this many.
     TooMany(usize),
 }
 
@@ -37,38 +37,36 @@ pub struct Gathered {
 }
 
 impl Gathered {
-    /// The object called `name`, for one who needs it only once.
+    /// Removes and parses the object named `name`.
     pub fn take(&mut self, name: &str) -> Option<Value> {
         let text = self.texts.remove(name)?;
         let mut object: Value = serde_json::from_str(&text).ok()?;
-        // Items of a list leave out what the list says already.
+        // List items omit what the list itself says.
         object["apiVersion"] = Value::String(self.gvk.api_version().to_string());
         object["kind"] = Value::String(self.gvk.kind().to_owned());
         Some(object)
     }
 
-    /// Leaves the object called `name` out, because it is not so any more.
+    /// Drops the object named `name` because it is stale.
     pub fn remove(&mut self, name: &str) {
         self.texts.remove(name);
     }
 
-    /// How many objects are left.
     pub fn len(&self) -> usize {
         self.texts.len()
     }
 
-    /// Whether no objects are left.
     pub fn is_empty(&self) -> bool {
         self.texts.is_empty()
     }
 
-    /// What the server wants those who read such objects to know.
+    /// The server's `Warning` headers for these reads.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 }
 
-/// Leaves the objects out, which may be secret.
+/// Omits the objects, which may be Secrets.
 impl fmt::Debug for Gathered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Gathered({} of {})", self.texts.len(), self.gvk)
@@ -76,7 +74,7 @@ impl fmt::Debug for Gathered {
 }
 
 impl Session {
-    /// Reads all objects of a kind, in one namespace if it has namespaces, unless there are more than `most`.
+    /// Reads all objects of a kind, in one namespace if the kind is namespaced, unless there are more than `most`.
     pub async fn gather(
         &self,
         gvk: &GroupVersionKind,
@@ -97,7 +95,7 @@ impl Session {
             let Answer { content: page, warnings, .. } = self.ask(&call, Page::read).await?;
             gathered.texts.extend(page.items);
             gathered.warnings.extend(warnings);
-            // Not every server says how many are left, but where there is more, there is one at least.
+            // Not every server reports how many objects remain, but a continue token means at least one.
             let left = page.remaining.max(usize::from(!page.next.is_empty()));
             let total = gathered.texts.len() + left;
             if total > most {
@@ -111,7 +109,6 @@ impl Session {
     }
 }
 
-/// One answer to the question for many objects.
 struct Page {
     items: Vec<(String, Box<str>)>,
     next: String,

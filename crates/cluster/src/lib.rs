@@ -1,8 +1,7 @@
-//! A Kubernetes client that knows: it connects, discovers, applies, waits, deletes, and says what went wrong.
+//! A Kubernetes client that explains itself: it connects, discovers, applies, waits, deletes, and says what went wrong.
 //!
-//! A [`Connection`] is what a user wrote; [`Sessions`] keeps one [`Session`] for each distinct connection, and a session
-//! is everything that can be done with a cluster. Objects are [`serde_json::Value`]s: nothing is lost that a type does
-//! not know.
+//! A [`Connection`] is what a user configured; [`Sessions`] keeps one [`Session`] for each distinct connection, and a
+//! session offers every operation on a cluster. Objects are [`serde_json::Value`]s, so unknown fields survive.
 //!
 //! ```text
 //! Connection ─▶ Sessions ─▶ Session ── read, list, watch ─────────────▶ Reply, Listing, Event
@@ -16,11 +15,11 @@
 //!
 //! Rules that hold everywhere:
 //!
-//! * Every call is raw: its status code, its `Warning` headers and its repetitions are in what comes back.
-//! * Only passing trouble is repeated, a few times, for half a minute at most, and never unseen.
-//! * An object is absent only when the server says so of this very object.
+//! * Every call is raw: its status code, its `Warning` headers and its retries are part of the result.
+//! * Only transient failures are retried, a few times, for half a minute at most, and every retry is reported.
+//! * An object is absent only if the server says so about this very object.
 //! * Every wait is a watch with one deadline, and ends at once when its future is dropped.
-//! * No secret is in `Debug` output, logs, errors or diagnostics.
+//! * Secrets never appear in `Debug` output, logs, errors or diagnostics.
 
 mod apply;
 pub mod codes;

@@ -10,27 +10,26 @@ use crate::session::Session;
 use crate::shown::Shown;
 use manifest::{GroupVersionKind, Namespace, ObjectRef};
 
-/// Which objects of a kind.
+/// Selects objects of a kind.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
-    /// In one namespace; everywhere when `None`.
+    /// All namespaces if `None`.
     pub namespace: Option<Namespace>,
-    /// With these labels, as `app=web,tier!=cache`.
+    /// A label selector, as in `app=web,tier!=cache`.
     pub labels: Option<String>,
-    /// With these fields, as `metadata.name=web`.
+    /// A field selector, as in `metadata.name=web`.
     pub fields: Option<String>,
-    /// No more than this many.
     pub limit: Option<usize>,
 }
 
-/// Objects, and the moment they were read at.
+/// Objects, and the version of the collection they were read at.
 #[derive(Clone, PartialEq)]
 pub struct Listing {
-    /// The objects, each with `apiVersion` and `kind`.
+    /// Each with `apiVersion` and `kind`.
     pub items: Vec<Value>,
-    /// Where a watch goes on from.
+    /// The version to start a watch from.
     pub resource_version: String,
-    /// What the server wants the author of this very call to know.
+    /// The server's `Warning` headers for this call.
     pub warnings: Vec<String>,
 }
 
@@ -44,14 +43,14 @@ impl fmt::Debug for Listing {
     }
 }
 
-/// How many objects are asked for at a time.
+/// The page size of lists.
 const PAGE: usize = 500;
-/// The same for whoever keeps only a part of each, so that the rest of them is never in memory at once.
+/// The page size for callers that trim each object, so that few untrimmed objects are in memory at once.
 const SMALL_PAGE: usize = 100;
 
 impl Session {
-    /// Reads one object. `None` only when the server says of this very object that it is not there; a path that does
-    /// not exist, a page by a proxy or a kind that is missing is an error, as nothing follows from it.
+    /// Reads one object. `None` only if the server says that this very object does not exist; an unknown path, a
+    /// proxy's page or a missing kind is an error, because it says nothing about the object.
     pub async fn read(&self, object: &ObjectRef) -> Result<Option<Reply>, Error> {
         let (_, path) = self.locate(Verb::Read, object).await?;
         let call = Call::get(Verb::Read, Subject::Object(object.clone()), path);
@@ -62,13 +61,13 @@ impl Session {
         }
     }
 
-    /// Reads all objects of a kind that `selection` selects, page by page.
+    /// Reads all objects of a kind that match `selection`, page by page.
     pub async fn list(&self, gvk: &GroupVersionKind, selection: &Selection) -> Result<Listing, Error> {
         self.list_pages(gvk, selection, PAGE, &|_| {}).await
     }
 
-    /// The same; `trim` takes away from each object what nobody will look at, before further ones are read. Most of what
-    /// many objects take is often just that.
+    /// Like [`Session::list`]; `trim` removes from each object what the caller will not use, before the next page is
+    /// read. That is often most of the memory.
     pub async fn list_trimmed(
         &self,
         gvk: &GroupVersionKind,
@@ -94,7 +93,7 @@ impl Session {
         loop {
             let limit = page.to_string();
             let mut query = selectors(selection);
-            // Zero means all at once.
+            // Zero means no limit.
             query.push(("limit", &limit));
             if !next.is_empty() {
                 query.push(("continue", &next));
@@ -103,7 +102,7 @@ impl Session {
             let call = Call::get(Verb::List, Subject::Kind(gvk.clone()), path);
             let mut reply = match self.send_to(gvk, &call).await {
                 Ok(reply) => reply,
-                // The pages have expired; what is left is asked for anew, in one piece.
+                // The continue token has expired; fetch the rest again, without pages.
                 Err(error) if !next.is_empty() && error.status().is_some_and(|status| status.code == 410) => {
                     listing.items.clear();
                     next.clear();
@@ -121,7 +120,7 @@ impl Session {
                 _ => Vec::new(),
             };
             listing.items.extend(items.into_iter().map(|mut item| {
-                // Items of a list leave out what the list says already.
+                // List items omit what the list itself says.
                 item["apiVersion"] = Value::String(gvk.api_version().to_string());
                 item["kind"] = Value::String(gvk.kind().to_owned());
                 trim(&mut item);
@@ -141,7 +140,7 @@ pub(crate) fn selectors(selection: &Selection) -> Vec<(&'static str, &str)> {
     labels.into_iter().chain(fields).collect()
 }
 
-/// Whether the server says of the object called `name` that it does not exist.
+/// Whether the server says that the object named `name` does not exist.
 pub(crate) fn is_absent(error: &Error, name: &str) -> bool {
     error.status().is_some_and(|status| {
         status.code == 404 && status.reason == "NotFound" && status.details.name == name && !name.is_empty()

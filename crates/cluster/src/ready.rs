@@ -17,9 +17,9 @@ use crate::until::Waited;
 /// How a user's wait ended.
 #[derive(Clone, PartialEq)]
 pub enum Readiness {
-    /// With what the wait yields: the value of a field, nothing for other waits.
+    /// `value` is the field a field wait yields; other waits yield nothing.
     Met { value: Option<Value>, object: Value },
-    /// Why, as an error; a caller that must not fail lowers its severity. With the object as last seen.
+    /// `diagnosis` is an error; a caller that must not fail lowers its severity. `object` is the last state seen.
     Unmet { diagnosis: Box<Diagnostic>, object: Option<Value> },
 }
 
@@ -38,12 +38,12 @@ impl fmt::Debug for Readiness {
     }
 }
 
-/// How many pods are read to find out what is wrong.
+/// The most pods to read when diagnosing a workload.
 const PODS: usize = 10;
 
 impl Session {
-    /// Waits until `target` meets `wait` or never will, within its timeout. An object that does not exist yet is waited for
-    /// within the same time. `observe` gets the reason why the wait goes on, whenever it changes.
+    /// Waits until `target` meets `wait` or never can, within the wait's timeout, which also covers waiting for the
+    /// object to exist. `observe` receives the reason for waiting whenever it changes.
     pub async fn wait_for(
         &self,
         target: &ObjectRef,
@@ -77,7 +77,7 @@ impl Session {
         let Some(object) = last else {
             let diagnosis = match unread {
                 None => wait.diagnose(target, Cause::DidNotAppear),
-                // Nothing is known about the object, not even that it does not exist.
+                // Nothing is known about the object, not even whether it exists.
                 Some(error) => never_seen(error, wait),
             };
             return Ok(Readiness::Unmet { diagnosis: Box::new(diagnosis), object: None });
@@ -101,8 +101,8 @@ impl Session {
         Ok(Readiness::Unmet { diagnosis: Box::new(diagnosis), object: Some(object) })
     }
 
-    /// Whether the CRD of `gvk` declares `status.conditions`, so that an object with an empty status is not ready yet.
-    /// False where the CRD cannot be read, and for kinds that have none.
+    /// Whether the CRD of `gvk` declares `status.conditions`; if so, an object with an empty status is not ready yet.
+    /// False if the CRD cannot be read, and for kinds without one.
     pub async fn publishes_conditions(&self, gvk: &GroupVersionKind) -> bool {
         if !gvk.group().contains('.') || readiness::has_rule(gvk.group(), gvk.kind()) {
             return false;
@@ -118,7 +118,7 @@ impl Session {
             .any(|version| version.pointer(conditions).is_some())
     }
 
-    /// Some pods of a workload. They only add to the diagnosis, so that failing to read them is no failure.
+    /// Some pods of a workload. They only enrich the diagnosis, so a failed read is ignored.
     async fn pods_of(&self, target: &ObjectRef, object: &Value) -> Vec<Value> {
         let Some(labels) = pod_selector(object) else { return Vec::new() };
         let pod = "v1/Pod".parse().expect("a fixed kind");
@@ -132,7 +132,7 @@ impl Session {
     }
 }
 
-/// A wait in which the object could not be read. Users match on the title and the word timeout.
+/// A wait during which the object could never be read. Users match on the title and the word timeout.
 fn never_seen(error: Diagnostic, wait: &Wait) -> Diagnostic {
     let detail = format!(
         "The object could not be read within the timeout of {}, so it is not known whether it exists.\n\n{}",

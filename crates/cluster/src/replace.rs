@@ -1,4 +1,4 @@
-//! Writing whole objects: a new one, or one in the place of the one that was read.
+//! Writes whole objects: creates a new one, or replaces one that was read.
 
 use http::Method;
 use manifest::ObjectRef;
@@ -10,10 +10,10 @@ use crate::request::{Call, Reply, with_query};
 use crate::session::Session;
 
 impl Session {
-    /// Creates `object`. That it exists is an error, [`Class::AlreadyExists`](crate::Class::AlreadyExists).
+    /// Creates `object`. If it exists, the error is [`Class::AlreadyExists`](crate::Class::AlreadyExists).
     ///
-    /// It is not repeated when the connection breaks: the first try may have created it, and the second would say that
-    /// somebody else did.
+    /// Not retried when the connection breaks: the first attempt may have created the object, and the second would
+    /// blame another creator.
     pub async fn create(&self, target: &ObjectRef, object: &Value, write: Write<'_>) -> Result<Reply, Error> {
         let resource = self.resource(&target.gvk).await?;
         let path = with_query(resource.collection_of(target.namespace.as_ref()), &query(write));
@@ -22,8 +22,8 @@ impl Session {
         self.write(&call.once(), target, write).await
     }
 
-    /// Puts `object` in the place of the one it was made from. When that has changed since, by its resource version, the
-    /// error is [`Class::Outdated`](crate::Class::Outdated).
+    /// Replaces the object that `object` was made from. If that has changed since, by its resource version, the error
+    /// is [`Class::Outdated`](crate::Class::Outdated).
     pub async fn replace(
         &self,
         target: &ObjectRef,

@@ -1,4 +1,4 @@
-//! One call to the server: sent raw, so that its status, its warnings and its repetitions are seen.
+//! One call to the server, sent raw so that its status, warnings and retries are visible.
 
 mod failure;
 
@@ -26,15 +26,15 @@ use failure::{Failure, no_answer, refusal};
 
 pub(crate) use failure::unreadable;
 
-/// The longest one attempt may take. The server gives up on ordinary requests after 60 s by itself.
+/// The longest one attempt may take. The server itself gives up on ordinary requests after 60 s.
 const ATTEMPT: Duration = Duration::from_secs(65);
-/// The largest answer that is kept. A page of 500 objects has seldom more than a tenth of that.
+/// The largest response accepted, in bytes. A page of 500 objects seldom exceeds a tenth of it.
 const LARGEST_ANSWER: usize = 256 << 20;
-/// The deepest that is sent: as deep as manifests are read. managedFields repeat every level of an object, a few levels
-/// down, so that answers are deeper than what was sent, and still within what can be read.
+/// The deepest nesting sent, the same as when manifests are parsed. managedFields repeat every level of an object a few
+/// levels deeper, so responses are deeper than requests, and still parse.
 const DEEPEST_SENT: usize = 256;
 
-/// A call, ready to be sent as often as needed.
+/// A call that can be sent repeatedly.
 #[derive(Clone)]
 pub(crate) struct Call {
     verb: Verb,
@@ -44,20 +44,20 @@ pub(crate) struct Call {
     accept: &'static str,
     body: Option<(&'static str, Bytes)>,
     repeatable: bool,
-    /// The most bytes that the answer may have.
+    /// The largest response accepted, in bytes.
     most: usize,
 }
 
-/// What came back from a call that succeeded.
+/// The result of a successful call.
 #[derive(Clone, PartialEq)]
 pub struct Reply {
-    /// The HTTP status code: 201 says that an apply created the object, also in a dry run.
+    /// The HTTP status code: 201 means that an apply created the object, also in a dry run.
     pub code: u16,
-    /// The object, or whatever was asked for.
+    /// The object, or the other resource that was requested.
     pub object: Value,
-    /// What the server wants the author of this very call to know.
+    /// The server's `Warning` headers for this call.
     pub warnings: Vec<String>,
-    /// How often the call had to be repeated, and why.
+    /// How often the call was retried, and why.
     pub retries: Vec<Retry>,
 }
 
@@ -90,14 +90,13 @@ impl Reply {
         self.warnings.iter().map(warning).collect()
     }
 
-    /// Whether the object was not there before.
+    /// Whether the object did not exist before.
     pub fn created(&self) -> bool {
         self.code == 201
     }
 }
 
 impl Call {
-    /// Reads `path`.
     pub(crate) fn get(verb: Verb, subject: Subject, path: String) -> Self {
         let accept = "application/json";
         Self {
@@ -112,7 +111,7 @@ impl Call {
         }
     }
 
-    /// Changes what is at `path`. What cannot be done twice without harm says so by [`Call::once`].
+    /// Changes what is at `path`. Calls that are not idempotent add [`Call::once`].
     pub(crate) fn write(
         verb: Verb,
         subject: Subject,
@@ -134,7 +133,7 @@ impl Call {
         }
     }
 
-    /// Never repeats the call when it is open whether it took effect.
+    /// Never retries the call if it may have taken effect.
     pub(crate) fn once(self) -> Self {
         Self { repeatable: false, ..self }
     }
@@ -143,7 +142,7 @@ impl Call {
         Self { accept, ..self }
     }
 
-    /// Breaks an answer off that has more bytes than this.
+    /// Rejects a response with more bytes than this.
     pub(crate) fn at_most(self, bytes: usize) -> Self {
         Self { most: bytes, ..self }
     }
@@ -152,7 +151,7 @@ impl Call {
         Error::new(self.verb, self.subject.clone(), kind, retries)
     }
 
-    /// Why it is better not sent: nobody could read the answer.
+    /// Why the call must not be sent: its response would be too deep to parse.
     fn excess(&self) -> Option<ErrorKind> {
         let levels = self.body.as_ref().map_or(0, |(_, body)| manifest::json_depth(body));
         (levels > DEEPEST_SENT).then_some(ErrorKind::TooDeep { levels, most: DEEPEST_SENT })
@@ -170,7 +169,6 @@ impl Call {
     }
 }
 
-/// A path with its query.
 pub(crate) fn with_query(path: String, query: &[(&str, &str)]) -> String {
     let mut path = path;
     for (position, (name, value)) in query.iter().enumerate() {
@@ -180,13 +178,13 @@ pub(crate) fn with_query(path: String, query: &[(&str, &str)]) -> String {
     path
 }
 
-/// Sends `call`, again and again while the trouble is passing and the budget lasts.
+/// Sends `call`, and retries while the failure is transient and the budget lasts.
 pub(crate) async fn send(client: &kube::Client, call: &Call) -> Result<Reply, Error> {
     let Answer { code, content, warnings, retries } = ask(client, call, manifest::from_json).await?;
     Ok(Reply { code, object: content, warnings, retries })
 }
 
-/// An answer, read as whatever was wanted of it.
+/// A response, parsed as the caller asked.
 pub(crate) struct Answer<T> {
     pub(crate) code: u16,
     pub(crate) content: T,
@@ -194,7 +192,7 @@ pub(crate) struct Answer<T> {
     pub(crate) retries: Vec<Retry>,
 }
 
-/// The same for a caller with its own way to read an answer.
+/// Like [`send`], for a caller with its own parser.
 pub(crate) async fn ask<T, E: Into<JsonError>>(
     client: &kube::Client,
     call: &Call,
@@ -245,12 +243,12 @@ async fn attempt<T, E: Into<JsonError>>(
             warnings: warnings(&head.headers),
             retries: Vec::new(),
         }),
-        // Ended in good order and yet not to be read: nothing that would get better.
+        // The response ended cleanly and still does not parse: a retry would not help.
         Err(error) => Err(Failure::lasting(unreadable(error.into()))),
     }
 }
 
-/// The whole body of an answer, unless it is larger than `most`.
+/// The whole response body, unless it is larger than `most`.
 async fn collect(body: Body, most: usize) -> Result<Bytes, Failure> {
     let too_large = || Failure::lasting(ErrorKind::Unwieldy(Excess::Bytes(most)));
     if usize::try_from(body.size_hint().lower()).is_ok_and(|announced| announced > most) {
@@ -267,7 +265,7 @@ async fn collect(body: Body, most: usize) -> Result<Bytes, Failure> {
     }
 }
 
-/// Opens an answer that goes on and on. Sent once: whoever watches knows best when to try again.
+/// Opens a streaming response. Sent once: the watcher decides when to retry.
 pub(crate) async fn open(client: &kube::Client, call: &Call) -> Result<Body, Error> {
     let began = async {
         let response = client.send(call.request()).await.map_err(no_answer)?;

@@ -1,10 +1,10 @@
-//! When to try again: transient trouble only, a few times, for a limited time, and never unseen.
+//! Decides when to retry: only transient failures, a few times, for a limited time, and always reported.
 
 use std::time::Duration;
 
 use http::StatusCode;
 
-/// Waits before each repetition when the server does not say how long.
+/// The wait before each retry if the server does not send `Retry-After`.
 const WAITS: [Duration; 5] = [
     Duration::from_millis(100),
     Duration::from_millis(200),
@@ -12,48 +12,46 @@ const WAITS: [Duration; 5] = [
     Duration::from_millis(800),
     Duration::from_millis(1600),
 ];
-/// The most a call may take before it is not repeated any more. Terraform's users watch this clock.
+/// How long a call may take before it is no longer retried. Terraform's users wait for it.
 const BUDGET: Duration = Duration::from_secs(30);
 
-/// One repetition: what went wrong and how long was waited. Outcomes and errors carry these.
+/// One retry: what went wrong and how long we waited. Results and errors carry these.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Retry {
-    /// What went wrong.
     pub why: String,
-    /// How long was waited before the call was repeated.
     pub waited: Duration,
 }
 
-/// What kind of trouble a failed attempt met.
+/// The kind of failure an attempt met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trouble {
-    /// The server did nothing and says so; anything may be repeated.
+    /// The server did nothing and says so; any call may be retried.
     Refused,
-    /// It is open whether the server did something; only what can be done twice may be repeated.
+    /// The call may have taken effect; only idempotent calls may be retried.
     Unclear,
-    /// Repeating would not help.
+    /// A retry would not help.
     Lasting,
 }
 
 impl Trouble {
-    /// What an answer with this code and text means.
+    /// Classifies a response by its code and message.
     pub(crate) fn of_answer(code: StatusCode, message: &str) -> Self {
         match code {
             StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => Self::Refused,
             StatusCode::BAD_GATEWAY | StatusCode::GATEWAY_TIMEOUT | StatusCode::REQUEST_TIMEOUT => {
                 Self::Unclear
             }
-            // Most errors of code 500 last, a misspelt field among them. The store's own troubles pass.
+            // Most 500s are permanent, a misspelt field among them. Errors from etcd are transient.
             StatusCode::INTERNAL_SERVER_ERROR if message.starts_with("etcdserver: ") => Self::Unclear,
             _ => Self::Lasting,
         }
     }
 }
 
-/// How long to wait before repetition number `retries + 1`, or `None` to give up.
+/// How long to wait before retry number `retries + 1`, or `None` to give up.
 ///
-/// `chance` is between 0 and 1 and spreads by a tenth what many clients would else do at the same moment. What the
-/// server asks for is never undercut.
+/// `chance` is between 0 and 1 and adds ten percent of jitter, so that clients do not retry in step. A `Retry-After`
+/// from the server is a lower bound.
 pub(crate) fn wait(
     trouble: Trouble,
     repeatable: bool,
@@ -72,7 +70,7 @@ pub(crate) fn wait(
     (elapsed + wait <= BUDGET).then_some(wait)
 }
 
-/// A number between 0 and 1. What keeps hash maps from being attacked is good enough to spread repetitions.
+/// A random number between 0 and 1. The random state of hash maps is good enough for jitter.
 pub(crate) fn chance() -> f64 {
     use std::hash::{BuildHasher as _, Hasher as _, RandomState};
     f64::from(u32::try_from(RandomState::new().build_hasher().finish() >> 32).unwrap_or(u32::MAX))

@@ -1,4 +1,4 @@
-//! Text that must never be seen: tokens, keys, kubeconfigs.
+//! Text that must never be shown: tokens, keys, kubeconfigs.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -7,13 +7,13 @@ use secrecy::{ExposeSecret, SecretString};
 
 /// A text that is wiped from memory when dropped and that `Debug` does not show.
 ///
-/// Unlike [`SecretString`] it can be compared and hashed, so that a connection can be the key of the session cache as
-/// it stands, without being joined or hashed into something that could collide.
+/// Unlike [`SecretString`] it can be compared and hashed, so a connection can be the key of the session cache without
+/// being joined or hashed into something that could collide.
 #[derive(Clone)]
 pub struct Secret(SecretString);
 
 impl Secret {
-    /// The text itself. Every call is a place to look at when asking where secrets go.
+    /// The text itself. Every call is a place to review when asking where secrets go.
     pub fn expose(&self) -> &str {
         self.0.expose_secret()
     }

@@ -1,4 +1,4 @@
-//! One cluster: a client and what is known about the cluster's kinds.
+//! One cluster: a client and the catalog of the cluster's kinds.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +11,7 @@ use crate::request::{Answer, Call, Reply, ask, send};
 use crate::{Connection, Retry};
 use manifest::{GroupVersionKind, ObjectRef};
 
-/// A cluster to talk to. Cloning is cheap, and clones share connections and discovery.
+/// A connection to a cluster. Clones are cheap and share connections and discovery.
 #[derive(Clone)]
 pub struct Session(Arc<Inner>);
 
@@ -22,13 +22,13 @@ struct Inner {
     server: Option<Arc<str>>,
 }
 
-/// How long to wait for a path that discovery lists and the server does not have yet.
+/// How long to wait for a path that discovery lists but the server does not serve yet.
 const JUST_LISTED: Duration = Duration::from_millis(100);
 
 impl Session {
-    /// A session on a client of one's own: a test's, or one that speaks through something special.
+    /// A session on an existing client, for tests or unusual transports.
     ///
-    /// kube's own retries must be off in it, or trouble stays hidden for minutes.
+    /// kube's own retries must be disabled in it, or failures stay hidden for minutes.
     pub fn new(client: kube::Client) -> Self {
         Self(Arc::new(Inner { client, discovery: Discovery::default(), server: None }))
     }
@@ -45,12 +45,12 @@ impl Session {
         Ok(Self(Arc::new(Inner { client, discovery: Discovery::default(), server: Some(server) })))
     }
 
-    /// The client below, for controllers that bring their own machinery.
+    /// The underlying client, for controllers that use kube's runtime.
     pub fn client(&self) -> &kube::Client {
         &self.0.client
     }
 
-    /// How `gvk` is served. A kind that is not known is asked for once more before it counts as missing.
+    /// How `gvk` is served. An unknown kind triggers one fresh discovery before it counts as missing.
     pub async fn resource(&self, gvk: &GroupVersionKind) -> Result<Resource, Error> {
         let catalog = self.catalog().await?;
         if let Some(resource) = catalog.get(gvk) {
@@ -63,12 +63,11 @@ impl Session {
             .ok_or_else(|| missing(Verb::Discover, Subject::Kind(gvk.clone()), gvk, &fresh))
     }
 
-    /// All kinds, for instance to look into a namespace.
     pub async fn resources(&self) -> Result<Vec<Resource>, Error> {
         Ok(self.catalog().await?.resources().cloned().collect())
     }
 
-    /// Forgets which kinds there are, because they have changed. What is looked for and missing is asked for anyway.
+    /// Drops the cached catalog because kinds have changed. A missing kind triggers a fresh discovery anyway.
     pub fn forget_kinds(&self) {
         self.0.discovery.forget();
     }
@@ -100,8 +99,9 @@ impl Session {
         ask(&self.0.client, call, read).await.map_err(|error| error.on(self.server()))
     }
 
-    /// Sends a call to a path of `gvk`. The path may be gone with its kind; or the kind may have joined its group just
-    /// now, which discovery says a moment before the server knows the path: then the call is sent once more.
+    /// Sends a call to a path of `gvk`. After a 404 for the path, the kind may have been removed; or it may have joined
+    /// its group just now, which discovery shows a moment before the server serves the path: then the call is sent once
+    /// more.
     pub(crate) async fn send_to(&self, gvk: &GroupVersionKind, call: &Call) -> Result<Reply, Error> {
         let error = match self.send(call).await {
             Err(error) if error.is_no_path() => self.settle_404(error, gvk).await,
@@ -117,8 +117,8 @@ impl Session {
         Ok(reply)
     }
 
-    /// Tells a 404 that only says "no such path" from one that names the object: the former means that the kind has
-    /// gone, if a fresh discovery agrees, and otherwise that something else than the API server answers.
+    /// Resolves a 404 that only says "no such path": the kind was removed, if a fresh discovery agrees; otherwise the
+    /// response did not come from the API server.
     pub(crate) async fn settle_404(&self, error: Error, gvk: &GroupVersionKind) -> Error {
         if !error.is_no_path() {
             return error;
@@ -136,13 +136,13 @@ impl Session {
         self.0.discovery.any(|| discover(self.clone())).await
     }
 
-    /// A catalog that is asked for no earlier than now.
+    /// A catalog requested no earlier than now.
     async fn fresh_catalog(&self) -> Result<Arc<Catalog>, Error> {
         self.0.discovery.fresh(|| discover(self.clone())).await
     }
 }
 
-/// The error for a kind that `fresh` lacks; a group whose server is down is no evidence.
+/// The error for a kind missing from `fresh`; a group whose server is down is no evidence.
 fn missing(verb: Verb, subject: Subject, gvk: &GroupVersionKind, fresh: &Catalog) -> Error {
     let kind = if fresh.is_stale(gvk.group()) {
         ErrorKind::Foreign {
@@ -155,7 +155,7 @@ fn missing(verb: Verb, subject: Subject, gvk: &GroupVersionKind, fresh: &Catalog
     Error::new(verb, subject, kind, Vec::new())
 }
 
-/// One session for each distinct connection, for the life of a process.
+/// One session per distinct connection, for the lifetime of the process.
 pub struct Sessions {
     environment: Environment,
     user_agent: String,
@@ -163,13 +163,12 @@ pub struct Sessions {
 }
 
 impl Sessions {
-    /// No sessions yet. `user_agent` is how the server's audit log knows us.
+    /// `user_agent` identifies us in the server's audit log.
     pub fn new(environment: Environment, user_agent: impl Into<String>) -> Self {
         Self { environment, user_agent: user_agent.into(), open: Mutex::new(HashMap::new()) }
     }
 
-    /// The session for `connection`, which is made if there is none. Sends nothing, so it does not keep others waiting
-    /// for long.
+    /// The session for `connection`, created if needed. Sends nothing, so it does not block other callers for long.
     pub fn get(&self, connection: &Connection) -> Result<Session, ConnectError> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(session) = open.get(connection) {

@@ -1,4 +1,4 @@
-//! What debug output shows of an object: which one it is, and never what is in it, as it may be a Secret.
+//! What debug output shows of an object: its identity, never its content, because it may be a Secret.
 
 use std::fmt;
 
@@ -22,12 +22,12 @@ impl fmt::Debug for Shown<'_> {
     }
 }
 
-/// An object that may not be there.
+/// An object that may not exist.
 pub(crate) fn shown(object: Option<&Value>) -> Option<Shown<'_>> {
     object.map(Shown)
 }
 
-/// Something whose content is nobody's business.
+/// A value whose content is never shown.
 pub(crate) struct Hidden;
 
 impl fmt::Debug for Hidden {

@@ -1,25 +1,22 @@
-//! The server's own account of a failure: `metav1.Status`, read leniently.
+//! The server's own account of a failure: `metav1.Status`, parsed leniently.
 
 mod values;
 
 use serde::Deserialize;
 
-/// What a server adds to the findings about a custom resource when they kept it from asking the rules of its CRD.
+/// The cause a server adds when findings about a custom resource kept it from evaluating the CRD's rules.
 const UNCHECKED: &str = "some validation rules were not checked because the object was invalid";
 
-/// What the server said when it refused or failed.
+/// The `Status` of a rejected or failed call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct ApiStatus {
-    /// The HTTP status code.
     #[serde(default)]
     pub code: u16,
     /// The machine-readable reason: `NotFound`, `Conflict`, `Invalid` …
     #[serde(default)]
     pub reason: String,
-    /// The server's text.
     #[serde(default)]
     pub message: String,
-    /// What it is about.
     #[serde(default)]
     pub details: StatusDetails,
 }
@@ -28,19 +25,16 @@ pub struct ApiStatus {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StatusDetails {
-    /// The object's name.
     #[serde(default)]
     pub name: String,
-    /// The object's API group.
     #[serde(default)]
     pub group: String,
     /// The object's kind, or its resource (`namespaces`).
     #[serde(default)]
     pub kind: String,
-    /// The single findings.
     #[serde(default)]
     pub causes: Vec<StatusCause>,
-    /// When to try again.
+    /// After how many seconds to retry.
     #[serde(default)]
     pub retry_after_seconds: u64,
 }
@@ -51,17 +45,16 @@ pub struct StatusCause {
     /// The machine-readable reason: `FieldValueInvalid`, `FieldManagerConflict` …
     #[serde(default)]
     pub reason: String,
-    /// The finding in words.
     #[serde(default)]
     pub message: String,
-    /// The field, as `spec.ports[0].name`.
+    /// As in `spec.ports[0].name`.
     #[serde(default)]
     pub field: String,
 }
 
 impl ApiStatus {
-    /// Reads the body of an answer with an error code; `None` when it is not a status, as with a proxy's page or the
-    /// plain text that a server sends for paths it does not know.
+    /// Parses the body of an error response; `None` if it is not a `Status`, as with a proxy's page or the plain text
+    /// that a server sends for unknown paths.
     pub(crate) fn parse(code: u16, body: &[u8]) -> Option<Self> {
         #[derive(Deserialize)]
         struct Probe {
@@ -71,13 +64,13 @@ impl ApiStatus {
         if probe.kind != "Status" {
             return None;
         }
-        // `details` may be null, which is as good as absent.
+        // `details` may be null, which means absent.
         let mut value: serde_json::Value = serde_json::from_slice(body).ok()?;
         if let Some(object) = value.as_object_mut() {
             object.retain(|_, value| !value.is_null());
         }
         let mut status: Self = serde_json::from_value(value).ok()?;
-        // What was not looked at is no finding, and the field it names is none.
+        // A skipped rule is not a finding, and the field it names is not at fault.
         status.details.causes.retain(|cause| !cause.message.contains(UNCHECKED));
         status.message = values::left_out(&status.message);
         for cause in &mut status.details.causes {
@@ -86,7 +79,6 @@ impl ApiStatus {
         Some(Self { code, ..status })
     }
 
-    /// Whether some cause has this reason.
     pub fn has_cause(&self, reason: &str) -> bool {
         self.details.causes.iter().any(|cause| cause.reason == reason)
     }

@@ -1,4 +1,4 @@
-//! Servers for tests: one without a socket that answers from a function, and one on loopback that speaks bytes.
+//! Test servers: one without a socket that answers from a function, and one on loopback that speaks bytes.
 
 use std::sync::{Arc, Mutex};
 
@@ -27,7 +27,7 @@ impl Seen {
     }
 }
 
-/// What a server has seen so far.
+/// The requests a server has seen so far.
 #[derive(Clone, Default)]
 pub(crate) struct Journal(Arc<Mutex<Vec<Seen>>>);
 
@@ -40,7 +40,7 @@ impl Journal {
         self.all().iter().map(Seen::line).collect()
     }
 
-    /// The lines without discovery.
+    /// The request lines without discovery.
     pub(crate) fn work(&self) -> Vec<String> {
         let discovery = ["GET /api", "GET /apis"];
         self.lines().into_iter().filter(|line| !discovery.contains(&line.as_str())).collect()
@@ -53,7 +53,7 @@ impl Journal {
 
 pub(crate) type Answer = Response<Full<Bytes>>;
 
-/// A session whose server is `answer`, and what it has seen. Discovery is answered with [`kinds`].
+/// A session whose server is `answer`, and the requests it has seen. Discovery is answered with [`kinds`].
 pub(crate) fn session(mut answer: impl FnMut(&Seen) -> Answer + Send + 'static) -> (Session, Journal) {
     raw_session(move |seen| match seen.line().as_str() {
         "GET /api" => ok(&core()),
@@ -69,7 +69,7 @@ pub(crate) fn session(mut answer: impl FnMut(&Seen) -> Answer + Send + 'static) 
     })
 }
 
-/// A session whose server is `answer` for everything, discovery included.
+/// A session whose server is `answer` for every request, including discovery.
 pub(crate) fn raw_session(answer: impl FnMut(&Seen) -> Answer + Send + 'static) -> (Session, Journal) {
     let journal = Journal::default();
     let (kept, answer) = (journal.clone(), Arc::new(Mutex::new(answer)));
@@ -86,7 +86,7 @@ pub(crate) fn raw_session(answer: impl FnMut(&Seen) -> Answer + Send + 'static) 
                 body: serde_json::from_slice(&body).unwrap_or(Value::Null),
             };
             kept.0.lock().unwrap().push(seen.clone());
-            // A turn for others, as a network would give.
+            // Yields to other tasks, as a network would.
             tokio::task::yield_now().await;
             let answer = (answer.lock().unwrap())(&seen);
             Ok::<_, std::convert::Infallible>(answer)
@@ -148,7 +148,7 @@ pub(crate) fn config_map(name: &str) -> Value {
     json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name, "namespace": "shop" } })
 }
 
-/// An answer of lines, as a watch gives them, that ends after the last.
+/// A response of lines, as a watch sends them, that ends after the last.
 pub(crate) fn stream(lines: &str) -> Answer {
     Response::new(Full::from(lines.to_owned()))
 }

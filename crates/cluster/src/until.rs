@@ -16,11 +16,11 @@ use crate::watch::{Event, Watch};
 /// How a wait ended.
 #[derive(Clone, PartialEq)]
 pub enum Waited<T> {
-    /// By this object, or by its absence.
+    /// Met by this object, or by its absence.
     Met { value: T, object: Option<Value> },
-    /// The check can never be met; with the object as last seen.
+    /// The check can never be met. `object` is the last state seen.
     Never { why: String, object: Option<Value> },
-    /// With what was missing last, and the object as last seen.
+    /// `why` is what was missing last, `object` the last state seen.
     TimedOut { why: String, object: Option<Value> },
 }
 
@@ -40,14 +40,14 @@ impl<T> fmt::Debug for Waited<T> {
     }
 }
 
-/// Between two reads, where watching is not allowed or the server is in trouble.
+/// The pause between two reads when watching is forbidden or the server is unavailable.
 const POLL: Duration = Duration::from_secs(2);
 
 impl Session {
-    /// Waits until `check` is met or can never be, for `timeout` at most, however often the connection breaks.
+    /// Waits until `check` is met or can never be met, for `timeout` at most, across broken connections.
     ///
-    /// The check sees the object as it is now, or `None` while there is none. Without the right to watch, the object
-    /// is read every two seconds. Dropping the future ends the wait at once.
+    /// The check sees the current object, or `None` while it does not exist. Without permission to watch, the object is
+    /// read every two seconds. Dropping the future ends the wait at once.
     pub async fn wait_until<T>(
         &self,
         target: &ObjectRef,
@@ -57,7 +57,7 @@ impl Session {
         self.wait_observed(target, timeout, check, |_| {}).await
     }
 
-    /// The same; `observe` gets the reason why the wait goes on, whenever it changes.
+    /// Like [`Session::wait_until`]; `observe` receives the reason for waiting whenever it changes.
     pub(crate) async fn wait_observed<T>(
         &self,
         target: &ObjectRef,
@@ -91,7 +91,7 @@ impl<T, C: FnMut(Option<&Value>) -> Check<T>, O: FnMut(&str)> Wait<C, O> {
         loop {
             let live = match session.read(target).await {
                 Ok(live) => live.map(|reply| reply.object),
-                // While a kind is removed, its paths vanish before discovery says so; the next read will agree.
+                // While a kind is being removed, its paths vanish before discovery drops it; the next read settles it.
                 Err(error) if error.is_server_trouble() || error.is_no_path() => {
                     self.go_on(diag::error_chain(&error));
                     tokio::time::sleep(POLL).await;
@@ -99,7 +99,7 @@ impl<T, C: FnMut(Option<&Value>) -> Check<T>, O: FnMut(&str)> Wait<C, O> {
                 }
                 Err(error) => return Err(error),
             };
-            // The watch starts at the version just read, so that no change is missed.
+            // The watch starts at the version just read, so no change is missed.
             let from = live.as_ref().and_then(|object| object.pointer("/metadata/resourceVersion"));
             let from = from.and_then(Value::as_str).map(str::to_owned);
             if let Some(end) = self.judge(live) {
@@ -115,18 +115,18 @@ impl<T, C: FnMut(Option<&Value>) -> Check<T>, O: FnMut(&str)> Wait<C, O> {
             match self.follow(watch).await {
                 Ok(Some(end)) => return Ok(end),
                 Ok(None) => {}
-                // Reading is allowed and watching is not.
+                // Reading is allowed, watching is not.
                 Err(error) if error.status().is_some_and(|status| status.code == 403) => {
                     tokio::time::sleep(POLL).await;
                 }
-                // The kind may be on its way out; reading settles it. The watch itself backs off.
+                // The kind may be going away; the next read settles it. The watch itself backs off.
                 Err(error) if error.is_no_path() => {}
                 Err(error) => return Err(error),
             }
         }
     }
 
-    /// Judges every change, until the wait ends or the object has to be read again.
+    /// Checks every change until the wait ends or the object has to be read again.
     async fn follow(&mut self, watch: &mut Watch) -> Result<Option<Waited<T>>, Error> {
         loop {
             let now = match watch.next().await? {

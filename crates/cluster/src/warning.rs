@@ -1,9 +1,9 @@
-//! `Warning` headers: what the server wants the author of a request to know.
+//! `Warning` headers: messages from the server to the author of a request.
 
 use http::HeaderMap;
 use http::header::WARNING;
 
-/// The texts of all warnings in `headers`, in order, each once.
+/// The texts of all warnings in `headers`, in order, without duplicates.
 pub(crate) fn warnings(headers: &HeaderMap) -> Vec<String> {
     let mut found = Vec::new();
     for header in headers.get_all(WARNING) {
@@ -18,7 +18,7 @@ pub(crate) fn warnings(headers: &HeaderMap) -> Vec<String> {
     found
 }
 
-/// One `299 - "text"` and what follows it (RFC 7234, 5.5). A date after the text is passed over.
+/// One `299 - "text"` and what follows it (RFC 7234, 5.5). A date after the text is skipped.
 fn next(header: &str) -> Option<(String, &str)> {
     let start = header.find('"')? + 1;
     // Code and agent come before the text; without them it is not a warning.

@@ -1,4 +1,4 @@
-//! Watching objects: one long answer after the other, so that the watcher sees a single stream.
+//! Watches objects across reconnects, so that the watcher sees a single stream.
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,24 +21,25 @@ use crate::session::Session;
 use crate::shown::Shown;
 use crate::status::ApiStatus;
 
-/// How long the server may leave one answer open. It ends it in good order then, and we go on from there.
+/// How long, in seconds, the server may keep one response open. It then ends the response cleanly, and the watch
+/// resumes.
 const LENGTH: &str = "240";
-/// Silence that means that the other side is gone without a word.
+/// After this much silence, the connection counts as dead.
 const SILENCE: Duration = Duration::from_secs(300);
-/// The wait before the next answer when the last one ended soon; doubled each time that nothing came of it.
+/// The pause before the next request when the last response ended early; doubled while responses stay empty.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
-/// The longest such wait, and how long an answer must have been open to be followed by the next one at once.
+/// The longest pause, and how long a response must have been open for the next request to follow at once.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// What happened to an object.
 #[derive(Clone, PartialEq)]
 pub enum Event {
-    /// It is new, or has changed, and now is this.
+    /// The object was added or changed.
     Set(Value),
-    /// It has gone; this is how it was last.
+    /// The last state before the deletion.
     Deleted(Value),
-    /// The server no longer knows what happened since the point we came from. Read everything anew; the watch goes
-    /// on with what is there now.
+    /// The server no longer has the events since our resource version. List everything again; the watch continues from
+    /// the current state.
     Expired,
 }
 
@@ -52,16 +53,16 @@ impl fmt::Debug for Event {
     }
 }
 
-/// A watch that outlives connections. Asking for the next event may be given up and begun again at any time.
+/// A watch that survives reconnects. Waiting for the next event may be cancelled and restarted at any time.
 pub struct Watch {
     session: Session,
     gvk: GroupVersionKind,
     resource: Resource,
     selection: Selection,
-    /// The last resource version seen; none to begin with all there is.
+    /// The last resource version seen; `None` starts with all existing objects.
     from: Option<String>,
     stage: Stage,
-    /// How many answers in a row have ended before anything came.
+    /// How many consecutive responses ended without an event.
     fruitless: u32,
 }
 
@@ -75,11 +76,11 @@ struct Answer {
     body: Body,
     line: BytesMut,
     opened: Instant,
-    /// How long a line may be.
+    /// The longest line accepted, in bytes.
     longest: usize,
 }
 
-/// The longest line: an object, which the store takes up to 1.5 MiB of, with everything that is said around it.
+/// The longest line: an object, of which etcd accepts up to 1.5 MiB, with managedFields and framing.
 const LONGEST_LINE: usize = 16 << 20;
 
 #[derive(Deserialize)]
@@ -90,8 +91,8 @@ struct Line {
 }
 
 impl Session {
-    /// Watches the objects of a kind that `selection` selects, from a resource version on. Without one, everything
-    /// there is comes first, as if it had just been set.
+    /// Watches the objects of a kind that match `selection`, starting from a resource version. Without one, all
+    /// existing objects come first, as if they had just been set.
     pub async fn watch(
         &self,
         gvk: &GroupVersionKind,
@@ -106,8 +107,8 @@ impl Session {
 }
 
 impl Watch {
-    /// The next event. Broken connections and a server in trouble are waited out; only what will not get better by
-    /// itself, such as a missing permission, is an error.
+    /// The next event. Broken connections and an unavailable server are waited out; only a permanent failure, such as a
+    /// missing permission, is an error.
     pub async fn next(&mut self) -> Result<Event, Error> {
         loop {
             match self.line().await {
@@ -129,12 +130,12 @@ impl Watch {
         }
     }
 
-    /// Goes on from another point than the last thing seen.
+    /// Continues from another resource version than the last one seen.
     pub fn resume(&mut self, from: Option<String>) {
         self.from = from;
     }
 
-    /// What a line says, if it is something for the watcher.
+    /// The event of a line, if it is one for the watcher.
     fn take(&mut self, line: Line) -> Result<Option<Event>, Error> {
         if line.kind == "ERROR" {
             let status: ApiStatus = serde_json::from_value(line.object).unwrap_or_default();
@@ -155,12 +156,12 @@ impl Watch {
         Ok(match line.kind.as_str() {
             "ADDED" | "MODIFIED" => Some(Event::Set(line.object)),
             "DELETED" => Some(Event::Deleted(line.object)),
-            // A bookmark, which has moved `from` already, or something newer than we are.
+            // A bookmark, which has already moved `from`, or an event type we do not know.
             _ => None,
         })
     }
 
-    /// The next line of the answer at hand, or of a new one. `None` when an answer has ended.
+    /// The next line of the current response, or of a new one. `None` when a response has ended.
     async fn line(&mut self) -> Result<Option<Line>, Error> {
         loop {
             match &mut self.stage {
@@ -190,8 +191,8 @@ impl Watch {
         }
     }
 
-    /// Ends the answer at hand. The next one is asked for at once if this one was open for a while, and ever later
-    /// otherwise, so that a server which ends every answer at once is not asked without end.
+    /// Ends the current response. The next request follows at once if this response was open for a while, and after a
+    /// growing pause otherwise, so that a server which ends every response at once is not flooded.
     fn pause(&mut self) {
         let lasted = matches!(&self.stage, Stage::Open(answer) if answer.opened.elapsed() > LONGEST_PAUSE);
         let pause = if lasted {
@@ -215,7 +216,7 @@ impl Watch {
 }
 
 impl Answer {
-    /// The next line; `None` at the end. Half a line at the end is the other side's last breath.
+    /// The next line; `None` at the end. An incomplete last line is dropped.
     async fn next(&mut self) -> Result<Option<Line>, ErrorKind> {
         loop {
             if let Some(end) = self.line.iter().position(|byte| *byte == b'\n') {

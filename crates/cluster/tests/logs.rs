@@ -1,4 +1,4 @@
-//! What reaches a log. A process of its own, because whether a line is logged is decided once for a whole process.
+//! What the crate logs. A separate process, because log filters are fixed once per process.
 
 #![expect(clippy::unwrap_used, reason = "a panic in a test's helper is a failed test")]
 
@@ -22,7 +22,7 @@ impl Write for Log {
     }
 }
 
-/// A server that refuses once, is busy once, and then answers with nothing in particular.
+/// A server that rejects one call, is busy once, and then answers with an empty object.
 fn serve() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -38,7 +38,7 @@ fn serve() -> String {
     address
 }
 
-/// Everything that this process has logged so far.
+/// Everything this process has logged so far.
 fn log() -> &'static Log {
     static LOG: OnceLock<Log> = OnceLock::new();
     LOG.get_or_init(|| {
@@ -86,7 +86,7 @@ fn no_secret_reaches_a_log_of_any_level() {
     assert!(!text.contains("hunter2"), "{text}");
 }
 
-/// A server of Widgets: its third discovery is the first to list them.
+/// A server of Widgets, which only its third discovery lists.
 fn serve_widgets() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();

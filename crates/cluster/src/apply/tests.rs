@@ -107,7 +107,7 @@ async fn a_create_is_one_read_and_one_patch() {
     assert_eq!(journal.work(), [format!("GET {path}"), format!("PATCH {path}")]);
 }
 
-/// A server that answers `times` requests with `trouble`, and then as it should.
+/// A server that answers `times` requests with `trouble`, and the rest correctly.
 fn troubled(
     times: usize,
     trouble: impl Fn() -> Answer + Send + 'static,
@@ -233,7 +233,7 @@ async fn managed_fields_are_edited_against_the_version_that_was_seen() {
             { "op": "remove", "path": "/x" },
         ])
     );
-    // Nothing to do costs one read.
+    // A no-op costs one read.
     let before = journal.work().len();
     assert!(session.edit_managed_fields(&map(), Write::by("m"), None, |_| None).await.unwrap().is_none());
     assert_eq!(journal.work().len(), before + 1);
@@ -260,7 +260,7 @@ async fn what_is_nested_too_deep_is_refused_before_it_is_sent() {
 
 #[tokio::test]
 async fn whatever_is_sent_can_be_read_when_it_comes_back() {
-    // managedFields repeat every level of an object, a few levels down.
+    // managedFields repeat every level of an object, a few levels deeper.
     let answer =
         json!({ "spec": nested(255), "metadata": { "managedFields": [{ "fieldsV1": nested(256) }] } });
     let shown = answer.clone();

@@ -1,4 +1,4 @@
-//! Who we are to a server: fixed, read from a file, or printed by a plugin; renewed when it expires or is refused.
+//! Credentials for a server: fixed, read from a file, or printed by a plugin; renewed when they expire or are rejected.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,17 +14,14 @@ use crate::flight::Flight;
 /// Where credentials come from.
 #[derive(Debug)]
 pub(crate) enum Credentials {
-    /// Nowhere; a client certificate may still say who we are.
+    /// No credentials; a client certificate may still authenticate us.
     Anonymous,
-    /// A fixed bearer token.
     Token(Secret),
-    /// The token of an OpenID provider, which is not renewed.
+    /// The token of an OpenID provider. It is never renewed.
     IdToken { token: Secret, expires: Option<Timestamp> },
-    /// A user with a password.
     Basic { user: String, password: Secret },
-    /// A file that somebody keeps fresh; `fallback` while it cannot be read.
+    /// A file that another program keeps fresh; `fallback` is used while it cannot be read.
     TokenFile { path: PathBuf, fallback: Option<Secret> },
-    /// A program.
     Exec(Box<Plugin>),
 }
 
@@ -33,7 +30,7 @@ pub(crate) enum Credentials {
 pub(crate) struct Credential {
     /// The `Authorization` header, marked as sensitive.
     pub(crate) authorization: Option<HeaderValue>,
-    /// A certificate that came with it, in place of the connection's own.
+    /// A certificate issued with the credentials, which replaces the connection's own.
     pub(crate) identity: Option<Identity>,
     expires: Option<Timestamp>,
 }
@@ -54,7 +51,6 @@ pub(crate) enum CredentialError {
 }
 
 impl CredentialError {
-    /// What to do about it.
     pub(crate) const fn advice(&self) -> &'static str {
         match self {
             Self::Exec(_) => {
@@ -68,10 +64,10 @@ impl CredentialError {
     }
 }
 
-/// How long a token read from a file is used before the file is looked at again; client-go's figure.
+/// How long a token read from a file is used before the file is read again; the same as in client-go.
 const FILE_FRESH: SignedDuration = SignedDuration::from_secs(60);
 
-/// Credentials with the last ones obtained. Concurrent callers share one run of a plugin, and its failure.
+/// Credentials with the last ones obtained. Concurrent callers share one run of a plugin, including its failure.
 #[derive(Debug)]
 pub(crate) struct CredentialSource {
     from: Arc<Credentials>,
@@ -91,7 +87,7 @@ impl CredentialSource {
         }
     }
 
-    /// Other credentials than `refused`, if there can be any.
+    /// Credentials other than `refused`, if there are any.
     pub(crate) async fn instead_of(
         &self,
         refused: &Arc<Credential>,
@@ -100,13 +96,13 @@ impl CredentialSource {
             return Ok(None);
         }
         match self.flight.last() {
-            // Another request was refused as well and has renewed them already.
+            // Another request was rejected too and has renewed them already.
             Some((_, last)) if !Arc::ptr_eq(&last, refused) => Ok(Some(last)),
             last => self.after(last).await.map(Some),
         }
     }
 
-    /// Newer credentials than `last`.
+    /// Credentials newer than `last`.
     async fn after(
         &self,
         last: Option<(u64, Arc<Credential>)>,

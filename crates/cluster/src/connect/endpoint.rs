@@ -14,15 +14,15 @@ use super::proxy::{self, Proxy};
 use super::{ConnectError, Environment, kubeconfig, oidc};
 use crate::{Connection, Impersonate, Secret};
 
-/// One cluster and who we are to it.
+/// One cluster, and our credentials for it.
 #[derive(Debug)]
 pub(crate) struct Endpoint {
     pub(crate) server: Uri,
     /// The namespace of the context, or `default`.
     pub(crate) namespace: String,
-    /// The certificates that vouch for the server; none: those of the system.
+    /// The CA certificates for the server; `None` means the system's.
     pub(crate) roots: Option<Vec<Vec<u8>>>,
-    /// The same in a file that may change while we run.
+    /// A file with CA certificates that may change while we run.
     pub(crate) roots_file: Option<PathBuf>,
     pub(crate) insecure: bool,
     pub(crate) server_name: Option<String>,
@@ -32,8 +32,8 @@ pub(crate) struct Endpoint {
     pub(crate) impersonate: Impersonate,
 }
 
-/// The server, and the proxy in between: `https://k8s.example.com:6443 through http://proxy:3128`. A URL may carry a
-/// password, so that only its scheme, host and port are said.
+/// The server, and the proxy if there is one: `https://k8s.example.com:6443 through http://proxy:3128`. A URL may
+/// contain a password, so only its scheme, host and port are shown.
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut write = |before: &str, url: &Uri| {
@@ -46,12 +46,12 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// Reads whatever `connection` refers to.
+/// Reads everything `connection` refers to.
 pub(crate) fn resolve(connection: &Connection, environment: &Environment) -> Result<Endpoint, ConnectError> {
     connection.validate().map_err(ConnectError::Settings)?;
     let context = connection.context.as_deref();
     let mut endpoint = if let Some(content) = &connection.kubeconfig {
-        // The reference never looks at current-context here: state must mean the same whoever edits the file.
+        // Like the Go provider, this ignores current-context: state must keep its meaning when the file is edited.
         let chosen = kubeconfig::choose(kubeconfig::parse(content.expose())?, context, false)?;
         of_kubeconfig(&chosen, connection, environment)?
     } else if !connection.config_paths.is_empty() {
@@ -115,7 +115,7 @@ fn of_pod(environment: &Environment) -> Result<Endpoint, ConnectError> {
     let (Some(host), Some(port)) = (&environment.service_host, &environment.service_port) else {
         return Err(ConnectError::NotInCluster);
     };
-    // An IPv6 address stands in brackets in a URL.
+    // URLs put IPv6 addresses in brackets.
     let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
     let server = server_url(&format!("https://{host}:{port}"), "KUBERNETES_SERVICE_HOST")?;
     let file = |name: &str| environment.service_account.join(name);
@@ -151,7 +151,7 @@ fn anonymous(server: Uri) -> Endpoint {
     }
 }
 
-/// What was set beside a kubeconfig wins over it, as kubectl's flags do; for an inline connection it is all there is.
+/// Settings beside a kubeconfig override it, as kubectl's flags do; an inline connection has nothing else.
 fn override_with(connection: &Connection, endpoint: &mut Endpoint) -> Result<(), ConnectError> {
     let ca = connection.cluster_ca_certificate.as_ref();
     if let Some(text) = ca {
@@ -203,7 +203,7 @@ fn credentials_of(
     }
     match &user.auth_provider {
         None => Ok(Credentials::Anonymous),
-        // The one in-tree provider that is left.
+        // The only in-tree provider that still exists.
         Some(provider) if provider.name == "oidc" => oidc::credentials(&provider.config),
         Some(provider) => Err(ConnectError::AuthProvider(provider.name.clone())),
     }
@@ -240,7 +240,7 @@ fn impersonation_of(user: &AuthInfo) -> Impersonate {
     }
 }
 
-/// The PEM that a kubeconfig holds as base64 data or names as a file; data wins.
+/// The PEM that a kubeconfig embeds as base64 or names as a file; embedded data wins.
 fn data_or_file(
     data: Option<&str>,
     file: Option<&str>,
@@ -271,7 +271,7 @@ fn server_url(text: &str, what: &'static str) -> Result<Uri, ConnectError> {
     if !matches!(uri.scheme_str(), Some("http" | "https")) || uri.host().is_none_or(str::is_empty) {
         return Err(invalid());
     }
-    // The parser lets a port pass that no server can have.
+    // The parser accepts ports above 65535.
     let authority = uri.authority().map_or("", |authority| authority.as_str());
     let after_host = authority.rsplit_once(']').map_or(authority, |(_, after)| after);
     if after_host.contains(':') && uri.port_u16().is_none() {

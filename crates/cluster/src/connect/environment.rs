@@ -1,33 +1,33 @@
-//! The variables and places that say how to reach a cluster, as values: tests need not touch the process.
+//! The environment variables and paths that affect connections, as values, so that tests need not change the process.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// What of the process's environment decides a connection.
+/// The parts of the process's environment that affect a connection.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
     /// `KUBECONFIG`: a list of paths.
     pub kubeconfig: Option<OsString>,
-    /// The home directory, in which `.kube/config` is looked for.
+    /// The home directory, which may contain `.kube/config`.
     pub home: Option<PathBuf>,
     /// `HTTP_PROXY`, for servers without TLS.
     pub http_proxy: Option<String>,
     /// `HTTPS_PROXY`, for servers with TLS.
     pub https_proxy: Option<String>,
-    /// `NO_PROXY`: what the proxies of the environment are not for.
+    /// `NO_PROXY`: hosts that bypass the environment's proxies.
     pub no_proxy: Option<String>,
     /// `KUBERNETES_SERVICE_HOST`, set in pods.
     pub service_host: Option<String>,
     /// `KUBERNETES_SERVICE_PORT`, set in pods.
     pub service_port: Option<String>,
-    /// Where a pod finds its service account's `token`, `ca.crt` and `namespace`.
+    /// The directory of a pod's service account: `token`, `ca.crt` and `namespace`.
     pub service_account: PathBuf,
 }
 
 impl Environment {
     /// The environment of this process.
     pub fn of_process() -> Self {
-        // As in Go, the upper-case name wins and an empty value is no value.
+        // As in Go, the upper-case name wins and an empty value counts as unset.
         let variable = |names: [&str; 2]| {
             names.iter().filter_map(|name| std::env::var(name).ok()).find(|value| !value.is_empty())
         };
@@ -44,7 +44,7 @@ impl Environment {
         }
     }
 
-    /// A path that begins with `~/` begins in the home directory, as in a shell.
+    /// Expands a leading `~/` to the home directory, as a shell does.
     pub(crate) fn expand(&self, path: &Path) -> PathBuf {
         match (&self.home, path.strip_prefix("~")) {
             (Some(home), Ok(rest)) => home.join(rest),
@@ -52,7 +52,7 @@ impl Environment {
         }
     }
 
-    /// The kubeconfig files kubectl would read, in order; none need exist.
+    /// The kubeconfig files that kubectl would read, in order; they need not exist.
     pub fn kubeconfig_paths(&self) -> Vec<PathBuf> {
         match &self.kubeconfig {
             Some(list) => std::env::split_paths(list).filter(|path| !path.as_os_str().is_empty()).collect(),

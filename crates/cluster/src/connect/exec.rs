@@ -1,7 +1,7 @@
-//! Credential plugins: a program is run, and what it prints says who we are.
+//! Credential plugins: runs a program that prints credentials.
 //!
-//! The protocol is `client.authentication.k8s.io/v1` and `/v1beta1`. kube could run plugins as well, but it gives them
-//! no time limit, lets them talk to the terminal and repeats what they print in its errors.
+//! The protocol is `client.authentication.k8s.io/v1` and `/v1beta1`. kube can run plugins too, but it sets no time
+//! limit, gives them the terminal, and repeats their output in its errors.
 
 mod error;
 mod process;
@@ -22,7 +22,7 @@ use super::pem::Identity;
 use crate::{Exec, Secret};
 use process::Unfinished;
 
-/// How long a plugin may take. Cloud CLIs need seconds; one that waits for somebody at a terminal waits forever.
+/// How long a plugin may take. Cloud CLIs need seconds; one that waits for input at a terminal waits forever.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A plugin that is ready to run.
@@ -64,7 +64,7 @@ impl Version {
     }
 }
 
-/// What a plugin is told about the cluster when it asks (`provideClusterInfo`).
+/// What a plugin receives about the cluster if it sets `provideClusterInfo`.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct ClusterInfo {
@@ -85,10 +85,10 @@ pub(crate) struct ClusterInfo {
 }
 
 impl ClusterInfo {
-    /// The cluster of a kubeconfig; `roots` is the PEM that `certificate-authority` stands for.
+    /// The cluster of a kubeconfig; `roots` is the PEM of its `certificate-authority`.
     pub(crate) fn new(cluster: &Cluster, roots: Option<&str>) -> Self {
         use base64::Engine as _;
-        // The one extension whose content is meant for plugins.
+        // The one extension that is meant for plugins.
         let config = cluster.extensions.iter().flatten();
         let config = config.clone().find(|extension| extension.name == "client.authentication.k8s.io/exec");
         Self {
@@ -142,7 +142,7 @@ impl Plugin {
         Ok(Self { version, command, args, env, install_hint: None, cluster: None, patience: PATIENCE })
     }
 
-    /// Runs the plugin to its end, or to the end of our patience.
+    /// Runs the plugin to its end, or until it times out.
     pub(crate) async fn run(&self) -> Result<Printed, ExecError> {
         let command = || self.command.clone();
         let mut program = Command::new(&self.command);
@@ -172,7 +172,7 @@ impl Plugin {
         self.read(&output.stdout).map_err(|problem| ExecError::Answer { command: command(), problem })
     }
 
-    /// What the plugin finds in `KUBERNETES_EXEC_INFO`.
+    /// The value of `KUBERNETES_EXEC_INFO`.
     fn request(&self) -> String {
         let mut spec = serde_json::json!({ "interactive": false });
         if let Some(cluster) = &self.cluster {
@@ -182,7 +182,7 @@ impl Plugin {
             .to_string()
     }
 
-    /// Reads an answer; an error says what is wrong without quoting it.
+    /// Parses the output; an error says what is wrong without quoting it.
     fn read(&self, answer: &[u8]) -> Result<Printed, String> {
         let credential: Credential = serde_json::from_slice(answer).map_err(|error| {
             format!("not the JSON expected (line {}, column {})", error.line(), error.column())
@@ -235,7 +235,7 @@ struct CredentialStatus {
     expiration_timestamp: Option<String>,
 }
 
-/// The last few lines of what a program complained about.
+/// The last few lines of standard error.
 fn last_lines(text: &str) -> String {
     let lines: Vec<&str> = text.trim_end().lines().collect();
     lines[lines.len().saturating_sub(8)..].join("\n")

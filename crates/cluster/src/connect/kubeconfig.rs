@@ -1,4 +1,4 @@
-//! Kubeconfigs: read, merged and narrowed to one context, with kubectl's rules.
+//! Reads kubeconfigs, merges them and picks one context, by kubectl's rules.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -7,14 +7,14 @@ use kube::config::{AuthInfo, Cluster, Context, Kubeconfig, KubeconfigError};
 
 use super::ConnectError;
 
-/// One context with all it refers to.
+/// One context with everything it refers to.
 pub(super) struct Chosen {
     pub(super) cluster: Cluster,
     pub(super) user: AuthInfo,
     pub(super) namespace: Option<String>,
 }
 
-/// Reads the content of a kubeconfig, as the `kubeconfig` attribute holds it.
+/// Parses a kubeconfig's content, as in the `kubeconfig` attribute.
 pub(super) fn parse(content: &str) -> Result<Kubeconfig, ConnectError> {
     let content = content.trim_start_matches('\u{feff}');
     if content.trim().is_empty() {
@@ -28,8 +28,8 @@ pub(super) fn parse(content: &str) -> Result<Kubeconfig, ConnectError> {
     a_kubeconfig(parsed, "kubeconfig")
 }
 
-/// Reads and merges the files of a list. With `may_be_missing`, files that do not exist are passed over, as kubectl
-/// does for `KUBECONFIG`; `None` means that not one existed.
+/// Reads and merges several files. With `may_be_missing`, files that do not exist are skipped, as kubectl does for
+/// `KUBECONFIG`; `None` means that none existed.
 pub(super) fn read(paths: &[PathBuf], may_be_missing: bool) -> Result<Option<Kubeconfig>, ConnectError> {
     let mut merged: Option<Kubeconfig> = None;
     for path in paths {
@@ -50,7 +50,7 @@ pub(super) fn read(paths: &[PathBuf], may_be_missing: bool) -> Result<Option<Kub
     Ok(merged)
 }
 
-/// The context to use: `wanted`; or the only one; or, where that is how the user works with kubectl, the current one.
+/// The context to use: `wanted`, or the only one, or, where the connection follows kubectl, the current one.
 pub(super) fn choose(
     config: Kubeconfig,
     wanted: Option<&str>,
@@ -84,7 +84,7 @@ pub(super) fn choose(
         return Err(ConnectError::NoServer(cluster_name));
     }
     let user = match user_name.filter(|name| !name.is_empty()) {
-        // A context without a user is an anonymous one.
+        // A context without a user is anonymous.
         None => AuthInfo::default(),
         Some(user_name) => {
             let user = config.auth_infos.into_iter().find(|user| user.name == user_name);
@@ -103,7 +103,7 @@ fn a_kubeconfig(config: Kubeconfig, from: &str) -> Result<Kubeconfig, ConnectErr
     Ok(config)
 }
 
-/// What kube says about a kubeconfig may quote it; only the place is passed on.
+/// kube's errors may quote the kubeconfig; only the position is passed on.
 fn unreadable(error: KubeconfigError, path: &Path) -> ConnectError {
     match error {
         KubeconfigError::Parse(error) => ConnectError::KubeconfigSyntax {

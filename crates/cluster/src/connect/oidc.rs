@@ -1,7 +1,7 @@
-//! The token of an OpenID provider, as kubeconfigs of former days hold it (`auth-provider: oidc`).
+//! The token of an OpenID provider, as older kubeconfigs contain it (`auth-provider: oidc`).
 //!
-//! The token is used as it stands. A new one would have to be written back into the file that it came from, because
-//! most providers give each refresh token out once; that is the business of whoever owns the file.
+//! The token is used as is. Renewing it would mean writing the new refresh token back to the kubeconfig, because most
+//! providers issue each refresh token once; that is up to the file's owner.
 
 use std::collections::HashMap;
 
@@ -14,14 +14,14 @@ use super::ConnectError;
 use super::credentials::Credentials;
 use crate::Secret;
 
-/// The credentials that the settings of an `oidc` provider hold.
+/// The credentials in the settings of an `oidc` provider.
 pub(super) fn credentials(config: &HashMap<String, String>) -> Result<Credentials, ConnectError> {
     let token = config.get("id-token").filter(|token| !token.is_empty());
     let token = token.ok_or_else(|| ConnectError::AuthProvider("oidc (without id-token)".to_owned()))?;
     Ok(Credentials::IdToken { token: Secret::from(token.as_str()), expires: expiry(token) })
 }
 
-/// When a JSON web token expires, if it says so. Whether it is genuine is for the server to find out.
+/// The expiry of a JSON web token, if it has one. The server verifies the signature.
 fn expiry(token: &str) -> Option<Timestamp> {
     #[derive(Deserialize)]
     struct Claims {

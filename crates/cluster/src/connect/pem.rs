@@ -16,7 +16,7 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// Checks that both texts are what they should be; `names` are the settings they come from.
+    /// Checks that both texts are valid; `names` are the settings they come from.
     pub(crate) fn new(certificate: Secret, key: Secret, names: [&str; 2]) -> Result<Self, ConnectError> {
         certificates(&certificate, names[0])?;
         PrivateKeyDer::from_pem_slice(key.expose().as_bytes())
@@ -25,7 +25,7 @@ impl Identity {
     }
 }
 
-/// The PEM in `text`, which is PEM itself or base64 of it.
+/// The PEM in `text`, which is PEM or base64 of PEM.
 pub(crate) fn pem(text: &str, name: &str) -> Result<Secret, ConnectError> {
     let text = text.trim();
     if text.starts_with("-----BEGIN") {

@@ -1,4 +1,4 @@
-//! Which proxy stands between us and a server.
+//! Chooses the proxy between us and a server.
 
 use std::net::IpAddr;
 
@@ -13,12 +13,10 @@ use crate::Secret;
 pub(crate) enum Proxy {
     /// HTTP CONNECT, over TLS if the proxy's own URL says `https`.
     Http(Intercept),
-    /// SOCKS 5.
     Socks(Intercept),
 }
 
 impl Proxy {
-    /// Its URL.
     pub(crate) fn uri(&self) -> &Uri {
         match self {
             Self::Http(proxy) | Self::Socks(proxy) => proxy.uri(),
@@ -26,17 +24,17 @@ impl Proxy {
     }
 }
 
-/// The proxy for `server`: the one that was set, else the environment's.
+/// The proxy for `server`: the configured one, otherwise the environment's.
 ///
-/// As in client-go, a proxy that was set is used always; `NO_PROXY` and the exception for this very machine are for
-/// the environment's.
+/// As in client-go, a configured proxy is always used; `NO_PROXY` and the exception for loopback apply only to the
+/// environment's.
 pub(crate) fn choose(
     server: &Uri,
     set: Option<&Secret>,
     environment: &Environment,
 ) -> Result<Option<Proxy>, ConnectError> {
     if let Some(url) = set {
-        // Parsed here first, because the matcher takes an unusable URL for no proxy at all.
+        // Parsed here first, because the matcher treats an unusable URL as no proxy at all.
         let invalid =
             || ConnectError::InvalidUrl { what: "proxy_url", example: "http://proxy.example.com:3128" };
         let uri: Uri = url.expose().parse().map_err(|_| invalid())?;

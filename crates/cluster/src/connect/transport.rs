@@ -1,7 +1,7 @@
-//! The HTTP stack below `kube::Client`: proxy, TLS, base URL, credentials, and one repeat after a 401.
+//! The HTTP stack below `kube::Client`: proxy, TLS, base URL, credentials, and one retry after a 401.
 //!
-//! TLS itself is kube's (its `Config` becomes a connector); what is ours is the way to the server and who we are to it.
-//! There is no retry here and no timeout on answers: callers see every answer and set their own limits.
+//! TLS itself is kube's (its `Config` becomes a connector); the route to the server and the credentials are ours. There
+//! is no other retry and no response timeout: callers see every response and set their own limits.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
@@ -32,11 +32,11 @@ use super::pem::Identity;
 use super::proxy::Proxy;
 use crate::Impersonate;
 
-/// How long a TCP connection may take to come about. A host that does not exist is not worth longer.
+/// How long a TCP connect may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// The same with TLS and a proxy, which may accept a connection and then say nothing.
+/// The same including TLS and the proxy, which may accept a connection and then stay silent.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(20);
-/// After this much silence the other side is asked whether it is still there, so that a watch notices a dead server.
+/// After this much silence the connection is probed, so that a watch notices a dead server.
 const KEEPALIVE: Duration = Duration::from_secs(30);
 
 type HttpService = BoxCloneSyncService<Request<Full<Bytes>>, Response<Incoming>, legacy::Error>;
@@ -53,13 +53,13 @@ struct Inner {
     http: Mutex<HttpClient>,
 }
 
-/// The connection pool, and the certificate it shows; another certificate needs another pool.
+/// A connection pool and the client certificate it presents; another certificate needs another pool.
 struct HttpClient {
     identity: Option<Identity>,
     service: HttpService,
 }
 
-/// Why a request got no answer.
+/// Why a request got no response.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TransportError {
     #[error(transparent)]
@@ -102,7 +102,7 @@ impl Transport {
     async fn send(self, request: Request<Body>) -> Result<Response<Incoming>, TransportError> {
         let inner = &*self.0;
         let (mut parts, body) = request.into_parts();
-        // Requests to Kubernetes are made of bytes at hand; collecting them again costs no copy.
+        // Request bodies are already in memory; collecting them again copies nothing.
         let body = body.collect_bytes().await.unwrap_or_default();
         parts.uri = join(&inner.server, &parts.uri);
         for (name, value) in &inner.headers {
@@ -124,8 +124,8 @@ impl Transport {
         if answer.status() != StatusCode::UNAUTHORIZED {
             return Ok(answer);
         }
-        // Refused before anything happened, so that sending the same once more is safe. If there are no other
-        // credentials to be had, the refusal is the answer.
+        // The request was rejected before it took effect, so repeating it is safe. Without other credentials, the
+        // rejection is the response.
         match inner.credentials.instead_of(&credential).await {
             Ok(Some(renewed)) => {
                 tracing::debug!("the server refused our credentials; trying once with new ones");
@@ -153,7 +153,7 @@ impl Service<Request<Body>> for Transport {
 }
 
 impl Inner {
-    /// The connection pool for `identity`, which is the connection's own when `None`.
+    /// The connection pool for `identity`; `None` means the connection's own.
     fn service(&self, identity: Option<&Identity>) -> Result<HttpService, TransportError> {
         let mut http = self.http.lock().unwrap_or_else(PoisonError::into_inner);
         if http.identity.as_ref() != identity {
@@ -164,7 +164,6 @@ impl Inner {
     }
 }
 
-/// What is needed to open connections.
 struct TlsSettings {
     server: Uri,
     roots: Option<Vec<Vec<u8>>>,
@@ -173,13 +172,13 @@ struct TlsSettings {
     server_name: Option<String>,
     proxy: Option<Proxy>,
     identity: Option<Identity>,
-    /// How long a connection may take to come about, with everything that belongs to it.
+    /// How long a connection may take, including proxy and TLS.
     patience: Duration,
 }
 
 impl TlsSettings {
     fn connect(&self, identity: Option<&Identity>) -> Result<HttpService, ConnectError> {
-        // The only failure is that a provider is installed already.
+        // The only possible failure is that a provider is already installed.
         let _: Result<(), _> = rustls::crypto::aws_lc_rs::default_provider().install_default();
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
@@ -198,7 +197,7 @@ impl TlsSettings {
                 Ok(self.pool(config.rustls_https_connector_with_connector(socks).map_err(unusable)?))
             }
             Some(Proxy::Http(proxy)) => {
-                // A proxy that speaks TLS is checked against the system's certificates, not the cluster's.
+                // A proxy's TLS certificate is checked against the system's roots, not the cluster's.
                 let to_proxy = kube::Config::new(proxy.uri().clone())
                     .rustls_https_connector_with_connector(tcp)
                     .map_err(unusable)?;
@@ -233,7 +232,7 @@ impl TlsSettings {
         C::Future: Send + 'static,
         C::Error: Into<BoxError>,
     {
-        // Boxed, because the pool wants futures that can be moved.
+        // Boxed, because the pool requires `Unpin` futures.
         let connector = Timeout::new(connector, self.patience).map_future(Box::pin);
         let client = legacy::Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
@@ -247,7 +246,7 @@ fn unusable(error: kube::Error) -> ConnectError {
     ConnectError::Tls(error.into())
 }
 
-/// Puts the server's scheme, host and path before a request's path.
+/// Prepends the server's scheme, host and path to a request's path.
 fn join(server: &Uri, path: &Uri) -> Uri {
     let base = server.path().trim_end_matches('/');
     let rest = path.path_and_query().map_or("/", PathAndQuery::as_str);
@@ -280,7 +279,7 @@ fn impersonation(whom: &Impersonate) -> Result<HeaderMap, ConnectError> {
     Ok(headers)
 }
 
-/// Percent-escapes what a header name cannot carry, and the percent sign; client-go's rule for extra keys.
+/// Percent-encodes characters that header names cannot contain, and the percent sign; client-go's rule for extra keys.
 fn escape(key: &str) -> String {
     key.bytes()
         .map(|byte| {

@@ -9,7 +9,7 @@ fn inline() -> Connection {
     }
 }
 
-/// Says what `change` makes of a sound inline connection: the title and the first words of the text.
+/// Checks how validation judges a valid inline connection after `change`: the title and the first words of the detail.
 fn check(change: impl FnOnce(&mut Connection), expected: &str) {
     let mut connection = inline();
     change(&mut connection);
@@ -45,7 +45,7 @@ fn what_belongs_together_is_accepted() {
         },
         "fine",
     );
-    // As kubectl's flags do, these override what the kubeconfig says.
+    // These override the kubeconfig, as kubectl's flags do.
     check(
         |c| {
             *c = Connection::from_kubeconfig("clusters: []", None);
@@ -124,7 +124,7 @@ fn equal_connections_are_those_whose_every_field_is_equal() {
         change(&mut connection);
         connection
     };
-    // The pairs that joined strings would confuse (terraform-provider.md, bug 13).
+    // Pairs that a key of joined strings would confuse.
     let different = [
         (with(|c| c.token = Some("x".into())), with(|c| c.client_key = Some("x".into()))),
         (

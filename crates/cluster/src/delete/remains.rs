@@ -1,4 +1,4 @@
-//! What is left in a namespace that does not go.
+//! What remains in a namespace that is stuck in deletion.
 
 use futures::StreamExt as _;
 use manifest::{Namespace, ObjectRef};
@@ -10,21 +10,20 @@ use crate::error::{Subject, Verb};
 use crate::request::{Call, with_query};
 use crate::session::Session;
 
-/// What is left in a namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Remains {
     /// How many objects of each kind, most first.
     pub(super) counts: Vec<(String, usize)>,
     /// Objects with finalizers, as `Kind name`, each with its finalizers.
     pub(super) held: Vec<(String, Vec<String>)>,
-    /// Kinds that could not be looked at.
+    /// Kinds that could not be listed.
     pub(super) unseen: Vec<String>,
 }
 
-/// How many kinds are looked at at a time.
+/// The number of concurrent lists.
 const AT_ONCE: usize = 8;
 
-/// Looks at every kind of object in the namespace `target`; `None` if it is not a namespace.
+/// Lists every kind of object in the namespace `target`; `None` if it is not a namespace.
 pub(super) async fn of(session: &Session, target: &ObjectRef) -> Option<Remains> {
     if !(target.group().is_empty() && target.kind() == "Namespace") {
         return None;
@@ -32,7 +31,7 @@ pub(super) async fn of(session: &Session, target: &ObjectRef) -> Option<Remains>
     let namespace = Namespace::new(target.name.clone())?;
     let mut resources = session.resources().await.ok()?;
     resources.retain(|resource| resource.namespaced && resource.can("list"));
-    // One version of each kind is enough, and Events come and go by themselves.
+    // One version of each kind is enough, and Events expire by themselves.
     resources.sort_by(|a, b| a.gvk.cmp(&b.gvk));
     resources.dedup_by(|a, b| a.gvk.group() == b.gvk.group() && a.gvk.kind() == b.gvk.kind());
     resources.retain(|resource| resource.gvk.kind() != "Event");

@@ -1,4 +1,4 @@
-//! An object that does not go: what holds it, in words.
+//! Explains why an object is not deleted: what holds it.
 
 use std::fmt::{self, Write as _};
 use std::time::Duration;
@@ -12,16 +12,14 @@ use super::strings;
 use crate::codes;
 use crate::shown::shown;
 
-/// An object that was still there when time was over.
+/// An object that still existed at the deadline.
 #[derive(Clone, PartialEq)]
 pub struct Stuck {
-    /// The object.
     pub target: ObjectRef,
-    /// How it was last seen; none if it could not be read.
+    /// The last state seen; `None` if it could not be read.
     pub live: Option<Value>,
-    /// How long it was waited for.
     pub waited: Duration,
-    /// For a namespace: what is still in it.
+    /// For a namespace: what it still contains.
     pub(super) remains: Option<Remains>,
 }
 
@@ -36,7 +34,7 @@ impl fmt::Debug for Stuck {
     }
 }
 
-/// The finalizers people meet most, and what they wait for.
+/// The most common finalizers, and what they wait for.
 const KNOWN: &[(&str, &str, &str)] = &[
     (
         "kubernetes.io/pvc-protection",
@@ -66,23 +64,22 @@ const KNOWN: &[(&str, &str, &str)] = &[
 ];
 
 impl Stuck {
-    /// The finalizers that hold it.
     pub fn finalizers(&self) -> Vec<String> {
         let Some(live) = &self.live else { return Vec::new() };
         let mut names = strings(&live["metadata"]["finalizers"]);
-        // A namespace keeps its own in its spec.
+        // A namespace has finalizers in its spec as well.
         names.extend(strings(&live["spec"]["finalizers"]));
         names
     }
 
-    /// The error about it, under the titles that users of the Go provider know. How to allow more time or to force
-    /// it differs between products, so they add the hint.
+    /// The error, under the titles that users of the Go provider know. How to allow more time or to force the deletion
+    /// differs between products, so they add the hint.
     pub fn diagnostic(&self) -> Diagnostic {
         let going = self.live.as_ref().map(|live| !live["metadata"]["deletionTimestamp"].is_null());
         let finalizers = self.finalizers();
         let waited = humane(self.waited);
         let is_namespace = self.target.group().is_empty() && self.target.kind() == "Namespace";
-        // The finalizer in a namespace's spec is always there; what counts then is what is in the namespace.
+        // Every namespace has the finalizer in its spec; then only its content matters.
         let holds = |names: &[String]| !names.is_empty() && (!is_namespace || names != ["kubernetes"]);
         let (code, title, mut detail) = match going {
             Some(true) if holds(&finalizers) => (
@@ -135,7 +132,7 @@ impl Stuck {
 }
 
 impl Remains {
-    /// What is left, at most five kinds and five objects by name.
+    /// The remaining objects, at most five kinds and five objects by name.
     fn describe(&self) -> String {
         const SHOWN: usize = 5;
         let mut text = String::new();

@@ -77,7 +77,7 @@ async fn gone_means_that_the_server_said_so() {
     let (outcome, _) = deleted(&map(), &patient(), |_| absent("a")).await;
     assert_eq!(outcome.unwrap(), Deletion::Gone { forced: vec![] });
 
-    // A page by somebody else, an expired token or an outage say nothing about the object.
+    // A proxy's page, an expired token or an outage says nothing about the object.
     for answer in
         [plain(404, "404 page not found"), status(401, "Unauthorized", "", &json!({})), plain(502, "")]
     {
@@ -85,11 +85,11 @@ async fn gone_means_that_the_server_said_so() {
         let (outcome, _) = deleted(&map(), &patient(), move |_| plain(code.as_u16(), "")).await;
         assert!(outcome.is_err(), "{code}");
     }
-    // Its kind does not exist any more, says a fresh discovery.
+    // According to a fresh discovery, its kind no longer exists.
     let (session, _) = raw_session(|seen| ok(&if seen.path == "/api" { core() } else { kinds(&[]) }));
     let outcome = session.delete(&target("example.com/v1/Widget", "w"), &patient()).await;
     assert_eq!(outcome.unwrap(), Deletion::Gone { forced: vec![] });
-    // But not when that discovery failed.
+    // A failed discovery proves nothing.
     let (session, _) = raw_session(|_| status(401, "Unauthorized", "", &json!({})));
     assert!(session.delete(&target("example.com/v1/Widget", "w"), &patient()).await.is_err());
 }
@@ -114,7 +114,7 @@ async fn another_object_of_the_name_is_left_alone() {
     let (outcome, _) =
         deleted(&map(), &how, |_| status(409, "Conflict", "Precondition failed: UID", &json!({}))).await;
     assert_eq!(outcome.unwrap(), Deletion::Taken);
-    // After: the next look finds another uid.
+    // After: the next read finds another uid.
     let (outcome, _) = deleted(&map(), &patient(), |seen| {
         let mut object = going(&[]);
         if seen.method == "GET" {
@@ -262,7 +262,8 @@ async fn a_namespace_that_stays_says_what_is_in_it_and_force_finalizes_it() {
     assert_eq!(outcome.unwrap(), Deletion::Gone { forced: vec!["kubernetes".to_owned()] });
 }
 
-/// A server whose kind Widget goes after the deletion was asked for: first its paths, as many answers later discovery.
+/// A server that removes the kind Widget after the deletion request: first its paths, then, `lag` answers later, its
+/// discovery entry.
 async fn deleted_with_its_kind(watched: bool, lag: usize) -> Deletion {
     let mut gone = 0;
     let (session, _) = raw_session(move |seen| {
@@ -286,7 +287,7 @@ async fn deleted_with_its_kind(watched: bool, lag: usize) -> Deletion {
 
 #[tokio::test(start_paused = true)]
 async fn an_object_whose_kind_goes_meanwhile_is_gone() {
-    // While it is watched; before that; and when discovery takes a while to notice.
+    // During the watch; before it; and when discovery takes a while to notice.
     for (watched, lag) in [(true, 0), (true, 1), (true, 4), (false, 0), (false, 3)] {
         let outcome = deleted_with_its_kind(watched, lag).await;
         assert_eq!(outcome, Deletion::Gone { forced: vec![] }, "{watched} {lag}");

@@ -35,12 +35,12 @@ fn discovery(with_widgets: bool) -> Value {
     }
 }
 
-/// How a server without Widgets behaves: when their CRD comes, and what may be watched.
+/// A server without Widgets: when their CRD appears, and what may be watched.
 struct Server {
     /// The CRD is established this long after the first request.
     after: Option<Duration>,
     may_watch: bool,
-    /// After that, this many attempts find no path.
+    /// After that, this many attempts get a 404 for the path.
     without_path: usize,
 }
 
@@ -66,7 +66,7 @@ impl Server {
                     status(403, "Forbidden", "no", &json!({}))
                 }
                 _ if seen.query.contains("watch=true") => {
-                    // The answer comes when there is something to say: an unrelated change, and then the one.
+                    // The response arrives when there is news: first an unrelated change, then the one that matters.
                     let line =
                         |object: &Value| json!({ "type": "MODIFIED", "object": object }).to_string() + "\n";
                     let text = line(&crd(false)) + &if there { line(&crd(true)) } else { String::new() };
@@ -91,8 +91,8 @@ async fn applied(server: Server) -> (Result<Reply, Error>, Duration, Journal) {
 
 #[tokio::test(start_paused = true)]
 async fn an_apply_goes_on_the_moment_its_kind_is_established() {
-    // The watch of this server ends at once each time and is opened anew with growing pauses, so that the moment is
-    // seen within one pause (5 s) and not at the next tick (10 s).
+    // This server ends every watch at once, and the watch is reopened with growing pauses, so the CRD is seen within
+    // one pause (5 s) and not at the next tick (10 s).
     let (outcome, elapsed, _) =
         applied(Server { after: Some(Duration::from_secs(9)), may_watch: true, without_path: 0 }).await;
     assert!(outcome.unwrap().created());
@@ -107,7 +107,7 @@ async fn paths_that_lag_behind_discovery_are_waited_for() {
     assert!(elapsed < Duration::from_secs(3), "{elapsed:?}");
 }
 
-/// A kind that joins a group which is there already is in discovery before its paths are.
+/// A kind that joins an existing group appears in discovery before its paths do.
 #[tokio::test(start_paused = true)]
 async fn paths_that_lag_behind_discovery_from_the_start_are_waited_for_and_not_for_long() {
     let (outcome, elapsed, _) =
@@ -152,7 +152,7 @@ async fn a_kind_that_never_comes_is_given_up_after_the_schedule() {
     }
 }
 
-/// A server whose namespace `shop` comes after the first `missing` attempts.
+/// A server whose namespace `shop` appears after the first `missing` attempts.
 fn namespaced(missing: usize) -> impl FnMut(&Seen) -> Answer + Send {
     let tries = Arc::new(Mutex::new(0));
     move |seen| {

@@ -1,7 +1,7 @@
-//! Asking a server which kinds it has: in two answers where it can aggregate them, and otherwise in one for each
-//! version of each group.
+//! Asks a server which kinds it serves: in two requests with aggregated discovery, otherwise with one for each version
+//! of each group.
 //!
-//! Whatever is not the answer of a Kubernetes API server is an error and never an empty catalog: a proxy's page must
+//! Any response that is not from a Kubernetes API server is an error, never an empty catalog: a proxy's error page must
 //! not make objects disappear.
 
 use std::sync::Arc;
@@ -15,14 +15,13 @@ use crate::error::{Error, ErrorKind, Subject, Verb};
 use crate::request::{Call, Reply};
 use crate::session::Session;
 
-/// What is understood, best first. Servers before 1.26 know only the last.
+/// The accepted formats, best first. Servers before 1.26 support only the last.
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
                           application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,\
                           application/json";
-/// How many versions are asked for at a time.
+/// The number of concurrent requests.
 const AT_ONCE: usize = 8;
 
-/// Asks for all kinds.
 pub(crate) async fn discover(session: Session) -> Result<Arc<Catalog>, Error> {
     let (core, named) = tokio::try_join!(groups(&session, "/api"), groups(&session, "/apis"))?;
     let mut catalog = Catalog::default();
@@ -38,7 +37,7 @@ pub(crate) async fn discover(session: Session) -> Result<Arc<Catalog>, Error> {
     Ok(Arc::new(catalog))
 }
 
-/// The groups below one of the two roots.
+/// The groups under one of the two roots.
 async fn groups(session: &Session, root: &'static str) -> Result<Vec<Group>, Error> {
     let call = call(root.to_owned()).accept(AGGREGATED);
     let reply = session.send(&call).await?;
@@ -59,7 +58,7 @@ async fn groups(session: &Session, root: &'static str) -> Result<Vec<Group>, Err
     futures::stream::iter(asked).buffered(AT_ONCE).try_collect().await
 }
 
-/// One version of a group, from a server that does not aggregate.
+/// One version of a group, from a server without aggregated discovery.
 async fn one(session: &Session, root: &'static str, group: String, version: String) -> Result<Group, Error> {
     let path =
         if group.is_empty() { format!("{root}/{version}") } else { format!("{root}/{group}/{version}") };
@@ -72,7 +71,7 @@ async fn one(session: &Session, root: &'static str, group: String, version: Stri
             let problem = format!("{group}/{version} should be an APIResourceList");
             return Err(foreign(&call, reply.code, problem));
         }
-        // The group has a server of its own, which is down or has just gone: nothing is known about its kinds.
+        // The group has an aggregated server that is down or was just removed: nothing is known about its kinds.
         Err(error) if error.is_server_trouble() || error.is_no_path() => Version::stale(version),
         Err(error) => return Err(error),
     };
@@ -92,7 +91,7 @@ fn read<T: serde::de::DeserializeOwned>(call: &Call, reply: Reply) -> Result<T, 
         .map_err(|error| call.error(ErrorKind::Broken(Arc::new(error)), reply.retries))
 }
 
-/// `APIGroupDiscoveryList`, in `apidiscovery.k8s.io/v2` and `/v2beta1` alike.
+/// `APIGroupDiscoveryList`, the same in `apidiscovery.k8s.io/v2` and `/v2beta1`.
 #[derive(Deserialize)]
 struct List<T> {
     items: Vec<T>,

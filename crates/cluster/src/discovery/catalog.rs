@@ -1,4 +1,4 @@
-//! The kinds of a cluster, as its discovery lists them.
+//! The kinds of a cluster, as discovery lists them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -9,22 +9,20 @@ use manifest::{GroupVersionKind, Namespace};
 /// How a kind is served.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resource {
-    /// Group, version and kind.
     pub gvk: GroupVersionKind,
     /// The name in URLs: `deployments`.
     pub plural: String,
-    /// The name of one: `deployment`. Servers before 1.27 leave it out for their own kinds.
+    /// As in `deployment`. Servers before 1.27 omit it for built-in kinds.
     pub singular: String,
-    /// What people type: `deploy`.
+    /// As in `deploy`.
     pub short_names: Vec<String>,
-    /// Whether its objects live in namespaces.
     pub namespaced: bool,
-    /// What can be done with it: `get`, `list`, `watch`, `patch` …
+    /// As in `get`, `list`, `watch`, `patch` …
     pub verbs: Vec<String>,
 }
 
 impl Resource {
-    /// The path of all its objects, in one namespace or everywhere.
+    /// The path of all its objects, in one namespace or in all.
     pub(crate) fn collection(&self, namespace: Option<&Namespace>) -> String {
         let root = if self.gvk.group().is_empty() { "/api" } else { "/apis" };
         let root = format!("{root}/{}", self.gvk.api_version());
@@ -34,24 +32,23 @@ impl Resource {
         }
     }
 
-    /// The path of the objects beside one in `namespace`; a namespaced kind without a namespace is in `default`.
+    /// The path of the collection that contains an object in `namespace`; a namespaced kind without a namespace uses
+    /// `default`.
     pub(crate) fn collection_of(&self, namespace: Option<&Namespace>) -> String {
         let default = Namespace::new("default");
         self.collection(namespace.or(default.as_ref()))
     }
 
-    /// The path of one object.
     pub(crate) fn path(&self, namespace: Option<&Namespace>, name: &str) -> String {
         format!("{}/{}", self.collection_of(namespace), segment(name))
     }
 
-    /// Whether `verb` can be used on it.
     pub fn can(&self, verb: &str) -> bool {
         self.verbs.iter().any(|able| able == verb)
     }
 }
 
-/// A name as one segment of a path: RBAC names hold colons, and a slash must not lead elsewhere.
+/// A name as one path segment: RBAC names contain colons, and a slash must not lead elsewhere.
 pub(crate) fn segment(name: &str) -> String {
     name.bytes()
         .map(|byte| match byte {
@@ -63,12 +60,12 @@ pub(crate) fn segment(name: &str) -> String {
         .collect()
 }
 
-/// All kinds at one moment.
+/// All kinds at one point in time.
 #[derive(Debug, Default)]
 pub(crate) struct Catalog {
     resources: HashMap<GroupVersionKind, Resource>,
     groups: BTreeMap<String, BTreeSet<String>>,
-    /// Groups whose own server did not answer the API server: what they lack may well exist.
+    /// Groups whose aggregated server did not respond to the API server: kinds missing from them may exist.
     stale: BTreeSet<String>,
 }
 
@@ -89,7 +86,7 @@ impl Catalog {
         self.stale.contains(group)
     }
 
-    /// Adds what the server lists of one group.
+    /// Adds the kinds of one group.
     pub(super) fn add(&mut self, group: Group) {
         let name = group.metadata.name;
         for version in group.versions {
@@ -98,7 +95,7 @@ impl Catalog {
                 self.stale.insert(name.clone());
             }
             for resource in version.resources {
-                // Resources that are no objects (such as TokenReviews' answers) have no kind of their own.
+                // Resources that are not objects (such as TokenReviews) have no kind of their own.
                 let Some(kind) = resource.response_kind.map(|kind| kind.kind) else { continue };
                 let slash = if name.is_empty() { "" } else { "/" };
                 let Ok(gvk) = format!("{name}{slash}{}/{kind}", version.name).parse::<GroupVersionKind>()
@@ -113,7 +110,7 @@ impl Catalog {
                     namespaced: resource.scope == NAMESPACED,
                     verbs: resource.verbs,
                 };
-                // The first resource of a kind is its own; further ones are views of it.
+                // The first resource of a kind is its own; later ones are views of it.
                 self.resources.entry(gvk).or_insert(found);
             }
         }
@@ -133,7 +130,6 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// A group of which one version is known.
     pub(super) fn new(name: String, version: Version) -> Self {
         Self { metadata: Metadata { name }, versions: vec![version] }
     }
@@ -156,12 +152,11 @@ pub(super) struct Version {
 }
 
 impl Version {
-    /// A version with its resources.
     pub(super) fn of(name: String, resources: Vec<Listed>) -> Self {
         Self { name, resources, freshness: String::new() }
     }
 
-    /// A version whose resources could not be had.
+    /// A version whose resources could not be fetched.
     pub(super) fn stale(name: String) -> Self {
         Self { name, resources: Vec::new(), freshness: STALE.to_owned() }
     }
@@ -181,7 +176,7 @@ pub(super) struct Listed {
     verbs: Vec<String>,
 }
 
-/// A kind as servers list it that do not aggregate (`APIResource`).
+/// A kind as listed by a server without aggregated discovery (`APIResource`).
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Unaggregated {
@@ -197,7 +192,7 @@ pub(super) struct Unaggregated {
 }
 
 impl Unaggregated {
-    /// Whether it is a part of an object, such as its status.
+    /// Whether it is a subresource, such as `status`.
     pub(super) fn is_part(&self) -> bool {
         self.name.contains('/')
     }

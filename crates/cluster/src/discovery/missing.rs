@@ -1,4 +1,4 @@
-//! A kind that is not there: what is there instead, and what was probably meant.
+//! A kind that does not exist: which kinds do, and which one was probably meant.
 
 use std::fmt;
 use std::fmt::Write as _;
@@ -10,17 +10,16 @@ use manifest::GroupVersionKind;
 /// A kind that a fresh discovery lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingKind {
-    /// The kind looked for.
     pub gvk: GroupVersionKind,
-    /// The versions of its group; empty when there is no such group.
+    /// The versions of its group; empty if the group does not exist.
     pub versions: Vec<String>,
     /// What was probably meant, likeliest first.
     pub did_you_mean: Vec<GroupVersionKind>,
-    /// How long it was waited for.
+    /// How long we waited for it.
     pub waited: Duration,
 }
 
-/// The kinds Kubernetes comes with, and where they are (terraform-provider.md, 8.1 and 8.2).
+/// The built-in kinds and the groups that contain them.
 const BUILTIN: &[(&str, &[&str])] = &[
     (
         "v1",
@@ -55,14 +54,14 @@ impl MissingKind {
         Self { gvk: gvk.clone(), versions, did_you_mean: suggest(gvk, catalog), waited: Duration::ZERO }
     }
 
-    /// Where the kind is, if it is one of Kubernetes' own in a group that is not its own.
+    /// The group of the kind, if it is a built-in kind in the wrong group.
     pub fn home_of_builtin(&self) -> Option<&'static str> {
         let (home, _) = BUILTIN.iter().find(|(_, kinds)| kinds.contains(&self.gvk.kind()))?;
         let group = home.rsplit_once('/').map_or("", |(group, _)| group);
         (group != self.gvk.group()).then_some(home)
     }
 
-    /// Why, in sentences. The first words are matched by users' tests (terraform-provider.md, 4.3).
+    /// The reason, in sentences. Users' tests match the first words.
     pub(crate) fn explain(&self, name: Option<&str>) -> String {
         let (group, version, kind) = (self.gvk.group(), self.gvk.version(), self.gvk.kind());
         let api_version = self.gvk.api_version();
@@ -75,7 +74,7 @@ impl MissingKind {
         } else {
             format!(
                 "CRD for {object} not found after {}s: no matches for kind \"{kind}\" in \"{api_version}\".",
-                // Rounded as users know it: the whole schedule is the "30s" of the reference's text.
+                // Rounded up to the "30s" that users of the Go provider know.
                 self.waited.as_secs().div_ceil(10) * 10,
             )
         };
@@ -98,7 +97,6 @@ impl MissingKind {
         text
     }
 
-    /// What to do about it.
     pub(crate) fn advise(&self) -> String {
         match (self.home_of_builtin(), self.did_you_mean.first()) {
             (Some(home), _) => format!("Write apiVersion: {home}."),
@@ -120,7 +118,7 @@ impl fmt::Display for MissingKind {
     }
 }
 
-/// At most three kinds that look like the one looked for: the same kind elsewhere first, then close spellings.
+/// At most three kinds similar to `wanted`: the same kind elsewhere first, then close spellings.
 fn suggest(wanted: &GroupVersionKind, catalog: &Catalog) -> Vec<GroupVersionKind> {
     let mut close: Vec<(usize, &GroupVersionKind)> = catalog
         .resources()
@@ -128,7 +126,7 @@ fn suggest(wanted: &GroupVersionKind, catalog: &Catalog) -> Vec<GroupVersionKind
         .filter_map(|gvk| {
             let kind = distance(&wanted.kind().to_lowercase(), &gvk.kind().to_lowercase());
             let group = distance(wanted.group(), gvk.group());
-            // A third of the letters may be wrong; the same kind counts wherever it is.
+            // Up to a third of the letters may differ; the same kind counts in any group.
             let kind_is_close = kind * 3 <= wanted.kind().len();
             let group_is_close = group * 3 <= wanted.group().len();
             let score = match (kind_is_close, group_is_close) {
@@ -143,7 +141,7 @@ fn suggest(wanted: &GroupVersionKind, catalog: &Catalog) -> Vec<GroupVersionKind
     close.into_iter().map(|(_, gvk)| gvk.clone()).take(3).collect()
 }
 
-/// How many letters must be added, removed, changed or swapped to make `a` from `b`.
+/// The edit distance between `a` and `b`, counting a swap of adjacent letters as one edit.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];

@@ -33,7 +33,7 @@ async fn an_answer_that_is_no_discovery_lacks_nothing() {
     check(&none, &none, "without the core group").await;
     check(&core(), &json!({ "kind": "APIGroupDiscoveryList" }), "damaged").await;
     check(&json!({ "kind": "APIVersions" }), &none, "damaged").await;
-    // Both lists are there, and what they point to is not.
+    // Both lists exist, but what they point to does not.
     check(&json!({ "kind": "APIVersions", "versions": ["v1"] }), &none, "should be an APIResourceList").await;
 }
 
@@ -106,7 +106,7 @@ async fn a_discovery_that_fails_is_paid_for_once_by_all_who_wait() {
     let lookups = join_all((0..50).map(|_| session.resource(&widget))).await;
     assert!(lookups.iter().all(Result::is_err));
     assert_eq!(journal.count("GET /apis"), 1);
-    // Whoever comes later asks anew.
+    // A later caller asks again.
     session.resource(&widget).await.unwrap_err();
     assert_eq!(journal.count("GET /apis"), 2);
 }
@@ -121,7 +121,7 @@ async fn what_is_forgotten_during_a_discovery_stays_forgotten() {
             ok(&kinds(&[("example.com", "v1", &[("widgets", "Widget", true)])]))
         }
         "/apis" => {
-            // The kind comes just after the server has looked, and somebody says so.
+            // The kind appears just after the server has answered, and the caller reports the change.
             there.store(true, Ordering::Relaxed);
             inside.lock().unwrap().as_ref().unwrap().forget_kinds();
             ok(&kinds(&[]))
@@ -129,7 +129,7 @@ async fn what_is_forgotten_during_a_discovery_stays_forgotten() {
         path => panic!("{path}"),
     });
     *shared.lock().unwrap() = Some(session.clone());
-    // Whoever asked before gets what was; whoever asks now gets what is.
+    // Callers from before the change get the old catalog; callers after it get the new one.
     session.resources().await.unwrap();
     let kinds = session.resources().await.unwrap();
     assert!(kinds.iter().any(|resource| resource.gvk.kind() == "Widget"), "{kinds:?}");

@@ -1,47 +1,41 @@
-//! The situations that errors fall into: by type and reason first, by the server's text last.
+//! Classifies errors: by type and reason first, by the server's message last.
 
 use super::{Error, ErrorKind, Subject};
 use crate::status::{ApiStatus, StatusCause};
 
-/// A situation that people know, with the title they search for (terraform-provider.md, 8.1).
+/// The class of an error, with the title that users know and search for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
-    /// The server does not believe who we are, or we could not say it.
+    /// The server rejected our credentials, or we could not obtain any.
     AuthenticationFailed,
-    /// We are known and may not.
+    /// Authenticated, but not authorized.
     InsufficientPermissions,
-    /// There is no connection, or somebody else answers.
+    /// No connection, or the response did not come from an API server.
     ConnectionFailed,
-    /// The object is not there.
     NotFound,
-    /// The namespace is not there.
     NamespaceMissing,
-    /// Other managers hold fields we want to set.
+    /// Other managers hold fields that would be set.
     FieldManagerConflict,
-    /// The object changed between our reading and our writing it.
+    /// The object changed between read and write.
     Outdated,
-    /// The server did not answer in time.
     Timeout,
-    /// Some fields are unknown, missing, or have values they must not have.
+    /// Fields are unknown, missing, or have invalid values.
     FieldValidation,
-    /// Some fields cannot be changed any more.
+    /// Fields cannot be changed after creation.
     Immutable,
-    /// A rule of the CRD's author is broken.
+    /// A CEL rule in the CRD rejected the object.
     Cel,
     /// The object is invalid in some other way.
     Invalid,
-    /// The object is there already.
     AlreadyExists,
-    /// A kind of Kubernetes itself, in a group that does not have it.
+    /// A built-in kind, in a group that does not contain it.
     InvalidGroup,
-    /// No such kind.
     KindMissing,
-    /// Anything else.
     Other,
 }
 
 impl Class {
-    /// The title users know.
+    /// The title that users know.
     pub const fn title(self) -> &'static str {
         match self {
             Self::AuthenticationFailed => "Authentication Failed",
@@ -64,14 +58,13 @@ impl Class {
 }
 
 impl Error {
-    /// The situation this error is.
     pub fn class(&self) -> Class {
         match self.kind() {
-            // A code without a status comes from somebody in between, who refuses or fails in the server's place.
+            // A code without a `Status` body comes from an intermediary that rejects or fails in the server's place.
             ErrorKind::Credentials(_) | ErrorKind::Foreign { code: 401, .. } => Class::AuthenticationFailed,
             ErrorKind::Foreign { code: 403, .. } => Class::InsufficientPermissions,
             ErrorKind::TimedOut(_) | ErrorKind::Foreign { code: 504 | 408, .. } => Class::Timeout,
-            // Discovery is on every API server, and so are the paths that it lists: whoever lacks them is none.
+            // Every API server serves discovery and the paths it lists; a server without them is not an API server.
             ErrorKind::Unreachable(_) | ErrorKind::Tls(_) | ErrorKind::Foreign { code: 404, .. } => {
                 Class::ConnectionFailed
             }
@@ -103,7 +96,7 @@ impl Error {
         }
     }
 
-    /// Whether the object is of a kind that Kubernetes does not come with.
+    /// Whether the object's kind is not built into Kubernetes.
     fn is_custom(&self) -> bool {
         let group = match self.subject() {
             Subject::Object(object) => object.group(),
@@ -114,18 +107,18 @@ impl Error {
     }
 }
 
-/// How the apply's own schema check begins what it says; the same words stand before one problem and before several.
+/// The prefix of server-side apply's schema errors, the same for one problem and for several.
 pub(super) const SCHEMA_CHECK: &str = "failed to create typed patch object";
 
-/// Unknown and duplicate fields come as a 400 (strict decoding), or, with wrong types, as a 500 from the apply's own
-/// schema check.
+/// Unknown and duplicate fields come as a 400 (strict decoding) or, together with wrong types, as a 500 from the schema
+/// check of server-side apply.
 fn is_field_validation(message: &str) -> bool {
     ["unknown field", "duplicate field", "strict decoding error", SCHEMA_CHECK]
         .iter()
         .any(|words| message.contains(words))
 }
 
-/// A quantity or a type that cannot be read; such an answer has no causes.
+/// A quantity or a type that does not parse; such responses have no causes.
 fn is_conversion(message: &str) -> bool {
     [
         "failed to convert",
@@ -137,10 +130,10 @@ fn is_conversion(message: &str) -> bool {
     .any(|words| message.contains(words))
 }
 
-/// Whether every single finding is that a field cannot be changed.
+/// Whether every finding is about an immutable field.
 ///
-/// The word "forbidden" means nothing here: most forbidden values are merely not allowed, and taking them for immutable
-/// would destroy an object for a typing error.
+/// The word "forbidden" is no evidence: most forbidden values are merely not allowed, and treating them as immutable
+/// would destroy an object because of a typo.
 fn is_immutable(status: &ApiStatus) -> bool {
     let causes = &status.details.causes;
     !causes.is_empty() && causes.iter().all(is_immutable_cause)
@@ -162,11 +155,11 @@ pub(super) fn is_immutable_cause(cause: &StatusCause) -> bool {
         // StatefulSets: "updates to statefulset spec for fields other than … are forbidden"; StorageClasses:
         // "updates to parameters are forbidden."
         || (says("updates to ") && says(" are forbidden"))
-        // The usual way to say it in a CRD.
+        // The usual form of this rule in a CRD.
         || says("self == oldself")
 }
 
-/// Whether a rule in the CRD is broken, rather than its schema, whose findings say "in body" or name a type.
+/// Whether a CEL rule of the CRD is broken, rather than its schema, whose findings say "in body" or name a type.
 fn is_cel(status: &ApiStatus) -> bool {
     status.details.causes.iter().any(|cause| {
         let says = |words: &str| cause.message.contains(words);

@@ -1,4 +1,4 @@
-//! Errors for people: what, on which object, why, and what to do.
+//! Turns errors into diagnostics for people: what failed, on which object, why, and what to do.
 
 use std::fmt::Write as _;
 
@@ -13,18 +13,17 @@ use crate::status::{ApiStatus, StatusCause};
 /// A field that another manager holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldConflict {
-    /// The field, as `spec.replicas`.
+    /// As in `spec.replicas`.
     pub field: String,
-    /// Who holds it.
     pub manager: String,
 }
 
 impl Error {
-    /// The error as people read it. `operation` is what the user asked for (`Plan`, `Create` …) and begins the title.
+    /// The error as a diagnostic. `operation` is what the user asked for (`Plan`, `Create` …) and starts the title.
     pub fn diagnostic(&self, operation: &str) -> Diagnostic {
         let class = self.class();
-        // That a managed object vanished before it was refreshed is news. Before a write it means that the work did
-        // not happen, and before a data source is read that there is nothing to give (terraform-provider.md, 8.1).
+        // A managed object that vanished before a refresh is a warning. Before a write it means that the write did not
+        // happen, and for a data source that there is nothing to return; both are errors.
         let severity = match class {
             Class::NotFound if matches!(operation, "Read" | "Read Target Resource") => Severity::Warning,
             _ => Severity::Error,
@@ -43,7 +42,7 @@ impl Error {
         }
     }
 
-    /// Which fields other managers hold, for a conflict.
+    /// For a conflict, the fields that other managers hold.
     pub fn field_conflicts(&self) -> Vec<FieldConflict> {
         let causes = self.status().map_or(&[][..], |status| &status.details.causes);
         causes
@@ -102,7 +101,7 @@ impl Error {
         text
     }
 
-    /// The server's findings, one paragraph each, or its whole text when it gave none.
+    /// The server's findings, one paragraph each, or its whole message if it lists none.
     fn findings(&self, status: &ApiStatus) -> String {
         let causes = &status.details.causes;
         let found: Vec<(String, String)> = if causes.is_empty() {
@@ -120,7 +119,7 @@ impl Error {
         };
         for (field, message) in &found {
             let _ = match field.as_str() {
-                // A policy speaks of the whole object.
+                // A policy's finding is about the whole object.
                 "" => write!(text, "\n\n  Error: {message}"),
                 field => write!(text, "\n\n  Field: {field}\n  Error: {message}"),
             };
@@ -162,7 +161,7 @@ impl Error {
                 }
             },
             Class::InsufficientPermissions => match self.status().map(|status| &status.message) {
-                // The authorizer says what a user cannot; who else forbids something does not speak of users.
+                // The authorizer names a user who "cannot" do something; other sources of a 403 do not mention users.
                 Some(message) if !message.contains(" cannot ") => {
                     "Do as the server says: a webhook, a policy, a quota or a deletion under way forbids it, and no right is missing."
                 }
@@ -261,7 +260,7 @@ const fn code(class: Class) -> Code {
     }
 }
 
-/// A cause in words, with its rule in a line of its own.
+/// One cause as text, with its rule on a separate line.
 fn finding(cause: &StatusCause) -> String {
     match cause.message.split_once("failed rule:") {
         Some((message, rule)) => format!("{}\n  Rule: {}", message.trim_end_matches([' ', ':']), rule.trim()),
@@ -269,11 +268,12 @@ fn finding(cause: &StatusCause) -> String {
     }
 }
 
-/// The fields that a refusal without causes names in its text, each with what is wrong.
+/// The fields named in the message of a rejection without causes, each with its problem.
 ///
 /// `strict decoding error: unknown field "spec.replicaz", unknown field "x"`, and
-/// `failed to create typed patch object (shop/web; apps/v1, Kind=Deployment): .spec.replicaz: field not declared in schema`,
-/// where several problems stand in lines of their own after `errors:`.
+/// `failed to create typed patch object (shop/web; apps/v1, Kind=Deployment): .spec.replicaz: field not declared in
+/// schema`,
+/// where several problems follow `errors:`, one per line.
 fn named_fields(message: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for problem in ["unknown field", "duplicate field"] {

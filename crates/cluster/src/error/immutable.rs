@@ -1,4 +1,4 @@
-//! Whether an update failed because fields cannot be changed, so that only a new object can have them.
+//! Detects updates that failed because fields are immutable, so that only a new object can have the new values.
 
 use serde_json::Value;
 
@@ -6,9 +6,9 @@ use super::class::is_immutable_cause;
 use super::{Class, Error};
 
 impl Error {
-    /// The fields that cannot be changed, when that is the whole reason for the failure: every finding of the server
-    /// says so, and `sent` does differ from `live` there. Otherwise a replacement would not help, or would destroy
-    /// an object for something else.
+    /// The immutable fields, if they are the only reason for the failure: every finding of the server says so, and
+    /// `sent` differs from `live` there. Otherwise a replacement would not help, or would destroy an object for an
+    /// unrelated reason.
     pub fn immutable_fields(&self, sent: &Value, live: &Value) -> Option<Vec<String>> {
         if self.class() != Class::Immutable {
             return None;
@@ -26,8 +26,8 @@ impl Error {
     }
 }
 
-/// The value at a field as the server names it: `spec.ports[0].name`. What cannot be followed is taken for its
-/// parent, so that the comparison looks at more rather than less.
+/// The value of a field as the server names it: `spec.ports[0].name`. A path that cannot be followed yields its parent,
+/// so the comparison covers more rather than less.
 fn at<'a>(object: &'a Value, field: &str) -> &'a Value {
     let mut value = object;
     for part in field.split(['.', '[', ']']).filter(|part| !part.is_empty()) {
@@ -44,7 +44,7 @@ fn at<'a>(object: &'a Value, field: &str) -> &'a Value {
     value
 }
 
-/// Whether something in `sent` is not as it is in `live`; what was not sent does not count.
+/// Whether anything in `sent` differs from `live`; fields that were not sent do not count.
 fn differs(sent: &Value, live: &Value) -> bool {
     match (sent, live) {
         (Value::Object(sent), Value::Object(live)) => {

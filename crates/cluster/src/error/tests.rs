@@ -50,7 +50,7 @@ fn reasons_and_causes_decide_before_texts_do() {
     );
     check(&plain(422, "Invalid", "Deployment.apps \"web\" is invalid"), "Invalid Resource");
 
-    // The word "conflict" in a name or in a webhook's words is no conflict (bug 11).
+    // The word "conflict" in a name or in a webhook's message does not make it a conflict.
     check(
         &plain(403, "Forbidden", "conflict-checker denied the request: conflict"),
         "Insufficient Permissions",
@@ -118,7 +118,7 @@ fn only_a_change_that_cannot_be_is_immutable() {
     ] {
         assert!(immutable(reason, message), "{message}");
     }
-    // Forbidden, but not for being a change.
+    // Forbidden, but not because a field is immutable.
     for (reason, message) in [
         ("FieldValueForbidden", "Forbidden: may not be set when `type` is ExternalName"),
         ("FieldValueForbidden", "Forbidden: may not specify more than 1 handler type"),
@@ -127,7 +127,7 @@ fn only_a_change_that_cannot_be_is_immutable() {
     ] {
         assert!(!immutable(reason, message), "{message}");
     }
-    // One finding that is something else: a replacement would fail as well.
+    // One finding is about something else, so a replacement would fail too.
     let mixed = refused(
         DEPLOYMENT,
         422,
@@ -139,7 +139,7 @@ fn only_a_change_that_cannot_be_is_immutable() {
         ],
     );
     assert_ne!(mixed.class(), Class::Immutable);
-    // Without causes there is nothing to rely on.
+    // Without causes there is no evidence.
     assert_ne!(refused(DEPLOYMENT, 422, "Invalid", "field is immutable", &[]).class(), Class::Immutable);
 }
 
@@ -167,7 +167,7 @@ fn immutable_fields_are_those_that_differ() {
         json!({ "spec": { "selector": { "a": "2" }, "ports": [{ "port": 81 }] } }),
         Some(&["spec.ports[0].port", "spec.selector"]),
     );
-    // Nothing that was written differs, so a new object would meet the same refusal.
+    // Nothing that was sent differs, so a new object would be rejected as well.
     check(json!({ "spec": { "selector": { "a": "1" }, "ports": [{ "port": 80 }] } }), None);
     let other = refused(
         DEPLOYMENT,

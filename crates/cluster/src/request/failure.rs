@@ -1,4 +1,4 @@
-//! What a failed attempt means: how it failed, and whether another one may do better.
+//! Classifies a failed attempt: how it failed, and whether a retry may succeed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::error::{ErrorKind, Excess};
 use crate::retry::Trouble;
 use crate::status::ApiStatus;
 
-/// A failed attempt: how it failed, and whether another one may do better.
+/// How an attempt failed, and whether a retry may succeed.
 pub(super) struct Failure {
     pub(super) kind: ErrorKind,
     pub(super) trouble: Trouble,
@@ -21,13 +21,13 @@ pub(super) struct Failure {
 }
 
 impl Failure {
-    /// Trouble that will not pass.
+    /// A failure that a retry will not fix.
     pub(super) fn lasting(kind: ErrorKind) -> Self {
         Self { kind, trouble: Trouble::Lasting, retry_after: None }
     }
 }
 
-/// What it means that a text by the server is not what it should be.
+/// The error for a response body that does not parse.
 pub(crate) fn unreadable(error: JsonError) -> ErrorKind {
     match error {
         JsonError::Malformed(error) => ErrorKind::Broken(Arc::new(error)),
@@ -35,7 +35,7 @@ pub(crate) fn unreadable(error: JsonError) -> ErrorKind {
     }
 }
 
-/// What an answer with an error code means.
+/// Classifies an HTTP error response.
 pub(super) fn refusal(code: StatusCode, headers: &HeaderMap, body: &[u8]) -> Failure {
     let header = headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
     let (kind, message, seconds) = match ApiStatus::parse(code.as_u16(), body) {
@@ -50,7 +50,7 @@ pub(super) fn refusal(code: StatusCode, headers: &HeaderMap, body: &[u8]) -> Fai
     Failure { kind, trouble: Trouble::of_answer(code, &message), retry_after }
 }
 
-/// What is known when nothing came back.
+/// Classifies an attempt that got no response.
 pub(super) fn no_answer(error: kube::Error) -> Failure {
     let error: Box<dyn std::error::Error + Send + Sync> = match error {
         kube::Error::Service(inner) => inner,
@@ -74,7 +74,7 @@ fn sort_http(error: legacy::Error) -> (ErrorKind, Trouble) {
     if caused_by::<rustls::Error>(&error).is_some() {
         return (ErrorKind::Tls(Arc::new(error)), Trouble::Lasting);
     }
-    // A server that is about to come up refuses or resets; an address that does not answer or does not exist is wrong.
+    // A server that is starting refuses or resets connections. An address that times out or does not resolve is wrong.
     let passing = caused_by::<std::io::Error>(&error).is_some_and(|error| {
         use std::io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
         matches!(error.kind(), ConnectionRefused | ConnectionReset | ConnectionAborted)
@@ -83,7 +83,7 @@ fn sort_http(error: legacy::Error) -> (ErrorKind, Trouble) {
     (ErrorKind::Unreachable(Arc::new(error)), trouble)
 }
 
-/// The first cause of type `T`. An `io::Error` hides what it wraps from `source`, so that is looked into as well.
+/// The first cause of type `T`. `io::Error::source` skips the error it wraps, so look inside it as well.
 fn caused_by<'a, T: std::error::Error + 'static>(
     error: &'a (dyn std::error::Error + 'static),
 ) -> Option<&'a T> {
@@ -101,7 +101,7 @@ fn caused_by<'a, T: std::error::Error + 'static>(
     None
 }
 
-/// The first line of an answer that is no JSON, if it is text.
+/// The first line of a response that is not JSON, if it is text.
 fn excerpt(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(&body[..body.len().min(400)]);
     let line = text.lines().next().unwrap_or_default().trim();

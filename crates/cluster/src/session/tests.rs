@@ -35,7 +35,7 @@ async fn a_missing_kind_is_asked_for_once_more_and_callers_share_the_question() 
     for lookup in lookups {
         assert!(matches!(lookup.unwrap_err().kind(), ErrorKind::KindMissing(_)));
     }
-    // One for everybody, and one or two for those who missed, depending on who asked while it was under way.
+    // One for all callers, and one or two for those that missed, depending on who asked while it was in flight.
     assert!(journal.count("GET /apis") <= 3, "{}", journal.count("GET /apis"));
 
     let before = journal.count("GET /apis");
@@ -74,7 +74,7 @@ async fn a_group_whose_server_is_down_lacks_nothing() {
 
 #[tokio::test]
 async fn a_path_that_is_not_there_means_a_missing_kind_only_if_discovery_agrees() {
-    // The kind has gone since the first discovery.
+    // The kind was removed after the first discovery.
     let mut asked = 0;
     let (gone, _) = raw_session(move |seen| {
         asked += usize::from(seen.path == "/apis");
@@ -89,7 +89,7 @@ async fn a_path_that_is_not_there_means_a_missing_kind_only_if_discovery_agrees(
     let error = gone.read(&widget).await.unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::KindMissing(_)), "{error:?}");
 
-    // Something else answers: nothing follows about the object.
+    // A response from something other than the API server says nothing about the object.
     let (foreign, _) = session(|_| plain(404, "404 page not found\n"));
     let error = foreign.read(&map("a")).await.unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Foreign { code: 404, .. }), "{error:?}");

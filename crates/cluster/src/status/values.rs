@@ -1,17 +1,17 @@
-//! Values in a server's text, which are taken out: they may be those of a Secret, and whoever sent them knows them.
+//! Removes values from a server's message: they may come from a Secret, and the sender knows them anyway.
 
-/// Before a whole object that a patch would have made.
+/// Precedes the whole object that a patch would have produced.
 const OBJECT: &str = "Invalid value: \"{";
-/// Before a value that the apply's own schema check found in the wrong place.
+/// Precedes a value that the schema check of server-side apply found in the wrong place.
 const FOUND: &str = "&value.valueUnstructured{Value:";
 
-/// `text` without the objects that a refused patch would have made, and with types in place of misplaced values.
+/// `text` without the objects that a rejected patch would have produced, and with types in place of misplaced values.
 pub(super) fn left_out(text: &str) -> String {
     replaced(&replaced(text, OBJECT, object), FOUND, found)
 }
 
-/// `text` with whatever begins with `mark` replaced: `replace` is given what follows the mark, and gives the text to put
-/// there and the rest.
+/// Replaces every passage of `text` that starts with `mark`: `replace` receives what follows the mark, and returns the
+/// replacement and the rest.
 fn replaced<'t>(text: &'t str, mark: &str, replace: fn(&'t str) -> (&'static str, &'t str)) -> String {
     let (mut shown, mut rest) = (String::with_capacity(text.len()), text);
     while let Some((before, after)) = rest.split_once(mark) {
@@ -48,11 +48,12 @@ fn found(after: &str) -> (&'static str, &str) {
             _ => {}
         }
     }
-    // It broke off, and may have done so anywhere.
+    // The message was cut off, possibly inside the value.
     (word, "")
 }
 
-/// What follows the end of a text in Go's quotes, of which `text` is the inside and more; nothing if it has no end.
+/// The text after the end of a Go-quoted string, given the text after its opening quote; empty if there is no closing
+/// quote.
 fn after_quote(text: &str) -> &str {
     let mut escaped = false;
     let end = text.char_indices().find(|(_, letter)| {

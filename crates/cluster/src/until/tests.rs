@@ -19,7 +19,7 @@ fn change(kind: &str, object: &Value) -> String {
     json!({ "type": kind, "object": object }).to_string() + "\n"
 }
 
-/// Met by `ready`, never by `broken`.
+/// Met by `ready`, and can never be met after `broken`.
 fn check(object: Option<&Value>) -> Check<String> {
     match object.and_then(|object| object["state"].as_str()) {
         Some("ready") => Check::Met("yes".to_owned()),

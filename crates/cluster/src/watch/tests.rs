@@ -15,8 +15,8 @@ fn expired() -> String {
         + "\n"
 }
 
-/// Watches ConfigMaps from version 1 on a server that opens with `answers` in turn, and says what is seen until
-/// `count` events have come.
+/// Watches ConfigMaps from version 1 on a server that responds with `answers` in turn, and describes the first `count`
+/// events.
 async fn watched(answers: Vec<Box<dyn Fn() -> Sent + Send>>, count: usize) -> (Vec<String>, Journal) {
     let mut answers = answers.into_iter();
     let (session, journal) =
@@ -61,7 +61,7 @@ async fn one_answer_after_the_other_is_a_single_stream() {
     )
     .await;
     assert_eq!(seen, ["set a", "set a", "deleted a", "set b"]);
-    // Each goes on from the last thing seen, a bookmark included; half a line at the end counts for nothing.
+    // Each request resumes from the last version seen, bookmarks included; an incomplete last line is ignored.
     assert_eq!(versions(&journal), ["1", "7", "9"]);
     let query = &journal.all().pop().unwrap().query;
     assert_eq!(query, "watch=true&allowWatchBookmarks=true&timeoutSeconds=240&resourceVersion=9");
@@ -118,7 +118,7 @@ async fn giving_up_on_an_event_loses_none() {
     let (session, journal) = session(move |_| stream(&event("ADDED", "a", "2")));
     let gvk = "v1/ConfigMap".parse().unwrap();
     let mut watch = session.watch(&gvk, Selection::default(), None).await.unwrap();
-    // Polled once and dropped, again and again, until the event is there.
+    // Polled once and dropped, again and again, until the event arrives.
     let mut seen = None;
     while seen.is_none() {
         tokio::select! {

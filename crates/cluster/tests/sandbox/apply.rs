@@ -33,7 +33,7 @@ async fn a_field_that_does_not_exist_is_refused_in_built_in_and_custom_kinds() {
     assert!(error.retries().is_empty() && !error.is_server_trouble());
     assert_eq!(error.diagnostic("Plan").field.as_deref(), Some("spec.replicaz"));
 
-    // Without the query parameter, the server would drop it without a word.
+    // Without the query parameter, the server would drop it silently.
     let group = group_of(&namespace);
     let spec = json!({ "type": "object", "properties": { "size": { "type": "integer" } } });
     let definition = crd(&group, "Widget", &spec);
@@ -130,7 +130,7 @@ async fn an_edit_of_managed_fields_that_comes_too_late_is_made_anew() {
         .edit_managed_fields(&target, Write::by(US), None, |live| {
             looks += 1;
             if looks == 1 {
-                // Somebody is faster.
+                // Another client writes first.
                 namespace.kubectl(&["annotate", "configmap", "a", "by=somebody"]).unwrap();
             }
             assert_eq!(live["metadata"]["annotations"]["by"] == "somebody", looks == 2);

@@ -3,7 +3,7 @@ use serde_json::json;
 
 use super::*;
 
-/// The kubeconfig's content with its current context, which content alone does not say.
+/// The kubeconfig's content and its current context, which is ignored in content.
 fn content() -> Connection {
     let content = std::fs::read_to_string(Sandbox::shared().kubeconfig()).unwrap();
     let context = Sandbox::shared().kubectl(&["config", "current-context"]).stdout;

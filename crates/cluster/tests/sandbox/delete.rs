@@ -105,7 +105,7 @@ async fn an_object_goes_with_its_kind() {
     });
     session.apply(&reference(&definition), &definition, Write::by("us")).await.unwrap();
     session.apply_when_possible(&reference(&widget), &widget, Write::by("us")).await.unwrap();
-    // A session that has seen the kind, and another that deletes it behind its back.
+    // One session has cached the kind, another deletes it behind its back.
     namespace.kubectl(&["delete", "crd", &format!("widgets.{group}"), "--timeout=60s"]).unwrap();
     assert_eq!(session.delete(&reference(&widget), &within(60)).await.unwrap(), gone());
 }

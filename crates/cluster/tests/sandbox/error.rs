@@ -3,7 +3,7 @@ use serde_json::json;
 
 use super::*;
 
-/// Applies `object`, changes it, and says what the server's refusal of the change is taken for.
+/// Applies `object`, changes it, and returns the class of the server's rejection.
 async fn refused(object: Value, change: impl FnOnce(&mut Value)) -> (Class, Option<Vec<String>>) {
     let session = session();
     let target = reference(&object);
@@ -96,7 +96,7 @@ async fn what_is_merely_not_allowed_replaces_nothing() {
     let service = json!({
         "apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": { "ports": [{ "port": 80 }] },
     });
-    // "Forbidden: may only be set when `type` is 'LoadBalancer'", and the like.
+    // For instance "Forbidden: may only be set when `type` is 'LoadBalancer'".
     for change in [
         json!({ "ports": [{ "port": 80 }], "loadBalancerSourceRanges": ["10.0.0.0/8"] }),
         json!({ "ports": [{ "port": 80, "nodePort": 30_000 }], "type": "ClusterIP" }),

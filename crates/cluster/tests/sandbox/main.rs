@@ -1,4 +1,4 @@
-//! The client against a real control plane.
+//! Tests of the client against a real control plane.
 
 #![expect(clippy::unwrap_used, reason = "a panic in a test's helper is a failed test")]
 
@@ -15,14 +15,14 @@ use manifest::{Namespace, ObjectRef};
 use serde_json::{Value, json};
 use testkit::Sandbox;
 
-/// A session for the calling test's runtime, made from the sandbox's kubeconfig as users make theirs.
+/// A session for the calling test's runtime, made from the sandbox's kubeconfig as users do.
 fn session() -> Session {
     let connection =
         Connection { config_paths: vec![Sandbox::shared().kubeconfig()], ..Connection::default() };
     Session::connect(&connection, &Environment::default(), "plimsoll-cluster-tests").unwrap()
 }
 
-/// What `object` calls itself.
+/// The reference of `object`, from its own fields.
 fn reference(object: &Value) -> ObjectRef {
     let text = |pointer| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     let gvk = format!("{}/{}", text("/apiVersion"), text("/kind")).parse().unwrap();
@@ -49,7 +49,7 @@ fn deployment(namespace: &testkit::Namespace, name: &str, replicas: u32) -> Valu
     })
 }
 
-/// A CRD of a group that is the test's own: CRDs have no namespaces.
+/// A CRD in a group of the test's own, because CRDs are cluster-scoped.
 fn crd(group: &str, kind: &str, spec: &Value) -> Value {
     let plural = format!("{}s", kind.to_lowercase());
     json!({
@@ -66,7 +66,7 @@ fn crd(group: &str, kind: &str, spec: &Value) -> Value {
     })
 }
 
-/// A group that nobody else uses, from a namespace that nobody else uses.
+/// A unique group, derived from the test's unique namespace.
 fn group_of(namespace: &testkit::Namespace) -> String {
     format!("{}.example.com", namespace.name())
 }

@@ -1,4 +1,4 @@
-//! A wait that outlives its API server.
+//! A wait that survives the restart of its API server.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ async fn a_wait_goes_on_when_the_api_server_is_killed_and_comes_back() {
         assert_eq!(reasons.recv().await.unwrap(), "field \"data.state\" is \"cold\", not \"warm\"");
         let mut server = sandbox.api_server();
         server.kill();
-        // Gone for everybody: also a client without retries of ours gets no answer.
+        // Down for every client: one without our retries gets no response either.
         let error = to(&sandbox).read(&target).await.unwrap_err();
         assert_eq!(error.class(), cluster::Class::ConnectionFailed);
         let place = sandbox.status().server.clone();
@@ -51,7 +51,7 @@ async fn a_wait_goes_on_when_the_api_server_is_killed_and_comes_back() {
     assert!(matches!(readiness.unwrap(), Readiness::Met { .. }));
 }
 
-/// What a server says until it has read who may do what.
+/// The response of a server that has not loaded its RBAC rules yet.
 fn is_coming_up(error: &cluster::Error) -> bool {
     error.is_server_trouble()
         || matches!(

@@ -221,7 +221,7 @@ fn a_pod_finds_its_service_account() {
     assert!(matches!(endpoint.credentials, Credentials::TokenFile { .. }));
     assert!(endpoint.roots_file.is_some());
 
-    // Without a kubeconfig, the environment means the pod as well.
+    // Without a kubeconfig, the environment also means the pod.
     let endpoint = resolve(&Connection::from_environment(None), &pod).unwrap();
     assert_eq!(endpoint.server, "https://[fd00::1]:443/");
 }

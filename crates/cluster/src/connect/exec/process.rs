@@ -1,4 +1,4 @@
-//! A program run to its end within limits. What does not keep to them is ended with everything it has started.
+//! Runs a program to its end within limits, and kills it with its children when it exceeds them.
 
 use std::collections::VecDeque;
 use std::io;
@@ -11,25 +11,23 @@ use tokio::process::{Child, Command};
 pub(super) struct Finished {
     pub(super) status: ExitStatus,
     pub(super) stdout: Vec<u8>,
-    /// The end of what it complained about.
+    /// The end of its standard error.
     pub(super) stderr: Vec<u8>,
 }
 
-/// Why there is nothing to read.
+/// Why there is no output.
 pub(super) enum Unfinished {
-    /// It could not be run.
     Io(io::Error),
-    /// It printed more than [`MOST_PRINTED`].
+    /// It printed more than [`MOST_PRINTED`] bytes.
     TooMuch,
 }
 
-/// Credentials are a few KiB.
+/// In bytes. Credentials are a few KiB.
 pub(super) const MOST_PRINTED: usize = 1 << 20;
-/// How much is kept of what it complains about.
+/// How many bytes of standard error are kept.
 const MOST_KEPT: usize = 16 << 10;
 
-/// Starts `command`. When the returned value is dropped before the program has ended, the program is ended, and with
-/// it whatever it has started.
+/// Starts `command`. Dropping the returned value before the program has ended kills it and its children.
 pub(super) fn start(command: &mut Command) -> io::Result<Running> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
     #[cfg(unix)]
@@ -39,16 +37,16 @@ pub(super) fn start(command: &mut Command) -> io::Result<Running> {
 }
 
 pub(super) struct Running {
-    // Dropped before the child: as long as nobody has asked how the child ended, its number is nobody else's.
+    // Dropped before the child: its process ID cannot be reused until the child has been waited for.
     group: Group,
     child: Child,
 }
 
 impl Running {
-    /// Reads what the program prints, until it has ended.
+    /// Collects the program's output until it ends.
     pub(super) async fn finish(mut self) -> Result<Finished, Unfinished> {
         let (stdout, stderr) = (self.child.stdout.take(), self.child.stderr.take());
-        // Whoever prints without end is not waited for, whatever it still complains about.
+        // A program that prints without end is not waited for, whatever it still writes to standard error.
         let (stdout, stderr) = tokio::try_join!(all(stdout), async { Ok(end(stderr).await) })?;
         let status = self.child.wait().await.map_err(Unfinished::Io)?;
         self.group.has_ended();
@@ -64,7 +62,7 @@ async fn all(pipe: Option<impl AsyncRead + Unpin>) -> Result<Vec<u8>, Unfinished
     if bytes.len() > MOST_PRINTED { Err(Unfinished::TooMuch) } else { Ok(bytes) }
 }
 
-/// The end of a stream that may have none; what cannot be read is as good as not said.
+/// The end of a stream that may be endless; read errors are ignored.
 async fn end(pipe: Option<impl AsyncRead + Unpin>) -> Vec<u8> {
     let mut kept = VecDeque::new();
     let Some(mut pipe) = pipe else { return Vec::new() };
@@ -76,7 +74,7 @@ async fn end(pipe: Option<impl AsyncRead + Unpin>) -> Vec<u8> {
     kept.into()
 }
 
-/// A program and what it has started, as far as that has not gone its own way.
+/// A program and its children, except those that left its process group.
 #[cfg(unix)]
 struct Group(Option<rustix::process::Pid>);
 
@@ -95,13 +93,13 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         if let Some(leader) = self.0 {
-            // The only failure is that nobody is left.
+            // The only possible failure is that no process is left.
             let _gone = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
         }
     }
 }
 
-/// Elsewhere only the program itself is ended.
+/// On other systems only the program itself is killed.
 #[cfg(not(unix))]
 struct Group;
 

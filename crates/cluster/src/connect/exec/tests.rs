@@ -96,19 +96,19 @@ async fn a_plugin_that_misbehaves_is_described_and_never_quoted() {
 #[tokio::test]
 async fn a_plugin_that_prints_without_end_is_stopped() {
     check("yes hunter2", "exec plugin \"sh\" printed more than 1024 KiB and was stopped").await;
-    // Complaints are kept as far as their end goes.
+    // Only the end of standard error is kept.
     let complaints = "yes | head -c 1000000 >&2; echo done >&2; exit 1";
     let said = format!("{}done", "y\n".repeat(7));
     check(complaints, &format!("exec plugin \"sh\" failed (exit status: 1): {said}")).await;
 }
 
-/// A plugin often is a script, and what hangs is what the script has started.
+/// A plugin is often a script, and what hangs is a program the script has started.
 #[cfg(unix)]
 #[tokio::test]
 async fn what_a_stopped_plugin_has_started_ends_with_it() {
     use std::io::Read as _;
 
-    // Whoever has the pipe open for writing keeps its reader waiting, so that its end means that nobody is left.
+    // A process with the pipe open for writing keeps its reader waiting, so end of file means that no process is left.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("pipe");
     assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
@@ -140,7 +140,7 @@ async fn a_missing_plugin_comes_with_the_kubeconfig_s_advice() {
 
 #[tokio::test]
 async fn a_plugin_gets_its_variables_and_what_it_asks_about_the_cluster() {
-    // The script prints what it was given, as a token.
+    // The script prints its environment as the token.
     let script = r#"printf '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"%s"}}' "$GREETING $(echo "$KUBERNETES_EXEC_INFO" | tr -d '"')""#;
     let printed = shell(script).run().await.unwrap();
     assert_eq!(

@@ -16,7 +16,7 @@ users:
 - {name: u, user: {token: hunter2}}
 ";
 
-/// Says which server is chosen, or why none.
+/// Checks which server is chosen, or why none is.
 fn check(content: &str, wanted: Option<&str>, heed_current: bool, expected: &str) {
     let found = parse(content)
         .and_then(|config| choose(config, wanted, heed_current))

@@ -1,4 +1,4 @@
-//! Against servers on loopback that speak TLS, break off, or refuse.
+//! Tests against servers on loopback that speak TLS, break off, or refuse connections.
 
 use std::sync::Mutex as StdMutex;
 
@@ -13,11 +13,11 @@ use crate::error::{Class, Error, ErrorKind, Excess, Subject, Verb};
 use crate::request::{Call, Reply};
 use crate::{Connection, Exec, Secret, Session};
 
-/// Requests as they came, head and body.
+/// The requests received, head and body.
 type Heads = Arc<StdMutex<Vec<String>>>;
 
-/// A server that answers each request on each connection with the next of `answers`, the last one again and again.
-/// An empty answer closes the connection.
+/// A server that responds to each request with the next of `answers`, repeating the last one. An empty answer closes
+/// the connection.
 async fn serve(answers: Vec<String>, tls: Option<tokio_rustls::TlsAcceptor>) -> (String, Heads) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -182,7 +182,7 @@ async fn a_plugin_runs_once_until_its_token_expires_or_is_refused() {
     check(r#","expirationTimestamp":"2999-01-01T00:00:00Z""#, vec![fine()], 2, &["t1", "t1"]).await;
     check(r#","expirationTimestamp":"2001-01-01T00:00:00Z""#, vec![fine()], 2, &["t1", "t2"]).await;
     check("", vec![fine(), unauthorized(), fine()], 2, &["t1", "t1", "t2"]).await;
-    // Refused again: the refusal is the answer, and the next request tries anew.
+    // Rejected again: the rejection is the response, and the next request tries again.
     check("", vec![unauthorized()], 1, &["t1", "t2"]).await;
 }
 
@@ -230,7 +230,7 @@ async fn a_token_file_is_read_again_when_the_token_is_refused() {
 
 #[tokio::test]
 async fn a_server_that_breaks_off_is_tried_again() {
-    // Closing without an answer, and in the middle of one.
+    // Closed without a response, and in the middle of one.
     let half = json("200 OK", r#"{"half":""#).replace("content-length: 9", "content-length: 99");
     for broken in [String::new(), half] {
         let (address, heads) = serve(vec![broken, json("200 OK", "{}")], None).await;
@@ -304,7 +304,7 @@ async fn a_server_or_proxy_that_accepts_and_says_nothing_is_not_waited_for_long(
 
 #[tokio::test]
 async fn an_answer_that_is_too_large_is_not_read() {
-    // Announced, so that it is refused before the first byte.
+    // Announced, so it is rejected before the first byte.
     let announced = "HTTP/1.1 200 OK\r\ncontent-length: 1099511627776\r\n\r\n".to_owned();
     let (address, heads) = serve(vec![announced], None).await;
     let error = get(&to(&address)).await.unwrap_err();
@@ -315,7 +315,7 @@ async fn an_answer_that_is_too_large_is_not_read() {
     assert!(diagnostic.detail.ends_with("the server's answer is larger than 256 MiB"), "{diagnostic:?}");
     assert!(diagnostic.hint.is_some());
 
-    // Not announced, and broken off at the limit.
+    // Not announced, and cut off at the limit.
     let chunk = format!("2000\r\n{}\r\n", "x".repeat(0x2000));
     let chunked = format!("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{}", chunk.repeat(4));
     let (address, _) = serve(vec![chunked], None).await;
@@ -345,7 +345,7 @@ async fn an_id_token_that_has_expired_is_not_sent() {
     assert_eq!(heads.lock().unwrap().len(), 1);
 }
 
-/// An authority, and what it takes to be `name` under it.
+/// A certificate authority that can issue certificates for a name.
 struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
 }
@@ -367,7 +367,7 @@ impl Authority {
         (params.signed_by(&key, &self.issuer).unwrap(), key)
     }
 
-    /// A server's side of TLS, which asks clients for certificates of this authority if `mutual`.
+    /// The server side of TLS; if `mutual`, it requires client certificates of this authority.
     fn acceptor(&self, name: &str, mutual: bool) -> tokio_rustls::TlsAcceptor {
         let _: Result<(), _> = rustls::crypto::aws_lc_rs::default_provider().install_default();
         let (certificate, key) = self.issue(name);
@@ -451,7 +451,7 @@ async fn a_client_certificate_is_shown_also_one_that_a_plugin_prints() {
 
 #[tokio::test]
 async fn proxies_of_all_schemes_are_gone_through() {
-    // The proxy is asked for a tunnel and then plays the server itself.
+    // The proxy accepts the tunnel and then plays the server itself.
     let tunnel = "HTTP/1.1 200 Connection established\r\n\r\n".to_owned();
     let (address, heads) = serve(vec![tunnel, json("200 OK", "{}")], None).await;
     let mut connection = to("k8s.example.com:80");
@@ -476,7 +476,7 @@ async fn proxies_of_all_schemes_are_gone_through() {
     assert_eq!(error.class(), Class::ConnectionFailed);
 }
 
-/// The certificate of a proxy is checked against the system's, which only a process of its own can be given.
+/// A proxy's certificate is checked against the system's roots, which only a separate process can change.
 #[tokio::test]
 async fn a_proxy_that_speaks_tls_is_gone_through_and_must_be_vouched_for() {
     const PROXY: &str = "PLIMSOLL_TEST_HTTPS_PROXY";
