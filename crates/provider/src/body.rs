@@ -1,4 +1,4 @@
-//! `yaml_body`: one Kubernetes object, read once and with the line of everything that is wrong with it.
+//! Parses `yaml_body`: one Kubernetes object, with the line of every problem in it.
 
 use diag::{Diagnostic, Source};
 use manifest::{Document, GroupVersionKind, Limits, Name, Namespace, ObjectRef, Step, body, secret};
@@ -7,30 +7,26 @@ use serde_json::Value;
 use crate::codes;
 use crate::report::titled;
 
-/// The title that users know for everything that keeps a body from being read.
+/// The title that users know for every body that cannot be parsed.
 const INVALID: &str = "Invalid YAML";
 const SERVER_MANAGED: &str = "Server-managed fields not allowed in yaml_body";
 
-/// A body that was read.
+/// A parsed body.
 #[derive(Clone, PartialEq)]
 pub(crate) struct Body {
-    /// The object; the values of a Secret are in `data`, wherever they were written.
+    /// The object; all values of a Secret are in `data`, even if they were written in `stringData`.
     pub(crate) value: Value,
-    /// What kind of object it is.
     pub(crate) gvk: GroupVersionKind,
-    /// The namespace it names.
     pub(crate) namespace: Option<Namespace>,
-    /// Its name.
     pub(crate) name: String,
 }
 
 impl Body {
-    /// Reads a body.
     pub(crate) fn parse(text: &str) -> Result<Self, Vec<Diagnostic>> {
         Self::read(&document(text)?)
     }
 
-    /// The object with `namespaced` said of its kind: in `default` unless it names a namespace, or in none.
+    /// The reference of the object: a namespaced kind without a namespace is in `default`.
     pub(crate) fn target(&self, namespaced: bool) -> ObjectRef {
         let namespace = self.namespace.clone().or_else(|| Namespace::new("default")).filter(|_| namespaced);
         ObjectRef::new(self.gvk.clone(), namespace, self.name.clone())
@@ -78,16 +74,16 @@ impl Body {
     }
 }
 
-/// Leaves the value out: it may be a Secret.
+/// Omits the value, which may be a Secret.
 impl std::fmt::Debug for Body {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Body({}, {:?}, {})", self.gvk, self.namespace, self.name)
     }
 }
 
-/// Everything that is wrong with a body in a configuration, including fields that it can hold but must not set.
+/// All problems of a body in a configuration, including fields that must not be set.
 ///
-/// Like the Go provider, this refuses server-managed fields even when they are empty.
+/// Like the Go provider, this rejects server-managed fields even when they are empty.
 pub(crate) fn check(text: &str) -> Vec<Diagnostic> {
     let document = match document(text) {
         Ok(document) => document,

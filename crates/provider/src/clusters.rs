@@ -1,4 +1,4 @@
-//! One cluster for each distinct connection, with what this process has read and written there.
+//! One cluster per distinct connection, with what this process has read and written there.
 
 mod reads;
 
@@ -46,7 +46,7 @@ struct ObjectKey {
 
 #[derive(Default)]
 struct ObjectMemory {
-    /// As it was read, until it is used; as text, which takes a fraction of the space.
+    /// The last read, until it is used; as text, which takes a fraction of the memory.
     live: Option<(Instant, Box<str>)>,
     /// When a dry run showed that it does not exist.
     absent: Option<Instant>,
@@ -57,7 +57,7 @@ struct ObjectMemory {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ours {
     Before,
-    /// A resource created it in this process, so that no other can.
+    /// A resource created it in this process, so no other can.
     Created,
 }
 
@@ -70,7 +70,7 @@ impl Clusters {
         &self.environment
     }
 
-    /// The cluster of `connection`. Sends nothing, so it does not keep others waiting for long.
+    /// The cluster of `connection`. Sends nothing, so it does not block other callers for long.
     pub(crate) fn get(&self, connection: &Connection) -> Result<Arc<Cluster>, ConnectError> {
         let mut open = lock(&self.open);
         if let Some(cluster) = open.get(connection) {
@@ -99,7 +99,7 @@ impl Cluster {
         &self.session
     }
 
-    /// The identity of the cluster: the uid of its namespace kube-system. Asked for once; `None` if we may not read it.
+    /// The identity of the cluster: the uid of the namespace kube-system. Fetched once; `None` if we may not read it.
     pub(crate) async fn uid(&self) -> Result<Option<&str>, Error> {
         let uid = self.uid.get_or_try_init(async || {
             let namespace =
@@ -113,13 +113,13 @@ impl Cluster {
         Ok(uid.await?.as_deref())
     }
 
-    /// Reads an object, alone or with others of its kind that were read lately. The object may be a few seconds old;
-    /// `None` is the server's answer at this moment.
+    /// Reads an object, by itself or from a recent list of its kind. The object may be a few seconds old; `None` is the
+    /// server's current answer.
     pub(crate) async fn read(&self, target: &ObjectRef) -> Result<Option<Reply>, Error> {
         self.reads.read(&self.session, target).await
     }
 
-    /// Reads an object, or takes what this process read a moment ago.
+    /// Reads an object, or reuses what this process read a moment ago.
     pub(crate) async fn read_or_recall(&self, target: &ObjectRef) -> Result<Option<Value>, Error> {
         if let Some(live) = self.recall(target) {
             return Ok(Some(live));
@@ -127,7 +127,7 @@ impl Cluster {
         Ok(self.read(target).await?.map(|reply| reply.object))
     }
 
-    /// Remembers an object as it was read or answered; it belongs to this state.
+    /// Caches an object that was read or returned; it belongs to this state.
     pub(crate) fn remember(&self, target: &ObjectRef, live: &Value) {
         let text = live.to_string().into_boxed_str();
         let mut objects = lock(&self.objects);
@@ -136,19 +136,19 @@ impl Cluster {
         memory.ours.get_or_insert(Ours::Before);
     }
 
-    /// What was read of an object a moment ago; once only, as it ages.
+    /// What was read of an object a moment ago. Only once, because it gets stale.
     pub(crate) fn recall(&self, target: &ObjectRef) -> Option<Value> {
         let (read, live) = lock(&self.objects).get_mut(&ObjectKey::of(target))?.live.take()?;
         serde_json::from_str(&live).ok().filter(|_| read.elapsed() < FRESH)
     }
 
-    /// Forgets an object that was deleted.
+    /// Drops an object that was deleted.
     pub(crate) fn forget(&self, target: &ObjectRef) {
         self.reads.forget(target);
         lock(&self.objects).remove(&ObjectKey::of(target));
     }
 
-    /// Forgets what was read of an object that was written.
+    /// Drops what was read of an object that has been written since.
     pub(crate) fn wrote(&self, target: &ObjectRef) {
         self.reads.forget(target);
         if let Some(memory) = lock(&self.objects).get_mut(&ObjectKey::of(target)) {
@@ -157,18 +157,18 @@ impl Cluster {
         }
     }
 
-    /// Remembers that this state has the object.
+    /// Records that this state has the object.
     pub(crate) fn mark_ours(&self, target: &ObjectRef) {
         let mut objects = lock(&self.objects);
         objects.entry(ObjectKey::of(target)).or_default().ours.get_or_insert(Ours::Before);
     }
 
-    /// Remembers that this state has just created the object.
+    /// Records that this state has just created the object.
     pub(crate) fn mark_created(&self, target: &ObjectRef) {
         lock(&self.objects).entry(ObjectKey::of(target)).or_default().ours = Some(Ours::Created);
     }
 
-    /// Whether this state had the object before, so that it is expected to exist.
+    /// Whether this state already had the object, so that it is expected to exist.
     pub(crate) fn was_ours(&self, target: &ObjectRef) -> bool {
         lock(&self.objects)
             .get(&ObjectKey::of(target))
@@ -180,20 +180,20 @@ impl Cluster {
         lock(&self.objects).get(&ObjectKey::of(target)).is_some_and(|memory| memory.ours.is_some())
     }
 
-    /// Remembers that an object does not exist.
+    /// Records that an object does not exist.
     pub(crate) fn mark_absent(&self, target: &ObjectRef) {
         lock(&self.objects).entry(ObjectKey::of(target)).or_default().absent = Some(Instant::now());
     }
 
-    /// Whether an object did not exist a moment ago. Once only: the caller is about to create it.
+    /// Whether an object did not exist a moment ago. Only once: the caller is about to create it.
     pub(crate) fn take_absent(&self, target: &ObjectRef) -> bool {
         let absent =
             lock(&self.objects).get_mut(&ObjectKey::of(target)).and_then(|memory| memory.absent.take());
         absent.is_some_and(|seen| seen.elapsed() < FRESH)
     }
 
-    /// Locks the creation of an object until the guard is dropped: of two resources that name the same object, the second
-    /// has to find what the first has created.
+    /// Locks the creation of an object until the guard is dropped: of two resources that name the same object, the
+    /// second has to find what the first has created.
     pub(crate) async fn lock_creation(&self, target: &ObjectRef) -> OwnedMutexGuard<()> {
         let turn = Arc::clone(lock(&self.creations).entry(ObjectKey::of(target)).or_default());
         turn.lock_owned().await
@@ -207,8 +207,8 @@ impl Cluster {
         Deletion { cluster: self, key, ended }
     }
 
-    /// Waits for a deletion of the object in this process, which may begin within `begin` and take `end`; whether there was
-    /// one.
+    /// Waits for a deletion of the object in this process, which may begin within `begin` and take `end`; returns
+    /// whether there was one.
     pub(crate) async fn deletion_of(&self, target: &ObjectRef, begin: Duration, end: Duration) -> bool {
         let key = ObjectKey::of(target);
         let begun = async {
@@ -255,7 +255,7 @@ fn text(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
 
-/// What these locks guard is consistent at every moment, so a panic elsewhere does no harm.
+/// The data behind these locks is always consistent, so a panic elsewhere does no harm.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

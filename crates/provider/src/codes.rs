@@ -1,4 +1,4 @@
-//! The codes of what the provider reports itself; the crates below have their own.
+//! The diagnostic codes of the provider itself; the crates below have their own.
 
 diag::codes! {
     "codes.md";

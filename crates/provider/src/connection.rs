@@ -1,4 +1,4 @@
-//! The `cluster` attribute: how it is described, checked and read.
+//! The `cluster` attribute: its schema, its validation and its parser.
 
 mod schema;
 
@@ -14,19 +14,18 @@ use crate::codes;
 
 pub(crate) use schema::{data_attribute, provider_attribute, resource_attribute};
 
-/// A connection as far as Terraform knows it.
+/// A connection, as far as Terraform knows it.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Configured {
-    /// Nothing is said.
+    /// Not configured.
     #[default]
     Absent,
-    /// Something is said that is known later.
+    /// Configured with values that are not known yet.
     Unknown,
-    /// This.
     Known(Box<Connection>),
 }
 
-/// Reads a `cluster` attribute. It is known only when all of it is: a connection with a hole leads nowhere.
+/// Parses a `cluster` attribute. It is known only when all of it is: a connection with unknown parts is useless.
 pub(crate) fn read(value: &Value) -> Configured {
     match value.as_object() {
         _ if !value.is_wholly_known() => Configured::Unknown,
@@ -35,7 +34,7 @@ pub(crate) fn read(value: &Value) -> Configured {
     }
 }
 
-/// Reads the provider's own `cluster`, in which nothing at all means what kubectl would use.
+/// Parses the provider's own `cluster`; an empty one means what kubectl would use.
 pub(crate) fn read_provider(value: &Value) -> Configured {
     match read(value) {
         Configured::Known(connection) if says_nothing(&connection) => {
@@ -45,8 +44,8 @@ pub(crate) fn read_provider(value: &Value) -> Configured {
     }
 }
 
-/// Whether the parts of a resource's `cluster` belong together (terraform-provider.md, 7.2). Unknown parts count as set,
-/// except that an unknown mode decides nothing yet.
+/// Checks that the parts of a resource's `cluster` are consistent. Unknown parts count as set, except that an unknown
+/// mode decides nothing yet.
 pub(crate) fn validate(value: &Value) -> Diagnostics {
     let mut diagnostics = Diagnostics::new();
     let Some(object) = value.as_object() else { return diagnostics };
@@ -67,7 +66,7 @@ pub(crate) fn validate(value: &Value) -> Diagnostics {
     diagnostics
 }
 
-/// The same for the provider's own `cluster`.
+/// Like [`validate`], for the provider's own `cluster`.
 pub(crate) fn validate_provider(value: &Value) -> Diagnostics {
     let mut diagnostics = Diagnostics::new();
     if let Configured::Known(connection) = read_provider(value)
@@ -91,7 +90,7 @@ fn says_nothing(connection: &Connection) -> bool {
         && !connection.in_cluster
 }
 
-/// The connection that the attributes describe; unknown texts count as some text.
+/// The connection that the attributes describe; unknown texts count as set.
 fn connection(object: &Object) -> Connection {
     let secret = |name: &str| text(object.get(name)).map(Secret::from);
     Connection {

@@ -1,4 +1,4 @@
-//! What all resources of one provider share: its configuration, and the clusters it talks to.
+//! What all resources of one provider share: its configuration and its clusters.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -23,19 +23,19 @@ pub(crate) struct Context {
 /// The `provider` block.
 #[derive(Clone, Default)]
 pub(crate) struct Settings {
-    /// The cluster of resources that name none.
+    /// The cluster of resources without their own.
     pub(crate) cluster: Configured,
-    /// How much is said about ownership.
+    /// How much plans say about ownership.
     pub(crate) verbosity: Verbosity,
 }
 
-/// Where a resource's cluster is.
+/// Whether a resource's cluster can be used.
 pub(crate) enum Reach {
-    /// There; nothing has been sent yet.
+    /// Ready; nothing has been sent yet.
     Ready(Arc<Cluster>),
     /// Not known before the apply.
     NotYet,
-    /// Nobody says.
+    /// No cluster is configured.
     Nowhere,
 }
 
@@ -72,7 +72,7 @@ impl Context {
         }
     }
 
-    /// The cluster of something that is to be done now; `title` is that of the error about a connection that is none.
+    /// The cluster for an operation that runs now; `title` is the title of the error about an unusable connection.
     pub(crate) fn ready(&self, own: &Value, title: &str) -> Result<Arc<Cluster>, Box<Diagnostic>> {
         match self.reach(own) {
             Ok(Reach::Ready(cluster)) => Ok(cluster),
@@ -81,7 +81,7 @@ impl Context {
         }
     }
 
-    /// The cluster of a connection that neither a resource nor the provider names.
+    /// The cluster of a connection that neither a resource nor the provider configures.
     pub(crate) fn connect(&self, connection: &cluster::Connection) -> Result<Arc<Cluster>, ConnectError> {
         self.clusters.get(connection)
     }
@@ -91,12 +91,12 @@ impl Context {
     }
 }
 
-/// The error when no client can be made from a connection, under the title that users know for it.
+/// The error for a connection from which no client can be built, under the title that users know.
 pub(crate) fn unprepared(error: &ConnectError, title: &str) -> Diagnostic {
     Diagnostic { code: codes::UNPREPARED, ..titled(error.diagnostic(), title) }
 }
 
-/// The error when neither the resource nor the provider names a cluster.
+/// The error if neither the resource nor the provider configures a cluster.
 pub(crate) fn nowhere() -> Diagnostic {
     Diagnostic::error(codes::CONNECTION_ABSENT, "Missing Cluster Connection Configuration")
         .detail("no connection mode specified: neither this resource nor the provider has a `cluster`.")

@@ -1,4 +1,4 @@
-//! Data sources: manifests divided into single objects, and an object as it is in a cluster.
+//! Data sources: manifests split into single objects, and an object as it is in a cluster.
 
 mod division;
 mod glob;
@@ -17,7 +17,7 @@ pub(crate) use live_object::LiveObject;
 pub(crate) use yaml_scoped::YAML_SCOPED;
 pub(crate) use yaml_split::YAML_SPLIT;
 
-/// What was read, with what there is to tell about it, or why nothing was.
+/// The response with the values read and their diagnostics, or with the errors.
 fn answer(read: Result<(Object, Diagnostics), Diagnostics>) -> ReadDataResponse {
     match read {
         Ok((state, diagnostics)) => ReadDataResponse { state: Some(state), diagnostics },

@@ -1,4 +1,4 @@
-//! The pages of the Terraform registry, made from the schemas, so that they cannot say anything else than the provider does.
+//! The pages for the Terraform registry, generated from the schemas, so that they always match the provider.
 //!
 //! `cargo xtask docs` writes them to `docs/`; a test fails when they are stale.
 
@@ -10,23 +10,21 @@ use tfplugin::types::Type;
 
 use crate::Provider;
 
-/// A file below `docs/`.
+/// A file under `docs/`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// Where: `resources/object.md`.
+    /// As in `resources/object.md`.
     pub path: String,
-    /// Its Markdown.
     pub text: String,
 }
 
-/// What a page has beside the schema.
+/// The parts of a page that do not come from the schema.
 struct Extra {
     example: &'static str,
     prose: &'static str,
     import: Option<&'static str>,
 }
 
-/// All pages.
 pub fn pages() -> Vec<Page> {
     let provider = Provider::new();
     let mut pages = vec![index(&provider.schema())];
@@ -105,7 +103,7 @@ fn extra(what: &str, type_name: &str) -> Extra {
     Extra { example, prose, import }
 }
 
-/// The attributes in the form in which the registry shows those of all providers.
+/// The attributes, in the registry's usual form.
 fn schema_section(schema: &Schema) -> String {
     let mut text = "## Schema\n".to_owned();
     let mut nested = Vec::new();
@@ -125,7 +123,7 @@ fn schema_section(schema: &Schema) -> String {
     text
 }
 
-/// Lists attributes by who sets them; those with attributes of their own are left for later.
+/// Lists attributes by who sets them; nested ones are collected in `nested`.
 fn list(text: &mut String, attributes: &[Attribute], path: &str, nested: &mut Vec<(String, Vec<Attribute>)>) {
     let groups: [(&str, &[Presence]); 3] = [
         ("Required", &[Presence::Required]),

@@ -1,9 +1,9 @@
-//! Parts of objects as Terraform values of any type.
+//! Parts of objects as dynamic Terraform values.
 
 use serde_json::Value as Json;
 use tfplugin::value::{Number, Value};
 
-/// `json` for a dynamic attribute. Lists are tuples: their items may differ in shape (terraform-provider.md, bug 12).
+/// `json` for a dynamic attribute. Lists become tuples, because their items may differ in shape.
 pub(crate) fn dynamic(json: &Json) -> Value {
     Value::dynamic(value(json))
 }

@@ -1,4 +1,4 @@
-//! What identifies an object for good: no version, which changes, and no connection, which is not the object's.
+//! What identifies an object permanently: not its version, which changes, and not the connection.
 
 use manifest::{Namespace, ObjectRef};
 use tfplugin::provider::{Identity, IdentityAttribute, IdentitySchema};
@@ -23,7 +23,6 @@ pub(crate) fn schema() -> IdentitySchema {
     }
 }
 
-/// The identity of the object that `target` names.
 pub(crate) fn of(target: &ObjectRef) -> Identity {
     Object::new()
         .with("group", Some(target.group()).filter(|group| !group.is_empty()))

@@ -1,4 +1,4 @@
-//! Which objects this state has, by the ids of their resources: known from the moment Terraform asks about them.
+//! The objects of this state, by the ids of their resources: known once Terraform asks about them.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-/// The ids that this process has heard of.
+/// The ids that this process has seen.
 #[derive(Default)]
 pub(crate) struct Ids {
     known: Mutex<HashSet<String>>,
@@ -14,7 +14,7 @@ pub(crate) struct Ids {
 }
 
 impl Ids {
-    /// Remembers that a resource of this state has the id; says whether that is news.
+    /// Records that a resource of this state has the id; returns whether that is new.
     pub(crate) fn add(&self, id: &str) -> bool {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let is_new = known.insert(id.to_owned());
@@ -24,8 +24,8 @@ impl Ids {
         is_new
     }
 
-    /// Whether a resource of this state has the id, as far as Terraform asks about it within `patience`: it asks about
-    /// resources that do not depend on each other in no particular order.
+    /// Whether a resource of this state has the id, if Terraform asks about it within `patience`: it asks about
+    /// independent resources in no particular order.
     pub(crate) async fn has(&self, id: &str, patience: Duration) -> bool {
         let heard = async {
             loop {

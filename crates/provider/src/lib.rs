@@ -6,9 +6,8 @@
 //!                            └─ Context: the provider's own cluster, one Cluster per connection
 //! ```
 //!
-//! A resource decides from values (what is written, what the state says, what the cluster says) and does in thin shells
-//! around [`cluster::Session`]. A drop-in for the Go provider of the same name: types, states, titles and texts are
-//! its own.
+//! A resource decides from values (configuration, state and cluster) and acts in thin shells around
+//! [`cluster::Session`]. A drop-in for the Go provider of the same name: it keeps its types, states, titles and texts.
 
 mod body;
 mod clusters;
@@ -45,13 +44,13 @@ pub use codes::CODES;
 pub use object::parity;
 pub use provider::Provider;
 
-/// The provider's name in the registry.
+/// The provider's address in the registry.
 pub const ADDRESS: &str = "registry.terraform.io/jmorris0x0/k8sconnect";
 
-/// What the program is called; a link of this name to `plimsoll` is the provider too.
+/// The name of the program; a link of this name to `plimsoll` is the provider too.
 pub const PROGRAM: &str = "terraform-provider-k8sconnect";
 
-/// Serves the provider to the Terraform that started this process, until it is done.
+/// Serves the provider to the Terraform process that started it.
 pub fn serve() -> ExitCode {
     tfplugin::serve(ADDRESS, || Arc::new(Provider::new()))
 }

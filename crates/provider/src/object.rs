@@ -60,7 +60,7 @@ impl Object {
         Self { context }
     }
 
-    /// Remembers that this state has the object; whether that was not known yet.
+    /// Records that this state has the object; returns whether that is new.
     fn add_id(&self, state: Option<&Attributes>) -> bool {
         state.and_then(|state| state.text("id")).is_some_and(|id| self.context.ids().add(id))
     }
@@ -88,7 +88,7 @@ impl Resource for Object {
             let Some(change) = PlannedChange::of(&request.change, &request.private) else {
                 return request.accept();
             };
-            // During an apply, Terraform plans again what was unknown before, and reads nothing.
+            // During an apply, Terraform plans again what was unknown before, without reading.
             let unread = self.add_id(change.prior.as_ref());
             let decision = match dry_run::dry_run(&self.context, &change).await {
                 Ok(outcome) => {

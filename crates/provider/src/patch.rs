@@ -48,7 +48,7 @@ impl Patch {
     }
 }
 
-/// The field manager of a patch: each has its own. A patch without an id yet only makes a dry run.
+/// The field manager of a patch: each has its own. A patch without an id only makes dry runs.
 fn manager(id: Option<&str>) -> FieldManager {
     FieldManager::new(format!("k8sconnect-patch-{}", id.unwrap_or("temp")))
 }

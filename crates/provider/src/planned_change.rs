@@ -1,4 +1,4 @@
-//! A change that Terraform plans or applies to a resource that is to exist.
+//! A change that Terraform plans or applies to a resource, other than its destruction.
 
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::private::Private;
@@ -7,15 +7,15 @@ use tfplugin::value::Object;
 
 #[derive(Clone)]
 pub(crate) struct PlannedChange {
-    /// The state; none when creating.
+    /// The prior state; `None` when creating.
     pub(crate) prior: Option<Object>,
-    /// In a plan, what the schema alone gives: the configuration, and unknown wherever something may change.
+    /// In a plan, what the schema alone gives: the configuration, with unknowns wherever something may change.
     pub(crate) planned: Object,
     pub(crate) private: Private,
 }
 
 impl PlannedChange {
-    /// None if the resource is to be destroyed.
+    /// `None` if the resource is to be destroyed.
     pub(crate) fn of(change: &Change, private: &Private) -> Option<Self> {
         let planned = change.planned()?.clone();
         Some(Self { prior: change.prior().cloned(), planned, private: private.clone() })

@@ -1,6 +1,6 @@
 //! The private state of a resource, key by key.
 //!
-//! The first four are the Go provider's own, so that a state can go back to it.
+//! The first four keys are the Go provider's own, so that a state can go back to it.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,11 @@ use tfplugin::private::Private;
 
 /// Field → first manager, as the Go provider stores it.
 const BASELINE_FORMER: &str = "ownership_baseline";
-/// The maps could not be calculated; another apply or refresh will do it.
+/// The maps could not be computed; another apply or refresh will.
 pub(crate) const PENDING_PROJECTION: &str = "pending_projection";
 /// Imported or moved here, and not applied since.
 pub(crate) const IMPORTED: &str = "imported_without_annotations";
-/// The last read was refused, so the state may be old.
+/// The last read was rejected, so the state may be stale.
 pub(crate) const STALE_READ: &str = "stale_read";
 /// Every written field with its managers and value at the last apply.
 const BASELINE: &str = "ownership_baseline_v2";
@@ -22,9 +22,9 @@ const BASELINE: &str = "ownership_baseline_v2";
 pub(crate) const WAIT_OWED: &str = "wait_owed";
 /// Which cluster the object is in.
 const CLUSTER_UID: &str = "cluster_uid";
-/// The fingerprint of the last answer of the API server (`plan::fingerprint`).
+/// The fingerprint of the API server's last response (`plan::fingerprint`).
 const LAST_ANSWER: &str = "settled";
-/// The managers of the tool that the object was moved here from.
+/// The managers of the tool the object was moved from.
 const MOVED_FROM: &str = "moved_from";
 /// Moved here without a body, which the first read fills in.
 pub(crate) const BODY_MISSING: &str = "body_missing";
@@ -32,19 +32,18 @@ pub(crate) const BODY_MISSING: &str = "body_missing";
 pub(crate) trait Keys {
     fn flag(&self, key: &str) -> bool;
     fn set_flag(&mut self, key: &str, on: bool);
-    /// What was true right after the last apply; `written` is the body of an object that was applied.
+    /// The baseline of the last apply; `written` is the body of an object that was applied.
     fn baseline(&self, written: Option<&Value>) -> Option<Baseline>;
     fn has_baseline(&self) -> bool;
-    /// What the Go provider stored of that.
+    /// The part of the baseline that the Go provider stored.
     fn former_baseline(&self) -> BTreeMap<String, FormerManagers>;
-    /// Stores what is true after an apply of `written`, which the state has, for us and for the Go provider.
+    /// Stores the baseline after an apply of `written`, which is in the state, for us and for the Go provider.
     fn set_baseline(&mut self, baseline: &Baseline, written: &Value);
-    /// Stores a baseline whole: one of a patch, or one that was rebuilt from what the Go provider stored.
+    /// Stores a whole baseline: one of a patch, or one rebuilt from what the Go provider stored.
     fn adopt_baseline(&mut self, baseline: &Baseline);
-    /// Which cluster the object is in.
     fn cluster_uid(&self) -> Option<String>;
     fn set_cluster_uid(&mut self, uid: Option<&str>);
-    /// The fingerprint of the API server's last answer.
+    /// The fingerprint of the API server's last response.
     fn last_answer(&self) -> Option<String>;
     fn set_last_answer(&mut self, fingerprint: Option<&str>);
     /// The managers whose fields become ours at the next apply.

@@ -1,7 +1,7 @@
-//! The two maps that show an object in a plan: the values of the fields we hold, and who holds which field.
+//! The two maps that show an object in a plan: the values of the fields we hold, and the manager of each field.
 //!
-//! Paths and texts are the Go provider's, so that its states read as unchanged. Positions follow the written body,
-//! whichever object the values come from: so plan, apply and read agree.
+//! Paths and texts are the Go provider's, so its states read as unchanged. List positions follow the written body,
+//! whichever object the values come from, so that plan, apply and read agree.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,17 +19,17 @@ pub(crate) struct Maps {
     pub(crate) values: BTreeMap<String, String>,
     /// `managed_fields`: the manager of each field.
     pub(crate) managers: BTreeMap<String, String>,
-    /// Which of the values are texts themselves: `"80"`, and not 80.
+    /// Which of the values are strings: `"80"`, not 80.
     texts: BTreeSet<FieldPath>,
 }
 
 impl Maps {
-    /// The maps of `object` for what is `desired`.
+    /// The maps of `object`, given the `desired` state.
     pub(crate) fn of(object: &Observed, desired: &Desired<'_>) -> Self {
         Self::after_release(object, desired, &FieldSet::new())
     }
 
-    /// The maps of `object` as they will be once our manager has released `released`.
+    /// The maps of `object` after our manager has released `released`.
     pub(crate) fn after_release(object: &Observed, desired: &Desired<'_>, released: &FieldSet) -> Self {
         let schema = object.schema();
         let positions = Positions::of(desired.written, schema);
@@ -54,7 +54,7 @@ impl Maps {
         }
     }
 
-    /// Whether a value is of another type than in `other`, which its text does not show.
+    /// Whether a value has another type than in `other`, which its text does not show.
     pub(crate) fn differ_in_type(&self, other: &Self) -> bool {
         self.texts != other.texts
     }
@@ -65,14 +65,14 @@ pub(crate) fn attribute(map: &BTreeMap<String, String>) -> Attribute {
     Attribute::Object(map.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect())
 }
 
-/// The entries of a Terraform map; none if it is null or unknown.
+/// The entries of a Terraform map; `None` if it is null or unknown.
 pub(crate) fn texts(attribute: &Attribute) -> Option<BTreeMap<String, String>> {
     let entries = attribute.as_object()?.iter();
     Some(entries.filter_map(|(path, text)| Some((path.to_owned(), text.as_str()?.to_owned()))).collect())
 }
 
-/// The fields whose values are in the projection: those we hold, less what is ignored, and the object's identity. While
-/// we hold nothing, as after an import, it is what is written.
+/// The fields whose values are in the projection: those we hold, except ignored ones, and the object's identity. While
+/// we hold nothing, as after an import, the written fields.
 fn projected_fields(held: &[(&str, FieldSet)], desired: &Desired<'_>, schema: &Schema) -> FieldSet {
     let ours = held.iter().filter(|(manager, _)| *manager == desired.manager.as_str());
     let ours = ours.fold(FieldSet::new(), |all, (_, set)| all.union(set));
@@ -83,7 +83,7 @@ fn projected_fields(held: &[(&str, FieldSet)], desired: &Desired<'_>, schema: &S
     projected.union(&fields::identity())
 }
 
-/// Whether the list items on the way to a field are in the body. What a webhook adds to a list in our name was not
+/// Whether the list items on the way to a field are in the body. Items that a webhook adds in our name were not
 /// written.
 fn has_items_of(path: &FieldPath, body: &Value, schema: &Schema) -> bool {
     let elements = path.elements();

@@ -1,4 +1,4 @@
-//! The provider block and what the provider has.
+//! The provider block, and the resources and data sources of the provider.
 
 use std::sync::Arc;
 
@@ -20,18 +20,17 @@ use crate::object::Object;
 use crate::patch::Patch;
 use crate::wait_resource::Wait;
 
-/// k8sconnect.
 pub struct Provider {
     context: Arc<Context>,
 }
 
 impl Provider {
-    /// A provider in the environment of this process, not configured yet.
+    /// An unconfigured provider in the environment of this process.
     pub fn new() -> Self {
         Self::in_environment(Environment::of_process())
     }
 
-    /// A provider in an environment of one's own.
+    /// An unconfigured provider in a given environment.
     pub fn in_environment(environment: Environment) -> Self {
         Self { context: Arc::new(Context::new(environment)) }
     }

@@ -1,4 +1,4 @@
-//! Refreshing: where to look, and what is kept when nothing can be seen.
+//! Refreshes: which cluster to read from, and what to keep if nothing can be read.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use crate::clusters::Cluster;
 use crate::codes;
 use crate::context::{self, Context, Reach};
 
-/// The cluster that a state is to be compared with; otherwise what to tell, which is nothing where nothing can be asked
-/// yet: nothing follows from that. `title` is that of the error about a connection that is none.
+/// The cluster to compare a state with; otherwise the diagnostics to report, which are empty while the connection is
+/// still unknown. `title` is the title of the error about an unusable connection.
 pub(crate) fn cluster(context: &Context, state: &Object, title: &str) -> Result<Arc<Cluster>, Diagnostics> {
     match context.reach(state.get("cluster")) {
         Ok(Reach::Ready(cluster)) => Ok(cluster),
@@ -22,17 +22,17 @@ pub(crate) fn cluster(context: &Context, state: &Object, title: &str) -> Result<
     }
 }
 
-/// The state stays as it was.
+/// Leaves the state unchanged.
 pub(crate) fn kept(request: ReadRequest, told: impl Into<Diagnostics>) -> ReadResponse {
     ReadResponse { diagnostics: told.into(), ..request.unchanged() }
 }
 
-/// Whether the credentials are not good enough. That is no reason to stop a read: the plan may come with new ones.
+/// Whether the credentials were rejected. That must not stop a read: the plan may bring new ones.
 pub(crate) fn is_refusal(error: &Error) -> bool {
     matches!(error.class(), Class::AuthenticationFailed | Class::InsufficientPermissions)
 }
 
-/// The warning that credentials were refused, `told` by the server, and that the state is used as it was.
+/// The warning that credentials were rejected, with the server's message, and that the prior state is used.
 pub(crate) fn prior_state_used(told: &Diagnostic) -> Diagnostic {
     Diagnostic::warning(codes::STALE_READ, "Read: Using Prior State — Authentication Failed")
         .detail(format!(

@@ -1,4 +1,4 @@
-//! An object that attributes name: `api_version`, `kind`, `name` and `namespace`.
+//! An object identified by the attributes `api_version`, `kind`, `name` and `namespace`.
 
 use cluster::{Error, Reply, Session};
 use diag::Diagnostic;
@@ -7,7 +7,7 @@ use tfplugin::value::Object;
 
 use crate::codes;
 
-/// What the attributes say; whether its kind has namespaces is for the cluster to tell.
+/// The parsed attributes; only the cluster knows whether the kind is namespaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reference {
     gvk: GroupVersionKind,
@@ -16,7 +16,7 @@ pub(crate) struct Reference {
 }
 
 impl Reference {
-    /// Reads the attributes; `title` is the one of the error about a kind that is none.
+    /// Parses the attributes; `title` is the title of the error about an invalid kind.
     pub(crate) fn parse(attributes: &Object, title: &str) -> Result<Self, Box<Diagnostic>> {
         let text = |name: &str| attributes.text(name).unwrap_or_default();
         let api_version = text("api_version").parse::<ApiVersion>().map_err(KindError::from);
@@ -35,14 +35,14 @@ impl Reference {
         Ok(Self { gvk, namespace, name: text("name").to_owned() })
     }
 
-    /// The object that is meant in a cluster, and how it is; nothing if it does not exist.
+    /// The object in a cluster, with its current state; `None` if it does not exist.
     pub(crate) async fn look(&self, session: &Session) -> Result<(ObjectRef, Option<Reply>), Error> {
         let target = self.locate(session).await?;
         let found = session.read(&target).await?;
         Ok((target, found))
     }
 
-    /// The object that is meant in a cluster: in `default` if its kind has namespaces and none is named.
+    /// The object in a cluster: in `default` if its kind is namespaced and no namespace is set.
     pub(crate) async fn locate(&self, session: &Session) -> Result<ObjectRef, Error> {
         let resource = session.resource(&self.gvk).await?;
         let namespace = self.namespace.clone().or_else(|| Namespace::new("default"));

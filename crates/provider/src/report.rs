@@ -1,10 +1,10 @@
-//! From what happened to what Terraform shows.
+//! Turns outcomes into the diagnostics that Terraform shows.
 
 use diag::Diagnostic;
 
 use crate::codes;
 
-/// The warning that a plan could not ask what an apply would do, `told` by a server in trouble.
+/// The warning that a plan could not preview an apply, from the error of an unavailable server.
 pub(crate) fn no_preview(told: Diagnostic) -> Diagnostic {
     let warning = Diagnostic::warning(codes::NO_PREVIEW, "Plan: No Preview Possible")
         .detail(format!(
@@ -16,7 +16,7 @@ pub(crate) fn no_preview(told: Diagnostic) -> Diagnostic {
     Diagnostic { object: told.object, ..warning }
 }
 
-/// The same finding under the title that users of the Go provider know; what it was called before begins its text.
+/// The same diagnostic under the title that users of the Go provider know; its old title begins the text.
 pub(crate) fn titled(mut diagnostic: Diagnostic, title: &str) -> Diagnostic {
     let told = std::mem::replace(&mut diagnostic.summary, title.to_owned());
     diagnostic.detail = match (sentence(&told), diagnostic.detail.as_str()) {
@@ -26,7 +26,7 @@ pub(crate) fn titled(mut diagnostic: Diagnostic, title: &str) -> Diagnostic {
     diagnostic
 }
 
-/// A summary as a sentence. The name of a field that it begins with stays as people write it.
+/// A summary as a sentence. A leading field name keeps its spelling.
 fn sentence(summary: &str) -> String {
     const FIELDS: [&str; 4] = ["kind", "metadata", "patch", "cluster"];
     let first = summary.split(' ').next().unwrap_or_default();

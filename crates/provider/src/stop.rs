@@ -1,11 +1,11 @@
-//! Work that ends when Terraform stops the provider.
+//! Work that is cancelled when Terraform stops the provider.
 
 use std::time::Duration;
 
 use tfplugin::CancellationToken;
 
-/// What `work` gives, unless Terraform stops the provider; `grace` is what it may still take then, so that an answer
-/// that is already on its way is not lost.
+/// The result of `work`, unless Terraform stops the provider; `work` may then take `grace` longer, so that a response
+/// already on its way is not lost.
 pub(crate) async fn unless<T>(
     stop: &CancellationToken,
     grace: Duration,

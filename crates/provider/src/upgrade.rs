@@ -1,4 +1,4 @@
-//! States from before `managed_fields` was a map.
+//! Upgrades states from before `managed_fields` was a map.
 
 use diag::Diagnostic;
 use tfplugin::diagnostics::Diagnostics;
@@ -9,8 +9,7 @@ use tfplugin::value::Value;
 
 use crate::codes;
 
-/// Brings the state of an older version to `schema`: it had everything but today's `managed_fields`, which the next read
-/// fills in.
+/// Upgrades an older state to `schema`: only `managed_fields` differs, and the next read fills it in.
 pub(crate) fn before_managed_fields(request: &UpgradeRequest, schema: &Schema) -> UpgradeResponse {
     if request.version > schema.version {
         let newer = Diagnostic::error(codes::STATE_NEWER, "Unable to Upgrade Resource State")

@@ -1,7 +1,7 @@
-//! `k8sconnect_wait`: holds dependents back until an object is ready, and yields the field that was waited for.
+//! `k8sconnect_wait`: holds back dependents until an object is ready, and returns the field it waited for.
 //!
-//! Unlike `wait_for` of an object, it has nothing to lose: a wait that does not finish is always an error, and nothing
-//! is saved, so that dependents are held back and the next apply waits again.
+//! Unlike `wait_for` of an object, it has no state to lose: an unfinished wait is always an error and nothing is saved,
+//! so dependents are held back and the next apply waits again.
 
 mod run;
 mod schema;
@@ -77,12 +77,12 @@ impl Resource for Wait {
     }
 }
 
-/// `None` if `wait_for` waits for nothing or is not known yet.
+/// `None` if `wait_for` is empty or not known yet.
 fn wait_for(attributes: &Object) -> Option<WaitFor> {
     waiting::read(attributes.get("wait_for"))?.parse(None, Cut::Root).wait
 }
 
-/// What a plan says about `result`. A tracked value that has vanished is unknown, which makes Terraform wait again.
+/// The planned `result`. A tracked value that has vanished is unknown, which makes Terraform wait again.
 fn planned_result(prior: Option<&Object>, planned: &Object) -> Value {
     if !planned.get("wait_for").is_wholly_known() {
         return Value::unknown();

@@ -1,4 +1,4 @@
-//! The schema and the reading of `wait_for`, shared by `k8sconnect_object` and `k8sconnect_wait`.
+//! The schema and the parser of `wait_for`, shared by `k8sconnect_object` and `k8sconnect_wait`.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +41,7 @@ pub(crate) fn read(value: &Value) -> Option<WrittenWait> {
     })
 }
 
-/// Problems of a `wait_for`, each at the attribute it names.
+/// The problems of a `wait_for`, each at the attribute it concerns.
 pub(crate) fn located(problems: Vec<Diagnostic>) -> Diagnostics {
     let mut diagnostics = Diagnostics::new();
     for problem in problems {
@@ -51,7 +51,7 @@ pub(crate) fn located(problems: Vec<Diagnostic>) -> Diagnostics {
     diagnostics
 }
 
-/// Logs why a wait for `target` goes on.
+/// Logs why a wait for `target` continues.
 pub(crate) fn log(target: &ObjectRef) -> impl FnMut(&str) {
     move |why| tracing::debug!(%target, why, "still waiting")
 }

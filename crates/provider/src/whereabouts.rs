@@ -1,5 +1,5 @@
-//! In which cluster something is: told by the uid of its namespace kube-system, whatever the connection is called
-//! (decisions, Terraform, 8).
+//! Identifies the cluster of a resource by the uid of its namespace kube-system, which does not depend on the
+//! connection.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use crate::context::{Context, Reach};
 use crate::planned_change::PlannedChange;
 use crate::private::Keys as _;
 
-/// The parts of a connection that say where it leads; the others say who comes.
+/// The parts of a connection that locate the cluster; the others authenticate.
 const ENDPOINT: [&str; 4] = ["host", "kubeconfig", "context", "proxy_url"];
 
-/// Whether what was kept says that it is in another cluster than `cluster`.
+/// Whether the stored uid belongs to another cluster than `cluster`.
 pub(crate) async fn is_elsewhere(private: &Private, cluster: &Cluster) -> bool {
     match private.cluster_uid() {
         None => false,
@@ -24,21 +24,20 @@ pub(crate) async fn is_elsewhere(private: &Private, cluster: &Cluster) -> bool {
     }
 }
 
-/// Keeps in which cluster it is. What cannot be found out now stays as it was.
+/// Stores the uid of the cluster. If it cannot be read now, the old value stays.
 pub(crate) async fn keep(private: &mut Private, cluster: &Cluster) {
     if let Ok(uid) = cluster.uid().await {
         private.set_cluster_uid(uid);
     }
 }
 
-/// Whether another connection leads to another cluster.
+/// Whether a changed connection leads to another cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Moved {
-    /// It does not, or the connection is the same.
+    /// The same cluster, or the same connection.
     No,
-    /// It does.
     Yes,
-    /// Nobody can tell.
+    /// Neither cluster's uid proves it.
     Unproven,
 }
 
@@ -51,7 +50,7 @@ pub(crate) async fn moved(context: &Context, change: &PlannedChange, now: &Clust
     }
     let former = match change.private.cluster_uid() {
         Some(uid) => Some(uid),
-        // A state of the Go provider does not say; the cluster itself may.
+        // A state of the Go provider does not store the uid; the cluster itself may reveal it.
         None => match context.reach(before) {
             Ok(Reach::Ready(cluster)) => cluster.uid().await.ok().flatten().map(str::to_owned),
             _ => None,
@@ -68,8 +67,8 @@ fn part(connection: &Value, name: &str) -> Option<Value> {
     connection.as_object().map(|object| object.get(name).clone())
 }
 
-/// The provider's own cluster, where the credentials in a state are of no use any more: destroying has no configuration
-/// to take new ones from. Whether it is the same cluster is for the caller to prove.
+/// The provider's own cluster, for a state whose credentials no longer work: a destroy has no configuration to take new
+/// ones from. The caller must prove that it is the same cluster.
 pub(crate) fn with_the_providers_credentials(context: &Context, prior: &Object) -> Option<Arc<Cluster>> {
     if prior.get("cluster").is_null() {
         return None;
@@ -80,20 +79,20 @@ pub(crate) fn with_the_providers_credentials(context: &Context, prior: &Object) 
     }
 }
 
-/// Whether `cluster` is proven to be the one that was kept.
+/// Whether `cluster` is proven to be the stored one.
 pub(crate) async fn is_same(private: &Private, cluster: &Cluster) -> bool {
     let kept = private.cluster_uid();
     kept.is_some() && cluster.uid().await.ok().flatten() == kept.as_deref()
 }
 
-/// The warning about a replacement; `what` says what becomes of it in the old cluster and in the new one.
+/// The warning about a replacement; `what` says what happens in the old cluster and in the new one.
 pub(crate) fn replaced(what: &str) -> Diagnostic {
     Diagnostic::warning(codes::CLUSTER_CHANGED, "Cluster Changed - Replacement Required")
         .detail(format!("The connection leads to another cluster. {what}"))
         .hint("Revert the connection to keep it where it is.")
 }
 
-/// The warning that nobody can tell; `what` says what is taken for the same one.
+/// The warning that the cluster cannot be verified; `what` says what is assumed to be the same.
 pub(crate) fn unproven(what: &str) -> Diagnostic {
     Diagnostic::warning(codes::CLUSTER_UNPROVEN, "Cluster May Have Changed")
         .detail(format!(
@@ -103,7 +102,7 @@ pub(crate) fn unproven(what: &str) -> Diagnostic {
         .hint("If it is another cluster, what is in the old one has to be cleaned up by hand.")
 }
 
-/// The error that something is not in the cluster that the connection leads to.
+/// The error for something that is not in the cluster of the connection.
 pub(crate) fn elsewhere(what: &str) -> Diagnostic {
     Diagnostic::error(codes::CLUSTER_CHANGED, "Cluster Changed")
         .detail(format!(

@@ -51,7 +51,7 @@ fn bug_24_a_literal_dollar_brace_changes_nothing() {
 
 #[test]
 fn bug_25_one_parser_reads_for_validation_plan_and_apply() {
-    // Comments alone are no document, `yes` is a boolean, 0644 is octal, and duplicates are errors everywhere.
+    // Comments alone are not a document, `yes` is a boolean, 0644 is octal, and duplicate keys are always errors.
     let text = "# only a comment\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: a}\nx: yes\nmode: 0644\n---\n# end\n";
     let body = Body::parse(text).unwrap();
     assert_eq!(body.value["x"], true);

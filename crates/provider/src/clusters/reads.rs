@@ -1,4 +1,4 @@
-//! Many reads of one kind become a list.
+//! Turns many reads of one kind into a list.
 //!
 //! Terraform refreshes a thousand objects one by one, and each read costs the API server as much as twenty items of a
 //! list. So after a few reads of a kind in a namespace, all of its objects are listed, and the next reads are answered
@@ -40,11 +40,11 @@ struct ListCache {
     known: Mutex<Known>,
 }
 
-/// What the last list returned, as far as it is still true.
+/// The last list, minus what is stale.
 #[derive(Default)]
 struct Known {
     listed: Option<Listed>,
-    /// What was written since the last list, and when: a list in flight may still have it as it was before.
+    /// What was written since the last list, and when: a list in flight may still have the old state.
     written: Vec<(Instant, String)>,
 }
 
@@ -58,7 +58,8 @@ struct Listed {
 struct ListPolicy {
     /// How many objects were read one by one since the last list.
     reads: usize,
-    /// How many it takes, so that lists never cost more than the reads they may save; none if lists are of no use.
+    /// How many reads trigger a list, so that lists never cost more than the reads they may save; `None` if lists are
+    /// no use.
     enough: Option<usize>,
 }
 
@@ -74,7 +75,7 @@ impl Reads {
         }
     }
 
-    /// Forgets a listed object that was written. Its other versions are the same object.
+    /// Drops a listed object that was written, in all its API versions.
     pub(super) fn forget(&self, target: &ObjectRef) {
         let collections = lock(&self.collections);
         for (_, cache) in collections.iter().filter(|(collection, _)| collection.may_have(target)) {
@@ -82,7 +83,7 @@ impl Reads {
         }
     }
 
-    /// The cache for objects like `target`. Secrets are read one by one: those of others must not be read.
+    /// The cache for objects like `target`. Secrets are read one by one: unrelated ones must not be read.
     fn cache(&self, target: &ObjectRef) -> Option<Arc<ListCache>> {
         if target.group().is_empty() && target.kind() == "Secret" {
             return None;
@@ -110,7 +111,7 @@ impl ListCache {
                 lock(&self.known).came(asked, objects);
             }
             Ok(Gathering::TooMany(total)) => policy.learn(Some(total)),
-            // No right to list, or objects too large for it: a read reports what is wrong.
+            // No permission to list, or the objects are too large: a read reports the problem.
             Err(error) => {
                 tracing::debug!(%error, "objects of a kind cannot be listed");
                 policy.learn(None);
@@ -143,7 +144,7 @@ impl Known {
         self.written.push((Instant::now(), name.to_owned()));
     }
 
-    /// Takes over a list that was requested at `asked`.
+    /// Stores a list that was requested at `asked`.
     fn came(&mut self, asked: Instant, mut objects: Gathered) {
         for (_, name) in self.written.drain(..).filter(|(when, _)| *when >= asked) {
             objects.remove(&name);
@@ -153,13 +154,13 @@ impl Known {
 }
 
 impl ListPolicy {
-    /// Counts a read; if a list is due now, how many objects it may have.
+    /// Counts a read; if a list is due now, returns how many objects it may have.
     fn count(&mut self) -> Option<usize> {
         self.reads += 1;
         self.enough.filter(|enough| self.reads > *enough).map(|_| self.reads * ITEMS_A_READ)
     }
 
-    /// A list was requested, and there are `total` objects; none if they cannot be listed.
+    /// Records that a list found `total` objects; `None` if they cannot be listed.
     fn learn(&mut self, total: Option<usize>) {
         self.reads = 0;
         self.enough = total.map(|total| FEW.max(total / ITEMS_A_READ));
@@ -178,7 +179,7 @@ impl Collection {
         Self { gvk: target.gvk.clone(), namespace: target.namespace.clone() }
     }
 
-    /// Whether `target` would be in it, in this version or another.
+    /// Whether `target` would be in the list, in this version or another.
     fn may_have(&self, target: &ObjectRef) -> bool {
         self.gvk.group() == target.group()
             && self.gvk.kind() == target.kind()

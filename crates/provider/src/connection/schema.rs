@@ -1,4 +1,4 @@
-//! The attributes of `cluster`, on resources, on data sources and on the provider.
+//! The attributes of `cluster` on resources, data sources and the provider.
 
 use diag::{Diagnostic, Source};
 use manifest::Limits;
@@ -23,7 +23,7 @@ pub(crate) fn data_attribute() -> Attribute {
         .description("How to reach the cluster. Without it, the provider's `cluster` is used.")
 }
 
-/// `cluster` of the provider: what a resource's has, and what only makes sense once for all.
+/// `cluster` of the provider: the attributes of a resource's, and those that only make sense once.
 pub(crate) fn provider_attribute() -> Attribute {
     let more = [
         Attribute::optional("config_paths", Type::list(Type::String))
@@ -48,7 +48,7 @@ pub(crate) fn provider_attribute() -> Attribute {
     )
 }
 
-/// The parts, without checks of their own.
+/// The attributes, without checks.
 fn attributes() -> Vec<Attribute> {
     let text = |name: &str, about: &str| Attribute::optional(name, Type::String).description(about);
     let secret = |name: &str, about: &str| text(name, about).sensitive();
@@ -101,7 +101,7 @@ fn check_url(value: &Value, path: &Path) -> Diagnostics {
     }
 }
 
-/// Whether the text looks like a URL that says how to get there.
+/// Whether the text looks like a URL with a scheme.
 fn has_scheme(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once("://") else { return false };
     let mut letters = scheme.chars();
@@ -110,7 +110,7 @@ fn has_scheme(text: &str) -> bool {
         && !rest.contains(|letter: char| letter.is_whitespace() || letter.is_control())
 }
 
-/// The text is not quoted: it holds credentials.
+/// Errors do not quote the text, because it contains credentials.
 fn check_kubeconfig(value: &Value, path: &Path) -> Diagnostics {
     let Some(text) = value.as_str() else { return Diagnostics::new() };
     let source = Source::new("kubeconfig", text);

@@ -1,4 +1,4 @@
-//! Data sources that divide YAML with many documents into maps of single manifests.
+//! Data sources that split multi-document YAML into maps of single manifests.
 
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::provider::{BoxFuture, DataSource, ReadDataRequest, ReadDataResponse};
@@ -9,7 +9,7 @@ use tfplugin::value::{Object, Value};
 use super::manifests::{self, Manifest};
 use super::{answer, input};
 
-/// Such a data source: what it is called, and which manifest it puts where.
+/// Such a data source: its name, and which manifest goes into which map.
 pub(crate) struct Division {
     pub(super) type_name: &'static str,
     pub(super) about: &'static str,
@@ -17,7 +17,7 @@ pub(crate) struct Division {
     pub(super) ambiguous: &'static str,
     /// Its maps, which are empty rather than null.
     pub(super) outputs: &'static [Output],
-    /// The name of the map that a manifest is in.
+    /// The name of the map for a manifest.
     pub(super) output_of: fn(&Manifest) -> &'static str,
 }
 

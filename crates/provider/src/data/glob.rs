@@ -1,4 +1,4 @@
-//! Which files a pattern means: `*`, `?`, `[a-z]` and `{a,b}` in a name, `**` for any number of folders.
+//! Expands file patterns: `*`, `?`, `[a-z]` and `{a,b}` in a name, `**` for any number of folders.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 
 use regex::Regex;
 
-/// A pattern that cannot be read.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct PatternError(&'static str);
 
-/// The regular files that `pattern` matches, sorted. Folders that cannot be read have none.
+/// The regular files that match `pattern`, sorted. Unreadable folders count as empty.
 pub(super) fn files(pattern: &str) -> Result<Vec<PathBuf>, PatternError> {
     let mut found = BTreeSet::new();
     for plain in alternatives(pattern)? {
@@ -27,9 +26,7 @@ pub(super) fn files(pattern: &str) -> Result<Vec<PathBuf>, PatternError> {
 enum Step {
     /// `**`
     Folders,
-    /// Exactly this.
     Name(String),
-    /// Whatever matches.
     Like(Regex),
 }
 
@@ -61,7 +58,7 @@ fn expression(name: &str) -> Result<String, PatternError> {
             }
             '[' => {
                 let rest = letters.as_str();
-                // A bracket that stands first is one of the letters.
+                // A bracket in the first position is a literal.
                 let first = rest.trim_start_matches(['!', '^']).chars().next().map_or(0, char::len_utf8);
                 let skipped = rest.len() - rest.trim_start_matches(['!', '^']).len() + first;
                 let end = rest[skipped..].find(']').ok_or(PatternError("a [ is never closed"))? + skipped;
@@ -81,7 +78,7 @@ fn expression(name: &str) -> Result<String, PatternError> {
     Ok(expression)
 }
 
-/// The patterns without braces that a pattern stands for.
+/// Expands the braces of a pattern.
 fn alternatives(pattern: &str) -> Result<Vec<String>, PatternError> {
     let Some(open) = find_plain(pattern, '{') else { return Ok(vec![pattern.to_owned()]) };
     let inner = &pattern[open + 1..];
@@ -113,7 +110,7 @@ fn alternatives(pattern: &str) -> Result<Vec<String>, PatternError> {
     Ok(all)
 }
 
-/// Where `wanted` stands without a backslash before it.
+/// The position of the first unescaped `wanted`.
 fn find_plain(text: &str, wanted: char) -> Option<usize> {
     let mut escaped = false;
     text.char_indices().find_map(|(at, letter)| {
@@ -151,7 +148,7 @@ fn walk(at: &Path, steps: &[Step], found: &mut BTreeSet<PathBuf>) {
     }
 }
 
-/// The names in a folder, and whether they are folders themselves. Links are not: following them could go round in circles.
+/// The names in a folder, and whether each is a folder. Links are not: following them could loop.
 fn entries(folder: &Path) -> impl Iterator<Item = (String, bool)> {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();

@@ -16,7 +16,7 @@ use crate::{codes, stop};
 
 const NAMES: [&str; 3] = ["content", "pattern", "kustomize_path"];
 
-/// The attributes that say where.
+/// The attributes for the source of manifests.
 pub(super) fn schema(about: &str) -> Schema {
     Schema::new()
         .description(about)
@@ -37,7 +37,7 @@ pub(super) fn schema(about: &str) -> Schema {
         ))
 }
 
-/// Exactly one of them is given; one that is not known yet counts.
+/// Exactly one of them must be set; one that is not known yet counts.
 pub(super) fn validate(config: &Object) -> Diagnostics {
     let given: Vec<&str> = NAMES.into_iter().filter(|name| !config.get(name).is_null()).collect();
     if given.len() == 1 {
@@ -52,7 +52,6 @@ pub(super) fn validate(config: &Object) -> Diagnostics {
         .into()
 }
 
-/// What was read.
 pub(super) struct Loaded {
     pub(super) id: String,
     pub(super) manifests: Vec<Manifest>,

@@ -1,23 +1,23 @@
-//! Building a kustomization with the `kustomize` or `kubectl` of this machine: there is no other implementation.
+//! Builds a kustomization with the `kustomize` or `kubectl` of this machine: there is no other implementation.
 
 use std::io::ErrorKind;
 use std::process::Stdio;
 
 use tokio::process::Command;
 
-/// The programs that can build, in the order in which they are looked for.
+/// The programs that can build, in order of preference.
 const BUILDERS: [(&str, &[&str]); 2] = [("kustomize", &["build", "--"]), ("kubectl", &["kustomize", "--"])];
 
-/// What came of a build.
+/// The result of a build.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Built {
     /// The objects, as one YAML text.
     pub(super) text: String,
-    /// What the builder wants people to know.
+    /// The builder's warnings.
     pub(super) warnings: Vec<String>,
 }
 
-/// Builds the kustomization at `path`; otherwise says why that failed. Dropping the future ends the builder.
+/// Builds the kustomization at `path`; otherwise says why that failed. Dropping the future kills the builder.
 pub(super) async fn build(path: &str) -> Result<Built, String> {
     build_with(&BUILDERS, path).await
 }
@@ -26,7 +26,7 @@ async fn build_with(builders: &[(&str, &[&str])], path: &str) -> Result<Built, S
     let failed = |why: &str| format!("failed to build kustomization at {path:?}: {why}");
     for (program, arguments) in builders {
         let mut command = Command::new(program);
-        // Remote bases are fetched with git, which must not ask anybody anything.
+        // Remote bases are fetched with git, which must not prompt.
         command
             .args(*arguments)
             .arg(path)
@@ -51,7 +51,7 @@ async fn build_with(builders: &[(&str, &[&str])], path: &str) -> Result<Built, S
     ))
 }
 
-/// The lines of `errors` that are warnings, without what says so.
+/// The warnings among the lines of `errors`, without their prefix.
 fn warnings(errors: &str) -> Vec<String> {
     let said = |line: &str| {
         let text = line.trim_start_matches("# ").strip_prefix("Warning:")?;
@@ -64,7 +64,7 @@ fn warnings(errors: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// A builder that prints what it was called with.
+    /// A builder that prints its arguments.
     async fn built(script: &str) -> Result<Built, String> {
         build_with(&[("no-such-builder", &[]), ("sh", &["-c", script])], "some/folder").await
     }

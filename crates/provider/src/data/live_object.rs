@@ -18,7 +18,6 @@ use crate::dynamic::dynamic;
 use crate::reference::Reference;
 use crate::{codes, connection};
 
-/// The data source.
 pub(crate) struct LiveObject {
     context: Arc<Context>,
 }
@@ -86,7 +85,7 @@ async fn read(context: &Context, config: Object) -> Result<(Object, Diagnostics)
     Ok((state, reply.diagnostics(&target).into()))
 }
 
-/// Takes out what is only about how the object came to be, wherever it is.
+/// Removes `managedFields` at every level.
 fn drop_managed_fields(value: &mut Json) {
     match value {
         Json::Object(fields) => {

@@ -1,4 +1,4 @@
-//! A text as the single manifests in it, each with a key that stays the same while the object does.
+//! Splits a text into single manifests, each with a key that is stable for the object.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,19 +10,17 @@ use serde_json::Value;
 use crate::codes;
 use crate::report::titled;
 
-/// The title that users know for everything that keeps a text from being divided.
+/// The title that users know for every text that cannot be split.
 pub(super) const LOADING: &str = "Document Loading Error";
 
 /// A manifest, as it was written.
 #[derive(Clone)]
 pub(super) struct Manifest {
-    /// `[group.]kind[.namespace].name`, group and kind in small letters.
+    /// `[group.]kind[.namespace].name`, group and kind in lower case.
     pub(super) key: String,
-    /// The text.
     pub(super) text: String,
     pub(super) group: String,
     pub(super) kind: String,
-    /// Where it stands.
     place: Place,
 }
 
@@ -33,7 +31,7 @@ struct Place {
     span: Span,
 }
 
-/// The manifests of a text; comments alone are none. `source` may have any number of documents.
+/// The manifests of a text; comments alone are not one. `source` may have any number of documents.
 pub(super) fn divide(source: &Source) -> Result<Vec<Manifest>, Vec<Diagnostic>> {
     let mut manifests = Vec::new();
     let mut problems = Vec::new();
@@ -51,7 +49,7 @@ pub(super) fn divide(source: &Source) -> Result<Vec<Manifest>, Vec<Diagnostic>> 
     if problems.is_empty() { Ok(manifests) } else { Err(problems) }
 }
 
-/// The manifests by key; `title` is the one of the error about two that have the same.
+/// The manifests by key; `title` is the title of the error about duplicate keys.
 pub(super) fn by_key(
     manifests: Vec<Manifest>,
     title: &str,
@@ -82,7 +80,7 @@ fn duplicate(first: &Manifest, second: &Manifest, title: &str) -> Diagnostic {
         .hint("Remove one of them, or give them different names or namespaces.")
 }
 
-/// The bytes of each part between lines of `---`, trimmed, without those that say nothing.
+/// The byte ranges between lines of `---`, trimmed, without empty ones.
 fn parts(text: &str) -> Vec<Span> {
     let mut parts = Vec::new();
     let (mut start, mut at) = (0, 0);
@@ -120,7 +118,7 @@ fn says_something(part: &str) -> bool {
 
 fn read(source: &Source, part: Span, number: usize) -> Result<Manifest, Vec<Diagnostic>> {
     let text = &source.text()[part.start..part.end];
-    // Lines count from the beginning of the whole text.
+    // Line numbers count from the start of the whole text.
     let lines = source.text()[..part.start].matches('\n').count();
     let padded = Source::new(source.name(), "\n".repeat(lines) + text);
     let document = manifest::read(&padded, &Limits::default()).single()?;
@@ -223,7 +221,7 @@ mod tests {
     fn bug_25_manifests_are_read_as_bodies_are() {
         let refused = |text: &str| divide(&Source::new("content", text)).is_err();
         assert!(refused("kind: A\nkind: B\nmetadata: {name: a}"), "duplicate keys");
-        // In YAML 1.1, `n` is a boolean, and no name.
+        // In YAML 1.1, `n` is a boolean, not a name.
         assert_eq!(found("kind: A\nmetadata: {name: n}")[0].0, "a.unnamed");
         assert_eq!(found("{\"kind\": \"A\", \"metadata\": {\"name\": \"n\"}}")[0].0, "a.n");
     }

@@ -1,8 +1,7 @@
-//! `k8sconnect_yaml_scoped`: manifests in the three groups that are applied one after another.
+//! `k8sconnect_yaml_scoped`: manifests in three groups that are applied one after another.
 
 use super::division::{Division, Output};
 
-/// The data source.
 pub(crate) const YAML_SCOPED: Division = Division {
     type_name: "k8sconnect_yaml_scoped",
     about: "Divides YAML with many documents into CRDs, cluster-scoped and namespaced manifests.",
@@ -11,7 +10,7 @@ pub(crate) const YAML_SCOPED: Division = Division {
     output_of: |manifest| Scope::of(&manifest.group, &manifest.kind).output().name,
 };
 
-/// The groups, in the order in which they are needed.
+/// The groups, in the order of application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scope {
     Crds,
@@ -20,7 +19,7 @@ enum Scope {
 }
 
 impl Scope {
-    /// Where a kind belongs. Custom kinds count as namespaced, whatever they are: no cluster is asked here.
+    /// The group of a kind. Custom kinds count as namespaced, because no cluster is asked.
     fn of(group: &str, kind: &str) -> Self {
         if kind.eq_ignore_ascii_case("CustomResourceDefinition") {
             Self::Crds

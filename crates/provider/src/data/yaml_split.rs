@@ -2,7 +2,6 @@
 
 use super::division::{Division, Output};
 
-/// The data source.
 pub(crate) const YAML_SPLIT: Division = Division {
     type_name: "k8sconnect_yaml_split",
     about: "Divides YAML with many documents into single manifests, with keys that do not depend on their order.",

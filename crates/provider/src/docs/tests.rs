@@ -64,7 +64,7 @@ fn bug_27_the_docs_promise_nothing_that_is_not_so() {
     for stale in ["Managed Fields Override", "patch_content", "cluster_connection", "300s", "[*]", ".*`"] {
         assert!(!all.contains(stale), "{stale}");
     }
-    // Paths in the prose are paths that validation accepts.
+    // Validation accepts the paths in the prose.
     for path in [
         "spec.replicas",
         "spec.template.spec.containers[name=web].image",
@@ -73,7 +73,7 @@ fn bug_27_the_docs_promise_nothing_that_is_not_so() {
         assert!(text_of("resources/object.md").contains(&format!("`{path}`")), "{path}");
         assert!(fields::IgnoreFields::parse([path]).is_ok(), "{path}");
     }
-    // Keys have the group, as the data sources make them, and how long a deletion may take depends on the kind.
+    // Keys include the group, as the data sources build them, and deletion timeouts depend on the kind.
     assert!(text_of("data-sources/yaml_split.md").contains("apps.deployment.shop.web"));
     let object = text_of("resources/object.md");
     assert!(object.contains("15 minutes for namespaces and CRDs") && object.contains("`status`"), "{object}");

@@ -1,4 +1,4 @@
-//! Creates and updates: sends what was planned, and stores what came of it.
+//! Creates and updates: sends what was planned, and stores the result.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +28,7 @@ use crate::private::{IMPORTED, Keys as _, PENDING_PROJECTION, STALE_READ, WAIT_O
 use crate::projection::{self, Maps};
 use crate::{codes, identity, stop, whereabouts};
 
-/// How long to wait for an answer after Terraform stops the provider: without it, what was created is not recorded.
+/// How long to wait for a response after Terraform stops the provider: without it, a created object is not recorded.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Creates the object, or updates the one that the state has.
@@ -37,14 +37,14 @@ pub(super) async fn apply(
     change: PlannedChange,
     stop: &CancellationToken,
 ) -> ApplyResponse {
-    // Nothing has been sent yet, so it is safe to stop at once.
+    // Nothing has been sent yet, so stopping at once is safe.
     let prepared = stop::unless(stop, Duration::ZERO, Job::prepare(context, &change)).await;
     let mut job = match prepared.unwrap_or_else(|| Err(interrupted(&change, None).into())) {
         Ok(job) => job,
         Err(diagnostics) => return change.undone(diagnostics),
     };
     let sent = job.send(&change, stop).await;
-    // Even without an answer: the server may have carried it out.
+    // Even without a response: the server may have carried it out.
     job.cluster.wrote(&job.target);
     drop(job.turn.take());
     match sent {
@@ -53,16 +53,16 @@ pub(super) async fn apply(
     }
 }
 
-/// An object to be applied, and where.
+/// An object to apply, and its cluster.
 struct Job {
     cluster: Arc<Cluster>,
     body: Body,
     ignored: IgnoreFields,
     target: ObjectRef,
-    /// Whether the kind, and so the scope, was not known when the target was made.
+    /// Whether the kind, and thus its scope, was unknown when the target was built.
     provisional: bool,
     id: String,
-    /// Keeps other resources from creating the same object meanwhile.
+    /// Prevents other resources from creating the same object meanwhile.
     turn: Option<OwnedMutexGuard<()>>,
 }
 
@@ -80,7 +80,7 @@ impl Job {
         let cluster = context.ready(planned.get("cluster"), NO_CLIENT).map_err(|error| *error)?;
         let (target, provisional) = match cluster.session().resource(&body.gvk).await {
             Ok(resource) => (body.target(resource.namespaced), false),
-            // It may be created by this very run; then the scope is known as well.
+            // This very run may create the kind; then its scope is known as well.
             Err(error) if matches!(error.kind(), ErrorKind::KindMissing(_)) => (body.target(true), true),
             Err(error) => return Err(error.diagnostic(operation(change)).into()),
         };
@@ -89,7 +89,7 @@ impl Job {
             turn = Some(cluster.lock_creation(&target).await);
             existing::ensure_absent(&cluster, &target, planned).await.map_err(|error| *error)?;
         }
-        // Asked before the write, so that nothing comes between it and its record.
+        // Fetched before the write, so that nothing can fail between the write and its record.
         let _prefetched = cluster.uid().await;
         let id = change.prior.as_ref().and_then(|prior| prior.text("id"));
         let id = id.map_or_else(stamp::new_id, str::to_owned);
@@ -100,7 +100,7 @@ impl Job {
         let operation = operation(change);
         let failed = |error: &Error| Box::new(error.diagnostic(operation));
         let (sent, live) = if change.is_create() {
-            // A create gives ignored fields their first value.
+            // A create gives ignored fields their initial value.
             (self.body.value.clone(), None)
         } else {
             let live = self.cluster.read_or_recall(&self.target).await.map_err(|error| failed(&error))?;
@@ -119,7 +119,7 @@ impl Job {
         if let Some(Err(error)) = &applied
             && may_still_become_possible(error)
         {
-            // While it waits for something else, there is no answer to lose.
+            // While it waits for a dependency, there is no response to lose.
             let later = session.apply_when_possible(&self.target, &sent, write);
             applied = stop::unless(stop, Duration::ZERO, later).await;
         }
@@ -130,7 +130,7 @@ impl Job {
         }
     }
 
-    /// Releases ignored fields that only we hold, and takes over what the tool held that the object was moved from.
+    /// Releases ignored fields that only we hold, and takes over the fields of the tool the object was moved from.
     async fn hand_over(&self, live: Option<Observed>, private: &Private) -> Result<Option<Observed>, Error> {
         let Some(live) = live else { return Ok(None) };
         let (manager, former) = (manager(), private.moved_from());
@@ -158,7 +158,7 @@ impl Job {
         reply: Reply,
         stop: &CancellationToken,
     ) -> ApplyResponse {
-        // A kind that was created by this very run is known by now.
+        // A kind created by this very run is known by now.
         if self.provisional
             && let Ok(resource) = self.cluster.session().resource(&self.body.gvk).await
         {
@@ -199,8 +199,8 @@ impl Job {
         ApplyResponse { state: Some(state), private, identity: Some(identity::of(&self.target)), diagnostics }
     }
 
-    /// Stores what the server answered. What the plan promised stays, even if a webhook or a controller has changed it
-    /// meanwhile: the next read shows that as a change outside of Terraform.
+    /// Stores the server's response. Planned values stay, even if a webhook or a controller has changed them meanwhile:
+    /// the next read shows that as a change outside of Terraform.
     fn store(
         &self,
         state: &mut Object,
@@ -226,7 +226,7 @@ impl Job {
     }
 }
 
-/// Fills in what was unknown in the plan.
+/// Fills in a value that was unknown in the plan.
 fn set_unknown(state: &mut Object, name: &str, value: impl FnOnce() -> Value) {
     if !state.get(name).is_wholly_known() {
         state.set(name, value());
@@ -240,7 +240,7 @@ fn projection_pending(target: &ObjectRef, error: &ManagedFieldsError) -> Diagnos
         .hint("Run terraform apply again to complete the state.")
 }
 
-/// Whether what the apply lacks may be created by another resource of this very run.
+/// Whether another resource of this very run may create what the apply lacks.
 fn may_still_become_possible(error: &Error) -> bool {
     match error.kind() {
         ErrorKind::KindMissing(missing) => plan::may_still_come(&missing.gvk),
@@ -248,7 +248,7 @@ fn may_still_become_possible(error: &Error) -> bool {
     }
 }
 
-/// For messages.
+/// The operation's name in messages.
 fn operation(change: &PlannedChange) -> &'static str {
     if change.is_create() { "Create" } else { "Update" }
 }

@@ -1,4 +1,4 @@
-//! The attributes of a resource as its lifecycle reads and writes them.
+//! The attributes of a resource, as its lifecycle reads and writes them.
 
 use fields::IgnoreFields;
 use manifest::{Namespace, ObjectRef};
@@ -14,24 +14,23 @@ pub(super) fn ignore_list(attributes: &Object) -> Vec<String> {
     elements.iter().filter_map(|entry| entry.as_str().map(str::to_owned)).collect()
 }
 
-/// What `ignore_fields` means; entries that validation refused are passed over.
+/// The parsed `ignore_fields`; entries that validation rejected are skipped.
 pub(super) fn ignored(attributes: &Object) -> IgnoreFields {
     let entries = ignore_list(attributes);
     let readable = entries.iter().filter(|entry| IgnoreFields::parse([entry]).is_ok());
     IgnoreFields::parse(readable).unwrap_or_default()
 }
 
-/// What `wait_for` waits for; none if it waits for nothing or is not known yet.
+/// The parsed `wait_for`; `None` if it is empty or not known yet.
 pub(super) fn wait(attributes: &Object) -> Option<Wait> {
     waiting::read(attributes.get("wait_for"))?.parse(None, Cut::Status).wait
 }
 
-/// The body, if there is one that can be read.
+/// The body, if it is set and parses.
 pub(super) fn body(attributes: &Object) -> Option<Body> {
     Body::parse(attributes.text("yaml_body")?).ok()
 }
 
-/// `object_ref` of an object.
 pub(super) fn object_ref(target: &ObjectRef) -> Value {
     Object::new()
         .with("api_version", target.api_version().to_string())
@@ -41,7 +40,7 @@ pub(super) fn object_ref(target: &ObjectRef) -> Value {
         .into()
 }
 
-/// The object that a state has: what `object_ref` says, else what the body does.
+/// The object of a state: from `object_ref`, otherwise from the body.
 pub(super) fn target(state: &Object) -> Option<ObjectRef> {
     let stored = || {
         let reference = state.get("object_ref").as_object()?;

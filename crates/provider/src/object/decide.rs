@@ -1,4 +1,4 @@
-//! What a Terraform plan shows, from what is written, what the state has and what the cluster answered. Pure.
+//! Decides what a Terraform plan shows, from the configuration, the state and the cluster's response. Pure.
 
 use diag::Diagnostic;
 use fields::{FieldSet, IgnoreFields};
@@ -22,9 +22,9 @@ const VALUES: &str = "managed_state_projection";
 const MANAGERS: &str = "managed_fields";
 const REFERENCE: &str = "object_ref";
 
-/// What is known about the object that an apply would leave.
+/// What is known about the object after an apply.
 pub(super) enum Outcome {
-    /// Nothing: the body or the cluster is not known yet, or the server gave no answer.
+    /// Nothing: the body or the cluster is not known yet, or the server did not respond.
     Unknown {
         target: Option<ObjectRef>,
         diagnostics: Diagnostics,
@@ -34,7 +34,7 @@ pub(super) enum Outcome {
         paths: Vec<Path>,
         warning: Box<Diagnostic>,
     },
-    /// The object stays as it is (see `plan::question`).
+    /// The object does not change (see `plan::question`).
     Unchanged {
         target: ObjectRef,
         diagnostics: Diagnostics,
@@ -43,7 +43,7 @@ pub(super) enum Outcome {
 }
 
 impl Outcome {
-    /// The same during an apply: Terraform refuses a replacement that it has not planned, without advice.
+    /// The same during an apply: Terraform rejects a replacement that it has not planned, without advice.
     pub(super) fn during_apply(self) -> Self {
         match self {
             Self::Replace { paths, mut warning } => {
@@ -58,14 +58,14 @@ impl Outcome {
     }
 }
 
-/// The API server's answer to a dry run.
+/// The API server's response to a dry run.
 pub(super) struct Answer {
     pub(super) target: ObjectRef,
     pub(super) body: Body,
     pub(super) ignored: IgnoreFields,
     pub(super) live: Option<Observed>,
     pub(super) planned: Observed,
-    /// What is released before the apply.
+    /// The fields released before the apply.
     pub(super) released: FieldSet,
     pub(super) diagnostics: Diagnostics,
 }
@@ -101,7 +101,7 @@ pub(super) fn decide(change: &PlannedChange, outcome: Outcome, verbosity: Verbos
 }
 
 impl PlannedChange {
-    /// Everything computed is known after the apply.
+    /// All computed attributes are known only after the apply.
     fn unknown(&self, target: Option<&ObjectRef>, diagnostics: Diagnostics) -> Decision {
         let mut planned = self.planned.clone();
         planned.set(VALUES, Value::unknown());
@@ -110,7 +110,7 @@ impl PlannedChange {
         self.decision(planned, target, true, diagnostics)
     }
 
-    /// The prior reference if the body is known and names the same object.
+    /// The prior reference, if the body is known and names the same object.
     fn reference_so_far(&self) -> Value {
         let Some(prior) = &self.prior else { return Value::unknown() };
         match (attributes::body(prior), attributes::body(&self.planned)) {
@@ -141,7 +141,7 @@ impl PlannedChange {
         let retyped =
             live.as_ref().is_some_and(|live| live.values == maps.values && live.differ_in_type(&maps));
         let before = match live {
-            // The state is older than the cluster when it could not be read.
+            // If the last read failed, the state is older than the cluster.
             Some(live) if self.private.flag(STALE_READ) => Some(live.values),
             _ => projection::texts(prior.get(VALUES)),
         };
@@ -152,8 +152,8 @@ impl PlannedChange {
         }
         let mut planned = self.planned.clone();
         planned.set(VALUES, projection::attribute(&maps.values));
-        // An import without any other change still has to be stamped, and Terraform applies only if there is a
-        // difference. The same is true of a value of another type with the same text.
+        // An import without other changes still has to be stamped, and Terraform applies only if there is a difference.
+        // The same is true of a value of another type with the same text.
         let same_body = planned.get("yaml_body") == prior.get("yaml_body");
         let same = (unstamped || (retyped && same_body)) && managers == *prior.get(MANAGERS);
         planned.set(MANAGERS, if same { Value::unknown() } else { managers });
@@ -161,7 +161,7 @@ impl PlannedChange {
         self.decision(planned, Some(&answer.target), true, diagnostics)
     }
 
-    /// The object stays as it is: a body that only reads differently is no change.
+    /// The object does not change: a body that only reads differently is not a change.
     fn keep(
         &self,
         prior: &Object,

@@ -1,4 +1,4 @@
-//! Deleting an object: only ours, only with evidence that it is gone, and with a word about what holds it.
+//! Deletes an object: only ours, only with evidence that it is gone, and with an explanation of what holds it.
 
 use std::time::Duration;
 
@@ -17,9 +17,9 @@ use crate::clusters::Cluster;
 use crate::context::Context;
 use crate::{codes, stop, whereabouts};
 
-/// What a negative `delete_timeout` means: one look.
+/// A negative `delete_timeout` allows for a single check.
 const ONE_LOOK: Duration = Duration::from_secs(2);
-/// What a request that is under way may still take when Terraform stops the provider.
+/// How long a request in flight may still take when Terraform stops the provider.
 const GRACE: Duration = Duration::from_secs(2);
 
 pub(super) async fn delete(
@@ -68,9 +68,9 @@ async fn remove(
 
 /// Why an object was not deleted.
 enum Refusal {
-    /// The credentials are no good; others may be.
+    /// The credentials were rejected; others may work.
     Credentials(Box<Diagnostic>),
-    /// Something that no credentials would change.
+    /// Other credentials would not help.
     Other(Box<Diagnostic>),
 }
 
@@ -87,7 +87,7 @@ impl Refusal {
     }
 }
 
-/// Whether it is proven that the object of this state is, or was, in `cluster`.
+/// Whether there is proof that the object of this state is, or was, in `cluster`.
 async fn is_there(cluster: &Cluster, prior: &Object, private: &Private, target: &ObjectRef) -> bool {
     if whereabouts::is_same(private, cluster).await {
         return true;
@@ -100,7 +100,7 @@ async fn is_there(cluster: &Cluster, prior: &Object, private: &Private, target: 
 
 async fn remove_from(cluster: &Cluster, prior: &Object, target: &ObjectRef) -> Result<Diagnostics, Refusal> {
     let _deletion = cluster.begin_deletion(target);
-    // What is seen may be a few seconds old, so it goes only if it is still in that version.
+    // The read may be a few seconds old, so only that version is deleted.
     let ended = match cluster.read(target).await {
         Ok(live) => ask(cluster, prior, target, live, Version::Seen).await,
         Err(error) => Err(error),
@@ -123,7 +123,7 @@ async fn remove_from(cluster: &Cluster, prior: &Object, target: &ObjectRef) -> R
             cluster.forget(target);
             Ok(ended.warning(target).into_iter().collect())
         }
-        // A fresh and complete discovery lacks the kind, so there can be no object of it.
+        // The kind is missing from a fresh and complete discovery, so no object of it can exist.
         Err(error) if matches!(error.kind(), ErrorKind::KindMissing(_)) => {
             cluster.forget(target);
             Ok(Diagnostics::new())
@@ -132,12 +132,12 @@ async fn remove_from(cluster: &Cluster, prior: &Object, target: &ObjectRef) -> R
     }
 }
 
-/// In which version an object is deleted.
+/// Which version of an object may be deleted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Version {
-    /// Only the one that was seen.
+    /// Only the version that was read.
     Seen,
-    /// Whatever it is by now.
+    /// The current version, whatever it is.
     Any,
 }
 
@@ -149,7 +149,7 @@ async fn ask(
     version: Version,
 ) -> Result<Deletion, Error> {
     let Some(Reply { object: live, .. }) = live else { return Ok(Deletion::Gone { forced: Vec::new() }) };
-    // Another resource has taken the object over, as when the key of a for_each is renamed.
+    // Another resource has taken over the object, for instance because the key of a for_each was renamed.
     if stamp::id_of(&live).is_some_and(|id| Some(id) != prior.text("id")) {
         return Ok(Deletion::Taken);
     }
@@ -165,7 +165,7 @@ async fn ask(
     cluster.session().delete(target, &how).await
 }
 
-/// The `delete_timeout`, if there is a valid one.
+/// The `delete_timeout`, if it is set and valid.
 fn timeout(prior: &Object) -> Option<Duration> {
     let written: GoDuration = prior.text("delete_timeout")?.parse().ok()?;
     Some(written.to_std().unwrap_or(ONE_LOOK))

@@ -1,4 +1,4 @@
-//! Asks the cluster what an apply would do: reads the object, and makes a dry run where something may have changed.
+//! Asks the cluster what an apply would do: reads the object, and makes a dry run if something may have changed.
 
 use cluster::{Class, Error, ErrorKind, Write};
 use diag::{Diagnostic, Severity};
@@ -58,7 +58,7 @@ pub(super) async fn dry_run(context: &Context, change: &PlannedChange) -> Result
         }
         cluster.mark_ours(&target);
     }
-    // The projection leaves out what is ignored, so it is unknown while that is.
+    // The projection omits ignored fields, so it is unknown while they are.
     if !change.planned.get("ignore_fields").is_wholly_known() {
         return Ok(Outcome::Unknown { target: Some(target), diagnostics });
     }
@@ -88,7 +88,7 @@ impl DryRun<'_> {
             if plan::question(self.last_answer(live), || false, Intervention::Unknown) == Question::Needless {
                 return Ok(Outcome::Unchanged { target: self.target, diagnostics: self.diagnostics });
             }
-            // The apply that may follow needs it again.
+            // A following apply needs it again.
             self.cluster.remember(&self.target, live.object());
             released = plan::to_release(&desired, live.managed(), live.schema());
             let sent = plan::body_for_dry_run(&desired, live, &released);
@@ -126,7 +126,7 @@ impl DryRun<'_> {
         }
     }
 
-    /// A create sends everything, including what is ignored later on.
+    /// A create sends everything, including fields that are ignored later.
     async fn of_create(mut self) -> Result<Outcome, Diagnostics> {
         let write = Write::by(MANAGER).force().dry_run();
         match self.cluster.session().apply(&self.target, &self.body.value, write).await {
@@ -140,7 +140,7 @@ impl DryRun<'_> {
                 let planned = self.observed(reply.object)?;
                 Ok(self.exists_already(Some(planned)).await)
             }
-            // Only an object that exists has fields that cannot be changed.
+            // Only an existing object has immutable fields.
             Err(error) if error.class() == Class::Immutable => Ok(self.exists_already(None).await),
             Err(error) => unanswered(&error, Some(self.target)),
         }
@@ -151,9 +151,9 @@ impl DryRun<'_> {
         self.answered(ignored, None, planned, FieldSet::new())
     }
 
-    /// If the object was this state's own, it is about to be replaced; otherwise the apply will report that it exists.
-    /// Until then `planned` is as good as what a create would give: if the object was created after the first plan,
-    /// Terraform would take anything less for a bug of the provider.
+    /// If the object belongs to this state, it is about to be replaced; otherwise the apply will report that it exists.
+    /// Until then `planned` is what a create would give: if the object was created after the first plan, Terraform
+    /// would report anything less as a bug in the provider.
     async fn exists_already(mut self, planned: Option<Observed>) -> Outcome {
         // What an earlier plan in this process saw no longer holds.
         self.cluster.take_absent(&self.target);
@@ -183,7 +183,7 @@ impl DryRun<'_> {
         Observed::new(object).map_err(|error| projection_failed(&self.target, &error).into())
     }
 
-    /// What is remembered of the last answer, if the state is to be relied on.
+    /// The fingerprint of the last response, if the state can be relied on.
     fn last_answer(&self, live: &Observed) -> LastAnswer {
         let private = &self.change.private;
         let remembered =
@@ -194,7 +194,7 @@ impl DryRun<'_> {
     }
 }
 
-/// What an API error means for a plan.
+/// Decides what an API error means for a plan.
 fn unanswered(error: &Error, target: Option<ObjectRef>) -> Result<Outcome, Diagnostics> {
     let mut diagnostics = Diagnostics::new();
     match error.kind() {
@@ -208,8 +208,8 @@ fn unanswered(error: &Error, target: Option<ObjectRef>) -> Result<Outcome, Diagn
     Ok(Outcome::Unknown { target, diagnostics })
 }
 
-/// The warning that the body names another object than the state has. An explicit `default` namespace or another version
-/// of the same kind still name the same object.
+/// The warning that the body names another object than the state. An explicit `default` namespace or another version of
+/// the same kind still names the same object.
 fn another_object(prior: &Object, body: &Body) -> Option<Diagnostic> {
     let before = attributes::target(prior)?;
     // The same kind has the same scope.

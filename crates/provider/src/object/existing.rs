@@ -1,4 +1,4 @@
-//! An object that already exists when it is to be created: which resource it belongs to, and how to import it.
+//! An object that already exists at create: which resource owns it, and how to import it.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ const DELETION_BEGINS: Duration = Duration::from_secs(2);
 /// How long it waits for such a deletion to end.
 const DELETION_ENDS: Duration = Duration::from_secs(10);
 
-/// Makes sure that `target` does not exist. What the plan saw in this process a moment ago is not asked again.
+/// Makes sure that `target` does not exist. Relies on what the plan saw in this process a moment ago.
 pub(super) async fn ensure_absent(
     cluster: &Cluster,
     target: &ObjectRef,

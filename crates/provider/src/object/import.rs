@@ -47,17 +47,17 @@ pub(super) async fn import(
     Ok((Imported { state, private, identity: Some(identity::of(&target)) }, diagnostics))
 }
 
-/// An object to import, and how it is reached.
+/// An object to import, and its connection.
 struct Found {
     cluster: Arc<Cluster>,
-    /// What the state keeps of the connection; null where it is the provider's own.
+    /// The connection as stored in the state; null for the provider's own.
     stored: Value,
     target: ObjectRef,
 }
 
 async fn find(context: &Context, id: &ImportId) -> Result<Found, Box<Diagnostic>> {
-    // Whether the last part before the kind is a namespace is for the cluster to say, and which cluster that is, for the
-    // context: so the parts are tried as a whole first.
+    // Only the cluster knows whether the last part before the kind is a namespace, and the context decides which
+    // cluster that is: so first try all parts as the context.
     let mut refused = None;
     for name in id.contexts() {
         let (cluster, stored) = match connect(context, &name) {
@@ -69,7 +69,7 @@ async fn find(context: &Context, id: &ImportId) -> Result<Found, Box<Diagnostic>
         };
         let resource = cluster.session().resource(&id.gvk).await;
         let resource = resource.map_err(|error| failed(&error, ": Resource Type Discovery"))?;
-        // A namespace is passed over where the kind has none.
+        // A namespace is ignored for a cluster-scoped kind.
         if !resource.namespaced || id.context(true) == name {
             let target = id.target(&name, resource.namespaced)?;
             return Ok(Found { cluster, stored, target });
@@ -100,7 +100,7 @@ async fn find_identity(context: &Context, identity: &Identity) -> Result<Found, 
     Ok(Found { cluster, stored, target })
 }
 
-/// The cluster of a context, and what the state keeps of the connection. Without a context it is the provider's own.
+/// The cluster of a context, and the connection to store in the state. Without a context it is the provider's own.
 fn connect(context: &Context, name: &str) -> Result<(Arc<Cluster>, Value), Box<Diagnostic>> {
     let unusable = |error: cluster::ConnectError| {
         Box::new(crate::report::titled(error.diagnostic(), "Import Failed: Client Creation Error"))
@@ -171,7 +171,7 @@ pub(super) fn yaml_of(live: &Json) -> String {
     manifest::to_yaml(&object)
 }
 
-/// How mature a version is: stable before beta before alpha, later before earlier.
+/// Orders versions by maturity: stable before beta before alpha, later before earlier.
 fn maturity(gvk: &GroupVersionKind) -> (u8, u32, u32) {
     let version = gvk.version().trim_start_matches('v');
     let number = |text: &str| text.parse().unwrap_or(0);

@@ -1,17 +1,17 @@
-//! Import ids: `context:namespace:apiVersion/Kind:name`, where contexts and names may have colons of their own.
+//! Import ids: `context:namespace:apiVersion/Kind:name`, where contexts and names may contain colons.
 //!
-//! The part with the kind is recognised by its form; all after it is the name, and all before it the context, of which the
-//! last part is the namespace if the kind has one (decisions, Terraform, 5).
+//! The part with the kind is recognised by its form. Everything after it is the name, and everything before it the
+//! context, whose last part is the namespace if the kind is namespaced.
 
 use diag::Diagnostic;
 use manifest::{GroupVersionKind, Namespace, ObjectRef};
 
 use crate::codes;
 
-/// An id, as far as it can be read without asking the cluster.
+/// An id, parsed as far as possible without the cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ImportId {
-    /// Everything before the kind: the context, and perhaps the namespace.
+    /// Everything before the kind: the context, and possibly the namespace.
     before: Vec<String>,
     pub(super) gvk: GroupVersionKind,
     name: String,
@@ -37,7 +37,7 @@ impl ImportId {
         Ok(Self { before: before.iter().map(|part| (*part).to_owned()).collect(), gvk, name })
     }
 
-    /// The context, whichever scope the kind has: the longest and then, for a kind in namespaces, the right one.
+    /// The possible contexts: first all of `before`, then, for a namespaced kind, without the namespace.
     pub(super) fn contexts(&self) -> Vec<String> {
         let whole = self.before.join(":");
         match self.before.split_last() {
@@ -103,7 +103,7 @@ fn missing(part: &str) -> Diagnostic {
         .hint(FORMS)
 }
 
-/// The error when nothing says in which cluster the object is.
+/// The error for an id without a cluster.
 pub(super) fn context_missing() -> Diagnostic {
     missing("Context")
 }

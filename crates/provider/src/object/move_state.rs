@@ -1,4 +1,5 @@
-//! `moved` blocks from other providers' resources: their state becomes ours, and the next apply takes their fields over.
+//! `moved` blocks from other providers' resources: their state becomes ours, and the next apply takes over their
+//! fields.
 
 mod typed;
 
@@ -15,11 +16,11 @@ use crate::body::Body;
 use crate::private::{BODY_MISSING, IMPORTED, Keys as _};
 use crate::{codes, identity};
 
-/// Everything typed resources of hashicorp/kubernetes write, and everything kubectl_manifest writes without
-/// server-side apply but for kubectl's own applies: by the user agent of both providers.
+/// The field manager of typed resources of hashicorp/kubernetes, and of kubectl_manifest without server-side apply
+/// except for kubectl's own applies: it comes from the user agent of both providers.
 const HASHICORP: &str = "HashiCorp";
 
-/// Takes over the state of another resource; none if it is not one we know.
+/// Takes over the state of another resource; `None` if its type is unknown.
 pub(super) fn take_over(request: &MoveRequest) -> Option<MoveResponse> {
     let json: Json = serde_json::from_slice(request.source_state.json()).unwrap_or_default();
     let provider = request.source_provider.rsplit('/').next().unwrap_or_default();
@@ -35,11 +36,11 @@ pub(super) fn take_over(request: &MoveRequest) -> Option<MoveResponse> {
     })
 }
 
-/// What another state says about an object.
+/// An object in another provider's state.
 struct Taken {
     target: ObjectRef,
     yaml: String,
-    /// Whether the state does not have the whole body, so that it is to be read from the cluster.
+    /// Whether the state lacks the whole body, so that it has to be read from the cluster.
     body_missing: bool,
     managers: Vec<FieldManager>,
 }
@@ -59,7 +60,7 @@ impl Taken {
     }
 }
 
-/// `kubernetes_manifest` keeps what was written in `manifest`, a dynamic value: `{"type": …, "value": …}`.
+/// `kubernetes_manifest` stores the configuration in `manifest`, a dynamic value: `{"type": …, "value": …}`.
 fn from_manifest(state: &Json) -> Option<Taken> {
     let value = state.pointer("/manifest/value").or_else(|| state.get("manifest"))?;
     let name = state.pointer("/field_manager/0/name").and_then(Json::as_str).filter(|name| !name.is_empty());
@@ -73,7 +74,7 @@ fn from_manifest(state: &Json) -> Option<Taken> {
     })
 }
 
-/// `kubectl_manifest` keeps the YAML itself.
+/// `kubectl_manifest` stores the YAML itself.
 fn from_kubectl(state: &Json) -> Option<Taken> {
     let text = |name: &str| state[name].as_str().filter(|text| !text.is_empty());
     let yaml = text("yaml_body")?.to_owned();
@@ -87,7 +88,7 @@ fn from_kubectl(state: &Json) -> Option<Taken> {
     Some(Taken { target, yaml, body_missing: false, managers })
 }
 
-/// Typed resources have an id of `namespace/name`; their attributes are not the object's own fields.
+/// Typed resources have an id of `namespace/name`; their attributes are not the fields of the object.
 fn from_typed(state: &Json, gvk: GroupVersionKind) -> Option<Taken> {
     let id = state["id"].as_str().filter(|id| !id.is_empty())?;
     let (namespace, name) =
@@ -103,7 +104,7 @@ fn from_typed(state: &Json, gvk: GroupVersionKind) -> Option<Taken> {
     Some(Taken { target, yaml, body_missing: true, managers: vec![FieldManager::new(HASHICORP)] })
 }
 
-/// The object as far as its scope is known without a cluster; the first apply knows it for good.
+/// The object, as far as its scope is known without a cluster; the first apply settles it.
 fn target_of(body: &Body, namespace: Option<&str>) -> ObjectRef {
     let cluster_scoped = manifest::is_known_cluster_scoped(body.gvk.group(), body.gvk.kind());
     let mut target = body.target(!cluster_scoped);
@@ -113,7 +114,7 @@ fn target_of(body: &Body, namespace: Option<&str>) -> ObjectRef {
     target
 }
 
-/// Terraform's objects have all attributes of their type, and those that were not written are null.
+/// Terraform's objects have all attributes of their type; those not configured are null.
 fn without_nulls(value: &Json) -> Option<Json> {
     match value {
         Json::Null => None,

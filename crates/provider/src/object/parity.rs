@@ -1,4 +1,4 @@
-//! The plan of an update as plain values, for the test that holds it against the command line's plan of the same update.
+//! The plan of an update as plain values, for the test that compares it with the CLI's plan of the same update.
 
 use std::collections::BTreeMap;
 
@@ -19,19 +19,20 @@ use crate::projection::{self, Maps};
 const VALUES: &str = "managed_state_projection";
 const MANAGERS: &str = "managed_fields";
 
-/// What Terraform shows.
+/// The parts of a plan that Terraform shows.
 pub struct PlannedUpdate {
     /// `managed_state_projection` before and after.
     pub before: BTreeMap<String, String>,
     pub after: BTreeMap<String, String>,
-    /// `managed_fields`, if it is known.
+    /// `managed_fields`, if known.
     pub managers: Option<BTreeMap<String, String>>,
     /// Whether there is nothing to apply.
     pub unchanged: bool,
     pub warnings: Vec<Diagnostic>,
 }
 
-/// The plan of applying `yaml` to `live`, of which nothing was recorded, if the API server gives `answer` to a dry run.
+/// The plan of applying `yaml` to `live`, without a stored baseline, if the API server responds to the dry run with
+/// `answer`.
 pub fn planned_update(yaml: &str, live: Json, answer: Json) -> PlannedUpdate {
     let observed = |object: Json| Observed::new(object).expect("managedFields of the test");
     let (body, manager) = (Body::parse(yaml).expect("a body of the test"), manager());

@@ -48,8 +48,8 @@ pub(super) async fn read(context: &Context, request: ReadRequest) -> ReadRespons
     }
 }
 
-/// The object does not exist. That counts only in the cluster it was created in: a provider that points elsewhere would
-/// otherwise plan to create everything again.
+/// Handles an object that does not exist. That counts only in the cluster it was created in: a provider that points
+/// elsewhere would otherwise plan to create everything again.
 async fn absent(request: ReadRequest, cluster: &Cluster, target: &ObjectRef) -> ReadResponse {
     if whereabouts::is_elsewhere(&request.private, cluster).await {
         return reading::kept(request, whereabouts::elsewhere(&target.to_string()));
@@ -76,7 +76,7 @@ struct Refresh {
 }
 
 impl Refresh {
-    /// Whether the object is this resource's own.
+    /// Whether the object belongs to this resource.
     async fn check_owner(
         &self,
         cluster: &Cluster,
@@ -97,7 +97,7 @@ impl Refresh {
         }
     }
 
-    /// Updates what is computed from the object; what was written stays.
+    /// Updates the computed attributes from the object; configured ones stay.
     fn update(&mut self, target: &ObjectRef, live: Json) {
         self.private.set_flag(STALE_READ, false);
         if self.private.flag(BODY_MISSING) {
@@ -107,7 +107,7 @@ impl Refresh {
         if self.private.flag(IMPORTED) && stamp::id_of(&live) == self.state.text("id") {
             self.private.set_flag(IMPORTED, false);
         }
-        // The projection in the state is what the last apply left, and is about to be replaced.
+        // The projection in the state is from the last apply and is about to be replaced.
         if !self.private.has_baseline()
             && let Some(baseline) = former_baseline(&self.state, &self.private)
         {
@@ -122,7 +122,7 @@ impl Refresh {
                 self.private.set_flag(PENDING_PROJECTION, false);
                 if stamp::id_of(live.object()).is_none() && !self.private.flag(IMPORTED) {
                     self.diagnostics.add(unstamped(target));
-                    // A difference makes the next apply put the annotations back.
+                    // A difference makes the next apply restore the annotations.
                     maps.values.clear();
                 }
                 self.state.set("managed_state_projection", projection::attribute(&maps.values));

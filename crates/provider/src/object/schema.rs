@@ -1,4 +1,4 @@
-//! The attributes of `k8sconnect_object` (terraform-provider.md, 2.2), and `wait_for` with `status`.
+//! The attributes of `k8sconnect_object`, including `wait_for` and `status`.
 
 use manifest::GoDuration;
 use tfplugin::diagnostics::Diagnostics;
@@ -9,7 +9,7 @@ use tfplugin::value::Value;
 
 use crate::{body, codes, connection, waiting};
 
-/// The version since which `managed_fields` is a map.
+/// The first schema version with `managed_fields` as a map.
 const VERSION: i64 = 2;
 
 pub(super) fn schema() -> Schema {
@@ -83,7 +83,7 @@ pub(super) fn schema() -> Schema {
         )
 }
 
-/// An empty text is refused at apply only, as by the Go provider.
+/// As in the Go provider, an empty text is rejected only at apply.
 fn check_body(value: &Value, _: &Path) -> Diagnostics {
     value.as_str().filter(|text| !text.is_empty()).map(body::check).unwrap_or_default().into()
 }
@@ -99,7 +99,7 @@ fn check_ignored(value: &Value, path: &Path) -> Diagnostics {
     diagnostics
 }
 
-/// Zero and negative durations are accepted, as by the Go provider.
+/// As in the Go provider, zero and negative durations are accepted.
 fn check_duration(value: &Value, path: &Path) -> Diagnostics {
     match value.as_str().map(str::parse::<GoDuration>) {
         Some(Err(error)) => diag::Diagnostic::error(codes::INVALID_DURATION, "Invalid Duration")

@@ -1,11 +1,10 @@
-//! The two annotations by which an object knows its resource.
+//! The two annotations that link an object to its resource.
 
 use serde_json::{Map, Value};
 
 const TERRAFORM_ID: &str = "k8sconnect.terraform.io/terraform-id";
 const CREATED_AT: &str = "k8sconnect.terraform.io/created-at";
 
-/// What the annotations say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Stamp {
     /// The `id` of the resource.
@@ -27,24 +26,24 @@ impl Stamp {
     }
 }
 
-/// The id of the resource that an object belongs to.
+/// The id of the resource that owns an object.
 pub(crate) fn id_of(object: &Value) -> Option<&str> {
     annotation(object, TERRAFORM_ID)
 }
 
-/// When an object was created by its resource.
+/// When the resource created the object.
 pub(super) fn created_at_of(object: &Value) -> Option<&str> {
     annotation(object, CREATED_AT)
 }
 
-/// Six random bytes in hexadecimal digits.
+/// Six random bytes in hexadecimal.
 pub(crate) fn new_id() -> String {
     let mut bytes = [0_u8; 8];
     aws_lc_rs::rand::fill(&mut bytes[2..]).expect("the system has random numbers");
     format!("{:012x}", u64::from_be_bytes(bytes))
 }
 
-/// This moment as annotations have it, to the second.
+/// The current time to the second, as the annotation stores it.
 pub(super) fn now() -> String {
     let now = jiff::Timestamp::now();
     jiff::Timestamp::from_second(now.as_second()).unwrap_or(now).to_string()
@@ -54,7 +53,7 @@ fn annotation<'o>(object: &'o Value, key: &str) -> Option<&'o str> {
     object["metadata"]["annotations"][key].as_str().filter(|text| !text.is_empty())
 }
 
-/// The mapping at `key`, which is made if there is none.
+/// The mapping at `key`, created if it does not exist.
 fn entry<'o>(object: &'o mut Value, key: &str) -> &'o mut Value {
     let entry = &mut object[key];
     if !entry.is_object() {

@@ -1,4 +1,4 @@
-//! What a configuration must fulfil beyond its single attributes.
+//! Validation across the attributes of a configuration.
 
 use diag::Diagnostic;
 use readiness::Cut;

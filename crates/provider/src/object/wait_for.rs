@@ -1,4 +1,4 @@
-//! `wait_for` and `status` over the life of an object.
+//! `wait_for` and `status` over the lifecycle of an object.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::dynamic::dynamic;
 use crate::private::{Keys as _, WAIT_OWED};
 use crate::{codes, stop, waiting};
 
-/// What a plan says about `status`; `changes` says that the object is created or changed.
+/// The planned `status`; `changes` means that the object is created or changed.
 pub(super) fn planned_status(
     prior: Option<&Object>,
     planned: &Object,
@@ -38,7 +38,7 @@ pub(super) fn planned_status(
     }
 }
 
-/// Whether an apply has to wait: a tracked value is expected, or the object is another one than before.
+/// Whether an apply has to wait: a tracked value is missing, or the object is a new one.
 pub(super) fn is_due(prior: Option<&Object>, planned: &Object, private: &Private) -> Option<Wait> {
     let wait = attributes::wait(planned)?;
     let Some(prior) = prior else { return Some(wait) };
@@ -53,7 +53,7 @@ pub(super) fn is_due(prior: Option<&Object>, planned: &Object, private: &Private
     due.then_some(wait)
 }
 
-/// Waits; returns what is kept, and why the wait was not met.
+/// Waits; returns what to store, and why the wait was not met.
 pub(super) async fn run(
     session: &Session,
     target: &ObjectRef,
@@ -78,7 +78,7 @@ pub(super) fn status(value: Option<&Json>) -> Value {
     value.map_or(Value::Null, dynamic)
 }
 
-/// Updates `status`, and whether a wait is owed, from the live object.
+/// Updates `status`, and whether a wait is pending, from the live object.
 pub(super) fn refresh(state: &mut Object, private: &mut Private, live: &Json) {
     let Some(wait) = attributes::wait(state) else { return };
     let kept = Kept::refreshed(&wait, live, private.flag(WAIT_OWED));

@@ -1,4 +1,4 @@
-//! Applies a patch, and releases its fields.
+//! Applies a patch, and releases its fields on destroy.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,11 +26,11 @@ use crate::private::Keys as _;
 use crate::reference::Reference;
 use crate::{codes, projection, stop, whereabouts};
 
-/// How long to wait for an answer after Terraform stops the provider.
+/// How long to wait for a response after Terraform stops the provider.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Sends `content` to `target`, which is `live` now; `before` is what was applied last. If nothing is left to do, nothing
-/// is sent and the answer is the live object.
+/// Sends `content` to `target`, which is `live` now; `before` is the content of the last apply. If nothing is left to
+/// do, nothing is sent and the result is the live object.
 pub(super) async fn send(
     session: &Session,
     target: &ObjectRef,
@@ -48,7 +48,7 @@ pub(super) async fn send(
     }
 }
 
-/// Creates the patch, or updates the one that the state has.
+/// Creates the patch, or updates the one in the state.
 pub(super) async fn apply(
     context: &Context,
     change: PlannedChange,
@@ -81,7 +81,7 @@ async fn carry_out(context: &Context, change: PlannedChange) -> Result<ApplyResp
     let manager = manager(Some(&id));
     let operation = if prior.is_some() { "Update Patch" } else { "Apply Patch" };
     let write = Write::by(manager.as_str());
-    // Asked before the write, so that nothing comes between it and its record.
+    // Fetched before the write, so that nothing can fail between the write and its record.
     whereabouts::keep(&mut private, &cluster).await;
     let sent = send(cluster.session(), &target, live.object(), (&content, before.as_ref()), write).await;
     cluster.wrote(&target);
@@ -124,7 +124,7 @@ async fn existing(cluster: &Arc<Cluster>, planned: &Object) -> Result<(ObjectRef
     }
 }
 
-/// Stores what came of the patch: what was unknown in the plan, and the baseline.
+/// Stores the result of the patch: the values that were unknown in the plan, and the baseline.
 fn store(
     state: &mut Object,
     private: &mut Private,
@@ -151,7 +151,7 @@ fn store(
     private.set_last_answer(Some(fingerprint.as_str()).filter(|_| as_promised.into_iter().all(|kept| kept)));
 }
 
-/// Releases what the patch holds. The values stay as they are.
+/// Releases the fields of the patch. Their values stay.
 pub(super) async fn delete(context: &Context, prior: Object, private: Private) -> ApplyResponse {
     match release(context, &prior, &private).await {
         Ok(diagnostics) => ApplyResponse { diagnostics, ..ApplyResponse::default() },
@@ -211,7 +211,7 @@ async fn release_in(cluster: &Cluster, reference: &Reference, manager: &FieldMan
     }
 }
 
-/// The error for a patch that the server refuses.
+/// The error for a patch that the server rejects.
 pub(super) fn refused(error: &Error, operation: &str) -> Diagnostic {
     let refused = error.diagnostic(operation);
     if error.class() == Class::Immutable {

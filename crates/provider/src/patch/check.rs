@@ -1,4 +1,4 @@
-//! What a patch must not say (terraform-provider.md, 2.3). A literal `${` changes nothing.
+//! Validates the content of a patch. A literal `${` has no special meaning.
 
 use diag::Diagnostic;
 use manifest::body::unnamed;
@@ -11,7 +11,7 @@ use tfplugin::value::{Object, Value as Attribute};
 use super::content::Content;
 use crate::codes;
 
-/// `patch`
+/// Checks `patch`.
 pub(super) fn apply(value: &Attribute, _: &Path) -> Diagnostics {
     match parsed("patch", value) {
         Some(Ok(Content::Apply(fields))) => {
@@ -25,7 +25,7 @@ pub(super) fn apply(value: &Attribute, _: &Path) -> Diagnostics {
     }
 }
 
-/// `merge_patch`
+/// Checks `merge_patch`.
 pub(super) fn merge(value: &Attribute, _: &Path) -> Diagnostics {
     match parsed("merge_patch", value) {
         Some(Ok(Content::Merge(body))) if body.is_object() => forbidden(&body, "Merge Patch").into(),
@@ -36,7 +36,7 @@ pub(super) fn merge(value: &Attribute, _: &Path) -> Diagnostics {
     }
 }
 
-/// `json_patch`
+/// Checks `json_patch`.
 pub(super) fn json(value: &Attribute, _: &Path) -> Diagnostics {
     match parsed("json_patch", value) {
         Some(Ok(Content::Json(operations))) => operations
@@ -88,7 +88,7 @@ fn check_operation(index: usize, operation: &Value) -> Vec<Diagnostic> {
     Vec::new()
 }
 
-/// The fields that no patch may set; `what` ends their titles.
+/// The errors for fields that no patch may set; `what` ends their titles.
 fn forbidden(body: &Value, what: &str) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let metadata = &body["metadata"];

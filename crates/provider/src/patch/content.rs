@@ -1,4 +1,4 @@
-//! What a patch does to its target, in one of three dialects.
+//! The content of a patch, in one of three formats.
 
 use cluster::Dialect;
 use diag::{Diagnostic, Source};
@@ -9,13 +9,13 @@ use tfplugin::value::Object;
 use crate::codes;
 use crate::report::titled;
 
-/// The attributes of which exactly one is set.
+/// Exactly one of these attributes is set.
 pub(super) const ATTRIBUTES: [&str; 3] = ["patch", "json_patch", "merge_patch"];
 
-/// A patch, read.
+/// A parsed patch.
 #[derive(Clone, PartialEq)]
 pub(super) enum Content {
-    /// `patch`: fields that are held by server-side apply.
+    /// `patch`: fields held by server-side apply.
     Apply(Map<String, Value>),
     /// `json_patch`: operations (RFC 6902).
     Json(Vec<Value>),
@@ -24,7 +24,7 @@ pub(super) enum Content {
 }
 
 impl Content {
-    /// Reads the attribute that is set; none if there is none or it is not known yet.
+    /// Parses the attribute that is set; `None` if there is none or it is not known yet.
     pub(super) fn of(attributes: &Object) -> Option<Result<Self, Box<Diagnostic>>> {
         let (name, text) = ATTRIBUTES.into_iter().find_map(|name| Some((name, attributes.text(name)?)))?;
         Some(Self::parse(name, text))
@@ -60,7 +60,7 @@ impl Content {
         }
     }
 
-    /// The dialect in which it is sent; none for server-side apply.
+    /// The format to send it in; `None` for server-side apply.
     pub(super) fn dialect(&self) -> Option<Dialect> {
         match self {
             Self::Apply(_) => None,
@@ -69,13 +69,13 @@ impl Content {
         }
     }
 
-    /// What is sent to `target`, which is `live` now. Operations that `before` had and that are done are left out: doing
-    /// them again would append once more or fail.
+    /// The body to send to `target`, which is `live` now. Operations that `before` had and that are done are omitted:
+    /// repeating them would append again or fail.
     pub(super) fn to_send(&self, target: &ObjectRef, live: &Value, before: Option<&Self>) -> Value {
         match self {
             Self::Apply(fields) => {
                 let mut body = body(fields, target);
-                // Without it, an apply would create the target if somebody deleted it meanwhile.
+                // Without it, an apply would recreate a target that was deleted meanwhile.
                 body["metadata"]["uid"] = live["metadata"]["uid"].clone();
                 body
             }
@@ -89,12 +89,12 @@ impl Content {
         }
     }
 
-    /// Whether sending it would do nothing at all.
+    /// Whether sending it would change nothing.
     pub(super) fn is_nothing(sent: &Value) -> bool {
         sent.as_array().is_some_and(Vec::is_empty)
     }
 
-    /// The object that server-side apply writes; none for other dialects.
+    /// The object for server-side apply; `None` for other formats.
     pub(super) fn body(&self, target: &ObjectRef) -> Option<Value> {
         match self {
             Self::Apply(fields) => Some(body(fields, target)),
@@ -102,10 +102,10 @@ impl Content {
         }
     }
 
-    /// What of `live` the patch is about, whoever holds it.
+    /// The part of `live` that the patch covers, whichever manager holds it.
     pub(super) fn touched(&self, live: &Value) -> Value {
         match self {
-            // Whatever it writes, its manager holds.
+            // Its manager holds everything it writes.
             Self::Apply(_) => Value::Null,
             Self::Merge(fields) => cut(live, fields),
             Self::Json(operations) => {
@@ -115,7 +115,7 @@ impl Content {
         }
     }
 
-    /// The name and the meaning, for comparison with what was applied before.
+    /// The attribute and the parsed content, for comparison with the last apply.
     pub(super) fn to_value(&self) -> Value {
         match self {
             Self::Apply(fields) => json!(["patch", fields]),
@@ -140,7 +140,7 @@ fn body(fields: &Map<String, Value>, target: &ObjectRef) -> Value {
     body
 }
 
-/// What `live` has where `fields` says something.
+/// The part of `live` at the fields in `fields`.
 fn cut(live: &Value, fields: &Value) -> Value {
     match fields {
         Value::Object(fields) => {
@@ -150,7 +150,7 @@ fn cut(live: &Value, fields: &Value) -> Value {
     }
 }
 
-/// Whether an operation that was done once, as one of `all`, has nothing left to do.
+/// Whether an operation that was applied as one of `all` has nothing left to do.
 fn is_done(operation: &Value, all: &[Value], live: &Value) -> bool {
     let text = |name: &str| operation[name].as_str().unwrap_or_default();
     let there = |path: &str| live.pointer(path).is_some();
@@ -161,7 +161,7 @@ fn is_done(operation: &Value, all: &[Value], live: &Value) -> bool {
         }),
         "remove" => !there(text("path")),
         "move" => !there(text("from")) && there(text("path")),
-        // It was about the value that the patch itself has replaced. Tests of anything else hold as long as the patch.
+        // It tested the value that the patch itself has replaced. Other tests hold as long as the patch.
         "test" => all.iter().any(|other| other["op"] != "test" && other["path"] == operation["path"]),
         _ => false,
     }

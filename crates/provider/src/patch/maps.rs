@@ -1,4 +1,4 @@
-//! What a patch shows of its target: the values of the fields it holds, and which fields these are.
+//! What a patch shows of its target: the fields it holds and their values.
 
 use std::collections::BTreeMap;
 
@@ -10,20 +10,20 @@ use sha2::{Digest, Sha256};
 use super::content::Content;
 use crate::projection;
 
-/// The manager in `managed_fields`, whatever the id of the patch.
+/// The manager shown in `managed_fields`, whatever the id of the patch.
 const MANAGER: &str = "k8sconnect-patch";
 
 /// The two maps of a patch, path → text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PatchMaps {
-    /// Those of Secrets are masked.
+    /// Values of Secrets are masked.
     pub(super) values: BTreeMap<String, String>,
     /// The fields, each with `k8sconnect-patch`.
     pub(super) managers: BTreeMap<String, String>,
 }
 
 impl PatchMaps {
-    /// What `manager` holds of `object`; positions in lists follow `written`.
+    /// The fields of `object` that `manager` holds; list positions follow `written`.
     pub(super) fn of(object: &Observed, manager: &FieldManager, written: &Value) -> Self {
         let held = object.held_by(manager);
         let positions = Positions::of(written, object.schema());
@@ -34,14 +34,14 @@ impl PatchMaps {
     }
 }
 
-/// The part of `object` that `manager` holds, with what identifies it and its list items.
+/// The part of `object` that `manager` holds, with the identifying fields of the object and its list items.
 pub(super) fn held_part(object: &Observed, manager: &FieldManager) -> Value {
     let held = object.held_by(manager).union(&fields::identity()).with_merge_keys();
     fields::project(object.object(), &held, object.schema())
 }
 
-/// The fields that a patch takes away, by what the target is `now` and `after` it; and, if it is the `same` as was
-/// applied before, those that it took away then. An apply takes away only what its manager holds.
+/// The fields that a patch removes, by comparing the target `now` and `after` it; and, if the patch is the `same` as
+/// last time, those it removed then. An apply removes only what its manager holds.
 pub(super) fn removals(
     (content, same): (&Content, bool),
     (now, after): (&Observed, &Observed),
@@ -52,7 +52,7 @@ pub(super) fn removals(
         return FieldSet::new();
     }
     let leaves = |object: &Observed| fields::written(object.object(), now.schema()).leaves();
-    // What controllers and the API server report.
+    // Fields that controllers and the API server report.
     let reported = [FieldPath::of_fields(["status"]), FieldPath::of_fields(["metadata", "managedFields"])];
     let mut removed =
         leaves(now).difference(&leaves(after)).recursive_difference(&FieldSet::from_iter(reported));
@@ -62,7 +62,7 @@ pub(super) fn removals(
     removed
 }
 
-/// A hash of the patch and of what came of it. It stays the same until another manager changes what the patch is about.
+/// A hash of the patch and its result. It changes only when another manager changes what the patch covers.
 pub(super) fn fingerprint(content: &Content, object: &Observed, manager: &FieldManager) -> String {
     let held = object.held_by(manager);
     let values = fields::project(object.object(), &held, object.schema());

@@ -1,4 +1,4 @@
-//! Other patches of the same fields: of another resource, or of one that Terraform could not record.
+//! Detects other patches of the same fields: of another resource, or of one that Terraform could not record.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,10 +10,10 @@ use ownership::{FieldManager, Observed};
 
 use crate::codes;
 
-/// What the managers of all patches begin with.
+/// The prefix of every patch's manager.
 const PREFIX: &str = "k8sconnect-patch-";
 
-/// The warning about fields of `live` that other patches hold and that `manager` holds in `answer`; none if there are none.
+/// The warning about fields of `live` that other patches hold and that `manager` holds in `answer`, if there are any.
 pub(super) fn warning(
     target: &ObjectRef,
     live: &Observed,

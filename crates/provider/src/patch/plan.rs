@@ -1,4 +1,4 @@
-//! Plans a patch: previews it by a dry run and compares that with what it did last.
+//! Plans a patch: previews it by a dry run and compares the result with the last apply.
 
 use std::fmt::Write as _;
 
@@ -25,11 +25,11 @@ use crate::{codes, projection};
 const VALUES: &str = "managed_state_projection";
 const MANAGERS: &str = "managed_fields";
 
-/// What to do about fields that another manager sets as well.
+/// The hint for fields that another manager sets as well.
 const LEAVE_TO_OTHERS: &str =
     "Take the fields out of the patch, or keep the other manager from setting them.";
 
-/// How many fields a message lists.
+/// The most fields that a message lists.
 const MOST_FIELDS: usize = 5;
 
 pub(super) struct Plan {
@@ -43,7 +43,7 @@ impl Plan {
         Self { planned, requires_replace: Vec::new(), diagnostics: diagnostics.into() }
     }
 
-    /// Everything computed is known after the apply.
+    /// All computed attributes are known only after the apply.
     fn unknown(change: &PlannedChange, diagnostics: impl Into<Diagnostics>) -> Self {
         let planned = change.planned.clone().with(VALUES, Value::unknown()).with(MANAGERS, Value::unknown());
         Self::new(planned, diagnostics)
@@ -128,7 +128,7 @@ pub(super) async fn plan(context: &Context, change: &PlannedChange) -> Result<Pl
     Ok(Plan::new(answer.decide(change, &preview), diagnostics))
 }
 
-/// The target stays as it is: a patch that only reads differently is no change.
+/// The target does not change: a patch that only reads differently is not a change.
 fn kept(change: &PlannedChange) -> Object {
     let mut planned = change.planned.clone();
     if let Some(prior) = &change.prior {
@@ -139,7 +139,7 @@ fn kept(change: &PlannedChange) -> Object {
     planned
 }
 
-/// What an API error means for a plan.
+/// Decides what an API error means for a plan.
 fn unanswered(change: &PlannedChange, error: &Error, operation: &str) -> Result<Plan, Diagnostics> {
     match error.kind() {
         ErrorKind::NamespaceMissing { .. } => Ok(Plan::unknown(change, Diagnostics::new())),
@@ -154,11 +154,11 @@ fn unanswered(change: &PlannedChange, error: &Error, operation: &str) -> Result<
     }
 }
 
-/// The API server's answer to a dry run of a patch.
+/// The API server's response to a dry run of a patch.
 struct Answer<'a> {
     target: &'a ObjectRef,
     content: &'a Content,
-    /// Whether it is what was applied last.
+    /// Whether it is the same as in the last apply.
     same: bool,
     live: &'a Observed,
     object: &'a Observed,
@@ -182,7 +182,7 @@ impl Answer<'_> {
         change.planned.clone().with(VALUES, values).with(MANAGERS, managers)
     }
 
-    /// What happens to every field of the patch, by the rules for objects.
+    /// The outcome for every field of the patch, by the rules for objects.
     fn preview(&self, change: &PlannedChange, before: Option<&Content>) -> Preview {
         let body = self.content.body(self.target);
         let written = body.unwrap_or_else(|| maps::held_part(self.object, self.manager));
@@ -193,7 +193,7 @@ impl Answer<'_> {
         };
         let baseline = change.private.baseline(None);
         let prior = match (&change.prior, &baseline) {
-            // We held none of it, and all of it is new.
+            // We held none of it, so all of it is new.
             (None, _) => Prior::Imported,
             (Some(_), Some(baseline)) => {
                 Prior::Applied { written: former.as_ref().unwrap_or(&Json::Null), baseline }
@@ -207,7 +207,7 @@ impl Answer<'_> {
     }
 
     fn warnings(&self, preview: &Preview, verbosity: Verbosity) -> Diagnostics {
-        // Unlike an object, a patch has no fields to ignore: it leaves alone what it does not name.
+        // Unlike an object, a patch has no fields to ignore: it does not touch fields it does not name.
         let warnings = preview.warnings(&self.target.to_string(), verbosity, Some(LEAVE_TO_OTHERS));
         let mut diagnostics = Diagnostics::from(warnings);
         let analysis = preview.analysis();
@@ -220,7 +220,7 @@ impl Answer<'_> {
     }
 }
 
-/// The warning that another manager changed what the patch set. It names fields and managers, and no values.
+/// The warning that another manager changed fields of the patch. It names fields and managers, not values.
 fn fighting(target: &ObjectRef, analysis: &Analysis, drifted: &[&FieldTransition]) -> Diagnostic {
     let mut detail = format!(
         "These fields of {target} no longer have the values that this patch set; the apply will set them again:\n"

@@ -1,4 +1,4 @@
-//! Refreshes a patch. Nothing is written: the plan shows what has drifted.
+//! Refreshes a patch without writing: the plan shows what has drifted.
 
 use cluster::ErrorKind;
 use ownership::{FieldManager, Observed};
@@ -54,7 +54,7 @@ pub(super) async fn read(context: &Context, request: ReadRequest) -> ReadRespons
     response
 }
 
-/// The target does not exist. That counts only in the cluster that was patched.
+/// Handles a target that does not exist. That counts only in the cluster that was patched.
 async fn absent(request: ReadRequest, cluster: &Cluster, what: &str) -> ReadResponse {
     if whereabouts::is_elsewhere(&request.private, cluster).await {
         return reading::kept(request, whereabouts::elsewhere(what));
@@ -62,7 +62,7 @@ async fn absent(request: ReadRequest, cluster: &Cluster, what: &str) -> ReadResp
     ReadResponse::default()
 }
 
-/// Whether `manager` has an entry. A target without one may be that of another cluster.
+/// Whether `manager` has an entry. A target without one may be in another cluster.
 fn is_held(object: &Observed, manager: &FieldManager) -> bool {
     object.managed().entries().iter().any(|entry| entry.manager == *manager)
 }

@@ -1,4 +1,4 @@
-//! The attributes of `k8sconnect_patch` (terraform-provider.md, 2.3), and what they must fulfil together.
+//! The attributes of `k8sconnect_patch`, and the validation across them.
 
 use diag::Diagnostic;
 use tfplugin::diagnostics::Diagnostics;
@@ -11,7 +11,7 @@ use super::check;
 use super::content::ATTRIBUTES;
 use crate::{codes, connection};
 
-/// The version since which `managed_fields` is a map.
+/// The first schema version with `managed_fields` as a map.
 pub(super) const VERSION: i64 = 2;
 
 pub(super) fn schema() -> Schema {
@@ -74,7 +74,7 @@ pub(super) fn validate(config: &Object) -> Diagnostics {
         let detail = "At least one attribute out of [patch,json_patch,merge_patch] must be specified";
         diagnostics.add_at(Path::of("patch"), combination(detail.to_owned()));
     }
-    // What is not known yet may turn out to be null.
+    // An unknown attribute may turn out to be null.
     let set: Vec<&str> = ATTRIBUTES.into_iter().filter(|name| config.text(name).is_some()).collect();
     for (index, first) in set.iter().enumerate() {
         for second in &set[index + 1..] {

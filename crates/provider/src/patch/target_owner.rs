@@ -1,4 +1,4 @@
-//! Whether the target of a patch is a k8sconnect object itself: two resources would set the same fields in turns.
+//! Detects patches whose target is a k8sconnect object itself: two resources would set the same fields in turn.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::object::{MANAGER, id_of};
 
 const FORMER_ANNOTATION: &str = "k8sconnect.io/owned-by";
 
-/// How long to wait for Terraform to read or plan the `k8sconnect_object` of this state that the target may be.
+/// How long to wait for Terraform to read or plan the `k8sconnect_object` in this state that the target may be.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// An error if the target is a `k8sconnect_object` of this state, a warning if it may be one of another state.

@@ -93,7 +93,7 @@ fn deployment(containers: &Value) -> Value {
 #[test]
 fn positions_follow_the_body_and_values_the_merge_key() {
     let written = deployment(&json!([{"name": "a", "image": "a:1"}, {"name": "b", "image": "b:1"}]));
-    // Another order, and a container that a webhook has put in front, in our name.
+    // Another order, and a container that a webhook has inserted at the front, in our name.
     let mut live = deployment(&json!([
         {"name": "proxy", "image": "p:1"}, {"name": "b", "image": "b:2"}, {"name": "a", "image": "a:2"},
     ]));

@@ -7,7 +7,7 @@ use tfplugin::schema::Kind;
 
 use super::*;
 
-/// What a configuration is for.
+/// The kind of block a configuration is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Block {
     Provider,
@@ -41,7 +41,7 @@ fn data_source(provider: &Provider, name: &str) -> Arc<dyn DataSource> {
     provider.data_sources().into_iter().find(|source| source.type_name() == name).unwrap()
 }
 
-/// What is wrong with a configuration: by the rules of its attributes, and by those for all of them together.
+/// The problems of a configuration, from the rules of single attributes and from those across attributes.
 fn check(block: Block, config: &Json) -> Vec<String> {
     fn attributes(of: &[Attribute], config: &Attributes, path: &Path, found: &mut Diagnostics) {
         for attribute in of {
@@ -79,7 +79,7 @@ fn check(block: Block, config: &Json) -> Vec<String> {
     found.iter().map(told).collect()
 }
 
-/// A configuration of `block` without a fault, in which `change` is laid over.
+/// A valid configuration of `block`, overlaid with `change`.
 fn config(block: Block, change: &Json) -> Json {
     let reference = json!({"api_version": "v1", "kind": "ConfigMap", "name": "a"});
     let mut config = match block {
@@ -104,7 +104,7 @@ fn with_cluster(change: &Json) -> Json {
     json!({"cluster": cluster})
 }
 
-/// The attributes that a case has set, as `cluster.exec.command`.
+/// The attributes set in a case, as in `cluster.exec.command`.
 fn set(of: &[Attribute], config: &Json, prefix: &str, paths: &mut BTreeSet<String>) {
     for attribute in of {
         let Some(value) = config.get(&attribute.name) else { continue };
@@ -126,10 +126,10 @@ fn configurable(of: &[Attribute], prefix: &str, paths: &mut BTreeSet<String>) {
     }
 }
 
-/// What a configuration changes in one without a fault, and what is told about it: `path line:column: title`.
+/// A change to a valid configuration, and the expected diagnostics: `path line:column: title`.
 type Case = (Block, Json, &'static [&'static str]);
 
-/// Bad input. An attribute that any value is good for is in a case with another one that is not.
+/// Invalid input. An attribute that accepts any value is in a case with another one that does not.
 fn cases() -> Vec<Case> {
     let mut cases = [object_cases(), patch_cases(), other_cases()].concat();
     cases.extend([OBJECT, WAIT].into_iter().flat_map(wait_cases));
@@ -330,7 +330,7 @@ fn bad_input_of_every_attribute_has_the_title_people_know_and_a_path() {
         let mut paths = BTreeSet::new();
         configurable(&schema(block).attributes, "", &mut paths);
         for path in paths {
-            // Which object is meant is checked when it is looked for: only the cluster knows its kinds.
+            // The object's kind and name are checked when it is read: only the cluster knows its kinds.
             let names_object =
                 ["api_version", "kind", "name", "namespace"].iter().any(|name| path.ends_with(name));
             assert!(names_object || covered.contains(&(block, path.clone())), "{block:?} {path} has no case");

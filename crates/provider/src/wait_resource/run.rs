@@ -49,7 +49,7 @@ pub(super) async fn run(
     Ok(planned.with("result", result(value.as_ref())))
 }
 
-/// Reads the tracked field again; an object that is gone drops the wait from the state.
+/// Reads the tracked field again; if the object is gone, removes the wait from the state.
 pub(super) async fn refresh(context: &Context, request: ReadRequest) -> ReadResponse {
     let cluster = match reading::cluster(context, &request.state, NO_CLIENT) {
         Ok(cluster) => cluster,
@@ -58,12 +58,12 @@ pub(super) async fn refresh(context: &Context, request: ReadRequest) -> ReadResp
     let Ok(reference) = reference(&request.state) else { return request.unchanged() };
     let live = match reference.look(cluster.session()).await {
         Ok((_, Some(reply))) => reply.object,
-        // A new object of this name is waited for again.
+        // A new object of this name has to be waited for again.
         Ok((_, None)) => return ReadResponse::default(),
         Err(error) if matches!(error.kind(), ErrorKind::KindMissing(_)) => return ReadResponse::default(),
         Err(error) => return reading::kept(request, unread(&error)),
     };
-    // That an object of this name was ready in another cluster says nothing about this one.
+    // An object of this name in another cluster says nothing about this one.
     if whereabouts::is_elsewhere(&request.private, &cluster).await {
         return ReadResponse::default();
     }

@@ -1,4 +1,4 @@
-//! When lists are asked for, and what of them still holds after a write.
+//! When lists are requested, and which of their objects are still valid after a write.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ fn a_list_is_due_when_reads_have_cost_as_much() {
     assert_eq!(reads_until_due(Some(None)), None, "nobody asks again for what is refused");
 }
 
-/// ConfigMaps, one more than it takes until all of them are read at once, and two that nobody has asked for.
+/// The number of ConfigMaps: one more than are read before a list, and two that are never requested.
 const OBJECTS: usize = FEW + 3;
 
 /// ConfigMaps behind a proxy.
@@ -71,7 +71,7 @@ impl Here {
         found.expect("it exists").object["data"]["level"].clone()
     }
 
-    /// Reads so many of them that the others come from a list.
+    /// Reads enough of them for the others to come from a list.
     async fn read_until_listed(&self) {
         for number in 0..=FEW {
             assert_eq!(self.level(number).await, "old");

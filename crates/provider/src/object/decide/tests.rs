@@ -6,7 +6,7 @@ use crate::private::WAIT_OWED;
 const TEXT: &str =
     "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: shop}\ndata: {app.conf: one}\n";
 
-/// An answer of the API server for a body, held by us.
+/// The API server's response for a body, held by us.
 fn answer(text: &str, extra: &[(&str, &str)]) -> Json {
     let mut object = Body::parse(text).unwrap().value;
     let keys = object["data"].as_object().unwrap().keys();
@@ -36,7 +36,7 @@ fn lens_maps(object: &Json, text: &str) -> Maps {
     Maps::of(&observed, &Desired::new(&manager, &body.value).ignoring(&ignored))
 }
 
-/// A state as an apply of `TEXT` left it.
+/// The state after an apply of `TEXT`.
 fn state() -> Object {
     let maps = lens_maps(&answer(TEXT, &[]), TEXT);
     Object::new()
@@ -48,7 +48,7 @@ fn state() -> Object {
         .with("status", Value::Null)
 }
 
-/// An update from `prior` to `text`, with everything computed unknown as the schema leaves it.
+/// An update from `prior` to `text`, with all computed attributes unknown, as the schema leaves them.
 fn update(prior: Object, text: &str) -> PlannedChange {
     let mut planned = prior.clone().with("yaml_body", text);
     for name in [VALUES, MANAGERS, REFERENCE, "status"] {
@@ -115,7 +115,7 @@ fn a_value_of_another_type_with_the_same_text_is_a_change() {
         answered(&number, Some(answer(&number, &[])), answer(&number, &[])),
     );
     assert_eq!(kept.planned, prior);
-    // Another client turned it into a text, in our name.
+    // Another client turned it into a string, in our name.
     let drifted = decided(
         &update(prior.clone(), &number),
         answered(&number, Some(answer(&text, &[])), answer(&number, &[])),
@@ -149,7 +149,7 @@ fn drift_is_reverted_with_a_warning_that_names_values_and_manager() {
     let mut live = answer(TEXT, &[("kubectl-edit", "app.conf")]);
     live["data"]["app.conf"] = json!("theirs");
     live["metadata"]["managedFields"][0]["fieldsV1"] = json!({"f:metadata": {}});
-    // The read before the plan has put what is live into the state.
+    // The read before the plan has put the live values into the state.
     let refreshed = state().with(VALUES, projection::attribute(&lens_maps(&live, TEXT).values));
     let decision = decided(&update(refreshed, TEXT), answered(TEXT, Some(live), answer(TEXT, &[])));
     assert_eq!(titles(&decision), ["Drift Detected - Reverting External Changes (ConfigMap shop/a)"]);

@@ -1,4 +1,5 @@
-//! Which kubeconfig an import keeps in the state: the file it found the context in, or what the context needs of several.
+//! Which kubeconfig an import stores in the state: the file with the context, or the parts of several files that the
+//! context needs.
 
 use std::path::Path;
 
@@ -9,15 +10,15 @@ use serde_json::{Value, json};
 
 use super::refusal;
 
-/// A kubeconfig file that is there.
+/// An existing kubeconfig file.
 struct File<'p> {
     path: &'p Path,
     text: String,
     value: Value,
 }
 
-/// The content of a kubeconfig that has `context`. A single file is kept as it is; of a list, as `KUBECONFIG` may be, what
-/// the context refers to is put together with kubectl's rule: what comes first wins.
+/// The content of a kubeconfig that has `context`. A single file is stored as is; from a list, as in `KUBECONFIG`, the
+/// entries the context refers to are merged by kubectl's rule: the first one wins.
 pub(super) fn with_context(environment: &Environment, context: &str) -> Result<String, Box<Diagnostic>> {
     let paths = environment.kubeconfig_paths();
     if paths.is_empty() {
@@ -46,7 +47,7 @@ pub(super) fn with_context(environment: &Environment, context: &str) -> Result<S
     }
 }
 
-/// A file, unless there is none. The text is not quoted, as it holds credentials.
+/// Reads a file, if it exists. Errors do not quote it, because it contains credentials.
 fn read(path: &Path) -> Result<Option<File<'_>>, Box<Diagnostic>> {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
@@ -61,7 +62,7 @@ fn read(path: &Path) -> Result<Option<File<'_>>, Box<Diagnostic>> {
     Ok(Some(File { path, text, value }))
 }
 
-/// A kubeconfig with one context and what it refers to.
+/// A kubeconfig with one context and the entries it refers to.
 fn joined(files: &[File<'_>], name: &str, context: &Value) -> String {
     let mut config = json!({
         "apiVersion": "v1", "kind": "Config", "current-context": name,
@@ -91,7 +92,7 @@ fn names(kubeconfig: &Value) -> impl Iterator<Item = &str> {
     contexts.filter_map(|context| context["name"].as_str())
 }
 
-/// A cluster or user whose relative paths are those beside its file, as kubectl reads them.
+/// A cluster or user with relative paths resolved against its file's directory, as kubectl does.
 fn located(entry: &Value, file: &Path) -> Value {
     const PATHS: [&str; 4] = ["certificate-authority", "client-certificate", "client-key", "tokenFile"];
     let folder = file.parent().unwrap_or(Path::new(""));
@@ -106,7 +107,7 @@ fn located(entry: &Value, file: &Path) -> Value {
             beside(path);
         }
     }
-    // A program without a slash is one on the PATH.
+    // A command without a slash is looked up in the PATH.
     if let Some(command) = located.pointer_mut("/exec/command")
         && command.as_str().is_some_and(|command| command.contains('/'))
     {

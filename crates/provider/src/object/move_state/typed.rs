@@ -1,8 +1,8 @@
-//! The typed resources of hashicorp/kubernetes and the kinds they stand for.
+//! Maps the typed resources of hashicorp/kubernetes to kinds.
 
 use manifest::GroupVersionKind;
 
-/// Type without `kubernetes_` and without a version at its end → API version and kind.
+/// Type without the `kubernetes_` prefix and the version suffix → API version and kind.
 const KINDS: &[(&str, &str)] = &[
     ("api_service", "apiregistration.k8s.io/v1/APIService"),
     ("certificate_signing_request", "certificates.k8s.io/v1/CertificateSigningRequest"),
@@ -55,7 +55,7 @@ pub(super) fn kind_of(type_name: &str) -> Option<GroupVersionKind> {
     kind.parse().ok()
 }
 
-/// `v1`, `v2beta2`.
+/// As in `v1` or `v2beta2`.
 fn is_version(text: &str) -> bool {
     text.strip_prefix('v').is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
 }

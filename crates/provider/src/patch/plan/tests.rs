@@ -127,7 +127,7 @@ fn a_field_that_a_patch_removes_is_reported_like_one_that_it_sets() {
             };
             let preview = answer.preview(&change, same.then_some(&content));
             let warnings = answer.warnings(&preview, Verbosity::Full);
-            // A patch has no ignore_fields that a hint could point to.
+            // A patch has no ignore_fields for a hint to point to.
             let hints: Vec<_> = warnings.iter().map(|(_, warning)| warning.hint.as_deref()).collect();
             assert!(hints.iter().all(|hint| *hint == Some(LEAVE_TO_OTHERS)), "{hints:?}");
             warnings.iter().map(|(_, warning)| warning.detail.clone()).collect::<Vec<_>>()
@@ -135,7 +135,7 @@ fn a_field_that_a_patch_removes_is_reported_like_one_that_it_sets() {
         let [taking] = &told(None, Private::default(), &live)[..] else { panic!("one warning") };
         assert!(taking.contains("data.level: \"info\" → (none) (modified by: kubectl)"), "{taking}");
 
-        // Applied, and then put back by another manager.
+        // Applied, and then reverted by another manager.
         let removed = maps::removals((&content, false), (&live, &answer), None, &manager);
         let nothing = json!({ "apiVersion": "v1", "kind": "ConfigMap" });
         let desired = Desired::new(&manager, &nothing).removing(&removed);
