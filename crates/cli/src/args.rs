@@ -1,4 +1,4 @@
-//! What can be typed. Types only: what it does is in `commands`.
+//! The definition of the command line. Types only: `commands` has the behaviour.
 
 mod before;
 pub(crate) mod certs;

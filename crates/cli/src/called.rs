@@ -1,22 +1,21 @@
-//! By which name the program was called: a link can make it a plugin of kubectl, or a provider of Terraform.
+//! The name the program was called by: a link can make it a kubectl plugin, or a Terraform provider.
 
 use std::env;
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// The name under which people know the program.
+/// The role that the name implies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Called {
     /// `plimsoll …`
     Plimsoll,
-    /// `kubectl plimsoll …`: kubectl runs what is called `kubectl-plimsoll` on PATH.
+    /// `kubectl plimsoll …`: kubectl runs the program named `kubectl-plimsoll` in the PATH.
     KubectlPlugin,
-    /// Terraform starts what is called `terraform-provider-k8sconnect`; in a registry's folder the version follows.
+    /// Terraform starts the program named `terraform-provider-k8sconnect`; a registry's folder appends the version.
     Provider,
 }
 
 impl Called {
-    /// The name this process was called by.
     pub(crate) fn now() -> Self {
         env::args_os().next().map_or(Self::Plimsoll, |program| Self::by(&program))
     }
@@ -29,7 +28,7 @@ impl Called {
         }
     }
 
-    /// What people type.
+    /// The command that users type.
     pub(crate) const fn typed(self) -> &'static str {
         match self {
             Self::Plimsoll | Self::Provider => "plimsoll",

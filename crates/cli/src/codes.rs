@@ -1,4 +1,4 @@
-//! The codes of what the commands report themselves; the crates below have their own.
+//! The diagnostic codes of the commands themselves; the crates below have their own.
 
 diag::codes! {
     "codes.md";

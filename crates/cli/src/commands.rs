@@ -1,4 +1,4 @@
-//! What the commands do, one file for each family.
+//! Runs the commands, one file per family.
 
 mod age;
 mod apply;
@@ -34,7 +34,6 @@ use crate::args::Command;
 use crate::exit::Outcome;
 use crate::printer::Printer;
 
-/// Does what was typed.
 pub(crate) fn run(command: Command, printer: &mut Printer) -> Outcome {
     match command {
         Command::Plan(args) => plan::run(&args, printer),

@@ -1,4 +1,4 @@
-//! How a command ends: the exit status, or the diagnostics that say why it could not do its work.
+//! How a command ends: the exit status, or the diagnostics that explain the failure.
 
 use std::io;
 use std::process::ExitCode;
@@ -10,7 +10,7 @@ use crate::codes::ENVIRONMENT;
 /// The exit status of a command that did its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// 0: done, and the answer is yes where there is a question.
+    /// 0: done, and the answer is yes if there is a question.
     Success,
     /// 1: the answer is no, or the work was not done.
     Failure,
@@ -31,16 +31,14 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why a command could not do its work.
+/// Why a command failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// Something a person can act on.
     Diagnostic(Box<Diagnostic>),
-    /// Standard output is gone, for instance because `head` has seen enough: not worth a word.
+    /// Standard output is closed, for instance because `head` has seen enough: not worth a message.
     Output(io::Error),
 }
 
-/// What every command returns.
 pub(crate) type Outcome = Result<Exit, Failure>;
 
 impl From<Diagnostic> for Failure {

@@ -1,6 +1,6 @@
 //! plimsoll, the command line tool.
 //!
-//! `args` says what can be typed, `commands` does it, `printer` is the only one to write to the terminal.
+//! `args` defines the command line, `commands` runs it, and `printer` is the only module that writes to the terminal.
 
 mod args;
 mod called;
@@ -22,7 +22,7 @@ use printer::Printer;
 
 fn main() -> ExitCode {
     let called = Called::now();
-    // First of all: Terraform waits for the handshake.
+    // First of all, because Terraform waits for the handshake.
     if called == Called::Provider {
         return provider::serve();
     }
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What was typed; usage and help speak of the program as it was called.
+/// Parses the command line; usage and help show the name the program was called by.
 fn parse(called: Called) -> Result<Cli, clap::Error> {
     let mut command = Cli::command().bin_name(called.typed());
     let matches = command.try_get_matches_from_mut(std::env::args_os()).map_err(advise)?;
@@ -52,7 +52,7 @@ fn parse(called: Called) -> Result<Cli, clap::Error> {
     Err(command.error(ErrorKind::UnknownArgument, slip))
 }
 
-/// Adds how a file is named, where one was typed and nothing is expected.
+/// Adds how to pass a file, if an unexpected argument looks like one.
 fn advise(mut slip: clap::Error) -> clap::Error {
     if slip.kind() == ErrorKind::UnknownArgument
         && let Some(ContextValue::String(typed)) = slip.get(ContextKind::InvalidArg)
@@ -64,10 +64,10 @@ fn advise(mut slip: clap::Error) -> clap::Error {
     slip
 }
 
-/// Shows the help that was asked for, or what is wrong with what was typed. A slip is a failure like any other: clap's
-/// own status for it, 2, means to a script that there is something to change.
+/// Shows help or a usage error. A usage error is a failure like any other: clap's own status for it, 2, tells a script
+/// that there is something to change.
 fn help_or_usage(help: &clap::Error) -> ExitCode {
-    // There is nobody to tell that the terminal is gone.
+    // If the terminal is closed, there is no place to report it.
     let _ = help.print();
     if help.use_stderr() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }

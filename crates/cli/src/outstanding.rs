@@ -1,14 +1,14 @@
-//! A line that shows how far many things are that are done at once, and which of them is waited for.
+//! A progress line for concurrent work: how much is done, and what is still running.
 
 use std::cell::RefCell;
 use std::fmt::Display;
 
 use indicatif::ProgressBar;
 
-/// Counts what is done, and names what has been under way for longest.
+/// Counts finished work, and names what has been running longest.
 pub(crate) struct Outstanding {
     bar: ProgressBar,
-    /// In the order in which it was begun.
+    /// In the order of their start.
     under_way: RefCell<Vec<String>>,
 }
 
@@ -17,7 +17,7 @@ impl Outstanding {
         Self { bar, under_way: RefCell::default() }
     }
 
-    /// Does `work`, which `what` names.
+    /// Runs `work`, which `what` names.
     pub(crate) async fn during<T>(&self, what: impl Display, work: impl Future<Output = T>) -> T {
         let what = what.to_string();
         self.under_way.borrow_mut().push(what.clone());
@@ -34,7 +34,7 @@ impl Outstanding {
         done
     }
 
-    /// Everything is done, and nothing of the line stays.
+    /// Removes the line when all work is done.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
     }

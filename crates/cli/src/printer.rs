@@ -1,7 +1,7 @@
 //! The only writer to standard output and standard error.
 //!
-//! Data goes to standard output, everything else to standard error, so that a pipe carries nothing but data. Colour is
-//! always written and taken out again by anstream where it is not wanted.
+//! Data goes to standard output, everything else to standard error, so a pipe carries nothing but data. Colour is
+//! always written, and anstream strips it where it is not wanted.
 
 use std::fmt::{self, Write as _};
 use std::io::{self, IsTerminal, Write};
@@ -19,24 +19,21 @@ use crate::args::{Colour, Format, Global};
 use crate::codes;
 use crate::exit::{Exit, Failure};
 
-/// What went well.
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
-/// What went wrong.
 pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
-/// What is on its way.
 pub(crate) const PENDING: Style = AnsiColor::Yellow.on_default();
-/// Paths, commands and other things to be typed.
+/// Paths, commands and other text to type.
 pub(crate) const LITERAL: Style = AnsiColor::Cyan.on_default();
-/// What may be skipped.
+/// Text that may be skipped.
 pub(crate) const DIM: Style = Style::new().dimmed();
 
-/// How often a line that changes shows that the program is alive.
+/// The refresh interval of spinners.
 const TICK: Duration = Duration::from_millis(100);
 
-/// The width that is assumed where there is no terminal.
+/// The width without a terminal.
 const DEFAULT_WIDTH: usize = 100;
 
-/// Writes what a command has to say.
+/// Writes the output of a command.
 pub(crate) struct Printer {
     stdout: AutoStream<io::Stdout>,
     stderr: AutoStream<io::Stderr>,
@@ -59,12 +56,11 @@ impl Printer {
         }
     }
 
-    /// How data is wanted.
     pub(crate) fn format(&self) -> Format {
         self.format
     }
 
-    /// Refuses a format for programs where there is nothing for them; `why` says so.
+    /// Rejects machine-readable formats for a command that has none; `why` is the reason.
     pub(crate) fn only_text(&self, why: &str) -> Result<(), Failure> {
         if self.format == Format::Text {
             return Ok(());
@@ -79,13 +75,13 @@ impl Printer {
         writeln!(self.stdout, "{text}")
     }
 
-    /// Data that is passed on as it is.
+    /// Data that is passed on unchanged.
     pub(crate) fn raw(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.stdout.write_all(bytes)?;
         self.stdout.flush()
     }
 
-    /// Data that is no text, past what is done to text for the sake of colour.
+    /// Binary data, bypassing the colour filter.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.stdout.flush()?;
         let mut stdout = io::stdout().lock();
@@ -93,7 +89,7 @@ impl Printer {
         stdout.flush()
     }
 
-    /// Data for a program: YAML if that is wanted, JSON otherwise.
+    /// Data for a program: YAML if requested, JSON otherwise.
     pub(crate) fn structured(&mut self, value: &impl Serialize) -> io::Result<()> {
         if self.format == Format::Yaml {
             let value = serde_json::to_value(value).map_err(io::Error::from)?;
@@ -103,13 +99,13 @@ impl Printer {
         self.data(text)
     }
 
-    /// The name of an object, in a form that kubectl and plimsoll take: `deployment.apps/web`.
+    /// The name of an object, in a form that kubectl and plimsoll accept: `deployment.apps/web`.
     pub(crate) fn name(&mut self, object: &ObjectRef) -> io::Result<()> {
         let dot = if object.group().is_empty() { "" } else { "." };
         self.data(format_args!("{}{dot}{}/{}", object.kind().to_lowercase(), object.group(), object.name))
     }
 
-    /// A table: the first row is its head, columns are as wide as they need to be.
+    /// A table: the first row is the header, columns are as wide as they need to be.
     pub(crate) fn table(&mut self, rows: &[Vec<String>]) -> io::Result<()> {
         let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
         let width = |column: usize| {
@@ -129,18 +125,17 @@ impl Printer {
     /// A line for a person, beside the data.
     pub(crate) fn message(&mut self, text: impl fmt::Display) {
         if !self.quiet {
-            // There is nobody to tell that standard error is gone.
+            // If standard error is closed, there is no place to report it.
             let _ = writeln!(self.stderr, "{text}");
         }
     }
 
-    /// A diagnostic.
     pub(crate) fn diagnostic(&mut self, diagnostic: &Diagnostic) {
         let text = Renderer::styled(width()).render(diagnostic);
         let _ = write!(self.stderr, "{text}");
     }
 
-    /// Shows why a command failed and says how to exit.
+    /// Shows why a command failed, and returns the exit status.
     pub(crate) fn failure(&mut self, failure: &Failure) -> Exit {
         match failure {
             Failure::Diagnostic(diagnostic) => self.diagnostic(diagnostic),
@@ -152,7 +147,7 @@ impl Printer {
         Exit::Failure
     }
 
-    /// A line that counts objects up to `total` while something is done to them.
+    /// A progress bar that counts objects up to `total`.
     pub(crate) fn progress(&self, total: usize, doing: &'static str) -> ProgressBar {
         let bar = self.spinner();
         let template = format!("{{spinner:.cyan}} {doing} {{pos}} of {{len}} {{wide_msg}}");
@@ -161,7 +156,7 @@ impl Printer {
         bar
     }
 
-    /// A line that changes while something goes on; nothing of it stays. Hidden where nobody watches.
+    /// A spinner that leaves nothing behind. Hidden if standard error is not a terminal.
     pub(crate) fn spinner(&self) -> ProgressBar {
         if self.quiet || !io::stderr().is_terminal() {
             return ProgressBar::hidden();
@@ -174,7 +169,7 @@ impl Printer {
     }
 }
 
-/// How many columns there are: what COLUMNS says, else what the terminal has.
+/// The number of columns: COLUMNS, otherwise the terminal's width.
 pub(crate) fn width() -> usize {
     let said =
         std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|columns| *columns > 0);

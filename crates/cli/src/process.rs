@@ -1,4 +1,4 @@
-//! What commands need of the process they run in.
+//! The process that commands run in: its executable, runtime and signals.
 
 use std::env;
 use std::io;
@@ -11,19 +11,19 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use crate::codes::ENVIRONMENT;
 use crate::exit::{Exit, Failure, Outcome};
 
-/// The path of this program, which supervises sandboxes as well.
+/// The path of this program, which also supervises sandboxes.
 pub(crate) fn own_executable() -> Result<PathBuf, Failure> {
     let describe =
         |error: io::Error| Diagnostic::error(ENVIRONMENT, format!("cannot find my own executable: {error}"));
     Ok(env::current_exe().map_err(describe)?)
 }
 
-/// A runtime for commands that wait for bytes.
+/// A runtime for commands that do I/O.
 pub(crate) fn runtime() -> Result<Runtime, Failure> {
     Builder::new_current_thread().enable_all().build().map_err(|error| no_runtime(&error))
 }
 
-/// The machine does not let us wait for bytes.
+/// The error if the runtime cannot be created.
 pub(crate) fn no_runtime(error: &io::Error) -> Failure {
     Diagnostic::error(ENVIRONMENT, format!("cannot start the asynchronous runtime: {error}")).into()
 }
@@ -31,8 +31,8 @@ pub(crate) fn no_runtime(error: &io::Error) -> Failure {
 /// The exit status of a program that was interrupted, as shells report it.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// Does `work` until it is done or somebody presses Ctrl-C; what was begun is given up then, unless the work hears of it by
-/// [`interrupt`] and comes to an end of its own.
+/// Runs `work` until it is done or the user presses Ctrl-C. It is then dropped, unless it watches for [`interrupt`] and
+/// ends by itself.
 pub(crate) fn until_interrupted(work: impl Future<Output = Outcome>) -> Outcome {
     runtime()?.block_on(async {
         tokio::select! {
@@ -43,22 +43,22 @@ pub(crate) fn until_interrupted(work: impl Future<Output = Outcome>) -> Outcome 
     })
 }
 
-/// Waits until somebody presses Ctrl-C.
+/// Waits until the user presses Ctrl-C.
 pub(crate) async fn interrupt() {
     if tokio::signal::ctrl_c().await.is_err() {
-        // Nothing is heard then, and the signal ends the process by itself.
+        // Without a handler, the signal itself ends the process.
         std::future::pending::<()>().await;
     }
 }
 
-/// The signals by which somebody asks a program that serves to end: Ctrl-C, or what a supervisor sends.
+/// The signals that ask a server to shut down: Ctrl-C, or the one a supervisor sends.
 pub(crate) struct Ending {
     interrupt: Signal,
     terminate: Signal,
 }
 
 impl Ending {
-    /// From now on signals are heard instead of ending the process.
+    /// From now on, signals are handled instead of ending the process.
     pub(crate) fn listen() -> Result<Self, Failure> {
         let listen = || {
             Ok(Self {
@@ -71,7 +71,7 @@ impl Ending {
         })
     }
 
-    /// Waits until somebody asks, the first time or once more.
+    /// Waits for the next signal.
     pub(crate) async fn asked(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}

@@ -1,4 +1,4 @@
-//! Which cluster is meant, said before the command: `plimsoll -n shop tree deploy/web`, as people type it for kubectl.
+//! Cluster options before the command, as kubectl allows: `plimsoll -n shop tree deploy/web`.
 
 use super::Command;
 use super::cluster::ClusterArgs;
@@ -50,7 +50,7 @@ impl Command {
             Self::Operations(args) => Some(&mut args.cluster),
             Self::Doctor(args) => Some(&mut args.cluster),
             Self::Crds(args) => Some(&mut args.cluster),
-            // A namespace means something else to the operator, and the others ask no cluster.
+            // `--namespace` means something else to the operator, and the others do not use a cluster.
             _ => None,
         }
     }

@@ -1,4 +1,4 @@
-//! Which cluster, which namespace and which object: what many commands understand.
+//! The cluster, namespace and object arguments that many commands share.
 
 use std::path::PathBuf;
 use std::str::FromStr;

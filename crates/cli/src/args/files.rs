@@ -1,4 +1,4 @@
-//! Which files: what every command understands that is given manifests.
+//! The file arguments of every command that reads manifests.
 
 use std::path::PathBuf;
 

@@ -162,7 +162,7 @@ pub(super) fn halves() -> impl clap::builder::TypedValueParser<Value = Half> {
 
 fn lease_duration(text: &str) -> Result<GoDuration, String> {
     match duration(text)? {
-        // Seconds are all that a Lease can say, and three of them are needed to stop in time.
+        // A Lease has a resolution of seconds, and stopping in time takes three of them.
         short if short < GoDuration::from_nanos(3_000_000_000) => Err("it must be 3s or more".to_owned()),
         duration => Ok(duration),
     }

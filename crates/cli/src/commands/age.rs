@@ -1,8 +1,8 @@
-//! How long ago something was, in its largest unit.
+//! Ages in their largest unit, as kubectl shows them.
 
 use jiff::Timestamp;
 
-/// How long ago `then`, which the API server wrote, is at `now`: `3d`, `12m`, `5s`. Nothing where it cannot be read.
+/// The age at `now` of `then`, a timestamp from the API server: `3d`, `12m`, `5s`. Empty if it does not parse.
 pub(super) fn age(then: &str, now: Timestamp) -> String {
     then.parse().map_or_else(|_| String::new(), |then| between(then, now))
 }

@@ -1,4 +1,4 @@
-//! `plimsoll certs`: makes the certificates with which an operator and its functions know each other.
+//! `plimsoll certs`: issues the certificates with which an operator and its functions authenticate each other.
 
 use std::error::Error as _;
 
@@ -13,7 +13,6 @@ use crate::codes;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::printer::{LITERAL, Printer};
 
-/// Makes them, and says where they are.
 pub(super) fn run(args: &Certs, printer: &mut Printer) -> Outcome {
     let order = IssueOptions { name: args.name.clone(), sans: args.san.clone(), days: args.days };
     let made = issue(&args.out, &order, Timestamp::now()).map_err(|error| told(&error))?;
@@ -61,7 +60,7 @@ fn told(error: &IssueError) -> Failure {
         IssueError::Certificate(_) => {
             diagnostic.hint("Write names as DNS does, for instance `--name function-web.shop`.")
         }
-        // It says itself what to do.
+        // This error already says what to do.
         IssueError::ForeignAuthority { .. } => diagnostic,
     }
     .into()

@@ -1,4 +1,4 @@
-//! `plimsoll completions`: a script for a shell, made from the same definition as the help.
+//! `plimsoll completions`: a completion script for a shell, from the same definition as the help.
 
 use clap::CommandFactory;
 
@@ -7,7 +7,6 @@ use crate::args::completions::Completions;
 use crate::exit::{Exit, Outcome};
 use crate::printer::Printer;
 
-/// Prints the script.
 pub(super) fn run(args: &Completions, printer: &mut Printer) -> Outcome {
     printer.only_text("completions are a script for a shell")?;
     let mut script = Vec::new();

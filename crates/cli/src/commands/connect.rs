@@ -1,4 +1,4 @@
-//! From what was typed to a cluster, and to one object of it.
+//! Turns command-line arguments into a cluster, and into one object of it.
 
 use cluster::{Connection, Environment, Error, Impersonate, Selection, Session};
 use diag::Diagnostic;
@@ -10,20 +10,19 @@ use crate::args::cluster::{ClusterArgs, ObjectArgs};
 use crate::codes;
 use crate::exit::Failure;
 
-/// How the server's audit log knows us.
+/// Identifies us in the server's audit log.
 const USER_AGENT: &str = concat!("plimsoll/", env!("CARGO_PKG_VERSION"));
 
-/// A cluster to talk to.
 pub(super) struct Cluster {
     pub(super) session: Session,
-    /// Where objects are that do not say.
+    /// The namespace of objects that do not name one.
     pub(super) namespace: Namespace,
-    /// Whether the namespace was typed, rather than that of the context.
+    /// Whether the namespace comes from the command line rather than the context.
     pub(super) namespace_typed: bool,
 }
 
 impl Cluster {
-    /// The cluster that was typed. Nothing is sent yet.
+    /// The cluster selected by `args`. Sends nothing yet.
     pub(super) fn connect(args: &ClusterArgs) -> Result<Self, Failure> {
         let session = Session::connect(&connection(args), &Environment::of_process(), USER_AGENT)
             .map_err(|error| about_options(error.diagnostic()))?;
@@ -37,7 +36,7 @@ impl Cluster {
         })
     }
 
-    /// Which object was typed. Whether it exists is not asked, unless it is looked for in all namespaces.
+    /// The object selected by `args`. Its existence is not checked, unless it is searched for in all namespaces.
     pub(super) async fn target(&self, args: &ObjectArgs) -> Result<ObjectRef, Failure> {
         let resource = kinds::resolve(&self.session, &args.object.kind).await?;
         let name = &args.object.name;
@@ -49,7 +48,7 @@ impl Cluster {
         Ok(ObjectRef::new(resource.gvk, namespace, name))
     }
 
-    /// The object, which must exist. `operation` begins the title of what may go wrong.
+    /// Reads the object, which must exist. `operation` begins the title of an error.
     pub(super) async fn read(&self, target: &ObjectRef, operation: &str) -> Result<Value, Failure> {
         let found = self.session.read(target).await.map_err(|error| error.diagnostic(operation))?;
         match found {
@@ -83,7 +82,7 @@ impl Cluster {
     }
 }
 
-/// The finding that there is no such object.
+/// The error for an object that does not exist.
 pub(super) fn missing(target: &ObjectRef) -> Diagnostic {
     let diagnostic = Diagnostic::error(codes::OBJECT_MISSING, format!("there is no {target}"));
     match &target.namespace {
@@ -107,7 +106,7 @@ pub(super) fn connection(args: &ClusterArgs) -> Connection {
     Connection { context: args.context.clone(), impersonate, ..place }
 }
 
-/// The connection was given by options, not by an attribute called `cluster`.
+/// Adapts the message: the connection comes from options, not from an attribute named `cluster`.
 pub(super) fn about_options(mut diagnostic: Diagnostic) -> Diagnostic {
     diagnostic.field = None;
     diagnostic.hint("Name a kubeconfig with --kubeconfig or KUBECONFIG, and a context of it with --context; `plimsoll sandbox up` starts a cluster of your own.")

@@ -1,4 +1,4 @@
-//! `plimsoll crds`: the definitions of the kinds that the operator looks after.
+//! `plimsoll crds`: the CRDs of the kinds that the operator reconciles.
 
 use operator::install::{definitions, install};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::exit::{Exit, Outcome};
 use crate::printer::{GOOD, Printer};
 use crate::process::until_interrupted;
 
-/// Prints the definitions, or installs them.
+/// Prints the CRDs, or installs them.
 pub(super) fn run(args: &Crds, printer: &mut Printer) -> Outcome {
     if args.apply {
         return until_interrupted(apply(args, printer));

@@ -1,6 +1,6 @@
-//! `plimsoll demo`: the whole story on a real Kubernetes, told step by step.
+//! `plimsoll demo`: the whole story on a real Kubernetes, step by step.
 //!
-//! Every statement is checked before it is made. What turns out not to be true ends the demo with exit status 1.
+//! Every statement is checked before it is printed. One that turns out to be false ends the demo with exit status 1.
 
 mod objects;
 mod player;
@@ -38,23 +38,22 @@ const COMPOSITION: &str = include_str!("../../../../examples/demo/composition.ya
 const CLAIM: &str = include_str!("../../../../examples/demo/claim.yaml");
 const FRONT: &str = include_str!("../../../../examples/demo/front.yaml");
 const CATALOGUE: &str = include_str!("../../../../examples/demo/catalogue.yaml");
-/// The line that is missing in the catalogue at first.
+/// The image that is missing from the catalogue at first.
 const IMAGE: &str = "nginx:1.27";
-/// How long the claim says that its image is not found before somebody adds it.
+/// How long the claim reports its image as missing before the demo adds it.
 const THINKING: Duration = Duration::from_secs(3);
 
-/// Plays the demo.
 pub(super) fn run(args: &Demo, printer: &mut Printer) -> Outcome {
     printer.only_text("the demo is a story to read")?;
     let environment = Environment::from_process()?;
     let name: Name = "demo".parse().expect("a simple name");
     let request = UpRequest {
-        // Without --keep the sandbox ends with this process, also when it is killed.
+        // Without --keep the sandbox ends with this process, even if it is killed.
         linger: (!args.keep).then_some(Duration::ZERO),
         ..UpRequest::new(name, own_executable()?)
     };
     let mut scene = Scene::new(printer, args.pause);
-    // One that was kept has played its part.
+    // A sandbox kept by an earlier run is no longer needed.
     sandbox::down(&environment, &request.name, &mut |_| {})?;
     scene.title("a real Kubernetes, on this machine, without containers");
     let up = progress::follow(scene.printer(), |on_event| sandbox::up(&environment, &request, on_event))?;
@@ -155,14 +154,14 @@ async fn play(
     expect(warning.contains("spec.replicas: 5 → 3 (modified by: kubectl)"), || {
         format!("the warning says {warning}")
     })?;
-    // The provider's advice and links are for those who want to do something about it.
+    // Omits the provider's advice and links, which are for users with a real conflict.
     for line in warning.split("\n\nIf ").next().unwrap_or(warning).lines() {
         scene.line(line);
     }
     Ok(())
 }
 
-/// Applies, tells what happens meanwhile, and adds the image that is missing; the queue as it is in the end.
+/// Applies, reports progress, and adds the missing image; returns the final state of the queue.
 async fn apply(
     session: &Session,
     layout: &Layout,
@@ -216,7 +215,7 @@ async fn apply(
     Ok(queue)
 }
 
-/// What the claim was told, and the operation, must have been as the story has it.
+/// Checks that the claim's conditions and the operation went through the expected states.
 fn in_order(seen: &[Seen]) -> Result<(), Failure> {
     let mut words = seen.iter().filter_map(|it| match it {
         Seen::Condition { reason, .. } => Some(reason.as_str()),
@@ -243,7 +242,7 @@ fn show(scene: &mut Scene<'_>, seen: &Seen) {
     }
 }
 
-/// Does `work`, unless one of the processes ends, without which it would wait in vain.
+/// Runs `work`, unless one of the processes it depends on ends.
 async fn unless_one_ends<T>(
     stage: &mut Stage,
     work: impl Future<Output = Result<T, Failure>>,
@@ -260,7 +259,7 @@ async fn unless_one_ends<T>(
     }
 }
 
-/// The tree of the claim, by the command that shows it.
+/// The tree of the claim, from `plimsoll tree`.
 fn tree(layout: &Layout, stage: &Stage, scene: &mut Scene<'_>) -> Result<(), Failure> {
     let arguments = ["tree", "app/orders", "--namespace", "shop"];
     scene.typed(&format!("plimsoll {}", arguments.join(" ")));
@@ -276,7 +275,7 @@ fn tree(layout: &Layout, stage: &Stage, scene: &mut Scene<'_>) -> Result<(), Fai
     Ok(())
 }
 
-/// Does by hand what people do by hand: with the sandbox's own kubectl.
+/// Makes a manual change with the sandbox's own kubectl.
 fn kubectl(layout: &Layout, arguments: &[&str], scene: &mut Scene<'_>) -> Result<(), Failure> {
     let shown: Vec<String> = arguments.iter().map(|word| quoted(word)).collect();
     scene.typed(&format!("kubectl {}", shown.join(" ")));
@@ -286,7 +285,7 @@ fn kubectl(layout: &Layout, arguments: &[&str], scene: &mut Scene<'_>) -> Result
     expect(output.status.success(), || format!("kubectl says {}", said.trim()))
 }
 
-/// A word as one would type it.
+/// A word as typed in a shell.
 fn quoted(word: &str) -> String {
     if word.contains(['{', ' ', '"']) { format!("'{word}'") } else { word.to_owned() }
 }

@@ -1,4 +1,4 @@
-//! `plimsoll drift`: whether the cluster is as the files say, for CI.
+//! `plimsoll drift`: whether the cluster matches the files, for CI.
 
 use std::fs;
 
@@ -19,7 +19,7 @@ pub(super) fn run(args: &Drift, printer: &mut Printer) -> Outcome {
         let loaded = files::load(&args.files)?;
         let cluster = Cluster::connect(&args.cluster)?;
         let work = Work::prepare(&cluster, loaded).await?;
-        // Nothing is written: with force, a dry run shows the values even where other managers hold fields.
+        // Nothing is written: with force, a dry run shows the values even if other managers hold fields.
         let writer = WriterArgs { field_manager: args.field_manager.clone(), force_conflicts: true };
         let mut report = work.preview(&cluster.session, &writer, printer).await;
         for object in &mut report.objects {

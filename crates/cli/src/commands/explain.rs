@@ -1,4 +1,4 @@
-//! `plimsoll explain`: what the code of a diagnostic means and what to do about it, from the text of the book's reference.
+//! `plimsoll explain`: what a diagnostic code means and what to do about it, from the text of the book's reference.
 
 use diag::terminal::Renderer;
 use diag::{Code, Diagnostic};
@@ -11,7 +11,7 @@ use crate::codes;
 use crate::exit::{Exit, Outcome};
 use crate::printer::{LITERAL, Printer, width};
 
-/// Every code by the part of Plimsoll that reports it, in the order in which users meet them.
+/// Every code by the part of Plimsoll that reports it, in the order users meet them.
 pub(super) const AREAS: &[(&str, &[Code])] = &[
     ("The command line", codes::CODES),
     ("Manifests", manifest::CODES),
@@ -91,7 +91,7 @@ fn structured(area: &str, code: Code) -> Value {
     json!({"code": code.name(), "area": area, "entry": code.entry()})
 }
 
-/// What an entry begins with, without its details.
+/// The first sentence of an entry.
 fn gist(code: Code) -> String {
     let paragraph = code.entry().split("\n\n").next().unwrap_or_default().replace('\n', " ");
     let end = [". ", ": "].iter().filter_map(|end| paragraph.find(end)).min();

@@ -1,4 +1,4 @@
-//! An object and everything that hangs on it: what it owns, and what it refers to as its own.
+//! An object and its tree: what it owns, and what it refers to as its own.
 
 mod gather;
 
@@ -12,21 +12,21 @@ use serde_json::Value;
 
 use super::operation::Operation;
 
-/// An object with those below it.
+/// An object with its children.
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) target: ObjectRef,
-    /// What tells it from others that had or will have its name; empty if it is not there.
+    /// Tells it apart from earlier and later objects of the same name; empty if it does not exist.
     pub(super) uid: String,
     pub(super) health: Health,
-    /// When it was created, as the API server wrote it.
+    /// The API server's timestamp.
     pub(super) created: Option<String>,
-    /// What a cloud is doing for it.
+    /// The cloud operation in progress.
     pub(super) operation: Option<Operation>,
     pub(super) children: Vec<Node>,
 }
 
-/// The object `root` with those of `all` that hang on it, sorted by kind and name. `publishing` has the kinds whose CRDs
+/// The object `root` with its descendants among `all`, sorted by kind and name. `publishing` has the kinds whose CRDs
 /// declare conditions.
 pub(super) fn tree(
     root: &Value,
@@ -42,7 +42,7 @@ pub(super) fn tree(
     Growth { all, owned, publishing, seen: HashSet::new() }.node(root)
 }
 
-/// Who an object belongs to, as far as it says: its controller, or the claim that it was made for.
+/// The uid or reference of an object's parent: its controller, or the claim it was created for.
 pub(super) fn parent(object: &Value) -> Option<String> {
     let owners = array(&object["metadata"]["ownerReferences"]);
     let controller = owners.iter().find(|owner| owner["controller"] == true).or(owners.first());
@@ -55,7 +55,7 @@ struct Growth<'a> {
     all: &'a [&'a Value],
     owned: HashMap<&'a str, Vec<&'a Value>>,
     publishing: &'a HashMap<GroupVersionKind, bool>,
-    /// Uids on the way: references may run in a circle, and an object may be owned and referred to.
+    /// Uids on the current path: references may form a cycle, and an object may be both owned and referred to.
     seen: HashSet<String>,
 }
 
@@ -84,7 +84,6 @@ impl Growth<'_> {
     }
 }
 
-/// What identifies `object`.
 pub(super) fn reference_of(object: &Value) -> Option<ObjectRef> {
     let api_version = object["apiVersion"].as_str()?.parse().ok()?;
     let gvk = GroupVersionKind::new(api_version, object["kind"].as_str()?).ok()?;
@@ -92,10 +91,10 @@ pub(super) fn reference_of(object: &Value) -> Option<ObjectRef> {
     Some(ObjectRef::new(gvk, namespace, object["metadata"]["name"].as_str()?))
 }
 
-/// A reference from a claim to its composite, or from a composite to what it is composed of.
+/// A reference from a claim to its composite, or from a composite to its composed resources.
 struct Reference {
     target: ObjectRef,
-    /// Whether the reference says which namespace it leads to.
+    /// Whether the namespace of the target is set.
     is_exact: bool,
 }
 
@@ -127,14 +126,14 @@ pub(super) fn refers_elsewhere(object: &Value) -> bool {
     !composed(object).is_empty()
 }
 
-/// What an object refers to as its own.
+/// The objects that an object refers to as its own.
 fn references(object: &Value) -> Vec<Reference> {
     let mut references = composed(object);
     references.extend(volumes(object));
     references
 }
 
-/// The claims to volumes that a pod has; those that a StatefulSet makes for its pods are owned by nobody.
+/// The PersistentVolumeClaims of a pod; those that a StatefulSet creates for its pods have no owner.
 fn volumes(object: &Value) -> impl Iterator<Item = Reference> {
     let is_pod = object["apiVersion"] == "v1" && object["kind"] == "Pod";
     let namespace = object["metadata"]["namespace"].as_str().and_then(Namespace::new);
@@ -146,7 +145,7 @@ fn volumes(object: &Value) -> impl Iterator<Item = Reference> {
     })
 }
 
-/// Crossplane's ways to refer: `resourceRef` and `resourceRefs` below `spec` or `spec.crossplane`.
+/// Crossplane's references: `resourceRef` and `resourceRefs` under `spec` or `spec.crossplane`.
 fn composed(object: &Value) -> Vec<Reference> {
     let own = object["metadata"]["namespace"].as_str();
     let places = [&object["spec"], &object["spec"]["crossplane"]];

@@ -1,4 +1,4 @@
-//! The objects in the input files: everything that can be read, and what is wrong with the rest.
+//! The objects in the input files: everything that parses, and the problems in the rest.
 
 mod kustomize;
 
@@ -15,7 +15,7 @@ use crate::args::files::FileArgs;
 use crate::codes;
 use crate::exit::Failure;
 
-/// An object as written.
+/// An object from a file.
 #[derive(Clone)]
 pub(super) struct Written {
     /// The object; a Secret has its values under `data`.
@@ -23,20 +23,18 @@ pub(super) struct Written {
     pub(super) gvk: GroupVersionKind,
     pub(super) namespace: Option<Namespace>,
     pub(super) name: String,
-    /// Where it is defined.
     pub(super) source: Source,
     pub(super) span: Span,
 }
 
-/// Everything in the files.
 #[derive(Default)]
 pub(super) struct Loaded {
     pub(super) objects: Vec<Written>,
-    /// What is wrong with documents that are not among the objects.
+    /// Problems in documents that are not among the objects.
     pub(super) problems: Vec<Diagnostic>,
 }
 
-/// Reads the files. A file that cannot be read at all ends the command; a broken document does not hide the others.
+/// Reads the files. An unreadable file ends the command; an invalid document does not hide the others.
 pub(super) fn load(args: &FileArgs) -> Result<Loaded, Failure> {
     if args.filenames.is_empty() && args.kustomize.is_none() {
         let diagnostic = Diagnostic::error(codes::FILE_UNREADABLE, "no input: pass -f or -k");
@@ -102,7 +100,7 @@ impl Loaded {
         self.objects.push(Written { body, gvk, namespace, name, source: source.clone(), span });
     }
 
-    /// Two definitions of one object contradict each other, and which one wins would be arbitrary.
+    /// Rejects two definitions of one object, because which one wins would be arbitrary.
     fn refuse_duplicates(&mut self) {
         let mut first: HashMap<(String, String, Option<Namespace>, String), usize> = HashMap::new();
         let mut kept: Vec<Written> = Vec::with_capacity(self.objects.len());
@@ -134,7 +132,7 @@ impl Loaded {
     }
 }
 
-/// The texts at `path`: standard input, a file, or the manifests in a folder, by name.
+/// The texts at `path`: standard input, a file, or the manifests in a folder, sorted by name.
 fn sources(path: &Path, recursive: bool) -> Result<Vec<Source>, Failure> {
     if path == Path::new("-") {
         let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! `plimsoll function`: serves a composition function until somebody ends it.
+//! `plimsoll function`: serves a composition function until it is stopped.
 
 mod demo;
 
@@ -12,7 +12,6 @@ use crate::exit::{Exit, Outcome};
 use crate::printer::Printer;
 use crate::process::{self, Ending};
 
-/// Serves the function that was named.
 pub(super) fn run(function: &Function, printer: &mut Printer) -> Outcome {
     match function {
         Function::Demo(args) => serve(args, printer),

@@ -2,7 +2,7 @@
 
 use readiness::Health;
 
-/// How bad it is; of several troubles the worst is the likeliest cause.
+/// The severity; of several problems the worst is the likeliest cause.
 pub(super) const fn rank(health: &Health) -> u8 {
     match health {
         Health::NoStatus | Health::Ready => 0,

@@ -1,4 +1,4 @@
-//! Which kind is meant by what people type: `deploy`, `deployment`, `Deployments`, `deploy.apps`, `deployments.v1.apps`.
+//! Resolves the kinds that users type: `deploy`, `deployment`, `Deployments`, `deploy.apps`, `deployments.v1.apps`.
 
 pub(super) mod version;
 
@@ -17,13 +17,13 @@ pub(super) async fn resolve(session: &Session, typed: &str) -> Result<Resource, 
     }
 }
 
-/// Everything a kind goes by, in small letters.
+/// All names of a kind, in lower case.
 fn names(resource: &Resource) -> impl Iterator<Item = String> {
     let long = [resource.plural.clone(), resource.singular.clone(), resource.gvk.kind().to_lowercase()];
     long.into_iter().chain(resource.short_names.iter().cloned()).filter(|name| !name.is_empty())
 }
 
-/// How well a kind suits somebody who does not say which: Kubernetes' own before others, stable versions first.
+/// The preference for a kind if the name is ambiguous: built-in kinds before others, stable versions first.
 fn rank(resource: &Resource) -> impl Ord + use<'_> {
     let group = resource.gvk.group();
     let ours = match group {
@@ -50,7 +50,7 @@ fn find<'r>(typed: &str, resources: &'r [Resource]) -> Option<&'r Resource> {
     resources.iter().filter(is_meant).min_by_key(|resource| rank(resource))
 }
 
-/// How alike two names must be for one to be a slip of the other; the measure and the limit that clap has.
+/// How similar two names must be for a suggestion; the same measure and limit as clap's.
 pub(super) const ALIKE: f64 = 0.8;
 
 fn unknown(typed: &str, resources: &[Resource]) -> Diagnostic {

@@ -1,11 +1,11 @@
-//! What a cloud is doing for an object: the record in its status that operators keep of an operation.
+//! The cloud operation of an object, as operators record it in the status.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::age::age;
 
-/// The operation of an object that is under way, or that came to an end nobody has settled yet.
+/// The operation of an object that is in progress, or that has ended and is not settled yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Operation {
     pub(super) phase: String,
@@ -15,12 +15,12 @@ pub(super) struct Operation {
     pub(super) work_request: String,
     pub(super) request_id: String,
     pub(super) message: String,
-    /// When it began, or was last heard of where nobody wrote that down.
+    /// When it began or, if that was not recorded, when it was last observed.
     since: String,
 }
 
 impl Operation {
-    /// The operation that `object` tells of at `.status.status.async.current`.
+    /// The operation recorded at `.status.status.async.current`.
     pub(super) fn of(object: &Value) -> Option<Self> {
         let status = object.pointer("/status/status")?;
         let current = status.pointer("/async/current")?.as_object().filter(|current| !current.is_empty())?;
@@ -39,17 +39,16 @@ impl Operation {
         })
     }
 
-    /// How long it has been going on.
     pub(super) fn age(&self, now: Timestamp) -> String {
         age(&self.since, now)
     }
 
-    /// `40 %`, or nothing where it is not known.
+    /// As in `40 %`, or empty if unknown.
     pub(super) fn percentage(&self) -> String {
         self.percent.map_or_else(String::new, |percent| format!("{percent} %"))
     }
 
-    /// How it stands: `pending, 40 %`.
+    /// Phase and progress: `pending, 40 %`.
     pub(super) fn standing(&self) -> String {
         match self.percent {
             Some(percent) => format!("{}, {percent} %", self.class),
@@ -57,7 +56,7 @@ impl Operation {
         }
     }
 
-    /// The same with what is said about it: `pending, 40 %: waiting for capacity`.
+    /// The same with the message: `pending, 40 %: waiting for capacity`.
     pub(super) fn sentence(&self) -> String {
         let standing = self.standing();
         if self.message.is_empty() { standing } else { format!("{standing}: {}", self.message) }

@@ -1,4 +1,4 @@
-//! `plimsoll operations`: what clouds are doing for the objects of a cluster, at a glance.
+//! `plimsoll operations`: the cloud operations of the objects in a cluster, at a glance.
 
 use cluster::{Resource, Selection, Session};
 use jiff::Timestamp;
@@ -49,8 +49,8 @@ fn found(objects: &[&Value]) -> Found {
     found
 }
 
-/// The kinds that keep record of operations: their definitions have a place for it. Without the right to read
-/// definitions, the kinds of Oracle's groups.
+/// The kinds that record operations: their CRDs have a field for it. Without permission to read CRDs, the kinds of
+/// Oracle's groups.
 async fn tracked(session: &Session) -> Result<Vec<Resource>, Failure> {
     let describe = |error: cluster::Error| error.diagnostic("Operations");
     let resources = session.resources().await.map_err(describe)?;

@@ -32,10 +32,10 @@ pub(super) fn run(args: &Owners, printer: &mut Printer) -> Outcome {
     })
 }
 
-/// An object and who holds its fields.
+/// An object and the managers of its fields.
 struct Held {
     live: Observed,
-    /// The part that is shown, without managedFields. Values of Secrets are masked.
+    /// The part to show, without managedFields. Values of Secrets are masked.
     object: Value,
 }
 
@@ -115,7 +115,7 @@ impl Held {
         Ok(Exit::Success)
     }
 
-    /// A place in the object as the API server names it.
+    /// The field path of a place in the object.
     fn path_of(&self, place: &Place) -> FieldPath {
         let (mut value, mut shape) = (&self.object, self.live.schema().root());
         let mut elements: Vec<PathElement> = Vec::new();
@@ -148,7 +148,7 @@ fn places(path: &str, object: &Value) -> Result<Vec<Place>, Failure> {
     if places.is_empty() { Err(wrong("It selects nothing.".to_owned()).into()) } else { Ok(places) }
 }
 
-/// The error about managedFields that cannot be read.
+/// The error about managedFields that do not parse.
 pub(super) fn unreadable(target: &ObjectRef, error: &ManagedFieldsError) -> Diagnostic {
     Diagnostic::error(codes::OWNERSHIP_UNREADABLE, format!("the managers of {target} cannot be read"))
         .detail(format!("{error}."))

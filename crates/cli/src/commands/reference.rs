@@ -8,7 +8,6 @@ use crate::args::reference::{Page, Reference};
 use crate::exit::{Exit, Outcome};
 use crate::printer::Printer;
 
-/// Prints a page.
 pub(super) fn run(args: &Reference, printer: &mut Printer) -> Outcome {
     printer.only_text("a page is Markdown")?;
     let page = match args.page {

@@ -1,4 +1,4 @@
-//! `plimsoll wait`: until an object meets a condition; prints the value that was waited for.
+//! `plimsoll wait`: waits until an object meets a condition, and prints the value it waited for.
 
 use cluster::{Readiness, Session, Waited};
 use diag::Diagnostic;
@@ -87,7 +87,7 @@ async fn presence(
     }
 }
 
-/// The wait, if it makes sense for the object; prints warnings.
+/// The wait, if it is valid for the object; prints warnings.
 fn parse(
     written: &WrittenWait,
     args: &Args,
@@ -108,7 +108,7 @@ fn parse(
     Ok(parsed.wait.expect("the arguments name a mode and a timeout"))
 }
 
-/// Waits, and shows in the progress bar why the wait goes on.
+/// Waits, and shows the reason in the progress bar.
 pub(super) async fn follow(
     session: &Session,
     target: &ObjectRef,

@@ -1,4 +1,4 @@
-//! `plimsoll why`: one sentence that says why an object is not ready, and the chain of objects from it to the cause.
+//! `plimsoll why`: one sentence on why an object is not ready, and the chain of objects from it to the cause.
 
 mod last_event;
 
@@ -51,7 +51,7 @@ pub(super) fn run(args: &Why, printer: &mut Printer) -> Outcome {
     })
 }
 
-/// An object in the chain to the cause, and its own trouble.
+/// An object in the chain to the cause, and its own problem.
 struct Step<'n> {
     node: &'n Node,
     why: String,
@@ -73,7 +73,7 @@ impl<'n> Step<'n> {
     }
 }
 
-/// The chain from `root` to the cause, at each step to the child in the worst state. Empty if all is well.
+/// The chain from `root` to the cause, at each step to the child in the worst state. Empty if everything is ready.
 fn chain(root: &Node) -> Vec<Step<'_>> {
     let mut chain = Vec::new();
     let mut here = Some(root);
@@ -90,7 +90,7 @@ fn chain(root: &Node) -> Vec<Step<'_>> {
     chain
 }
 
-/// Whether a PersistentVolumeClaim is not what its pod waits for; it may in turn wait for the pod.
+/// Whether a pod does not wait for a PersistentVolumeClaim; the claim may in turn wait for the pod.
 fn is_unrelated(pod: &Node, child: &Node) -> bool {
     let trouble = pod.health.trouble().unwrap_or_default().to_lowercase();
     child.target.kind() == "PersistentVolumeClaim" && !trouble.contains("persistentvolumeclaim")
@@ -116,12 +116,12 @@ fn sentence(root: &Node, chain: &[Step<'_>]) -> String {
     }
 }
 
-/// The rest repeats what objects further down the chain say better.
+/// The first clause; the rest repeats what objects further down the chain say better.
 fn first_clause(text: &str) -> &str {
     text.split_once("; ").map_or(text, |(clause, _)| clause)
 }
 
-/// Messages of controllers can be long; the chain shows all of them.
+/// The first sentence; controllers' messages can be long, and the chain shows them in full.
 fn first_sentence(text: &str) -> &str {
     text.split_once(". ").map_or(text, |(sentence, _)| sentence).trim_end_matches('.')
 }

@@ -1,4 +1,4 @@
-//! What the cluster is, what it has of ours, and who else is at work there.
+//! Checks the cluster: its version, our parts in it, and other engines at work there.
 
 use cluster::{Selection, Session};
 use jiff::Timestamp;
@@ -10,7 +10,7 @@ use crate::commands::age::age;
 use crate::commands::connect::Cluster;
 use crate::exit::Failure;
 
-/// The leases that engines hold while they work, and what it means for us that one is held.
+/// The leases that engines hold while they run, and what that means for us.
 const ENGINES: [(&str, &str, &str); 3] = [
     ("plimsoll-operator", "Plimsoll's operator", ""),
     (
@@ -25,7 +25,7 @@ const ENGINES: [(&str, &str, &str); 3] = [
     ),
 ];
 
-/// The kinds that the operator works on.
+/// The kinds that the operator reconciles.
 const OURS: [&str; 4] = [
     "compositeresourcedefinitions.apiextensions.crossplane.io",
     "compositions.apiextensions.crossplane.io",
@@ -33,7 +33,6 @@ const OURS: [&str; 4] = [
     "streams.streaming.oracle.com",
 ];
 
-/// Looks at the cluster.
 pub(super) async fn look(args: &ClusterArgs) -> Vec<Finding> {
     let cluster = match Cluster::connect(args) {
         Ok(cluster) => cluster,
@@ -55,7 +54,7 @@ fn unreachable(failure: &Failure) -> Finding {
     match failure {
         Failure::Output(error) => Finding::new("cluster", State::Broken, error.to_string()),
         Failure::Diagnostic(diagnostic) => {
-            // Without any configuration nothing is broken; most commands just need one.
+            // A missing configuration is not a fault; most commands just need one.
             let none = diagnostic.detail.contains("no cluster is configured");
             let detail = diagnostic.detail.lines().next().unwrap_or(&diagnostic.summary);
             let state = if none { State::Absent } else { State::Broken };
@@ -109,7 +108,7 @@ async fn engines(session: &Session) -> Vec<Finding> {
     if found.is_empty() { vec![Finding::new("engines", State::Good, "none")] } else { found }
 }
 
-/// The engine that works under `lease`, if it is one we know and it is held.
+/// The engine behind `lease`, if it is known and the lease is held.
 fn engine(lease: &Value, now: Timestamp) -> Option<Finding> {
     let text = |pointer: &str| lease.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     let (_, engine, meaning) = ENGINES.iter().find(|(name, ..)| *name == text("/metadata/name"))?;

@@ -1,4 +1,4 @@
-//! What this machine has: programs, and what a sandbox needs.
+//! Checks this machine: its programs, and what a sandbox needs.
 
 use std::process::{Command, Stdio};
 
@@ -6,7 +6,7 @@ use sandbox::{CONTROL_PLANE, Environment, SandboxState, gobuild};
 
 use super::{Finding, State};
 
-/// Programs that some commands use, what they are asked for their version, and what for they are needed.
+/// Programs that some commands use, the arguments that print their version, and their purpose.
 const PROGRAMS: [(&str, &[&str], &str); 5] = [
     ("go", &["version"], "The first start of a sandbox builds its programs with Go 1.26 or later."),
     (
@@ -19,7 +19,6 @@ const PROGRAMS: [(&str, &[&str], &str); 5] = [
     ("tofu", &["version"], "The demo and the provider are for terraform or tofu."),
 ];
 
-/// Looks at the machine.
 pub(super) fn look() -> Vec<Finding> {
     let mut findings = vec![Finding::new("plimsoll", State::Good, env!("CARGO_PKG_VERSION"))];
     match Environment::from_process() {

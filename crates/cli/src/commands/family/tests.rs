@@ -1,4 +1,4 @@
-//! Families of small objects.
+//! Trees of small objects.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! What kustomize makes of a folder, by whichever program on this machine can do it.
+//! Builds a kustomization with whichever program on this machine can do it.
 
 use std::ffi::OsStr;
 use std::io;
@@ -11,7 +11,6 @@ use sandbox::{Environment, Layout};
 use crate::codes;
 use crate::exit::Failure;
 
-/// Builds `folder`.
 pub(super) fn build(folder: &Path) -> Result<Source, Failure> {
     for (program, verb) in programs() {
         let output = match Command::new(&program).arg(verb).arg(folder).output() {
@@ -26,7 +25,7 @@ pub(super) fn build(folder: &Path) -> Result<Source, Failure> {
         .into())
 }
 
-/// Programs that may be there, and what to ask them, in the order of preference.
+/// Programs that may be installed, with their arguments, in order of preference.
 fn programs() -> Vec<(PathBuf, &'static str)> {
     let mut programs = vec![(PathBuf::from("kustomize"), "build"), (PathBuf::from("kubectl"), "kustomize")];
     if let Ok(environment) = Environment::from_process() {

@@ -1,4 +1,4 @@
-//! Files of all kinds, and what is found in them.
+//! Files of all kinds, and the objects found in them.
 
 use super::*;
 

@@ -1,18 +1,19 @@
-//! What the function of the demo answers: a queue for every application, a Deployment once its image is in the catalogue.
+//! The function of the demo: composes a queue for every application, and a Deployment once its image is in the
+//! catalogue.
 //!
-//! The catalogue is a ConfigMap called `images` beside the claim, with an image a line. The function requires it, so that the
-//! composite is gone over again when it changes.
+//! The catalogue is a ConfigMap named `images` beside the claim, with one image per line. The function requires it, so
+//! a change to it triggers a reconcile of the composite.
 
 use composition::protocol::{Match, Ready, Resource, ResourceSelector, RunRequest, RunResponse};
 use functions::response;
 use serde_json::{Value, json};
 
-/// The name under which the function asks for the catalogue.
+/// The name under which the function requires the catalogue.
 const CATALOGUE: &str = "images";
 const QUEUE: &str = "queue";
 const DEPLOYMENT: &str = "deployment";
 
-/// The answer for one composite.
+/// The response for one composite.
 pub(super) fn answer(request: &RunRequest) -> RunResponse {
     let mut answer = response::to(request);
     let composite = Value::Object(request.observed.composite.object.clone());
@@ -28,7 +29,7 @@ pub(super) fn answer(request: &RunRequest) -> RunResponse {
         composite.insert("status".to_owned(), json!({ "endpoint": endpoint }));
     }
 
-    // Nothing is known of the catalogue before the engine has looked.
+    // The catalogue is unknown until the engine has fetched it.
     let Some(catalogue) = request.required_resources.get(CATALOGUE) else { return answer };
     if !catalogue.iter().any(|images| lists(&images.object["data"], app.image)) {
         response::condition_false(&mut answer, "ImageReady", "NotFound")
@@ -37,7 +38,7 @@ pub(super) fn answer(request: &RunRequest) -> RunResponse {
                 app.image
             ))
             .target_composite_and_claim();
-        // What was said of an earlier image is not true of this one.
+        // The condition was about an earlier image.
         if has_condition(&composite, "Deployed") {
             response::condition_false(&mut answer, "Deployed", "ImageNotFound")
                 .with_message("The application waits for its image.")
@@ -60,13 +61,13 @@ pub(super) fn answer(request: &RunRequest) -> RunResponse {
     answer
 }
 
-/// Whether one of the texts has a line that is the image.
+/// Whether one of the texts has the image on a line.
 fn lists(data: &Value, image: &str) -> bool {
     let texts = data.as_object().into_iter().flat_map(|data| data.values()).filter_map(Value::as_str);
     texts.flat_map(str::lines).any(|line| line.trim() == image)
 }
 
-/// What the composite asks for.
+/// The fields of the composite that the function uses.
 struct App<'o> {
     name: &'o str,
     namespace: &'o str,

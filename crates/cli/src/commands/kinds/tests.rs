@@ -1,4 +1,4 @@
-//! Names that people type, and the kinds they mean.
+//! Names as users type them, and the kinds they resolve to.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Which version of a kind to take when nobody says: the order that Kubernetes itself gives versions.
+//! The preferred version of a kind if the user does not name one, in Kubernetes' own order.
 
 use std::cmp::Reverse;
 
@@ -26,7 +26,7 @@ mod tests {
 
     #[test]
     fn versions_are_ordered_as_kubernetes_orders_them() {
-        // The example of the documentation of CRD versions.
+        // The example from the documentation of CRD versions.
         let mut versions =
             ["foo1", "v3beta1", "v1", "v11alpha2", "foo10", "v10", "v12alpha1", "v2", "v11beta2", "v10beta3"];
         versions.sort_by_key(|version| rank(version));

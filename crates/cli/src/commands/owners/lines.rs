@@ -1,7 +1,7 @@
-//! An object as lines of YAML, each with its field and who holds it.
+//! An object as lines of YAML, each with its field and its managers.
 //!
-//! The text is written as kubectl would and then read again: the reader knows the place of every value, so that the
-//! margin fits the text whatever style the writer chose.
+//! The text is serialised as kubectl does and then parsed again: the parser knows the position of every value, so the
+//! margin fits the text whatever style the serialiser chose.
 
 use diag::{Diagnostic, Source, Span};
 use fields::{FieldPath, ListKind, PathElement, Shape};
@@ -12,7 +12,7 @@ use serde_json::Value;
 #[derive(Debug)]
 pub(super) struct Line {
     pub(super) text: String,
-    /// The field whose value begins on this line, and who holds it.
+    /// The field whose value begins on this line, and its managers.
     pub(super) field: Option<(FieldPath, Vec<FieldManager>)>,
     /// Whether the line continues the value above it.
     pub(super) continues: bool,
@@ -28,7 +28,7 @@ pub(super) fn of(object: &Value, live: &Observed) -> Result<Vec<Line>, Vec<Diagn
     Ok(margin.lines)
 }
 
-/// The name of an item of a list, as the API server names it.
+/// The path element of a list item, as the API server names it.
 pub(super) fn item(list: Shape<'_>, index: usize, item: &Value) -> PathElement {
     match list.list_kind() {
         ListKind::Keyed(keys) => {

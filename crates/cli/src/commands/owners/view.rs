@@ -1,4 +1,4 @@
-//! How owners look on a terminal: one colour a manager, names in the margin, letters where there is no room for names.
+//! Renders owners on a terminal: one colour per manager, names in the margin, or letters if there is no room for names.
 
 use std::io;
 
@@ -17,12 +17,12 @@ const COLOURS: [AnsiColor; 6] = [
     AnsiColor::Blue,
     AnsiColor::Red,
 ];
-/// Narrower than this, the margin has letters.
+/// On narrower terminals, the margin shows letters.
 const ROOM_FOR_NAMES: usize = 72;
-/// How wide the names of the holders of one field may be together.
+/// The width limit of the names of one field's managers.
 const WIDEST_MARGIN: usize = 40;
 
-/// The object, and who the managers are. A field with several holders is marked with `*`.
+/// The object and a legend of its managers. A field with several managers is marked with `*`.
 pub(super) fn object(printer: &mut Printer, lines: &[Line], entries: &[Entry]) -> io::Result<()> {
     let managers = managers(entries);
     let of = |line: &Line| line.field.as_ref().map_or(&[][..], |(_, holders)| holders).to_vec();
@@ -58,7 +58,7 @@ pub(super) fn object(printer: &mut Printer, lines: &[Line], entries: &[Entry]) -
     Ok(())
 }
 
-/// Who the managers are, beside the data.
+/// The legend of managers, on standard error.
 fn legend(printer: &mut Printer, managers: &[FieldManager], entries: &[Entry], letters: bool) {
     for (position, manager) in managers.iter().enumerate() {
         let style = colour(managers, manager);
@@ -83,12 +83,12 @@ fn operation(entry: &Entry) -> &'static str {
     }
 }
 
-/// The names of the managers, one a line.
+/// The names of the managers, one per line.
 pub(super) fn names(printer: &mut Printer, entries: &[Entry]) -> io::Result<()> {
     managers(entries).iter().try_for_each(|manager| printer.data(manager))
 }
 
-/// Who holds each field, and since when.
+/// The managers of each field, and since when.
 pub(super) fn who(printer: &mut Printer, found: &[(FieldPath, Vec<&Entry>)]) -> io::Result<()> {
     let head = ["FIELD", "MANAGER", "OPERATION", "SUBRESOURCE", "SINCE"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];

@@ -1,4 +1,4 @@
-//! Findings that are the same for many objects are printed once, with the other objects named.
+//! Prints findings that are the same for many objects once, and names the other objects.
 
 use diag::Diagnostic;
 use manifest::ObjectRef;

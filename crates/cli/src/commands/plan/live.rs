@@ -10,8 +10,8 @@ use serde_json::Value;
 use super::AT_ONCE;
 use super::placed::Placed;
 
-/// From how many objects of a kind in a namespace on the whole kind is listed. Fewer are read one by one: a namespace
-/// may have many more than are needed.
+/// The number of objects of a kind in a namespace from which the whole kind is listed. Fewer are read one by one: a
+/// namespace may contain many more than are needed.
 const WORTH_LISTING: usize = 4;
 
 pub(super) async fn read(session: &Session, objects: &[Placed]) -> Result<HashMap<ObjectRef, Value>, Error> {
@@ -23,7 +23,7 @@ pub(super) async fn read(session: &Session, objects: &[Placed]) -> Result<HashMa
     let read = groups.into_iter().map(|((gvk, namespace), targets)| async move {
         if targets.len() >= WORTH_LISTING {
             match list(session, gvk, namespace, &targets).await {
-                // The user may have the right to get objects by name but not to list them.
+                // The user may be allowed to get objects by name but not to list them.
                 Err(error) if error.class() == Class::InsufficientPermissions => {}
                 listed => return listed,
             }
@@ -56,7 +56,7 @@ async fn one_by_one(session: &Session, targets: Vec<&ObjectRef>) -> Result<Vec<(
     let read = targets.into_iter().map(|target| async move {
         match session.read(target).await {
             Ok(reply) => Ok(reply.map(|reply| (target.clone(), reply.object))),
-            // What is wrong with the kind is reported when the object is written.
+            // Problems with the kind are reported when the object is written.
             Err(error) if matches!(error.class(), Class::KindMissing | Class::InvalidGroup) => Ok(None),
             Err(error) => Err(error),
         }

@@ -1,4 +1,4 @@
-//! What can be said about objects without asking the API server about each of them.
+//! What can be decided about objects without asking the API server about each of them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,7 +11,8 @@ use crate::commands::kinds::version;
 
 const GROUP: &str = "admissionregistration.k8s.io";
 
-/// From how many unchanged objects on it takes fewer requests to list webhooks and policies than to ask about each.
+/// The number of unchanged objects from which listing webhooks and policies takes fewer requests than asking about
+/// each.
 const WORTH_LISTING: usize = 5;
 
 pub(crate) struct LocalAnswers<'w> {
@@ -30,12 +31,12 @@ impl<'w> LocalAnswers<'w> {
         Self { applied, interventions: interventions.unwrap_or_default() }
     }
 
-    /// Whether the API server has to be asked about an object. No answer is remembered from one run to the next.
+    /// Whether the API server has to be asked about an object. Responses are not kept between runs.
     pub(crate) fn question(&self, target: &ObjectRef) -> Question {
         plan::question(LastAnswer::Forgotten, || self.applied.contains(target), self.intervention(target))
     }
 
-    /// Whether an object counts as unchanged although the API server refused the question.
+    /// Whether an object counts as unchanged although the API server rejected the dry run.
     pub(super) fn is_unchanged_unasked(&self, target: &ObjectRef) -> bool {
         plan::is_unchanged_unasked(|| self.applied.contains(target), self.intervention(target))
     }
@@ -45,7 +46,7 @@ impl<'w> LocalAnswers<'w> {
     }
 }
 
-/// Lists webhooks and admission policies; none if we may not.
+/// Lists webhooks and admission policies; `None` without permission.
 async fn interventions(session: &Session) -> Option<HashMap<GroupVersionKind, Intervention>> {
     let resources = session.resources().await.ok()?;
     let kinds = Admission::KINDS.iter().filter_map(|kind| served(&resources, kind));
@@ -59,7 +60,7 @@ async fn interventions(session: &Session) -> Option<HashMap<GroupVersionKind, In
     Some(resources.iter().map(|resource| (resource.gvk.clone(), intervention(resource))).collect())
 }
 
-/// The kind in its best version, if the cluster has it.
+/// The kind in its preferred version, if the cluster serves it.
 fn served<'r>(resources: &'r [Resource], kind: &str) -> Option<&'r Resource> {
     let known = resources.iter().filter(|it| it.gvk.group() == GROUP && it.gvk.kind() == kind);
     known.min_by_key(|resource| version::rank(resource.gvk.version()))

@@ -1,4 +1,4 @@
-//! The command line and the Terraform provider plan the same update alike: same changes, same holders, same warnings.
+//! The CLI and the Terraform provider plan the same update alike: same changes, same managers, same warnings.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ const MANAGERS: [&str; 3] = [US, "hpa", "kubectl-edit"];
 type Data = BTreeMap<&'static str, &'static str>;
 type Held = BTreeMap<&'static str, BTreeSet<&'static str>>;
 
-/// A ConfigMap, and which keys each manager holds.
+/// A ConfigMap, and the keys that each manager holds.
 #[derive(Clone, Debug)]
 struct Settings {
     data: Data,
@@ -40,7 +40,7 @@ impl Settings {
         object
     }
 
-    /// What the API server makes of an apply of `written` with force.
+    /// The result of a forced apply of `written`.
     fn applied(&self, written: &Data) -> Self {
         let mut after = self.clone();
         let ours = after.held.insert(US, written.keys().copied().collect()).unwrap_or_default();
@@ -99,7 +99,7 @@ proptest! {
     fn the_provider_plans_what_the_command_line_plans(
         written in data(), live in settings(), other in settings(), intervenes in any::<bool>(),
     ) {
-        // A webhook may make anything of an apply.
+        // A webhook may turn an apply into anything.
         let answer = if intervenes { other } else { live.applied(&written) };
         let ours = report(&written, &live, &answer);
         let theirs = provider::parity::planned_update(&body(&written).to_string(), live.object(), answer.object());
@@ -110,8 +110,8 @@ proptest! {
         };
         prop_assert_eq!(texts(&ours.findings), texts(&theirs.warnings));
 
-        // Every field we hold whose value changes in Terraform's projection changes here, or changes hands. Of an object of
-        // which we hold nothing, the projection has what is written instead.
+        // Every field we hold whose value changes in Terraform's projection changes here, or changes its manager. If we
+        // hold nothing of an object, the projection has the written fields instead.
         let held = [&live, &answer].into_iter().filter_map(|object| object.held.get(US)).flatten();
         let held: BTreeSet<String> = held.map(|key| format!("data.{key}")).collect();
         for field in held.iter().filter(|field| theirs.before.get(*field) != theirs.after.get(*field)) {

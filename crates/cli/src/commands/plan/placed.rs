@@ -1,4 +1,4 @@
-//! Where written objects go: their namespaces, and which kinds the same files define.
+//! Places the objects from the files: their namespaces, and which kinds the same files define.
 
 use std::collections::HashMap;
 
@@ -15,9 +15,9 @@ use crate::exit::Failure;
 pub(crate) struct Placed {
     pub(crate) target: ObjectRef,
     pub(crate) body: Value,
-    /// Whether the cluster has its kind.
+    /// Whether the cluster serves its kind.
     pub(crate) is_served: bool,
-    /// What it needs and the cluster lacks, although the same files create it.
+    /// A dependency that the cluster lacks and the same files create.
     pub(crate) pending: Option<Pending>,
 }
 
@@ -65,7 +65,7 @@ impl DefinedKinds {
     }
 }
 
-/// Places each object; also returns what is wrong with documents that are not among them.
+/// Places each object; also returns problems in documents that are not among them.
 pub(crate) async fn place_all(
     cluster: &Cluster,
     loaded: Loaded,
@@ -78,7 +78,7 @@ pub(crate) async fn place_all(
     Ok((objects, loaded.problems.into_iter().chain(elsewhere).collect()))
 }
 
-/// Puts every object into its namespace; those that others need come first, and those of missing kinds last.
+/// Puts every object into its namespace; dependencies come first, objects of missing kinds last.
 fn place(
     objects: Vec<Written>,
     defined: &DefinedKinds,
@@ -110,7 +110,7 @@ fn place(
         let target = ObjectRef::new(object.gvk, namespace, object.name);
         placed.push(Placed { target, body: object.body, is_served: known.is_some(), pending });
     }
-    // An object that may create a kind must not come after those that wait for it.
+    // An object that may create a kind must not come after objects that wait for it.
     placed.sort_by_key(|object| (!is_needed_by_others(&object.target), !object.is_served));
     (placed, problems)
 }

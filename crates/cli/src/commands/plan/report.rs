@@ -15,14 +15,14 @@ use crate::codes;
 /// The results for all objects, in the order in which they are applied.
 pub(crate) struct Report {
     pub(crate) objects: Vec<ObjectReport>,
-    /// What is wrong with documents that are not among the objects.
+    /// Problems in documents that are not among the objects.
     pub(crate) problems: Vec<Diagnostic>,
 }
 
 pub(crate) struct ObjectReport {
     pub(crate) target: ObjectRef,
     pub(crate) state: ObjectState,
-    /// Whether the API server refused to answer, so that this is only what could be compared locally.
+    /// Whether the API server rejected the dry run, so that this is only a local comparison.
     pub(crate) not_asked: bool,
     /// Includes errors.
     pub(crate) findings: Vec<Diagnostic>,
@@ -38,7 +38,7 @@ pub(crate) enum ObjectState {
 pub(crate) enum Action {
     Create,
     Change,
-    /// Values stay, holders change.
+    /// Values stay, managers change.
     Hold,
     Nothing,
     Pending,
@@ -71,7 +71,7 @@ impl ObjectReport {
         Self::known(target, Preview::default(), Vec::new())
     }
 
-    /// An object that is as written, although the API server may not be asked what an apply would do.
+    /// An object that matches the files, although the API server may not be asked what an apply would do.
     pub(super) fn not_asked(target: &ObjectRef) -> Self {
         let note = Diagnostic::note(codes::NOT_ASKED, format!("{target} was only compared locally"))
             .object(target.to_string())
@@ -90,14 +90,14 @@ impl ObjectReport {
         Self::new(target, ObjectState::Refused, vec![why])
     }
 
-    /// The same with an error, which makes the warnings about other managers redundant.
+    /// Adds an error, which makes the warnings about other managers redundant.
     pub(super) fn but(mut self, error: Diagnostic) -> Self {
         self.findings.retain(is_by_server);
         self.findings.insert(0, error);
         self
     }
 
-    /// Keeps only what differs in values, and nothing about who holds what.
+    /// Keeps only differences in values, and drops those in managers.
     pub(crate) fn values_only(&mut self) {
         if let ObjectState::Known(preview) = &mut self.state {
             preview.takes.clear();
@@ -172,7 +172,7 @@ impl Report {
     }
 }
 
-/// Whether the API server itself reports it, rather than a comparison of managers.
+/// Whether the finding comes from the API server rather than from a comparison of managers.
 fn is_by_server(finding: &Diagnostic) -> bool {
     finding.code == cluster::codes::API_WARNING
 }

@@ -1,4 +1,4 @@
-//! How a plan looks: one object after the other, its fields below it, old → new, and who holds them.
+//! Renders a plan: one object after the other with its fields, old → new, and their managers.
 
 use std::fmt::Write as _;
 use std::io;
@@ -20,7 +20,7 @@ pub(crate) enum Tense {
     Drift,
 }
 
-/// Longer values are cut; `-o json` has them whole.
+/// Longer values are cut; `-o json` has them in full.
 const LONGEST_VALUE: usize = 60;
 /// How many fields without a change of value are named before they are only counted.
 const MOST_NAMED: usize = 3;
@@ -50,7 +50,7 @@ pub(crate) fn report(printer: &mut Printer, report: &Report, tense: Tense) -> io
     Ok(())
 }
 
-/// One object; nothing where nothing changes.
+/// Renders one object; nothing if it does not change.
 fn object(printer: &mut Printer, report: &ObjectReport) -> io::Result<()> {
     let (style, sign) = match report.action() {
         Action::Nothing => return Ok(()),
@@ -104,7 +104,7 @@ pub(crate) fn plain_change(change: &FieldChange) -> String {
     }
 }
 
-/// Who holds a field, now and afterwards, and what is unusual about that.
+/// The managers of a field, before and after, and anything unusual about them.
 fn holding(change: &FieldChange) -> String {
     let names = |managers: &[FieldManager]| match managers {
         [] => "no manager".to_owned(),
@@ -132,18 +132,18 @@ fn plain(value: &Value) -> String {
     }
 }
 
-/// How many characters both texts share at the beginning.
+/// The number of leading characters that both texts share.
 fn common(old: &str, new: &str) -> usize {
     old.chars().zip(new.chars()).take_while(|(old, new)| old == new).count()
 }
 
-/// A text that is not too long; of one that is, what differs is shown, which begins after `same` characters.
+/// A text, shortened if it is too long so that the difference, which begins after `same` characters, is visible.
 fn excerpt(text: &str, same: usize) -> String {
     let length = text.chars().count();
     if length <= LONGEST_VALUE {
         return text.to_owned();
     }
-    // Some context before it shows where it is.
+    // Some context before the difference shows where it is.
     let start = if same + LONGEST_VALUE / 2 < LONGEST_VALUE { 0 } else { same - LONGEST_VALUE / 2 };
     let start = start.min(length - LONGEST_VALUE);
     let (before, after) =
@@ -152,7 +152,7 @@ fn excerpt(text: &str, same: usize) -> String {
     format!("{before}{shown}{after}")
 }
 
-/// The first of them, and how many more there are.
+/// The first of them, and the number of the others.
 pub(super) fn some(fields: &[String]) -> String {
     let named = fields.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>().join(", ");
     match fields.len().saturating_sub(MOST_NAMED) {

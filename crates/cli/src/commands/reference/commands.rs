@@ -1,4 +1,4 @@
-//! Every command with its help, from the definition that parses what is typed.
+//! Every command with its help, from the definition that parses the command line.
 
 use std::fmt::Write as _;
 
@@ -6,10 +6,9 @@ use clap::{Command, CommandFactory as _};
 
 use crate::args::Cli;
 
-/// How wide the help is in the book.
+/// The width of help texts in the book.
 const WIDTH: usize = 100;
 
-/// The page.
 pub(super) fn page() -> String {
     let mut page = String::from(
         "# Commands\n\nMade from the definition of the command line by `cargo xtask book`. As a plugin of kubectl \

@@ -1,4 +1,4 @@
-//! Every code of a diagnostic, by the part of Plimsoll that reports it.
+//! Every diagnostic code, by the part of Plimsoll that reports it.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! The kinds that the operator works on, from the definitions it installs.
+//! The kinds that the operator reconciles, from the CRDs it installs.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,6 @@ use operator::Half;
 use operator::install::definitions;
 use serde_json::Value;
 
-/// The page.
 pub(super) fn page() -> String {
     let mut page = String::from(
         "# Kinds\n\nThe kinds that `plimsoll crds` prints and `plimsoll operator` works on. Made from their definitions by \

@@ -1,11 +1,11 @@
-//! What an API server would fill in: the defaults of a schema.
+//! Fills in the defaults of a schema, as an API server does.
 
 use composition::object;
 use composition::protocol::Object;
 use manifest::GroupVersionKind;
 use serde_json::Value;
 
-/// Fills into `xr` what the CRD generated from its XRD has as defaults, for the version it is written in.
+/// Fills into `xr` the defaults of the CRD generated from its XRD, for the version of `xr`.
 pub(super) fn fill(xr: &mut Object, crd: &Object) {
     let Ok(gvk) = GroupVersionKind::of(xr) else { return };
     let versions = object::nested(crd, &["spec", "versions"]).and_then(Value::as_array);
@@ -33,8 +33,7 @@ fn fill_value(value: &mut Value, schema: &Value) {
     }
 }
 
-/// A default is filled in where its property is missing, also within what another default has brought; where the parent
-/// is missing, nothing is.
+/// Fills in the default of a missing property, also inside another default; a missing parent is not created.
 fn fill_object(object: &mut Object, schema: &Value) {
     let properties = schema.get("properties").and_then(Value::as_object);
     for (name, property) in properties.into_iter().flatten() {

@@ -1,4 +1,4 @@
-//! `plimsoll internal render`: the engine behind another command line, with messages in the place of files and text.
+//! `plimsoll internal render`: the engine behind another command line, with messages instead of files and text.
 
 use std::io::{self, Read as _};
 use std::time::Duration;
@@ -21,11 +21,11 @@ use crate::exit::{Exit, Failure, Outcome};
 use crate::printer::Printer;
 use crate::process::until_interrupted;
 
-/// The exit status if a function stopped the pipeline. The response is there all the same, so that who asked can see what
-/// functions required, and ask again with it.
+/// The exit status if a function stopped the pipeline. The response is still written, so that the caller can see what
+/// functions required, and retry with it.
 const FATAL: u8 = 3;
 
-/// Answers one request.
+/// Handles one request.
 pub(crate) fn run(command: &Internal, printer: &mut Printer) -> Outcome {
     let Internal::Render(Engine { timeout }) = command;
     let mut bytes = Vec::new();
@@ -61,7 +61,7 @@ fn unreadable(error: &BadRequest) -> Diagnostic {
     diagnostic.detail(cause).hint("To render from files, use `plimsoll render XR COMPOSITION FUNCTIONS`.")
 }
 
-/// Without a claim, what is said to one is said to nobody.
+/// Without a claim, messages to the claim are dropped.
 fn answer(rendered: &Rendered) -> Vec<u8> {
     let is_on_composite = |event: &&Event| event.on == Recipient::Composite;
     let events: Vec<Event> = rendered.events.iter().filter(is_on_composite).cloned().collect();
@@ -77,7 +77,7 @@ fn answer(rendered: &Rendered) -> Vec<u8> {
 }
 
 impl Inputs {
-    /// What a request brings along.
+    /// The inputs in a request.
     fn of(request: Request) -> Result<Self, Failure> {
         if GroupVersionKind::of(&request.composite).is_err() {
             let title = "the composite resource has no apiVersion and kind";

@@ -1,4 +1,4 @@
-//! What was written for a rendering: files, read into the types of the engine.
+//! The inputs of a rendering: files, parsed into the types of the engine.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,7 +19,6 @@ use crate::codes;
 use crate::commands::files;
 use crate::exit::Failure;
 
-/// Everything a rendering starts from.
 pub(super) struct Inputs {
     pub(super) xr: Object,
     pub(super) composition: Composition,
@@ -31,12 +30,12 @@ pub(super) struct Inputs {
     /// Secrets by namespace and name.
     pub(super) credentials: BTreeMap<(String, String), SecretData>,
     pub(super) context: Object,
-    /// What is worth a word and no reason to stop.
+    /// Problems that do not stop the rendering.
     pub(super) warnings: Vec<Diagnostic>,
 }
 
 impl Inputs {
-    /// Reads the files. Everything that is wrong with one file is said of it.
+    /// Reads the files, and reports all problems of a file at once.
     pub(super) fn read(args: &Render) -> Result<Self, Failure> {
         let xr = single(&args.composite, "the composite resource")?;
         let composition = single(&args.composition, "the Composition")?;
@@ -76,7 +75,7 @@ impl Inputs {
     }
 }
 
-/// The objects in a file or folder, in the order in which they are written.
+/// The objects in a file or folder, in their order.
 fn many(path: Option<&PathBuf>) -> Result<Vec<Object>, Failure> {
     let Some(path) = path else { return Ok(Vec::new()) };
     let loaded = files::load(&FileArgs { filenames: vec![path.clone()], ..FileArgs::default() })?;
@@ -102,7 +101,7 @@ fn single(path: &Path, what: &str) -> Result<Object, Failure> {
     }
 }
 
-/// The documents in a file or folder, which need not be Kubernetes objects: OpenAPI documents are none.
+/// The documents in a file or folder, which need not be Kubernetes objects: OpenAPI documents are not.
 fn documents(path: Option<&PathBuf>) -> Result<Vec<Object>, Failure> {
     let Some(path) = path else { return Ok(Vec::new()) };
     let unreadable = |path: &Path, error: std::io::Error| {
@@ -139,7 +138,7 @@ fn in_file(found: Vec<Diagnostic>, path: &Path) -> Failure {
     together(found, &path.display().to_string())
 }
 
-/// The first thing that is wrong with one of the inputs, and the others in its detail.
+/// The first problem of one of the inputs, with the others in its detail.
 pub(super) fn together(found: Vec<Diagnostic>, place: &str) -> Failure {
     let mut found = found.into_iter();
     let Some(first) = found.next() else {
@@ -156,7 +155,7 @@ pub(super) fn secret(object: &Object) -> ((String, String), SecretData) {
     ((namespace, name), connection::data(object))
 }
 
-/// The context for the first step; values that are typed win over files.
+/// The context for the first step; values from the command line override files.
 fn context(args: &Render) -> Result<Object, Failure> {
     let mut context = Object::new();
     for (key, path) in &args.context_files {

@@ -1,4 +1,4 @@
-//! One pass over an XR as the operator makes it, with files in the place of the cluster.
+//! One reconcile of an XR as the operator does it, with files instead of the cluster.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,29 +30,28 @@ use super::resolver::{Asked, Files};
 use crate::codes;
 use crate::exit::Failure;
 
-/// What a rendering came to.
+/// The result of a rendering.
 pub(super) struct Rendered {
-    /// The XR after the pass.
+    /// The XR after the reconcile.
     pub(super) composite: Object,
-    /// What would be applied, by key.
+    /// The objects that would be applied, by key.
     pub(super) composed: Vec<Object>,
-    /// What would be deleted.
+    /// The objects that would be deleted.
     pub(super) deleted: Vec<Object>,
     pub(super) outcome: Outcome,
-    /// What would be recorded on the XR and on its claim.
+    /// The events that would be recorded on the XR and on its claim.
     pub(super) events: Vec<Event>,
-    /// What was required.
+    /// What the functions required.
     pub(super) asked: Asked,
     /// The context after the last step.
     pub(super) context: Option<Object>,
-    /// Why the pass failed, if it did.
+    /// Why the reconcile failed, if it did.
     pub(super) failure: Option<Diagnostic>,
 }
 
-/// The moment of every rendering, so that the same input renders to the same text.
+/// The fixed time of every rendering, so that the same input renders to the same text.
 const MOMENT: &str = "2024-01-01T00:00:00Z";
 
-/// Makes the pass.
 pub(super) async fn rehearse(inputs: &Inputs, timeout: Duration) -> Result<Rendered, Failure> {
     let mut xr = inputs.xr.clone();
     if let Some(definition) = &inputs.definition {

@@ -96,7 +96,7 @@ fn note<T: Clone + PartialEq>(asked: &mut Vec<T>, selector: &T) {
     }
 }
 
-/// The schema with what it refers to in place of the references.
+/// The schema with its references inlined.
 fn inline(schema: &Value, all: &Object, depth: usize) -> Value {
     match schema {
         Value::Object(object) => {

@@ -15,12 +15,12 @@ use crate::codes::{self, ENVIRONMENT};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::printer::Printer;
 
-/// Runs the command with the sandbox's kubeconfig, and passes its exit status on.
+/// Runs the command with the sandbox's kubeconfig, and passes on its exit status.
 pub(super) fn run(environment: &Environment, args: &Exec, printer: &mut Printer) -> Outcome {
     let status = ready(environment, &args.which.name)?;
-    // It may take its time; a sandbox that lingers waits for it.
+    // The lease keeps a lingering sandbox alive while the command runs.
     let _lease = Lease::hold(environment, &args.which.name)?;
-    // First, so that kubectl is of the control plane's version, whatever else the machine has.
+    // First in the PATH, so that kubectl has the control plane's version.
     let bin = Layout::new(environment, &args.which.name).bin();
     // An empty entry would mean the current folder.
     let folders = env::split_paths(&environment.path).filter(|folder| !folder.as_os_str().is_empty());
@@ -40,12 +40,12 @@ pub(super) fn run(environment: &Environment, args: &Exec, printer: &mut Printer)
     })
 }
 
-/// What shells, `env` and `nice` exit with when there is no such command.
+/// The exit status of shells, `env` and `nice` if the command does not exist.
 const NOT_FOUND: u8 = 127;
-/// What they exit with when it cannot be run.
+/// Their exit status if it cannot be run.
 const NOT_RUN: u8 = 126;
 
-/// Runs `command` to its end. Ctrl-C reaches the command itself, through the terminal; here it must not end the wait.
+/// Runs `command` to its end. Ctrl-C reaches the command itself through the terminal; here it must not end the wait.
 fn wait(command: Command) -> io::Result<ExitStatus> {
     let runtime = runtime().map_err(|_: Failure| io::Error::other("there is no runtime"))?;
     runtime.block_on(async {
@@ -56,7 +56,7 @@ fn wait(command: Command) -> io::Result<ExitStatus> {
 }
 
 fn passed(status: ExitStatus) -> Exit {
-    // A program that a signal ended has no status of its own; shells use 128 and the signal's number.
+    // A program killed by a signal has no exit status; shells report 128 plus the signal number.
     let code = status.code().or_else(|| Some(128 + status.signal()?)).unwrap_or(1);
     Exit::Passed(u8::try_from(code).unwrap_or(u8::MAX))
 }

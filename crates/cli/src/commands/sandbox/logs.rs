@@ -14,10 +14,10 @@ use crate::args::sandbox::Logs;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::printer::{LITERAL, Printer};
 
-/// The pause between two looks for new lines.
+/// The pause between two checks for new lines.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Prints one log, or all of them with the program before each line.
+/// Prints one log, or all of them with the program's name before each line.
 pub(super) fn run(environment: &Environment, args: &Logs, printer: &mut Printer) -> Outcome {
     printer.only_text("logs are printed as they were written")?;
     let layout = folder(environment, &args.which.name)?;
@@ -32,7 +32,7 @@ pub(super) fn run(environment: &Environment, args: &Logs, printer: &mut Printer)
     };
     let prefixed = args.program.is_none();
     loop {
-        // Looked at first, so that the last thing it wrote is printed.
+        // Checked before reading, so that its last lines are printed.
         let runs = sandbox::inspect(environment, &args.which.name)?.is_some_and(|it| it.supervisor.is_some());
         let mut found = false;
         for log in &mut logs {
@@ -51,7 +51,7 @@ pub(super) fn run(environment: &Environment, args: &Logs, printer: &mut Printer)
 struct Log {
     program: String,
     file: File,
-    /// The beginning of a line whose end is not written yet.
+    /// An incomplete last line.
     partial: Vec<u8>,
 }
 
@@ -88,7 +88,7 @@ impl Log {
         Ok(length > 0)
     }
 
-    /// Whether the file is gone, and with it the sandbox, although there may be a new one of the same name.
+    /// Whether the file, and thus the sandbox, was removed, even if there is a new one of the same name.
     fn is_removed(&self) -> bool {
         self.file.metadata().is_ok_and(|meta| meta.nlink() == 0)
     }

@@ -1,4 +1,4 @@
-//! What happens while a sandbox starts, as lines for a person.
+//! Shows the progress of a starting sandbox.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use sandbox::{LifecycleEvent, StartupStep};
 
 use crate::printer::{DIM, GOOD, Printer};
 
-/// How often a moving line moves.
+/// The refresh interval of the spinner.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Does `work` and shows what it tells.
+/// Runs `work` and shows the progress it reports.
 pub(in crate::commands) fn follow<T>(
     printer: &mut Printer,
     work: impl FnOnce(&mut dyn FnMut(LifecycleEvent)) -> T,
@@ -24,7 +24,7 @@ pub(in crate::commands) fn follow<T>(
     outcome
 }
 
-/// How far a build is, for those who see lines and no moving picture.
+/// The progress of a build, for output without a spinner.
 #[derive(Default)]
 struct Build {
     told_percent: usize,
@@ -57,7 +57,7 @@ fn show_build(printer: &mut Printer, spinner: &ProgressBar, build: &mut Build, e
             say(printer, spinner, &format!("another process is building {module}, waiting for it"));
         }
         BuildEvent::Started { module, estimate } => {
-            // The estimate is that of a machine with nothing else to do; half as much again is not unusual.
+            // The estimate is for an idle machine; half as much again is not unusual.
             let (at_best, usual) = (minutes(estimate), minutes(estimate * 3 / 2));
             let text =
                 format!("building {module} with Go; the first time takes {at_best} to {usual} minutes");
@@ -85,7 +85,7 @@ fn minutes(duration: Duration) -> u64 {
     (duration.as_secs() + 30) / 60
 }
 
-/// A line that stays, above the one that moves.
+/// Prints a permanent line above the spinner.
 fn say(printer: &mut Printer, spinner: &ProgressBar, line: &str) {
     spinner.suspend(|| printer.message(line));
 }

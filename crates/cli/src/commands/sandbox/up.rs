@@ -14,15 +14,15 @@ use crate::exit::{Exit, Failure, Outcome};
 use crate::printer::{GOOD, LITERAL, Printer};
 use crate::process::{own_executable, runtime};
 
-/// How often the foreground looks whether its sandbox is still there.
+/// How often the foreground process checks that its sandbox still runs.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// Starts the sandbox; without `--detach` stays until Ctrl-C and stops it.
+/// Starts the sandbox; without `--detach`, waits for Ctrl-C and stops it.
 pub(super) fn run(environment: &Environment, args: &Up, printer: &mut Printer) -> Outcome {
     let request = UpRequest {
         port: args.port,
         audit: args.audit,
-        // In the foreground the sandbox ends with this process, whatever ends that.
+        // In the foreground the sandbox ends with this process, however that ends.
         linger: if args.detach { args.linger } else { Some(Duration::ZERO) },
         apiserver_args: args.apiserver_arg.clone(),
         timeout: args.timeout,
@@ -61,7 +61,7 @@ fn announce(printer: &mut Printer, status: &Status, started: bool) {
     printer.message(format_args!("  stop it with   {LITERAL}plimsoll sandbox down{flag}{LITERAL:#}"));
 }
 
-/// Stays until Ctrl-C, or until somebody else stops the sandbox.
+/// Waits for Ctrl-C, or until another process stops the sandbox.
 fn stay(environment: &Environment, name: &Name, lease: Lease, printer: &mut Printer) -> Result<(), Failure> {
     printer.message("  or             Ctrl-C");
     let ended = runtime()?.block_on(async {

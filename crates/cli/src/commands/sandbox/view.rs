@@ -64,7 +64,7 @@ pub(super) fn list(printer: &mut Printer, all: &[Status]) -> io::Result<()> {
     printer.table(&std::iter::once(head).chain(rows).collect::<Vec<_>>())
 }
 
-/// The flag that names a sandbox, where it is needed.
+/// The flag that selects a sandbox, if it is needed.
 pub(super) fn name_flag(name: &Name) -> String {
     if *name == Name::default() { String::new() } else { format!(" --name {name}") }
 }
@@ -81,7 +81,7 @@ pub(super) fn shell_quoted(text: &str) -> String {
     if !text.is_empty() && text.chars().all(plain) {
         return text.to_owned();
     }
-    // Inside single quotes everything stands for itself, except the single quote.
+    // Inside single quotes every character except the single quote is literal.
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 

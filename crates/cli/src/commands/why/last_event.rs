@@ -1,5 +1,5 @@
-//! The last Event about an object: controllers report there what has no condition, for instance that a quota keeps them
-//! from creating something.
+//! The last Event about an object: controllers report there what has no condition, for instance that a quota prevents
+//! them from creating something.
 
 use cluster::{Selection, Session};
 use manifest::Namespace;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::commands::family::Node;
 
-/// The prefix of a message that stands for several similar events.
+/// The prefix of a message that combines several similar events.
 const COMBINED: &str = "(combined from similar events): ";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub(super) struct LastEvent {
     pub(super) message: String,
 }
 
-/// The last event about the object of `node`. It only adds to what is known, so that failing to read it is no failure.
+/// The last event about the object of `node`. It is only extra information, so a failed read is ignored.
 pub(super) async fn last_event(session: &Session, node: &Node) -> Option<LastEvent> {
     // Events about cluster-scoped objects are in this namespace.
     let namespace = node.target.namespace.clone().or_else(|| Namespace::new("default"));
@@ -28,7 +28,7 @@ pub(super) async fn last_event(session: &Session, node: &Node) -> Option<LastEve
 
 fn newest(events: &[Value]) -> Option<LastEvent> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    // Times have one format, which sorts as text. Within a second, a warning counts more.
+    // Timestamps have one format, which sorts as text. Within a second, warnings take precedence.
     let last = events.iter().max_by_key(|event| {
         let times = [&event["series"]["lastObservedTime"], &event["lastTimestamp"], &event["eventTime"]];
         let seconds = |time: &Value| text(time).get(..19).unwrap_or_default().to_owned();
@@ -56,7 +56,7 @@ mod tests {
         check(&[event("Normal", "a", early), event("Normal", "b", late)], "b");
         check(&[event("Warning", "a", early), event("Normal", "b", late)], "b");
         check(&[event("Warning", "a", late), event("Normal", "b", late)], "a");
-        // events.k8s.io has the time elsewhere, with fractions.
+        // events.k8s.io has the time in another field, with fractions.
         let series = json!({
             "type": "Normal", "reason": "c", "eventTime": "2026-01-01T00:00:01.000000Z", "lastTimestamp": null,
             "series": { "count": 7, "lastObservedTime": "2026-01-01T00:00:10.500000Z" },

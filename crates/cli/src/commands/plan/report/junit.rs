@@ -1,4 +1,4 @@
-//! A report as JUnit XML, for CI: one test case an object.
+//! A report as JUnit XML, for CI: one test case per object.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use diag::terminal::Renderer;
 use super::{Action, ObjectReport, ObjectState, Report};
 use crate::commands::plan::view;
 
-/// How wide the text in a failure is.
+/// The line width of a failure's text.
 const WIDTH: usize = 100;
 
 /// The report as XML.
@@ -57,7 +57,7 @@ fn element(name: &str, message: &str, text: &str) -> String {
     format!("<{name} message=\"{}\">{}</{name}>", escaped(message), escaped(text))
 }
 
-/// Text escaped for XML, which has no way to write control characters.
+/// Text escaped for XML, which cannot represent control characters.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
