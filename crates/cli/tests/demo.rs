@@ -1,4 +1,4 @@
-//! The demo, played whole, against the output that README promises; and what is left of it however it ends.
+//! Plays the whole demo and compares it with the output in README; then checks what it leaves behind, however it ends.
 
 #![expect(clippy::unwrap_used, reason = "all of this is tests, also what has no #[test] of its own")]
 
@@ -14,7 +14,7 @@ const PLIMSOLL: &str = env!("CARGO_BIN_EXE_plimsoll");
 /// Long enough for a busy machine; nothing waits that long unless it has failed.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Somebody who watches the demo, with a folder of their own: one that a developer keeps running is left alone.
+/// A user who runs the demo, with separate folders: a sandbox that a developer keeps running is left alone.
 struct Viewer {
     folder: TempDir,
 }
@@ -173,7 +173,7 @@ fn a_demo_that_is_kept_goes_on_until_the_commands_that_it_names_end_it() {
 fn nothing_is_left_of_a_demo_that_is_interrupted_or_killed() {
     for signal in ["INT", "KILL"] {
         let viewer = Viewer::new();
-        // Whoever runs tests in the background may have SIGINT ignored, and programs inherit that.
+        // Tests that run in the background may have SIGINT ignored, and child processes inherit that.
         let mut demo = viewer.command("env");
         demo.args(["--default-signal=INT", PLIMSOLL, "demo", "--no-terraform", "--pause"]);
         demo.stdin(Stdio::piped()).stderr(Stdio::piped());

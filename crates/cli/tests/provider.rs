@@ -1,4 +1,4 @@
-//! `plimsoll` is the Terraform provider when it is called so: one program can play everything.
+//! `plimsoll` is the Terraform provider when it is called by that name.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};

@@ -82,10 +82,7 @@ pub enum ErrorKind {
     Unwieldy(Excess),
     /// The request is nested so deeply that its response could not be read. Nothing was sent.
     #[error("it is nested {levels} levels deep, and {most} is the most")]
-    TooDeep {
-        levels: usize,
-        most: usize,
-    },
+    TooDeep { levels: usize, most: usize },
     #[error("cannot connect to the server")]
     Unreachable(#[source] Cause),
     /// The server's certificate is not trusted, or it does not trust ours.

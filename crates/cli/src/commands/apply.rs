@@ -1,4 +1,4 @@
-//! `plimsoll apply`: everything at once, ordered only where one object needs another.
+//! `plimsoll apply`: applies everything concurrently, ordered only where one object needs another.
 
 use std::collections::{HashMap, HashSet};
 
@@ -43,7 +43,7 @@ pub(super) fn run(args: &Apply, printer: &mut Printer) -> Outcome {
     })
 }
 
-/// Half of the files may be worse than none of them.
+/// Refuses to begin with invalid files: half of them may be worse than none.
 fn refuse(work: &Work, printer: &mut Printer) -> Exit {
     for problem in &work.problems {
         printer.diagnostic(problem);
@@ -91,7 +91,7 @@ async fn apply(work: &Work, session: &Session, args: &Apply, printer: &Printer) 
     reports
 }
 
-/// Waits until all applied objects are ready, all at the same time; whether they are.
+/// Waits for all applied objects concurrently; returns whether they are ready.
 async fn wait(
     report: &Report,
     session: &Session,

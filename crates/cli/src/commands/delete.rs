@@ -1,4 +1,4 @@
-//! `plimsoll delete`: asks objects to go, sees them go, and says what holds those that stay.
+//! `plimsoll delete`: deletes objects, waits until they are gone, and says what holds those that stay.
 
 use cluster::{Class, Deletion, Error, Propagation, Session};
 use diag::Diagnostic;
@@ -17,7 +17,7 @@ use crate::outstanding::Outstanding;
 use crate::printer::{BAD, DIM, GOOD, PENDING, Printer};
 use crate::process::until_interrupted;
 
-/// Deletes, and says what came of it.
+/// Deletes the objects, and reports the outcome.
 pub(super) fn run(args: &Delete, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
         let named = !args.objects.is_empty();
@@ -25,7 +25,7 @@ pub(super) fn run(args: &Delete, printer: &mut Printer) -> Outcome {
         let cluster = Cluster::connect(&args.cluster)?;
         let targets =
             if named { typed(&cluster, args).await? } else { written(&cluster, loaded, printer).await? };
-        // What others live in goes last: they would go with it, and nobody would see what holds them.
+        // Namespaces and CRDs go last: their objects would go with them, and what holds those would stay hidden.
         let (last, first): (Vec<_>, Vec<_>) = targets.into_iter().partition(placed::is_needed_by_others);
         let mut reports = Vec::new();
         for targets in [first, last] {
@@ -37,7 +37,7 @@ pub(super) fn run(args: &Delete, printer: &mut Printer) -> Outcome {
     })
 }
 
-/// The finding that there is no such object where things are deleted: in one namespace only.
+/// The error for an object that does not exist; deletions are limited to one namespace.
 fn missing_here(target: &ObjectRef) -> Diagnostic {
     let finding = missing(target);
     if target.namespace.is_some() {
@@ -47,16 +47,16 @@ fn missing_here(target: &ObjectRef) -> Diagnostic {
     }
 }
 
-/// What came of one object.
+/// The outcome for one object.
 enum Fate {
-    /// It was not there to begin with.
+    /// It did not exist.
     Absent,
     Ended(Deletion),
     Failed(Box<Diagnostic>),
 }
 
 impl Fate {
-    /// An object that was typed should have been there; one in a file may be gone already.
+    /// An object from the command line should exist; one from a file may be gone already.
     fn is_failure(&self, named: bool) -> bool {
         match self {
             Self::Absent => named,
@@ -107,7 +107,7 @@ async fn written(
     let (objects, problems) = placed::place_all(cluster, loaded, "Delete").await?;
     let mut problems = problems.into_iter();
     let Some(first) = problems.next() else {
-        // An object whose kind is not there cannot be, either.
+        // If its kind does not exist, neither does the object.
         return Ok(objects.into_iter().map(|object| object.target).collect());
     };
     problems.for_each(|problem| printer.diagnostic(&problem));
@@ -149,7 +149,7 @@ async fn delete_one(session: &Session, target: &ObjectRef, args: &Delete) -> Res
             Cascade::Foreground => Propagation::Foreground,
             Cascade::Orphan => Propagation::Orphan,
         },
-        // Whatever takes its name meanwhile is somebody else's.
+        // A new object of the same name is not ours to delete.
         uid: live.object["metadata"]["uid"].as_str().map(str::to_owned),
         timeout: if args.no_wait { Duration::ZERO } else { args.timeout.to_std().unwrap_or_default() },
         force: args.force,

@@ -1,4 +1,4 @@
-//! `plimsoll doctor`: what is reachable, in which versions, what is missing, and who else is at work.
+//! `plimsoll doctor`: what is reachable, in which versions, what is missing, and which other engines are at work.
 
 mod cluster;
 mod machine;
@@ -11,7 +11,7 @@ use crate::exit::{Exit, Outcome};
 use crate::printer::{BAD, DIM, GOOD, PENDING, Printer};
 use crate::process::until_interrupted;
 
-/// Looks, and reports what was found.
+/// Runs the checks, and reports the findings.
 pub(super) fn run(args: &Doctor, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
         let mut findings = machine::look();
@@ -32,26 +32,25 @@ pub(super) fn run(args: &Doctor, printer: &mut Printer) -> Outcome {
     })
 }
 
-/// How something stands.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// It is there.
+    /// Present.
     Good,
-    /// It is not there, and only some commands need it.
+    /// Missing, and only some commands need it.
     Absent,
-    /// It works, and may surprise.
+    /// It works, but may surprise.
     Odd,
-    /// It should work, and does not.
+    /// It should work, but does not.
     Broken,
 }
 
-/// What was found out about one thing.
 struct Finding {
     subject: &'static str,
     state: State,
-    /// What was found: a version, a place, what went wrong.
+    /// A version, a path, or what went wrong.
     found: String,
-    /// What to do, if there is something.
+    /// What to do, if anything.
     advice: Option<String>,
 }
 

@@ -42,7 +42,7 @@ pub(super) fn tree(
     Growth { all, owned, publishing, seen: HashSet::new() }.node(root)
 }
 
-/// The uid or reference of an object's parent: its controller, or the claim it was created for.
+/// The parent of an object as `Kind name`: its controller, or the claim it was created for.
 pub(super) fn parent(object: &Value) -> Option<String> {
     let owners = array(&object["metadata"]["ownerReferences"]);
     let controller = owners.iter().find(|owner| owner["controller"] == true).or(owners.first());

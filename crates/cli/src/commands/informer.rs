@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::plan::AT_ONCE;
 
-/// Changes within this time are reported as one: a rollout makes many of them in a moment.
+/// Changes within this time are reported as one: a rollout makes many of them at once.
 const DEBOUNCE: Duration = Duration::from_millis(50);
 
 pub(super) struct Informer {
@@ -34,7 +34,7 @@ struct Store {
 }
 
 impl Informer {
-    /// Lists all objects of `kinds`, in one namespace or everywhere.
+    /// Lists all objects of `kinds`, in one namespace or in all.
     pub(super) async fn list(session: &Session, kinds: Vec<Resource>, namespace: Option<&Namespace>) -> Self {
         let selection = Selection { namespace: namespace.cloned(), ..Selection::default() };
         let lists = kinds.into_iter().map(|resource| async {
@@ -71,7 +71,7 @@ impl Informer {
         self.stores.iter().any(|store| store.gvk == *gvk)
     }
 
-    /// Waits for a change. A kind that can no longer be watched stays as it was.
+    /// Waits for a change. A kind that can no longer be watched keeps its last state.
     pub(super) async fn changed(&mut self) {
         if self.watches.is_none() {
             self.watches = Some(self.open().await);

@@ -1,4 +1,4 @@
-//! `plimsoll oci-server`: an Oracle Cloud for development, until somebody ends it.
+//! `plimsoll oci-server`: an Oracle Cloud emulator for development, until it is stopped.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use crate::exit::{Exit, Failure, Outcome};
 use crate::printer::Printer;
 use crate::process::{self, Ending};
 
-/// Runs the server; says in one line where it is.
+/// Runs the server, and prints its address in one line.
 pub(super) fn run(args: &OciServer, printer: &mut Printer) -> Outcome {
     let options = Options {
         listen: args.listen,

@@ -1,4 +1,4 @@
-//! `plimsoll operator`: the controllers, until somebody ends them.
+//! `plimsoll operator`: runs the controllers until it is stopped.
 
 use std::io::{self, IsTerminal as _};
 use std::time::Duration;
@@ -19,10 +19,9 @@ use crate::exit::{Exit, Failure, Outcome};
 use crate::printer::Printer;
 use crate::process::{self, Ending};
 
-/// Enough to compose while answers are read; each further one costs memory.
+/// Enough to compose while responses are parsed; each further thread costs memory.
 const WORKERS: usize = 2;
 
-/// Runs the operator.
 pub(super) fn run(args: &Operator, printer: &mut Printer) -> Outcome {
     printer.only_text("the operator only logs")?;
     let options = options(args)?;
@@ -52,13 +51,13 @@ pub(super) fn run(args: &Operator, printer: &mut Printer) -> Outcome {
             Ok(Ok(())) => Ok(Exit::Success),
             Ok(Err(error @ operator::Error::Connect(_))) => Err(about_options(error.diagnostic()).into()),
             Ok(Err(error)) => Err(error.diagnostic().into()),
-            // A bug; the panic has told its story already.
+            // A bug; the panic has already been reported.
             Err(_) => Ok(Exit::Failure),
         }
     })
 }
 
-/// Where the log goes. A panic in a test of the CLI cannot set it twice: each command is a process.
+/// Initialises logging. Tests of the CLI cannot do it twice: each command is a process.
 fn log() {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
     let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
@@ -122,7 +121,7 @@ fn oci_settings(args: &Operator) -> Result<oraclecloud::Settings, Failure> {
     })
 }
 
-/// What was typed is positive, so that it is a time.
+/// The value from the command line is positive, so it is a valid duration.
 fn std_duration(duration: GoDuration) -> Duration {
     duration.to_std().expect("clap lets only positive durations through")
 }

@@ -33,7 +33,7 @@ use crate::outstanding::Outstanding;
 use crate::printer::Printer;
 use crate::process::until_interrupted;
 
-/// The most requests that are in flight at the same time.
+/// The most concurrent requests.
 pub(super) const AT_ONCE: usize = 16;
 
 /// Files have no `ignore_fields`: to leave a field to others, do not write it.
@@ -44,7 +44,7 @@ pub(super) async fn all<T>(work: impl Iterator<Item = impl Future<Output = T>>) 
     until(std::future::pending(), work).await
 }
 
-/// The same, until `stop`: what is in flight then is cancelled, and the rest never starts.
+/// The same, until `stop`: running work is cancelled, and the rest never starts.
 pub(super) async fn until<T>(
     stop: impl Future<Output = ()>,
     work: impl Iterator<Item = impl Future<Output = T>>,
@@ -71,11 +71,11 @@ pub(super) fn run(args: &Plan, printer: &mut Printer) -> Outcome {
     })
 }
 
-/// What was written, where it goes, and what is there.
+/// The objects in the files, their places, and their live state.
 pub(super) struct Work {
     pub(super) objects: Vec<Placed>,
     live: HashMap<ObjectRef, Result<Observed, ManagedFieldsError>>,
-    /// What is wrong with documents that are not among the objects.
+    /// Problems in documents that are not among the objects.
     pub(super) problems: Vec<Diagnostic>,
 }
 
@@ -87,7 +87,7 @@ impl Work {
         Ok(Self { objects, live, problems })
     }
 
-    /// Asks the API server what would become of every object that is not known to stay as it is.
+    /// Makes a dry run for every object that is not known to stay as it is.
     pub(super) async fn preview(self, session: &Session, writer: &WriterArgs, printer: &Printer) -> Report {
         let outstanding = Outstanding::new(printer.progress(self.objects.len(), "planning"));
         let local = self.local_answers(session, writer).await;
@@ -134,7 +134,7 @@ impl Work {
                 ObjectReport::not_asked(&object.target)
             }
             Class::FieldManagerConflict => {
-                // What would change helps to decide which manager is to have the fields.
+                // The changes help to decide which manager should have the fields.
                 let conflict = refusal(&error, "Plan");
                 match session.apply(&object.target, &object.body, write.force()).await {
                     Ok(reply) => self.compare(object, reply, writer).but(conflict),
@@ -145,7 +145,7 @@ impl Work {
         }
     }
 
-    /// What the API server's answer to an apply means for an object.
+    /// What the API server's response to an apply means for an object.
     pub(super) fn compare(&self, object: &Placed, reply: Reply, writer: &WriterArgs) -> ObjectReport {
         let Placed { target, body, .. } = object;
         let mut findings = reply.diagnostics(target);
@@ -162,7 +162,7 @@ impl Work {
         ObjectReport::known(target, preview, warnings.into_iter().chain(findings).collect())
     }
 
-    /// Whether the namespace that is missing comes with the same files.
+    /// Whether the same files create the missing namespace.
     fn brings(&self, error: &Error) -> bool {
         let ErrorKind::NamespaceMissing { namespace, .. } = error.kind() else { return false };
         self.brings_namespace(namespace)
@@ -173,8 +173,8 @@ impl Work {
         self.objects.iter().any(|object| is_it(&object.target) && object.target.name == name)
     }
 
-    /// Whether an object of the files may create what `object` lacks, if it lacks anything: its namespace, or its kind,
-    /// which an operator or a definition may bring. Otherwise there is nothing to wait for.
+    /// Whether an object of the files may create what `object` lacks: its namespace, or its kind, which an operator or
+    /// a CRD may bring. Otherwise there is nothing to wait for.
     pub(super) fn may_bring_what_lacks(&self, object: &Placed) -> bool {
         if object.is_served {
             return object.target.namespace.as_ref().is_some_and(|it| self.brings_namespace(it.as_str()));
@@ -193,7 +193,7 @@ fn being_deleted(target: &ObjectRef, object: &Value) -> Option<Diagnostic> {
     Some(finding)
 }
 
-/// Why an object was refused, with advice for the command line.
+/// Why an object was rejected, with advice for the command line.
 pub(super) fn refusal(error: &Error, operation: &str) -> Diagnostic {
     let diagnostic = error.diagnostic(operation);
     match error.kind() {

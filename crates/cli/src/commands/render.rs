@@ -21,10 +21,10 @@ use crate::exit::{Exit, Failure, Outcome};
 use crate::printer::Printer;
 use crate::process::until_interrupted;
 
-/// The version of the kinds in which results and context are shown, which are those of Crossplane's command.
+/// The API version of results and context in the output, the same as in Crossplane's command.
 const RENDER_VERSION: &str = "render.crossplane.io/v1beta1";
 
-/// Renders, and shows what came of it.
+/// Renders, and shows the result.
 pub(super) fn run(args: &Render, printer: &mut Printer) -> Outcome {
     let inputs = Inputs::read(args)?;
     for warning in &inputs.warnings {
@@ -44,7 +44,7 @@ pub(super) fn run(args: &Render, printer: &mut Printer) -> Outcome {
     })
 }
 
-/// What is shown, in the order in which it is.
+/// The documents to show, in order.
 struct Shown {
     composite: Value,
     composed: Vec<Value>,
@@ -106,20 +106,20 @@ impl Shown {
     }
 }
 
-/// The XR, whole or just as much of it as the pipeline has brought about.
+/// The XR, in full or only what the pipeline has changed.
 fn composite(xr: &Object, whole: bool) -> Value {
     if whole {
         return Value::Object(xr.clone());
     }
     let mut shown = composition::composite::identity(xr);
     let mut status = xr.get("status").and_then(Value::as_object).cloned().unwrap_or_default();
-    // What the engine keeps there for itself.
+    // The engine's own fields.
     status.remove("crossplane");
     shown.insert("status".to_owned(), status.into());
     Value::Object(shown)
 }
 
-/// What the functions said, as Crossplane's command shows it.
+/// The functions' results, as Crossplane's command shows them.
 fn results(rendered: &Rendered) -> Vec<Value> {
     let show = |step: &str, result: &FunctionResult| {
         let severity = match result.severity {

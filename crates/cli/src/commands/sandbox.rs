@@ -1,4 +1,4 @@
-//! `plimsoll sandbox`: a real control plane to start, look at, use and stop.
+//! `plimsoll sandbox`: a real control plane to start, inspect, use and stop.
 
 mod exec;
 mod logs;
@@ -17,7 +17,6 @@ use crate::exit::{Exit, Failure, Outcome};
 use crate::printer::{GOOD, Printer};
 use crate::process::runtime;
 
-/// Does what was typed after `plimsoll sandbox`.
 pub(super) fn run(command: Command, printer: &mut Printer) -> Outcome {
     let environment = Environment::from_process()?;
     match command {
@@ -123,7 +122,7 @@ fn ready(environment: &Environment, name: &Name) -> Result<Status, Failure> {
     }
 }
 
-/// The folder of the sandbox, which must be there but need not run.
+/// The folder of the sandbox, which must exist; the sandbox need not run.
 fn folder(environment: &Environment, name: &Name) -> Result<Layout, Failure> {
     let layout = Layout::new(environment, name);
     if layout.root().is_dir() {

@@ -85,7 +85,7 @@ fn rows_of(node: &Node, branches: &str, below: &str, now: Timestamp, rows: &mut 
     }
 }
 
-/// One line per object, cut to the width; `-o json` has all of it.
+/// One line per object, cut to the width; `-o json` has it in full.
 fn lines(rows: &[Row], width: usize) -> Vec<String> {
     let widest = rows.iter().map(|row| row.label.chars().count()).max().unwrap_or_default();
     let line = |Row { label, age, style, health }: &Row| {

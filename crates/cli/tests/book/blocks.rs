@@ -1,4 +1,4 @@
-//! What a page of Markdown tells its reader to save and to type.
+//! The files and commands in a page of Markdown.
 
 /// A block of a page that the reader does something with.
 #[derive(Debug, PartialEq, Eq)]

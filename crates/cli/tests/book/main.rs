@@ -1,4 +1,4 @@
-//! The book and README: what is made from code is fresh, and what people are told to type works.
+//! The book and README: generated pages are fresh, and the commands in them work.
 
 #![expect(clippy::unwrap_used, reason = "all of this is tests, also what has no #[test] of its own")]
 

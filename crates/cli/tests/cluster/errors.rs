@@ -1,4 +1,4 @@
-//! What every command says when it cannot begin.
+//! The messages of every command that cannot begin.
 
 use std::io::Read as _;
 use std::process::{Command, Stdio};

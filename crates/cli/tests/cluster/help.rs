@@ -1,4 +1,4 @@
-//! The help: every example in it can be typed, and shells can complete what it lists.
+//! The help: every example in it parses, and shells can complete what it lists.
 
 use std::process::Command;
 
@@ -46,7 +46,7 @@ fn every_example_is_understood() {
         assert!(!examples.is_empty(), "{command}");
         for mut example in examples {
             assert_eq!(example[0], command);
-            // The first thing that is wrong is told, so what stands before the unknown flag must be right.
+            // Only the first mistake is reported, so everything before the unknown flag must be valid.
             example.push("--unknown-flag".to_owned());
             let output = Command::new(env!("CARGO_BIN_EXE_plimsoll"))
                 .args(&example)

@@ -1,4 +1,4 @@
-//! Whole commands against a real API server: what is typed, what is said, and the exit status.
+//! Whole commands against a real API server: arguments, output and exit status.
 
 mod program;
 

@@ -9,7 +9,7 @@ fn settings(value: &str) -> Value {
     json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "settings" }, "data": { "colour": value, "size": "9" } })
 }
 
-/// A ConfigMap that argocd applied and somebody edited, one field being held by both.
+/// A ConfigMap that argocd applied and a user edited, with one field held by both.
 async fn contended() -> Namespace {
     let ns = Sandbox::shared().namespace("cli-owners").await;
     ns.apply_as("argocd", &settings("red")).await;

@@ -1,4 +1,4 @@
-//! `plimsoll` as a program, and what it says without what differs from run to run.
+//! Runs `plimsoll` as a program, and normalises what differs between runs in its output.
 
 use std::io::Write as _;
 use std::process::{Command, Output, Stdio};

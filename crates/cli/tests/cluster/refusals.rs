@@ -1,5 +1,5 @@
-//! What `plimsoll plan` and `plimsoll apply` say where something is missing or in the way: once, at once, and with advice
-//! for a command line.
+//! What `plimsoll plan` and `plimsoll apply` report if something is missing or in the way: once, at once, and with
+//! advice for a command line.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};

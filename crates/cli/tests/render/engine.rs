@@ -1,4 +1,4 @@
-//! A `RenderRequest` in, a `RenderResponse` out: what Crossplane's command line says to an engine.
+//! A `RenderRequest` in, a `RenderResponse` out: the protocol between Crossplane's command line and an engine.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};

@@ -1,4 +1,4 @@
-//! Files and functions in, what would be composed out.
+//! Files and functions in, composed objects out.
 
 use functions::{RunRequest, response};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What is rendered in tests: a folder with files, and functions that are served while it lives.
+//! The fixture of the tests: a folder with files, and functions that are served while it exists.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! What people read when a sandbox cannot start.
+//! The messages if a sandbox cannot start.
 
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener};

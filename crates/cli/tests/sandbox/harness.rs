@@ -1,4 +1,4 @@
-//! Runs `plimsoll` with folders of its own, against real programs or stand-ins for them.
+//! Runs `plimsoll` with separate folders, against real programs or stand-ins.
 
 use std::fs::{self, File};
 use std::io::Write;

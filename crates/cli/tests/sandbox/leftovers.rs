@@ -1,4 +1,4 @@
-//! Whatever was killed, and whenever: the next `up` or `down` finds what is left, and nobody else is touched.
+//! Whatever was killed, and whenever: the next `up` or `down` cleans up, and touches no other process.
 
 use std::fs;
 use std::process::{Child, Command, Stdio};

@@ -1,4 +1,4 @@
-//! A sandbox starts once, stays, is found by everybody, and leaves nothing.
+//! A sandbox starts once, stays, is found by every command, and leaves nothing behind.
 
 use std::fs;
 use std::net::TcpStream;

@@ -1,4 +1,4 @@
-//! `plimsoll sandbox` as people use it: the real thing where it must start, stand-ins where it must not.
+//! `plimsoll sandbox` as users run it: with real programs if it has to start, with stand-ins otherwise.
 
 #![expect(clippy::unwrap_used, reason = "all of this is tests, also what has no #[test] of its own")]
 

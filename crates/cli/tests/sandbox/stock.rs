@@ -1,4 +1,4 @@
-//! Binarys as others build them: a folder for `KUBEBUILDER_ASSETS` with stock etcd, kube-apiserver and kubectl.
+//! Stock binaries: a folder for `KUBEBUILDER_ASSETS` with etcd, kube-apiserver and kubectl from their usual builds.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What people put into a cluster comes to life in a sandbox.
+//! Workloads run in a sandbox.
 
 use std::collections::BTreeMap;
 

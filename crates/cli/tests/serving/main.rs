@@ -1,5 +1,5 @@
-//! Commands that serve until somebody ends them, and what they need: the operator, the cloud for development,
-//! certificates and definitions.
+//! Commands that serve until they are stopped, and what they need: the operator, the cloud emulator, certificates and
+//! CRDs.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

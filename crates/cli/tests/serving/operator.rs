@@ -1,4 +1,4 @@
-//! `plimsoll operator`, as the account that `deploy/` makes.
+//! `plimsoll operator`, with the service account from `deploy/`.
 
 use std::net::TcpListener;
 use std::process::Command;

@@ -18,10 +18,19 @@ pub(crate) enum Credentials {
     Anonymous,
     Token(Secret),
     /// The token of an OpenID provider. It is never renewed.
-    IdToken { token: Secret, expires: Option<Timestamp> },
-    Basic { user: String, password: Secret },
+    IdToken {
+        token: Secret,
+        expires: Option<Timestamp>,
+    },
+    Basic {
+        user: String,
+        password: Secret,
+    },
     /// A file that another program keeps fresh; `fallback` is used while it cannot be read.
-    TokenFile { path: PathBuf, fallback: Option<Secret> },
+    TokenFile {
+        path: PathBuf,
+        fallback: Option<Secret>,
+    },
     Exec(Box<Plugin>),
 }
 

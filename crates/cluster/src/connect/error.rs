@@ -56,14 +56,9 @@ pub enum ConnectError {
     #[error("no contexts found in kubeconfig")]
     NoContexts,
     #[error("context {name:?} not found in kubeconfig; it has {}", .available.join(", "))]
-    ContextNotFound {
-        name: String,
-        available: Vec<String>,
-    },
+    ContextNotFound { name: String, available: Vec<String> },
     #[error("kubeconfig has several contexts and context is not set; choose one of {}", .available.join(", "))]
-    ContextNotChosen {
-        available: Vec<String>,
-    },
+    ContextNotChosen { available: Vec<String> },
     /// A context refers to a cluster or user that does not exist.
     #[error("{what} {name:?} was not found for context {context:?}")]
     DanglingContext {

@@ -1,4 +1,4 @@
-//! Objects that were there before: found, imported, moved from other providers.
+//! Existing objects: found, imported, or moved from other providers.
 
 use serde_json::{Value, json};
 use testkit::terraform::Client;
@@ -32,7 +32,7 @@ async fn an_object_that_exists_is_named_in_the_plan_and_can_be_imported() {
     }
 }
 
-/// A state of another provider with one resource called `old`, and a block that moves it to `k8sconnect_object.a`.
+/// A state of another provider with one resource named `old`, and a block that moves it to `k8sconnect_object.a`.
 fn moved(case: &Case, provider: &str, type_name: &str, version: u8, attributes: &Value) {
     let host = case.workspace.registry();
     let state = json!({
@@ -88,7 +88,7 @@ async fn a_moved_manifest_becomes_ours_with_everything_its_provider_held() {
         let managers: Vec<_> =
             live["metadata"]["managedFields"].as_array().unwrap().iter().map(|it| &it["manager"]).collect();
         assert_eq!(managers, ["k8sconnect"], "{source}");
-        // What its former manager held would stay for ever when it is dropped here.
+        // Otherwise fields of the former manager would stay forever once they are dropped here.
         case.object("a", BODY, "");
         case.workspace.apply(&[]).expect_success();
         assert_eq!(case.namespace.get(&manifest).await.unwrap()["data"], json!({"k": "v"}), "{source}");
@@ -148,7 +148,7 @@ async fn of_two_resources_that_name_the_same_object_the_second_is_refused() {
         assert!(refused.contains("Error: Resource Already Managed"), "{refused}");
         let states = ["a", "b"].map(|name| case.workspace.attributes(&format!("k8sconnect_object.{name}")));
         assert_eq!(states.iter().filter(|state| state.is_null()).count(), 1, "{states:?}");
-        // The one that has it keeps it.
+        // The current owner keeps it.
         let name = if states[0].is_null() { "a" } else { "b" };
         case.workspace.write(&format!("{name}.tf"), "");
         case.workspace.plan(&["-detailed-exitcode"]).expect_success();
@@ -165,7 +165,7 @@ async fn an_object_that_came_after_the_plan_is_named_by_the_apply() {
         assert!(refused.contains("Error: Resource Already Managed"), "{refused}");
         assert!(!refused.contains("inconsistent"), "{refused}");
 
-        // Somebody else's, between a plan that is kept and its apply.
+        // Another client creates it between a saved plan and its apply.
         case.workspace.write("b.tf", "");
         case.object("c", &BODY.replace("name: a", "name: c"), "");
         case.workspace.plan(&["-out=kept"]).expect_success();
@@ -194,7 +194,7 @@ async fn objects_are_imported_by_context_and_by_identity() {
     testkit::terraform::Run::from_output("import", &output).expect_success();
     assert_eq!(case.workspace.attributes("k8sconnect_object.a")["cluster"]["context"], context.trim());
 
-    // Only OpenTofu knows identities in import blocks.
+    // Only OpenTofu supports identities in import blocks.
     let case = Case::new("by-identity", Client::tofu()).await;
     case.namespace.apply_as("argocd", &wanted).await;
     case.object("a", BODY, "");

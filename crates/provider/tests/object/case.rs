@@ -19,7 +19,7 @@ impl Case {
         let sandbox = Sandbox::shared();
         let namespace = sandbox.namespace(test).await;
         let program = Path::new(env!("CARGO_BIN_EXE_terraform-provider-k8sconnect"));
-        // States of other providers can be moved only where these are there; what they can do does not matter.
+        // States of other providers can only be moved if those are installed; what they can do does not matter.
         let providers = [
             ("jmorris0x0/k8sconnect", program),
             ("hashicorp/kubernetes", program),
@@ -33,7 +33,7 @@ impl Case {
         case
     }
 
-    /// What leads to the sandbox, in a provider's `cluster`.
+    /// The provider's `cluster` for the sandbox.
     pub(crate) fn reach() -> String {
         format!("config_paths = [{:?}]", Sandbox::shared().kubeconfig().display().to_string())
     }
@@ -65,7 +65,7 @@ impl Case {
         std::fs::write(&path, state.to_string()).expect("the folder is the test's own");
     }
 
-    /// What the provider has asked the API server about the test's namespace since the last call: verb and path.
+    /// The provider's requests about the test's namespace since the last call: verb and path.
     pub(crate) fn requests(&mut self) -> Vec<String> {
         let ours = |request: &Request| {
             request.user_agent.starts_with("terraform-provider-k8sconnect")

@@ -55,7 +55,7 @@ async fn what_is_known_only_at_apply_is_planned_without_a_word_and_applied() {
     case.workspace.apply(&[]).expect_success();
     case.workspace.plan(&["-detailed-exitcode"]).expect_success();
 
-    // Credentials in the state that have expired: the state is used as it was, and the new ones are stored.
+    // Expired credentials in the state: the prior state is used, and the new credentials are stored.
     let view = Sandbox::shared().kubectl(&["config", "view", "--raw", "--minify", "-o", "json"]).stdout;
     let mut expired: Value = serde_json::from_slice(&view).unwrap();
     expired["users"][0]["user"] = json!({"token": "expired"});
@@ -76,7 +76,7 @@ async fn nothing_is_removed_from_the_state_because_a_connection_leads_elsewhere_
     case.workspace.apply(&[]).expect_success();
     let provider = std::fs::read_to_string(case.workspace.path("provider.tf")).unwrap();
 
-    // A host that answers nobody: neither a read nor a destroy concludes anything from that.
+    // A host that does not respond: neither a read nor a destroy concludes anything from that.
     let nowhere = "provider \"k8sconnect\" {\n  cluster = { host = \"https://127.0.0.1:1\", insecure = true, token = \"x\" }\n}\n";
     case.workspace.write("provider.tf", nowhere);
     let destroyed = case
@@ -89,7 +89,7 @@ async fn nothing_is_removed_from_the_state_because_a_connection_leads_elsewhere_
     assert!(planned.contains("Cluster Connection Failed"), "{planned}");
     case.workspace.write("provider.tf", &provider);
 
-    // Another cluster, told by what was kept of the right one: {"cluster_uid": base64("\"elsewhere\"")}.
+    // Another cluster, by the stored uid of the right one: {"cluster_uid": base64("\"elsewhere\"")}.
     case.edit_state("k8sconnect_object", |instance| {
         instance["private"] = json!("eyJjbHVzdGVyX3VpZCI6IkltVnNjMlYzYUdWeVpTST0ifQ==");
     });
@@ -98,7 +98,7 @@ async fn nothing_is_removed_from_the_state_because_a_connection_leads_elsewhere_
     assert!(planned.contains("Cluster Changed"), "{planned}");
     assert!(!case.workspace.attributes("k8sconnect_object.a").is_null());
 
-    // A connection of its own that leads elsewhere replaces the object.
+    // A resource's own connection that leads elsewhere replaces the object.
     case.namespace.apply_as("k8sconnect", &json!({
         "apiVersion": "v1", "kind": "ConfigMap", "data": {"k": "v"}, "metadata": {"name": "a", "annotations": {
             "k8sconnect.terraform.io/terraform-id": case.workspace.attributes("k8sconnect_object.a")["id"],

@@ -1,4 +1,4 @@
-//! Objects that shall not or will not go.
+//! Objects that must not be deleted, or whose deletion is stuck.
 
 use serde_json::json;
 use testkit::terraform::Client;
@@ -50,7 +50,7 @@ async fn dependents_of_a_job_are_deleted_with_it() {
     });
     case.namespace.apply_as("worker", &dependent).await;
     case.workspace.destroy().expect_success();
-    // By default the API leaves behind what Jobs of batch/v1 have made.
+    // By default the API orphans the pods of batch/v1 Jobs.
     case.namespace.until(&dependent, "what belonged to the job is gone", |found| found.is_none()).await;
 }
 

@@ -1,10 +1,10 @@
-//! A CRD and its objects, a namespace and its content, in one apply and without an order.
+//! A CRD and its objects, a namespace and its content, in one apply and without explicit order.
 
 use testkit::terraform::Client;
 
 use crate::case::Case;
 
-/// A CRD of a group of the test's own.
+/// A CRD in a group of the test's own.
 pub(crate) fn crd(plural: &str, kind: &str) -> String {
     format!(
         "apiVersion: apiextensions.k8s.io/v1
@@ -50,7 +50,7 @@ async fn kinds_and_namespaces_may_come_with_the_apply_that_needs_them() {
     assert_eq!(attributes["object_ref"]["namespace"], format!("{}-more", case.namespace.name()));
     assert_eq!(attributes["managed_state_projection"]["spec.size"], "1");
 
-    // A second kind in a group that exists, and a change in nothing but a set.
+    // A second kind in an existing group, and a change in nothing but a set.
     case.object("gadget", &custom("Gadget", "{size: 2}"), "");
     case.object("gadgets", &crd("gadgets", "Gadget"), "");
     case.object("widget", &custom("Widget", "{size: 1, tags: [b, c]}"), "");
@@ -62,7 +62,7 @@ async fn kinds_and_namespaces_may_come_with_the_apply_that_needs_them() {
     case.workspace.destroy().expect_success();
 }
 
-/// As with the Gateway API, whose group is named like one of Kubernetes' own.
+/// As with the Gateway API, whose group is named like a built-in one.
 #[tokio::test(flavor = "multi_thread")]
 async fn kinds_of_projects_of_kubernetes_come_with_the_apply_that_needs_them() {
     let case = Case::new("gateway", Client::any()).await;
@@ -88,11 +88,11 @@ async fn an_unknown_field_is_an_error_before_it_is_lost() {
     assert!(!writes.is_empty(), "{asked:#?}");
     assert!(writes.iter().all(|write| write.contains("fieldValidation=Strict")), "{writes:#?}");
 
-    // The API server itself would leave the field out and say no more than a warning.
+    // The API server itself would drop the field and only warn.
     case.object("widget", &widget("{size: 1, sizze: 1}"), "");
     let refused = case.workspace.plan(&[]).expect_failure().text();
     assert!(refused.contains("Plan: Field Validation Failed") && refused.contains("sizze"), "{refused}");
-    // A kind that comes with the same apply is refused when it is there.
+    // An object of a kind from the same apply is rejected once the kind exists.
     case.object("gadgets", &crd("gadgets", "Gadget"), "");
     case.object("widget", &widget("{size: 1}"), "");
     case.object("gadget", &widget("{sizze: 1}").replace("Widget", "Gadget"), "");
@@ -102,7 +102,7 @@ async fn an_unknown_field_is_an_error_before_it_is_lost() {
     case.workspace.destroy().expect_success();
 }
 
-/// It takes the half minute that a kind or a namespace may take to come.
+/// Takes the half minute that the provider waits for a kind or a namespace.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_never_comes_is_named_when_its_time_is_over() {
     let case = Case::new("never", Client::any()).await;

@@ -16,7 +16,7 @@ data:
   app.conf: one
   level: info";
 
-/// The bars are those of the request budget: create 4, unchanged plan 1, change 5, destroy 5.
+/// The limits are the request budget: create 4, unchanged plan 1, change 5, destroy 5.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_object_lives_from_create_to_destroy_with_few_requests() {
     for client in Client::all() {
@@ -33,7 +33,7 @@ async fn an_object_lives_from_create_to_destroy_with_few_requests() {
         let looked = case.requests();
         assert!(looked.len() <= 1, "{looked:#?}");
 
-        // Only the way it is written changes, and then one dotted key.
+        // First only the notation changes, then one dotted key.
         let reordered = "# the same\nkind: ConfigMap\napiVersion: v1\ndata: {level: info, app.conf: one}\nmetadata: {name: settings, \
                          namespace: NS, labels: {app.kubernetes.io/name: shop}}";
         case.object("settings", reordered, "");
@@ -70,8 +70,8 @@ async fn discovery_is_asked_once_a_process_and_not_per_object() {
     assert!(looked.len() <= 12, "{}: {looked:#?}", looked.len());
 }
 
-/// After a few reads a list gives the rest; what has changed or gone is told of each object as by a read of its own, and
-/// a deletion of something that was listed is as careful as any.
+/// After a few reads a list returns the rest; changed and deleted objects are reported as with single reads, and
+/// deleting a listed object is as careful as any deletion.
 #[tokio::test(flavor = "multi_thread")]
 async fn many_objects_of_a_kind_are_read_at_once_and_each_as_it_is() {
     const OBJECTS: usize = 60;
@@ -100,7 +100,7 @@ async fn many_objects_of_a_kind_are_read_at_once_and_each_as_it_is() {
     let told = case.workspace.plan(&[]).expect_success().text();
     assert!(told.contains("Plan: 2 to add, 2 to change, 0 to destroy."), "{told}");
 
-    // One belongs to somebody else by now, and stays.
+    // One belongs to another owner by now, and stays.
     let taken =
         json!({"metadata": {"annotations": {"k8sconnect.terraform.io/terraform-id": "000000000000"}}});
     case.namespace.merge_as("somebody", &wanted("a30"), &taken).await;

@@ -35,13 +35,13 @@ async fn drift_is_named_before_it_is_reverted_and_ignored_fields_keep_their_valu
     assert!(plan.contains("spec.replicas: 5 → 3 (modified by: kubectl-scale)"), "{plan}");
     assert!(plan.contains("ignore_fields = [\"spec.replicas\"]"), "{plan}");
 
-    // Left to others, the value stays what they made of it, and drift is no more.
+    // An ignored field keeps the value that others gave it, and no longer counts as drift.
     case.object("web", WEB, "ignore_fields = [\"spec.replicas\"]");
     case.workspace.apply(&[]).expect_success();
     assert_eq!(replicas().await, 5);
     case.workspace.plan(&["-detailed-exitcode"]).expect_success();
 
-    // Taken back from somebody who is changing it.
+    // Taken back from a manager that is changing it.
     case.namespace.merge_as("kubectl-scale", &wanted, &json!({"spec": {"replicas": 7}})).await;
     case.object("web", WEB, "");
     let plan = case.workspace.apply(&[]).expect_success().text();
@@ -70,7 +70,7 @@ async fn what_a_secret_holds_is_never_shown() {
     let secret =
         "apiVersion: v1\nkind: Secret\nmetadata: {name: db, namespace: NS}\nstringData: {password: hunter2}";
     let wanted = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "db"}});
-    // The body itself is the user's to mark; what the provider makes of it is not.
+    // Marking the body as sensitive is up to the user; what the provider derives from it is not.
     let body = secret.replace("NS", case.namespace.name());
     case.workspace.write(
         "secret.tf",
@@ -85,7 +85,7 @@ async fn what_a_secret_holds_is_never_shown() {
     assert!(mask.starts_with("(sensitive sha256:"), "{mask}");
     case.workspace.plan(&["-detailed-exitcode"]).expect_success();
 
-    // A change of the live value is seen, although it was written as stringData.
+    // A change of the live value is detected, although it was written as stringData.
     case.namespace.merge_as("intruder", &wanted, &json!({"data": {"password": "c2VzYW1l"}})).await;
     let shown = case.workspace.plan(&[]).expect_success().text();
     assert!(shown.contains("data.password: the value differs (modified by: intruder)"), "{shown}");
@@ -117,7 +117,7 @@ async fn an_object_knows_its_resource_by_its_annotations() {
         conflict.contains("Resource Ownership Conflict") && conflict.contains("ffffffffffff"),
         "{conflict}"
     );
-    // What belongs to somebody else is left alone.
+    // Objects of another owner are left alone.
     case.workspace.run(&["destroy", "-no-color", "-auto-approve", "-refresh=false"]).expect_success();
     assert!(case.namespace.get(&wanted).await.is_some());
 }

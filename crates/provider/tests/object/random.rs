@@ -1,4 +1,4 @@
-//! Over many made-up objects, what a plan says is what its apply does: Terraform itself checks, and a second plan is empty.
+//! For many random objects, an apply does what its plan says: Terraform itself checks, and a second plan is empty.
 
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
@@ -12,7 +12,7 @@ use crate::case::Case;
 const OBJECTS: usize = 25;
 const ROUNDS: usize = 8;
 
-/// An object of one of four kinds, and the fields left to others.
+/// An object of one of four kinds, and its ignored fields.
 fn object(kind: usize) -> BoxedStrategy<(Value, Vec<&'static str>)> {
     let labels = texts(&["app.kubernetes.io/name", "team", "a"]);
     let content = match kind {

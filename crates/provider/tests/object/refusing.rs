@@ -1,4 +1,4 @@
-//! What a plan does not hide, and what validation says with a place.
+//! Errors that a plan does not hide, and validation errors with a position.
 
 use testkit::terraform::Client;
 
@@ -71,7 +71,7 @@ async fn bad_input_has_the_title_people_know_and_a_place() {
     );
 }
 
-/// Expressions that users' tests have for what a client prints, where `.` does not cross the end of a line.
+/// Regular expressions from users' tests for a client's output, where `.` does not match line ends.
 #[tokio::test(flavor = "multi_thread")]
 async fn texts_that_users_match_are_not_broken_by_line_ends() {
     for client in Client::all() {

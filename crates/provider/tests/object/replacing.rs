@@ -1,4 +1,4 @@
-//! When an object gives way to another one, and when it does not.
+//! When an object is replaced, and when it is not.
 
 use serde_json::json;
 use testkit::terraform::Client;
@@ -24,7 +24,7 @@ async fn an_immutable_field_replaces_the_object_and_a_mere_mistake_does_not() {
     case.workspace.apply(&[]).expect_success();
     let before = case.workspace.attributes(address)["id"].clone();
 
-    // Not allowed is not the same as not changeable.
+    // A forbidden value is not an immutable field.
     case.object("once", &JOB.replace("restartPolicy: Never", "restartPolicy: Always"), "");
     let refused = case.workspace.plan(&[]).expect_failure().text();
     assert!(!refused.contains("must be replaced"), "{refused}");
@@ -60,14 +60,14 @@ async fn another_name_replaces_and_another_key_of_the_resource_hands_over() {
     let wanted = |name: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}});
     assert_eq!(case.namespace.get(&wanted("one")).await, None);
 
-    // The old key's resource goes while the new key's comes, in no particular order.
+    // The old key's resource is destroyed while the new key's is created, in no particular order.
     write("y", "two");
     case.workspace.apply(&[]).expect_success();
     assert!(case.namespace.get(&wanted("two")).await.is_some());
     case.workspace.plan(&["-detailed-exitcode"]).expect_success();
 }
 
-/// Terraform refuses a replacement that it has not planned. Nothing is lost, and the next apply does it.
+/// Terraform rejects a replacement that it has not planned. Nothing is lost, and the next apply does it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_name_that_was_not_known_when_it_was_planned_is_replaced_by_the_next_apply() {
     let case = Case::new("late", Client::any()).await;

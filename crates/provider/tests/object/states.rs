@@ -1,4 +1,4 @@
-//! States that the Go provider wrote.
+//! States written by the Go provider.
 
 use serde_json::{Value, json};
 use testkit::terraform::Client;
@@ -32,7 +32,7 @@ async fn states_of_every_version_plan_as_no_changes() {
         std::fs::write(&path, state.to_string()).unwrap();
         case.workspace.plan(&["-detailed-exitcode"]).expect_success();
     }
-    // What the Go provider kept of the last apply is enough to tell drift from an edit.
+    // What the Go provider stored of the last apply is enough to tell drift from an edit.
     let wanted = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});
     case.namespace.merge_as("kubectl-edit", &wanted, &json!({"data": {"k": "theirs"}})).await;
     let plan = case.workspace.plan(&[]).expect_success().text();

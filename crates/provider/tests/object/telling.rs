@@ -1,4 +1,4 @@
-//! Which warnings there are, about what, and how much they say.
+//! Which warnings a plan shows, about what, and in how much detail.
 
 use std::io;
 use std::net::{TcpListener, TcpStream};
@@ -22,7 +22,7 @@ async fn sharing_a_field_is_no_drift_and_removing_one_is() {
     let case = Case::new("sharing", Client::any()).await;
     case.object("a", BODY, "");
     case.workspace.apply(&[]).expect_success();
-    // Somebody applies the same value, and so holds the field as well; an edit elsewhere is nobody else's business.
+    // Another manager applies the same value, and so holds the field as well; an edit of another field is irrelevant.
     let mut shared = wanted();
     shared["data"] = json!({"k": "v"});
     case.namespace.apply_as("another", &shared).await;
@@ -102,7 +102,7 @@ async fn an_untrusted_server_is_reported_with_what_to_check_and_not_asked_again(
         ]);
         String::from_utf8(shown.stdout).unwrap()
     };
-    // A certificate that has signed nothing, in place of the authority.
+    // An unrelated certificate in place of the authority.
     let (host, other) =
         (config("{.clusters[0].cluster.server}"), config("{.users[0].user.client-certificate-data}"));
     let (host, connections) = counted(&host).unwrap();
@@ -114,12 +114,12 @@ async fn an_untrusted_server_is_reported_with_what_to_check_and_not_asked_again(
     let refused = case.workspace.plan(&[]).expect_failure().text();
     assert!(refused.contains("Plan: Cluster Connection Failed"), "{refused}");
     assert!(refused.contains("cluster_ca_certificate"), "{refused}");
-    // It takes two questions to discover the kinds; a repetition would ask each of them six times.
+    // Discovery takes two requests; retries would make six of each.
     let connections = connections.load(Ordering::Relaxed);
     assert!((1..=2).contains(&connections), "{connections}: {refused}");
 }
 
-/// A way to the server at `url` that counts who comes.
+/// A proxy to the server at `url` that counts connections.
 fn counted(url: &str) -> io::Result<(String, Arc<AtomicUsize>)> {
     let server = url.trim_start_matches("https://").to_owned();
     let listener = TcpListener::bind("127.0.0.1:0")?;
@@ -129,7 +129,7 @@ fn counted(url: &str) -> io::Result<(String, Arc<AtomicUsize>)> {
     std::thread::spawn(move || {
         for client in listener.incoming().flatten() {
             counter.fetch_add(1, Ordering::Relaxed);
-            // A connection that cannot be passed on ends here, and the client says so.
+            // A connection that cannot be forwarded ends here, and the client reports it.
             let _joined = join(client, &server);
         }
     });

@@ -1,4 +1,4 @@
-//! You get only what you wait for.
+//! `wait_for` and the `status` it yields.
 
 use serde_json::json;
 use testkit::terraform::Client;
@@ -26,14 +26,14 @@ async fn a_wait_that_does_not_finish_is_owed_until_it_has() {
                storageClassName: none, resources: {requests: {storage: 1Gi}}}";
     let wait = |field: &str| format!("wait_for = {{ field = \"status.{field}\", timeout = \"1s\" }}");
     case.object("a", web, &wait("capacity.storage"));
-    // The object exists; losing it for a wait would be worse than not having waited.
+    // The object exists; losing it because of a wait would be worse than not having waited.
     let created = case.workspace.apply(&[]).expect_success().text();
     assert!(created.contains("Warning:") && created.contains("was not populated within 1s"), "{created}");
     let change = case.workspace.change("k8sconnect_object.a");
     assert_eq!(change["actions"], json!(["update"]), "{change}");
     assert_eq!(change["after_unknown"]["status"], true, "{change}");
 
-    // In an update it is an error, the state is kept, and it is still owed.
+    // In an update it is an error, the state is kept, and the wait is still pending.
     let updated = case.workspace.apply(&[]).expect_failure().text();
     assert!(updated.contains("Error:") && updated.contains("was not populated within 1s"), "{updated}");
     let patch = r#"{"status":{"capacity":{"storage":"1Gi"}}}"#;

@@ -19,7 +19,7 @@ pub(crate) fn wait(case: &Case, name: &str, wait_for: &str) {
     case.workspace.write(&format!("wait-{name}.tf"), &text);
 }
 
-/// The ConfigMap as attributes name it.
+/// The attributes that identify the ConfigMap.
 pub(crate) fn reference(case: &Case, name: &str) -> String {
     let namespace = case.namespace.name();
     format!("{{ api_version = \"v1\", kind = \"ConfigMap\", name = {name:?}, namespace = {namespace:?} }}")

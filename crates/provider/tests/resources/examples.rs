@@ -1,4 +1,4 @@
-//! The examples that the registry shows do what they say.
+//! The registry's examples do what they say.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ fn copy(from: &Path, to: &Path) {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_example_is_applied_plans_as_no_changes_and_is_destroyed() {
     let provider = fs::read_to_string(examples().join("provider/provider.tf")).unwrap();
-    // The part about where the provider comes from is the test's own.
+    // The test supplies the provider's source itself.
     let provider = &provider[provider.find("provider \"k8sconnect\"").unwrap()..];
     let folders = folders();
     assert_eq!(folders.len(), 6, "{folders:?}");

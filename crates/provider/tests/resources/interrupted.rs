@@ -1,4 +1,4 @@
-//! Applies that do not end as they should: nothing is lost, and what is left is found and named by the next one.
+//! Interrupted applies: nothing is lost, and the next apply finds and names what is left.
 
 use serde_json::{Value, json};
 use testkit::proxy::{Fault, FaultProxy};
@@ -10,18 +10,18 @@ use crate::config_map;
 const BODY: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: NS}\ndata: {k: v}";
 const ADDRESS: &str = "k8sconnect_object.a";
 
-/// How an apply is disturbed while the answer to its write is still to come.
+/// How an apply is disturbed while the response to its write is pending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Disturbance {
-    /// Terraform is interrupted, and the answer comes.
+    /// Terraform is interrupted, and the response arrives.
     Interrupt,
-    /// Terraform is interrupted, and the answer never comes.
+    /// Terraform is interrupted, and the response never arrives.
     InterruptAndSilence,
     /// The provider is killed.
     Kill,
-    /// The API server is gone, and does not come back before the apply has given up.
+    /// The API server is down until the apply has given up.
     Outage,
-    /// The API server is gone, and comes back.
+    /// The API server goes down and comes back.
     Restart,
 }
 
@@ -40,8 +40,8 @@ impl Disturbed {
         Self { case, proxy }
     }
 
-    /// Applies or destroys, and disturbs that at the next request that `is_meant`; says whether it succeeded, and with
-    /// which words.
+    /// Applies or destroys, and disturbs that at the next request that `is_meant`; returns whether it succeeded, and
+    /// its output.
     async fn run(
         &self,
         destroy: bool,
@@ -77,7 +77,7 @@ impl Disturbed {
     }
 }
 
-/// Each of `disturbances` with each client.
+/// Runs each of `disturbances` with each client.
 fn with_all_clients<D: Clone>(disturbances: impl IntoIterator<Item = D>) -> Vec<(Client, D)> {
     let disturbances: Vec<D> = disturbances.into_iter().collect();
     let with = |client: Client| {
@@ -96,7 +96,7 @@ fn is_delete(method: &str, _: &str) -> bool {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_create_that_is_disturbed_is_recorded_or_found_and_named() {
-    // Whether the answer arrives, so that the object is in the state.
+    // Whether the response arrives, so that the object is in the state.
     for (client, (disturbance, recorded)) in with_all_clients([
         (Disturbance::Interrupt, true),
         (Disturbance::Restart, true),

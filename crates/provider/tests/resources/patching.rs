@@ -115,7 +115,7 @@ async fn what_cannot_be_patched_is_refused() {
     patch(&case, "patch = \"data: {level: debug}\"\n  depends_on = [k8sconnect_object.settings]");
     let own = case.workspace.apply(&[]).expect_failure().text();
     assert!(own.contains("Cannot Patch Own Resource"), "{own}");
-    // Without a word about it, both are looked at in no particular order.
+    // Without an explicit dependency, both are planned in no particular order.
     patch(&case, "patch = \"data: {level: debug}\"");
     let own = case.workspace.plan(&[]).expect_failure().text();
     assert!(own.contains("Cannot Patch Own Resource"), "{own}");
@@ -222,7 +222,7 @@ async fn values_that_read_alike_are_no_drift_and_the_state_has_what_the_server_m
     let path = "spec.template.spec.containers[0].resources.limits";
     assert_eq!(values[format!("{path}.cpu")], "1", "{values}");
     assert_eq!(values[format!("{path}.memory")], "1Gi", "{values}");
-    // Without what was kept of the apply, everything is compared anew.
+    // Without the stored baseline, everything is compared again.
     case.edit_state("k8sconnect_patch", |instance| _ = instance.as_object_mut().unwrap().remove("private"));
     case.workspace.plan(&["-detailed-exitcode"]).expect_success();
 }
@@ -244,7 +244,7 @@ async fn a_patch_whose_connection_is_no_more_can_be_destroyed() {
     assert!(destroyed.contains("Patch Not Released"), "{destroyed}");
     assert_eq!(patch_managers(&case).await.len(), 1, "nobody could give the fields up");
 
-    // With a cluster of the provider's own that is the same one, it is released after all.
+    // With a provider cluster that is the same one, the fields are released after all.
     case.workspace.write("provider.tf", &provider);
     case.workspace.apply(&[]).expect_success();
     case.edit_state("k8sconnect_patch", |instance| {
@@ -260,7 +260,7 @@ async fn another_cluster_is_another_patch_and_another_wait() {
     patch(&case, "patch = \"data: {level: debug}\"");
     config_map::wait(&case, "settings", "field = \"data.mode\"");
     case.workspace.apply(&[]).expect_success();
-    // What was kept of another cluster: {"cluster_uid": base64("\"elsewhere\"")}.
+    // The stored uid of another cluster: {"cluster_uid": base64("\"elsewhere\"")}.
     for resource in ["k8sconnect_patch", "k8sconnect_wait"] {
         case.edit_state(resource, |instance| {
             instance["private"] = json!("eyJjbHVzdGVyX3VpZCI6IkltVnNjMlYzYUdWeVpTST0ifQ==");
@@ -274,7 +274,7 @@ async fn another_cluster_is_another_patch_and_another_wait() {
     assert_eq!(change["actions"], json!(["delete", "create"]), "{change}");
     assert_eq!(change["replace_paths"], json!([["cluster"]]), "{change}");
 
-    // A target that is gone there says nothing about the cluster that was patched.
+    // A target that is missing there says nothing about the cluster that was patched.
     patch(&case, "patch = \"data: {level: debug}\"");
     case.namespace.kubectl(&["delete", "configmap", "settings"]).unwrap();
     let planned = case.workspace.plan(&[]).expect_failure().text();
@@ -290,7 +290,7 @@ async fn a_refused_patch_of_a_secret_shows_nothing_of_it() {
         "{{ api_version = \"v1\", kind = \"Secret\", name = \"db\", namespace = {:?} }}",
         case.namespace.name()
     );
-    // The API server repeats the whole object that it would have made, or the value that it did not expect.
+    // The API server quotes the whole object it would have produced, or the unexpected value.
     for content in [
         "merge_patch = jsonencode({ data = { pin = 4711 } })",
         "json_patch = jsonencode([{ op = \"add\", path = \"/data/pin\", value = 4711 }])",

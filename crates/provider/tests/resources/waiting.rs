@@ -22,7 +22,7 @@ async fn a_wait_hands_out_what_it_waited_for_and_fails_without() {
             json!({"data": {"phase": "one"}})
         );
 
-        // Another value is a change outside Terraform, and no reason to wait again.
+        // Another value is a change outside Terraform, not a reason to wait again.
         case.namespace.apply_as("other-manager", &settings("two")).await;
         let change = case.workspace.change("k8sconnect_wait.settings");
         assert_eq!(change["actions"], json!(["no-op"]), "{change}");
@@ -62,7 +62,7 @@ async fn waits_know_what_is_ready_and_what_never_will_be() {
         );
         case.workspace.write("wait.tf", &text);
     };
-    // Nothing to run is a complete rollout, and predicates select what they select.
+    // Zero replicas are a complete rollout, and predicates filter list items.
     wait("none", "Deployment", "none", "rollout = true");
     case.workspace.apply(&[]).expect_success();
     wait("none", "Deployment", "none", r#"field = "status.conditions[?(@.type==\"Available\")].status""#);
@@ -71,7 +71,7 @@ async fn waits_know_what_is_ready_and_what_never_will_be() {
     let conditions = result["status"]["conditions"].as_array().unwrap_or_else(|| panic!("{result}"));
     assert!(conditions.iter().any(|condition| condition == &json!({"status": "True"})), "{result}");
 
-    // One that can never succeed is not waited for until the ten minutes are over.
+    // A wait that can never succeed ends before its ten minutes are over.
     wait("stuck", "Deployment", "stuck", "rollout = true");
     let never = case.workspace.apply(&[]).expect_failure().text();
     assert!(never.contains("Wait Operation Failed") && never.contains("ProgressDeadlineExceeded"), "{never}");
@@ -139,7 +139,7 @@ async fn a_field_of_the_generation_before_is_reported_by_a_refresh_and_does_not_
     let result = |value: &str| json!({"status": {"endpoint": value}});
     assert_eq!(case.workspace.attributes("k8sconnect_wait.a")["result"], result("two"));
 
-    // A refresh reports what stands, whatever generation it is about.
+    // A refresh reports the current value, whatever its generation.
     resize(3).await;
     report(2, "three");
     let change = case.workspace.change("k8sconnect_wait.a");

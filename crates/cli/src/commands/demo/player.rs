@@ -1,4 +1,4 @@
-//! Who applies and plans in the demo: Terraform or OpenTofu where one is installed, plimsoll itself otherwise.
+//! The program that applies and plans in the demo: Terraform or OpenTofu if installed, otherwise plimsoll itself.
 
 use cluster::Session;
 use serde_json::Value;
@@ -7,14 +7,13 @@ use super::plimsoll::Plimsoll;
 use super::terraform::Terraform;
 use crate::exit::Failure;
 
-/// Who plays.
 pub(super) enum Player {
     Terraform(Terraform),
     Plimsoll(Plimsoll),
 }
 
 impl Player {
-    /// The command that applies, as it would be typed.
+    /// The command that applies, as typed.
     pub(super) fn applies(&self) -> &'static str {
         match self {
             Self::Terraform(terraform) if terraform.name == "tofu" => "tofu apply",
@@ -23,7 +22,7 @@ impl Player {
         }
     }
 
-    /// The command that plans.
+    /// The command that plans, as typed.
     pub(super) fn plans(&self) -> &'static str {
         match self {
             Self::Terraform(terraform) if terraform.name == "tofu" => "tofu plan",
@@ -32,7 +31,7 @@ impl Player {
         }
     }
 
-    /// Applies everything and waits for the endpoint; a line about how it went.
+    /// Applies everything and waits for the endpoint; returns a line about the result.
     pub(super) async fn apply(&self, session: &Session) -> Result<String, Failure> {
         match self {
             Self::Terraform(terraform) => terraform.apply().await,
@@ -40,7 +39,7 @@ impl Player {
         }
     }
 
-    /// The endpoint that was waited for, and everything that came with it.
+    /// The endpoint that the demo waited for, and what came with it.
     pub(super) async fn value(&self, session: &Session) -> Result<(String, Value), Failure> {
         match self {
             Self::Terraform(terraform) => Ok((terraform.endpoint().await?, terraform.status().await?)),
@@ -48,7 +47,7 @@ impl Player {
         }
     }
 
-    /// What is said about drift before the next apply.
+    /// The warnings about drift before the next apply.
     pub(super) async fn drift(&self, session: &Session) -> Result<Vec<String>, Failure> {
         match self {
             Self::Terraform(terraform) => terraform.warnings().await,

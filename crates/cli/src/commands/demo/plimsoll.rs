@@ -1,4 +1,4 @@
-//! The part of the demo that plimsoll plays where there is no Terraform.
+//! Plays the demo with plimsoll itself if Terraform is not installed.
 
 use std::sync::OnceLock;
 
@@ -14,10 +14,10 @@ use serde_json::Value;
 use super::{CLAIM, COMPOSITION, DEFINITION, FRONT, objects, untrue};
 use crate::exit::Failure;
 
-/// In whose name the demo applies.
+/// The field manager of the demo.
 const US: &str = "plimsoll";
 
-/// The objects of the demo, and what the API server made of the Deployment.
+/// The objects of the demo, and the Deployment as the API server returned it.
 pub(super) struct Plimsoll {
     objects: Vec<(ObjectRef, Value)>,
     front: OnceLock<Value>,
@@ -61,7 +61,7 @@ impl Plimsoll {
         Ok((value["endpoint"].as_str().unwrap_or_default().to_owned(), value))
     }
 
-    /// What would be said before applying the Deployment again.
+    /// The warnings before the Deployment is applied again.
     pub(super) async fn drift(&self, session: &Session) -> Result<Vec<String>, Failure> {
         let (target, body) = self.find("Deployment");
         let live = session.read(target).await.map_err(|error| error.diagnostic("Read"))?;
@@ -90,7 +90,7 @@ impl Plimsoll {
     }
 }
 
-/// Waits as `what` says (`rollout`, `field=…`); the value that yields.
+/// Waits for `what` (`rollout`, `field=…`), and returns the value it yields.
 async fn wait_for(session: &Session, target: &ObjectRef, what: &str) -> Result<Option<Value>, Failure> {
     let written: WrittenWait = what.parse().expect("the demo writes its waits well");
     let wait = written.parse(None, Cut::Status).wait.expect("the demo writes its waits well");

@@ -1,11 +1,11 @@
-//! How the demo looks: numbered titles with lines below them.
+//! The layout of the demo: numbered titles with lines below them.
 
 use std::fmt;
 use std::io::{self, BufRead as _};
 
 use crate::printer::{DIM, GOOD, LITERAL, Printer};
 
-/// The stage of the demo. It is told to standard error, like everything that is not data.
+/// Prints the demo to standard error, like everything that is not data.
 pub(super) struct Scene<'p> {
     printer: &'p mut Printer,
     number: usize,
@@ -17,11 +17,11 @@ impl<'p> Scene<'p> {
         Self { printer, number: 0, pauses }
     }
 
-    /// The next part of the story.
+    /// The title of the next part.
     pub(super) fn title(&mut self, text: &str) {
         if self.pauses && self.number > 0 {
             self.printer.message(format_args!("\n{DIM}   press Enter{DIM:#}"));
-            // Without anybody to press it, the story goes on.
+            // Without a terminal, the demo continues by itself.
             let _ = io::stdin().lock().read_line(&mut String::new());
         }
         self.number += 1;
@@ -29,17 +29,17 @@ impl<'p> Scene<'p> {
         self.printer.message(format_args!("{gap}{GOOD}{}. {text}{GOOD:#}", self.number));
     }
 
-    /// Something that is true.
+    /// A statement that was checked.
     pub(super) fn line(&mut self, text: impl fmt::Display) {
         self.printer.message(format_args!("   {text}"));
     }
 
-    /// Something that somebody types.
+    /// A command as a user types it.
     pub(super) fn typed(&mut self, command: &str) {
         self.line(format_args!("{LITERAL}$ {command}{LITERAL:#}"));
     }
 
-    /// The printer, for what shows its own progress.
+    /// The printer, for work that shows its own progress.
     pub(super) fn printer(&mut self) -> &mut Printer {
         self.printer
     }

@@ -1,4 +1,4 @@
-//! What runs beside the sandbox while the demo is played: a cloud, a function and the operator, each a process of its own.
+//! The processes beside the sandbox during the demo: a cloud, a function and the operator.
 
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader};
@@ -12,15 +12,15 @@ use super::untrue;
 use crate::exit::Failure;
 use crate::process::own_executable;
 
-/// Processes that belong to the sandbox, and what they said about themselves.
+/// Processes that belong to the sandbox, and the addresses they printed.
 pub(super) struct Stage {
     program: PathBuf,
-    /// Files of the demo; it goes with the sandbox.
+    /// Files of the demo; deleted with the sandbox.
     pub(super) folder: PathBuf,
     kubeconfig: PathBuf,
     membership: (&'static str, PathBuf),
     running: Vec<(&'static str, Child)>,
-    /// Where resources are made in the cloud.
+    /// The compartment for resources in the cloud.
     pub(super) compartment: String,
 }
 
@@ -72,7 +72,7 @@ impl Stage {
         self.spawn("operator", operator, Stdio::null()).map(drop)
     }
 
-    /// Starts a server that says in a line of JSON where it is.
+    /// Starts a server that prints its address as a line of JSON.
     fn announced(&mut self, name: &'static str, arguments: &[&str]) -> Result<Value, Failure> {
         let command = self.command(arguments);
         let child = self.spawn(name, command, Stdio::piped())?;
@@ -102,7 +102,7 @@ impl Stage {
         command
     }
 
-    /// Says which of the processes has ended, which none should.
+    /// The error if one of the processes has ended.
     pub(super) fn check(&mut self) -> Result<(), Failure> {
         let ended = self.running.iter_mut().find_map(|(name, child)| Some((*name, child.try_wait().ok()??)));
         match ended {
@@ -123,22 +123,21 @@ impl Stage {
         lines[lines.len().saturating_sub(5)..].join("\n")
     }
 
-    /// Lets the processes live on; `sandbox down` ends them.
+    /// Keeps the processes running; `sandbox down` ends them.
     pub(super) fn leave(&mut self) {
         self.running.clear();
     }
 
-    /// The program that plays the demo.
     pub(super) fn program(&self) -> &Path {
         &self.program
     }
 }
 
-/// Ends what was not left to live on.
+/// Ends the processes that are not kept.
 impl Drop for Stage {
     fn drop(&mut self) {
         for (_, child) in &mut self.running {
-            // Either it ends now, or it has ended already.
+            // Either it ends now, or it has already ended.
             let _ = child.kill();
             let _ = child.wait();
         }

@@ -1,4 +1,4 @@
-//! What happens while the configuration is applied, as it happens: the operation in the cloud, and the words on the claim.
+//! Shows what happens during the apply: the operation in the cloud, and the conditions of the claim.
 
 use std::time::Duration;
 
@@ -12,26 +12,26 @@ use super::untrue;
 use crate::commands::operation::Operation;
 use crate::exit::Failure;
 
-/// How long anything in the story may take.
+/// The timeout of every step of the demo.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// Something that was seen.
+/// An observed event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Seen {
-    /// What the cloud is doing for the queue.
+    /// The cloud operation of the queue.
     Operation { phase: String, standing: String },
     /// A condition on the claim: type, status, reason and message.
     Condition { kind: String, status: String, reason: String, message: String },
 }
 
-/// Waits until the API server serves the kind that the definition called `crd` defines.
+/// Waits until the API server serves the kind defined by the CRD named `crd`.
 pub(super) async fn served(session: &Session, crd: &str) -> Result<(), Failure> {
     let gvk = "apiextensions.k8s.io/v1/CustomResourceDefinition".parse().expect("a fixed kind");
     let target = ObjectRef::new(gvk, None, crd);
     until(session, &target, |definition| has_condition(definition, "Established", "True")).await.map(drop)
 }
 
-/// Tells what the cloud does for the queue until that is ready; the queue as it is then.
+/// Reports the queue's operation until the queue is ready; returns the queue.
 pub(super) async fn follow_queue(
     session: &Session,
     queue: &ObjectRef,
@@ -42,7 +42,7 @@ pub(super) async fn follow_queue(
         if let Some(operation) = Operation::of(queue) {
             let seen = Seen::Operation { phase: operation.phase.clone(), standing: operation.standing() };
             if last.as_ref() != Some(&seen) {
-                // Whoever listens may have heard enough.
+                // The receiver may have stopped listening.
                 let _ = tell.unbounded_send(seen.clone());
                 last = Some(seen);
             }
@@ -52,7 +52,7 @@ pub(super) async fn follow_queue(
     .await
 }
 
-/// Tells what the claim is told until it is deployed.
+/// Reports the claim's conditions until it is deployed.
 pub(super) async fn follow_claim(
     session: &Session,
     claim: &ObjectRef,

@@ -1,4 +1,4 @@
-//! The part of the demo that Terraform or OpenTofu plays, with this very program as its provider.
+//! Plays the demo with Terraform or OpenTofu, with this very program as the provider.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -22,7 +22,7 @@ const FILES: [(&str, &str); 5] = [
     ("front.yaml", super::FRONT),
 ];
 
-/// A configuration and who applies it.
+/// A configuration and the program that applies it.
 pub(super) struct Terraform {
     /// `terraform` or `tofu`.
     pub(super) name: &'static str,
@@ -62,7 +62,7 @@ impl Terraform {
         Ok(Self { name, program, folder, kubeconfig, compartment })
     }
 
-    /// Applies everything; what it says in the end.
+    /// Applies everything; returns the last line of output.
     pub(super) async fn apply(&self) -> Result<String, Failure> {
         let said = self.succeeded(&["apply", "-auto-approve", "-input=false", "-no-color"]).await?;
         let summary = said.lines().find(|line| line.starts_with("Apply complete!"));
@@ -74,7 +74,7 @@ impl Terraform {
         self.succeeded(&["output", "-raw", "endpoint"]).await
     }
 
-    /// What the state has as `status` of the claim.
+    /// The claim's `status` in the state.
     pub(super) async fn status(&self) -> Result<Value, Failure> {
         let shown = self.succeeded(&["show", "-json"]).await?;
         let state: Value =
@@ -84,7 +84,7 @@ impl Terraform {
         Ok(claim.map_or(Value::Null, |claim| claim["values"]["status"].clone()))
     }
 
-    /// The warnings of a plan about drift, each as a title and what it says.
+    /// The warnings of a plan about drift, each as title and detail.
     pub(super) async fn warnings(&self) -> Result<Vec<String>, Failure> {
         Ok(warnings(&self.succeeded(&["plan", "-input=false", "-json"]).await?))
     }
@@ -115,7 +115,7 @@ impl Terraform {
     }
 }
 
-/// The warnings about drift in what `plan -json` prints: a line of JSON for everything there is to say.
+/// The warnings about drift in the output of `plan -json`, which is one JSON object per line.
 fn warnings(said: &str) -> Vec<String> {
     let lines = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let warning = |line: Value| {

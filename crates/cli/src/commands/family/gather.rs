@@ -1,4 +1,4 @@
-//! All objects that may hang on one, with one request for each kind, and a watch on each if they are followed.
+//! Reads all objects that may belong to one, with one request per kind, and watches them if they are followed.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,10 +13,10 @@ use crate::commands::informer::{Informer, uid};
 use crate::commands::kinds::version;
 use crate::exit::Failure;
 
-/// An object and everything that may hang on it.
+/// An object and everything that may belong to it.
 pub(crate) struct Family {
     target: ObjectRef,
-    /// The object at the root, as it was first seen.
+    /// The root object, as first read.
     pub(crate) object: Value,
     members: Informer,
     session: Session,
@@ -25,14 +25,15 @@ pub(crate) struct Family {
 }
 
 impl Family {
-    /// Reads `target` and everything that may hang on it.
+    /// Reads `target` and everything that may belong to it.
     pub(crate) async fn gather(
         cluster: &Cluster,
         target: &ObjectRef,
         operation: &str,
     ) -> Result<Self, Failure> {
         let object = cluster.read(target, operation).await?;
-        // An owner in a namespace owns nothing outside of it; whatever refers to others or is in none may.
+        // A namespaced owner owns nothing outside its namespace; an object with references, or a cluster-scoped one,
+        // may.
         let namespace = target.namespace.as_ref().filter(|_| !refers_elsewhere(&object));
         let resources = cluster.session.resources().await.map_err(|error| error.diagnostic(operation))?;
         let kinds = worth_listing(resources, namespace.is_some());
@@ -43,7 +44,7 @@ impl Family {
         Ok(family)
     }
 
-    /// How the object and those below it stand.
+    /// The current tree of the object.
     pub(crate) fn root(&self) -> Result<Node, Failure> {
         let root = tree(&self.object, &self.members.objects(), &self.publishing);
         root.ok_or_else(|| missing(&self.target).into())
@@ -62,12 +63,12 @@ impl Family {
         Ok(())
     }
 
-    /// Waits until something about the family is different. That the object itself is gone is a failure.
+    /// Waits until something in the tree changes. The deletion of the root object is a failure.
     pub(crate) async fn change(&mut self) -> Result<(), Failure> {
         self.members.changed().await;
         match self.members.get(&uid(&self.object)) {
             Some(object) => self.object = object.clone(),
-            // A kind that we may read and not list is not among those that are followed.
+            // A kind that we may get but not list is not followed.
             None if self.members.has_kind(&self.target.gvk) => return Err(missing(&self.target).into()),
             None => {}
         }
@@ -80,7 +81,7 @@ impl Family {
     }
 }
 
-/// Each kind once, in its best version, without those that own nothing and come in masses.
+/// Each kind once, in its preferred version, without numerous kinds that own nothing.
 fn worth_listing(resources: Vec<Resource>, only_namespaced: bool) -> Vec<Resource> {
     let mut best: BTreeMap<(String, String), Resource> = BTreeMap::new();
     for resource in resources {

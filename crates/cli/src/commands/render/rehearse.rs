@@ -63,7 +63,7 @@ pub(super) async fn rehearse(inputs: &Inputs, timeout: Duration) -> Result<Rende
         Diagnostic::error(codes::RENDER_INPUT, "the files do not fit together").detail(all.join("\n"))
     })?;
     let uid = object::uid(&xr).unwrap_or_default().to_owned();
-    // Preparing has refused those that cannot be referred to.
+    // The preparation has rejected those that cannot be referred to.
     let read = inputs.observed.iter().filter_map(|one| Some((ObjectRef::of(one).ok()?, Some(one.clone()))));
     let observed = observed::observe(&uid, read)
         .map_err(|error| Diagnostic::error(codes::RENDER_INPUT, error.to_string()))?;
@@ -127,7 +127,7 @@ pub(super) async fn rehearse(inputs: &Inputs, timeout: Duration) -> Result<Rende
     })
 }
 
-/// Runs the steps, and returns what they came to with the context after the last.
+/// Runs the steps, and returns their result with the context after the last.
 async fn run(
     inputs: &Inputs,
     files: &Files<'_>,
@@ -164,7 +164,7 @@ async fn run(
     Ok((pipeline.finish(), context))
 }
 
-/// Where a function of the files is.
+/// The address of a function from the files.
 fn locate(name: &str, functions: &[Function]) -> Result<Location, RunError> {
     let function = functions.iter().find(|function| function.name == name);
     let endpoint =
@@ -203,11 +203,11 @@ fn credentials(inputs: &Inputs, step: &Step) -> Result<BTreeMap<String, SecretDa
     Ok(given)
 }
 
-/// What would be applied and deleted.
+/// The objects that would be applied and deleted.
 type Made = (BTreeMap<String, desired::Composed>, Vec<Object>);
 
 fn compose(xr: &Object, observed: &BTreeMap<String, Object>, outcome: &Outcome) -> Result<Made, String> {
-    // Without a cluster nobody knows better: kinds of Kubernetes are known, and others mostly have namespaces.
+    // Without a cluster, scopes are a guess: built-in kinds are known, and most others are namespaced.
     let is_namespaced =
         |gvk: &GroupVersionKind| Some(!manifest::is_known_cluster_scoped(gvk.group(), gvk.kind()));
     let rendered = desired::render(xr, observed, &outcome.desired, is_namespaced);
@@ -219,10 +219,10 @@ fn compose(xr: &Object, observed: &BTreeMap<String, Object>, outcome: &Outcome) 
     Ok((rendered.resources, deleted))
 }
 
-/// The XR with the status that was decided.
+/// The XR with the computed status.
 fn with_status(mut xr: Object, intent: &Object) -> Object {
     let mut status = intent.get("status").and_then(Value::as_object).cloned().unwrap_or_default();
-    // Nothing is watched here, so nothing is to be said about watches.
+    // Nothing is watched here, so there is nothing to report about watches.
     let conditions = Conditions::of(intent);
     let shown: Conditions = conditions.iter().filter(|one| one.kind != RESPONSIVE).cloned().collect();
     status.insert("conditions".to_owned(), shown.to_value());

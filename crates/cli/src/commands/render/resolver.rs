@@ -1,4 +1,4 @@
-//! What functions require, found in files instead of a cluster.
+//! Resolves the requirements of functions from files instead of a cluster.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -9,7 +9,7 @@ use functions::{ResolveFuture, Resolver};
 use manifest::{ApiVersion, GroupVersionKind};
 use serde_json::Value;
 
-/// How deep schemas may refer to each other before a reference stays as it is: some refer to themselves.
+/// The nesting depth at which references stay as they are: some schemas refer to themselves.
 const DEEPEST: usize = 32;
 
 /// Objects and OpenAPI documents from files.
@@ -19,7 +19,7 @@ pub(super) struct Files<'a> {
     asked: Mutex<Asked>,
 }
 
-/// What functions and pipelines asked for, found or not, each once and in the order in which they first did.
+/// What functions and pipelines required, found or not, without duplicates and in order of first use.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Asked {
     pub(super) resources: Vec<ResourceSelector>,
@@ -35,7 +35,7 @@ impl<'a> Files<'a> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The objects that match, sorted by namespace and name.
+    /// The matching objects, sorted by namespace and name.
     pub(super) fn find(&self, selector: &ResourceSelector) -> Vec<Resource> {
         note(&mut self.asked.lock().unwrap_or_else(PoisonError::into_inner).resources, selector);
         let kind = selector.gvk();

@@ -9,16 +9,11 @@ pub enum ExecError {
     #[error(
         "exec plugin {command:?}: api version {version:?} is not supported; use client.authentication.k8s.io/v1 or client.authentication.k8s.io/v1beta1"
     )]
-    Version {
-        command: String,
-        version: String,
-    },
+    Version { command: String, version: String },
     #[error("exec plugin without a command")]
     NoCommand,
     #[error("exec plugin {command:?} wants a terminal (interactiveMode: Always), and there is none")]
-    Interactive {
-        command: String,
-    },
+    Interactive { command: String },
     #[error("exec plugin {command:?} was not found{}", hint.as_ref().map_or(String::new(), |hint| format!(": {hint}")))]
     NotFound {
         command: String,
@@ -26,19 +21,11 @@ pub enum ExecError {
         hint: Option<String>,
     },
     #[error("exec plugin {command:?} could not be started")]
-    Start {
-        command: String,
-        source: std::io::Error,
-    },
+    Start { command: String, source: std::io::Error },
     #[error("exec plugin {command:?} has printed no credentials after {} s and was stopped", after.as_secs_f64())]
-    TimedOut {
-        command: String,
-        after: Duration,
-    },
+    TimedOut { command: String, after: Duration },
     #[error("exec plugin {command:?} printed more than {} KiB and was stopped", super::process::MOST_PRINTED >> 10)]
-    TooMuch {
-        command: String,
-    },
+    TooMuch { command: String },
     #[error("exec plugin {command:?} failed ({status}){}", said(stderr))]
     Failed {
         command: String,
@@ -54,10 +41,7 @@ pub enum ExecError {
         stderr: String,
     },
     #[error("exec plugin {command:?} printed something that is no ExecCredential: {problem}")]
-    Answer {
-        command: String,
-        problem: String,
-    },
+    Answer { command: String, problem: String },
 }
 
 fn said(stderr: &str) -> String {
