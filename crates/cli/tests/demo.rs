@@ -30,7 +30,7 @@ impl Viewer {
         command
     }
 
-    /// Runs `plimsoll …`, which must succeed; what it says to people, and its data.
+    /// Runs `plimsoll …`, which must succeed; returns its messages and its data.
     fn plimsoll(&self, arguments: &[&str]) -> (String, String) {
         let output = self.command(PLIMSOLL).args(arguments).output().unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -39,7 +39,7 @@ impl Viewer {
         (told, data)
     }
 
-    /// Plays the demo to its end; what it tells.
+    /// Plays the demo to its end; returns its output.
     fn play(&self, arguments: &[&str]) -> String {
         self.plimsoll(&[&["demo"], arguments].concat()).0
     }
@@ -72,7 +72,7 @@ impl Viewer {
 
 impl Drop for Viewer {
     fn drop(&mut self) {
-        // What a demo that failed has left running.
+        // Stops what a failed demo has left running.
         let _ended = self.command(PLIMSOLL).args(["sandbox", "down", "--name", "demo"]).output();
     }
 }
@@ -88,7 +88,7 @@ fn promised() -> &'static str {
 fn steady(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for line in text.trim().lines() {
-        // How many steps of the operation are seen depends on the moment of each look.
+        // How many steps of the operation are seen depends on the timing of each poll.
         if line.contains(" operation: pending") {
             continue;
         }
@@ -151,7 +151,7 @@ fn a_demo_that_is_kept_goes_on_until_the_commands_that_it_names_end_it() {
     let bin = viewer.folder.path().join("bin");
     fs::create_dir(&bin).unwrap();
     std::os::unix::fs::symlink(PLIMSOLL, bin.join("plimsoll")).unwrap();
-    // The operator still works: what it made for the claim goes with the claim.
+    // The operator still works: what it created for the claim is deleted with the claim.
     let typed = next.replace(
         "plimsoll sandbox down",
         "plimsoll delete app/orders --namespace shop\n\
@@ -180,7 +180,7 @@ fn nothing_is_left_of_a_demo_that_is_interrupted_or_killed() {
         let mut demo = demo.spawn().unwrap();
         let mut keyboard = demo.stdin.take().unwrap();
         let mut told = BufReader::new(demo.stderr.take().unwrap());
-        // At the second pause the operator and everything else runs.
+        // At the second pause, the operator and all other processes run.
         for pause in 1..=2 {
             let mut line = String::new();
             while line.trim() != "press Enter" {

@@ -9,7 +9,7 @@ use testkit::{Sandbox, plimsoll};
 
 const NAME: &str = "terraform-provider-k8sconnect";
 
-/// What go-plugin puts into the environment of every plugin.
+/// The variables that go-plugin sets for every plugin.
 const COOKIE: (&str, &str) =
     ("TF_PLUGIN_MAGIC_COOKIE", "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2");
 
@@ -17,7 +17,7 @@ const COOKIE: (&str, &str) =
 async fn a_link_called_like_the_provider_is_the_provider() {
     let sandbox = Sandbox::shared();
     let namespace = sandbox.namespace("link").await;
-    // The workspace starts its providers through links of their names.
+    // The workspace starts its providers through links with their names.
     let workspace = Workspace::new(Client::any(), &[("jmorris0x0/k8sconnect", &plimsoll())]);
     workspace.write(
         "main.tf",
@@ -62,7 +62,7 @@ async fn both_contexts_of_a_sandboxs_kubeconfig_are_good_for_terraform() {
 #[test]
 fn the_handshake_comes_before_anything_is_made_of_the_arguments() {
     let folder = tempfile::tempdir().unwrap();
-    // As in a registry's folder, with the version behind the name.
+    // As in a registry's folder, with the version after the name.
     let link = folder.path().join(format!("{NAME}_v9.9.9"));
     std::os::unix::fs::symlink(plimsoll(), &link).unwrap();
     let mut command = Command::new(&link);

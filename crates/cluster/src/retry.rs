@@ -50,8 +50,8 @@ impl Trouble {
 
 /// How long to wait before retry number `retries + 1`, or `None` to give up.
 ///
-/// `chance` is between 0 and 1 and adds up to ten percent of jitter, so that clients do not retry in step. A `Retry-After`
-/// from the server is a lower bound.
+/// `chance` is between 0 and 1 and adds up to ten percent of jitter, so that clients do not retry in step. A
+/// `Retry-After` from the server is a lower bound.
 pub(crate) fn wait(
     trouble: Trouble,
     repeatable: bool,

@@ -1,15 +1,15 @@
 //! The files and commands in a page of Markdown.
 
-/// A block of a page that the reader does something with.
+/// A block of a page that the reader saves or runs.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Block {
-    /// Commands, in their order.
+    /// Commands, in order.
     Commands(Vec<String>),
     /// A file to save: ```` ```yaml file=shop.yaml ````.
     File { name: String, content: String },
 }
 
-/// The blocks of a page; those in other languages and without a name are pictures.
+/// The blocks of a page; those in other languages and without a name are only shown.
 pub(crate) fn of(page: &str) -> Vec<Block> {
     let mut blocks = Vec::new();
     let mut lines = page.lines();
@@ -25,7 +25,7 @@ pub(crate) fn of(page: &str) -> Vec<Block> {
     blocks
 }
 
-/// One command a line, without the remark behind it; a here-document belongs to its command.
+/// One command per line, without a trailing comment; a here-document belongs to its command.
 fn commands(lines: &[&str]) -> Vec<String> {
     let mut commands = Vec::new();
     let mut lines = lines.iter();

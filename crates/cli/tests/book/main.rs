@@ -37,7 +37,7 @@ fn the_first_chapter_works_as_it_is_written() {
 
 #[test]
 fn the_commands_of_readme_work_as_they_are_written() {
-    // A test cannot run the suite that it is part of, and the demo has a test of its own.
+    // A test cannot run its own suite, and the demo has a test of its own.
     let elsewhere = ["cargo test --workspace", "cargo run --release -- demo"];
     Reader::new().follow("README.md", |command| !elsewhere.contains(&command));
 }
@@ -53,13 +53,13 @@ impl Reader {
         let bin = folder.path().join("bin");
         fs::create_dir(&bin).unwrap();
         symlink(PLIMSOLL, bin.join("plimsoll")).unwrap();
-        // OpenTofu where there is no Terraform: it understands the same.
+        // OpenTofu if Terraform is not installed: it accepts the same configuration.
         let client = Workspace::new(Client::any(), &[]).command().get_program().to_owned();
         symlink(client, bin.join("terraform")).unwrap();
         Self { folder }
     }
 
-    /// Does everything on the page, from top to bottom, in one shell.
+    /// Runs everything on the page, from top to bottom, in one shell.
     fn follow(&self, page: &str, is_for_us: impl Fn(&str) -> bool) {
         let text = fs::read_to_string(root().join(page)).unwrap();
         let mut script = String::from(STEP);
@@ -99,12 +99,12 @@ impl Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        // What a page that failed has left running.
+        // Stops what a failed page has left running.
         let _ended = self.bash().args(["-c", "plimsoll sandbox down"]).output();
     }
 }
 
-/// Runs one command as it was typed, and ends everything when it fails. A plan that finds something says so by 2.
+/// Runs one command as typed, and stops at a failure. A plan with changes exits with 2.
 const STEP: &str = r#"
 step() {
   local status=0

@@ -66,7 +66,7 @@ async fn a_machine_without_a_kubeconfig_is_told_how_to_get_a_cluster() {
 async fn a_wrong_context_is_named_with_those_there_are() {
     let ns = namespace().await;
     let told = run(&ns, &["owners", "cm/x", "--context", "production"]);
-    // The contexts are called after the sandbox, which is called after the checkout.
+    // The contexts are named after the sandbox, which is named after the checkout.
     let sandbox = Sandbox::shared().status().name.to_string();
     insta::assert_snapshot!(told.replace(&sandbox, "SANDBOX"), @r#"
     exit 1
@@ -146,7 +146,7 @@ async fn short_names_are_those_of_the_api_server() {
     let listed = ns.kubectl(&["api-resources", "--no-headers", "--verbs", "get,list"]).unwrap();
     let shorts = listed.lines().filter_map(|line| {
         let words: Vec<&str> = line.split_whitespace().collect();
-        // NAME SHORTNAMES APIVERSION NAMESPACED KIND; the second is left out where there is none.
+        // NAME SHORTNAMES APIVERSION NAMESPACED KIND; the second is omitted if there is none.
         (words.len() == 5).then(|| words[1].to_owned())
     });
     let shorts: Vec<String> =
@@ -185,7 +185,7 @@ async fn an_interrupt_ends_whatever_waits_at_once() {
     ];
     for arguments in commands {
         let mut child = plimsoll(&ns, arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        // Until it has begun to wait, Ctrl-C would end it all the same, by the signal's own default.
+        // Before it waits, Ctrl-C would end it as well, by the signal's default action.
         interrupt_until_gone(&mut child);
         let code = child.wait().unwrap().code();
         assert!(matches!(code, Some(130) | None), "{arguments:?}: {code:?}");

@@ -9,7 +9,7 @@ fn plimsoll(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// The examples in the help of a command: lines that begin with `plimsoll`, up to what explains or redirects them.
+/// The examples in the help of a command: lines that begin with `plimsoll`, up to a comment or redirection.
 fn examples(help: &str) -> Vec<Vec<String>> {
     let (_, after) = help.split_once("Examples:\n").expect("the help has examples");
     let commands = after.lines().filter_map(|line| line.split_once("plimsoll ").map(|(_, rest)| rest));

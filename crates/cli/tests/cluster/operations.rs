@@ -8,7 +8,7 @@ use testkit::{Namespace, Sandbox};
 
 use crate::program::{plimsoll, run, run_with, told};
 
-/// A namespace with a kind that keeps record of operations, and one object of it.
+/// A namespace with a kind that records operations, and one object of it.
 async fn crates() -> (Namespace, Value) {
     let ns = Sandbox::shared().namespace("cli-operations").await;
     let group = format!("{}.oracle.com", ns.name());
@@ -82,7 +82,7 @@ async fn operations_are_shown_at_a_glance_and_followed() {
     --- stderr
     no operation is under way
     ");
-    // Which kinds there are beside ours depends on who else uses the sandbox.
+    // Which other kinds exist depends on what else runs in the sandbox.
     let unseen = run(&ns, &["operations", "--as", "nobody"]);
     assert!(unseen.contains("could not be read: ") && unseen.contains("crates"), "{unseen}");
     assert!(unseen.ends_with("no operation is under way elsewhere\n"), "{unseen}");

@@ -20,7 +20,7 @@ async fn contended() -> Namespace {
     ns
 }
 
-/// The output without the lines that only the cluster knows.
+/// The output without the lines that differ between clusters.
 fn less_generated(text: &str) -> String {
     let generated = ["creationTimestamp", "resourceVersion", "uid:"];
     text.lines()

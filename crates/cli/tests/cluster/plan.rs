@@ -182,7 +182,7 @@ async fn a_kind_and_a_namespace_may_come_with_the_same_files() {
     let ns = namespace().await;
     let group = format!("{}.example.org", ns.name());
     let inner = format!("{}-inner", ns.name());
-    // Kinds outlive the test, and the first of several with one short name would be meant.
+    // Kinds outlive the test, and a short name shared by several would resolve to the first.
     let short = ns.name().replace('-', "");
     let files = [
         json!({ "apiVersion": format!("{group}/v1"), "kind": "Widget", "metadata": { "name": "w", "namespace": inner }, "spec": { "size": 3 } }),
@@ -199,7 +199,7 @@ async fn a_kind_and_a_namespace_may_come_with_the_same_files() {
         }),
     ];
     let input = files.iter().map(Value::to_string).collect::<Vec<_>>().join("\n---\n");
-    // These objects name their namespace, so that none is typed.
+    // These objects name their namespace, so the command line does not.
     let without_namespace = |arguments: &[&str]| {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_plimsoll"));
         command.args(arguments).env("KUBECONFIG", Sandbox::shared().kubeconfig()).env("NO_COLOR", "1");
@@ -212,7 +212,7 @@ async fn a_kind_and_a_namespace_may_come_with_the_same_files() {
     assert_eq!(applied, (Some(0), "4 created\n".to_owned()));
     let again = without_namespace(&["plan", "-f", "-"]);
     assert_eq!(again, (Some(0), "4 unchanged\n".to_owned()));
-    // The short name of a custom kind stands in its CRD only.
+    // Only the CRD knows the short name of a custom kind.
     let widget = format!("{short}/w");
     let output = plimsoll(&ns, &["owners", &widget, "-A", "-o", "name"]).output().unwrap();
     assert!(!output.status.success(), "--all-namespaces and --namespace contradict each other");

@@ -17,7 +17,7 @@ pub(crate) fn plimsoll(namespace: &Namespace, arguments: &[&str]) -> Command {
     command
 }
 
-/// Runs `plimsoll` in a namespace, and returns everything it said and how it ended.
+/// Runs `plimsoll` in a namespace, and returns its output and exit status.
 pub(crate) fn run(namespace: &Namespace, arguments: &[&str]) -> String {
     told(&plimsoll(namespace, arguments).output().expect("plimsoll starts"), namespace)
 }
@@ -38,7 +38,7 @@ pub(crate) fn with_input(mut command: Command, input: &str) -> Output {
     child.wait_with_output().expect("plimsoll ends")
 }
 
-/// What was said and how it ended, without what differs from run to run.
+/// The output and exit status, without what differs between runs.
 pub(crate) fn told(output: &Output, namespace: &Namespace) -> String {
     let text = |bytes: &[u8]| steady(&String::from_utf8_lossy(bytes), namespace);
     let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
@@ -52,12 +52,12 @@ pub(crate) fn told(output: &Output, namespace: &Namespace) -> String {
     told
 }
 
-/// The text in one line, for asking whether it says something wherever its lines break.
+/// The text on one line, for comparisons regardless of line breaks.
 pub(crate) fn in_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The text with a fixed name for the namespace, for times, ports, uids and generated suffixes.
+/// The text with fixed values for the namespace, times, ports, uids and generated suffixes.
 fn steady(text: &str, namespace: &Namespace) -> String {
     let text = text.replace(namespace.name(), "NS");
     text.lines().map(words).collect::<Vec<_>>().join("\n")
@@ -104,7 +104,7 @@ fn word(word: &str) -> String {
     }
 }
 
-/// Whether these parts are a name with the suffixes that ReplicaSets and pods get; their letters spell no words.
+/// Whether these parts are a name with the suffixes of ReplicaSets and pods, whose letters form no words.
 fn is_generated(parts: &[&str]) -> bool {
     let safe = |part: &str| part.bytes().all(|byte| b"bcdfghjklmnpqrstvwxz2456789".contains(&byte));
     match parts {

@@ -218,7 +218,7 @@ async fn a_reader_plans_and_applies_unchanged_objects() {
         let args = [&["plan", "-f", "-", "--as", &reader], more].concat();
         run_with(&ns, &args, &input).replace("reader-of-NS", "READER")
     };
-    // Neither a dry run nor the list of webhooks is allowed: what can be compared locally is shown as such.
+    // Neither a dry run nor listing webhooks is allowed: the local comparison is shown as such.
     insta::assert_snapshot!(plan(&[]), @"");
     let asked: Value = serde_json::from_str(
         plan(&["-o", "json"]).split("--- stdout\n").nth(1).unwrap().split("--- stderr").next().unwrap(),
@@ -228,7 +228,7 @@ async fn a_reader_plans_and_applies_unchanged_objects() {
         (&asked["objects"][0]["action"], &asked["objects"][0]["asked"]),
         (&json!("none"), &json!(false))
     );
-    // The reader may not list webhooks, so the server is asked, and refuses each.
+    // The reader may not list webhooks, so every object is dry-run, and rejected.
     insta::assert_snapshot!(apply(), @r#"
     exit 1
     --- stdout
@@ -270,7 +270,7 @@ async fn a_reader_plans_and_applies_unchanged_objects() {
 async fn whoever_interrupts_an_apply_is_told_how_far_it_came() {
     let ns = namespace().await;
     let settings = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "settings" }, "data": { "a": "b" } });
-    // An operator among the objects might bring the kind, so that it is waited for.
+    // An operator among the objects might create the kind, so the apply waits for it.
     let late =
         json!({ "apiVersion": "none-such.example.org/v1", "kind": "Late", "metadata": { "name": "late" } });
     let mut apply = plimsoll(&ns, &["apply", "-f", "-"]);
@@ -280,7 +280,7 @@ async fn whoever_interrupts_an_apply_is_told_how_far_it_came() {
     ns.until(&settings, "it is applied", |object| object.is_some()).await;
     Command::new("kill").args(["-INT", &apply.id().to_string()]).status().unwrap();
     let told = told(&apply.wait_with_output().unwrap(), &ns);
-    // How much of it was known at that very moment is chance; that the late one was not applied is not.
+    // How much was known at that moment is up to timing; but the late object was not applied.
     let none = "error[interrupted]: interrupted: 2 objects were not applied";
     let one = "1 created\nerror[interrupted]: interrupted: 1 object was not applied";
     assert!(told.starts_with("exit 130\n") && (told.contains(none) || told.contains(one)), "{told}");

@@ -25,7 +25,7 @@ async fn stuck() -> Namespace {
     ns
 }
 
-/// The text without ages, which are seconds here, and without the room they take.
+/// The text without ages, which are seconds here, and without their column.
 fn ageless(text: &str) -> String {
     let is_age = |word: &&str| word.strip_suffix('s').is_some_and(|number| number.parse::<u32>().is_ok());
     let line = |line: &str| {
@@ -116,7 +116,7 @@ async fn a_watched_tree_is_shown_again_when_it_changes() {
     ns.apply_as("other-manager", &owned).await;
     assert!(next().starts_with("ConfigMap root"));
     assert!(next().starts_with("└─ Secret leaf"));
-    // Deleted meanwhile: there is no tree any more.
+    // The object was deleted meanwhile, so there is no tree.
     ns.kubectl(&["delete", "cm", "root"]).unwrap();
     let mut said = String::new();
     child.stderr.take().unwrap().read_to_string(&mut said).unwrap();

@@ -9,12 +9,12 @@ async fn namespace() -> Namespace {
     Sandbox::shared().namespace("cli-untouched").await
 }
 
-/// Objects as a file has them, one document each.
+/// Objects as in a file, one document each.
 fn written(objects: impl Iterator<Item = Value>) -> String {
     objects.map(|object| object.to_string()).collect::<Vec<_>>().join("\n---\n")
 }
 
-/// What `plimsoll` has asked of the namespace so far, a line of the audit log each.
+/// The requests of `plimsoll` in the namespace so far, as lines of the audit log.
 fn asked(ns: &Namespace) -> Vec<String> {
     let log = std::fs::read_to_string(Sandbox::shared().layout().audit_log()).expect("it is on");
     let is_ours = |line: &&str| line.contains(ns.name()) && line.contains("plimsoll/");
@@ -23,7 +23,7 @@ fn asked(ns: &Namespace) -> Vec<String> {
     ended.map(str::to_owned).collect()
 }
 
-/// How often the API server was asked what an apply would do, and how often to do it.
+/// The number of dry runs, and the number of applies.
 fn dry_runs_and_applies(ns: &Namespace) -> (usize, usize) {
     let asked = asked(ns);
     let patches = asked.iter().filter(|line| line.contains("\"verb\":\"patch\""));
@@ -64,7 +64,7 @@ async fn an_unchanged_object_is_neither_asked_about_nor_written_unless_a_webhook
     }
     assert_eq!(dry_runs_and_applies(&ns), (0, 6));
 
-    // Only what another manager changed is asked about and written.
+    // Only the object that another manager changed is dry-run and written.
     let edit = json!({ "template": { "metadata": { "labels": { "app": "z" } } } });
     ns.merge_as("kubectl-edit", &template(3), &edit).await;
     for command in ["plan", "apply"] {
@@ -73,12 +73,12 @@ async fn an_unchanged_object_is_neither_asked_about_nor_written_unless_a_webhook
     }
     assert_eq!(dry_runs_and_applies(&ns), (1, 7));
 
-    // Another manager has not written it yet, though every value is there.
+    // Another manager has not written it yet, although every value matches.
     let told = run_with(&ns, &["apply", "-f", "-", "--field-manager", "other"], &input);
     assert!(told.contains("6 held"), "{told}");
     assert_eq!(dry_runs_and_applies(&ns), (1, 13));
 
-    // It concerns the kind, although its selector matches no object: only the server knows what it would do.
+    // It covers the kind, although its selector matches no object: only the server knows its effect.
     let hook = json!({
         "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
         "metadata": { "name": ns.name() },

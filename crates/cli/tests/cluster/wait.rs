@@ -8,7 +8,7 @@ use testkit::{Namespace, Sandbox};
 
 use crate::program::{in_one_line, plimsoll, run, run_with};
 
-/// A Deployment whose pods no node takes.
+/// A Deployment whose pods fit on no node.
 pub(crate) fn unschedulable(name: &str) -> Value {
     json!({
         "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": name },

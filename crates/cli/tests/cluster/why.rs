@@ -19,7 +19,7 @@ fn claim(name: &str, class: &str) -> Value {
     })
 }
 
-/// Keeps every pod out of a namespace.
+/// A quota that keeps every pod out of a namespace.
 fn quota() -> Value {
     json!({
         "apiVersion": "v1", "kind": "ResourceQuota", "metadata": { "name": "none" }, "spec": { "hard": { "pods": "0" } },
@@ -64,7 +64,7 @@ async fn a_claim_without_a_class_is_explained_by_its_event() {
 async fn a_quota_is_named_by_the_events_of_the_controllers_it_stops() {
     let ns = namespace().await;
     ns.apply_as("other-manager", &quota()).await;
-    // The quota counts once its controller has seen it.
+    // The quota is enforced once its controller has seen it.
     ns.until(&quota(), "it has a status", |object| object.is_some_and(|it| it["status"]["hard"].is_object()))
         .await;
     let mut template = pods("migrate");
@@ -78,7 +78,7 @@ async fn a_quota_is_named_by_the_events_of_the_controllers_it_stops() {
         ns.apply_as("other-manager", object).await;
         until_event(&ns, object["metadata"]["name"].as_str().unwrap(), "FailedCreate").await;
     }
-    // Pods of a Job have names that are made up.
+    // Pods of a Job have generated names.
     let of_job = run(&ns, &["why", "job/migrate"]);
     assert!(
         of_job.contains("0 of 1 completions have succeeded (FailedCreate): Error creating: pods "),
@@ -142,7 +142,7 @@ async fn a_namespace_that_is_being_deleted_says_what_is_left_in_it() {
     Namespace NS is not ready: deletion was requested at TIME: Some resources are remaining: configmaps. has 1 resource instances; Some content in the namespace has finalizers remaining: example.org/x in 1 resource instances
     ");
 
-    // What is applied to an object that is being deleted is deleted with it.
+    // Objects applied during the deletion are deleted as well.
     let mut again = held.clone();
     again["data"] = json!({ "a": "b" });
     insta::assert_snapshot!(crate::program::run_with(&ns, &["apply", "-f", "-"], &again.to_string()), @r#"

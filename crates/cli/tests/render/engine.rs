@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::scene::{Scene, config_map};
 
-/// What `plimsoll internal render` said to one request, everything written as protobuf's JSON.
+/// The response of `plimsoll internal render` to one request, as protobuf's JSON.
 struct Answer {
     exit: i32,
     response: Option<Value>,
@@ -44,14 +44,14 @@ impl Answer {
         Self { exit: output.status.code().unwrap(), response, stderr }
     }
 
-    /// The composite's output, of a request that was answered with exit status 0.
+    /// The composite's output from a response with exit status 0.
     fn output(&self) -> &Value {
         assert_eq!(self.exit, 0, "{}", self.stderr);
         &self.response.as_ref().unwrap()["composite"]
     }
 }
 
-/// The protocol, read from its file and by another implementation than the engine's.
+/// The protocol, read from its file by another implementation than the engine's.
 fn pool() -> DescriptorPool {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../proto");
     DescriptorPool::from_file_descriptor_set(
@@ -78,7 +78,7 @@ fn step(name: &str) -> Value {
     json!({"step": name, "functionRef": {"name": "main"}})
 }
 
-/// An XRD of version v1, which means a legacy one unless it says otherwise.
+/// An XRD of version v1, which is a legacy one by default.
 fn definition(scope: Option<&str>) -> Value {
     let mut definition = json!({
         "apiVersion": "apiextensions.crossplane.io/v1", "kind": "CompositeResourceDefinition",

@@ -6,7 +6,7 @@ use functions::{RunRequest, ServeOptions, Server, response};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// A folder with what is rendered, and a function that is served while it lives.
+/// A folder with the inputs, and a function that is served while it exists.
 pub(crate) struct Scene {
     folder: TempDir,
     runtime: tokio::runtime::Runtime,
@@ -39,7 +39,7 @@ impl Scene {
         std::fs::write(path, text).unwrap();
     }
 
-    /// A Composition that runs these functions, with what `change` adds to it.
+    /// A Composition that runs these functions, merged with `change`.
     pub(crate) fn composition(&self, functions: &[&str], change: impl FnOnce(&mut Value)) {
         let step =
             |function: &&str| json!({"step": format!("run-{function}"), "functionRef": {"name": function}});
@@ -54,7 +54,7 @@ impl Scene {
         self.write("composition.yaml", &manifest::to_yaml(&composition));
     }
 
-    /// Functions, `main` being developed at `endpoint` and the others built in.
+    /// Functions: `main` in development at `endpoint`, the others built in.
     pub(crate) fn functions(&self, endpoint: &str) {
         self.write(
             "functions.yaml",
@@ -81,12 +81,12 @@ spec:
         );
     }
 
-    /// Serves `main` on loopback, in the clear.
+    /// Serves `main` on loopback, without TLS.
     pub(crate) fn serve(&self, function: impl functions::Function) {
         self.functions(&self.endpoint(function));
     }
 
-    /// Where `function` is served while the scene lives.
+    /// The address where `function` is served while the scene exists.
     pub(crate) fn endpoint(&self, function: impl functions::Function) -> String {
         self.runtime.block_on(async {
             let address = "127.0.0.1:0".to_owned();
@@ -97,7 +97,7 @@ spec:
         })
     }
 
-    /// What is said, and how it ends.
+    /// The output and the exit status.
     pub(crate) fn render(&self, arguments: &[&str]) -> String {
         let files = ["xr.yaml", "composition.yaml", "functions.yaml"].map(|name| self.path(name));
         let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
@@ -116,7 +116,7 @@ spec:
     }
 }
 
-/// Composes a ConfigMap of the XR's size, says so, and adds to the context.
+/// Composes a ConfigMap of the XR's size, reports it, and adds to the context.
 pub(crate) async fn config_map(
     request: RunRequest,
 ) -> Result<functions::RunResponse, functions::FunctionError> {

@@ -49,7 +49,7 @@ fn a_cache_that_may_not_be_written_is_named() {
     fs::create_dir(&cache).unwrap();
     fs::set_permissions(&cache, fs::Permissions::from_mode(0o555)).unwrap();
     if fs::write(cache.join("probe"), "").is_ok() {
-        // Root may write everywhere; the test above shows what is said.
+        // Root may write everywhere; the test above covers the message.
         return;
     }
     let said = user.run(&["up", "--detach"]).failed();
@@ -87,7 +87,7 @@ fn a_port_that_is_taken_is_named_before_anything_starts() {
 
 #[test]
 fn a_port_that_somebody_else_was_faster_to_take_is_replaced() {
-    // The first API server finds its port taken; the second has another reason to end.
+    // The first API server finds its port taken; the second ends for another reason.
     let server = "echo port $4; if [ -e tried ]; then exit 7; fi; : > tried; echo bind: address already in use; exit 1";
     let user = User::with_stand_ins(&[("kube-apiserver", server)]);
     let said = user.run(&["up", "--detach"]).failed();

@@ -14,26 +14,26 @@ use tempfile::TempDir;
 /// Long enough for a busy machine; nothing waits that long unless it has failed.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A user of `plimsoll` with an empty state folder. What still runs is stopped in the end.
+/// A user of `plimsoll` with an empty state folder. Everything still running is stopped at the end.
 pub(crate) struct User {
     folder: TempDir,
     variables: Vec<(&'static str, PathBuf)>,
 }
 
 impl User {
-    /// A user with the real control plane, which is built in the real cache folder if it is not there yet.
+    /// A user with the real control plane, which is built into the real cache folder if it is missing.
     pub(crate) fn new() -> Self {
-        // In a folder whose name is always of the same length, so that messages break at the same place.
+        // The folder's name always has the same length, so that messages wrap at the same place.
         Self { folder: tempfile::tempdir_in("/tmp").unwrap(), variables: Vec::new() }
     }
 
-    /// A user without Go whose programs are the shell scripts `programs`; those not named just stay.
+    /// A user without Go whose programs are the shell scripts `programs`; the others just keep running.
     pub(crate) fn with_stand_ins(programs: &[(&str, &str)]) -> Self {
         let user = Self::without_programs();
         let assets = user.path("assets");
         fs::create_dir(&assets).unwrap();
         let defaults = [
-            // The supervisor goes on when etcd's socket is there.
+            // The supervisor continues once etcd's socket exists.
             ("etcd", ": > etcd.sock; exec sleep 1000"),
             ("kube-apiserver", "exec sleep 1000"),
             ("kube-controller-manager", "exec sleep 1000"),
@@ -61,7 +61,7 @@ impl User {
         self
     }
 
-    /// A path in the folder that vanishes with the user.
+    /// A path in the folder that is removed with the user.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -86,7 +86,7 @@ impl User {
         Ran { output, folder: self.folder.path().to_owned() }
     }
 
-    /// Begins `plimsoll sandbox …`; what it says goes to the file `said` in the user's folder.
+    /// Starts `plimsoll sandbox …`; its output goes to the file `said` in the user's folder.
     pub(crate) fn begin(&self, arguments: &[&str]) -> Child {
         let said = File::create(self.path("said")).unwrap();
         let mut command = self.command(&[&["sandbox"], arguments].concat());
@@ -107,7 +107,7 @@ impl User {
         assert!(child.wait().unwrap().success());
     }
 
-    /// What `status -o json` says.
+    /// The output of `status -o json`.
     pub(crate) fn status(&self, name: &str) -> Value {
         serde_json::from_str(&self.run(&["status", "--name", name, "-o", "json"]).stdout()).unwrap()
     }
@@ -158,14 +158,14 @@ impl Ran {
         String::from_utf8(self.output.stdout.clone()).unwrap()
     }
 
-    /// With the name of the user's folder taken out.
+    /// Replaces the name of the user's folder.
     pub(crate) fn stderr(&self) -> String {
         let text = String::from_utf8(self.output.stderr.clone()).unwrap();
         text.replace(self.folder.to_str().unwrap(), "FOLDER")
     }
 }
 
-/// What `look` finds, as soon as it finds something.
+/// Polls `look` until it finds something.
 pub(crate) fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let begun = Instant::now();
     loop {
@@ -177,7 +177,7 @@ pub(crate) fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> 
     }
 }
 
-/// Whether a process runs: not gone, not a zombie.
+/// Whether a process runs: it exists, and is not a zombie.
 pub(crate) fn is_running(pid: i64) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
@@ -194,7 +194,6 @@ pub(crate) fn send(signal: &str, pid: i64) {
     assert!(status.unwrap().success());
 }
 
-/// The permissions of a file.
 pub(crate) fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o777
 }

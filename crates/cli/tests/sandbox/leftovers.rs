@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{User, eventually, is_running, kill};
 
-/// Begins a start that never ends, and returns its state once etcd and the API server run.
+/// Starts a sandbox that never becomes ready, and returns its state once etcd and the API server run.
 fn begin(user: &User) -> (Child, Value) {
     let up = user.begin(&["up", "--detach"]);
     let state =
@@ -30,7 +30,7 @@ fn all_end(pids: &[i64]) {
 
 #[test]
 fn programs_that_outlive_a_killed_supervisor_are_ended() {
-    // The stand-ins, like stock programs from KUBEBUILDER_ASSETS, do not look at their standard input.
+    // The stand-ins, like stock programs from KUBEBUILDER_ASSETS, ignore their standard input.
     let user = User::with_stand_ins(&[]);
     let (mut up, state) = begin(&user);
     kill(supervisor(&state));
@@ -67,7 +67,7 @@ fn a_damaged_state_file_of_a_living_supervisor_is_cleaned_up_too() {
     let user = User::with_stand_ins(&[]);
     let (mut up, state) = begin(&user);
     fs::write(user.sandbox("default").join("state.json"), "").unwrap();
-    // The client still waits and holds the lock; it must not be needed.
+    // The client still waits and holds the lock; the cleanup must not depend on it.
     up.kill().unwrap();
     up.wait().unwrap();
     user.run(&["down"]).succeeded();
@@ -101,7 +101,7 @@ fn programs_are_found_even_if_the_folder_was_removed_by_hand() {
 #[test]
 fn a_pipe_that_was_passed_on_by_accident_is_not_kept_open() {
     let user = User::with_stand_ins(&[]);
-    // As a test runner does that writes to descriptor 3, and waits until everybody has closed it.
+    // Like a test runner that writes to descriptor 3, and waits until every process has closed it.
     let up = user.command(&["sandbox", "up", "--detach"]);
     let script = "exec 3>&1 >/dev/null 2>&1; \"$0\" sandbox up --detach & wait $!";
     let mut shell = Command::new("sh");

@@ -190,7 +190,7 @@ fn a_killed_supervisor_is_cleaned_up_and_its_neighbour_stays() {
     assert_eq!(ended(foreground), Some(0));
     assert!(!user.sandbox("one").exists());
 
-    // The neighbour has been kept by its lease all the time, and ends soon after it is given up.
+    // The neighbour was kept alive by its lease, and ends soon after it is released.
     assert_eq!(user.status("two"), two);
     drop(lease);
     eventually("the sandbox that nobody needs ends", || (!user.sandbox("two").exists()).then_some(()));
@@ -201,7 +201,7 @@ fn a_killed_supervisor_is_cleaned_up_and_its_neighbour_stays() {
     eventually("its processes end", || pids(&two).iter().all(|pid| !is_running(*pid)).then_some(()));
 }
 
-/// Starts a sandbox that lives as long as the command does.
+/// Starts a sandbox that lives as long as the command.
 fn up_in_the_foreground(user: &User, name: &str) -> Child {
     let child = user.begin(&["up", "--name", name]);
     eventually("the command says how to stop it", || {

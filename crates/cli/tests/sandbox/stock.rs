@@ -7,7 +7,7 @@ use sandbox::{CONTROL_PLANE, Environment};
 
 use crate::harness::{User, eventually, is_running, kill};
 
-/// The same sources in the same versions, each program from its own `main`, as a release has it.
+/// The same sources in the same versions, each program from its own `main`, as in a release.
 const STOCK: Module<'static> = Module {
     name: "stock-control-plane",
     binaries: &[
@@ -37,7 +37,7 @@ fn stock_programs_serve_as_well_and_are_ended_though_they_do_not_look_at_their_i
     assert_eq!(origin("kwok"), "cache");
     assert_eq!(user.kubectl("stock", &["get", "nodes", "-o", "name"]), "node/sandbox\n");
 
-    // Ours end with their supervisor; these stay, and the next command finds them.
+    // Our programs end with their supervisor; these keep running, and the next command finds them.
     let pids: Vec<i64> =
         status["programs"].as_array().unwrap().iter().filter_map(|program| program["pid"].as_i64()).collect();
     kill(status["supervisor"].as_i64().unwrap());

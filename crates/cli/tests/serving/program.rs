@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, Command, Output, Stdio};
 
-/// `plimsoll`, 100 columns wide, without colour, and without what the tester's environment says about clouds.
+/// `plimsoll`, 100 columns wide, without colour, and without cloud settings from the tester's environment.
 pub(crate) fn plimsoll(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
     command.args(arguments).env("COLUMNS", "100").env("NO_COLOR", "1");
@@ -13,14 +13,14 @@ pub(crate) fn plimsoll(arguments: &[&str]) -> Command {
     command
 }
 
-/// What a command that ends by itself said, and how it ended.
+/// The output and exit status of a command that ends by itself.
 pub(crate) fn told(output: &Output) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let code = output.status.code().map_or("a signal".to_owned(), |code| code.to_string());
     format!("exit {code}\n{}{}", text(&output.stdout), text(&output.stderr)).trim_end().to_owned()
 }
 
-/// A program that runs; it is killed when the test is done with it.
+/// A running program; it is killed at the end of the test.
 pub(crate) struct Running {
     child: Child,
     lines: BufReader<Box<dyn std::io::Read + Send>>,
@@ -61,7 +61,7 @@ impl Running {
         }
     }
 
-    /// Asks it to end by a signal; its exit code and what else it said.
+    /// Stops it with a signal; returns its exit code and the rest of its output.
     pub(crate) fn end_by(mut self, signal: &str) -> (Option<i32>, String) {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
@@ -73,7 +73,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // One that has ended by itself is as good.
+        // It may already have ended by itself.
         let _ended = self.child.kill();
         let _status = self.child.wait();
     }
