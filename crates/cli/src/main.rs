@@ -52,7 +52,7 @@ fn parse(called: Called) -> Result<Cli, clap::Error> {
     Err(command.error(ErrorKind::UnknownArgument, slip))
 }
 
-/// Adds how to pass a file, if an unexpected argument looks like one.
+/// Adds how to pass a file, if an unexpected argument is the path of one.
 fn advise(mut slip: clap::Error) -> clap::Error {
     if slip.kind() == ErrorKind::UnknownArgument
         && let Some(ContextValue::String(typed)) = slip.get(ContextKind::InvalidArg)

@@ -91,7 +91,7 @@ fn structured(area: &str, code: Code) -> Value {
     json!({"code": code.name(), "area": area, "entry": code.entry()})
 }
 
-/// The first sentence of an entry.
+/// The first clause of an entry.
 fn gist(code: Code) -> String {
     let paragraph = code.entry().split("\n\n").next().unwrap_or_default().replace('\n', " ");
     let end = [". ", ": "].iter().filter_map(|end| paragraph.find(end)).min();

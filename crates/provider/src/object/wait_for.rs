@@ -38,7 +38,7 @@ pub(super) fn planned_status(
     }
 }
 
-/// Whether an apply has to wait: a tracked value is missing, or the object is a new one.
+/// Whether an apply has to wait: a tracked value is unknown, a wait is pending, or the object changes.
 pub(super) fn is_due(prior: Option<&Object>, planned: &Object, private: &Private) -> Option<Wait> {
     let wait = attributes::wait(planned)?;
     let Some(prior) = prior else { return Some(wait) };

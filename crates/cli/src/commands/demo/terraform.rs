@@ -62,7 +62,7 @@ impl Terraform {
         Ok(Self { name, program, folder, kubeconfig, compartment })
     }
 
-    /// Applies everything; returns the last line of output.
+    /// Applies everything; returns Terraform's summary line.
     pub(super) async fn apply(&self) -> Result<String, Failure> {
         let said = self.succeeded(&["apply", "-auto-approve", "-input=false", "-no-color"]).await?;
         let summary = said.lines().find(|line| line.starts_with("Apply complete!"));
