@@ -24,7 +24,7 @@ use crate::process::{INTERRUPTED, interrupt, until_interrupted};
 
 pub(super) fn run(args: &Apply, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
-        let loaded = files::load(&args.files)?;
+        let loaded = files::load_bodies(&args.files)?;
         let cluster = Cluster::connect(&args.cluster)?;
         let mut work = Work::prepare(&cluster, loaded).await?;
         if !work.problems.is_empty() {

@@ -16,7 +16,7 @@ use crate::process::until_interrupted;
 
 pub(super) fn run(args: &Drift, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
-        let loaded = files::load(&args.files)?;
+        let loaded = files::load_bodies(&args.files)?;
         let cluster = Cluster::connect(&args.cluster)?;
         let work = Work::prepare(&cluster, loaded).await?;
         // Nothing is written: with force, a dry run shows the values even if other managers hold fields.

@@ -25,6 +25,8 @@ pub(super) struct Written {
     pub(super) name: String,
     pub(super) source: Source,
     pub(super) span: Span,
+    /// Why the object cannot be applied as written; it may still be deleted or rendered.
+    violations: Vec<Diagnostic>,
 }
 
 #[derive(Default)]
@@ -63,6 +65,16 @@ pub(super) fn load(args: &FileArgs) -> Result<Loaded, Failure> {
     Ok(loaded)
 }
 
+/// The same for objects to apply: those that set what a body may not contain become problems.
+pub(super) fn load_bodies(args: &FileArgs) -> Result<Loaded, Failure> {
+    let mut loaded = load(args)?;
+    let (valid, invalid) = loaded.objects.into_iter().partition(|object| object.violations.is_empty());
+    loaded.objects = valid;
+    let invalid: Vec<Written> = invalid;
+    loaded.problems.extend(invalid.into_iter().flat_map(|object| object.violations));
+    Ok(loaded)
+}
+
 impl Loaded {
     fn read(&mut self, source: &Source) {
         for document in manifest::read(source, &Limits::default()).documents {
@@ -77,12 +89,6 @@ impl Loaded {
     }
 
     fn take(&mut self, source: &Source, object: &Object<'_>) {
-        let fields = body::server_fields(object).into_iter().filter(|field| !field.is_empty);
-        let mut refused: Vec<Diagnostic> = fields.map(|field| field.finding).collect();
-        refused.extend(body::unnamed_containers(object));
-        if !refused.is_empty() {
-            return self.problems.extend(refused);
-        }
         let span = object.span(&[manifest::Step::Key("metadata"), manifest::Step::Key("name")]);
         let name = match &object.name {
             Name::Given(name) => name.clone(),
@@ -94,10 +100,13 @@ impl Loaded {
                 return self.problems.push(problem);
             }
         };
+        let fields = body::server_fields(object).into_iter().filter(|field| !field.is_empty);
+        let mut violations: Vec<Diagnostic> = fields.map(|field| field.finding).collect();
+        violations.extend(body::unnamed_containers(object));
         let mut body = object.value.clone();
         secret::normalise(&mut body);
         let (gvk, namespace) = (object.gvk.clone(), object.namespace.clone());
-        self.objects.push(Written { body, gvk, namespace, name, source: source.clone(), span });
+        self.objects.push(Written { body, gvk, namespace, name, source: source.clone(), span, violations });
     }
 
     /// Rejects two definitions of one object, because which one wins would be arbitrary.

@@ -58,7 +58,7 @@ pub(super) async fn until<T>(
 
 pub(super) fn run(args: &Plan, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
-        let loaded = files::load(&args.files)?;
+        let loaded = files::load_bodies(&args.files)?;
         let cluster = Cluster::connect(&args.cluster)?;
         let work = Work::prepare(&cluster, loaded).await?;
         let report = work.preview(&cluster.session, &args.writer, printer).await;

@@ -78,8 +78,8 @@ async fn what_holds_an_object_is_told_and_can_be_taken_away() {
 
         - example.org/backup: custom finalizer; its controller has work to do first
 
-    hint: Allow more time with --timeout, let the controllers behind the finalizers finish, or remove the
-          finalizers with --force.
+    hint: Allow more time with --timeout, let the controllers behind the finalizers finish, or remove
+          the finalizers with --force.
 
     help: kubectl describe configmap held -n NS
     ");

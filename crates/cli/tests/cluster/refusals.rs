@@ -96,7 +96,7 @@ async fn what_cannot_be_changed_gets_advice_for_a_command_line() {
         Field: data
         Error: Forbidden: field is immutable when `immutable` is set
 
-    hint: Revert the change, or replace the object: delete it with `plimsoll delete`, and apply again.
+    hint: Revert the change, or replace the object: delete it with `plimsoll delete`, then apply again.
     1 refused
     ");
 }

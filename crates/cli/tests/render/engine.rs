@@ -206,7 +206,7 @@ fn what_cannot_be_rendered_gets_a_sentence_and_no_answer() {
         change(&mut request);
         Answer::to(&request)
     };
-    check(Answer::to_bytes(b"apiVersion: v1"), "it is no RenderRequest");
+    check(Answer::to_bytes(b"apiVersion: v1"), "it is not a RenderRequest");
     check(Answer::to_bytes(b""), "it has no input");
     check(Answer::to(&json!({"cronOperation": ""})), "a CronOperation");
     check(whole(&|all| all["composite"]["compositeResource"] = json!({})), "no apiVersion and kind");

@@ -39,7 +39,7 @@ fn what_stands_in_the_way_is_named() {
     std::fs::write(folder.path().join("certs"), "a file").unwrap();
     insta::assert_snapshot!(certs(folder.path(), &["--name", "function-web"]), @r"
     exit 1
-    error[certs-failed]: cannot use certs/ca
+    error[certs-failed]: cannot read or write certs/ca
 
       The cause: Not a directory (os error 20).
 
@@ -52,7 +52,7 @@ fn a_name_that_no_certificate_can_have_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     insta::assert_snapshot!(certs(folder.path(), &["--name", "fünction"]), @"
     exit 1
-    error[certs-failed]: cannot make a certificate
+    error[certs-failed]: cannot issue a certificate
 
       The cause: Invalid IA5String: 'fünction'.
 

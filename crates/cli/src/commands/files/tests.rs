@@ -3,6 +3,10 @@
 use super::*;
 
 fn load_text(text: &str) -> Loaded {
+    load_text_with(load, text)
+}
+
+fn load_text_with(load: fn(&FileArgs) -> Result<Loaded, Failure>, text: &str) -> Loaded {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.yaml");
     fs::write(&path, text).unwrap();
@@ -64,7 +68,9 @@ fn a_secret_is_read_in_its_stored_form() {
 #[test]
 fn fields_that_only_the_server_sets_and_unnamed_containers_are_refused() {
     let check = |rest: &str, expected: &[&str]| {
-        let loaded = load_text(&format!("apiVersion: v1\nkind: Pod\n{rest}"));
+        let text = format!("apiVersion: v1\nkind: Pod\n{rest}");
+        assert_eq!(load_text(&text).objects.len(), 1, "it can still be deleted: {rest}");
+        let loaded = load_text_with(load_bodies, &text);
         let found: Vec<&str> = loaded.problems.iter().map(|problem| problem.summary.as_str()).collect();
         assert_eq!(found, expected, "{rest}");
         assert_eq!(loaded.objects.is_empty(), !expected.is_empty(), "{rest}");
