@@ -144,7 +144,8 @@ fn places(path: &str, object: &Value) -> Result<Vec<Place>, Failure> {
     };
     let parsed =
         JsonPath::parse_relaxed(path).map_err(|error| wrong(format!("The path cannot be read: {error}.")))?;
-    let places = parsed.find_places(object).map_err(|error| wrong(format!("Nothing is there: {error}.")))?;
+    let places =
+        parsed.find_places(object).map_err(|error| wrong(format!("It selects nothing: {error}.")))?;
     if places.is_empty() { Err(wrong("It selects nothing.".to_owned()).into()) } else { Ok(places) }
 }
 

@@ -127,7 +127,7 @@ async fn one_field_can_be_asked_for() {
     --- stderr
     error[field-unknown]: data.weight is not a field of the object
 
-      Nothing is there: weight is not found.
+      It selects nothing: weight is not found.
 
     hint: Write a path such as spec.replicas or spec.template.spec.containers[0].image.
     ");

@@ -381,8 +381,7 @@ async fn drift_is_a_value_that_differs_whoever_holds_it() {
     exit 2
     --- stdout
     ~ ConfigMap NS/settings
-        data.colour: "red" → "blue"
-          held by argocd, then by plimsoll (take from an active manager)
+        data.colour: "red" → "blue"   held by argocd, then by plimsoll (take from an active manager)
     --- stderr
     1 different
     "#);

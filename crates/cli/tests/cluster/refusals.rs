@@ -218,8 +218,22 @@ async fn a_reader_plans_and_applies_unchanged_objects() {
         let args = [&["plan", "-f", "-", "--as", &reader], more].concat();
         run_with(&ns, &args, &input).replace("reader-of-NS", "READER")
     };
-    // Neither a dry run nor listing webhooks is allowed: the local comparison is shown as such.
-    insta::assert_snapshot!(plan(&[]), @"");
+    // Neither a dry run nor the list of webhooks is allowed: what can be compared locally is shown as such.
+    insta::assert_snapshot!(plan(&[]), @r"
+    exit 0
+    --- stderr
+    note[not-asked]: ResourceQuota NS/a was only compared locally
+      object: ResourceQuota NS/a
+
+      You may neither make a dry run of it nor list webhooks and admission policies. It is as written; a
+      webhook or a policy could still change it.
+
+      The same is true of 5 others: ResourceQuota NS/b, ResourceQuota
+      NS/c, ResourceQuota NS/d and 2 more.
+
+    help: plimsoll explain not-asked
+    6 unchanged (not asked)
+    ");
     let asked: Value = serde_json::from_str(
         plan(&["-o", "json"]).split("--- stdout\n").nth(1).unwrap().split("--- stderr").next().unwrap(),
     )
