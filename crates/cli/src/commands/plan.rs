@@ -130,7 +130,7 @@ impl Work {
         };
         match error.class() {
             _ if self.brings(&error) => ObjectReport::pending(&object.target, Pending::Namespace),
-            Class::InsufficientPermissions if local.is_unchanged_unasked(&object.target) => {
+            _ if error.is_unauthorized() && local.is_unchanged_unasked(&object.target) => {
                 ObjectReport::not_asked(&object.target)
             }
             Class::FieldManagerConflict => {

@@ -160,15 +160,12 @@ impl Error {
                     "The credentials may have expired, or may be those of another cluster. Renew the token or certificate, or log in again."
                 }
             },
-            Class::InsufficientPermissions => match self.status().map(|status| &status.message) {
-                // The authorizer names a user who "cannot" do something; other sources of a 403 do not mention users.
-                Some(message) if !message.contains(" cannot ") => {
-                    "Do as the server says: a webhook, a policy, a quota or a deletion under way forbids it, and no right is missing."
-                }
-                _ => {
-                    "Ask an administrator of the cluster for a Role or ClusterRole with the verb and resource named above; `kubectl auth can-i` shows what is granted."
-                }
-            },
+            Class::InsufficientPermissions if self.is_unauthorized() => {
+                "Ask an administrator of the cluster for a Role or ClusterRole with the verb and resource named above; `kubectl auth can-i` shows what is granted."
+            }
+            Class::InsufficientPermissions => {
+                "Do as the server says: a webhook, a policy, a quota or a deletion under way forbids it, and no right is missing."
+            }
             Class::ConnectionFailed => match self.kind() {
                 ErrorKind::Tls(_) => {
                     "Check cluster_ca_certificate (or certificate-authority of the kubeconfig): it must be the authority that signed this server's certificate. If the server is known by another name, set tls_server_name."

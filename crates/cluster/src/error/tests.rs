@@ -287,6 +287,9 @@ fn whoever_stands_at_the_door_is_told_from_a_lack_of_rights() {
     let hint = |code, reason, message| {
         refused(DEPLOYMENT, code, reason, message, &[]).diagnostic("Apply").hint.unwrap_or_default()
     };
+    let webhook =
+        refused(DEPLOYMENT, 403, "Forbidden", "admission webhook \"a\" denied the request: no", &[]);
+    assert!(!webhook.is_unauthorized());
     let quota = hint(403, "Forbidden", "pods \"web\" is forbidden: exceeded quota: none");
     assert!(quota.starts_with("Do as the server says"), "{quota}");
     let denied = hint(403, "Forbidden", "admission webhook \"a.example.org\" denied the request: no");

@@ -115,9 +115,7 @@ impl DryRun<'_> {
             let imported = self.change.private.flag(IMPORTED);
             !imported && released.is_empty() && plan::is_applied(&sent, &manager, &live)
         };
-        if error.class() == Class::InsufficientPermissions
-            && plan::is_unchanged_unasked(is_applied, Intervention::Unknown)
-        {
+        if error.is_unauthorized() && plan::is_unchanged_unasked(is_applied, Intervention::Unknown) {
             return Ok(Outcome::Unchanged { target: self.target, diagnostics: self.diagnostics });
         }
         match error.immutable_fields(&sent, live.object()) {

@@ -26,6 +26,32 @@ async fn a_plan_shows_what_the_server_would_refuse() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_reader_plans_an_object_that_is_as_written() {
+    let case = Case::new("reader", Client::any()).await;
+    let body = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: NS}\ndata: {k: v}";
+    case.object("a", body, "");
+    case.workspace.apply(&[]).expect_success();
+
+    let kubectl = |arguments: &[&str]| case.namespace.kubectl(arguments).unwrap();
+    kubectl(&["create", "serviceaccount", "reader"]);
+    kubectl(&["create", "role", "reader", "--verb=get,list", "--resource=configmaps"]);
+    let account = format!("--serviceaccount={}:reader", case.namespace.name());
+    kubectl(&["create", "rolebinding", "reader", "--role=reader", &account]);
+    let token = kubectl(&["create", "token", "reader"]);
+    let host = kubectl(&["config", "view", "-o", "jsonpath={.clusters[0].cluster.server}"]);
+    let (host, token) = (host.trim(), token.trim());
+    case.provider(&format!("cluster = {{ host = {host:?}, insecure = true, token = {token:?} }}"));
+
+    // The last answer is outdated, and no dry run is allowed; what is written is there.
+    case.object("a", body, "ignore_fields = [\"data.other\"]");
+    let planned = case.workspace.plan(&[]).expect_success().text();
+    assert!(planned.contains("0 to add, 1 to change, 0 to destroy"), "{planned}");
+    case.object("a", &body.replace("k: v", "k: w"), "");
+    let refused = case.workspace.plan(&[]).expect_failure().text();
+    assert!(refused.contains("Plan: Insufficient Permissions"), "{refused}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn bad_input_has_the_title_people_know_and_a_place() {
     let case = Case::new("invalid", Client::any()).await;
     let good = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}";

@@ -79,7 +79,9 @@ fn settings() -> impl Strategy<Value = Settings> {
         0..=MANAGERS.len(),
     );
     (data(), held).prop_map(|(data, mut held)| {
-        held.values_mut().for_each(|keys| keys.retain(|key| data.contains_key(key)));
+        for keys in held.values_mut() {
+            keys.retain(|key| data.contains_key(key));
+        }
         Settings { data, held }
     })
 }
