@@ -46,13 +46,13 @@ async fn a_signal_ends_it_in_good_order_and_the_log_is_for_programs() {
         let listening: Value = serde_json::from_str(&operator.until("listening")).unwrap();
         assert_eq!(listening["fields"]["purpose"], "health");
         operator.until("the operator is ready");
-        operator.until("the lease is ours");
+        operator.until("acquired the lease; starting controllers");
         let (code, rest) = operator.end_by(signal);
         assert_eq!(code, Some(0), "{rest}");
         let said: Vec<Value> = rest.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let messages: Vec<&str> = said.iter().filter_map(|line| line["fields"]["message"].as_str()).collect();
-        assert!(messages.contains(&"the lease is given back"), "{messages:?}");
-        assert_eq!(messages.last(), Some(&"the operator has ended"));
+        assert!(messages.contains(&"released the lease"), "{messages:?}");
+        assert_eq!(messages.last(), Some(&"the operator has stopped"));
     }
 }
 
