@@ -43,16 +43,12 @@ impl Session {
         object: &Value,
         write: Write<'_>,
     ) -> Result<Reply, Error> {
-        self.when_possible(&target.gvk, || self.apply(target, object, write)).await
+        self.when_possible(target, || self.apply(target, object, write)).await
     }
 
-    /// Repeats `attempt`, which concerns an object of kind `gvk`, until its kind and its namespace exist, on the same
+    /// Repeats `attempt`, which concerns `target`, until its kind and its namespace exist, on the same
     /// terms as [`Session::apply_when_possible`].
-    pub async fn when_possible<T, F>(
-        &self,
-        gvk: &GroupVersionKind,
-        attempt: impl Fn() -> F,
-    ) -> Result<T, Error>
+    pub async fn when_possible<T, F>(&self, target: &ObjectRef, attempt: impl Fn() -> F) -> Result<T, Error>
     where
         F: Future<Output = Result<T, Error>>,
     {
@@ -71,7 +67,7 @@ impl Session {
                 (None, Some(lookout)) if lookout.is_due() && error.is_no_path() => lookout.need.clone(),
                 // The same may happen before the lookout has started.
                 (None, None) if error.is_no_path() => {
-                    let need = Need::Kind(gvk.clone());
+                    let need = Need::Kind(target.gvk.clone());
                     lookout = Some(Lookout { need: need.clone(), watch: None, seen: Some(Instant::now()) });
                     need
                 }
@@ -89,7 +85,7 @@ impl Session {
                     tick = now + wait;
                 }
             }
-            tracing::debug!(kind = %gvk, needs = %need, at_most = ?tick.saturating_duration_since(Instant::now()), "waiting");
+            tracing::debug!(object = %target, needs = %need, at_most = ?tick.saturating_duration_since(Instant::now()), "waiting");
             lookout.wait(tick).await;
         }
     }
