@@ -26,7 +26,7 @@ pub(super) struct Written {
     pub(super) source: Source,
     pub(super) span: Span,
     /// Why the object cannot be applied as written; it may still be deleted or rendered.
-    violations: Vec<Diagnostic>,
+    pub(super) violations: Vec<Diagnostic>,
 }
 
 #[derive(Default)]

@@ -250,13 +250,13 @@ fn wait_cases(block: Block) -> Vec<Case> {
     let waits: [(Json, &'static [&'static str]); 7] = [
         (json!({"field": "status.x["}), &["wait_for.field: Invalid JSONPath Syntax"]),
         (json!({"field_value": {"status.x[": "1"}}), &["wait_for.field_value: Invalid JSONPath"]),
-        (json!({"condition": "Ready", "timeout": "soon"}), &["wait_for.timeout: Invalid Duration"]),
-        (json!({"condition": "Ready", "timeout": "0s"}), &["wait_for.timeout: Invalid Timeout"]),
+        (json!({"field": "status.x", "timeout": "soon"}), &["wait_for.timeout: Invalid Duration"]),
+        (json!({"field": "status.x", "timeout": "0s"}), &["wait_for.timeout: Invalid Timeout"]),
         (json!({"rollout": true}), &["wait_for.rollout: Rollout Not Supported"]),
         (json!({"rollout": false}), &["wait_for: Wait Has No Condition"]),
         (
             json!({"condition": "Ready", "field": "status.x"}),
-            &["wait_for.field: Invalid Attribute Combination"],
+            &["wait_for.field: Invalid Attribute Combination", "wait_for.condition: Unknown Condition"],
         ),
     ];
     waits.map(|(wait, told)| (block, json!({"wait_for": wait}), told)).into()

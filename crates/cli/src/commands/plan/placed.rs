@@ -147,6 +147,7 @@ mod tests {
             name: name.to_owned(),
             source: Source::new("a.yaml", ""),
             span: Span::default(),
+            violations: Vec::new(),
         }
     }
 
