@@ -85,7 +85,7 @@ fn config(block: Block, change: &Json) -> Json {
     let mut config = match block {
         OBJECT => json!({"yaml_body": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"}),
         PATCH => json!({"target": reference, "patch": "data: {a: b}"}),
-        WAIT => json!({"object_ref": reference, "wait_for": {"condition": "Ready"}}),
+        WAIT => json!({"object_ref": reference, "wait_for": {"field": "data.x"}}),
         DATA => reference,
         Block::Provider | SPLIT | SCOPED => json!({}),
         other => panic!("{other:?}"),
