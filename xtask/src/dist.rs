@@ -77,7 +77,7 @@ fn obstacle(target: &str, host: &str) -> Option<String> {
 
 fn package(root: &Path, version: &str, out: &Path, platform: &Platform, host: &str) -> Result<PathBuf> {
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.current_dir(root).args(["build", "--release", "--package", "provider", "--bin", NAME]);
+    cargo.current_dir(root).args(["build", "--release", "--locked", "--package", "provider", "--bin", NAME]);
     let mut folder = root.join(std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_owned()));
     if platform.target != host {
         cargo.args(["--target", platform.target]);

@@ -32,6 +32,8 @@ use crate::tls::{AUTHORITY, CERTIFICATE, KEY};
 
 /// The prefix of every authority's subject, by which a certificate names its issuer.
 const AUTHORITY_NAME: &str = "Plimsoll function authority";
+/// Ten years, as Crossplane issues.
+const AUTHORITY_DAYS: u16 = 3650;
 
 #[derive(Clone, Debug)]
 pub struct IssueOptions {
@@ -40,13 +42,14 @@ pub struct IssueOptions {
     pub name: String,
     /// Further names and addresses of the function.
     pub sans: Vec<String>,
-    /// The validity in days; Crossplane issues for ten years.
+    /// How long certificates are valid, in days. The authority outlives them, so that they can be renewed without
+    /// replacing it on both sides.
     pub days: u16,
 }
 
 impl IssueOptions {
     pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), sans: Vec::new(), days: 3650 }
+        Self { name: name.into(), sans: Vec::new(), days: 365 }
     }
 
     fn names(&self) -> Vec<String> {
@@ -105,7 +108,7 @@ pub fn issue(out: &Path, options: &IssueOptions, now: Timestamp) -> Result<Issue
     let authority = if issued.kept_authority {
         Authority::read(&issued.authority)?
     } else {
-        let authority = Authority::create(validity)?;
+        let authority = Authority::create(Validity::new(now, options.days.max(AUTHORITY_DAYS)))?;
         authority.write(
             &issued.authority,
             &authority.certificate,
@@ -288,7 +291,8 @@ mod tests {
         let out = tempfile::tempdir().unwrap();
         let first = issue(out.path(), &IssueOptions::new("fn"), now()).unwrap();
         let before = [&first.authority, &first.client, &first.server].map(|folder| read(folder, CERTIFICATE));
-        let second = issue(out.path(), &IssueOptions::new("other"), now()).unwrap();
+        let in_two_years = "2028-11-15T12:00:00Z".parse().unwrap();
+        let second = issue(out.path(), &IssueOptions::new("other"), in_two_years).unwrap();
         let after =
             [&second.authority, &second.client, &second.server].map(|folder| read(folder, CERTIFICATE));
         assert!(second.kept_authority);
@@ -301,7 +305,7 @@ mod tests {
         let out = tempfile::tempdir().unwrap();
         let issued = issue(out.path(), &IssueOptions { days: 1, ..IssueOptions::new("fn") }, now()).unwrap();
         let before = read(&issued.server, CERTIFICATE);
-        let later = "2027-11-15T12:00:00Z".parse().unwrap();
+        let later = "2036-11-20T12:00:00Z".parse().unwrap();
         let expired = issue(out.path(), &IssueOptions::new("fn"), later).unwrap_err();
         assert!(matches!(expired, IssueError::ForeignAuthority { .. }), "{expired}");
 

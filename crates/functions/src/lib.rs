@@ -27,5 +27,5 @@ pub use client::{Functions, Options, Runner};
 pub use composition::protocol::{RunRequest, RunResponse};
 pub use endpoint::InvalidEndpoint;
 pub use requirements::{NoResolver, ResolveError, ResolveFuture, Resolver};
-pub use serve::{Function, FunctionError, ServeError, ServeOptions, Server, serve};
+pub use serve::{Function, FunctionError, ServeError, ServeOptions, Server, Transport, serve};
 pub use tls::{Certificates, CertificatesError, Pem};

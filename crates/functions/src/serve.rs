@@ -46,15 +46,23 @@ pub struct FunctionError(pub String);
 pub struct ServeOptions {
     /// `host:port`, with port 0 for any free port, or `unix:/path`.
     pub address: String,
-    /// Without certificates the function is served in plaintext.
-    pub certificates: Option<Certificates>,
+    pub transport: Transport,
     /// The largest request, in bytes.
     pub max_message: usize,
 }
 
-impl Default for ServeOptions {
-    fn default() -> Self {
-        Self { address: "0.0.0.0:9443".to_owned(), certificates: None, max_message: 64 << 20 }
+/// How the engine reaches the function. There is no default: plaintext is served only if it is asked for.
+#[derive(Clone, Debug)]
+pub enum Transport {
+    /// Mutual TLS.
+    Tls(Certificates),
+    /// Plaintext without authentication, for development on one machine.
+    Insecure,
+}
+
+impl ServeOptions {
+    pub fn new(address: impl Into<String>, transport: Transport) -> Self {
+        Self { address: address.into(), transport, max_message: 64 << 20 }
     }
 }
 
@@ -84,7 +92,10 @@ pub struct Server {
 
 impl Server {
     pub async fn bind(options: ServeOptions) -> Result<Self, ServeError> {
-        let tls = options.certificates.map(tls::server).transpose()?.map(Arc::new);
+        let tls = match options.transport {
+            Transport::Tls(certificates) => Some(Arc::new(tls::server(certificates)?)),
+            Transport::Insecure => None,
+        };
         let listener = match options.address.strip_suffix(":0") {
             Some(host) => Listener::any_port(host).await,
             None => Listener::bind(&options.address.parse::<Endpoint>()?).await,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use composition::protocol::{Ready, Resource, RunRequest};
-use functions::{Certificates, ServeOptions, Server, response};
+use functions::{Certificates, ServeOptions, Server, Transport, response};
 use serde_json::json;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -48,8 +48,8 @@ impl Served {
 
 /// Serves it over mutual TLS at an address.
 pub(crate) async fn serve(address: &str, certificates: &Path, calls: &Calls) -> Outcome<Served> {
-    let certificates = Some(Certificates::Folder(certificates.to_owned()));
-    let options = ServeOptions { address: address.to_owned(), certificates, ..ServeOptions::default() };
+    let transport = Transport::Tls(Certificates::Folder(certificates.to_owned()));
+    let options = ServeOptions::new(address, transport);
     let server = Server::bind(options).await?;
     let endpoint = server.address().ok_or("it listens on no address")?.to_string();
     let calls = calls.clone();

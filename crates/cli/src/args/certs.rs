@@ -24,7 +24,7 @@ pub(crate) struct Certs {
     /// Another name or address the function is called by; can be repeated
     #[arg(long, value_name = "NAME")]
     pub(crate) san: Vec<String>,
-    /// For how many days they hold
-    #[arg(long, value_name = "DAYS", default_value_t = 3650, value_parser = clap::value_parser!(u16).range(1..))]
+    /// How many days the certificates are valid
+    #[arg(long, value_name = "DAYS", default_value_t = 365, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) days: u16,
 }

@@ -3,7 +3,7 @@
 mod demo;
 
 use diag::Diagnostic;
-use functions::{Certificates, FunctionError, RunRequest, ServeError, ServeOptions, Server};
+use functions::{Certificates, FunctionError, RunRequest, ServeError, ServeOptions, Server, Transport};
 use serde_json::json;
 
 use crate::args::function::{Function, Serve};
@@ -19,11 +19,9 @@ pub(super) fn run(function: &Function, printer: &mut Printer) -> Outcome {
 }
 
 fn serve(args: &Serve, printer: &mut Printer) -> Outcome {
-    let options = ServeOptions {
-        address: args.listen.clone(),
-        certificates: args.certs_dir.clone().map(Certificates::Folder),
-        ..ServeOptions::default()
-    };
+    let transport =
+        args.certs_dir.clone().map_or(Transport::Insecure, |dir| Transport::Tls(Certificates::Folder(dir)));
+    let options = ServeOptions::new(&args.listen, transport);
     process::runtime()?.block_on(async {
         let mut ending = Ending::listen()?;
         let server = Server::bind(options).await.map_err(|error| refused(&error))?;

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use functions::{RunRequest, ServeOptions, Server, response};
+use functions::{RunRequest, ServeOptions, Server, Transport, response};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -90,7 +90,7 @@ spec:
     pub(crate) fn endpoint(&self, function: impl functions::Function) -> String {
         self.runtime.block_on(async {
             let address = "127.0.0.1:0".to_owned();
-            let server = Server::bind(ServeOptions { address, ..ServeOptions::default() }).await.unwrap();
+            let server = Server::bind(ServeOptions::new(address, Transport::Insecure)).await.unwrap();
             let endpoint = server.address().unwrap().to_string();
             tokio::spawn(server.run(function, std::future::pending()));
             endpoint

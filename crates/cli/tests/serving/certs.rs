@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::program::{plimsoll, told};
+use crate::program::{Running, plimsoll, told};
 
 fn certs(folder: &Path, arguments: &[&str]) -> String {
     let mut command = plimsoll(&["certs", "--out", "certs"]);
@@ -58,4 +58,21 @@ fn a_name_that_no_certificate_can_have_is_refused() {
 
     hint: Write names as DNS does, for instance `--name function-web.shop`.
     ");
+}
+
+#[test]
+fn a_function_is_served_in_plaintext_only_if_asked() {
+    let refused = told(&plimsoll(&["function", "demo", "--listen", "127.0.0.1:0"]).output().unwrap());
+    insta::assert_snapshot!(refused, @"
+    exit 1
+    error: the following required arguments were not provided:
+      <--certs-dir <DIR>|--insecure>
+
+    Usage: plimsoll function demo --listen <ADDRESS> <--certs-dir <DIR>|--insecure>
+
+    For more information, try '--help'.
+    ");
+    let mut served =
+        Running::answering(plimsoll(&["function", "demo", "--listen", "127.0.0.1:0", "--insecure"]));
+    assert!(served.line().contains("\"address\":\"127.0.0.1:"));
 }

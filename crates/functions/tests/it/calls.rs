@@ -10,7 +10,7 @@ use composition::protocol::{
     Schema, SchemaSelector, Severity, State, Target,
 };
 use composition::{FunctionRunner, RunErrorClass};
-use functions::{FunctionError, ResolveFuture, Resolver, ServeOptions, response};
+use functions::{FunctionError, ResolveFuture, Resolver, ServeOptions, Transport, response};
 use serde_json::json;
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
@@ -168,7 +168,7 @@ async fn every_form_of_an_endpoint_works() {
     let echo = async |request: RunRequest| Ok::<_, FunctionError>(response::to(&request));
     let tcp = serve(echo, None).await;
     let address = format!("unix:{}", folder.path().join("fn.sock").display());
-    let unix = serve_with(echo, ServeOptions { address, ..ServeOptions::default() }).await;
+    let unix = serve_with(echo, ServeOptions::new(address, Transport::Insecure)).await;
     let engine = Engine::new(patient(None));
     for endpoint in [
         tcp.endpoint.clone(),

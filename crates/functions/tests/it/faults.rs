@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use composition::RunErrorClass;
 use composition::protocol::{Resource, RunRequest, RunResponse};
-use functions::{FunctionError, Options, ServeOptions, response};
+use functions::{FunctionError, Options, ServeOptions, Transport, response};
 use futures::future::{Ready, ready};
 use http::{HeaderMap, HeaderValue};
 use http_body_util::StreamBody;
@@ -27,8 +27,7 @@ async fn echo(request: RunRequest) -> Result<RunResponse, FunctionError> {
 }
 
 fn unix(folder: &tempfile::TempDir) -> ServeOptions {
-    let address = format!("unix:{}", folder.path().join("fn.sock").display());
-    ServeOptions { address, ..ServeOptions::default() }
+    ServeOptions::new(format!("unix:{}", folder.path().join("fn.sock").display()), Transport::Insecure)
 }
 
 #[tokio::test]
@@ -131,8 +130,7 @@ async fn messages_that_are_too_large_are_reported() {
     assert!(error.message.contains("bytes and the limit is 2048"), "{error}");
 
     // The function's own limit.
-    let address = "127.0.0.1:0".to_owned();
-    let options = ServeOptions { address, max_message: 2048, ..ServeOptions::default() };
+    let options = ServeOptions { max_message: 2048, ..ServeOptions::new("127.0.0.1:0", Transport::Insecure) };
     let served = serve_with(echo, options).await;
     engine.move_to("strict", &served.endpoint);
     let engine = Engine::of(patient(None), &served.endpoint);

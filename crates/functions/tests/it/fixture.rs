@@ -9,7 +9,7 @@ use composition::function::Location;
 use composition::protocol::{Capability, RequestMeta, RunRequest, RunResponse};
 use composition::{FunctionRunner, RunError, RunErrorClass};
 use functions::certs::{IssueOptions, Issued, issue};
-use functions::{Certificates, Function, Functions, NoResolver, Options, ServeOptions, Server};
+use functions::{Certificates, Function, Functions, NoResolver, Options, ServeOptions, Server, Transport};
 use jiff::Timestamp;
 use tokio::sync::oneshot;
 
@@ -30,9 +30,9 @@ pub(crate) async fn serve_with(function: impl Function, options: ServeOptions) -
 
 /// Serves a function on a port of loopback, with the certificates of a folder or in plaintext.
 pub(crate) async fn serve(function: impl Function, folder: Option<&Path>) -> Served {
-    let certificates = folder.map(|folder| Certificates::Folder(folder.to_owned()));
-    let address = "127.0.0.1:0".to_owned();
-    serve_with(function, ServeOptions { address, certificates, ..ServeOptions::default() }).await
+    let tls = |folder: &Path| Transport::Tls(Certificates::Folder(folder.to_owned()));
+    let transport = folder.map_or(Transport::Insecure, tls);
+    serve_with(function, ServeOptions::new("127.0.0.1:0", transport)).await
 }
 
 /// Certificates for a function on loopback.

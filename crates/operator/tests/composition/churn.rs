@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use cluster::{Class, Delete, Error, Selection, Session, Write};
 use composition::protocol::RunRequest;
-use functions::{FunctionError, RunResponse, ServeOptions, Server, response};
+use functions::{FunctionError, RunResponse, ServeOptions, Server, Transport, response};
 use futures::future::join_all;
 use serde_json::{Value, json};
 use testkit::{ApiServer, Sandbox};
@@ -135,7 +135,7 @@ async fn check(claims: usize, restarts: usize, seed: usize) {
     let sandbox = tokio::task::spawn_blocking(|| Sandbox::dedicated("churn")).await.unwrap();
     let session = Session::new(sandbox.client().await);
     install(&session).await;
-    let options = ServeOptions { address: "127.0.0.1:0".to_owned(), ..ServeOptions::default() };
+    let options = ServeOptions::new("127.0.0.1:0", Transport::Insecure);
     let server = Server::bind(options).await.unwrap();
     let functions = BTreeMap::from([(FUNCTION.to_owned(), server.address().unwrap().to_string())]);
     tokio::spawn(server.run(two, std::future::pending()));

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use cluster::{Selection, Session};
 use composition::protocol::RunRequest;
-use functions::{FunctionError, RunResponse, ServeOptions, Server, response};
+use functions::{FunctionError, RunResponse, ServeOptions, Server, Transport, response};
 use serde_json::{Value, json};
 use testkit::Sandbox;
 
@@ -71,7 +71,7 @@ struct Matrix {
 
 impl Matrix {
     async fn new(sandbox: &'static Sandbox) -> Self {
-        let options = ServeOptions { address: "127.0.0.1:0".to_owned(), ..ServeOptions::default() };
+        let options = ServeOptions::new("127.0.0.1:0", Transport::Insecure);
         let server = Server::bind(options).await.unwrap();
         let functions = BTreeMap::from([(FUNCTION.to_owned(), server.address().unwrap().to_string())]);
         tokio::spawn(server.run(maps, std::future::pending()));

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use cluster::{Check, Connection, Environment, Session, Waited, Write};
 use functions::certs::{IssueOptions, Issued, issue};
-use functions::{Certificates, Function, ServeOptions, Server};
+use functions::{Certificates, Function, ServeOptions, Server, Transport};
 use jiff::Timestamp;
 use manifest::{Namespace, ObjectRef};
 use operator::runtime::events::Events;
@@ -83,8 +83,8 @@ impl World {
 
     /// Serves `function` at an address that was used before.
     pub(crate) fn serve_at(&self, address: &str, function: impl Function) -> Served {
-        let certificates = Some(Certificates::Folder(self.certificates.server.clone()));
-        let options = ServeOptions { address: address.to_owned(), certificates, ..ServeOptions::default() };
+        let certificates = Certificates::Folder(self.certificates.server.clone());
+        let options = ServeOptions::new(address, Transport::Tls(certificates));
         let (stop, stopped) = oneshot::channel::<()>();
         // Blocking on another runtime from within a test's is not allowed, hence a thread.
         let handle = self.runtime.handle().clone();

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use cluster::{Selection, Session};
 use composition::protocol::{Ready, Resource, RunRequest};
-use functions::{FunctionError, RunResponse, ServeOptions, Server, response};
+use functions::{FunctionError, RunResponse, ServeOptions, Server, Transport, response};
 use http::Method;
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -58,7 +58,7 @@ async fn a_restarted_operator_repeats_neither_writes_nor_events() {
     let (sandbox, _turn) = alone().await;
     let session = Session::new(sandbox.client().await);
     let (mut calls, function) = counted();
-    let options = ServeOptions { address: "127.0.0.1:0".to_owned(), ..ServeOptions::default() };
+    let options = ServeOptions::new("127.0.0.1:0", Transport::Insecure);
     let server = Server::bind(options).await.unwrap();
     let functions = BTreeMap::from([(FUNCTION.to_owned(), server.address().unwrap().to_string())]);
     tokio::spawn(server.run(function, std::future::pending()));

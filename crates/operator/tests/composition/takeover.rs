@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use cluster::{Session, Write};
 use composition::naming::{COMPOSITE_MANAGER, child_name, composed_manager};
 use composition::protocol::{RunRequest, RunResponse};
-use functions::{FunctionError, ServeOptions, Server, response};
+use functions::{FunctionError, ServeOptions, Server, Transport, response};
 use serde_json::{Value, json};
 
 use crate::fixture::{
@@ -112,7 +112,7 @@ async fn left_by_crossplane(session: &Session, applied: bool) -> (Value, Value) 
 async fn check(applied: bool) {
     let (sandbox, _turn) = alone().await;
     let session = Session::new(sandbox.client().await);
-    let options = ServeOptions { address: "127.0.0.1:0".to_owned(), ..ServeOptions::default() };
+    let options = ServeOptions::new("127.0.0.1:0", Transport::Insecure);
     let server = Server::bind(options).await.unwrap();
     let functions = BTreeMap::from([(FUNCTION.to_owned(), server.address().unwrap().to_string())]);
     tokio::spawn(server.run(tagged, std::future::pending()));

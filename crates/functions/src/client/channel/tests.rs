@@ -9,13 +9,13 @@ use tokio::sync::oneshot;
 
 use super::*;
 use crate::endpoint::Address;
-use crate::serve::{FunctionError, ServeOptions, Server};
+use crate::serve::{FunctionError, ServeOptions, Server, Transport};
 use crate::wire::encode;
 
 /// Serves a function on a socket that responds with `name`; it stops when the sender is dropped.
 async fn replica(folder: &Path, name: &'static str) -> oneshot::Sender<()> {
     let address = format!("unix:{}", folder.join(name).display());
-    let server = Server::bind(ServeOptions { address, ..ServeOptions::default() }).await.unwrap();
+    let server = Server::bind(ServeOptions::new(address, Transport::Insecure)).await.unwrap();
     let (stop, stopped) = oneshot::channel::<()>();
     let respond = async move |_: RunRequest| -> Result<RunResponse, FunctionError> {
         let mut response = RunResponse::default();
