@@ -14,6 +14,8 @@
 pub mod certs;
 mod client;
 mod endpoint;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 mod r#gen;
 pub mod render;
 mod requirements;

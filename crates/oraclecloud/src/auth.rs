@@ -25,6 +25,12 @@ use load::{Loaded, load};
 use source::Source;
 pub use source::{Environment, process_environment};
 
+/// Any bytes name a tenancy or none.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn fuzz_certificate(der: &[u8]) {
+    drop(certificate::tenancy(der));
+}
+
 /// Credentials, current at every use. Clones share what was read.
 #[derive(Clone)]
 pub struct Credentials(Arc<Provider>);

@@ -19,6 +19,8 @@ mod connections;
 mod der;
 mod endpoint;
 mod error;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 pub mod key;
 mod page;
 mod queue;

@@ -39,7 +39,7 @@ impl Client {
 }
 
 /// The entries of `{"items": […]}` or of a bare array.
-fn items(page: Value) -> Option<Vec<Value>> {
+pub(crate) fn items(page: Value) -> Option<Vec<Value>> {
     match page {
         Value::Array(items) => Some(items),
         Value::Object(mut object) => match object.remove("items") {

@@ -115,7 +115,7 @@ pub struct WorkRequestEntry {
 }
 
 impl WorkRequestEntry {
-    fn read(value: &Value) -> Self {
+    pub(crate) fn read(value: &Value) -> Self {
         let text = |name: &str| {
             let text = one_line(value.get(name)?.as_str()?);
             (!text.is_empty()).then_some(text)

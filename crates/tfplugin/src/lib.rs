@@ -67,6 +67,8 @@
 
 pub mod codes;
 pub mod diagnostics;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 mod r#gen;
 pub mod json;
 mod log;
