@@ -52,7 +52,7 @@ impl<'a> Write<'a> {
 
 /// The patch formats besides server-side apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dialect {
+pub enum PatchType {
     /// A list of operations (RFC 6902).
     Json,
     /// A partial object in which null removes (RFC 7386).
@@ -61,7 +61,7 @@ pub enum Dialect {
     Strategic,
 }
 
-impl Dialect {
+impl PatchType {
     const fn content_type(self) -> &'static str {
         match self {
             Self::Json => "application/json-patch+json",
@@ -106,15 +106,15 @@ impl Session {
     pub async fn patch(
         &self,
         target: &ObjectRef,
-        dialect: Dialect,
+        patch_type: PatchType,
         patch: &Value,
         write: Write<'_>,
     ) -> Result<Reply, Error> {
         let (_, path) = self.locate(Verb::Patch, target).await?;
         let path = write.path(path, &query(write));
         let subject = Subject::Object(target.clone());
-        let call = Call::write(Verb::Patch, subject, Method::PATCH, path, dialect.content_type(), patch);
-        let call = if dialect == Dialect::Json { call.once() } else { call };
+        let call = Call::write(Verb::Patch, subject, Method::PATCH, path, patch_type.content_type(), patch);
+        let call = if patch_type == PatchType::Json { call.once() } else { call };
         self.write(&call, target, write).await
     }
 
@@ -126,7 +126,7 @@ impl Session {
     ) -> Result<Reply, Error> {
         let reply = self.send_to(&target.gvk, call).await.map_err(missing_namespace)?;
         if !write.dry_run && defines_kinds(target) {
-            self.forget_kinds();
+            self.invalidate_discovery();
         }
         Ok(reply)
     }
@@ -156,7 +156,7 @@ impl Session {
                 std::iter::once(test).chain(operations).collect()
             };
             attempt += 1;
-            match self.patch(target, Dialect::Json, &Value::Array(patch), write).await {
+            match self.patch(target, PatchType::Json, &Value::Array(patch), write).await {
                 Err(error) if attempt < ATTEMPTS && lost_race(&error) => {
                     tracing::debug!(object = %target, attempt, "the object changed meanwhile; editing managedFields again");
                 }

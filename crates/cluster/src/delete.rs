@@ -1,6 +1,6 @@
 //! Deletes an object and waits until it is gone, or finds out what holds it.
 
-mod remains;
+mod namespace_content;
 mod stuck;
 
 pub use stuck::Stuck;
@@ -14,13 +14,13 @@ use readiness::Check;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::apply::{Dialect, Write, defines_kinds};
+use crate::apply::{PatchType, Write, defines_kinds};
 use crate::codes;
 use crate::error::{Error, ErrorKind, Subject, Verb};
 use crate::read::is_absent;
 use crate::request::{Call, Reply};
 use crate::session::Session;
-use crate::until::Waited;
+use crate::wait::WaitOutcome;
 
 /// Options of a deletion.
 #[derive(Clone, Debug)]
@@ -59,9 +59,9 @@ pub enum Deletion {
         forced: Vec<String>,
     },
     /// Another object has its name; it was left alone.
-    Taken,
+    Recreated,
     /// The deletion was requested, without waiting.
-    Asked,
+    Requested,
     /// The object still exists; this is what is known about the reason.
     Stuck(Box<Stuck>),
 }
@@ -122,29 +122,29 @@ const FORCE_MANAGER: &str = "k8sconnect-force-destroy";
 impl Session {
     /// Deletes an object, and waits until it is gone.
     pub async fn delete(&self, target: &ObjectRef, how: &Delete) -> Result<Deletion, Error> {
-        let uid = match self.ask_to_go(target, how).await? {
-            Asked::Gone => return Ok(Deletion::Gone { forced: Vec::new() }),
-            Asked::Taken => return Ok(Deletion::Taken),
-            Asked::Going { uid } => uid,
+        let uid = match self.request_deletion(target, how).await? {
+            DeleteResponse::Gone => return Ok(Deletion::Gone { forced: Vec::new() }),
+            DeleteResponse::Recreated => return Ok(Deletion::Recreated),
+            DeleteResponse::Going { uid } => uid,
         };
         if how.timeout.is_zero() {
-            return Ok(Deletion::Asked);
+            return Ok(Deletion::Requested);
         }
-        let (ending, forced) = match self.wait_gone(target, uid.as_deref(), how.timeout).await? {
+        let (ending, forced) = match self.wait_for_absence(target, uid.as_deref(), how.timeout).await? {
             Ending::Gone => return Ok(Deletion::Gone { forced: Vec::new() }),
-            Ending::Taken => return Ok(Deletion::Taken),
-            Ending::There(_) if how.force => {
-                let forced = self.take_finalizers(target, how, uid.as_deref()).await?;
-                (self.wait_gone(target, uid.as_deref(), AFTER_FORCE).await?, forced)
+            Ending::Recreated => return Ok(Deletion::Recreated),
+            Ending::StillExists(_) if how.force => {
+                let forced = self.remove_finalizers(target, how, uid.as_deref()).await?;
+                (self.wait_for_absence(target, uid.as_deref(), AFTER_FORCE).await?, forced)
             }
-            ending @ Ending::There(_) => (ending, Vec::new()),
+            ending @ Ending::StillExists(_) => (ending, Vec::new()),
         };
         match ending {
             Ending::Gone => Ok(Deletion::Gone { forced }),
-            Ending::Taken => Ok(Deletion::Taken),
-            Ending::There(live) => {
-                let remains = remains::of(self, target).await;
-                let stuck = Stuck { target: target.clone(), live: *live, waited: how.timeout, remains };
+            Ending::Recreated => Ok(Deletion::Recreated),
+            Ending::StillExists(live) => {
+                let content = namespace_content::list(self, target).await;
+                let stuck = Stuck { target: target.clone(), live: *live, waited: how.timeout, content };
                 Ok(Deletion::Stuck(Box::new(stuck)))
             }
         }
@@ -152,10 +152,10 @@ impl Session {
 
     /// Repeats the request until the outcome is clear: while a kind is being removed, its paths vanish before discovery
     /// drops it.
-    async fn ask_to_go(&self, target: &ObjectRef, how: &Delete) -> Result<Asked, Error> {
+    async fn request_deletion(&self, target: &ObjectRef, how: &Delete) -> Result<DeleteResponse, Error> {
         let began = Instant::now();
         loop {
-            match self.ask_once(target, how).await {
+            match self.request_deletion_once(target, how).await {
                 Err(error) if error.is_no_path() && began.elapsed() < UNCLEAR => {
                     tokio::time::sleep(AGAIN).await;
                 }
@@ -164,11 +164,13 @@ impl Session {
         }
     }
 
-    async fn ask_once(&self, target: &ObjectRef, how: &Delete) -> Result<Asked, Error> {
+    async fn request_deletion_once(&self, target: &ObjectRef, how: &Delete) -> Result<DeleteResponse, Error> {
         let path = match self.locate(Verb::Delete, target).await {
             Ok((_, path)) => path,
             // Without its kind, an object cannot exist; the discovery behind this error was fresh and complete.
-            Err(error) if matches!(error.kind(), ErrorKind::KindMissing(_)) => return Ok(Asked::Gone),
+            Err(error) if matches!(error.kind(), ErrorKind::KindMissing(_)) => {
+                return Ok(DeleteResponse::Gone);
+            }
             Err(error) => return Err(error),
         };
         let mut options = json!({
@@ -185,25 +187,25 @@ impl Session {
         match self.send_to(&target.gvk, &call).await {
             Ok(reply) => {
                 if defines_kinds(target) {
-                    self.forget_kinds();
+                    self.invalidate_discovery();
                 }
-                Ok(Asked::by(&reply))
+                Ok(DeleteResponse::by(&reply))
             }
-            Err(error) if is_absent(&error, &target.name) => Ok(Asked::Gone),
+            Err(error) if is_absent(&error, &target.name) => Ok(DeleteResponse::Gone),
             // The only precondition is the uid.
             Err(error)
                 if how.uid.is_some()
                     && how.version.is_none()
                     && error.status().is_some_and(|status| status.code == 409) =>
             {
-                Ok(Asked::Taken)
+                Ok(DeleteResponse::Recreated)
             }
-            Err(error) if matches!(error.kind(), ErrorKind::KindMissing(_)) => Ok(Asked::Gone),
+            Err(error) if matches!(error.kind(), ErrorKind::KindMissing(_)) => Ok(DeleteResponse::Gone),
             Err(error) => Err(error),
         }
     }
 
-    async fn wait_gone(
+    async fn wait_for_absence(
         &self,
         target: &ObjectRef,
         uid: Option<&str>,
@@ -212,14 +214,14 @@ impl Session {
         let check = |object: Option<&Value>| match object {
             None => Check::Met(Ending::Gone),
             Some(object) if uid.is_some_and(|uid| object["metadata"]["uid"] != uid) => {
-                Check::Met(Ending::Taken)
+                Check::Met(Ending::Recreated)
             }
             Some(_) => Check::NotYet("it is still there".to_owned()),
         };
         match self.wait_until(target, timeout, check).await {
-            Ok(Waited::Met { value, .. }) => Ok(value),
-            Ok(Waited::Never { object, .. } | Waited::TimedOut { object, .. }) => {
-                Ok(Ending::There(Box::new(object)))
+            Ok(WaitOutcome::Met { value, .. }) => Ok(value),
+            Ok(WaitOutcome::Never { object, .. } | WaitOutcome::TimedOut { object, .. }) => {
+                Ok(Ending::StillExists(Box::new(object)))
             }
             Err(error) if matches!(error.kind(), ErrorKind::KindMissing(_)) => Ok(Ending::Gone),
             Err(error) => Err(error),
@@ -227,7 +229,7 @@ impl Session {
     }
 
     /// Removes all finalizers of the object and returns their names.
-    async fn take_finalizers(
+    async fn remove_finalizers(
         &self,
         target: &ObjectRef,
         how: &Delete,
@@ -244,17 +246,17 @@ impl Session {
             }
             if metadata["deletionTimestamp"].is_null() {
                 // The object was recreated meanwhile, or its deletion never began.
-                self.ask_to_go(target, &Delete { version: None, ..how.clone() }).await?;
+                self.request_deletion(target, &Delete { version: None, ..how.clone() }).await?;
             }
             let mut names = strings(&metadata["finalizers"]);
             let outcome = if names.is_empty() {
                 Ok(())
             } else {
-                // The resource version ensures that a finalizer added meanwhile is not removed unseen.
+                // The resource version ensures that a finalizer added meanwhile is not removed unreadable.
                 let patch = json!({ "metadata": {
                     "finalizers": null, "resourceVersion": metadata["resourceVersion"],
                 } });
-                let patched = self.patch(target, Dialect::Merge, &patch, Write::by(FORCE_MANAGER)).await;
+                let patched = self.patch(target, PatchType::Merge, &patch, Write::by(FORCE_MANAGER)).await;
                 patched.map(drop)
             };
             let outcome = match outcome {
@@ -288,13 +290,13 @@ impl Session {
 }
 
 /// The server's response to the request.
-enum Asked {
+enum DeleteResponse {
     Gone,
-    Taken,
+    Recreated,
     Going { uid: Option<String> },
 }
 
-impl Asked {
+impl DeleteResponse {
     /// A `Status` means that the object is gone. Anything else is the object, which may still wait for something; a
     /// read will tell.
     fn by(reply: &Reply) -> Self {
@@ -308,8 +310,8 @@ impl Asked {
 /// How the wait for an object to disappear ended.
 enum Ending {
     Gone,
-    Taken,
-    There(Box<Option<Value>>),
+    Recreated,
+    StillExists(Box<Option<Value>>),
 }
 
 impl Propagation {

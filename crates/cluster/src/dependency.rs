@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorKind};
 use crate::read::Selection;
 use crate::request::Reply;
 use crate::session::Session;
-use crate::watch::{Event, Watch};
+use crate::watch::{Watch, WatchEvent};
 
 /// The longest wait before each further attempt.
 const SCHEDULE: [Duration; 7] = [
@@ -53,7 +53,7 @@ impl Session {
         F: Future<Output = Result<T, Error>>,
     {
         let began = Instant::now();
-        let mut lookout: Option<Lookout> = None;
+        let mut watching: Option<DependencyWatch> = None;
         let mut schedule = SCHEDULE.into_iter();
         let mut tick = began;
         loop {
@@ -61,44 +61,50 @@ impl Session {
                 Ok(done) => return Ok(done),
                 Err(error) => error,
             };
-            let need = match (Need::of(&error), &lookout) {
-                (Some(need), _) => need,
+            let dependency = match (Dependency::of(&error), &watching) {
+                (Some(dependency), _) => dependency,
                 // Discovery already lists the new kind, but its paths are not served yet.
-                (None, Some(lookout)) if lookout.is_due() && error.is_no_path() => lookout.need.clone(),
-                // The same may happen before the lookout has started.
+                (None, Some(watching)) if watching.is_due() && error.is_no_path() => {
+                    watching.dependency.clone()
+                }
+                // The same may happen before the watch has started.
                 (None, None) if error.is_no_path() => {
-                    let need = Need::Kind(target.gvk.clone());
-                    lookout = Some(Lookout { need: need.clone(), watch: None, seen: Some(Instant::now()) });
-                    need
+                    let dependency = Dependency::Kind(target.gvk.clone());
+                    watching = Some(DependencyWatch {
+                        dependency: dependency.clone(),
+                        watch: None,
+                        seen: Some(Instant::now()),
+                    });
+                    dependency
                 }
                 (None, _) => return Err(error),
             };
             // The first dependency may exist now, with another one missing.
-            if lookout.as_ref().is_none_or(|lookout| lookout.need != need) {
-                lookout = Some(Lookout::begin(self, need.clone()).await);
+            if watching.as_ref().is_none_or(|watching| watching.dependency != dependency) {
+                watching = Some(DependencyWatch::begin(self, dependency.clone()).await);
             }
-            let Some(lookout) = lookout.as_mut() else { return Err(error) };
-            if !lookout.is_due() {
+            let Some(watching) = watching.as_mut() else { return Err(error) };
+            if !watching.is_due() {
                 let now = Instant::now();
                 if now >= tick {
                     let Some(wait) = schedule.next() else { return Err(give_up(error, began.elapsed())) };
                     tick = now + wait;
                 }
             }
-            tracing::debug!(object = %target, needs = %need, at_most = ?tick.saturating_duration_since(Instant::now()), "waiting");
-            lookout.wait(tick).await;
+            tracing::debug!(object = %target, needs = %dependency, at_most = ?tick.saturating_duration_since(Instant::now()), "waiting");
+            watching.wait(tick).await;
         }
     }
 }
 
 /// A dependency of an apply.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Need {
+enum Dependency {
     Kind(GroupVersionKind),
     Namespace(String),
 }
 
-impl Need {
+impl Dependency {
     fn of(error: &Error) -> Option<Self> {
         match error.kind() {
             ErrorKind::KindMissing(missing) => Some(Self::Kind(missing.gvk.clone())),
@@ -141,7 +147,7 @@ impl Need {
     }
 }
 
-impl std::fmt::Display for Need {
+impl std::fmt::Display for Dependency {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Kind(gvk) => write!(f, "kind {gvk}"),
@@ -151,18 +157,18 @@ impl std::fmt::Display for Need {
 }
 
 /// Watches for a dependency to appear.
-struct Lookout {
-    need: Need,
+struct DependencyWatch {
+    dependency: Dependency,
     /// `None` without permission to watch: then only the schedule decides.
     watch: Option<Watch>,
     /// When the dependency was seen.
     seen: Option<Instant>,
 }
 
-impl Lookout {
+impl DependencyWatch {
     /// Starts watching now. A dependency that appeared earlier is found by the next attempt, 0.1 s later.
-    async fn begin(session: &Session, need: Need) -> Self {
-        let (gvk, selection) = need.source();
+    async fn begin(session: &Session, dependency: Dependency) -> Self {
+        let (gvk, selection) = dependency.source();
         let one = Selection { limit: Some(1), ..selection.clone() };
         let watch = match session.list(&gvk, &one).await {
             Ok(listing) => session.watch(&gvk, selection, Some(listing.resource_version)).await.ok(),
@@ -171,7 +177,7 @@ impl Lookout {
                 None
             }
         };
-        Self { need, watch, seen: None }
+        Self { dependency, watch, seen: None }
     }
 
     /// Whether the dependency was seen just now, so that any attempt may succeed.
@@ -188,7 +194,7 @@ impl Lookout {
         loop {
             match tokio::time::timeout_at(tick, watch.next()).await {
                 Err(_) => return,
-                Ok(Ok(Event::Set(object))) if self.need.is_met_by(&object) => {
+                Ok(Ok(WatchEvent::Applied(object))) if self.dependency.is_met_by(&object) => {
                     self.seen = Some(Instant::now());
                     return;
                 }

@@ -1,28 +1,28 @@
 //! The kinds of the cluster: discovered once, shared by all callers, and refreshed when a kind is missing.
 
-mod ask;
 mod catalog;
 mod missing;
+mod request;
 
 pub use catalog::Resource;
 pub use missing::MissingKind;
 
-pub(crate) use ask::discover;
 pub(crate) use catalog::{Catalog, segment};
+pub(crate) use request::discover;
 
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::Error;
-use crate::flight::Flight;
+use crate::single_flight::SingleFlight;
 
 /// The last catalog, refreshed by one caller at a time.
 #[derive(Debug, Default)]
 pub(crate) struct Discovery {
-    flight: Flight<Arc<Catalog>, Error>,
+    request: SingleFlight<Arc<Catalog>, Error>,
     /// Results of requests up to this number are stale: something has changed since they started.
-    forgotten: AtomicU64,
+    stale_until: AtomicU64,
 }
 
 impl Discovery {
@@ -31,7 +31,7 @@ impl Discovery {
     where
         F: Future<Output = Result<Arc<Catalog>, Error>> + Send + 'static,
     {
-        self.flight.after(self.forgotten.load(Ordering::Relaxed), ask).await
+        self.request.after(self.stale_until.load(Ordering::Relaxed), ask).await
     }
 
     /// A catalog requested no earlier than now.
@@ -39,12 +39,12 @@ impl Discovery {
     where
         F: Future<Output = Result<Arc<Catalog>, Error>> + Send + 'static,
     {
-        self.flight.after(self.flight.put(), ask).await
+        self.request.after(self.request.started(), ask).await
     }
 
     /// Drops the catalog because a kind was added, removed or changed. A request in flight is stale as well.
-    pub(crate) fn forget(&self) {
-        self.forgotten.fetch_max(self.flight.put(), Ordering::Relaxed);
+    pub(crate) fn invalidate(&self) {
+        self.stale_until.fetch_max(self.request.started(), Ordering::Relaxed);
     }
 }
 

@@ -69,20 +69,20 @@ pub enum ErrorKind {
     Status(ApiStatus),
     /// Something that does not speak Kubernetes answered: a proxy, a wrong host, or an unknown path.
     #[error("unexpected answer (HTTP {code}){}", if excerpt.is_empty() { String::new() } else { format!(": {excerpt}") })]
-    Foreign {
+    UnexpectedResponse {
         code: u16,
         /// The beginning of its response.
         excerpt: String,
     },
     /// The response broke off or was not JSON.
     #[error("the server's answer broke off or is damaged")]
-    Broken(#[source] Cause),
+    BrokenResponse(#[source] Cause),
     /// The response is larger or more deeply nested than we accept.
     #[error("the server's answer is {0}")]
-    Unwieldy(Excess),
+    ResponseTooLarge(ResponseLimit),
     /// The request is nested so deeply that its response could not be read. Nothing was sent.
     #[error("it is nested {levels} levels deep, and {most} is the most")]
-    TooDeep { levels: usize, most: usize },
+    RequestTooDeep { levels: usize, most: usize },
     #[error("cannot connect to the server")]
     Unreachable(#[source] Cause),
     /// The server's certificate is not trusted, or it does not trust ours.
@@ -106,7 +106,7 @@ pub enum ErrorKind {
 
 /// Which limit a response exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Excess {
+pub enum ResponseLimit {
     /// The limit in bytes.
     #[error("larger than {} MiB", .0 >> 20)]
     Bytes(usize),
@@ -172,7 +172,7 @@ impl Error {
     /// the response did not come from the API server.
     pub(crate) fn is_no_path(&self) -> bool {
         match &self.0.kind {
-            ErrorKind::Foreign { code, .. } => *code == 404,
+            ErrorKind::UnexpectedResponse { code, .. } => *code == 404,
             ErrorKind::Status(status) => status.code == 404 && status.details.name.is_empty(),
             _ => false,
         }
@@ -180,15 +180,15 @@ impl Error {
 
     /// Whether the server is at fault rather than the request: overload, an outage, a response that never came, or no
     /// connection at all ([`Class::ConnectionFailed`] identifies the last).
-    pub fn is_server_trouble(&self) -> bool {
+    pub fn is_server_fault(&self) -> bool {
         match &self.0.kind {
             // A 500 may also be the request's fault, for instance with a misspelt field.
             ErrorKind::Status(status) => {
                 let unclassed = matches!(self.class(), Class::Other | Class::Timeout);
                 status.code == 429 || (unclassed && (status.code >= 500 || status.code == 408))
             }
-            ErrorKind::Foreign { code, .. } => *code >= 500,
-            ErrorKind::Broken(_) | ErrorKind::Unreachable(_) | ErrorKind::TimedOut(_) => true,
+            ErrorKind::UnexpectedResponse { code, .. } => *code >= 500,
+            ErrorKind::BrokenResponse(_) | ErrorKind::Unreachable(_) | ErrorKind::TimedOut(_) => true,
             _ => false,
         }
     }

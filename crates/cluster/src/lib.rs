@@ -4,11 +4,11 @@
 //! session offers every operation on a cluster. Objects are [`serde_json::Value`]s, so unknown fields survive.
 //!
 //! ```text
-//! Connection ─▶ Sessions ─▶ Session ── read, list, watch ─────────────▶ Reply, Listing, Event
-//!                             │     ── gather ────────────────────────▶ Gathered (texts of many objects)
+//! Connection ─▶ Sessions ─▶ Session ── read, list, watch ─────────────▶ Reply, Listing, WatchEvent
+//!                             │     ── list_raw ──────────────────────▶ RawList (texts of many objects)
 //!                             │     ── apply, patch, create, replace ─▶ Reply (status, object, warnings, retries)
 //!                             │     ── apply_when_possible ───────────▶   … once kind and namespace are there
-//!                             │     ── wait_until, wait_for ──────────▶ Waited, Readiness
+//!                             │     ── wait_until, wait_for ──────────▶ WaitOutcome, Readiness
 //!                             │     ── delete ────────────────────────▶ Deletion
 //!                             └─ discovery, asked once, shared          Error ─▶ Class, Diagnostic
 //! ```
@@ -29,29 +29,29 @@ mod delete;
 mod dependency;
 mod discovery;
 mod error;
-mod flight;
-mod gather;
+mod raw_list;
 mod read;
 mod ready;
+mod redact;
 mod replace;
 mod request;
 mod retry;
 mod secret;
 mod session;
-mod shown;
+mod single_flight;
 mod status;
-mod until;
+mod wait;
 mod warning;
 mod watch;
 
-pub use apply::{Dialect, Write};
+pub use apply::{PatchType, Write};
 pub use codes::CODES;
 pub use connect::{ConnectError, Environment, ExecError};
 pub use connection::{Connection, Exec, Impersonate};
 pub use delete::{Delete, Deletion, Propagation, Stuck};
 pub use discovery::{MissingKind, Resource};
-pub use error::{Cause, Class, Error, ErrorKind, Excess, FieldConflict, Subject, Verb};
-pub use gather::{Gathered, Gathering};
+pub use error::{Cause, Class, Error, ErrorKind, FieldConflict, ResponseLimit, Subject, Verb};
+pub use raw_list::{BoundedList, RawList};
 pub use read::{Listing, Selection};
 pub use ready::Readiness;
 pub use request::Reply;
@@ -59,11 +59,11 @@ pub use retry::Retry;
 pub use secret::Secret;
 pub use session::{Session, Sessions};
 pub use status::{ApiStatus, StatusCause, StatusDetails};
-pub use until::Waited;
-pub use watch::{Event, Watch};
+pub use wait::WaitOutcome;
+pub use watch::{Watch, WatchEvent};
 
 /// What a check of [`Session::wait_until`] returns.
 pub use readiness::Check;
 
 #[cfg(test)]
-mod testing;
+mod test_server;

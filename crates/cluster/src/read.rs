@@ -5,9 +5,9 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::error::{Error, Subject, Verb};
+use crate::redact::Redacted;
 use crate::request::{Call, Reply, with_query};
 use crate::session::Session;
-use crate::shown::Shown;
 use manifest::{GroupVersionKind, Namespace, ObjectRef};
 
 /// Selects objects of a kind.
@@ -36,7 +36,7 @@ pub struct Listing {
 impl fmt::Debug for Listing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Listing")
-            .field("items", &self.items.iter().map(Shown).collect::<Vec<_>>())
+            .field("items", &self.items.iter().map(Redacted).collect::<Vec<_>>())
             .field("resource_version", &self.resource_version)
             .field("warnings", &self.warnings)
             .finish()

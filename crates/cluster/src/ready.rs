@@ -10,9 +10,9 @@ use serde_json::Value;
 
 use crate::error::Error;
 use crate::read::Selection;
+use crate::redact::{Hidden, Redacted, redacted};
 use crate::session::Session;
-use crate::shown::{Hidden, Shown, shown};
-use crate::until::Waited;
+use crate::wait::WaitOutcome;
 
 /// How a user's wait ended.
 #[derive(Clone, PartialEq)]
@@ -27,12 +27,12 @@ impl fmt::Debug for Readiness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Met { object, .. } => {
-                f.debug_struct("Met").field("value", &Hidden).field("object", &Shown(object)).finish()
+                f.debug_struct("Met").field("value", &Hidden).field("object", &Redacted(object)).finish()
             }
             Self::Unmet { diagnosis, object } => f
                 .debug_struct("Unmet")
                 .field("diagnosis", diagnosis)
-                .field("object", &shown(object.as_ref()))
+                .field("object", &redacted(object.as_ref()))
                 .finish(),
         }
     }
@@ -62,11 +62,11 @@ impl Session {
         };
         let mut unread = None;
         let (why, last) = match self.wait_observed(target, timeout, check, observe).await? {
-            Waited::Met { value, object: Some(object) } => return Ok(Readiness::Met { value, object }),
-            Waited::Met { .. } => unreachable!("an object that does not exist is never met"),
-            Waited::Never { why, object } => (Some(why), object),
+            WaitOutcome::Met { value, object: Some(object) } => return Ok(Readiness::Met { value, object }),
+            WaitOutcome::Met { .. } => unreachable!("an object that does not exist is never met"),
+            WaitOutcome::Never { why, object } => (Some(why), object),
             // It may have become ready in the end, and the diagnosis should show the latest state.
-            Waited::TimedOut { object, .. } => match self.read(target).await {
+            WaitOutcome::TimedOut { object, .. } => match self.read(target).await {
                 Ok(live) => (None, live.map(|reply| reply.object)),
                 Err(error) => {
                     unread = Some(error.diagnostic("Wait"));

@@ -44,7 +44,7 @@ mod tests {
 
     use super::*;
     use crate::error::Class;
-    use crate::testing::{config_map, reply, session, status};
+    use crate::test_server::{config_map, reply, session, status};
 
     fn map() -> ObjectRef {
         ObjectRef::new("v1/ConfigMap".parse().unwrap(), manifest::Namespace::new("shop"), "a")

@@ -18,9 +18,9 @@ use tokio::time::Instant;
 
 use crate::codes;
 use crate::discovery::segment;
-use crate::error::{Error, ErrorKind, Excess, Subject, Verb};
-use crate::retry::{self, Retry, Trouble};
-use crate::shown::Shown;
+use crate::error::{Error, ErrorKind, ResponseLimit, Subject, Verb};
+use crate::redact::Redacted;
+use crate::retry::{self, Retry, Retryable};
 use crate::warning::warnings;
 use failure::{Failure, no_answer, refusal};
 
@@ -71,7 +71,7 @@ impl fmt::Debug for Reply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Reply")
             .field("code", &self.code)
-            .field("object", &Shown(&self.object))
+            .field("object", &Redacted(&self.object))
             .field("warnings", &self.warnings)
             .field("retries", &self.retries)
             .finish()
@@ -154,7 +154,7 @@ impl Call {
     /// Why the call must not be sent: its response would be too deep to parse.
     fn excess(&self) -> Option<ErrorKind> {
         let levels = self.body.as_ref().map_or(0, |(_, body)| manifest::json_depth(body));
-        (levels > DEEPEST_SENT).then_some(ErrorKind::TooDeep { levels, most: DEEPEST_SENT })
+        (levels > DEEPEST_SENT).then_some(ErrorKind::RequestTooDeep { levels, most: DEEPEST_SENT })
     }
 
     pub(crate) fn request(&self) -> Request<Body> {
@@ -207,15 +207,15 @@ pub(crate) async fn ask<T, E: Into<JsonError>>(
         let failure = match tokio::time::timeout(ATTEMPT, attempt(client, call, read)).await {
             Ok(Ok(answer)) => return Ok(Answer { retries, ..answer }),
             Ok(Err(failure)) => failure,
-            Err(_) => Failure::lasting(ErrorKind::TimedOut(ATTEMPT)),
+            Err(_) => Failure::permanent(ErrorKind::TimedOut(ATTEMPT)),
         };
         let wait = retry::wait(
-            failure.trouble,
+            failure.retryable,
             call.repeatable,
             retries.len(),
             began.elapsed(),
             failure.retry_after,
-            retry::chance(),
+            retry::random(),
         );
         let Some(waited) = wait else { return Err(call.error(failure.kind, retries)) };
         let why = diag::error_chain(&failure.kind);
@@ -244,13 +244,13 @@ async fn attempt<T, E: Into<JsonError>>(
             retries: Vec::new(),
         }),
         // The response ended cleanly and still does not parse: a retry would not help.
-        Err(error) => Err(Failure::lasting(unreadable(error.into()))),
+        Err(error) => Err(Failure::permanent(unreadable(error.into()))),
     }
 }
 
 /// The whole response body, unless it is larger than `most`.
 async fn collect(body: Body, most: usize) -> Result<Bytes, Failure> {
-    let too_large = || Failure::lasting(ErrorKind::Unwieldy(Excess::Bytes(most)));
+    let too_large = || Failure::permanent(ErrorKind::ResponseTooLarge(ResponseLimit::Bytes(most)));
     if usize::try_from(body.size_hint().lower()).is_ok_and(|announced| announced > most) {
         return Err(too_large());
     }
@@ -258,8 +258,8 @@ async fn collect(body: Body, most: usize) -> Result<Bytes, Failure> {
         Ok(collected) => Ok(collected.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => Err(too_large()),
         Err(error) => Err(Failure {
-            kind: ErrorKind::Broken(error.into()),
-            trouble: Trouble::Unclear,
+            kind: ErrorKind::BrokenResponse(error.into()),
+            retryable: Retryable::IfIdempotent,
             retry_after: None,
         }),
     }

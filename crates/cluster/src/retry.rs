@@ -24,54 +24,54 @@ pub struct Retry {
 
 /// The kind of failure an attempt met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Trouble {
+pub(crate) enum Retryable {
     /// The server did nothing and says so; any call may be retried.
-    Refused,
+    Always,
     /// The call may have taken effect; only idempotent calls may be retried.
-    Unclear,
+    IfIdempotent,
     /// A retry would not help.
-    Lasting,
+    Never,
 }
 
-impl Trouble {
+impl Retryable {
     /// Classifies a response by its code and message.
-    pub(crate) fn of_answer(code: StatusCode, message: &str) -> Self {
+    pub(crate) fn of_response(code: StatusCode, message: &str) -> Self {
         match code {
-            StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => Self::Refused,
+            StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => Self::Always,
             StatusCode::BAD_GATEWAY | StatusCode::GATEWAY_TIMEOUT | StatusCode::REQUEST_TIMEOUT => {
-                Self::Unclear
+                Self::IfIdempotent
             }
             // Most 500s are permanent, a misspelt field among them. Errors from etcd are transient.
-            StatusCode::INTERNAL_SERVER_ERROR if message.starts_with("etcdserver: ") => Self::Unclear,
-            _ => Self::Lasting,
+            StatusCode::INTERNAL_SERVER_ERROR if message.starts_with("etcdserver: ") => Self::IfIdempotent,
+            _ => Self::Never,
         }
     }
 }
 
 /// How long to wait before retry number `retries + 1`, or `None` to give up.
 ///
-/// `chance` is between 0 and 1 and adds up to ten percent of jitter, so that clients do not retry in step. A
+/// `jitter` is between 0 and 1 and adds up to ten percent of jitter, so that clients do not retry in step. A
 /// `Retry-After` from the server is a lower bound.
 pub(crate) fn wait(
-    trouble: Trouble,
+    retryable: Retryable,
     repeatable: bool,
     retries: usize,
     elapsed: Duration,
     retry_after: Option<Duration>,
-    chance: f64,
+    jitter: f64,
 ) -> Option<Duration> {
-    match trouble {
-        Trouble::Lasting => return None,
-        Trouble::Unclear if !repeatable => return None,
-        Trouble::Unclear | Trouble::Refused => {}
+    match retryable {
+        Retryable::Never => return None,
+        Retryable::IfIdempotent if !repeatable => return None,
+        Retryable::IfIdempotent | Retryable::Always => {}
     }
-    let usual = WAITS.get(retries)?.mul_f64(0.9 + 0.2 * chance);
-    let wait = retry_after.map_or(usual, |asked| asked.mul_f64(1.0 + 0.1 * chance).max(usual));
+    let usual = WAITS.get(retries)?.mul_f64(0.9 + 0.2 * jitter);
+    let wait = retry_after.map_or(usual, |asked| asked.mul_f64(1.0 + 0.1 * jitter).max(usual));
     (elapsed + wait <= BUDGET).then_some(wait)
 }
 
 /// A random number between 0 and 1. The random state of hash maps is good enough for jitter.
-pub(crate) fn chance() -> f64 {
+pub(crate) fn random() -> f64 {
     use std::hash::{BuildHasher as _, Hasher as _, RandomState};
     f64::from(u32::try_from(RandomState::new().build_hasher().finish() >> 32).unwrap_or(u32::MAX))
         / f64::from(u32::MAX)
@@ -82,22 +82,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_passing_trouble_is_repeated() {
-        let check = |code: u16, message: &str, expected: Trouble| {
-            assert_eq!(Trouble::of_answer(StatusCode::from_u16(code).unwrap(), message), expected, "{code}");
+    fn only_transient_failures_are_retried() {
+        let check = |code: u16, message: &str, expected: Retryable| {
+            assert_eq!(
+                Retryable::of_response(StatusCode::from_u16(code).unwrap(), message),
+                expected,
+                "{code}"
+            );
         };
-        check(429, "", Trouble::Refused);
-        check(503, "", Trouble::Refused);
-        check(502, "", Trouble::Unclear);
-        check(504, "", Trouble::Unclear);
-        check(500, "etcdserver: leader changed", Trouble::Unclear);
+        check(429, "", Retryable::Always);
+        check(503, "", Retryable::Always);
+        check(502, "", Retryable::IfIdempotent);
+        check(504, "", Retryable::IfIdempotent);
+        check(500, "etcdserver: leader changed", Retryable::IfIdempotent);
         check(
             500,
             "failed to create typed patch object: .spec.x: field not declared in schema",
-            Trouble::Lasting,
+            Retryable::Never,
         );
         for code in [400, 401, 403, 404, 409, 422, 500] {
-            check(code, "etcd", Trouble::Lasting);
+            check(code, "etcd", Retryable::Never);
         }
     }
 
@@ -105,7 +109,7 @@ mod tests {
     fn waits_grow_end_and_give_way_to_the_server() {
         let check = |repeatable, retries, elapsed: u64, asked: Option<u64>, expected: Option<u64>| {
             let found = wait(
-                Trouble::Unclear,
+                Retryable::IfIdempotent,
                 repeatable,
                 retries,
                 Duration::from_millis(elapsed),
@@ -122,23 +126,23 @@ mod tests {
         check(true, 0, 29_000, Some(3), None);
         check(true, 0, 0, Some(3600), None);
         check(false, 0, 0, None, None);
-        assert!(wait(Trouble::Refused, false, 0, Duration::ZERO, None, 0.5).is_some());
-        assert!(wait(Trouble::Lasting, true, 0, Duration::ZERO, None, 0.5).is_none());
+        assert!(wait(Retryable::Always, false, 0, Duration::ZERO, None, 0.5).is_some());
+        assert!(wait(Retryable::Never, true, 0, Duration::ZERO, None, 0.5).is_none());
     }
 
     #[test]
     fn clients_do_not_come_back_all_at_once_nor_before_they_are_asked_to() {
-        let check = |asked: Option<u64>, chance: f64, expected: u64| {
+        let check = |asked: Option<u64>, jitter: f64, expected: u64| {
             let asked = asked.map(Duration::from_secs);
-            let found = wait(Trouble::Refused, true, 0, Duration::ZERO, asked, chance);
-            assert_eq!(found, Some(Duration::from_millis(expected)), "{asked:?} {chance}");
+            let found = wait(Retryable::Always, true, 0, Duration::ZERO, asked, jitter);
+            assert_eq!(found, Some(Duration::from_millis(expected)), "{asked:?} {jitter}");
         };
         check(None, 0.0, 90);
         check(None, 1.0, 110);
         check(Some(2), 0.0, 2000);
         check(Some(2), 1.0, 2200);
-        let chances: Vec<f64> = (0..100).map(|_| chance()).collect();
-        assert!(chances.iter().all(|chance| (0.0..=1.0).contains(chance)), "{chances:?}");
-        assert!(chances.iter().any(|chance| *chance < 0.5) && chances.iter().any(|chance| *chance > 0.5));
+        let chances: Vec<f64> = (0..100).map(|_| random()).collect();
+        assert!(chances.iter().all(|jitter| (0.0..=1.0).contains(jitter)), "{chances:?}");
+        assert!(chances.iter().any(|jitter| *jitter < 0.5) && chances.iter().any(|jitter| *jitter > 0.5));
     }
 }

@@ -68,8 +68,8 @@ impl Session {
     }
 
     /// Drops the cached catalog because kinds have changed. A missing kind triggers a fresh discovery anyway.
-    pub fn forget_kinds(&self) {
-        self.0.discovery.forget();
+    pub fn invalidate_discovery(&self) {
+        self.0.discovery.invalidate();
     }
 
     /// The path of `object`, and how its kind is served.
@@ -104,7 +104,7 @@ impl Session {
     /// more.
     pub(crate) async fn send_to(&self, gvk: &GroupVersionKind, call: &Call) -> Result<Reply, Error> {
         let error = match self.send(call).await {
-            Err(error) if error.is_no_path() => self.settle_404(error, gvk).await,
+            Err(error) if error.is_no_path() => self.resolve_404(error, gvk).await,
             outcome => return outcome,
         };
         if !error.is_no_path() {
@@ -119,7 +119,7 @@ impl Session {
 
     /// Resolves a 404 that only says "no such path": the kind was removed, if a fresh discovery agrees; otherwise the
     /// response did not come from the API server.
-    pub(crate) async fn settle_404(&self, error: Error, gvk: &GroupVersionKind) -> Error {
+    pub(crate) async fn resolve_404(&self, error: Error, gvk: &GroupVersionKind) -> Error {
         if !error.is_no_path() {
             return error;
         }
@@ -145,7 +145,7 @@ impl Session {
 /// The error for a kind missing from `fresh`; a group whose server is down is no evidence.
 fn missing(verb: Verb, subject: Subject, gvk: &GroupVersionKind, fresh: &Catalog) -> Error {
     let kind = if fresh.is_stale(gvk.group()) {
-        ErrorKind::Foreign {
+        ErrorKind::UnexpectedResponse {
             code: 503,
             excerpt: format!("the server of the API group {} does not answer the API server", gvk.group()),
         }

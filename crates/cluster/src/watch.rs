@@ -14,11 +14,11 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::discovery::Resource;
-use crate::error::{Error, ErrorKind, Excess, Subject, Verb};
+use crate::error::{Error, ErrorKind, ResponseLimit, Subject, Verb};
 use crate::read::{Selection, selectors};
+use crate::redact::Redacted;
 use crate::request::{Call, open, unreadable, with_query};
 use crate::session::Session;
-use crate::shown::Shown;
 use crate::status::ApiStatus;
 
 /// How long, in seconds, the server may keep one response open. It then ends the response cleanly, and the watch
@@ -33,9 +33,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// What happened to an object.
 #[derive(Clone, PartialEq)]
-pub enum Event {
+pub enum WatchEvent {
     /// The object was added or changed.
-    Set(Value),
+    Applied(Value),
     /// The last state before the deletion.
     Deleted(Value),
     /// The server no longer has the events since our resource version. List everything again; the watch continues from
@@ -43,11 +43,11 @@ pub enum Event {
     Expired,
 }
 
-impl fmt::Debug for Event {
+impl fmt::Debug for WatchEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Set(object) => f.debug_tuple("Set").field(&Shown(object)).finish(),
-            Self::Deleted(object) => f.debug_tuple("Deleted").field(&Shown(object)).finish(),
+            Self::Applied(object) => f.debug_tuple("Applied").field(&Redacted(object)).finish(),
+            Self::Deleted(object) => f.debug_tuple("Deleted").field(&Redacted(object)).finish(),
             Self::Expired => f.write_str("Expired"),
         }
     }
@@ -61,18 +61,18 @@ pub struct Watch {
     selection: Selection,
     /// The last resource version seen; `None` starts with all existing objects.
     from: Option<String>,
-    stage: Stage,
+    state: WatchState,
     /// How many consecutive responses ended without an event.
-    fruitless: u32,
+    empty_responses: u32,
 }
 
-enum Stage {
+enum WatchState {
     Idle { until: Instant },
     Opening(BoxFuture<'static, Result<Body, Error>>),
-    Open(Answer),
+    Open(WatchResponse),
 }
 
-struct Answer {
+struct WatchResponse {
     body: Body,
     line: BytesMut,
     opened: Instant,
@@ -101,15 +101,15 @@ impl Session {
     ) -> Result<Watch, Error> {
         let resource = self.resource(gvk).await?;
         let session = self.clone();
-        let stage = Stage::Idle { until: Instant::now() };
-        Ok(Watch { session, gvk: gvk.clone(), resource, selection, from, stage, fruitless: 0 })
+        let state = WatchState::Idle { until: Instant::now() };
+        Ok(Watch { session, gvk: gvk.clone(), resource, selection, from, state, empty_responses: 0 })
     }
 }
 
 impl Watch {
     /// The next event. Broken connections and an unavailable server are waited out; only a permanent failure, such as a
     /// missing permission, is an error.
-    pub async fn next(&mut self) -> Result<Event, Error> {
+    pub async fn next(&mut self) -> Result<WatchEvent, Error> {
         loop {
             match self.line().await {
                 Ok(Some(line)) => {
@@ -118,14 +118,14 @@ impl Watch {
                     }
                 }
                 Ok(None) => {}
-                Err(error) if error.is_server_trouble() => {
+                Err(error) if error.is_server_fault() => {
                     tracing::debug!(kind = %self.gvk, error = %diag::error_chain(&error), "the watch broke off");
                 }
                 Err(error) if error.status().is_some_and(|status| status.code == 410) => {
                     self.from = None;
-                    return Ok(Event::Expired);
+                    return Ok(WatchEvent::Expired);
                 }
-                Err(error) => return Err(self.session.settle_404(error, &self.gvk).await),
+                Err(error) => return Err(self.session.resolve_404(error, &self.gvk).await),
             }
         }
     }
@@ -136,26 +136,26 @@ impl Watch {
     }
 
     /// The event of a line, if it is one for the watcher.
-    fn take(&mut self, line: Line) -> Result<Option<Event>, Error> {
+    fn take(&mut self, line: Line) -> Result<Option<WatchEvent>, Error> {
         if line.kind == "ERROR" {
             let status: ApiStatus = serde_json::from_value(line.object).unwrap_or_default();
             self.pause();
             return match status.code {
                 410 => {
                     self.from = None;
-                    Ok(Some(Event::Expired))
+                    Ok(Some(WatchEvent::Expired))
                 }
                 500.. => Ok(None),
                 _ => Err(self.call().error(ErrorKind::Status(status), Vec::new())),
             };
         }
-        self.fruitless = 0;
+        self.empty_responses = 0;
         if let Some(version) = line.object.pointer("/metadata/resourceVersion").and_then(Value::as_str) {
             self.from = Some(version.to_owned());
         }
         Ok(match line.kind.as_str() {
-            "ADDED" | "MODIFIED" => Some(Event::Set(line.object)),
-            "DELETED" => Some(Event::Deleted(line.object)),
+            "ADDED" | "MODIFIED" => Some(WatchEvent::Applied(line.object)),
+            "DELETED" => Some(WatchEvent::Deleted(line.object)),
             // A bookmark, which has already moved `from`, or an event type we do not know.
             _ => None,
         })
@@ -164,24 +164,25 @@ impl Watch {
     /// The next line of the current response, or of a new one. `None` when a response has ended.
     async fn line(&mut self) -> Result<Option<Line>, Error> {
         loop {
-            match &mut self.stage {
-                Stage::Idle { until } => {
+            match &mut self.state {
+                WatchState::Idle { until } => {
                     tokio::time::sleep_until(*until).await;
                     let (client, call) = (self.session.client().clone(), self.call());
-                    self.stage = Stage::Opening(Box::pin(async move { open(&client, &call).await }));
+                    self.state = WatchState::Opening(Box::pin(async move { open(&client, &call).await }));
                 }
-                Stage::Opening(opening) => match opening.await {
+                WatchState::Opening(opening) => match opening.await {
                     Ok(body) => {
                         let (line, opened) = (BytesMut::new(), Instant::now());
-                        self.stage = Stage::Open(Answer { body, line, opened, longest: LONGEST_LINE });
+                        self.state =
+                            WatchState::Open(WatchResponse { body, line, opened, longest: LONGEST_LINE });
                     }
                     Err(error) => {
                         self.pause();
                         return Err(error.on(self.session.server()));
                     }
                 },
-                Stage::Open(answer) => {
-                    let next = answer.next().await;
+                WatchState::Open(response) => {
+                    let next = response.next().await;
                     if !matches!(next, Ok(Some(_))) {
                         self.pause();
                     }
@@ -194,14 +195,15 @@ impl Watch {
     /// Ends the current response. The next request follows at once if this response was open for a while, and after a
     /// growing pause otherwise, so that a server which ends every response at once is not flooded.
     fn pause(&mut self) {
-        let lasted = matches!(&self.stage, Stage::Open(answer) if answer.opened.elapsed() > LONGEST_PAUSE);
+        let lasted =
+            matches!(&self.state, WatchState::Open(response) if response.opened.elapsed() > LONGEST_PAUSE);
         let pause = if lasted {
             Duration::ZERO
         } else {
-            SHORTEST_PAUSE * 2u32.saturating_pow(self.fruitless.min(10))
+            SHORTEST_PAUSE * 2u32.saturating_pow(self.empty_responses.min(10))
         };
-        self.fruitless = if lasted { 0 } else { self.fruitless + 1 };
-        self.stage = Stage::Idle { until: Instant::now() + pause.min(LONGEST_PAUSE) };
+        self.empty_responses = if lasted { 0 } else { self.empty_responses + 1 };
+        self.state = WatchState::Idle { until: Instant::now() + pause.min(LONGEST_PAUSE) };
     }
 
     fn call(&self) -> Call {
@@ -215,7 +217,7 @@ impl Watch {
     }
 }
 
-impl Answer {
+impl WatchResponse {
     /// The next line; `None` at the end. An incomplete last line is dropped.
     async fn next(&mut self) -> Result<Option<Line>, ErrorKind> {
         loop {
@@ -228,12 +230,12 @@ impl Answer {
                 return manifest::from_json(&line).map(Some).map_err(unreadable);
             }
             if self.line.len() > self.longest {
-                return Err(ErrorKind::Unwieldy(Excess::Bytes(self.longest)));
+                return Err(ErrorKind::ResponseTooLarge(ResponseLimit::Bytes(self.longest)));
             }
             match tokio::time::timeout(SILENCE, self.body.frame()).await {
                 Err(_) | Ok(None) => return Ok(None),
                 Ok(Some(Ok(frame))) => self.line.extend(frame.into_data().ok()),
-                Ok(Some(Err(error))) => return Err(ErrorKind::Broken(Arc::new(error))),
+                Ok(Some(Err(error))) => return Err(ErrorKind::BrokenResponse(Arc::new(error))),
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cluster::{Check, Error, Session, Waited, Write};
+use cluster::{Check, Error, Session, WaitOutcome, Write};
 use manifest::ObjectRef;
 use serde_json::Value;
 
@@ -48,14 +48,14 @@ pub async fn install(session: &Session, halves: &[Half]) -> Result<Vec<ObjectRef
     }
     for (target, _) in installed.iter().filter(|(_, served)| *served != Check::Met(())) {
         match session.wait_until(target, SERVED_TIMEOUT, served).await? {
-            Waited::Met { .. } => {}
-            Waited::Never { why, .. } | Waited::TimedOut { why, .. } => {
+            WaitOutcome::Met { .. } => {}
+            WaitOutcome::Never { why, .. } | WaitOutcome::TimedOut { why, .. } => {
                 return Err(InstallError::NotServed { name: target.name.clone(), why });
             }
         }
     }
     // Earlier discovery lacks them.
-    session.forget_kinds();
+    session.invalidate_discovery();
     Ok(installed.into_iter().map(|(target, _)| target).collect())
 }
 

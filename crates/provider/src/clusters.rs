@@ -106,7 +106,7 @@ impl Cluster {
                 ObjectRef::new("v1/Namespace".parse().expect("a fixed kind"), None, "kube-system");
             match self.session.read(&namespace).await {
                 Ok(found) => Ok(found.and_then(|reply| text(&reply.object["metadata"]["uid"]))),
-                Err(error) if error.is_server_trouble() => Err(error),
+                Err(error) if error.is_server_fault() => Err(error),
                 Err(_) => Ok(None),
             }
         });

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use cluster::{Check, Connection, Environment, Event, Selection, Session, Waited, Write};
+use cluster::{Check, Connection, Environment, Selection, Session, WaitOutcome, WatchEvent, Write};
 use functions::certs::{IssueOptions, Issued, issue};
 use jiff::Timestamp;
 use manifest::{Namespace, ObjectRef};
@@ -130,7 +130,7 @@ impl Stage {
         while ready.len() < count {
             let event = tokio::time::timeout(PATIENCE, watch.next()).await;
             let event = event.map_err(|_| format!("only {} of {count} claims are {what}", ready.len()))??;
-            if let Event::Set(claim) = event
+            if let WatchEvent::Applied(claim) = event
                 && is_so(&claim)
             {
                 ready.insert(claim["metadata"]["name"].as_str().unwrap_or_default().to_owned());
@@ -254,7 +254,7 @@ async fn until(
         _ => Check::NotYet(what.to_owned()),
     };
     match session.wait_until(target, PATIENCE, check).await? {
-        Waited::Met { object: Some(object), .. } => Ok(object),
+        WaitOutcome::Met { object: Some(object), .. } => Ok(object),
         other => Err(format!("waiting until {what}: {other:?}").into()),
     }
 }

@@ -69,8 +69,8 @@ impl Fate {
         match self {
             Self::Absent => "absent",
             Self::Ended(Deletion::Gone { .. }) => "gone",
-            Self::Ended(Deletion::Taken) => "replaced",
-            Self::Ended(Deletion::Asked) => "asked",
+            Self::Ended(Deletion::Recreated) => "replaced",
+            Self::Ended(Deletion::Requested) => "asked",
             Self::Ended(Deletion::Stuck(_)) => "stuck",
             Self::Failed(_) => "failed",
         }
@@ -167,7 +167,7 @@ fn show(printer: &mut Printer, reports: &[(ObjectRef, Fate)], named: bool) -> Re
         }
         Format::Name => {
             for (target, fate) in reports {
-                if matches!(fate, Fate::Ended(Deletion::Gone { .. } | Deletion::Asked)) {
+                if matches!(fate, Fate::Ended(Deletion::Gone { .. } | Deletion::Requested)) {
                     printer.name(target)?;
                 }
             }
@@ -188,9 +188,9 @@ fn line(target: &ObjectRef, fate: &Fate) -> String {
     match fate {
         Fate::Absent => format!("{DIM}  {target} was not there{DIM:#}"),
         Fate::Failed(_) => format!("{BAD}! {target} was not deleted{BAD:#}"),
-        Fate::Ended(Deletion::Asked) => format!("{PENDING}- {target} is asked to go{PENDING:#}"),
+        Fate::Ended(Deletion::Requested) => format!("{PENDING}- {target} is asked to go{PENDING:#}"),
         Fate::Ended(Deletion::Stuck(_)) => format!("{BAD}! {target} is still there{BAD:#}"),
-        Fate::Ended(Deletion::Taken) => {
+        Fate::Ended(Deletion::Recreated) => {
             format!("{PENDING}- {target} is gone, and another object has its name{PENDING:#}")
         }
         Fate::Ended(Deletion::Gone { .. }) => format!("{GOOD}- {target} is gone{GOOD:#}"),

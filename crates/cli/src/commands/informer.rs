@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use cluster::{Error, Event, Resource, Selection, Session};
+use cluster::{Error, Resource, Selection, Session, WatchEvent};
 use futures::stream::{self, BoxStream, SelectAll, StreamExt as _};
 use manifest::{GroupVersionKind, Namespace};
 use serde_json::Value;
@@ -24,7 +24,7 @@ pub(super) struct Informer {
 }
 
 /// Events of all kinds, each with the index of its store.
-type Watches = SelectAll<BoxStream<'static, (usize, Result<Event, Error>)>>;
+type Watches = SelectAll<BoxStream<'static, (usize, Result<WatchEvent, Error>)>>;
 
 struct Store {
     gvk: GroupVersionKind,
@@ -117,16 +117,16 @@ impl Informer {
 }
 
 impl Store {
-    fn update(&mut self, event: Event) {
+    fn update(&mut self, event: WatchEvent) {
         match event {
-            Event::Set(mut object) => {
+            WatchEvent::Applied(mut object) => {
                 object["apiVersion"] = self.gvk.api_version().to_string().into();
                 object["kind"] = self.gvk.kind().into();
                 self.objects.insert(uid(&object), object);
             }
-            Event::Deleted(object) => drop(self.objects.remove(&uid(&object))),
+            WatchEvent::Deleted(object) => drop(self.objects.remove(&uid(&object))),
             // All objects are sent again.
-            Event::Expired => self.objects.clear(),
+            WatchEvent::Expired => self.objects.clear(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `plimsoll wait`: waits until an object meets a condition, and prints the value it waited for.
 
-use cluster::{Readiness, Session, Waited};
+use cluster::{Readiness, Session, WaitOutcome};
 use diag::Diagnostic;
 use indicatif::ProgressBar;
 use manifest::ObjectRef;
@@ -65,7 +65,7 @@ async fn presence(
     let waited = session.wait_until(target, timeout, check).await;
     bar.finish_and_clear();
     match waited.map_err(|error| error.diagnostic("Wait"))? {
-        Waited::Met { .. } => {
+        WaitOutcome::Met { .. } => {
             let word = if wanted { "exists" } else { "is gone" };
             printer.message(format_args!("{GOOD}met{GOOD:#} {target} {word}"));
             match printer.format() {
@@ -75,7 +75,7 @@ async fn presence(
             }
             Ok(Exit::Success)
         }
-        Waited::Never { why, .. } | Waited::TimedOut { why, .. } => {
+        WaitOutcome::Never { why, .. } | WaitOutcome::TimedOut { why, .. } => {
             let word = if wanted { "does not exist" } else { "still exists" };
             let title = format!("{target} {word} after {}", args.timeout);
             let code = if wanted { codes::OBJECT_MISSING } else { cluster::codes::DELETION_TIMEOUT };

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::*;
 use crate::Retry;
 use crate::error::Class;
-use crate::testing::{Answer, Seen, config_map, ok, plain, reply, session, status};
+use crate::test_server::{Answer, Seen, config_map, ok, plain, reply, session, status};
 
 fn target(gvk: &str, namespace: &str, name: &str) -> ObjectRef {
     ObjectRef::new(gvk.parse().unwrap(), manifest::Namespace::new(namespace), name)
@@ -107,10 +107,10 @@ async fn a_create_is_one_read_and_one_patch() {
     assert_eq!(journal.work(), [format!("GET {path}"), format!("PATCH {path}")]);
 }
 
-/// A server that answers `times` requests with `trouble`, and the rest correctly.
-fn troubled(
+/// A server that answers `times` requests with `failure`, and the rest correctly.
+fn failing(
     times: usize,
-    trouble: impl Fn() -> Answer + Send + 'static,
+    failure: impl Fn() -> Answer + Send + 'static,
 ) -> impl FnMut(&Seen) -> Answer + Send {
     let mut left = times;
     move |seen| {
@@ -118,14 +118,14 @@ fn troubled(
             return ok(&seen.body);
         }
         left -= 1;
-        trouble()
+        failure()
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn passing_trouble_is_waited_out_and_noted() {
+async fn transient_failures_are_retried_and_reported() {
     let busy = || status(429, "TooManyRequests", "slow down", &json!({ "retryAfterSeconds": 2 }));
-    let (session, _) = session(troubled(3, busy));
+    let (session, _) = session(failing(3, busy));
     let began = tokio::time::Instant::now();
     let reply = session.apply(&map(), &config_map("a"), Write::by("m")).await.unwrap();
     assert_eq!(reply.retries.len(), 3);
@@ -143,10 +143,10 @@ async fn a_storm_of_429_ends_in_bounded_time() {
             let details = json!({ "retryAfterSeconds": retry_after });
             status(429, "TooManyRequests", "slow down", &details)
         };
-        let (session, journal) = session(troubled(usize::MAX, busy));
+        let (session, journal) = session(failing(usize::MAX, busy));
         let began = tokio::time::Instant::now();
         let error = session.apply(&map(), &config_map("a"), Write::by("m")).await.unwrap_err();
-        assert!(error.is_server_trouble());
+        assert!(error.is_server_fault());
         assert!(began.elapsed() <= Duration::from_secs(30), "{retry_after}: {:?}", began.elapsed());
         assert!(journal.work().len() <= 6);
     }
@@ -154,26 +154,26 @@ async fn a_storm_of_429_ends_in_bounded_time() {
 
 #[tokio::test(start_paused = true)]
 async fn a_json_patch_is_repeated_only_when_nothing_can_have_happened() {
-    let check = async |code: u16, dialect: Dialect, expected: usize| {
-        let (session, journal) = session(troubled(1, move || status(code, "", "trouble", &json!({}))));
-        let _ = session.patch(&map(), dialect, &json!([]), Write::by("m")).await;
-        assert_eq!(journal.work().len(), expected, "{code} {dialect:?}");
+    let check = async |code: u16, patch_type: PatchType, expected: usize| {
+        let (session, journal) = session(failing(1, move || status(code, "", "failure", &json!({}))));
+        let _ = session.patch(&map(), patch_type, &json!([]), Write::by("m")).await;
+        assert_eq!(journal.work().len(), expected, "{code} {patch_type:?}");
     };
-    check(503, Dialect::Json, 2).await;
-    check(504, Dialect::Json, 1).await;
-    check(504, Dialect::Merge, 2).await;
-    check(500, Dialect::Merge, 1).await;
+    check(503, PatchType::Json, 2).await;
+    check(504, PatchType::Json, 1).await;
+    check(504, PatchType::Merge, 2).await;
+    check(500, PatchType::Merge, 1).await;
 }
 
 #[tokio::test]
 async fn patches_name_their_dialect_and_manager() {
     let (session, journal) = session(|seen| ok(&seen.body));
-    for (dialect, media) in [
-        (Dialect::Json, "application/json-patch+json"),
-        (Dialect::Merge, "application/merge-patch+json"),
-        (Dialect::Strategic, "application/strategic-merge-patch+json"),
+    for (patch_type, media) in [
+        (PatchType::Json, "application/json-patch+json"),
+        (PatchType::Merge, "application/merge-patch+json"),
+        (PatchType::Strategic, "application/strategic-merge-patch+json"),
     ] {
-        session.patch(&map(), dialect, &json!({ "data": {} }), Write::by("p").dry_run()).await.unwrap();
+        session.patch(&map(), patch_type, &json!({ "data": {} }), Write::by("p").dry_run()).await.unwrap();
         let seen = journal.all().pop().unwrap();
         assert_eq!(seen.headers[CONTENT_TYPE], media);
         assert_eq!(seen.query, "fieldManager=p&fieldValidation=Strict&dryRun=All");
@@ -254,7 +254,7 @@ async fn what_is_nested_too_deep_is_refused_before_it_is_sent() {
         diagnostic.detail,
         "Could not apply ConfigMap shop/a: it is nested 257 levels deep, and 256 is the most"
     );
-    assert!(!error.is_server_trouble());
+    assert!(!error.is_server_fault());
     assert!(journal.work().is_empty());
 }
 
@@ -268,11 +268,11 @@ async fn whatever_is_sent_can_be_read_when_it_comes_back() {
     let reply = session.apply(&map(), &nested(256), Write::by("m")).await.unwrap();
     assert_eq!(reply.object, answer);
 
-    let (session, _) = crate::testing::session(|_| ok(&nested(513)));
+    let (session, _) = crate::test_server::session(|_| ok(&nested(513)));
     let error = session.apply(&map(), &config_map("a"), Write::by("m")).await.unwrap_err();
     let diagnostic = error.diagnostic("Create");
     assert!(diagnostic.detail.ends_with("the server's answer is nested 513 levels deep"), "{diagnostic:?}");
-    assert!(diagnostic.hint.is_some() && !error.is_server_trouble());
+    assert!(diagnostic.hint.is_some() && !error.is_server_fault());
 }
 
 #[tokio::test(start_paused = true)]

@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::exec::{ExecError, Plugin};
 use super::pem::Identity;
 use crate::Secret;
-use crate::flight::Flight;
+use crate::single_flight::SingleFlight;
 
 /// Where credentials come from.
 #[derive(Debug)]
@@ -80,17 +80,17 @@ const FILE_FRESH: SignedDuration = SignedDuration::from_secs(60);
 #[derive(Debug)]
 pub(crate) struct CredentialSource {
     from: Arc<Credentials>,
-    flight: Flight<Arc<Credential>, Arc<CredentialError>>,
+    request: SingleFlight<Arc<Credential>, Arc<CredentialError>>,
 }
 
 impl CredentialSource {
     pub(crate) fn new(from: Credentials) -> Self {
-        Self { from: Arc::new(from), flight: Flight::default() }
+        Self { from: Arc::new(from), request: SingleFlight::default() }
     }
 
     /// Credentials that have not expired.
     pub(crate) async fn current(&self) -> Result<Arc<Credential>, Arc<CredentialError>> {
-        match self.flight.last() {
+        match self.request.last() {
             Some((_, last)) if last.expires.is_none_or(|at| Timestamp::now() < at) => Ok(last),
             last => self.after(last).await,
         }
@@ -104,7 +104,7 @@ impl CredentialSource {
         if !matches!(*self.from, Credentials::Exec(_) | Credentials::TokenFile { .. }) {
             return Ok(None);
         }
-        match self.flight.last() {
+        match self.request.last() {
             // Another request was rejected too and has renewed them already.
             Some((_, last)) if !Arc::ptr_eq(&last, refused) => Ok(Some(last)),
             last => self.after(last).await.map(Some),
@@ -117,7 +117,7 @@ impl CredentialSource {
         last: Option<(u64, Arc<Credential>)>,
     ) -> Result<Arc<Credential>, Arc<CredentialError>> {
         let number = last.map_or(0, |(number, _)| number);
-        self.flight.after(number, || obtain(Arc::clone(&self.from))).await
+        self.request.after(number, || obtain(Arc::clone(&self.from))).await
     }
 }
 

@@ -52,18 +52,18 @@ pub(crate) fn resolve(connection: &Connection, environment: &Environment) -> Res
     let context = connection.context.as_deref();
     let mut endpoint = if let Some(content) = &connection.kubeconfig {
         // Like the Go provider, this ignores current-context: state must keep its meaning when the file is edited.
-        let chosen = kubeconfig::choose(kubeconfig::parse(content.expose())?, context, false)?;
-        of_kubeconfig(&chosen, connection, environment)?
+        let selected = kubeconfig::select_context(kubeconfig::parse(content.expose())?, context, false)?;
+        of_kubeconfig(&selected, connection, environment)?
     } else if !connection.config_paths.is_empty() {
         let paths: Vec<PathBuf> =
             connection.config_paths.iter().map(|path| environment.expand(path)).collect();
         let config = kubeconfig::read(&paths, false)?.ok_or(ConnectError::NoContexts)?;
-        of_kubeconfig(&kubeconfig::choose(config, context, true)?, connection, environment)?
+        of_kubeconfig(&kubeconfig::select_context(config, context, true)?, connection, environment)?
     } else if connection.from_environment {
         let paths = environment.kubeconfig_paths();
         match kubeconfig::read(&paths, true)? {
             Some(config) => {
-                of_kubeconfig(&kubeconfig::choose(config, context, true)?, connection, environment)?
+                of_kubeconfig(&kubeconfig::select_context(config, context, true)?, connection, environment)?
             }
             None if environment.service_host.is_some() => of_pod(environment)?,
             None => return Err(ConnectError::NothingConfigured { looked_at: paths }),
@@ -84,11 +84,11 @@ fn inline(connection: &Connection, environment: &Environment) -> Result<Endpoint
 }
 
 fn of_kubeconfig(
-    chosen: &kubeconfig::Chosen,
+    selected: &kubeconfig::SelectedContext,
     connection: &Connection,
     environment: &Environment,
 ) -> Result<Endpoint, ConnectError> {
-    let (cluster, user) = (&chosen.cluster, &chosen.user);
+    let (cluster, user) = (&selected.cluster, &selected.user);
     let server = server_url(cluster.server.as_deref().unwrap_or_default(), "server of the kubeconfig")?;
     let its_proxy = cluster.proxy_url.as_deref().filter(|url| !url.is_empty()).map(Secret::from);
     let proxy = proxy::choose(&server, connection.proxy_url.as_ref().or(its_proxy.as_ref()), environment)?;
@@ -99,7 +99,7 @@ fn of_kubeconfig(
     )?;
     let roots = roots_pem.as_ref().map(|pem| certificates(pem, "certificate-authority")).transpose()?;
     Ok(Endpoint {
-        namespace: chosen.namespace.clone().unwrap_or_else(|| "default".to_owned()),
+        namespace: selected.namespace.clone().unwrap_or_else(|| "default".to_owned()),
         roots,
         insecure: cluster.insecure_skip_tls_verify.unwrap_or(false),
         server_name: cluster.tls_server_name.clone().filter(|name| !name.is_empty()),

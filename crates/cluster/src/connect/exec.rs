@@ -20,10 +20,10 @@ use tokio::process::Command;
 use super::ConnectError;
 use super::pem::Identity;
 use crate::{Exec, Secret};
-use process::Unfinished;
+use process::OutputError;
 
 /// How long a plugin may take. Cloud CLIs need seconds; one that waits for input at a terminal waits forever.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A plugin that is ready to run.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ pub(crate) struct Plugin {
     env: BTreeMap<String, Secret>,
     install_hint: Option<String>,
     cluster: Option<ClusterInfo>,
-    pub(super) patience: Duration,
+    pub(super) timeout: Duration,
 }
 
 /// What a plugin has printed.
@@ -139,7 +139,7 @@ impl Plugin {
         let Some(version) = Version::parse(version) else {
             return Err(ExecError::Version { command, version: version.to_owned() });
         };
-        Ok(Self { version, command, args, env, install_hint: None, cluster: None, patience: PATIENCE })
+        Ok(Self { version, command, args, env, install_hint: None, cluster: None, timeout: TIMEOUT })
     }
 
     /// Runs the plugin to its end, or until it times out.
@@ -156,10 +156,10 @@ impl Plugin {
             }
             _ => ExecError::Start { command: command(), source },
         })?;
-        let output = match tokio::time::timeout(self.patience, running.finish()).await {
-            Err(_) => return Err(ExecError::TimedOut { command: command(), after: self.patience }),
-            Ok(Err(Unfinished::Io(source))) => return Err(ExecError::Start { command: command(), source }),
-            Ok(Err(Unfinished::TooMuch)) => return Err(ExecError::TooMuch { command: command() }),
+        let output = match tokio::time::timeout(self.timeout, running.finish()).await {
+            Err(_) => return Err(ExecError::TimedOut { command: command(), after: self.timeout }),
+            Ok(Err(OutputError::Io(source))) => return Err(ExecError::Start { command: command(), source }),
+            Ok(Err(OutputError::TooMuch)) => return Err(ExecError::TooMuch { command: command() }),
             Ok(Ok(output)) => output,
         };
         let stderr = last_lines(&String::from_utf8_lossy(&output.stderr));

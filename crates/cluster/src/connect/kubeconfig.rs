@@ -8,7 +8,7 @@ use kube::config::{AuthInfo, Cluster, Context, Kubeconfig, KubeconfigError};
 use super::ConnectError;
 
 /// One context with everything it refers to.
-pub(super) struct Chosen {
+pub(super) struct SelectedContext {
     pub(super) cluster: Cluster,
     pub(super) user: AuthInfo,
     pub(super) namespace: Option<String>,
@@ -51,13 +51,13 @@ pub(super) fn read(paths: &[PathBuf], may_be_missing: bool) -> Result<Option<Kub
 }
 
 /// The context to use: `wanted`, or the only one, or, where the connection follows kubectl, the current one.
-pub(super) fn choose(
+pub(super) fn select_context(
     config: Kubeconfig,
     wanted: Option<&str>,
-    heed_current: bool,
-) -> Result<Chosen, ConnectError> {
+    use_current: bool,
+) -> Result<SelectedContext, ConnectError> {
     let available: Vec<String> = config.contexts.iter().map(|context| context.name.clone()).collect();
-    let current = config.current_context.as_deref().filter(|name| heed_current && !name.is_empty());
+    let current = config.current_context.as_deref().filter(|name| use_current && !name.is_empty());
     let name = match (wanted.or(current), available.as_slice()) {
         (_, []) => return Err(ConnectError::NoContexts),
         (Some(name), _) => name.to_owned(),
@@ -93,7 +93,7 @@ pub(super) fn choose(
             user.auth_info.unwrap_or_default()
         }
     };
-    Ok(Chosen { cluster, user, namespace: namespace.filter(|namespace| !namespace.is_empty()) })
+    Ok(SelectedContext { cluster, user, namespace: namespace.filter(|namespace| !namespace.is_empty()) })
 }
 
 fn a_kubeconfig(config: Kubeconfig, from: &str) -> Result<Kubeconfig, ConnectError> {

@@ -72,10 +72,10 @@ pub(crate) enum TransportError {
 
 impl Transport {
     pub(crate) fn new(endpoint: Endpoint, user_agent: &str) -> Result<Self, ConnectError> {
-        Self::with_patience(endpoint, user_agent, HANDSHAKE_TIMEOUT)
+        Self::with_timeout(endpoint, user_agent, HANDSHAKE_TIMEOUT)
     }
 
-    fn with_patience(endpoint: Endpoint, user_agent: &str, patience: Duration) -> Result<Self, ConnectError> {
+    fn with_timeout(endpoint: Endpoint, user_agent: &str, timeout: Duration) -> Result<Self, ConnectError> {
         let mut headers = impersonation(&endpoint.impersonate)?;
         let agent = HeaderValue::try_from(user_agent).map_err(|_| ConnectError::Header("the user agent"))?;
         headers.insert(USER_AGENT, agent);
@@ -87,7 +87,7 @@ impl Transport {
             server_name: endpoint.server_name,
             proxy: endpoint.proxy,
             identity: endpoint.identity,
-            patience,
+            timeout,
         };
         let http = HttpClient { identity: None, service: tls.connect(None)? };
         Ok(Self(Arc::new(Inner {
@@ -173,7 +173,7 @@ struct TlsSettings {
     proxy: Option<Proxy>,
     identity: Option<Identity>,
     /// How long a connection may take, including proxy and TLS.
-    patience: Duration,
+    timeout: Duration,
 }
 
 impl TlsSettings {
@@ -233,7 +233,7 @@ impl TlsSettings {
         C::Error: Into<BoxError>,
     {
         // Boxed, because the pool requires `Unpin` futures.
-        let connector = Timeout::new(connector, self.patience).map_future(Box::pin);
+        let connector = Timeout::new(connector, self.timeout).map_future(Box::pin);
         let client = legacy::Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(Duration::from_secs(90))

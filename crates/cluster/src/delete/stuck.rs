@@ -7,10 +7,10 @@ use diag::Diagnostic;
 use manifest::ObjectRef;
 use serde_json::Value;
 
-use super::remains::Remains;
+use super::namespace_content::NamespaceContent;
 use super::strings;
 use crate::codes;
-use crate::shown::shown;
+use crate::redact::redacted;
 
 /// An object that still existed at the deadline.
 #[derive(Clone, PartialEq)]
@@ -20,16 +20,16 @@ pub struct Stuck {
     pub live: Option<Value>,
     pub waited: Duration,
     /// For a namespace: what it still contains.
-    pub(super) remains: Option<Remains>,
+    pub(super) content: Option<NamespaceContent>,
 }
 
 impl fmt::Debug for Stuck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Stuck")
             .field("target", &self.target)
-            .field("live", &shown(self.live.as_ref()))
+            .field("live", &redacted(self.live.as_ref()))
             .field("waited", &self.waited)
-            .field("remains", &self.remains)
+            .field("content", &self.content)
             .finish()
     }
 }
@@ -113,8 +113,8 @@ impl Stuck {
                 ),
             ),
         };
-        if let Some(remains) = &self.remains {
-            detail.push_str(&remains.describe());
+        if let Some(content) = &self.content {
+            detail.push_str(&content.describe());
         }
         Diagnostic::error(code, title)
             .detail(detail)
@@ -131,7 +131,7 @@ impl Stuck {
     }
 }
 
-impl Remains {
+impl NamespaceContent {
     /// The remaining objects, at most five kinds and five objects by name.
     fn describe(&self) -> String {
         const SHOWN: usize = 5;
@@ -155,8 +155,8 @@ impl Remains {
                 let _ = write!(text, "\n  - and {} more", self.held.len() - SHOWN);
             }
         }
-        if !self.unseen.is_empty() {
-            let _ = write!(text, "\n\nCould not be looked at: {}", self.unseen.join(", "));
+        if !self.unreadable.is_empty() {
+            let _ = write!(text, "\n\nCould not be looked at: {}", self.unreadable.join(", "));
         }
         text
     }

@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::sync::Mutex;
 
 use super::*;
-use crate::testing::{
+use crate::test_server::{
     Answer, Journal, Seen, core, kinds, ok, plain, raw_session, reply, session, status, stream,
 };
 
@@ -113,7 +113,7 @@ async fn another_object_of_the_name_is_left_alone() {
     let how = Delete { uid: Some("u0".to_owned()), ..patient() };
     let (outcome, _) =
         deleted(&map(), &how, |_| status(409, "Conflict", "Precondition failed: UID", &json!({}))).await;
-    assert_eq!(outcome.unwrap(), Deletion::Taken);
+    assert_eq!(outcome.unwrap(), Deletion::Recreated);
     // After: the next read finds another uid.
     let (outcome, _) = deleted(&map(), &patient(), |seen| {
         let mut object = going(&[]);
@@ -123,14 +123,14 @@ async fn another_object_of_the_name_is_left_alone() {
         ok(&object)
     })
     .await;
-    assert_eq!(outcome.unwrap(), Deletion::Taken);
+    assert_eq!(outcome.unwrap(), Deletion::Recreated);
 }
 
 #[tokio::test(start_paused = true)]
 async fn no_time_means_no_waiting() {
     let how = Delete { timeout: Duration::ZERO, ..patient() };
     let (outcome, journal) = deleted(&map(), &how, |_| ok(&going(&["x"]))).await;
-    assert_eq!(outcome.unwrap(), Deletion::Asked);
+    assert_eq!(outcome.unwrap(), Deletion::Requested);
     assert_eq!(journal.work().len(), 1);
 }
 

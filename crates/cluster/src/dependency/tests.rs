@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::error::Class;
-use crate::testing::{
+use crate::test_server::{
     Answer, Journal, Seen, config_map, core, kinds, ok, plain, raw_session, reply, session, status, stream,
 };
 
@@ -236,7 +236,7 @@ fn only_an_established_crd_that_serves_the_version_will_do() {
     let check = |gvk: &str, change: fn(&mut Value), expected: bool| {
         let mut object = crd(true);
         change(&mut object);
-        assert_eq!(Need::Kind(gvk.parse().unwrap()).is_met_by(&object), expected, "{gvk} {object}");
+        assert_eq!(Dependency::Kind(gvk.parse().unwrap()).is_met_by(&object), expected, "{gvk} {object}");
     };
     check("example.com/v1/Widget", |_| {}, true);
     check("example.com/v2/Widget", |_| {}, false);
@@ -245,7 +245,8 @@ fn only_an_established_crd_that_serves_the_version_will_do() {
     check("example.com/v1/Widget", |crd| crd["spec"]["versions"][0]["served"] = json!(false), false);
     check("example.com/v1/Widget", |crd| crd["status"] = json!({}), false);
     check("example.com/v1/Widget", |crd| crd["status"]["conditions"][0]["status"] = json!("False"), false);
-    let namespace =
-        |phase: &str| Need::Namespace("a".to_owned()).is_met_by(&json!({ "status": { "phase": phase } }));
+    let namespace = |phase: &str| {
+        Dependency::Namespace("a".to_owned()).is_met_by(&json!({ "status": { "phase": phase } }))
+    };
     assert!(namespace("Active") && !namespace("Terminating"));
 }

@@ -55,7 +55,7 @@ impl MissingKind {
     }
 
     /// The group of the kind, if it is a built-in kind in the wrong group.
-    pub fn home_of_builtin(&self) -> Option<&'static str> {
+    pub fn group_of_builtin(&self) -> Option<&'static str> {
         let (home, _) = BUILTIN.iter().find(|(_, kinds)| kinds.contains(&self.gvk.kind()))?;
         let group = home.rsplit_once('/').map_or("", |(group, _)| group);
         (group != self.gvk.group()).then_some(home)
@@ -65,7 +65,7 @@ impl MissingKind {
     pub(crate) fn explain(&self, name: Option<&str>) -> String {
         let (group, version, kind) = (self.gvk.group(), self.gvk.version(), self.gvk.kind());
         let api_version = self.gvk.api_version();
-        if let Some(home) = self.home_of_builtin() {
+        if let Some(home) = self.group_of_builtin() {
             return format!("There is no {kind} in {api_version}: {kind} is in {home}.");
         }
         let object = name.map_or(kind.to_owned(), |name| format!("{kind}/{name}"));
@@ -98,7 +98,7 @@ impl MissingKind {
     }
 
     pub(crate) fn advise(&self) -> String {
-        match (self.home_of_builtin(), self.did_you_mean.first()) {
+        match (self.group_of_builtin(), self.did_you_mean.first()) {
             (Some(home), _) => format!("Write apiVersion: {home}."),
             (None, Some(close)) => format!(
                 "Correct apiVersion and kind (apiVersion: {}, kind: {}), or install the CRD.",

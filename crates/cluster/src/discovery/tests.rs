@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::Session;
 use crate::error::{Class, ErrorKind};
-use crate::testing::{Answer, core, kinds, ok, raw_session, reply, status};
+use crate::test_server::{Answer, core, kinds, ok, raw_session, reply, status};
 use manifest::GroupVersionKind;
 
 fn gvk(text: &str) -> GroupVersionKind {
@@ -69,7 +69,7 @@ async fn a_server_that_does_not_aggregate_is_asked_group_by_group() {
     let missing = path("apps/v1/Scale").await.unwrap_err();
     assert!(matches!(missing.kind(), ErrorKind::KindMissing(_)), "{missing:?}");
     // Nothing is known about a group whose server is down.
-    assert!(path("metrics.k8s.io/v1/NodeMetrics").await.unwrap_err().is_server_trouble());
+    assert!(path("metrics.k8s.io/v1/NodeMetrics").await.unwrap_err().is_server_fault());
 
     let refusing = old_server(|| status(401, "Unauthorized", "", &json!({})));
     let refused = refusing.resource(&gvk("v1/Pod")).await.unwrap_err();
@@ -123,7 +123,7 @@ async fn what_is_forgotten_during_a_discovery_stays_forgotten() {
         "/apis" => {
             // The kind appears just after the server has answered, and the caller reports the change.
             there.store(true, Ordering::Relaxed);
-            inside.lock().unwrap().as_ref().unwrap().forget_kinds();
+            inside.lock().unwrap().as_ref().unwrap().invalidate_discovery();
             ok(&kinds(&[]))
         }
         path => panic!("{path}"),

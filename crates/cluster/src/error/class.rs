@@ -69,18 +69,22 @@ impl Error {
     pub fn class(&self) -> Class {
         match self.kind() {
             // A code without a `Status` body comes from an intermediary that rejects or fails in the server's place.
-            ErrorKind::Credentials(_) | ErrorKind::Foreign { code: 401, .. } => Class::AuthenticationFailed,
-            ErrorKind::Foreign { code: 403, .. } => Class::InsufficientPermissions,
-            ErrorKind::TimedOut(_) | ErrorKind::Foreign { code: 504 | 408, .. } => Class::Timeout,
-            // Every API server serves discovery and the paths it lists; a server without them is not an API server.
-            ErrorKind::Unreachable(_) | ErrorKind::Tls(_) | ErrorKind::Foreign { code: 404, .. } => {
-                Class::ConnectionFailed
+            ErrorKind::Credentials(_) | ErrorKind::UnexpectedResponse { code: 401, .. } => {
+                Class::AuthenticationFailed
             }
+            ErrorKind::UnexpectedResponse { code: 403, .. } => Class::InsufficientPermissions,
+            ErrorKind::TimedOut(_) | ErrorKind::UnexpectedResponse { code: 504 | 408, .. } => Class::Timeout,
+            // Every API server serves discovery and the paths it lists; a server without them is not an API server.
+            ErrorKind::Unreachable(_)
+            | ErrorKind::Tls(_)
+            | ErrorKind::UnexpectedResponse { code: 404, .. } => Class::ConnectionFailed,
             ErrorKind::NamespaceMissing { .. } => Class::NamespaceMissing,
-            ErrorKind::KindMissing(missing) if missing.home_of_builtin().is_some() => Class::InvalidGroup,
+            ErrorKind::KindMissing(missing) if missing.group_of_builtin().is_some() => Class::InvalidGroup,
             ErrorKind::KindMissing(_) => Class::KindMissing,
-            ErrorKind::TooDeep { .. } => Class::Invalid,
-            ErrorKind::Broken(_) | ErrorKind::Unwieldy(_) | ErrorKind::Foreign { .. } => Class::Other,
+            ErrorKind::RequestTooDeep { .. } => Class::Invalid,
+            ErrorKind::BrokenResponse(_)
+            | ErrorKind::ResponseTooLarge(_)
+            | ErrorKind::UnexpectedResponse { .. } => Class::Other,
             ErrorKind::Status(status) => self.class_of(status),
         }
     }

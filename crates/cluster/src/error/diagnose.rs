@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use diag::{Code, Diagnostic, Severity};
 
 use super::class::SCHEMA_CHECK;
-use super::{Class, Error, ErrorKind, Excess, Subject};
+use super::{Class, Error, ErrorKind, ResponseLimit, Subject};
 use crate::codes;
 use crate::connect::CredentialError;
 use crate::status::{ApiStatus, StatusCause};
@@ -170,7 +170,7 @@ impl Error {
                 ErrorKind::Tls(_) => {
                     "Check cluster_ca_certificate (or certificate-authority of the kubeconfig): it must be the authority that signed this server's certificate. If the server is known by another name, set tls_server_name."
                 }
-                ErrorKind::Foreign { .. } => {
+                ErrorKind::UnexpectedResponse { .. } => {
                     "The host may be no Kubernetes API server, or the path before its API may be wrong."
                 }
                 _ => {
@@ -220,14 +220,14 @@ impl Error {
     fn hint_about_kind(&self) -> Option<String> {
         match self.kind() {
             ErrorKind::KindMissing(missing) => Some(missing.advise()),
-            ErrorKind::Unwieldy(Excess::Bytes(_)) => Some(
+            ErrorKind::ResponseTooLarge(ResponseLimit::Bytes(_)) => Some(
                 "Whatever answers may be no Kubernetes API server. Ask for less at a time, or take out of the object what is so large."
                     .to_owned(),
             ),
-            ErrorKind::Unwieldy(Excess::Levels(_)) => {
+            ErrorKind::ResponseTooLarge(ResponseLimit::Levels(_)) => {
                 Some("Something has nested the object deeper than can be worked with; take out of it what does so.".to_owned())
             }
-            ErrorKind::Broken(_) => Some(
+            ErrorKind::BrokenResponse(_) => Some(
                 "The server or a proxy broke off while answering. What was asked may have happened all the same: look before trying again."
                     .to_owned(),
             ),

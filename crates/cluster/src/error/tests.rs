@@ -179,7 +179,7 @@ fn immutable_fields_are_those_that_differ() {
     assert_eq!(other.immutable_fields(&json!({ "spec": 1 }), &live), None);
 }
 
-fn shown(error: &Error) -> String {
+fn rendered(error: &Error) -> String {
     let diagnostic = error.diagnostic("Create");
     format!(
         "{:?} {} [{}]\n{}\n-> {}",
@@ -203,7 +203,7 @@ fn people_read_what_where_why_and_what_to_do() {
             ("FieldManagerConflict", "conflict with \"kubectl-edit\"", ".metadata.labels.a"),
         ],
     );
-    insta::assert_snapshot!(shown(&conflict), @r#"
+    insta::assert_snapshot!(rendered(&conflict), @r#"
     Error Create: Field Manager Conflict [-]
     Other managers hold fields of Deployment shop/web that would be set:
 
@@ -222,7 +222,7 @@ fn every_finding_is_shown_with_its_field() {
         "strict decoding error: unknown field \"spec.replicaz\", unknown field \"x\"",
         &[],
     );
-    insta::assert_snapshot!(shown(&typo), @r"
+    insta::assert_snapshot!(rendered(&typo), @r"
     Error Create: Field Validation Failed [-]
     The server refuses Deployment shop/web for 2 reasons:
 
@@ -240,7 +240,7 @@ fn every_finding_is_shown_with_its_field() {
         "failed to create typed patch object (shop/web; apps/v1, Kind=Deployment): .spec.replicaz: field not declared in schema",
         &[],
     );
-    insta::assert_snapshot!(shown(&undeclared), @r"
+    insta::assert_snapshot!(rendered(&undeclared), @r"
     Error Create: Field Validation Failed [spec.replicaz]
     The server refuses Deployment shop/web:
 
@@ -271,7 +271,7 @@ fn every_finding_is_shown_with_its_field() {
         "is invalid",
         &[("FieldValueInvalid", "Invalid value: \"object\": failed rule: self.a < self.b", "spec")],
     );
-    insta::assert_snapshot!(shown(&rule), @r#"
+    insta::assert_snapshot!(rendered(&rule), @r#"
     Error Create: CEL Validation Failed [spec]
     The server refuses Widget shop/web:
 
@@ -315,7 +315,7 @@ fn the_server_s_words_and_repetitions_are_passed_on() {
         "deployments.apps \"web\" is forbidden: User \"jane\" cannot patch resource",
         &[],
     );
-    insta::assert_snapshot!(shown(&denied), @r#"
+    insta::assert_snapshot!(rendered(&denied), @r#"
     Error Create: Insufficient Permissions [-]
     Could not apply Deployment shop/web. The server says: deployments.apps "web" is forbidden: User "jane" cannot patch resource
     -> Ask an administrator of the cluster for a Role or ClusterRole with the verb and resource named above; `kubectl auth can-i` shows what is granted.
@@ -323,13 +323,13 @@ fn the_server_s_words_and_repetitions_are_passed_on() {
     let retried = Error::new(
         Verb::Read,
         subject(DEPLOYMENT),
-        ErrorKind::Foreign { code: 502, excerpt: "bad gateway".to_owned() },
+        ErrorKind::UnexpectedResponse { code: 502, excerpt: "bad gateway".to_owned() },
         vec![Retry {
             why: "unexpected answer (HTTP 502): bad gateway".to_owned(),
             waited: Duration::from_secs(1),
         }],
     );
-    insta::assert_snapshot!(shown(&retried), @r"
+    insta::assert_snapshot!(rendered(&retried), @r"
     Error Create: Kubernetes API Error [-]
     Could not read Deployment shop/web: unexpected answer (HTTP 502): bad gateway
 
@@ -352,7 +352,7 @@ fn a_vanished_object_is_news_when_refreshing_and_an_error_otherwise() {
 fn trouble_of_the_server_is_told_from_faults_of_the_request() {
     let check = |code, message, expected| {
         assert_eq!(
-            refused(DEPLOYMENT, code, "", message, &[]).is_server_trouble(),
+            refused(DEPLOYMENT, code, "", message, &[]).is_server_fault(),
             expected,
             "{code} {message}"
         );

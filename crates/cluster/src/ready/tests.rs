@@ -2,11 +2,11 @@ use readiness::{Cut, Written, WrittenWait};
 use serde_json::json;
 
 use super::*;
-use crate::testing::{ok, plain, session, status, stream};
+use crate::test_server::{ok, plain, session, status, stream};
 
 /// The diagnosis of a wait for a field of a ConfigMap that the server never sets.
 async fn unmet(
-    answer: impl FnMut(&crate::testing::Seen) -> crate::testing::Answer + Send + 'static,
+    answer: impl FnMut(&crate::test_server::Seen) -> crate::test_server::Answer + Send + 'static,
 ) -> (Diagnostic, Option<Value>) {
     let written = WrittenWait {
         field: Written::Known("data.key".to_owned()),

@@ -9,29 +9,29 @@ use hyper_util::client::legacy;
 use manifest::JsonError;
 
 use crate::connect::TransportError;
-use crate::error::{ErrorKind, Excess};
-use crate::retry::Trouble;
+use crate::error::{ErrorKind, ResponseLimit};
+use crate::retry::Retryable;
 use crate::status::ApiStatus;
 
 /// How an attempt failed, and whether a retry may succeed.
 pub(super) struct Failure {
     pub(super) kind: ErrorKind,
-    pub(super) trouble: Trouble,
+    pub(super) retryable: Retryable,
     pub(super) retry_after: Option<Duration>,
 }
 
 impl Failure {
     /// A failure that a retry will not fix.
-    pub(super) fn lasting(kind: ErrorKind) -> Self {
-        Self { kind, trouble: Trouble::Lasting, retry_after: None }
+    pub(super) fn permanent(kind: ErrorKind) -> Self {
+        Self { kind, retryable: Retryable::Never, retry_after: None }
     }
 }
 
 /// The error for a response body that does not parse.
 pub(crate) fn unreadable(error: JsonError) -> ErrorKind {
     match error {
-        JsonError::Malformed(error) => ErrorKind::Broken(Arc::new(error)),
-        JsonError::TooDeep { levels } => ErrorKind::Unwieldy(Excess::Levels(levels)),
+        JsonError::Malformed(error) => ErrorKind::BrokenResponse(Arc::new(error)),
+        JsonError::TooDeep { levels } => ErrorKind::ResponseTooLarge(ResponseLimit::Levels(levels)),
     }
 }
 
@@ -44,10 +44,14 @@ pub(super) fn refusal(code: StatusCode, headers: &HeaderMap, body: &[u8]) -> Fai
             let seconds = Some(status.details.retry_after_seconds).filter(|seconds| *seconds > 0);
             (ErrorKind::Status(status), message, seconds)
         }
-        None => (ErrorKind::Foreign { code: code.as_u16(), excerpt: excerpt(body) }, String::new(), None),
+        None => (
+            ErrorKind::UnexpectedResponse { code: code.as_u16(), excerpt: excerpt(body) },
+            String::new(),
+            None,
+        ),
     };
     let retry_after = header.or(seconds).map(Duration::from_secs);
-    Failure { kind, trouble: Trouble::of_answer(code, &message), retry_after }
+    Failure { kind, retryable: Retryable::of_response(code, &message), retry_after }
 }
 
 /// Classifies an attempt that got no response.
@@ -56,31 +60,31 @@ pub(super) fn no_answer(error: kube::Error) -> Failure {
         kube::Error::Service(inner) => inner,
         other => other.into(),
     };
-    let (kind, trouble) = match error.downcast::<TransportError>() {
-        Err(other) => (ErrorKind::Broken(other.into()), Trouble::Unclear),
+    let (kind, retryable) = match error.downcast::<TransportError>() {
+        Err(other) => (ErrorKind::BrokenResponse(other.into()), Retryable::IfIdempotent),
         Ok(error) => match *error {
-            TransportError::Credentials(error) => (ErrorKind::Credentials(error), Trouble::Lasting),
-            TransportError::Identity(error) => (ErrorKind::Credentials(Arc::new(error)), Trouble::Lasting),
+            TransportError::Credentials(error) => (ErrorKind::Credentials(error), Retryable::Never),
+            TransportError::Identity(error) => (ErrorKind::Credentials(Arc::new(error)), Retryable::Never),
             TransportError::Http(error) => sort_http(error),
         },
     };
-    Failure { kind, trouble, retry_after: None }
+    Failure { kind, retryable, retry_after: None }
 }
 
-fn sort_http(error: legacy::Error) -> (ErrorKind, Trouble) {
+fn sort_http(error: legacy::Error) -> (ErrorKind, Retryable) {
     if !error.is_connect() {
-        return (ErrorKind::Broken(Arc::new(error)), Trouble::Unclear);
+        return (ErrorKind::BrokenResponse(Arc::new(error)), Retryable::IfIdempotent);
     }
     if caused_by::<rustls::Error>(&error).is_some() {
-        return (ErrorKind::Tls(Arc::new(error)), Trouble::Lasting);
+        return (ErrorKind::Tls(Arc::new(error)), Retryable::Never);
     }
     // A server that is starting refuses or resets connections. An address that times out or does not resolve is wrong.
     let passing = caused_by::<std::io::Error>(&error).is_some_and(|error| {
         use std::io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
         matches!(error.kind(), ConnectionRefused | ConnectionReset | ConnectionAborted)
     });
-    let trouble = if passing { Trouble::Refused } else { Trouble::Lasting };
-    (ErrorKind::Unreachable(Arc::new(error)), trouble)
+    let retryable = if passing { Retryable::Always } else { Retryable::Never };
+    (ErrorKind::Unreachable(Arc::new(error)), retryable)
 }
 
 /// The first cause of type `T`. `io::Error::source` skips the error it wraps, so look inside it as well.

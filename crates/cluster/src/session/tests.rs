@@ -2,7 +2,7 @@ use futures::future::join_all;
 use serde_json::json;
 
 use super::*;
-use crate::testing::{config_map, core, kinds, ok, plain, raw_session, reply, session};
+use crate::test_server::{config_map, core, kinds, ok, plain, raw_session, reply, session};
 use crate::{Secret, Write};
 
 fn gvk(text: &str) -> GroupVersionKind {
@@ -69,7 +69,7 @@ async fn a_group_whose_server_is_down_lacks_nothing() {
         _ => ok(&core()),
     });
     let error = session.resource(&gvk("metrics.k8s.io/v1/NodeMetrics")).await.unwrap_err();
-    assert!(error.is_server_trouble(), "{error:?}");
+    assert!(error.is_server_fault(), "{error:?}");
 }
 
 #[tokio::test]
@@ -92,7 +92,7 @@ async fn a_path_that_is_not_there_means_a_missing_kind_only_if_discovery_agrees(
     // A response from something other than the API server says nothing about the object.
     let (foreign, _) = session(|_| plain(404, "404 page not found\n"));
     let error = foreign.read(&map("a")).await.unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Foreign { code: 404, .. }), "{error:?}");
+    assert!(matches!(error.kind(), ErrorKind::UnexpectedResponse { code: 404, .. }), "{error:?}");
     let diagnostic = error.diagnostic("Read");
     assert_eq!(diagnostic.summary, "Read: Cluster Connection Failed");
     assert!(diagnostic.detail.ends_with("unexpected answer (HTTP 404): 404 page not found"));

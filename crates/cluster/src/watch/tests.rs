@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::testing::{Answer as Sent, Journal, Seen, plain, session, status, stream};
+use crate::test_server::{Answer as Sent, Journal, Seen, plain, session, status, stream};
 
 fn event(kind: &str, name: &str, version: &str) -> String {
     json!({ "type": kind, "object": { "metadata": { "name": name, "resourceVersion": version } } })
@@ -26,9 +26,13 @@ async fn watched(answers: Vec<Box<dyn Fn() -> Sent + Send>>, count: usize) -> (V
     let mut seen = Vec::new();
     for _ in 0..count {
         seen.push(match watch.next().await {
-            Ok(Event::Set(object)) => format!("set {}", object["metadata"]["name"].as_str().unwrap()),
-            Ok(Event::Deleted(object)) => format!("deleted {}", object["metadata"]["name"].as_str().unwrap()),
-            Ok(Event::Expired) => "expired".to_owned(),
+            Ok(WatchEvent::Applied(object)) => {
+                format!("set {}", object["metadata"]["name"].as_str().unwrap())
+            }
+            Ok(WatchEvent::Deleted(object)) => {
+                format!("deleted {}", object["metadata"]["name"].as_str().unwrap())
+            }
+            Ok(WatchEvent::Expired) => "expired".to_owned(),
             Err(error) => format!("{:?}", error.class()),
         });
     }
@@ -127,7 +131,7 @@ async fn giving_up_on_an_event_loses_none() {
             () = tokio::task::yield_now() => {}
         }
     }
-    assert!(matches!(seen, Some(Event::Set(_))));
+    assert!(matches!(seen, Some(WatchEvent::Applied(_))));
     assert_eq!(journal.work().len(), 1, "what was begun is gone on with");
 }
 
@@ -143,12 +147,12 @@ async fn a_line_is_kept_up_to_a_limit_and_read_at_any_depth() {
     let mut whole = answer(text.clone(), text.len());
     assert_eq!(whole.next().await.unwrap().unwrap().kind, "ADDED");
     let endless = answer("x".repeat(101), 100).next().await.err().unwrap();
-    assert!(matches!(endless, ErrorKind::Unwieldy(Excess::Bytes(100))), "{endless:?}");
+    assert!(matches!(endless, ErrorKind::ResponseTooLarge(ResponseLimit::Bytes(100))), "{endless:?}");
 
     let nested = |levels: usize| (2..levels).fold(json!([]), |inner, _| json!({ "a": inner }));
     let line = |levels| json!({ "type": "ADDED", "object": nested(levels) }).to_string() + "\n";
     let deep = answer(line(400), 1 << 20).next().await.unwrap().unwrap();
     assert_eq!(deep.object, nested(400));
     let too_deep = answer(line(513), 1 << 20).next().await.err().unwrap();
-    assert!(matches!(too_deep, ErrorKind::Unwieldy(Excess::Levels(513))), "{too_deep:?}");
+    assert!(matches!(too_deep, ErrorKind::ResponseTooLarge(ResponseLimit::Levels(513))), "{too_deep:?}");
 }

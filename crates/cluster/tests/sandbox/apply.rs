@@ -1,4 +1,4 @@
-use cluster::{Class, Dialect, Selection, Write};
+use cluster::{Class, PatchType, Selection, Write};
 use serde_json::json;
 
 use super::*;
@@ -30,7 +30,7 @@ async fn a_field_that_does_not_exist_is_refused_in_built_in_and_custom_kinds() {
     object["spec"]["replicaz"] = json!(3);
     let error = session.apply(&reference(&object), &object, Write::by(US).dry_run()).await.unwrap_err();
     assert_eq!(error.class(), Class::FieldValidation, "{error:?}");
-    assert!(error.retries().is_empty() && !error.is_server_trouble());
+    assert!(error.retries().is_empty() && !error.is_server_fault());
     assert_eq!(error.diagnostic("Plan").field.as_deref(), Some("spec.replicaz"));
 
     // Without the query parameter, the server would drop it silently.
@@ -81,17 +81,17 @@ async fn patches_of_all_dialects_are_previewed_and_made() {
     let object = config_map(&namespace, "a", &json!({ "k": "0" }));
     let target = reference(&object);
     namespace.apply_as("argocd", &object).await;
-    for (dialect, patch, value) in [
-        (Dialect::Json, json!([{ "op": "replace", "path": "/data/k", "value": "1" }]), "1"),
-        (Dialect::Merge, json!({ "data": { "k": "2" } }), "2"),
-        (Dialect::Strategic, json!({ "data": { "k": "3" } }), "3"),
+    for (patch_type, patch, value) in [
+        (PatchType::Json, json!([{ "op": "replace", "path": "/data/k", "value": "1" }]), "1"),
+        (PatchType::Merge, json!({ "data": { "k": "2" } }), "2"),
+        (PatchType::Strategic, json!({ "data": { "k": "3" } }), "3"),
     ] {
         let by = Write::by("k8sconnect-patch-1");
         let before = session.read(&target).await.unwrap().unwrap().object;
-        let preview = session.patch(&target, dialect, &patch, by.dry_run()).await.unwrap();
+        let preview = session.patch(&target, patch_type, &patch, by.dry_run()).await.unwrap();
         assert_eq!(preview.object["data"]["k"], value);
         assert_eq!(session.read(&target).await.unwrap().unwrap().object, before);
-        let made = session.patch(&target, dialect, &patch, by).await.unwrap();
+        let made = session.patch(&target, patch_type, &patch, by).await.unwrap();
         assert_eq!(made.object["data"]["k"], value);
         let managers = made.object["metadata"]["managedFields"].as_array().unwrap();
         assert!(managers.iter().any(|entry| entry["manager"] == "k8sconnect-patch-1"));

@@ -53,7 +53,7 @@ async fn a_wait_goes_on_when_the_api_server_is_killed_and_comes_back() {
 
 /// The response of a server that has not loaded its RBAC rules yet.
 fn is_coming_up(error: &cluster::Error) -> bool {
-    error.is_server_trouble()
+    error.is_server_fault()
         || matches!(
             error.class(),
             cluster::Class::InsufficientPermissions | cluster::Class::AuthenticationFailed

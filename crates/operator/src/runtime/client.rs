@@ -1,6 +1,6 @@
 //! The one way to read and write single objects, with a limit on concurrent writes.
 
-use cluster::{Class, Delete, Deletion, Dialect, Error, Propagation, Reply, Session, Write};
+use cluster::{Class, Delete, Deletion, Error, PatchType, Propagation, Reply, Session, Write};
 use manifest::{IdentityError, ObjectRef};
 use serde_json::{Map, Value, json};
 use tokio::sync::{Semaphore, SemaphorePermit};
@@ -149,7 +149,7 @@ impl ObjectClient {
     pub(crate) async fn patch(
         &self,
         object: &Object,
-        dialect: Dialect,
+        dialect: PatchType,
         patch: &Value,
         manager: &str,
     ) -> Result<Object, ApiError> {
@@ -175,7 +175,7 @@ impl ObjectClient {
             force: false,
         };
         let _permit = self.permit().await;
-        Ok(self.session.delete(target, &how).await? == Deletion::Asked)
+        Ok(self.session.delete(target, &how).await? == Deletion::Requested)
     }
 
     async fn permit(&self) -> SemaphorePermit<'_> {

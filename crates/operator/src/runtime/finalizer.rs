@@ -2,7 +2,7 @@
 //!
 //! Each half decides when an object may go; here its finalizers are added, removed and looked at.
 
-use cluster::Dialect;
+use cluster::PatchType;
 use manifest::ObjectRef;
 use serde_json::{Map, Value, json};
 
@@ -38,7 +38,7 @@ pub(crate) async fn set(
     }
     let version = object.get("metadata").and_then(|metadata| metadata.get("resourceVersion"));
     let patch = json!({"metadata": {"resourceVersion": version, "finalizers": all}});
-    client.patch(object, Dialect::Merge, &patch, manager).await.map(Some)
+    client.patch(object, PatchType::Merge, &patch, manager).await.map(Some)
 }
 
 /// The finalizers of `object` with or without `ours`; `None` if that is what it has.

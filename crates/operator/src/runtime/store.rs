@@ -13,7 +13,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use cluster::{Class, Error, Event, Selection, Session};
+use cluster::{Class, Error, Selection, Session, WatchEvent};
 use manifest::{GroupVersionKind, Namespace, ObjectRef, server_metadata};
 use serde_json::{Map, Value};
 use tokio::sync::{mpsc, watch};
@@ -266,9 +266,9 @@ impl Shared {
             }
             let Some(event) = next else { continue };
             match event {
-                Event::Set(object) => self.objects().set(self.trimmed(object)),
-                Event::Deleted(object) => self.objects().deleted(&object),
-                Event::Expired => {
+                WatchEvent::Applied(object) => self.objects().set(self.trimmed(object)),
+                WatchEvent::Deleted(object) => self.objects().deleted(&object),
+                WatchEvent::Expired => {
                     let from = self.list(session).await?;
                     watch.resume(Some(from));
                 }

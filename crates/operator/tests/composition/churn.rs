@@ -124,7 +124,7 @@ impl Churn {
 
 /// What a server that is gone, or has not read yet who may do what, answers.
 fn is_away(error: &Error) -> bool {
-    error.is_server_trouble()
+    error.is_server_fault()
         || matches!(
             error.class(),
             Class::ConnectionFailed | Class::InsufficientPermissions | Class::AuthenticationFailed

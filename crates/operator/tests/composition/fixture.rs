@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use cluster::{Check, Connection, Environment, Session, Waited, Write};
+use cluster::{Check, Connection, Environment, Session, WaitOutcome, Write};
 use functions::certs::{IssueOptions, Issued, issue};
 use functions::{Certificates, Function, ServeOptions, Server, Transport};
 use jiff::Timestamp;
@@ -191,7 +191,7 @@ pub(crate) async fn until(
         _ => Check::NotYet(what.to_owned()),
     };
     match session.wait_until(&reference(object), PATIENCE, check).await {
-        Ok(Waited::Met { object: Some(object), .. }) => object,
+        Ok(WaitOutcome::Met { object: Some(object), .. }) => object,
         other => {
             let last = get(session, object).await.map(|last| manifest::to_yaml(&last));
             panic!("waiting until {what}: {other:?}\n{}", last.unwrap_or_default())
@@ -207,7 +207,7 @@ pub(crate) async fn until_gone(session: &Session, object: &Value) {
     };
     let target = reference(object);
     match session.wait_until(&target, PATIENCE, check).await {
-        Ok(Waited::Met { .. }) => {}
+        Ok(WaitOutcome::Met { .. }) => {}
         Err(error) if error.class() == cluster::Class::KindMissing => {}
         other => panic!("waiting until {target} is gone: {other:?}"),
     }

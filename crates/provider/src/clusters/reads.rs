@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use cluster::{Error, Gathered, Gathering, Reply, Session};
+use cluster::{BoundedList, Error, RawList, Reply, Session};
 use manifest::{GroupVersionKind, Namespace, ObjectRef};
 use tokio::time::Instant;
 
@@ -51,7 +51,7 @@ struct Known {
 /// Objects of a list, and when it was requested.
 struct Listed {
     asked: Instant,
-    objects: Gathered,
+    objects: RawList,
 }
 
 /// When to list.
@@ -105,12 +105,12 @@ impl ListCache {
         }
         let most = policy.count()?;
         let asked = Instant::now();
-        match session.gather(&target.gvk, target.namespace.as_ref(), most).await {
-            Ok(Gathering::All(objects)) => {
+        match session.list_raw(&target.gvk, target.namespace.as_ref(), most).await {
+            Ok(BoundedList::All(objects)) => {
                 policy.learn(Some(objects.len()));
                 lock(&self.known).came(asked, objects);
             }
-            Ok(Gathering::TooMany(total)) => policy.learn(Some(total)),
+            Ok(BoundedList::TooMany(total)) => policy.learn(Some(total)),
             // No permission to list, or the objects are too large: a read reports the problem.
             Err(error) => {
                 tracing::debug!(%error, "objects of a kind cannot be listed");
@@ -145,7 +145,7 @@ impl Known {
     }
 
     /// Stores a list that was requested at `asked`.
-    fn came(&mut self, asked: Instant, mut objects: Gathered) {
+    fn came(&mut self, asked: Instant, mut objects: RawList) {
         for (_, name) in self.written.drain(..).filter(|(when, _)| *when >= asked) {
             objects.remove(&name);
         }

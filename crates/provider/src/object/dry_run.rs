@@ -200,7 +200,7 @@ fn unanswered(error: &Error, target: Option<ObjectRef>) -> Result<Outcome, Diagn
         ErrorKind::NamespaceMissing { .. } => {}
         ErrorKind::KindMissing(missing) if plan::may_still_come(&missing.gvk) => {}
         ErrorKind::Unreachable(_) => return Err(error.diagnostic("Plan").into()),
-        _ if error.is_server_trouble() => diagnostics.add(report::no_preview(error.diagnostic("Plan"))),
+        _ if error.is_server_fault() => diagnostics.add(report::no_preview(error.diagnostic("Plan"))),
         _ => return Err(error.diagnostic("Plan").into()),
     }
     Ok(Outcome::Unknown { target, diagnostics })

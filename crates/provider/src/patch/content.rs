@@ -1,6 +1,6 @@
 //! The content of a patch, in one of three formats.
 
-use cluster::Dialect;
+use cluster::PatchType;
 use diag::{Diagnostic, Source};
 use manifest::{Limits, ObjectRef, secret};
 use serde_json::{Map, Value, json};
@@ -61,11 +61,11 @@ impl Content {
     }
 
     /// The format to send it in; `None` for server-side apply.
-    pub(super) fn dialect(&self) -> Option<Dialect> {
+    pub(super) fn dialect(&self) -> Option<PatchType> {
         match self {
             Self::Apply(_) => None,
-            Self::Json(_) => Some(Dialect::Json),
-            Self::Merge(_) => Some(Dialect::Merge),
+            Self::Json(_) => Some(PatchType::Json),
+            Self::Merge(_) => Some(PatchType::Merge),
         }
     }
 

@@ -109,7 +109,7 @@ pub(super) async fn plan(context: &Context, change: &PlannedChange) -> Result<Pl
     let write = Write::by(manager.as_str()).dry_run();
     let reply = match apply::send(session, &target, live.object(), (&content, before.as_ref()), write).await {
         Ok(reply) => reply,
-        Err(error) if error.is_server_trouble() => return unanswered(change, &error, "Dry-run Patch"),
+        Err(error) if error.is_server_fault() => return unanswered(change, &error, "Dry-run Patch"),
         Err(error) => return Err(apply::refused(&error, "Dry-run Patch").into()),
     };
     diagnostics.add(reply.diagnostics(&target));
@@ -147,7 +147,7 @@ fn unanswered(change: &PlannedChange, error: &Error, operation: &str) -> Result<
             Ok(Plan::unknown(change, Diagnostics::new()))
         }
         ErrorKind::Unreachable(_) => Err(error.diagnostic(operation).into()),
-        _ if error.is_server_trouble() => {
+        _ if error.is_server_fault() => {
             Ok(Plan::unknown(change, report::no_preview(error.diagnostic(operation))))
         }
         _ => Err(error.diagnostic(operation).into()),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cluster::{Session, Waited};
+use cluster::{Session, WaitOutcome};
 use futures::channel::mpsc::UnboundedSender;
 use manifest::ObjectRef;
 use readiness::Check;
@@ -59,7 +59,7 @@ pub(super) async fn follow_claim(
     tell: UnboundedSender<Seen>,
 ) -> Result<Value, Failure> {
     served(session, "apps.demo.plimsoll.dev").await?;
-    session.forget_kinds();
+    session.invalidate_discovery();
     let mut told: Vec<Seen> = Vec::new();
     until(session, claim, |claim| {
         for condition in conditions(claim).filter(|it| ["ImageReady", "Deployed"].contains(&text(it, "type")))
@@ -93,8 +93,8 @@ async fn until(
     let waited =
         session.wait_until(target, PATIENCE, check).await.map_err(|error| error.diagnostic("Wait"))?;
     match waited {
-        Waited::Met { value, .. } => Ok(value),
-        Waited::Never { why, .. } | Waited::TimedOut { why, .. } => {
+        WaitOutcome::Met { value, .. } => Ok(value),
+        WaitOutcome::Never { why, .. } | WaitOutcome::TimedOut { why, .. } => {
             Err(untrue(format!("{target} is not as it should be after {} s: {why}", PATIENCE.as_secs())))
         }
     }

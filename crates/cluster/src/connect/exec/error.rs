@@ -24,7 +24,7 @@ pub enum ExecError {
     Start { command: String, source: std::io::Error },
     #[error("exec plugin {command:?} has printed no credentials after {} s and was stopped", after.as_secs_f64())]
     TimedOut { command: String, after: Duration },
-    #[error("exec plugin {command:?} printed more than {} KiB and was stopped", super::process::MOST_PRINTED >> 10)]
+    #[error("exec plugin {command:?} printed more than {} KiB and was stopped", super::process::MAX_STDOUT >> 10)]
     TooMuch { command: String },
     #[error("exec plugin {command:?} failed ({status}){}", said(stderr))]
     Failed {

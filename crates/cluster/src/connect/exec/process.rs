@@ -8,7 +8,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::{Child, Command};
 
 /// What a program printed, and how it ended.
-pub(super) struct Finished {
+pub(super) struct Output {
     pub(super) status: ExitStatus,
     pub(super) stdout: Vec<u8>,
     /// The end of its standard error.
@@ -16,16 +16,16 @@ pub(super) struct Finished {
 }
 
 /// Why there is no output.
-pub(super) enum Unfinished {
+pub(super) enum OutputError {
     Io(io::Error),
-    /// It printed more than [`MOST_PRINTED`] bytes.
+    /// It printed more than [`MAX_STDOUT`] bytes.
     TooMuch,
 }
 
 /// In bytes. Credentials are a few KiB.
-pub(super) const MOST_PRINTED: usize = 1 << 20;
+pub(super) const MAX_STDOUT: usize = 1 << 20;
 /// How many bytes of standard error are kept.
-const MOST_KEPT: usize = 16 << 10;
+const MAX_STDERR: usize = 16 << 10;
 
 /// Starts `command`. Dropping the returned value before the program has ended kills it and its children.
 pub(super) fn start(command: &mut Command) -> io::Result<Running> {
@@ -44,22 +44,22 @@ pub(super) struct Running {
 
 impl Running {
     /// Collects the program's output until it ends.
-    pub(super) async fn finish(mut self) -> Result<Finished, Unfinished> {
+    pub(super) async fn finish(mut self) -> Result<Output, OutputError> {
         let (stdout, stderr) = (self.child.stdout.take(), self.child.stderr.take());
         // A program that prints without end is not waited for, whatever it still writes to standard error.
         let (stdout, stderr) = tokio::try_join!(all(stdout), async { Ok(end(stderr).await) })?;
-        let status = self.child.wait().await.map_err(Unfinished::Io)?;
+        let status = self.child.wait().await.map_err(OutputError::Io)?;
         self.group.has_ended();
-        Ok(Finished { status, stdout, stderr })
+        Ok(Output { status, stdout, stderr })
     }
 }
 
-async fn all(pipe: Option<impl AsyncRead + Unpin>) -> Result<Vec<u8>, Unfinished> {
+async fn all(pipe: Option<impl AsyncRead + Unpin>) -> Result<Vec<u8>, OutputError> {
     let mut bytes = Vec::new();
     if let Some(pipe) = pipe {
-        pipe.take(MOST_PRINTED as u64 + 1).read_to_end(&mut bytes).await.map_err(Unfinished::Io)?;
+        pipe.take(MAX_STDOUT as u64 + 1).read_to_end(&mut bytes).await.map_err(OutputError::Io)?;
     }
-    if bytes.len() > MOST_PRINTED { Err(Unfinished::TooMuch) } else { Ok(bytes) }
+    if bytes.len() > MAX_STDOUT { Err(OutputError::TooMuch) } else { Ok(bytes) }
 }
 
 /// The end of a stream that may be endless; read errors are ignored.
@@ -69,7 +69,7 @@ async fn end(pipe: Option<impl AsyncRead + Unpin>) -> Vec<u8> {
     let mut buffer = [0; 4096];
     while let Ok(read @ 1..) = pipe.read(&mut buffer).await {
         kept.extend(&buffer[..read]);
-        kept.drain(..kept.len().saturating_sub(MOST_KEPT));
+        kept.drain(..kept.len().saturating_sub(MAX_STDERR));
     }
     kept.into()
 }

@@ -14,7 +14,7 @@ fn shell(script: &str) -> Plugin {
 
 async fn check(script: &str, expected: &str) {
     let mut plugin = shell(script);
-    plugin.patience =
+    plugin.timeout =
         if script.contains("sleep") { Duration::from_millis(20) } else { Duration::from_secs(60) };
     let found = match plugin.run().await {
         Ok(printed) => format!(

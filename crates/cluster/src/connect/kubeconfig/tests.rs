@@ -16,11 +16,11 @@ users:
 - {name: u, user: {token: hunter2}}
 ";
 
-/// Checks which server is chosen, or why none is.
-fn check(content: &str, wanted: Option<&str>, heed_current: bool, expected: &str) {
+/// Checks which server is selected, or why none is.
+fn check(content: &str, wanted: Option<&str>, use_current: bool, expected: &str) {
     let found = parse(content)
-        .and_then(|config| choose(config, wanted, heed_current))
-        .map_or_else(|error| error.to_string(), |chosen| chosen.cluster.server.unwrap_or_default());
+        .and_then(|config| select_context(config, wanted, use_current))
+        .map_or_else(|error| error.to_string(), |selected| selected.cluster.server.unwrap_or_default());
     assert_eq!(found, expected);
     assert!(!found.contains("hunter2"));
 }

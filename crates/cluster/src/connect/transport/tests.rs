@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 
 use super::*;
 use crate::connect::{Environment, endpoint};
-use crate::error::{Class, Error, ErrorKind, Excess, Subject, Verb};
+use crate::error::{Class, Error, ErrorKind, ResponseLimit, Subject, Verb};
 use crate::request::{Call, Reply};
 use crate::{Connection, Exec, Secret, Session};
 
@@ -244,7 +244,7 @@ async fn a_server_that_breaks_off_is_tried_again() {
 async fn a_server_that_always_breaks_off_is_described() {
     let (address, heads) = serve(vec![String::new()], None).await;
     let error = get(&to(&address)).await.unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Broken(_)), "{error:?}");
+    assert!(matches!(error.kind(), ErrorKind::BrokenResponse(_)), "{error:?}");
     assert_eq!(error.retries().len(), 5);
     assert!(heads.lock().unwrap().len() >= 6);
     assert!(error.diagnostic("Read").detail.contains("Tried 6 times"));
@@ -254,7 +254,7 @@ async fn a_server_that_always_breaks_off_is_described() {
 async fn an_answer_that_is_not_json_is_an_error_of_its_own() {
     let (address, _) = serve(vec![json("200 OK", r#"{"a": "#)], None).await;
     let error = get(&to(&address)).await.unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Broken(_)), "{error:?}");
+    assert!(matches!(error.kind(), ErrorKind::BrokenResponse(_)), "{error:?}");
     assert!(error.retries().is_empty());
 }
 
@@ -282,7 +282,7 @@ async fn a_server_or_proxy_that_accepts_and_says_nothing_is_not_waited_for_long(
         let endpoint = endpoint::resolve(&connection, &Environment::default()).unwrap();
         assert_eq!(endpoint.to_string(), place);
         let transport =
-            Transport::with_patience(endpoint, "plimsoll/test", Duration::from_millis(100)).unwrap();
+            Transport::with_timeout(endpoint, "plimsoll/test", Duration::from_millis(100)).unwrap();
         let session = Session::new(kube::Client::new(transport, "default"));
         let error = get_with(&session).await.unwrap_err();
         assert_eq!(error.class(), Class::ConnectionFailed);
@@ -308,8 +308,8 @@ async fn an_answer_that_is_too_large_is_not_read() {
     let announced = "HTTP/1.1 200 OK\r\ncontent-length: 1099511627776\r\n\r\n".to_owned();
     let (address, heads) = serve(vec![announced], None).await;
     let error = get(&to(&address)).await.unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Unwieldy(Excess::Bytes(_))), "{error:?}");
-    assert!(!error.is_server_trouble() && error.retries().is_empty(), "{error:?}");
+    assert!(matches!(error.kind(), ErrorKind::ResponseTooLarge(ResponseLimit::Bytes(_))), "{error:?}");
+    assert!(!error.is_server_fault() && error.retries().is_empty(), "{error:?}");
     assert_eq!(heads.lock().unwrap().len(), 1);
     let diagnostic = error.diagnostic("Read");
     assert!(diagnostic.detail.ends_with("the server's answer is larger than 256 MiB"), "{diagnostic:?}");
@@ -321,7 +321,7 @@ async fn an_answer_that_is_too_large_is_not_read() {
     let (address, _) = serve(vec![chunked], None).await;
     let call = Call::get(Verb::Read, Subject::Cluster, "/".to_owned()).at_most(0x3000);
     let error = open(&to(&address)).send(&call).await.unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Unwieldy(Excess::Bytes(0x3000))), "{error:?}");
+    assert!(matches!(error.kind(), ErrorKind::ResponseTooLarge(ResponseLimit::Bytes(0x3000))), "{error:?}");
 }
 
 #[tokio::test]

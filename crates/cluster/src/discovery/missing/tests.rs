@@ -1,5 +1,5 @@
 use super::*;
-use crate::testing::kinds;
+use crate::test_server::kinds;
 
 fn missing(gvk: &str) -> MissingKind {
     let mut catalog = Catalog::default();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cluster::Dialect;
+use cluster::PatchType;
 use composition::claim::{self, composite_name, is_bound, status};
 use composition::composite::{Composite, Layout};
 use composition::condition::{Condition, Conditions, READY};
@@ -85,7 +85,7 @@ impl Binder {
         let Some(patch) = xr.as_ref().and_then(|xr| hand_over_updates(xr, intent, CLAIM_MANAGER)) else {
             return Ok(xr);
         };
-        match self.engine.client.patch(intent, Dialect::Json, &patch, CLAIM_MANAGER).await {
+        match self.engine.client.patch(intent, PatchType::Json, &patch, CLAIM_MANAGER).await {
             Ok(released) => {
                 self.xrs.store.record_write(Value::Object(released.clone()));
                 Ok(Some(released))

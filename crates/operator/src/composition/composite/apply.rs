@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use cluster::{Dialect, Propagation};
+use cluster::{PatchType, Propagation};
 use composition::composite::{Composite, refs_intent};
 use composition::desired::{Composed, Rendered};
 use composition::garbage_collection::{Deletion, undesired};
@@ -214,7 +214,7 @@ impl Composer {
             let Some(patch) = hand_over_updates(&live, intent, manager) else {
                 break;
             };
-            match self.engine.client.patch(intent, Dialect::Json, &patch, manager).await {
+            match self.engine.client.patch(intent, PatchType::Json, &patch, manager).await {
                 // A failed `test` operation means that another writer was first.
                 Err(error) if error.is_invalid() => {}
                 done => return done.map(|answer| self.record_child_write(xr, &answer)),

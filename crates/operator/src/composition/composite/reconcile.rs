@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cluster::Dialect;
+use cluster::PatchType;
 use composition::composite::Composite;
 use composition::desired::Rendered;
 use composition::event::Event;
@@ -233,7 +233,7 @@ impl Composer {
         if !memory.taken_over
             && let Some(patch) = fold_updates(xr, COMPOSITE_MANAGER, "status")
         {
-            let answer = self.engine.client.patch(xr, Dialect::Json, &patch, MANAGER).await;
+            let answer = self.engine.client.patch(xr, PatchType::Json, &patch, MANAGER).await;
             // A failed `test` operation means that another writer was first.
             *xr = answer.map_err(|error| match failed(Stage::Configure, "", &error) {
                 ReconcileError::Failed(_) if error.is_invalid() => ReconcileError::Conflict,

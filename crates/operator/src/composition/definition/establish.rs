@@ -1,6 +1,6 @@
 //! Establishing an XRD: its CRDs are applied, and controllers run once they are served.
 
-use cluster::Dialect;
+use cluster::PatchType;
 use composition::definition::Definition;
 use composition::object;
 use composition::protocol::Object;
@@ -83,7 +83,7 @@ impl Reconcile<'_> {
             return Ok(CrdState::Foreign);
         }
         if let Some(fold) = live.as_ref().and_then(|live| takeover::fold_updates(live, CRD_MANAGER, "")) {
-            let folded = engine.client.patch(&crd, Dialect::Json, &fold, CRD_MANAGER).await;
+            let folded = engine.client.patch(&crd, PatchType::Json, &fold, CRD_MANAGER).await;
             live = Some(self.check(folded, role, &doing)?);
         }
         if let (Some(live), None) = (&live, self.memory.applied.get(&role))

@@ -7,32 +7,32 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, Shared, WeakShared};
 
-type Flying<T, E> = BoxFuture<'static, Result<T, E>>;
+type Request<T, E> = BoxFuture<'static, Result<T, E>>;
 
 /// A request that is repeated over time, its last result, and the one in flight.
 ///
 /// Requests are numbered from 1 in the order they start. A result reflects everything that happened before its request
 /// started, so "the result of a request after number n" expresses freshness without a clock.
-pub(crate) struct Flight<T, E> {
+pub(crate) struct SingleFlight<T, E> {
     state: Arc<Mutex<State<T, E>>>,
 }
 
 struct State<T, E> {
     /// The number of the last request started.
-    put: u64,
+    started: u64,
     /// The last completed request, and its result.
     last: Option<(u64, T)>,
     /// The request in flight. Only its waiters keep it alive, so it is cancelled when all of them give up.
-    asking: Option<WeakShared<Flying<T, E>>>,
+    in_flight: Option<WeakShared<Request<T, E>>>,
 }
 
-impl<T, E> Flight<T, E>
+impl<T, E> SingleFlight<T, E>
 where
     T: Clone + Send + Sync + 'static,
     E: Clone + Send + Sync + 'static,
 {
     /// How many requests have been started.
-    pub(crate) fn put(&self) -> u64 {
+    pub(crate) fn started(&self) -> u64 {
         self.lock().put
     }
 
@@ -50,33 +50,33 @@ where
         F: Future<Output = Result<T, E>> + Send + 'static,
     {
         loop {
-            let asking = {
+            let in_flight = {
                 let mut state = self.lock();
                 match &state.last {
                     Some((answered, answer)) if *answered > number => return Ok(answer.clone()),
                     _ => {}
                 }
-                match state.asking.as_ref().and_then(WeakShared::upgrade) {
-                    Some(asking) => asking,
+                match state.in_flight.as_ref().and_then(WeakShared::upgrade) {
+                    Some(in_flight) => in_flight,
                     None => self.begin(&mut state, ask()),
                 }
             };
-            asking.await?;
+            in_flight.await?;
         }
     }
 
     fn begin(
         &self,
         state: &mut State<T, E>,
-        question: impl Future<Output = Result<T, E>> + Send + 'static,
-    ) -> Shared<Flying<T, E>> {
-        state.put += 1;
-        let number = state.put;
+        request: impl Future<Output = Result<T, E>> + Send + 'static,
+    ) -> Shared<Request<T, E>> {
+        state.started += 1;
+        let number = state.started;
         let shared = Arc::clone(&self.state);
-        let asking = async move {
-            let outcome = question.await;
+        let in_flight = async move {
+            let outcome = request.await;
             let mut state = lock(&shared);
-            state.asking = None;
+            state.in_flight = None;
             if let Ok(answer) = &outcome {
                 state.last = Some((number, answer.clone()));
             }
@@ -84,8 +84,8 @@ where
         }
         .boxed()
         .shared();
-        state.asking = asking.downgrade();
-        asking
+        state.in_flight = in_flight.downgrade();
+        in_flight
     }
 
     fn lock(&self) -> MutexGuard<'_, State<T, E>> {
@@ -97,16 +97,16 @@ fn lock<S>(state: &Mutex<S>) -> MutexGuard<'_, S> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<T, E> Default for Flight<T, E> {
+impl<T, E> Default for SingleFlight<T, E> {
     fn default() -> Self {
-        Self { state: Arc::new(Mutex::new(State { put: 0, last: None, asking: None })) }
+        Self { state: Arc::new(Mutex::new(State { started: 0, last: None, in_flight: None })) }
     }
 }
 
 /// Omits the result, which may be a credential.
-impl<T, E> fmt::Debug for Flight<T, E> {
+impl<T, E> fmt::Debug for SingleFlight<T, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Flight").field("put", &lock(&self.state).put).finish_non_exhaustive()
+        f.debug_struct("SingleFlight").field("started", &lock(&self.state).put).finish_non_exhaustive()
     }
 }
 
@@ -120,15 +120,19 @@ mod tests {
     use super::*;
 
     /// Requests that succeed or fail when the test lets them.
-    struct Oracle {
-        flight: Flight<usize, &'static str>,
+    struct Server {
+        request: SingleFlight<usize, &'static str>,
         asked: Arc<AtomicUsize>,
         gate: Arc<Semaphore>,
     }
 
-    impl Oracle {
+    impl Server {
         fn new() -> Self {
-            Self { flight: Flight::default(), asked: Arc::default(), gate: Arc::new(Semaphore::new(0)) }
+            Self {
+                request: SingleFlight::default(),
+                asked: Arc::default(),
+                gate: Arc::new(Semaphore::new(0)),
+            }
         }
 
         /// Requests a result after `number`; only requests after number `fails` succeed.
@@ -136,53 +140,53 @@ mod tests {
             let ask = || {
                 let (asked, gate) = (Arc::clone(&self.asked), Arc::clone(&self.gate));
                 async move {
-                    let question = asked.fetch_add(1, Ordering::Relaxed) + 1;
+                    let request = asked.fetch_add(1, Ordering::Relaxed) + 1;
                     gate.acquire().await.map_err(|_| "closed")?.forget();
-                    if question > fails { Ok(question) } else { Err("no answer") }
+                    if request > fails { Ok(request) } else { Err("no answer") }
                 }
             };
-            self.flight.after(number, ask).await
+            self.request.after(number, ask).await
         }
     }
 
     #[tokio::test]
     async fn a_failure_is_paid_for_once_by_all_who_wait() {
-        let oracle = Oracle::new();
+        let server = Server::new();
         // Waiters that need a fresher result than the one in flight fail with it, too.
-        let waiting = join_all((0..20).map(|number| oracle.after(number % 2, 1)));
-        let (outcomes, ()) = tokio::join!(waiting, async { oracle.gate.add_permits(1) });
+        let waiting = join_all((0..20).map(|number| server.after(number % 2, 1)));
+        let (outcomes, ()) = tokio::join!(waiting, async { server.gate.add_permits(1) });
         assert_eq!(outcomes, vec![Err("no answer"); 20]);
-        assert_eq!(oracle.asked.load(Ordering::Relaxed), 1);
+        assert_eq!(server.asked.load(Ordering::Relaxed), 1);
         // A later caller asks again.
-        oracle.gate.add_permits(1);
-        assert_eq!(oracle.after(0, 1).await, Ok(2));
+        server.gate.add_permits(1);
+        assert_eq!(server.after(0, 1).await, Ok(2));
     }
 
     #[tokio::test]
     async fn an_answer_is_shared_by_those_it_is_fresh_enough_for() {
-        let oracle = Oracle::new();
-        oracle.gate.add_permits(2);
-        let outcomes = join_all([0, 0, 1, 1].map(|number| oracle.after(number, 0))).await;
+        let server = Server::new();
+        server.gate.add_permits(2);
+        let outcomes = join_all([0, 0, 1, 1].map(|number| server.after(number, 0))).await;
         assert_eq!(outcomes, [Ok(1), Ok(1), Ok(2), Ok(2)]);
-        assert_eq!(oracle.after(0, 0).await, Ok(2));
-        assert_eq!(oracle.asked.load(Ordering::Relaxed), 2);
+        assert_eq!(server.after(0, 0).await, Ok(2));
+        assert_eq!(server.asked.load(Ordering::Relaxed), 2);
     }
 
     #[tokio::test]
     async fn a_question_goes_on_for_others_when_its_asker_gives_up_and_ends_with_the_last() {
-        let oracle = Oracle::new();
-        let mut first = Box::pin(oracle.after(0, 0));
-        let mut second = Box::pin(oracle.after(0, 0));
+        let server = Server::new();
+        let mut first = Box::pin(server.after(0, 0));
+        let mut second = Box::pin(server.after(0, 0));
         assert!(futures::poll!(&mut first).is_pending());
         assert!(futures::poll!(&mut second).is_pending());
         drop(first);
-        oracle.gate.add_permits(1);
+        server.gate.add_permits(1);
         assert_eq!(second.await, Ok(1));
 
-        let mut alone = Box::pin(oracle.after(1, 0));
+        let mut alone = Box::pin(server.after(1, 0));
         assert!(futures::poll!(&mut alone).is_pending());
         drop(alone);
-        oracle.gate.add_permits(1);
-        assert_eq!(oracle.after(1, 0).await, Ok(3));
+        server.gate.add_permits(1);
+        assert_eq!(server.after(1, 0).await, Ok(3));
     }
 }

@@ -11,20 +11,20 @@ use crate::request::{Call, with_query};
 use crate::session::Session;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Remains {
+pub(super) struct NamespaceContent {
     /// How many objects of each kind, most first.
     pub(super) counts: Vec<(String, usize)>,
     /// Objects with finalizers, as `Kind name`, each with its finalizers.
     pub(super) held: Vec<(String, Vec<String>)>,
     /// Kinds that could not be listed.
-    pub(super) unseen: Vec<String>,
+    pub(super) unreadable: Vec<String>,
 }
 
 /// The number of concurrent lists.
 const AT_ONCE: usize = 8;
 
 /// Lists every kind of object in the namespace `target`; `None` if it is not a namespace.
-pub(super) async fn of(session: &Session, target: &ObjectRef) -> Option<Remains> {
+pub(super) async fn list(session: &Session, target: &ObjectRef) -> Option<NamespaceContent> {
     if !(target.group().is_empty() && target.kind() == "Namespace") {
         return None;
     }
@@ -35,33 +35,37 @@ pub(super) async fn of(session: &Session, target: &ObjectRef) -> Option<Remains>
     resources.sort_by(|a, b| a.gvk.cmp(&b.gvk));
     resources.dedup_by(|a, b| a.gvk.group() == b.gvk.group() && a.gvk.kind() == b.gvk.kind());
     resources.retain(|resource| resource.gvk.kind() != "Event");
-    let looks = resources.into_iter().map(|resource| look(session, &namespace, resource));
-    let looks: Vec<_> = futures::stream::iter(looks).buffer_unordered(AT_ONCE).collect().await;
-    let mut remains = Remains::default();
-    for (kind, found) in looks {
+    let lists = resources.into_iter().map(|resource| list_metadata(session, &namespace, resource));
+    let lists: Vec<_> = futures::stream::iter(lists).buffer_unordered(AT_ONCE).collect().await;
+    let mut content = NamespaceContent::default();
+    for (kind, found) in lists {
         match found {
-            None => remains.unseen.push(kind),
+            None => content.unreadable.push(kind),
             Some(found) if found.is_empty() => {}
             Some(found) => {
                 for object in &found {
                     let finalizers = strings(&object["metadata"]["finalizers"]);
                     if !finalizers.is_empty() {
                         let name = object["metadata"]["name"].as_str().unwrap_or_default();
-                        remains.held.push((format!("{kind} {name}"), finalizers));
+                        content.held.push((format!("{kind} {name}"), finalizers));
                     }
                 }
-                remains.counts.push((kind, found.len()));
+                content.counts.push((kind, found.len()));
             }
         }
     }
-    remains.counts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    remains.held.sort();
-    remains.unseen.sort();
-    Some(remains)
+    content.counts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    content.held.sort();
+    content.unreadable.sort();
+    Some(content)
 }
 
 /// The objects of one kind, metadata only; `None` if they cannot be read.
-async fn look(session: &Session, namespace: &Namespace, resource: Resource) -> (String, Option<Vec<Value>>) {
+async fn list_metadata(
+    session: &Session,
+    namespace: &Namespace,
+    resource: Resource,
+) -> (String, Option<Vec<Value>>) {
     const METADATA: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
     let path = with_query(resource.collection(Some(namespace)), &[("limit", "500")]);
     let call = Call::get(Verb::List, Subject::Kind(resource.gvk.clone()), path).accept(METADATA);

@@ -72,7 +72,7 @@ async fn one(session: &Session, root: &'static str, group: String, version: Stri
             return Err(foreign(&call, reply.code, problem));
         }
         // The group has an aggregated server that is down or was just removed: nothing is known about its kinds.
-        Err(error) if error.is_server_trouble() || error.is_no_path() => Version::stale(version),
+        Err(error) if error.is_server_fault() || error.is_no_path() => Version::stale(version),
         Err(error) => return Err(error),
     };
     Ok(Group::new(group, found))
@@ -83,12 +83,12 @@ fn call(path: String) -> Call {
 }
 
 fn foreign(call: &Call, code: u16, excerpt: String) -> Error {
-    call.error(ErrorKind::Foreign { code, excerpt }, Vec::new())
+    call.error(ErrorKind::UnexpectedResponse { code, excerpt }, Vec::new())
 }
 
 fn read<T: serde::de::DeserializeOwned>(call: &Call, reply: Reply) -> Result<T, Error> {
     serde_json::from_value::<T>(reply.object)
-        .map_err(|error| call.error(ErrorKind::Broken(Arc::new(error)), reply.retries))
+        .map_err(|error| call.error(ErrorKind::BrokenResponse(Arc::new(error)), reply.retries))
 }
 
 /// `APIGroupDiscoveryList`, the same in `apidiscovery.k8s.io/v2` and `/v2beta1`.

@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::testing::{Answer, Seen, ok, session, status, stream};
+use crate::test_server::{Answer, Seen, ok, session, status, stream};
 
 fn target() -> ObjectRef {
     ObjectRef::new("v1/ConfigMap".parse().unwrap(), manifest::Namespace::new("shop"), "a")
@@ -37,7 +37,7 @@ fn is_watch(seen: &Seen) -> bool {
 async fn what_is_met_already_costs_one_read() {
     let (session, journal) = session(|_| ok(&at("ready", 1)));
     let waited = session.wait_until(&target(), Duration::from_secs(9), check).await.unwrap();
-    assert_eq!(waited, Waited::Met { value: "yes".to_owned(), object: Some(at("ready", 1)) });
+    assert_eq!(waited, WaitOutcome::Met { value: "yes".to_owned(), object: Some(at("ready", 1)) });
     assert_eq!(journal.work().len(), 1);
 }
 
@@ -52,7 +52,7 @@ async fn changes_are_judged_as_they_come() {
         ok(&at("cold", 1))
     });
     let waited = session.wait_until(&target(), Duration::from_secs(9), check).await.unwrap();
-    assert!(matches!(waited, Waited::Met { .. }));
+    assert!(matches!(waited, WaitOutcome::Met { .. }));
     assert_eq!(
         journal.work(),
         ["GET /api/v1/namespaces/shop/configmaps/a", "GET /api/v1/namespaces/shop/configmaps"]
@@ -64,7 +64,7 @@ async fn an_object_may_appear_and_may_be_hopeless() {
     let (session, _) =
         session(|seen| if is_watch(seen) { stream(&change("ADDED", &at("broken", 2))) } else { absent() });
     let waited = session.wait_until(&target(), Duration::from_secs(9), check).await.unwrap();
-    assert_eq!(waited, Waited::Never { why: "it is broken".to_owned(), object: Some(at("broken", 2)) });
+    assert_eq!(waited, WaitOutcome::Never { why: "it is broken".to_owned(), object: Some(at("broken", 2)) });
 }
 
 #[tokio::test(start_paused = true)]
@@ -81,7 +81,7 @@ async fn there_is_one_deadline_however_often_the_connection_breaks() {
     });
     let began = tokio::time::Instant::now();
     let waited = session.wait_until(&target(), Duration::from_secs(600), check).await.unwrap();
-    assert_eq!(waited, Waited::TimedOut { why: "it is cold".to_owned(), object: Some(at("cold", 1)) });
+    assert_eq!(waited, WaitOutcome::TimedOut { why: "it is cold".to_owned(), object: Some(at("cold", 1)) });
     assert_eq!(began.elapsed(), Duration::from_secs(600));
     assert!(journal.work().len() < 600, "{}", journal.work().len());
 }
@@ -98,7 +98,7 @@ async fn without_the_right_to_watch_the_object_is_read_every_two_seconds() {
     });
     let began = tokio::time::Instant::now();
     let waited = session.wait_until(&target(), Duration::from_secs(60), check).await.unwrap();
-    assert!(matches!(waited, Waited::Met { .. }));
+    assert!(matches!(waited, WaitOutcome::Met { .. }));
     assert_eq!(began.elapsed(), Duration::from_secs(6));
 }
 
@@ -117,8 +117,8 @@ async fn a_deleted_object_is_absent_and_a_refusal_is_an_error() {
         })
         .await
         .unwrap();
-    assert_eq!(waited, Waited::Met { value: (), object: None });
+    assert_eq!(waited, WaitOutcome::Met { value: (), object: None });
 
-    let (session, _) = crate::testing::session(|_| status(403, "Forbidden", "no", &json!({})));
+    let (session, _) = crate::test_server::session(|_| status(403, "Forbidden", "no", &json!({})));
     assert!(session.wait_until(&target(), Duration::from_secs(60), check).await.is_err());
 }

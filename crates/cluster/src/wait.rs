@@ -9,13 +9,13 @@ use serde_json::Value;
 
 use crate::error::Error;
 use crate::read::Selection;
+use crate::redact::{Hidden, redacted};
 use crate::session::Session;
-use crate::shown::{Hidden, shown};
-use crate::watch::{Event, Watch};
+use crate::watch::{Watch, WatchEvent};
 
 /// How a wait ended.
 #[derive(Clone, PartialEq)]
-pub enum Waited<T> {
+pub enum WaitOutcome<T> {
     /// Met by this object, or by its absence.
     Met { value: T, object: Option<Value> },
     /// The check can never be met. `object` is the last state seen.
@@ -24,7 +24,7 @@ pub enum Waited<T> {
     TimedOut { why: String, object: Option<Value> },
 }
 
-impl<T> fmt::Debug for Waited<T> {
+impl<T> fmt::Debug for WaitOutcome<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, why, object) = match self {
             Self::Met { object, .. } => ("Met", None, object),
@@ -36,7 +36,7 @@ impl<T> fmt::Debug for Waited<T> {
             Some(why) => fields.field("why", why),
             None => fields.field("value", &Hidden),
         };
-        fields.field("object", &shown(object.as_ref())).finish()
+        fields.field("object", &redacted(object.as_ref())).finish()
     }
 }
 
@@ -53,7 +53,7 @@ impl Session {
         target: &ObjectRef,
         timeout: Duration,
         check: impl FnMut(Option<&Value>) -> Check<T>,
-    ) -> Result<Waited<T>, Error> {
+    ) -> Result<WaitOutcome<T>, Error> {
         self.wait_observed(target, timeout, check, |_| {}).await
     }
 
@@ -64,11 +64,11 @@ impl Session {
         timeout: Duration,
         check: impl FnMut(Option<&Value>) -> Check<T>,
         observe: impl FnMut(&str),
-    ) -> Result<Waited<T>, Error> {
+    ) -> Result<WaitOutcome<T>, Error> {
         let mut wait = Wait { check, observe, object: None, why: "it has not been read yet".to_owned() };
         match tokio::time::timeout(timeout, wait.run(self, target)).await {
             Ok(outcome) => outcome,
-            Err(_) => Ok(Waited::TimedOut { why: wait.why, object: wait.object }),
+            Err(_) => Ok(WaitOutcome::TimedOut { why: wait.why, object: wait.object }),
         }
     }
 }
@@ -81,7 +81,7 @@ struct Wait<C, O> {
 }
 
 impl<T, C: FnMut(Option<&Value>) -> Check<T>, O: FnMut(&str)> Wait<C, O> {
-    async fn run(&mut self, session: &Session, target: &ObjectRef) -> Result<Waited<T>, Error> {
+    async fn run(&mut self, session: &Session, target: &ObjectRef) -> Result<WaitOutcome<T>, Error> {
         let selection = Selection {
             namespace: target.namespace.clone().or_else(|| manifest::Namespace::new("default")),
             fields: Some(format!("metadata.name={}", target.name)),
@@ -92,7 +92,7 @@ impl<T, C: FnMut(Option<&Value>) -> Check<T>, O: FnMut(&str)> Wait<C, O> {
             let live = match session.read(target).await {
                 Ok(live) => live.map(|reply| reply.object),
                 // While a kind is being removed, its paths vanish before discovery drops it; the next read settles it.
-                Err(error) if error.is_server_trouble() || error.is_no_path() => {
+                Err(error) if error.is_server_fault() || error.is_no_path() => {
                     self.go_on(diag::error_chain(&error));
                     tokio::time::sleep(POLL).await;
                     continue;
@@ -127,12 +127,12 @@ impl<T, C: FnMut(Option<&Value>) -> Check<T>, O: FnMut(&str)> Wait<C, O> {
     }
 
     /// Checks every change until the wait ends or the object has to be read again.
-    async fn follow(&mut self, watch: &mut Watch) -> Result<Option<Waited<T>>, Error> {
+    async fn follow(&mut self, watch: &mut Watch) -> Result<Option<WaitOutcome<T>>, Error> {
         loop {
             let now = match watch.next().await? {
-                Event::Set(object) => Some(object),
-                Event::Deleted(_) => None,
-                Event::Expired => return Ok(None),
+                WatchEvent::Applied(object) => Some(object),
+                WatchEvent::Deleted(_) => None,
+                WatchEvent::Expired => return Ok(None),
             };
             if let Some(end) = self.judge(now) {
                 return Ok(Some(end));
@@ -140,12 +140,12 @@ impl<T, C: FnMut(Option<&Value>) -> Check<T>, O: FnMut(&str)> Wait<C, O> {
         }
     }
 
-    fn judge(&mut self, object: Option<Value>) -> Option<Waited<T>> {
+    fn judge(&mut self, object: Option<Value>) -> Option<WaitOutcome<T>> {
         let verdict = (self.check)(object.as_ref());
         self.object = object;
         match verdict {
-            Check::Met(value) => Some(Waited::Met { value, object: self.object.take() }),
-            Check::Never(why) => Some(Waited::Never { why, object: self.object.take() }),
+            Check::Met(value) => Some(WaitOutcome::Met { value, object: self.object.take() }),
+            Check::Never(why) => Some(WaitOutcome::Never { why, object: self.object.take() }),
             Check::NotYet(why) => {
                 self.go_on(why);
                 None

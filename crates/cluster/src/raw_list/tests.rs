@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::testing::{Answer, Journal, Seen, ok, session, status};
+use crate::test_server::{Answer, Journal, Seen, ok, session, status};
 
 fn page(names: &[&str], next: &str, remaining: Option<usize>) -> Answer {
     let items: Vec<Value> =
@@ -16,10 +16,10 @@ fn page(names: &[&str], next: &str, remaining: Option<usize>) -> Answer {
 async fn gathered(
     most: usize,
     answer: impl FnMut(&Seen) -> Answer + Send + 'static,
-) -> (Result<Gathering, Error>, Journal) {
+) -> (Result<BoundedList, Error>, Journal) {
     let (session, journal) = session(answer);
     let gvk = "v1/ConfigMap".parse().unwrap();
-    (session.gather(&gvk, Namespace::new("shop").as_ref(), most).await, journal)
+    (session.list_raw(&gvk, Namespace::new("shop").as_ref(), most).await, journal)
 }
 
 #[tokio::test]
@@ -32,7 +32,7 @@ async fn objects_come_page_by_page_and_are_whole() {
         }
     })
     .await;
-    let Gathering::All(mut found) = found.unwrap() else { panic!("three are not too many") };
+    let BoundedList::All(mut found) = found.unwrap() else { panic!("three are not too many") };
     assert_eq!(journal.work(), ["GET /api/v1/namespaces/shop/configmaps"; 2]);
     assert_eq!(found.len(), 3);
     assert_eq!(
@@ -43,14 +43,14 @@ async fn objects_come_page_by_page_and_are_whole() {
     );
     assert_eq!(found.take("c"), None, "once only");
     assert_eq!(found.take("d"), None);
-    assert_eq!(format!("{found:?}"), "Gathered(2 of v1/ConfigMap)");
+    assert_eq!(format!("{found:?}"), "RawList(2 of v1/ConfigMap)");
 }
 
 #[tokio::test]
 async fn too_many_objects_are_left_alone_after_the_first_page() {
     for (remaining, total) in [(Some(900), 902), (None, 3)] {
         let (found, journal) = gathered(2, move |_| page(&["a", "b"], "more", remaining)).await;
-        assert!(matches!(found, Ok(Gathering::TooMany(found)) if found == total), "{remaining:?}");
+        assert!(matches!(found, Ok(BoundedList::TooMany(found)) if found == total), "{remaining:?}");
         assert_eq!(journal.work().len(), 1);
     }
 }

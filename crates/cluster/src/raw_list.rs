@@ -22,21 +22,21 @@ const PAGE_BYTES: usize = 4 << 20;
 
 /// The outcome of a gathering.
 #[derive(Debug)]
-pub enum Gathering {
+pub enum BoundedList {
     /// All objects of the kind.
-    All(Gathered),
+    All(RawList),
     /// More than the limit: about this many.
     TooMany(usize),
 }
 
 /// Objects of one kind, by name.
-pub struct Gathered {
+pub struct RawList {
     gvk: GroupVersionKind,
     texts: HashMap<String, Box<str>>,
     warnings: Vec<String>,
 }
 
-impl Gathered {
+impl RawList {
     /// Removes and parses the object named `name`.
     pub fn take(&mut self, name: &str) -> Option<Value> {
         let text = self.texts.remove(name)?;
@@ -67,23 +67,23 @@ impl Gathered {
 }
 
 /// Omits the objects, which may be Secrets.
-impl fmt::Debug for Gathered {
+impl fmt::Debug for RawList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Gathered({} of {})", self.texts.len(), self.gvk)
+        write!(f, "RawList({} of {})", self.texts.len(), self.gvk)
     }
 }
 
 impl Session {
     /// Reads all objects of a kind, in one namespace if the kind is namespaced, unless there are more than `most`.
-    pub async fn gather(
+    pub async fn list_raw(
         &self,
         gvk: &GroupVersionKind,
         namespace: Option<&Namespace>,
         most: usize,
-    ) -> Result<Gathering, Error> {
+    ) -> Result<BoundedList, Error> {
         let resource = self.resource(gvk).await?;
         let collection = resource.collection(namespace);
-        let mut gathered = Gathered { gvk: gvk.clone(), texts: HashMap::new(), warnings: Vec::new() };
+        let mut gathered = RawList { gvk: gvk.clone(), texts: HashMap::new(), warnings: Vec::new() };
         let (mut next, limit) = (String::new(), PAGE.to_string());
         loop {
             let mut query = vec![("limit", limit.as_str())];
@@ -99,10 +99,10 @@ impl Session {
             let left = page.remaining.max(usize::from(!page.next.is_empty()));
             let total = gathered.texts.len() + left;
             if total > most {
-                return Ok(Gathering::TooMany(total));
+                return Ok(BoundedList::TooMany(total));
             }
             if page.next.is_empty() {
-                return Ok(Gathering::All(gathered));
+                return Ok(BoundedList::All(gathered));
             }
             next = page.next;
         }

@@ -5,9 +5,9 @@ use std::fmt;
 use serde_json::Value;
 
 /// An object by kind, namespace, name and version.
-pub(crate) struct Shown<'v>(pub(crate) &'v Value);
+pub(crate) struct Redacted<'v>(pub(crate) &'v Value);
 
-impl fmt::Debug for Shown<'_> {
+impl fmt::Debug for Redacted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = |path: &str| self.0.pointer(path).and_then(Value::as_str);
         write!(f, "({}", text("/kind").unwrap_or("object"))?;
@@ -23,8 +23,8 @@ impl fmt::Debug for Shown<'_> {
 }
 
 /// An object that may not exist.
-pub(crate) fn shown(object: Option<&Value>) -> Option<Shown<'_>> {
-    object.map(Shown)
+pub(crate) fn redacted(object: Option<&Value>) -> Option<Redacted<'_>> {
+    object.map(Redacted)
 }
 
 /// A value whose content is never shown.
@@ -47,7 +47,7 @@ mod tests {
     use crate::request::Call;
     use readiness::Check;
 
-    use crate::{Delete, Deletion, Event, Listing, Readiness, Reply, Waited};
+    use crate::{Delete, Deletion, Listing, Readiness, Reply, WaitOutcome, WatchEvent};
 
     #[tokio::test(start_paused = true)]
     async fn debug_output_says_which_object_and_never_what_is_in_it() {
@@ -62,7 +62,7 @@ mod tests {
         let target =
             manifest::ObjectRef::new("v1/ConfigMap".parse().unwrap(), manifest::Namespace::new("shop"), "db");
         let live = secret.clone();
-        let (session, _) = crate::testing::session(move |_| crate::testing::ok(&live));
+        let (session, _) = crate::test_server::session(move |_| crate::test_server::ok(&live));
         let how = Delete { timeout: Duration::from_secs(1), ..Delete::of(&target) };
         let stuck = session.delete(&target, &how).await.unwrap();
         assert!(matches!(stuck, Deletion::Stuck(_)));
@@ -78,11 +78,11 @@ mod tests {
             format!("{stuck:?}"),
             format!("{reply:?}"),
             format!("{listing:?}"),
-            format!("{:?}", Event::Set(secret.clone())),
-            format!("{:?}", Event::Deleted(secret.clone())),
-            format!("{:?}", Waited::Met { value: value(), object: some() }),
-            format!("{:?}", Waited::<()>::Never { why: "broken".to_owned(), object: some() }),
-            format!("{:?}", Waited::<()>::TimedOut { why: "cold".to_owned(), object: some() }),
+            format!("{:?}", WatchEvent::Applied(secret.clone())),
+            format!("{:?}", WatchEvent::Deleted(secret.clone())),
+            format!("{:?}", WaitOutcome::Met { value: value(), object: some() }),
+            format!("{:?}", WaitOutcome::<()>::Never { why: "broken".to_owned(), object: some() }),
+            format!("{:?}", WaitOutcome::<()>::TimedOut { why: "cold".to_owned(), object: some() }),
             format!("{:?}", Readiness::Met { value: value(), object: secret.clone() }),
         ];
         for shown in &cases {
