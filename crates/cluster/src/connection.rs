@@ -95,7 +95,7 @@ impl Connection {
             1 => {}
             _ => {
                 return Err(invalid(format!(
-                    "multiple connection modes specified: {}.\n\nThey contradict each other; keep exactly one.",
+                    "multiple connection modes specified: {}.\n\nThey are mutually exclusive; keep exactly one.",
                     modes.join(", ")
                 )));
             }
@@ -107,7 +107,7 @@ impl Connection {
                 ("client_key", "client_certificate")
             };
             return Err(invalid(format!(
-                "client certificate configuration incomplete: {set} is set and {missing} is not.\n\nA client certificate needs its key, and a key its certificate."
+                "client certificate configuration incomplete: {set} is set and {missing} is not.\n\nSet both or neither."
             )));
         }
         if inline {
@@ -115,7 +115,7 @@ impl Connection {
         }
         if self.impersonate.as_ref().is_some_and(|whom| whom.user.is_none()) {
             return Err(invalid(
-                "impersonate incomplete: user is not set.\n\nGroups are those of a user; the server refuses them alone.",
+                "impersonate incomplete: user is not set.\n\nThe server rejects groups, uid and extra without a user.",
             ));
         }
         match &self.exec {
@@ -129,7 +129,7 @@ impl Connection {
     fn validate_inline(&self) -> Result<(), Box<Diagnostic>> {
         if self.host.is_none() {
             return Err(invalid(
-                "inline connection incomplete: host is not set.\n\ncluster_ca_certificate alone does not say where the cluster is.",
+                "inline connection incomplete: host is not set.\n\ncluster_ca_certificate alone does not locate the cluster.",
             ));
         }
         if self.cluster_ca_certificate.is_none() && !self.insecure {
@@ -138,7 +138,7 @@ impl Connection {
             return Err(invalid(
                 "inline connection incomplete: neither cluster_ca_certificate nor insecure is set.\n\n\
                  Secure connections need cluster_ca_certificate.\n\
-                 For a development cluster, insecure = true skips the check of the server's certificate.",
+                 For a development cluster, insecure = true skips the verification of the server's certificate.",
             ));
         }
         if self.token.is_none() && self.client_certificate.is_none() && self.exec.is_none() {
@@ -153,7 +153,7 @@ impl Connection {
 fn missing() -> Box<Diagnostic> {
     Box::new(
         Diagnostic::error(codes::CONNECTION_MISSING, "Missing Cluster Connection Configuration")
-            .detail("no connection mode specified: nothing says where the cluster is.")
+            .detail("no connection mode specified: no setting locates the cluster.")
             .field("cluster")
             .hint("Set host with cluster_ca_certificate and credentials, or kubeconfig with the content of a kubeconfig file."),
     )

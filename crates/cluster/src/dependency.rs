@@ -173,7 +173,7 @@ impl DependencyWatch {
         let watch = match session.list(&gvk, &one).await {
             Ok(listing) => session.watch(&gvk, selection, Some(listing.resource_version)).await.ok(),
             Err(error) => {
-                tracing::debug!(error = %diag::error_chain(&error), "cannot watch for what is missing");
+                tracing::debug!(error = %diag::error_chain(&error), "cannot watch for the missing dependency");
                 None
             }
         };

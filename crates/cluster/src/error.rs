@@ -68,17 +68,17 @@ pub enum ErrorKind {
     #[error("the server says: {}", .0.message)]
     Status(ApiStatus),
     /// Something that does not speak Kubernetes answered: a proxy, a wrong host, or an unknown path.
-    #[error("unexpected answer (HTTP {code}){}", if excerpt.is_empty() { String::new() } else { format!(": {excerpt}") })]
+    #[error("unexpected response (HTTP {code}){}", if excerpt.is_empty() { String::new() } else { format!(": {excerpt}") })]
     UnexpectedResponse {
         code: u16,
         /// The beginning of its response.
         excerpt: String,
     },
     /// The response broke off or was not JSON.
-    #[error("the server's answer broke off or is damaged")]
+    #[error("the server's response is incomplete or malformed")]
     BrokenResponse(#[source] Cause),
     /// The response is larger or more deeply nested than we accept.
-    #[error("the server's answer is {0}")]
+    #[error("the server's response is {0}")]
     ResponseTooLarge(ResponseLimit),
     /// The request is nested so deeply that its response could not be read. Nothing was sent.
     #[error("it is nested {levels} levels deep, and {most} is the most")]
@@ -86,12 +86,12 @@ pub enum ErrorKind {
     #[error("cannot connect to the server")]
     Unreachable(#[source] Cause),
     /// The server's certificate is not trusted, or it does not trust ours.
-    #[error("no secure connection to the server")]
+    #[error("cannot establish a TLS connection to the server")]
     Tls(#[source] Cause),
-    #[error("no answer within {} s", .0.as_secs_f64())]
+    #[error("no response within {} s", .0.as_secs_f64())]
     TimedOut(Duration),
     /// We could not obtain credentials.
-    #[error("no credentials")]
+    #[error("cannot obtain credentials")]
     Credentials(#[source] Cause),
     /// Missing from a fresh discovery.
     #[error("{0}")]

@@ -94,7 +94,7 @@ impl Session {
         if let Some(error) = unread {
             let _ = write!(
                 diagnosis.detail,
-                "\n\nThis is how the object was seen last; at the end it could not be read: {}",
+                "\n\nThis is the last state seen; the object could not be read at the end: {}",
                 error.detail
             );
         }

@@ -50,7 +50,7 @@ mod tests {
     use crate::{Delete, Deletion, Listing, Readiness, Reply, WaitOutcome, WatchEvent};
 
     #[tokio::test(start_paused = true)]
-    async fn debug_output_says_which_object_and_never_what_is_in_it() {
+    async fn debug_output_identifies_an_object_without_its_content() {
         let secret = json!({
             "apiVersion": "v1", "kind": "Secret", "data": { "password": "aHVudGVyMg==" },
             "metadata": {

@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_new_object_goes_to_the_collection_and_a_changed_one_to_its_place() {
+    async fn create_posts_to_the_collection_and_replace_puts_to_the_object() {
         let (session, journal) = session(|seen| reply(201, &seen.body));
         assert!(session.create(&map(), &config_map("a"), Write::by("m")).await.unwrap().created());
         session.replace(&map(), &config_map("a"), Write::by("m")).await.unwrap();
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_was_faster_is_told_apart_from_who_was_there_before() {
+    async fn an_existing_object_and_a_stale_version_are_different_conflicts() {
         let (session, _) = session(|seen| {
             let reason = if seen.method == "POST" { "AlreadyExists" } else { "Conflict" };
             status(409, reason, "no", &json!({ "name": "a" }))

@@ -219,7 +219,7 @@ pub(crate) async fn ask<T, E: Into<JsonError>>(
         );
         let Some(waited) = wait else { return Err(call.error(failure.kind, retries)) };
         let why = diag::error_chain(&failure.kind);
-        tracing::warn!(call = %format_args!("{} {}", call.verb, call.subject), why, ?waited, "trying again");
+        tracing::warn!(call = %format_args!("{} {}", call.verb, call.subject), why, ?waited, "retrying");
         retries.push(Retry { why, waited });
         tokio::time::sleep(waited).await;
     }

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn waits_grow_end_and_give_way_to_the_server() {
+    fn waits_grow_and_end_and_honour_retry_after() {
         let check = |repeatable, retries, elapsed: u64, asked: Option<u64>, expected: Option<u64>| {
             let found = wait(
                 Retryable::IfIdempotent,
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_do_not_come_back_all_at_once_nor_before_they_are_asked_to() {
+    fn jitter_spreads_retries_and_never_precedes_retry_after() {
         let check = |asked: Option<u64>, jitter: f64, expected: u64| {
             let asked = asked.map(Duration::from_secs);
             let found = wait(Retryable::Always, true, 0, Duration::ZERO, asked, jitter);

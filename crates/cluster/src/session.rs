@@ -110,7 +110,7 @@ impl Session {
         if !error.is_no_path() {
             return Err(error);
         }
-        tracing::debug!(kind = %gvk, "the kind is listed and its path is not there; trying once more");
+        tracing::debug!(kind = %gvk, "the kind is listed but its path is not served yet; retrying once");
         tokio::time::sleep(JUST_LISTED).await;
         let mut reply = self.send(call).await?;
         reply.retries.insert(0, Retry { why: diag::error_chain(error.kind()), waited: JUST_LISTED });
@@ -147,7 +147,7 @@ fn missing(verb: Verb, subject: Subject, gvk: &GroupVersionKind, fresh: &Catalog
     let kind = if fresh.is_stale(gvk.group()) {
         ErrorKind::UnexpectedResponse {
             code: 503,
-            excerpt: format!("the server of the API group {} does not answer the API server", gvk.group()),
+            excerpt: format!("the aggregated API server of group {} does not respond", gvk.group()),
         }
     } else {
         ErrorKind::KindMissing(Box::new(MissingKind::new(gvk, fresh)))

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_failure_is_paid_for_once_by_all_who_wait() {
+    async fn a_failure_fails_all_waiters_at_once() {
         let server = Server::new();
         // Waiters that need a fresher result than the one in flight fail with it, too.
         let waiting = join_all((0..20).map(|number| server.after(number % 2, 1)));
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_is_shared_by_those_it_is_fresh_enough_for() {
+    async fn a_result_is_shared_if_it_is_fresh_enough() {
         let server = Server::new();
         server.gate.add_permits(2);
         let outcomes = join_all([0, 0, 1, 1].map(|number| server.after(number, 0))).await;
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_question_goes_on_for_others_when_its_asker_gives_up_and_ends_with_the_last() {
+    async fn a_request_outlives_the_caller_that_started_it_but_not_the_last_one() {
         let server = Server::new();
         let mut first = Box::pin(server.after(0, 0));
         let mut second = Box::pin(server.after(0, 0));

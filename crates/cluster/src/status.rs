@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_status_is_taken_for_one() {
+    fn only_a_status_is_parsed_as_one() {
         let check = |body: &str, expected: Option<(&str, usize)>| {
             let status = ApiStatus::parse(409, body.as_bytes());
             let found = status.as_ref().map(|status| (status.reason.as_str(), status.details.causes.len()));

@@ -51,7 +51,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_written_is_read(texts in proptest::collection::vec("[ -~äé]{1,20}", 0..4)) {
+        fn quoted_warnings_round_trip(texts in proptest::collection::vec("[ -~äé]{1,20}", 0..4)) {
             let quoted: Vec<String> = texts
                 .iter()
                 .map(|text| format!(r#"299 - "{}""#, text.replace('\\', r"\\").replace('"', r#"\""#)))
@@ -68,7 +68,7 @@ mod tests {
         }
 
         #[test]
-        fn nothing_a_server_may_send_is_a_panic(bytes in proptest::collection::vec(0x20_u8..=0xff, 0..60)) {
+        fn no_header_panics(bytes in proptest::collection::vec(0x20_u8..=0xff, 0..60)) {
             if let Ok(value) = http::HeaderValue::from_bytes(&bytes) {
                 warnings(&HeaderMap::from_iter([(WARNING, value)]));
             }

@@ -119,7 +119,7 @@ impl Watch {
                 }
                 Ok(None) => {}
                 Err(error) if error.is_server_fault() => {
-                    tracing::debug!(kind = %self.gvk, error = %diag::error_chain(&error), "the watch broke off");
+                    tracing::debug!(kind = %self.gvk, error = %diag::error_chain(&error), "the watch was interrupted");
                 }
                 Err(error) if error.status().is_some_and(|status| status.code == 410) => {
                     self.from = None;

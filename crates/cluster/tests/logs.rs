@@ -57,7 +57,7 @@ impl Log {
 }
 
 #[test]
-fn no_secret_reaches_a_log_of_any_level() {
+fn no_secret_is_logged_at_any_level() {
     let log = log();
     let printed = r#"{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"hunter2"}}"#;
     let exec = Exec {
@@ -78,9 +78,9 @@ fn no_secret_reaches_a_log_of_any_level() {
         let session = Session::connect(&connection, &Environment::default(), "test").unwrap();
         session.resource(&"v1/ConfigMap".parse().unwrap()).await
     });
-    assert!(outcome.is_err(), "what answers with nothing in particular is no API server");
+    assert!(outcome.is_err(), "an empty object is not a discovery document");
     let text = log.text();
-    for expected in ["running the credential plugin", "trying once with new ones", "trying again"] {
+    for expected in ["running the credential plugin", "retrying once with new ones", "retrying"] {
         assert!(text.contains(expected), "{expected} in {text}");
     }
     assert!(!text.contains("hunter2"), "{text}");
@@ -124,7 +124,7 @@ fn serve_widgets() -> String {
 }
 
 #[test]
-fn every_wait_for_a_kind_is_a_line_for_those_who_debug() {
+fn every_wait_for_a_kind_is_logged() {
     let log = log();
     let connection = Connection {
         host: Some(format!("http://{}", serve_widgets())),

@@ -32,10 +32,11 @@ async fn a_cluster_that_is_not_there_is_named() {
       Could not discover the kinds of the cluster at http://127.0.0.1:PORT: cannot connect to the server:
       client error (Connect): tcp connect error: Connection refused (os error 111)
 
-      Tried 6 times; before the last: cannot connect to the server: client error (Connect): tcp connect
-      error: Connection refused (os error 111).
+      Tried 6 times; the previous attempt failed with: cannot connect to the server: client error
+      (Connect): tcp connect error: Connection refused (os error 111).
 
-    hint: Check the host and port, that the cluster runs, and that no firewall or proxy is in between.
+    hint: Check the host and port, that the cluster is running, and that no firewall or proxy blocks the
+          connection.
     ");
 }
 
@@ -54,8 +55,8 @@ async fn a_machine_without_a_kubeconfig_is_told_how_to_get_a_cluster() {
     --- stderr
     error[connection-invalid]: Invalid Connection Configuration
 
-      no cluster is configured: HOME/.kube/config does not exist, and this is no pod of a
-      cluster
+      no cluster is configured: HOME/.kube/config does not exist, and this process does not
+      run in a pod
 
     hint: Name a kubeconfig with --kubeconfig or KUBECONFIG, and a context of it with --context;
           `plimsoll sandbox up` starts a cluster of your own.

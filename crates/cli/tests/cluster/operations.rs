@@ -123,7 +123,7 @@ async fn the_doctor_says_what_is_there_and_what_is_not() {
     absent control plane not built yet
                          `plimsoll sandbox up --detach` builds it, in four to six minutes.
     ok     sandboxes     none
-    absent cluster       no cluster is configured: HOME/.kube/config does not exist, and this is no pod of a cluster
+    absent cluster       no cluster is configured: HOME/.kube/config does not exist, and this process does not run in a pod
                          Name a kubeconfig with --kubeconfig or KUBECONFIG, and a context of it with --context; `plimsoll sandbox up` starts a cluster of your own.
     ");
 

@@ -290,19 +290,19 @@ async fn what_the_server_refuses_is_told_for_each_object() {
       object: ConfigMap NS/a
       field: dta
 
-      The server refuses ConfigMap NS/a:
+      The server rejected ConfigMap NS/a:
 
         Field: dta
         Error: field not declared in schema
 
-    hint: Check the spelling and the place of the fields named above; `kubectl explain` shows what there
-          is.
+    hint: Check the spelling and position of the fields named above; `kubectl explain` lists the valid
+          ones.
     error[kind-missing]: Plan: Custom Resource Definition Not Found
       object: Deploymnet b
 
       CRD for Deploymnet/b not found: no matches for kind "Deploymnet" in "apps/v1".
 
-      The cluster has the group apps in version v1, but without this kind.
+      The cluster serves the group apps in version v1, but not this kind.
 
       Did you mean apps/v1 Deployment?
 

@@ -68,7 +68,7 @@ async fn a_kind_that_nothing_brings_is_not_waited_for() {
 
       CRD for Deploymnet/web not found: no matches for kind "Deploymnet" in "apps/v1".
 
-      The cluster has the group apps in version v1, but without this kind.
+      The cluster serves the group apps in version v1, but not this kind.
 
       Did you mean apps/v1 Deployment?
 
@@ -91,7 +91,7 @@ async fn what_cannot_be_changed_gets_advice_for_a_command_line() {
       object: ConfigMap NS/fixed
       field: data
 
-      The server refuses ConfigMap NS/fixed:
+      The server rejected ConfigMap NS/fixed:
 
         Field: data
         Error: Forbidden: field is immutable when `immutable` is set
@@ -124,8 +124,8 @@ async fn what_a_quota_forbids_is_no_lack_of_rights() {
       exceeded quota: none, requested: count/podtemplates=1, used: count/podtemplates=0, limited:
       count/podtemplates=0
 
-    hint: Do as the server says: a webhook, a policy, a quota or a deletion under way forbids it, and no
-          right is missing.
+    hint: Follow the server's message: a webhook, policy, quota or ongoing deletion forbids this, and no
+          permission is missing.
     1 refused
     "#);
 }

@@ -17,7 +17,7 @@ fn map() -> ObjectRef {
 }
 
 #[tokio::test]
-async fn an_apply_says_exactly_what_is_meant() {
+async fn an_apply_sends_manager_validation_and_force() {
     let check = async |write: Write<'_>, expected: &str| {
         let (session, journal) = session(|seen| reply(201, &seen.body));
         let answer = session.apply(&map(), &config_map("a"), write).await.unwrap();
@@ -81,12 +81,12 @@ async fn warnings_belong_to_the_call_that_caused_them() {
     );
     let a = a.unwrap();
     assert_eq!(a.warnings, ["a is deprecated"]);
-    let told = &a.diagnostics(&here)[0];
+    let diagnostic = &a.diagnostics(&here)[0];
     assert_eq!(
-        (told.summary.as_str(), told.detail.as_str()),
+        (diagnostic.summary.as_str(), diagnostic.detail.as_str()),
         ("Kubernetes API Warning (ConfigMap/a)", "a is deprecated")
     );
-    assert!(!told.is_error());
+    assert!(!diagnostic.is_error());
     assert_eq!(b.unwrap().warnings, Vec::<String>::new());
 }
 
@@ -137,7 +137,7 @@ async fn transient_failures_are_retried_and_reported() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_storm_of_429_ends_in_bounded_time() {
+async fn retries_of_429_end_in_bounded_time() {
     for retry_after in [0, 1, 20, 3600] {
         let busy = move || {
             let details = json!({ "retryAfterSeconds": retry_after });
@@ -153,7 +153,7 @@ async fn a_storm_of_429_ends_in_bounded_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_json_patch_is_repeated_only_when_nothing_can_have_happened() {
+async fn a_json_patch_is_retried_only_if_it_had_no_effect() {
     let check = async |code: u16, patch_type: PatchType, expected: usize| {
         let (session, journal) = session(failing(1, move || status(code, "", "failure", &json!({}))));
         let _ = session.patch(&map(), patch_type, &json!([]), Write::by("m")).await;
@@ -166,7 +166,7 @@ async fn a_json_patch_is_repeated_only_when_nothing_can_have_happened() {
 }
 
 #[tokio::test]
-async fn patches_name_their_dialect_and_manager() {
+async fn patches_name_their_type_and_manager() {
     let (session, journal) = session(|seen| ok(&seen.body));
     for (patch_type, media) in [
         (PatchType::Json, "application/json-patch+json"),
@@ -181,7 +181,7 @@ async fn patches_name_their_dialect_and_manager() {
 }
 
 #[tokio::test]
-async fn a_missing_namespace_is_recognised_by_what_the_server_names() {
+async fn a_missing_namespace_is_recognised_by_the_status_details() {
     let (session, _) = session(|_| {
         let details = json!({ "name": "shop", "kind": "namespaces" });
         status(404, "NotFound", "namespaces \"shop\" not found", &details)
@@ -192,7 +192,7 @@ async fn a_missing_namespace_is_recognised_by_what_the_server_names() {
 }
 
 #[tokio::test]
-async fn writing_a_crd_makes_kinds_be_asked_for_again() {
+async fn writing_a_crd_invalidates_discovery() {
     let (session, journal) = session(|seen| ok(&seen.body));
     let crd = target("apiextensions.k8s.io/v1/CustomResourceDefinition", "", "widgets.example.com");
     session.apply(&crd, &json!({}), Write::by("m").dry_run()).await.unwrap();
@@ -204,7 +204,7 @@ async fn writing_a_crd_makes_kinds_be_asked_for_again() {
 }
 
 #[tokio::test]
-async fn managed_fields_are_edited_against_the_version_that_was_seen() {
+async fn managed_fields_are_edited_at_the_version_read() {
     let mut version = 0;
     let (session, journal) = session(move |seen| {
         if seen.method == "GET" {
@@ -244,7 +244,7 @@ fn nested(levels: usize) -> Value {
 }
 
 #[tokio::test]
-async fn what_is_nested_too_deep_is_refused_before_it_is_sent() {
+async fn a_body_nested_too_deep_is_rejected_before_it_is_sent() {
     let (session, journal) = session(|seen| ok(&seen.body));
     let object = nested(257);
     let error = session.apply(&map(), &object, Write::by("m")).await.unwrap_err();
@@ -259,7 +259,7 @@ async fn what_is_nested_too_deep_is_refused_before_it_is_sent() {
 }
 
 #[tokio::test]
-async fn whatever_is_sent_can_be_read_when_it_comes_back() {
+async fn whatever_is_sent_can_be_read_back() {
     // managedFields repeat every level of an object, a few levels deeper.
     let answer =
         json!({ "spec": nested(255), "metadata": { "managedFields": [{ "fieldsV1": nested(256) }] } });
@@ -271,12 +271,12 @@ async fn whatever_is_sent_can_be_read_when_it_comes_back() {
     let (session, _) = crate::test_server::session(|_| ok(&nested(513)));
     let error = session.apply(&map(), &config_map("a"), Write::by("m")).await.unwrap_err();
     let diagnostic = error.diagnostic("Create");
-    assert!(diagnostic.detail.ends_with("the server's answer is nested 513 levels deep"), "{diagnostic:?}");
+    assert!(diagnostic.detail.ends_with("the server's response is nested 513 levels deep"), "{diagnostic:?}");
     assert!(diagnostic.hint.is_some() && !error.is_server_fault());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_path_that_is_missing_although_discovery_lists_its_kind_is_tried_once_more() {
+async fn a_missing_path_of_a_listed_kind_is_retried_once() {
     let check = async |missing: usize, expected: Option<usize>| {
         let mut left = missing;
         let (session, journal) = session(move |_| {

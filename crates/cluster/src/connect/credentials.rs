@@ -51,10 +51,10 @@ pub(crate) enum CredentialError {
     Exec(#[from] ExecError),
     #[error("cannot read the token file {}", path.display())]
     TokenFile { path: PathBuf, source: std::io::Error },
-    #[error("the {0} has characters that no HTTP header can carry")]
+    #[error("the {0} contains characters that HTTP headers do not allow")]
     Header(&'static str),
     #[error(
-        "the id-token of the kubeconfig (auth-provider oidc) has expired at {0}, and is not refreshed here"
+        "the id-token in the kubeconfig (auth-provider oidc) expired at {0} and is not refreshed automatically"
     )]
     IdTokenExpired(Timestamp),
 }
@@ -67,7 +67,7 @@ impl CredentialError {
             }
             Self::TokenFile { .. } | Self::Header(_) => "Check the token, and the file that it comes from.",
             Self::IdTokenExpired(_) => {
-                "Let kubectl refresh it (`kubectl get namespaces` with the same kubeconfig), or replace auth-provider by an exec plugin such as `kubectl oidc-login`."
+                "Refresh it with kubectl (`kubectl get namespaces` with the same kubeconfig), or replace auth-provider with an exec plugin such as `kubectl oidc-login`."
             }
         }
     }

@@ -223,10 +223,10 @@ fn identity_of(user: &AuthInfo) -> Result<Option<Identity>, ConnectError> {
         (Some(certificate), Some(key)) => Identity::new(certificate, key, names).map(Some),
         (Some(_), None) => Err(ConnectError::Pem {
             what: names[1].to_owned(),
-            problem: "is missing beside client-certificate",
+            problem: "must be set with client-certificate",
         }),
         (None, Some(_)) => {
-            Err(ConnectError::Pem { what: names[0].to_owned(), problem: "is missing beside client-key" })
+            Err(ConnectError::Pem { what: names[0].to_owned(), problem: "must be set with client-key" })
         }
     }
 }

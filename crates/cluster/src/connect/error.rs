@@ -18,7 +18,7 @@ pub enum ConnectError {
     KubeconfigEmpty,
     /// The kubeconfig is a path instead of content.
     #[error(
-        "kubeconfig must be the content of a kubeconfig, and this looks like a path: use file(\"…\") to read the file"
+        "kubeconfig must be the content of a kubeconfig, but this looks like a path: read the file with file(\"…\")"
     )]
     KubeconfigIsPath,
     /// The kubeconfig is not YAML. Its text is not quoted because it contains credentials.
@@ -43,14 +43,14 @@ pub enum ConnectError {
         path: PathBuf,
         source: std::io::Error,
     },
-    #[error("no cluster is configured: {}, and this is no pod of a cluster", nowhere(looked_at))]
+    #[error("no cluster is configured: {}, and this process does not run in a pod", nowhere(looked_at))]
     NothingConfigured {
         /// The files that were tried.
         looked_at: Vec<PathBuf>,
     },
     /// `in_cluster` is set outside a pod.
     #[error(
-        "in_cluster is set, but this is no pod of a cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set"
+        "in_cluster is set, but this process does not run in a pod: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set"
     )]
     NotInCluster,
     #[error("no contexts found in kubeconfig")]
@@ -82,17 +82,17 @@ pub enum ConnectError {
     },
     #[error("proxies of scheme {0:?} are not supported: use http, https or socks5")]
     ProxyScheme(String),
-    /// A certificate or key is neither PEM nor base64 of PEM, or contains something else.
+    /// A certificate or key is neither PEM nor base64-encoded PEM, or contains something else.
     #[error("{what} {problem}")]
     Pem {
         /// The setting.
         what: String,
         problem: &'static str,
     },
-    #[error("{0} has characters that no HTTP header can carry")]
+    #[error("{0} contains characters that HTTP headers do not allow")]
     Header(&'static str),
     /// An in-tree authentication provider that Kubernetes has removed.
-    #[error("auth-provider {0:?} is not supported any more: use an exec credential plugin")]
+    #[error("auth-provider {0:?} is no longer supported: use an exec credential plugin")]
     AuthProvider(String),
     #[error(transparent)]
     Exec(#[from] ExecError),

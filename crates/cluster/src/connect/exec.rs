@@ -210,7 +210,7 @@ impl Plugin {
         }
         let expires = status
             .expiration_timestamp
-            .map(|time| time.parse().map_err(|_| "its expirationTimestamp is no RFC 3339 time"))
+            .map(|time| time.parse().map_err(|_| "its expirationTimestamp is not an RFC 3339 time"))
             .transpose()?;
         Ok(Printed { token, identity, expires })
     }

@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_says_when_it_expires_or_nothing() {
+    fn the_expiry_of_a_token_is_optional() {
         let token = |claims: &str| format!("h.{}.s", BASE64_URL_SAFE_NO_PAD.encode(claims));
         let check = |token: &str, expected: Option<&str>| {
             assert_eq!(expiry(token).map(|time| time.to_string()).as_deref(), expected, "{token}");

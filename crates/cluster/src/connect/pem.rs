@@ -20,7 +20,7 @@ impl Identity {
     pub(crate) fn new(certificate: Secret, key: Secret, names: [&str; 2]) -> Result<Self, ConnectError> {
         certificates(&certificate, names[0])?;
         PrivateKeyDer::from_pem_slice(key.expose().as_bytes())
-            .map_err(|_| problem(names[1], "holds no private key in PEM"))?;
+            .map_err(|_| problem(names[1], "contains no private key in PEM"))?;
         Ok(Self { certificate, key })
     }
 }
@@ -33,10 +33,10 @@ pub(crate) fn pem(text: &str, name: &str) -> Result<Secret, ConnectError> {
     }
     let compact: String = text.split_whitespace().collect();
     let decoded =
-        BASE64_STANDARD.decode(compact).map_err(|_| problem(name, "is neither PEM nor base64 of PEM"))?;
+        BASE64_STANDARD.decode(compact).map_err(|_| problem(name, "is neither PEM nor base64-encoded PEM"))?;
     match String::from_utf8(decoded) {
         Ok(pem) if pem.trim_start().starts_with("-----BEGIN") => Ok(Secret::from(pem)),
-        _ => Err(problem(name, "is base64, but of something that is not PEM")),
+        _ => Err(problem(name, "is base64, but does not decode to PEM")),
     }
 }
 
@@ -45,8 +45,8 @@ pub(crate) fn certificates(pem: &Secret, name: &str) -> Result<Vec<Vec<u8>>, Con
     let found: Vec<Vec<u8>> = CertificateDer::pem_slice_iter(pem.expose().as_bytes())
         .map(|certificate| certificate.map(|der| der.to_vec()))
         .collect::<Result<_, _>>()
-        .map_err(|_| problem(name, "is damaged PEM"))?;
-    if found.is_empty() { Err(problem(name, "holds no certificate")) } else { Ok(found) }
+        .map_err(|_| problem(name, "is malformed PEM"))?;
+    if found.is_empty() { Err(problem(name, "contains no certificate")) } else { Ok(found) }
 }
 
 fn problem(what: &str, problem: &'static str) -> ConnectError {
@@ -72,22 +72,22 @@ mod tests {
         check(&format!("\n  {CERTIFICATE}{CERTIFICATE}"), Ok(2));
         check(&BASE64_STANDARD.encode(CERTIFICATE), Ok(1));
         check(&format!("LS0t\n{}", &BASE64_STANDARD.encode(CERTIFICATE)[4..]), Ok(1));
-        check("hunter2!", Err("cluster_ca_certificate is neither PEM nor base64 of PEM"));
-        check("aHVudGVyMg==", Err("cluster_ca_certificate is base64, but of something that is not PEM"));
+        check("hunter2!", Err("cluster_ca_certificate is neither PEM nor base64-encoded PEM"));
+        check("aHVudGVyMg==", Err("cluster_ca_certificate is base64, but does not decode to PEM"));
         check(
             "-----BEGIN CERTIFICATE-----\n*\n-----END CERTIFICATE-----",
-            Err("cluster_ca_certificate is damaged PEM"),
+            Err("cluster_ca_certificate is malformed PEM"),
         );
         check(
             "-----BEGIN PUBLIC KEY-----\nAAECAw==\n-----END PUBLIC KEY-----",
-            Err("cluster_ca_certificate holds no certificate"),
+            Err("cluster_ca_certificate contains no certificate"),
         );
     }
 
     #[test]
-    fn a_key_that_is_none_is_named() {
+    fn an_invalid_key_is_reported_by_its_setting() {
         let error =
             Identity::new(CERTIFICATE.into(), CERTIFICATE.into(), ["client_certificate", "client_key"]);
-        assert_eq!(error.unwrap_err().to_string(), "client_key holds no private key in PEM");
+        assert_eq!(error.unwrap_err().to_string(), "client_key contains no private key in PEM");
     }
 }

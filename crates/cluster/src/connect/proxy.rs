@@ -47,7 +47,7 @@ pub(crate) fn choose(
         }
         return Ok(Matcher::builder().all(url.expose()).build().intercept(server).map(by_scheme));
     }
-    if is_this_machine(server.host().unwrap_or_default()) {
+    if is_loopback(server.host().unwrap_or_default()) {
         return Ok(None);
     }
     let matcher = Matcher::builder()
@@ -65,7 +65,7 @@ fn by_scheme(intercept: Intercept) -> Proxy {
     }
 }
 
-fn is_this_machine(host: &str) -> bool {
+fn is_loopback(host: &str) -> bool {
     let host = host.trim_start_matches('[').trim_end_matches(']');
     host == "localhost" || host.parse().is_ok_and(|address: IpAddr| address.is_loopback())
 }
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_that_was_set_is_used_whatever_the_environment_says() {
+    fn a_configured_proxy_overrides_the_environment() {
         let environment = Environment { no_proxy: Some("*".to_owned()), ..Environment::default() };
         check("https://k8s", Some("http://proxy:3128"), &environment, "http http://proxy:3128/");
         check("https://k8s", Some("https://proxy"), &environment, "http https://proxy/");

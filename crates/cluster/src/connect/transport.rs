@@ -66,7 +66,7 @@ pub(crate) enum TransportError {
     Credentials(#[from] Arc<CredentialError>),
     #[error("the certificate printed by the exec plugin cannot be used")]
     Identity(#[source] ConnectError),
-    #[error("no answer from the server")]
+    #[error("no response from the server")]
     Http(#[source] legacy::Error),
 }
 
@@ -128,7 +128,7 @@ impl Transport {
         // rejection is the response.
         match inner.credentials.instead_of(&credential).await {
             Ok(Some(renewed)) => {
-                tracing::debug!("the server refused our credentials; trying once with new ones");
+                tracing::debug!("the server rejected the credentials; retrying once with new ones");
                 let service = inner.service(renewed.identity.as_ref())?;
                 service.oneshot(attempt(&renewed)).await.map_err(TransportError::Http)
             }

@@ -24,7 +24,7 @@ fn check(change: impl FnOnce(&mut Connection), expected: &str) {
 }
 
 #[test]
-fn what_belongs_together_is_accepted() {
+fn consistent_settings_are_accepted() {
     check(|_| {}, "fine");
     check(|c| *c = Connection::from_kubeconfig("clusters: []", None), "fine");
     check(|c| *c = Connection::from_environment(None), "fine");
@@ -58,7 +58,7 @@ fn what_belongs_together_is_accepted() {
 }
 
 #[test]
-fn what_does_not_is_named_with_the_reference_s_words() {
+fn inconsistent_settings_are_rejected_in_the_go_provider_s_words() {
     let invalid = |words: &str| format!("Invalid Cluster Connection Configuration [cluster]: {words}");
     check(
         |c| *c = Connection::default(),
@@ -85,7 +85,7 @@ fn what_does_not_is_named_with_the_reference_s_words() {
 }
 
 #[test]
-fn a_host_alone_is_answered_with_the_line_users_tests_match() {
+fn a_host_alone_yields_the_line_that_users_tests_match() {
     let connection = Connection { host: Some("https://127.0.0.1:1".to_owned()), ..Connection::default() };
     let detail = connection.validate().unwrap_err().detail;
     let matching = |line: &str| {
@@ -118,7 +118,7 @@ fn no_secret_appears_in_debug_output() {
 }
 
 #[test]
-fn equal_connections_are_those_whose_every_field_is_equal() {
+fn connections_are_equal_if_all_fields_are() {
     let with = |change: fn(&mut Connection)| {
         let mut connection = Connection::default();
         change(&mut connection);

@@ -53,12 +53,12 @@ const KNOWN: &[(&str, &str, &str)] = &[
     ),
     (
         "foregroundDeletion",
-        "objects that it owns must go first",
+        "objects that it owns must be deleted first",
         "https://kubernetes.io/docs/concepts/architecture/garbage-collection/#foreground-deletion",
     ),
     (
         "orphan",
-        "objects that it owns are being separated from it",
+        "objects that it owns are being orphaned",
         "https://kubernetes.io/docs/concepts/architecture/garbage-collection/#orphaned-dependents",
     ),
 ];
@@ -94,13 +94,13 @@ impl Stuck {
             Some(true) if is_namespace => (
                 codes::DELETION_TIMEOUT,
                 "Namespace Deletion Timeout",
-                format!("{} is being emptied and was not gone after {waited}.", self.target),
+                format!("{} is still terminating after {waited}.", self.target),
             ),
             Some(false) => (
                 codes::DELETION_TIMEOUT,
                 "Deletion Not Initiated",
                 format!(
-                    "{} was asked to go {waited} ago and is not marked for deletion; something may have created it anew.",
+                    "Deletion of {} was requested {waited} ago, but it is not marked for deletion; it may have been recreated.",
                     self.target
                 ),
             ),
@@ -108,7 +108,7 @@ impl Stuck {
                 codes::DELETION_TIMEOUT,
                 "Deletion Timeout",
                 format!(
-                    "timed out waiting for resource to be deleted: {} was not gone after {waited}.",
+                    "timed out waiting for resource to be deleted: {} still exists after {waited}.",
                     self.target
                 ),
             ),
@@ -137,7 +137,7 @@ impl NamespaceContent {
         const SHOWN: usize = 5;
         let mut text = String::new();
         if !self.counts.is_empty() {
-            let _ = write!(text, "\n\nStill in it:");
+            let _ = write!(text, "\n\nIt still contains:");
             for (kind, count) in self.counts.iter().take(SHOWN) {
                 let _ = write!(text, "\n  - {count} {kind}");
             }
@@ -156,7 +156,7 @@ impl NamespaceContent {
             }
         }
         if !self.unreadable.is_empty() {
-            let _ = write!(text, "\n\nCould not be looked at: {}", self.unreadable.join(", "));
+            let _ = write!(text, "\n\nCould not be listed: {}", self.unreadable.join(", "));
         }
         text
     }

@@ -43,7 +43,7 @@ async fn deleted(
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_object_that_was_seen_a_while_ago_goes_only_in_that_version() {
+async fn a_resource_version_is_a_precondition() {
     let how = Delete { uid: Some("u1".to_owned()), version: Some("5".to_owned()), ..patient() };
     let conflict =
         || status(409, "Conflict", "the ResourceVersion in the precondition (5) does not match", &json!({}));
@@ -54,7 +54,7 @@ async fn an_object_that_was_seen_a_while_ago_goes_only_in_that_version() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn propagation_and_uid_are_always_said() {
+async fn propagation_and_uid_are_always_sent() {
     let how = Delete { uid: Some("u1".to_owned()), propagation: Propagation::Foreground, ..patient() };
     let (outcome, journal) = deleted(&map(), &how, |_| success()).await;
     assert_eq!(outcome.unwrap(), Deletion::Gone { forced: vec![] });
@@ -73,7 +73,7 @@ async fn propagation_and_uid_are_always_said() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn gone_means_that_the_server_said_so() {
+async fn gone_requires_a_not_found_for_the_object() {
     let (outcome, _) = deleted(&map(), &patient(), |_| absent("a")).await;
     assert_eq!(outcome.unwrap(), Deletion::Gone { forced: vec![] });
 
@@ -95,7 +95,7 @@ async fn gone_means_that_the_server_said_so() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_object_that_takes_its_time_is_watched_until_it_goes() {
+async fn a_slow_deletion_is_watched() {
     let (outcome, journal) = deleted(&map(), &patient(), |seen| match seen.method.as_str() {
         "GET" if seen.query.contains("watch=true") => {
             stream(&(json!({ "type": "DELETED", "object": going(&[]) }).to_string() + "\n"))
@@ -108,7 +108,7 @@ async fn an_object_that_takes_its_time_is_watched_until_it_goes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn another_object_of_the_name_is_left_alone() {
+async fn another_object_of_the_same_name_is_left_alone() {
     // Before: the precondition fails.
     let how = Delete { uid: Some("u0".to_owned()), ..patient() };
     let (outcome, _) =
@@ -127,7 +127,7 @@ async fn another_object_of_the_name_is_left_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_time_means_no_waiting() {
+async fn a_zero_timeout_does_not_wait() {
     let how = Delete { timeout: Duration::ZERO, ..patient() };
     let (outcome, journal) = deleted(&map(), &how, |_| ok(&going(&["x"]))).await;
     assert_eq!(outcome.unwrap(), Deletion::Requested);
@@ -143,7 +143,7 @@ fn stuck_server(seen: &Seen) -> Answer {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_holds_an_object_is_named() {
+async fn a_stuck_deletion_lists_the_finalizers() {
     let (outcome, _) = deleted(&map(), &patient(), stuck_server).await;
     let Deletion::Stuck(stuck) = outcome.unwrap() else { panic!("it has gone") };
     let diagnostic = stuck.diagnostic();
@@ -174,7 +174,7 @@ async fn what_holds_an_object_is_named() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn force_takes_finalizers_away_for_the_version_that_was_seen() {
+async fn force_removes_the_finalizers_at_the_version_read() {
     let held = Arc::new(Mutex::new(true));
     let (state, mut conflicts) = (Arc::clone(&held), 1);
     let how = Delete { force: true, ..patient() };
@@ -207,7 +207,7 @@ async fn force_takes_finalizers_away_for_the_version_that_was_seen() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_force_that_is_refused_is_an_error() {
+async fn a_rejected_force_is_an_error() {
     let how = Delete { force: true, ..patient() };
     let (outcome, _) = deleted(&map(), &how, |seen| match seen.method.as_str() {
         "PATCH" => status(403, "Forbidden", "no", &json!({})),
@@ -218,7 +218,7 @@ async fn a_force_that_is_refused_is_an_error() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_namespace_that_stays_says_what_is_in_it_and_force_finalizes_it() {
+async fn a_stuck_namespace_lists_its_content_and_force_finalizes_it() {
     let server = |finalized: Arc<Mutex<bool>>| {
         move |seen: &Seen| {
             let mut finalized = finalized.lock().unwrap();
@@ -247,15 +247,15 @@ async fn a_namespace_that_stays_says_what_is_in_it_and_force_finalizes_it() {
     let Deletion::Stuck(stuck) = outcome.unwrap() else { panic!("it has gone") };
     assert_eq!(stuck.diagnostic().summary, "Namespace Deletion Timeout");
     insta::assert_snapshot!(stuck.diagnostic().detail, @r"
-    Namespace shop is being emptied and was not gone after 5m.
+    Namespace shop is still terminating after 5m.
 
-    Still in it:
+    It still contains:
       - 2 ConfigMap
 
     Held by finalizers:
       - ConfigMap a: example.com/x
 
-    Could not be looked at: Deployment
+    Could not be listed: Deployment
     ");
     let how = Delete { force: true, ..patient() };
     let (outcome, _) = deleted(&namespace, &how, server(Arc::default())).await;
@@ -286,7 +286,7 @@ async fn deleted_with_its_kind(watched: bool, lag: usize) -> Deletion {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_object_whose_kind_goes_meanwhile_is_gone() {
+async fn an_object_is_gone_when_its_kind_is_removed() {
     // During the watch; before it; and when discovery takes a while to notice.
     for (watched, lag) in [(true, 0), (true, 1), (true, 4), (false, 0), (false, 3)] {
         let outcome = deleted_with_its_kind(watched, lag).await;
@@ -295,7 +295,7 @@ async fn an_object_whose_kind_goes_meanwhile_is_gone() {
 }
 
 #[test]
-fn kinds_are_given_the_time_they_need() {
+fn slow_kinds_have_longer_timeouts() {
     let check = |gvk: &str, minutes: u64| {
         assert_eq!(Delete::of(&target(gvk, "a")).timeout, Duration::from_secs(minutes * 60), "{gvk}");
     };

@@ -90,7 +90,7 @@ async fn applied(server: Server) -> (Result<Reply, Error>, Duration, Journal) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_apply_goes_on_the_moment_its_kind_is_established() {
+async fn an_apply_continues_as_soon_as_its_kind_is_established() {
     // This server ends every watch at once, and the watch is reopened with growing pauses, so the CRD is seen within
     // one pause (5 s) and not at the next tick (10 s).
     let (outcome, elapsed, _) =
@@ -100,7 +100,7 @@ async fn an_apply_goes_on_the_moment_its_kind_is_established() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn paths_that_lag_behind_discovery_are_waited_for() {
+async fn paths_that_lag_behind_discovery_are_retried() {
     let (outcome, elapsed, _) =
         applied(Server { after: Some(Duration::from_millis(700)), may_watch: true, without_path: 3 }).await;
     assert!(outcome.unwrap().created());
@@ -109,7 +109,7 @@ async fn paths_that_lag_behind_discovery_are_waited_for() {
 
 /// A kind that joins an existing group appears in discovery before its paths do.
 #[tokio::test(start_paused = true)]
-async fn paths_that_lag_behind_discovery_from_the_start_are_waited_for_and_not_for_long() {
+async fn paths_that_lag_behind_discovery_from_the_start_are_retried_briefly() {
     let (outcome, elapsed, _) =
         applied(Server { after: Some(Duration::ZERO), may_watch: true, without_path: 5 }).await;
     assert!(outcome.unwrap().created());
@@ -123,7 +123,7 @@ async fn paths_that_lag_behind_discovery_from_the_start_are_waited_for_and_not_f
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_the_right_to_watch_the_schedule_decides() {
+async fn without_permission_to_watch_the_schedule_decides() {
     let (outcome, elapsed, _) =
         applied(Server { after: Some(Duration::from_secs(4)), may_watch: false, without_path: 0 }).await;
     assert!(outcome.unwrap().created());
@@ -132,7 +132,7 @@ async fn without_the_right_to_watch_the_schedule_decides() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_kind_that_never_comes_is_given_up_after_the_schedule() {
+async fn a_kind_that_never_appears_is_an_error_after_the_schedule() {
     for may_watch in [true, false] {
         let (outcome, elapsed, journal) = applied(Server { after: None, may_watch, without_path: 0 }).await;
         let error = outcome.unwrap_err();
@@ -176,7 +176,7 @@ fn namespaced(missing: usize) -> impl FnMut(&Seen) -> Answer + Send {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_namespace_is_waited_for_in_the_same_way() {
+async fn a_missing_namespace_is_waited_for_too() {
     let target = ObjectRef::new("v1/ConfigMap".parse().unwrap(), manifest::Namespace::new("shop"), "a");
     let (session_, journal) = session(namespaced(1));
     let began = Instant::now();
@@ -192,7 +192,7 @@ async fn a_namespace_is_waited_for_in_the_same_way() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_else_is_waited_for() {
+async fn other_errors_are_returned_at_once() {
     let target = ObjectRef::new("v1/ConfigMap".parse().unwrap(), manifest::Namespace::new("shop"), "a");
     for (code, reason, message, details) in [
         (500, "", "failed to create typed patch object: .spec.x: field not declared in schema", json!({})),
@@ -219,7 +219,7 @@ async fn nothing_else_is_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wait_ends_at_once_when_it_is_given_up() {
+async fn dropping_the_future_ends_the_wait() {
     let (session, _) = Server { after: None, may_watch: true, without_path: 0 }.session();
     let (target, body) = widget();
     let began = Instant::now();
@@ -232,7 +232,7 @@ async fn a_wait_ends_at_once_when_it_is_given_up() {
 }
 
 #[test]
-fn only_an_established_crd_that_serves_the_version_will_do() {
+fn only_an_established_crd_that_serves_the_version_counts() {
     let check = |gvk: &str, change: fn(&mut Value), expected: bool| {
         let mut object = crd(true);
         change(&mut object);

@@ -81,12 +81,12 @@ impl MissingKind {
         let group_name =
             if group.is_empty() { "the core group".to_owned() } else { format!("the group {group}") };
         let _ = match self.versions.as_slice() {
-            [] => write!(text, "\n\nThe cluster does not have {group_name} at all."),
+            [] => write!(text, "\n\nThe cluster does not serve {group_name}."),
             versions if versions.iter().any(|known| known == version) => {
-                write!(text, "\n\nThe cluster has {group_name} in version {version}, but without this kind.")
+                write!(text, "\n\nThe cluster serves {group_name} in version {version}, but not this kind.")
             }
             versions => {
-                write!(text, "\n\nThe cluster has {group_name}, but in version {} only.", versions.join(", "))
+                write!(text, "\n\nThe cluster serves {group_name}, but only in version {}.", versions.join(", "))
             }
         };
         if !self.did_you_mean.is_empty() {

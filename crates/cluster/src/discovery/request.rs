@@ -30,7 +30,7 @@ pub(crate) async fn discover(session: Session) -> Result<Arc<Catalog>, Error> {
     }
     if catalog.versions("").is_none() || !catalog.resources().any(|resource| resource.gvk.group().is_empty())
     {
-        let problem = "a discovery without the core group, which every API server has";
+        let problem = "discovery lacks the core group, which every API server serves";
         return Err(foreign(&call("/api".to_owned()), 200, problem.to_owned()));
     }
     tracing::debug!(kinds = catalog.resources().count(), "discovered the cluster's kinds");
@@ -50,7 +50,7 @@ async fn groups(session: &Session, root: &'static str) -> Result<Vec<Group>, Err
         Some("APIGroupList") => read::<NamedGroups>(&call, reply)?.versions(),
         kind => {
             let kind = kind.map_or("no kind".to_owned(), |kind| format!("kind {kind:?}"));
-            let problem = format!("{root} has {kind}, and should be a list of API groups");
+            let problem = format!("{root} returned {kind} instead of a list of API groups");
             return Err(foreign(&call, reply.code, problem));
         }
     };
@@ -68,7 +68,7 @@ async fn one(session: &Session, root: &'static str, group: String, version: Stri
             read::<Resources>(&call, reply)?.version(version)
         }
         Ok(reply) => {
-            let problem = format!("{group}/{version} should be an APIResourceList");
+            let problem = format!("{group}/{version} is not an APIResourceList");
             return Err(foreign(&call, reply.code, problem));
         }
         // The group has an aggregated server that is down or was just removed: nothing is known about its kinds.

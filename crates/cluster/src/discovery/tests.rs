@@ -14,14 +14,14 @@ fn gvk(text: &str) -> GroupVersionKind {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_is_no_discovery_lacks_nothing() {
+async fn an_invalid_discovery_response_proves_no_kind_missing() {
     async fn check(api: &Value, apis: &Value, expected: &str) {
         let (core, named) = (api.clone(), apis.clone());
         let (session, _) = raw_session(move |seen| ok(if seen.path == "/api" { &core } else { &named }));
         let error = session.resource(&gvk("example.com/v1/Widget")).await.unwrap_err();
         assert!(!matches!(error.kind(), ErrorKind::KindMissing(_)), "{api} {apis}: {error:?}");
-        let told = error.diagnostic("Plan");
-        assert!(told.detail.contains(expected), "{}", told.detail);
+        let diagnostic = error.diagnostic("Plan");
+        assert!(diagnostic.detail.contains(expected), "{}", diagnostic.detail);
     }
     let none = kinds(&[]);
     let not_a_list = "should be a list of API groups";
@@ -60,7 +60,7 @@ fn old_server(metrics: fn() -> Answer) -> Session {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_does_not_aggregate_is_asked_group_by_group() {
+async fn without_aggregated_discovery_each_group_version_is_requested() {
     let session = old_server(|| status(503, "ServiceUnavailable", "the server is down", &json!({})));
     let path = async |text: &str| session.resource(&gvk(text)).await.map(|found| found.path(None, "x"));
     assert_eq!(path("v1/Pod").await.unwrap(), "/api/v1/namespaces/default/pods/x");
@@ -77,7 +77,7 @@ async fn a_server_that_does_not_aggregate_is_asked_group_by_group() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn kinds_come_with_the_names_that_people_type() {
+async fn kinds_have_plural_singular_and_short_names() {
     let listed = json!({ "resource": "widgets", "responseKind": { "kind": "Widget" }, "scope": "Cluster",
         "singularResource": "widget", "shortNames": ["wd"], "verbs": ["get"] });
     let aggregated = json!({ "kind": "APIGroupDiscoveryList", "items": [
@@ -100,7 +100,7 @@ async fn kinds_come_with_the_names_that_people_type() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_discovery_that_fails_is_paid_for_once_by_all_who_wait() {
+async fn a_failed_discovery_fails_all_its_waiters_at_once() {
     let (session, journal) = raw_session(|_| reply(403, &json!({})));
     let widget = gvk("example.com/v1/Widget");
     let lookups = join_all((0..50).map(|_| session.resource(&widget))).await;
@@ -112,7 +112,7 @@ async fn a_discovery_that_fails_is_paid_for_once_by_all_who_wait() {
 }
 
 #[tokio::test]
-async fn what_is_forgotten_during_a_discovery_stays_forgotten() {
+async fn invalidation_during_a_discovery_is_not_lost() {
     let (shared, appeared) = (Arc::new(Mutex::new(None::<Session>)), Arc::new(AtomicBool::new(false)));
     let (inside, there) = (Arc::clone(&shared), Arc::clone(&appeared));
     let (session, journal) = raw_session(move |seen| match seen.path.as_str() {

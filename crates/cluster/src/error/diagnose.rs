@@ -79,7 +79,7 @@ impl Error {
         if let Some(last) = self.retries().last() {
             let _ = write!(
                 detail,
-                "\n\nTried {} times; before the last: {}.",
+                "\n\nTried {} times; the previous attempt failed with: {}.",
                 self.retries().len() + 1,
                 last.why
             );
@@ -110,9 +110,9 @@ impl Error {
             causes.iter().map(|cause| (cause.field.clone(), finding(cause))).collect()
         };
         if found.is_empty() {
-            return format!("The server refuses {}: {}", self.subject(), status.message);
+            return format!("The server rejected {}: {}", self.subject(), status.message);
         }
-        let mut text = format!("The server refuses {}", self.subject());
+        let mut text = format!("The server rejected {}", self.subject());
         let _ = match found.len() {
             1 => write!(text, ":"),
             count => write!(text, " for {count} reasons:"),
@@ -157,29 +157,29 @@ impl Error {
                     None => "Check what the credential plugin prints.",
                 },
                 _ => {
-                    "The credentials may have expired, or may be those of another cluster. Renew the token or certificate, or log in again."
+                    "The credentials may have expired or belong to another cluster. Renew the token or certificate, or log in again."
                 }
             },
             Class::InsufficientPermissions if self.is_unauthorized() => {
                 "Ask an administrator of the cluster for a Role or ClusterRole with the verb and resource named above; `kubectl auth can-i` shows what is granted."
             }
             Class::InsufficientPermissions => {
-                "Do as the server says: a webhook, a policy, a quota or a deletion under way forbids it, and no right is missing."
+                "Follow the server's message: a webhook, policy, quota or ongoing deletion forbids this, and no permission is missing."
             }
             Class::ConnectionFailed => match self.kind() {
                 ErrorKind::Tls(_) => {
-                    "Check cluster_ca_certificate (or certificate-authority of the kubeconfig): it must be the authority that signed this server's certificate. If the server is known by another name, set tls_server_name."
+                    "Check cluster_ca_certificate (or certificate-authority in the kubeconfig): it must contain the CA that signed this server's certificate. If the certificate is for another name, set tls_server_name."
                 }
                 ErrorKind::UnexpectedResponse { .. } => {
-                    "The host may be no Kubernetes API server, or the path before its API may be wrong."
+                    "Check the URL: the host may not be a Kubernetes API server, or the path prefix may be wrong."
                 }
                 _ => {
-                    "Check the host and port, that the cluster runs, and that no firewall or proxy is in between."
+                    "Check the host and port, that the cluster is running, and that no firewall or proxy blocks the connection."
                 }
             },
-            Class::NotFound => "It may have been deleted outside; check its name and namespace.",
+            Class::NotFound => "Check its name and namespace; another client may have deleted it.",
             Class::NamespaceMissing => {
-                "Create the namespace in the same apply, check its spelling, or make this object depend on whatever creates it."
+                "Create the namespace in the same apply, check its spelling, or make this object depend on the resource that creates it."
             }
             Class::FieldManagerConflict => {
                 let fields: Vec<String> =
@@ -189,7 +189,7 @@ impl Error {
                     fields.join(", ")
                 ));
             }
-            Class::Outdated => "Somebody changed the object at the same time. Try again.",
+            Class::Outdated => "Another client changed the object at the same time. Try again.",
             Class::Timeout => {
                 "The server may be overloaded or hard to reach. Try again, and check its health."
             }
@@ -198,19 +198,19 @@ impl Error {
                     "Write quantities as 500m, 0.5, 128Mi or 1Gi."
                 }
                 _ => {
-                    "Check the spelling and the place of the fields named above; `kubectl explain` shows what there is."
+                    "Check the spelling and position of the fields named above; `kubectl explain` lists the valid ones."
                 }
             },
             Class::Immutable => {
-                "Revert the change, or let the object be replaced (terraform apply -replace, or destroy and create it)."
+                "Revert the change, or replace the object (terraform apply -replace, or delete it and create it again)."
             }
-            Class::Cel => "The rules are those of the CRD's author; its documentation says more.",
-            Class::Invalid => "Correct the object as the server asks.",
+            Class::Cel => "See the documentation of the CRD, which defines this rule.",
+            Class::Invalid => "Correct the object as the server's message says.",
             Class::AlreadyExists => "Import the existing object, or choose another name.",
             Class::Other
                 if self.status().is_some_and(|status| status.message.contains("failed calling webhook")) =>
             {
-                "Ask whoever runs the webhook to bring it back, or to take its configuration away; until then nothing passes that it is to judge."
+                "Restore the webhook, or remove its configuration; until then the server rejects every request that the webhook must review."
             }
             Class::InvalidGroup | Class::KindMissing | Class::Other => return self.hint_about_kind(),
         };
@@ -221,14 +221,14 @@ impl Error {
         match self.kind() {
             ErrorKind::KindMissing(missing) => Some(missing.advise()),
             ErrorKind::ResponseTooLarge(ResponseLimit::Bytes(_)) => Some(
-                "Whatever answers may be no Kubernetes API server. Ask for less at a time, or take out of the object what is so large."
+                "Check that the host is a Kubernetes API server. If it is, request less at a time or make the object smaller."
                     .to_owned(),
             ),
             ErrorKind::ResponseTooLarge(ResponseLimit::Levels(_)) => {
-                Some("Something has nested the object deeper than can be worked with; take out of it what does so.".to_owned())
+                Some("Reduce the nesting of the object; a controller may have added it.".to_owned())
             }
             ErrorKind::BrokenResponse(_) => Some(
-                "The server or a proxy broke off while answering. What was asked may have happened all the same: look before trying again."
+                "The server or a proxy closed the connection early. The request may have taken effect: check before you retry."
                     .to_owned(),
             ),
             _ => None,

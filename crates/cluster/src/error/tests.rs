@@ -21,7 +21,7 @@ const DEPLOYMENT: &str = "apps/v1/Deployment";
 const WIDGET: &str = "example.com/v1/Widget";
 
 #[test]
-fn reasons_and_causes_decide_before_texts_do() {
+fn reasons_and_causes_classify_before_messages() {
     let check = |error: &Error, expected: &str| {
         assert_eq!(error.diagnostic("Create").summary, format!("Create: {expected}"), "{error:?}");
     };
@@ -93,7 +93,7 @@ fn reasons_and_causes_decide_before_texts_do() {
 }
 
 #[test]
-fn only_a_change_that_cannot_be_is_immutable() {
+fn only_an_impossible_change_is_immutable() {
     let immutable = |reason: &str, message: &str| {
         refused(DEPLOYMENT, 422, "Invalid", "is invalid", &[(reason, message, "spec.selector")]).class()
             == Class::Immutable
@@ -192,7 +192,7 @@ fn rendered(error: &Error) -> String {
 }
 
 #[test]
-fn people_read_what_where_why_and_what_to_do() {
+fn a_diagnostic_says_what_where_why_and_what_to_do() {
     let conflict = refused(
         DEPLOYMENT,
         409,
@@ -214,7 +214,7 @@ fn people_read_what_where_why_and_what_to_do() {
 }
 
 #[test]
-fn every_finding_is_shown_with_its_field() {
+fn every_finding_names_its_field() {
     let typo = refused(
         DEPLOYMENT,
         400,
@@ -224,14 +224,14 @@ fn every_finding_is_shown_with_its_field() {
     );
     insta::assert_snapshot!(rendered(&typo), @r"
     Error Create: Field Validation Failed [-]
-    The server refuses Deployment shop/web for 2 reasons:
+    The server rejected Deployment shop/web for 2 reasons:
 
       Field: spec.replicaz
       Error: unknown field
 
       Field: x
       Error: unknown field
-    -> Check the spelling and the place of the fields named above; `kubectl explain` shows what there is.
+    -> Check the spelling and position of the fields named above; `kubectl explain` lists the valid ones.
     ");
     let undeclared = refused(
         DEPLOYMENT,
@@ -242,11 +242,11 @@ fn every_finding_is_shown_with_its_field() {
     );
     insta::assert_snapshot!(rendered(&undeclared), @r"
     Error Create: Field Validation Failed [spec.replicaz]
-    The server refuses Deployment shop/web:
+    The server rejected Deployment shop/web:
 
       Field: spec.replicaz
       Error: field not declared in schema
-    -> Check the spelling and the place of the fields named above; `kubectl explain` shows what there is.
+    -> Check the spelling and position of the fields named above; `kubectl explain` lists the valid ones.
     ");
     let several = refused(
         DEPLOYMENT,
@@ -256,7 +256,7 @@ fn every_finding_is_shown_with_its_field() {
         &[],
     );
     insta::assert_snapshot!(several.diagnostic("Plan").detail, @r#"
-    The server refuses Deployment shop/web for 2 reasons:
+    The server rejected Deployment shop/web for 2 reasons:
 
       Field: spec.template.spec.containers[name="a"].nope
       Error: field not declared in schema
@@ -273,17 +273,17 @@ fn every_finding_is_shown_with_its_field() {
     );
     insta::assert_snapshot!(rendered(&rule), @r#"
     Error Create: CEL Validation Failed [spec]
-    The server refuses Widget shop/web:
+    The server rejected Widget shop/web:
 
       Field: spec
       Error: Invalid value: "object"
       Rule: self.a < self.b
-    -> The rules are those of the CRD's author; its documentation says more.
+    -> See the documentation of the CRD, which defines this rule.
     "#);
 }
 
 #[test]
-fn whoever_stands_at_the_door_is_told_from_a_lack_of_rights() {
+fn admission_denials_differ_from_missing_permissions() {
     let hint = |code, reason, message| {
         refused(DEPLOYMENT, code, reason, message, &[]).diagnostic("Apply").hint.unwrap_or_default()
     };
@@ -291,23 +291,23 @@ fn whoever_stands_at_the_door_is_told_from_a_lack_of_rights() {
         refused(DEPLOYMENT, 403, "Forbidden", "admission webhook \"a\" denied the request: no", &[]);
     assert!(!webhook.is_unauthorized());
     let quota = hint(403, "Forbidden", "pods \"web\" is forbidden: exceeded quota: none");
-    assert!(quota.starts_with("Do as the server says"), "{quota}");
+    assert!(quota.starts_with("Follow the server's message"), "{quota}");
     let denied = hint(403, "Forbidden", "admission webhook \"a.example.org\" denied the request: no");
-    assert!(denied.starts_with("Do as the server says"), "{denied}");
+    assert!(denied.starts_with("Follow the server's message"), "{denied}");
     let user = hint(403, "Forbidden", "deployments.apps is forbidden: User \"jane\" cannot list resource");
     assert!(user.starts_with("Ask an administrator"), "{user}");
     let down =
         hint(500, "InternalError", "Internal error occurred: failed calling webhook \"a.example.org\"");
-    assert!(down.starts_with("Ask whoever runs the webhook"), "{down}");
+    assert!(down.starts_with("Restore the webhook"), "{down}");
     let policy = refused(DEPLOYMENT, 422, "Invalid", "is invalid", &[("", "the policy says no", "")]);
     assert_eq!(
         policy.diagnostic("Apply").detail,
-        "The server refuses Deployment shop/web:\n\n  Error: the policy says no"
+        "The server rejected Deployment shop/web:\n\n  Error: the policy says no"
     );
 }
 
 #[test]
-fn the_server_s_words_and_repetitions_are_passed_on() {
+fn the_server_s_message_and_the_retries_are_reported() {
     let denied = refused(
         DEPLOYMENT,
         403,
@@ -325,21 +325,21 @@ fn the_server_s_words_and_repetitions_are_passed_on() {
         subject(DEPLOYMENT),
         ErrorKind::UnexpectedResponse { code: 502, excerpt: "bad gateway".to_owned() },
         vec![Retry {
-            why: "unexpected answer (HTTP 502): bad gateway".to_owned(),
+            why: "unexpected response (HTTP 502): bad gateway".to_owned(),
             waited: Duration::from_secs(1),
         }],
     );
     insta::assert_snapshot!(rendered(&retried), @r"
     Error Create: Kubernetes API Error [-]
-    Could not read Deployment shop/web: unexpected answer (HTTP 502): bad gateway
+    Could not read Deployment shop/web: unexpected response (HTTP 502): bad gateway
 
-    Tried 2 times; before the last: unexpected answer (HTTP 502): bad gateway.
+    Tried 2 times; before the last: unexpected response (HTTP 502): bad gateway.
     -> 
     ");
 }
 
 #[test]
-fn a_vanished_object_is_news_when_refreshing_and_an_error_otherwise() {
+fn a_vanished_object_is_a_warning_on_refresh_and_an_error_otherwise() {
     let gone = refused(DEPLOYMENT, 404, "NotFound", "deployments.apps \"web\" not found", &[]);
     assert!(!gone.diagnostic("Read").is_error());
     assert!(!gone.diagnostic("Read Target Resource").is_error());
@@ -349,7 +349,7 @@ fn a_vanished_object_is_news_when_refreshing_and_an_error_otherwise() {
 }
 
 #[test]
-fn trouble_of_the_server_is_told_from_faults_of_the_request() {
+fn server_faults_differ_from_request_faults() {
     let check = |code, message, expected| {
         assert_eq!(
             refused(DEPLOYMENT, code, "", message, &[]).is_server_fault(),

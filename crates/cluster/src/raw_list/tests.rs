@@ -23,7 +23,7 @@ async fn gathered(
 }
 
 #[tokio::test]
-async fn objects_come_page_by_page_and_are_whole() {
+async fn objects_are_read_in_pages_and_complete() {
     let (found, journal) = gathered(10, |seen| {
         if seen.query.contains("continue=more") {
             page(&["c"], "", None)
@@ -47,7 +47,7 @@ async fn objects_come_page_by_page_and_are_whole() {
 }
 
 #[tokio::test]
-async fn too_many_objects_are_left_alone_after_the_first_page() {
+async fn too_many_objects_end_the_list_after_the_first_page() {
     for (remaining, total) in [(Some(900), 902), (None, 3)] {
         let (found, journal) = gathered(2, move |_| page(&["a", "b"], "more", remaining)).await;
         assert!(matches!(found, Ok(BoundedList::TooMany(found)) if found == total), "{remaining:?}");
@@ -56,7 +56,7 @@ async fn too_many_objects_are_left_alone_after_the_first_page() {
 }
 
 #[tokio::test]
-async fn a_page_of_too_many_bytes_is_broken_off_and_not_asked_for_again() {
+async fn a_page_of_too_many_bytes_is_not_read_or_retried() {
     let large = "x".repeat(PAGE_BYTES);
     let (found, journal) = gathered(10, move |_| page(&[&large], "", None)).await;
     assert!(found.is_err());
@@ -64,7 +64,7 @@ async fn a_page_of_too_many_bytes_is_broken_off_and_not_asked_for_again() {
 }
 
 #[tokio::test]
-async fn who_may_not_list_is_told() {
+async fn a_denied_list_is_an_error() {
     let (found, _) = gathered(10, |_| status(403, "Forbidden", "no", &json!({}))).await;
     assert_eq!(found.unwrap_err().status().unwrap().code, 403);
 }

@@ -25,20 +25,20 @@ async fn unmet(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_is_down_all_the_time_proves_nothing_about_the_object() {
+async fn an_unreachable_server_proves_nothing_about_the_object() {
     let (diagnosis, object) = unmet(|_| plain(503, "down for maintenance")).await;
     assert_eq!(object, None);
     insta::assert_snapshot!(diagnosis.detail, @r"
     The object could not be read within the timeout of 1m0s, so it is not known whether it exists.
 
-    Could not read ConfigMap shop/a: unexpected answer (HTTP 503): down for maintenance
+    Could not read ConfigMap shop/a: unexpected response (HTTP 503): down for maintenance
 
-    Tried 6 times; before the last: unexpected answer (HTTP 503): down for maintenance.
+    Tried 6 times; before the last: unexpected response (HTTP 503): down for maintenance.
     ");
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_object_that_is_not_there_did_not_appear() {
+async fn a_missing_object_did_not_appear() {
     let (diagnosis, _) = unmet(|seen| {
         if seen.query.contains("watch=true") {
             return stream("");
@@ -50,7 +50,7 @@ async fn an_object_that_is_not_there_did_not_appear() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_object_seen_before_the_server_went_down_is_diagnosed_as_it_was() {
+async fn an_object_is_diagnosed_as_last_seen_before_an_outage() {
     let mut reads = 0;
     let seen_once = json!({ "metadata": { "name": "a", "resourceVersion": "1" }, "data": {} });
     let (diagnosis, object) = unmet(move |_| {
@@ -68,7 +68,7 @@ async fn an_object_seen_before_the_server_went_down_is_diagnosed_as_it_was() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_observer_of_a_wait_gets_each_new_reason_why_it_goes_on() {
+async fn the_observer_gets_each_new_reason_for_waiting() {
     let written = WrittenWait {
         field_value: Written::Known([("data.state".to_owned(), "warm".to_owned())].into()),
         timeout: Written::Known("60s".to_owned()),
@@ -97,7 +97,7 @@ async fn the_observer_of_a_wait_gets_each_new_reason_why_it_goes_on() {
     let readiness = session.wait_for(&target, &wait, |why| reasons.push(why.to_owned())).await.unwrap();
     assert!(matches!(readiness, Readiness::Met { .. }), "{readiness:?}");
     insta::assert_snapshot!(reasons.join("\n"), @r#"
-    cannot read ConfigMap shop/a: unexpected answer (HTTP 503): down
+    cannot read ConfigMap shop/a: unexpected response (HTTP 503): down
     it does not exist
     field "data.state" is "cold", not "warm"
     field "data.state" is "hot", not "warm"

@@ -14,7 +14,7 @@ fn map(name: &str) -> ObjectRef {
 }
 
 #[tokio::test]
-async fn a_thousand_applies_of_known_kinds_make_one_discovery_round() {
+async fn a_thousand_applies_of_known_kinds_share_one_discovery() {
     let (session, journal) = session(|seen| reply(201, &seen.body));
     let names: Vec<String> = (0..1000).map(|number| format!("n{number}")).collect();
     let applies = names.iter().map(|name| {
@@ -28,7 +28,7 @@ async fn a_thousand_applies_of_known_kinds_make_one_discovery_round() {
 }
 
 #[tokio::test]
-async fn a_missing_kind_is_asked_for_once_more_and_callers_share_the_question() {
+async fn a_missing_kind_triggers_one_shared_discovery() {
     let (session, journal) = session(|_| plain(500, ""));
     let widget = gvk("example.com/v1/Widget");
     let lookups = join_all((0..100).map(|_| session.resource(&widget))).await;
@@ -46,7 +46,7 @@ async fn a_missing_kind_is_asked_for_once_more_and_callers_share_the_question() 
 }
 
 #[tokio::test]
-async fn a_kind_that_came_later_is_found() {
+async fn a_kind_added_later_is_found() {
     let mut asked = 0;
     let (session, _) = raw_session(move |seen| {
         asked += usize::from(seen.path == "/apis");
@@ -61,7 +61,7 @@ async fn a_kind_that_came_later_is_found() {
 }
 
 #[tokio::test]
-async fn a_group_whose_server_is_down_lacks_nothing() {
+async fn a_group_whose_server_is_down_proves_no_kind_missing() {
     let (session, _) = raw_session(|seen| match seen.path.as_str() {
         "/apis" => ok(&json!({ "kind": "APIGroupDiscoveryList", "items": [
             { "metadata": { "name": "metrics.k8s.io" }, "versions": [{ "version": "v1", "freshness": "Stale" }] },
@@ -73,7 +73,7 @@ async fn a_group_whose_server_is_down_lacks_nothing() {
 }
 
 #[tokio::test]
-async fn a_path_that_is_not_there_means_a_missing_kind_only_if_discovery_agrees() {
+async fn a_missing_path_means_a_missing_kind_only_if_discovery_agrees() {
     // The kind was removed after the first discovery.
     let mut asked = 0;
     let (gone, _) = raw_session(move |seen| {
@@ -95,7 +95,7 @@ async fn a_path_that_is_not_there_means_a_missing_kind_only_if_discovery_agrees(
     assert!(matches!(error.kind(), ErrorKind::UnexpectedResponse { code: 404, .. }), "{error:?}");
     let diagnostic = error.diagnostic("Read");
     assert_eq!(diagnostic.summary, "Read: Cluster Connection Failed");
-    assert!(diagnostic.detail.ends_with("unexpected answer (HTTP 404): 404 page not found"));
+    assert!(diagnostic.detail.ends_with("unexpected response (HTTP 404): 404 page not found"));
 }
 
 #[tokio::test]

@@ -30,7 +30,7 @@ fn object(after: &str) -> (&'static str, &str) {
 
 fn found(after: &str) -> (&'static str, &str) {
     let word = match after.as_bytes().first() {
-        Some(b'"') => "a text",
+        Some(b'"') => "a string",
         Some(b't' | b'f') => "a boolean",
         Some(b'm') => "a mapping",
         Some(b'[') => "a list",
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_value_stays_and_everything_else_does() {
+    fn values_are_removed_and_the_rest_is_kept() {
         let check = |text: &str, expected: &str| assert_eq!(left_out(text), expected);
         check("pods \"a\" not found", "pods \"a\" not found");
         check(
@@ -84,7 +84,7 @@ mod tests {
         for (value, word) in [
             ("1234", "a number"),
             ("true", "a boolean"),
-            ("\"a}b\\\"\"", "a text"),
+            ("\"a}b\\\"\"", "a string"),
             ("map[string]interface {}{\"a\":map[string]interface {}{\"b\":\"}\"}}", "a mapping"),
             ("[]interface {}{1}", "a list"),
             ("interface {}(nil)", "something else"),

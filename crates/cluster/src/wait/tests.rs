@@ -34,7 +34,7 @@ fn is_watch(seen: &Seen) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_met_already_costs_one_read() {
+async fn a_check_that_is_already_met_costs_one_read() {
     let (session, journal) = session(|_| ok(&at("ready", 1)));
     let waited = session.wait_until(&target(), Duration::from_secs(9), check).await.unwrap();
     assert_eq!(waited, WaitOutcome::Met { value: "yes".to_owned(), object: Some(at("ready", 1)) });
@@ -42,7 +42,7 @@ async fn what_is_met_already_costs_one_read() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn changes_are_judged_as_they_come() {
+async fn every_change_is_checked() {
     let (session, journal) = session(|seen| {
         if is_watch(seen) {
             assert!(seen.query.contains("fieldSelector=metadata.name%3Da"), "{}", seen.query);
@@ -60,7 +60,7 @@ async fn changes_are_judged_as_they_come() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_object_may_appear_and_may_be_hopeless() {
+async fn an_object_may_appear_later_or_never_meet_the_check() {
     let (session, _) =
         session(|seen| if is_watch(seen) { stream(&change("ADDED", &at("broken", 2))) } else { absent() });
     let waited = session.wait_until(&target(), Duration::from_secs(9), check).await.unwrap();
@@ -68,7 +68,7 @@ async fn an_object_may_appear_and_may_be_hopeless() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn there_is_one_deadline_however_often_the_connection_breaks() {
+async fn one_deadline_covers_all_reconnects() {
     let mut turn = 0;
     let (session, journal) = session(move |seen| {
         turn += 1;
@@ -87,7 +87,7 @@ async fn there_is_one_deadline_however_often_the_connection_breaks() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_the_right_to_watch_the_object_is_read_every_two_seconds() {
+async fn without_permission_to_watch_the_object_is_polled() {
     let mut reads = 0;
     let (session, _) = session(move |seen| {
         if is_watch(seen) {
@@ -103,7 +103,7 @@ async fn without_the_right_to_watch_the_object_is_read_every_two_seconds() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_deleted_object_is_absent_and_a_refusal_is_an_error() {
+async fn a_deleted_object_is_absent_and_a_denied_read_is_an_error() {
     let (session, _) =
         session(
             |seen| {

@@ -54,7 +54,7 @@ fn lines(text: String) -> Box<dyn Fn() -> Sent + Send> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_answer_after_the_other_is_a_single_stream() {
+async fn consecutive_responses_form_a_single_stream() {
     let (seen, journal) = watched(
         vec![
             lines(event("ADDED", "a", "2") + &event("BOOKMARK", "", "7")),
@@ -72,7 +72,7 @@ async fn one_answer_after_the_other_is_a_single_stream() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_expired_version_is_told_and_the_watch_begins_anew() {
+async fn an_expired_resource_version_is_reported_and_the_watch_restarts() {
     let gone = || status(410, "Expired", "too old resource version", &json!({}));
     let (seen, journal) = watched(
         vec![
@@ -89,7 +89,7 @@ async fn an_expired_version_is_told_and_the_watch_begins_anew() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn trouble_is_waited_out_and_a_refusal_is_not() {
+async fn outages_are_waited_out_and_permanent_failures_are_errors() {
     let busy = || status(503, "ServiceUnavailable", "etcd is down", &json!({}));
     let denied = || status(403, "Forbidden", "you may not watch", &json!({}));
     let (seen, journal) = watched(
@@ -109,7 +109,7 @@ async fn trouble_is_waited_out_and_a_refusal_is_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn answers_that_end_at_once_are_asked_for_ever_more_slowly() {
+async fn empty_responses_slow_the_watch_down() {
     let began = Instant::now();
     let empty = || lines(String::new());
     let (_, journal) = watched((0..10).map(|_| empty()).collect(), 1).await;
@@ -118,7 +118,7 @@ async fn answers_that_end_at_once_are_asked_for_ever_more_slowly() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn giving_up_on_an_event_loses_none() {
+async fn cancelling_next_loses_no_event() {
     let (session, journal) = session(move |_| stream(&event("ADDED", "a", "2")));
     let gvk = "v1/ConfigMap".parse().unwrap();
     let mut watch = session.watch(&gvk, Selection::default(), None).await.unwrap();
@@ -136,7 +136,7 @@ async fn giving_up_on_an_event_loses_none() {
 }
 
 #[tokio::test]
-async fn a_line_is_kept_up_to_a_limit_and_read_at_any_depth() {
+async fn a_line_has_a_limit_of_bytes_and_none_of_depth() {
     let answer = |text: String, longest| Answer {
         body: Body::from(text.into_bytes()),
         line: BytesMut::new(),

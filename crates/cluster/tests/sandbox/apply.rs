@@ -6,7 +6,7 @@ use super::*;
 const US: &str = "k8sconnect";
 
 #[tokio::test]
-async fn a_dry_run_says_whether_the_object_would_be_new_and_changes_nothing() {
+async fn a_dry_run_reports_creation_and_changes_nothing() {
     let (session, namespace) = (session(), Sandbox::shared().namespace("apply").await);
     let object = config_map(&namespace, "a", &json!({ "k": "v" }));
     let target = reference(&object);
@@ -17,14 +17,14 @@ async fn a_dry_run_says_whether_the_object_would_be_new_and_changes_nothing() {
     let created = session.apply(&target, &object, Write::by(US)).await.unwrap();
     assert!(created.created());
     let read = session.read(&target).await.unwrap().unwrap();
-    assert_eq!(created.object, read.object, "the answer is the object, so that nothing need be read back");
+    assert_eq!(created.object, read.object, "the response is the object, so nothing has to be read back");
 
     let planned = session.apply(&target, &object, Write::by(US).dry_run()).await.unwrap();
     assert!(!planned.created());
 }
 
 #[tokio::test]
-async fn a_field_that_does_not_exist_is_refused_in_built_in_and_custom_kinds() {
+async fn unknown_fields_are_rejected_in_built_in_and_custom_kinds() {
     let (session, namespace) = (session(), Sandbox::shared().namespace("strict").await);
     let mut object = deployment(&namespace, "web", 1);
     object["spec"]["replicaz"] = json!(3);
@@ -47,7 +47,7 @@ async fn a_field_that_does_not_exist_is_refused_in_built_in_and_custom_kinds() {
 }
 
 #[tokio::test]
-async fn a_conflict_names_field_and_manager_and_force_takes_it() {
+async fn a_conflict_names_field_and_manager_and_force_overrides_it() {
     let (session, namespace) = (session(), Sandbox::shared().namespace("conflict").await);
     let object = deployment(&namespace, "conflict-web", 1);
     let target = reference(&object);
@@ -64,7 +64,7 @@ async fn a_conflict_names_field_and_manager_and_force_takes_it() {
 }
 
 #[tokio::test]
-async fn warnings_of_the_server_come_with_the_answer() {
+async fn the_server_s_warnings_are_part_of_the_reply() {
     let (session, namespace) = (session(), Sandbox::shared().namespace("warning").await);
     let metadata = json!({ "name": "e", "namespace": namespace.name() });
     let deprecated = json!({ "apiVersion": "v1", "kind": "Endpoints", "metadata": metadata });
@@ -76,7 +76,7 @@ async fn warnings_of_the_server_come_with_the_answer() {
 }
 
 #[tokio::test]
-async fn patches_of_all_dialects_are_previewed_and_made() {
+async fn patches_of_all_types_are_previewed_and_applied() {
     let (session, namespace) = (session(), Sandbox::shared().namespace("patch").await);
     let object = config_map(&namespace, "a", &json!({ "k": "0" }));
     let target = reference(&object);
@@ -99,7 +99,7 @@ async fn patches_of_all_dialects_are_previewed_and_made() {
 }
 
 #[tokio::test]
-async fn giving_up_a_field_in_managed_fields_keeps_its_value() {
+async fn releasing_a_field_keeps_its_value() {
     let (session, namespace) = (session(), Sandbox::shared().namespace("release").await);
     let object = deployment(&namespace, "web", 3);
     let target = reference(&object);
@@ -120,7 +120,7 @@ async fn giving_up_a_field_in_managed_fields_keeps_its_value() {
 }
 
 #[tokio::test]
-async fn an_edit_of_managed_fields_that_comes_too_late_is_made_anew() {
+async fn a_stale_edit_of_managed_fields_is_repeated() {
     let (session, namespace) = (session(), Sandbox::shared().namespace("race").await);
     let object = config_map(&namespace, "a", &json!({ "k": "v" }));
     let target = reference(&object);
@@ -143,7 +143,7 @@ async fn an_edit_of_managed_fields_that_comes_too_late_is_made_anew() {
 }
 
 #[tokio::test]
-async fn lists_come_in_pages_and_are_selected() {
+async fn lists_are_paged_and_selected() {
     let (session, namespace) = (session(), Sandbox::shared().namespace("list").await);
     for number in 0..3 {
         let mut object = config_map(&namespace, &format!("m{number}"), &json!({}));
@@ -169,7 +169,7 @@ async fn lists_come_in_pages_and_are_selected() {
 }
 
 #[tokio::test]
-async fn an_object_as_deep_as_manifests_may_be_comes_back_whole() {
+async fn an_object_of_the_greatest_depth_round_trips() {
     let (session, namespace) = (session(), Sandbox::shared().namespace("deep").await);
     let group = group_of(&namespace);
     let definition =

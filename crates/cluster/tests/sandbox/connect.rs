@@ -11,7 +11,7 @@ fn content() -> Connection {
 }
 
 #[tokio::test]
-async fn a_kubeconfig_may_come_as_content_and_as_a_path() {
+async fn a_kubeconfig_may_be_content_or_a_path() {
     let namespace =
         reference(&json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "kube-system" } }));
     let by_content = Session::connect(&content(), &Environment::default(), "test").unwrap();
@@ -20,7 +20,7 @@ async fn a_kubeconfig_may_come_as_content_and_as_a_path() {
 }
 
 #[tokio::test]
-async fn a_wrong_token_is_not_believed() {
+async fn a_wrong_token_is_rejected() {
     let mut connection = content();
     connection.context.as_mut().unwrap().push_str("-token");
     connection.token = Some(Secret::from("expired"));
@@ -32,7 +32,7 @@ async fn a_wrong_token_is_not_believed() {
 }
 
 #[tokio::test]
-async fn another_user_is_acted_as() {
+async fn another_user_is_impersonated() {
     let namespace = Sandbox::shared().namespace("impersonate").await;
     let impersonate = Impersonate {
         user: Some("jane".to_owned()),
@@ -51,7 +51,7 @@ async fn another_user_is_acted_as() {
 }
 
 #[tokio::test]
-async fn a_wrong_authority_is_not_believed_and_the_message_says_which_server() {
+async fn a_wrong_ca_is_rejected_and_the_message_names_the_server() {
     let wrong = rcgen::generate_simple_self_signed(["elsewhere".to_owned()]).unwrap();
     let connection = Connection {
         host: Some(Sandbox::shared().status().server.clone()),

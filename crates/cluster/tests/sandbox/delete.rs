@@ -15,7 +15,7 @@ fn gone() -> Deletion {
 }
 
 #[tokio::test]
-async fn what_is_deleted_is_gone_and_what_is_gone_is_deleted() {
+async fn deleting_a_missing_object_succeeds() {
     let (session, namespace) = (session(), Sandbox::shared().namespace("delete").await);
     for object in [config_map(&namespace, "a", &json!({})), deployment(&namespace, "web", 2)] {
         let target = reference(&object);
@@ -38,7 +38,7 @@ async fn an_object_of_another_uid_is_left_alone() {
 }
 
 #[tokio::test]
-async fn finalizers_hold_an_object_until_they_are_taken_by_force() {
+async fn finalizers_block_a_deletion_until_force_removes_them() {
     let (session, namespace) = (session(), Sandbox::shared().namespace("finalizer").await);
     let mut object = config_map(&namespace, "a", &json!({}));
     object["metadata"]["finalizers"] = json!(["example.com/keep"]);
@@ -57,7 +57,7 @@ async fn finalizers_hold_an_object_until_they_are_taken_by_force() {
 }
 
 #[tokio::test]
-async fn a_job_s_pods_go_with_it() {
+async fn a_job_s_pods_are_deleted_with_it() {
     let (session, namespace) = (session(), Sandbox::shared().namespace("job").await);
     let job = json!({
         "apiVersion": "batch/v1", "kind": "Job", "metadata": { "name": "j", "namespace": namespace.name() },
@@ -75,7 +75,7 @@ async fn a_job_s_pods_go_with_it() {
 }
 
 #[tokio::test]
-async fn a_namespace_that_does_not_go_says_what_holds_it() {
+async fn a_stuck_namespace_lists_what_holds_it() {
     let (session, scratch) = (session(), Sandbox::shared().namespace("held").await);
     let mut held = config_map(&scratch, "a", &json!({}));
     held["metadata"]["finalizers"] = json!(["example.com/keep"]);
@@ -96,7 +96,7 @@ async fn a_namespace_that_does_not_go_says_what_holds_it() {
 }
 
 #[tokio::test]
-async fn an_object_goes_with_its_kind() {
+async fn an_object_is_deleted_with_its_crd() {
     let (session, namespace) = (session(), Sandbox::shared().namespace("kind-gone").await);
     let group = group_of(&namespace);
     let definition = crd(&group, "Widget", &json!({ "type": "object" }));

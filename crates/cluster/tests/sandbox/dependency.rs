@@ -4,7 +4,7 @@ use serde_json::json;
 use super::*;
 
 #[tokio::test]
-async fn a_crd_and_its_object_go_in_together() {
+async fn a_crd_and_its_object_can_be_applied_together() {
     let (session, namespace) = (session(), Sandbox::shared().namespace("together").await);
     let group = group_of(&namespace);
     let definition =
@@ -46,7 +46,7 @@ async fn a_second_kind_of_a_group_that_exists_is_waited_for_too() {
 }
 
 #[tokio::test]
-async fn a_namespace_and_its_content_go_in_together() {
+async fn a_namespace_and_its_content_can_be_applied_together() {
     let (session, scratch) = (session(), Sandbox::shared().namespace("content").await);
     let name = format!("{}-late", scratch.name());
     let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
@@ -64,7 +64,7 @@ async fn a_namespace_and_its_content_go_in_together() {
 }
 
 #[tokio::test]
-async fn a_kind_that_is_not_there_is_told_with_what_is() {
+async fn a_missing_kind_is_reported_with_the_kinds_that_exist() {
     let session = session();
     let check = async |api_version: &str, kind: &str, title: &str, words: &str| {
         let object = json!({ "apiVersion": api_version, "kind": kind, "metadata": { "name": "x", "namespace": "default" } });
@@ -84,10 +84,10 @@ async fn a_kind_that_is_not_there_is_told_with_what_is() {
         "nowhere.example.com/v1",
         "Thing",
         "Custom Resource Definition Not Found",
-        "does not have the group nowhere.example.com",
+        "does not serve the group nowhere.example.com",
     )
     .await;
-    check("apps/v2", "Deployment", "Custom Resource Definition Not Found", "in version v1 only").await;
+    check("apps/v2", "Deployment", "Custom Resource Definition Not Found", "only in version v1").await;
     check("extensions/v1beta1", "Deployment", "Invalid API Group", "Deployment is in apps/v1").await;
     check("networking.k8s.io/v1", "Service", "Invalid API Group", "Service is in v1").await;
 }

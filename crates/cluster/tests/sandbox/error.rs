@@ -19,7 +19,7 @@ fn immutable(fields: &[&str]) -> (Class, Option<Vec<String>>) {
 }
 
 #[tokio::test]
-async fn fields_that_cannot_be_changed_are_recognised() {
+async fn immutable_fields_are_recognised() {
     let namespace = Sandbox::shared().namespace("immutable").await;
     let named = |api_version: &str, kind: &str, rest: Value| {
         let mut object = rest;
@@ -90,7 +90,7 @@ async fn fields_that_cannot_be_changed_are_recognised() {
 }
 
 #[tokio::test]
-async fn what_is_merely_not_allowed_replaces_nothing() {
+async fn a_forbidden_value_is_not_an_immutable_field() {
     let namespace = Sandbox::shared().namespace("not-allowed").await;
     let metadata = json!({ "name": "x", "namespace": namespace.name() });
     let service = json!({
@@ -115,7 +115,7 @@ async fn what_is_merely_not_allowed_replaces_nothing() {
 }
 
 #[tokio::test]
-async fn rules_and_schemas_of_a_crd_are_told_apart() {
+async fn a_crd_s_rules_and_schema_are_distinguished() {
     let (session, namespace) = (session(), Sandbox::shared().namespace("cel").await);
     let group = group_of(&namespace);
     let definition = crd(
@@ -160,7 +160,7 @@ async fn rules_and_schemas_of_a_crd_are_told_apart() {
 }
 
 #[tokio::test]
-async fn a_wrong_quantity_and_a_full_quota_have_names() {
+async fn invalid_quantities_and_exceeded_quotas_are_classified() {
     let (session, namespace) = (session(), Sandbox::shared().namespace("quantity").await);
     let mut object = deployment(&namespace, "web", 1);
     object["spec"]["template"]["spec"]["containers"][0]["resources"] =

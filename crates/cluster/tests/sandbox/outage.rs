@@ -15,7 +15,7 @@ fn to(sandbox: &Sandbox) -> Session {
 }
 
 #[tokio::test]
-async fn a_wait_goes_on_when_the_api_server_is_killed_and_comes_back() {
+async fn a_wait_survives_a_restart_of_the_api_server() {
     let sandbox = Sandbox::dedicated("outage");
     let (session, namespace) = (to(&sandbox), sandbox.namespace("outage").await);
     let state = |state: &str| config_map(&namespace, "a", &json!({ "state": state }));
@@ -42,7 +42,7 @@ async fn a_wait_goes_on_when_the_api_server_is_killed_and_comes_back() {
 
         server.start();
         while let Err(error) = session.apply(&target, &state("warm"), Write::by("us")).await {
-            assert!(is_coming_up(&error), "{error:?}");
+            assert!(is_starting(&error), "{error:?}");
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
         server
@@ -52,7 +52,7 @@ async fn a_wait_goes_on_when_the_api_server_is_killed_and_comes_back() {
 }
 
 /// The response of a server that has not loaded its RBAC rules yet.
-fn is_coming_up(error: &cluster::Error) -> bool {
+fn is_starting(error: &cluster::Error) -> bool {
     error.is_server_fault()
         || matches!(
             error.class(),

@@ -11,7 +11,7 @@ fn wait(change: impl FnOnce(&mut WrittenWait), timeout: &str) -> Wait {
 }
 
 #[tokio::test]
-async fn a_rollout_is_seen_to_its_end() {
+async fn a_rollout_is_waited_for() {
     let (session, namespace) = (session(), Sandbox::shared().namespace("rollout").await);
     let object = deployment(&namespace, "web", 3);
     session.apply(&reference(&object), &object, Write::by("us")).await.unwrap();
@@ -25,7 +25,7 @@ async fn a_rollout_is_seen_to_its_end() {
 }
 
 #[tokio::test]
-async fn a_value_that_comes_later_is_returned_and_an_object_may_come_later_too() {
+async fn a_wait_covers_an_object_and_a_value_that_appear_later() {
     let (session, namespace) = (session(), Sandbox::shared().namespace("field").await);
     let service = json!({
         "apiVersion": "v1", "kind": "Service", "metadata": { "name": "lb", "namespace": namespace.name() },
@@ -43,7 +43,7 @@ async fn a_value_that_comes_later_is_returned_and_an_object_may_come_later_too()
 }
 
 #[tokio::test]
-async fn a_wait_that_ends_in_vain_is_diagnosed() {
+async fn a_wait_that_times_out_is_diagnosed() {
     let (session, namespace) = (session(), Sandbox::shared().namespace("vain").await);
     let object = config_map(&namespace, "a", &json!({}));
     let condition = wait(|wait| wait.condition = Written::Known("Ready".to_owned()), "300ms");

@@ -130,7 +130,7 @@ impl Watched {
     pub(super) async fn ready(&self) -> Result<(), String> {
         match tokio::time::timeout(SYNC_TIMEOUT, self.store.try_sync()).await {
             Ok(synced) => synced.map_err(|error| error.to_string()),
-            Err(_) => Err(format!("no answer within {} s", SYNC_TIMEOUT.as_secs())),
+            Err(_) => Err(format!("no response within {} s", SYNC_TIMEOUT.as_secs())),
         }
     }
 }

@@ -40,7 +40,7 @@ fn problem(connection: &Connection) -> String {
 }
 
 #[test]
-fn an_inline_connection_is_what_was_written() {
+fn an_inline_connection_uses_its_settings() {
     let endpoint = resolved(&inline());
     assert_eq!(endpoint.server, "https://k8s.example.com:6443/");
     assert_eq!(endpoint.roots, Some(vec![vec![0, 1, 2, 3]]));
@@ -59,7 +59,7 @@ fn an_inline_connection_is_what_was_written() {
 }
 
 #[test]
-fn an_inline_connection_that_cannot_be_says_which_setting_is_wrong() {
+fn an_invalid_inline_connection_names_the_setting() {
     let check = |change: fn(&mut Connection), expected: &str| {
         let mut connection = inline();
         change(&mut connection);
@@ -74,7 +74,7 @@ fn an_inline_connection_that_cannot_be_says_which_setting_is_wrong() {
     check(|c| c.host = Some("https://[::1]:99999".to_owned()), port);
     check(
         |c| c.cluster_ca_certificate = Some("hunter2!".into()),
-        "cluster_ca_certificate is neither PEM nor base64 of PEM",
+        "cluster_ca_certificate is neither PEM nor base64-encoded PEM",
     );
     check(
         |c| {
@@ -89,12 +89,12 @@ fn an_inline_connection_that_cannot_be_says_which_setting_is_wrong() {
     );
     check(
         |c| c.cluster_ca_certificate = None,
-        "inline connection incomplete: neither cluster_ca_certificate nor insecure is set.\n\nSecure connections need cluster_ca_certificate.\nFor a development cluster, insecure = true skips the check of the server's certificate.",
+        "inline connection incomplete: neither cluster_ca_certificate nor insecure is set.\n\nSecure connections need cluster_ca_certificate.\nFor a development cluster, insecure = true skips the verification of the server's certificate.",
     );
 }
 
 #[test]
-fn a_kubeconfig_s_user_may_authenticate_in_every_way_there_is() {
+fn a_kubeconfig_s_user_may_use_every_authentication_method() {
     let check = |user: &str, expected: &str| {
         let endpoint = resolved(&kubeconfig(user, ""));
         let found = match &endpoint.credentials {
@@ -121,28 +121,28 @@ fn a_kubeconfig_s_user_may_authenticate_in_every_way_there_is() {
     assert_eq!(problem(&kubeconfig("tokenFile: /nowhere", "")), "cannot read the token file /nowhere");
     assert_eq!(
         problem(&kubeconfig("auth-provider: {name: gcp}", "")),
-        "auth-provider \"gcp\" is not supported any more: use an exec credential plugin"
+        "auth-provider \"gcp\" is no longer supported: use an exec credential plugin"
     );
     assert_eq!(
         problem(&kubeconfig(
             "exec: {apiVersion: client.authentication.k8s.io/v1, command: aws, interactiveMode: Always}",
             ""
         )),
-        "exec plugin \"aws\" wants a terminal (interactiveMode: Always), and there is none"
+        "exec plugin \"aws\" requires a terminal (interactiveMode: Always), but there is none"
     );
     assert_eq!(
         problem(&kubeconfig("client-key-data: aHVudGVyMg==", "")),
-        "client-key-data is base64, but of something that is not PEM"
+        "client-key-data is base64, but does not decode to PEM"
     );
     let certificate = base64::Engine::encode(&base64::prelude::BASE64_STANDARD, CERTIFICATE);
     assert_eq!(
         problem(&kubeconfig(&format!("client-certificate-data: {certificate}"), "")),
-        "client-key is missing beside client-certificate"
+        "client-key must be set with client-certificate"
     );
 }
 
 #[test]
-fn a_kubeconfig_s_cluster_is_heeded_and_settings_beside_it_win() {
+fn settings_override_the_kubeconfig_s_cluster() {
     let endpoint = resolved(&kubeconfig(
         "token: old, as: jane, as-groups: [dev], as-user-extra: {team: [a]}",
         "insecure-skip-tls-verify: true, tls-server-name: name, proxy-url: 'http://user:hunter2@proxy'",
@@ -189,7 +189,7 @@ fn the_environment_is_read_as_kubectl_reads_it() {
     assert_eq!(
         server(None, &set).unwrap_err(),
         format!(
-            "no cluster is configured: {} does not exist, and this is no pod of a cluster",
+            "no cluster is configured: {} does not exist, and this process does not run in a pod",
             elsewhere.display()
         )
     );
@@ -209,7 +209,7 @@ fn a_pod_finds_its_service_account() {
     let connection = Connection { in_cluster: true, ..Connection::default() };
     assert_eq!(
         resolve(&connection, &Environment::default()).unwrap_err().to_string(),
-        "in_cluster is set, but this is no pod of a cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set"
+        "in_cluster is set, but this process does not run in a pod: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set"
     );
     assert!(matches!(resolve(&connection, &pod), Err(ConnectError::ReadFile { .. })));
     for (name, content) in [("token", "hunter2\n"), ("ca.crt", CERTIFICATE), ("namespace", "shop\n")] {

@@ -10,9 +10,9 @@ pub enum ExecError {
         "exec plugin {command:?}: api version {version:?} is not supported; use client.authentication.k8s.io/v1 or client.authentication.k8s.io/v1beta1"
     )]
     Version { command: String, version: String },
-    #[error("exec plugin without a command")]
+    #[error("exec plugin has no command")]
     NoCommand,
-    #[error("exec plugin {command:?} wants a terminal (interactiveMode: Always), and there is none")]
+    #[error("exec plugin {command:?} requires a terminal (interactiveMode: Always), but there is none")]
     Interactive { command: String },
     #[error("exec plugin {command:?} was not found{}", hint.as_ref().map_or(String::new(), |hint| format!(": {hint}")))]
     NotFound {
@@ -22,7 +22,7 @@ pub enum ExecError {
     },
     #[error("exec plugin {command:?} could not be started")]
     Start { command: String, source: std::io::Error },
-    #[error("exec plugin {command:?} has printed no credentials after {} s and was stopped", after.as_secs_f64())]
+    #[error("exec plugin {command:?} printed no credentials within {} s and was stopped", after.as_secs_f64())]
     TimedOut { command: String, after: Duration },
     #[error("exec plugin {command:?} printed more than {} KiB and was stopped", super::process::MAX_STDOUT >> 10)]
     TooMuch { command: String },
@@ -40,7 +40,7 @@ pub enum ExecError {
         /// The end of its standard error.
         stderr: String,
     },
-    #[error("exec plugin {command:?} printed something that is no ExecCredential: {problem}")]
+    #[error("exec plugin {command:?} printed an invalid ExecCredential: {problem}")]
     Answer { command: String, problem: String },
 }
 

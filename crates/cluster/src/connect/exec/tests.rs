@@ -36,7 +36,7 @@ fn printing(status: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_plugin_s_answer_is_used() {
+async fn a_plugin_s_credentials_are_used() {
     check(&printing(r#"{"token":"abc"}"#), "token Some(\"abc\"), identity false, expires None").await;
     check(
         &printing(r#"{"token":"abc","expirationTimestamp":"2026-11-15T18:00:00Z"}"#),
@@ -59,8 +59,8 @@ fn printing_json(status: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_plugin_that_misbehaves_is_described_and_never_quoted() {
-    check("exec sleep 1000", "exec plugin \"sh\" has printed no credentials after 0.02 s and was stopped")
+async fn a_misbehaving_plugin_is_described_and_never_quoted() {
+    check("exec sleep 1000", "exec plugin \"sh\" printed no credentials within 0.02 s and was stopped")
         .await;
     check("exit 0", "exec plugin \"sh\" printed nothing").await;
     check("echo 'log in first' >&2", "exec plugin \"sh\" printed nothing: log in first").await;
@@ -71,7 +71,7 @@ async fn a_plugin_that_misbehaves_is_described_and_never_quoted() {
     )
     .await;
     let answer =
-        |problem: &str| format!("exec plugin \"sh\" printed something that is no ExecCredential: {problem}");
+        |problem: &str| format!("exec plugin \"sh\" printed an invalid ExecCredential: {problem}");
     check("echo hunter2", &answer("not the JSON expected (line 1, column 1)")).await;
     check("echo '{}'", &answer("its kind is not ExecCredential")).await;
     check(&printing("null"), &answer("it has no status")).await;
@@ -83,7 +83,7 @@ async fn a_plugin_that_misbehaves_is_described_and_never_quoted() {
     .await;
     check(
         &printing(r#"{"token":"hunter2","expirationTimestamp":"soon"}"#),
-        &answer("its expirationTimestamp is no RFC 3339 time"),
+        &answer("its expirationTimestamp is not an RFC 3339 time"),
     )
     .await;
     check(
@@ -94,7 +94,7 @@ async fn a_plugin_that_misbehaves_is_described_and_never_quoted() {
 }
 
 #[tokio::test]
-async fn a_plugin_that_prints_without_end_is_stopped() {
+async fn a_plugin_that_prints_endlessly_is_stopped() {
     check("yes hunter2", "exec plugin \"sh\" printed more than 1024 KiB and was stopped").await;
     // Only the end of standard error is kept.
     let complaints = "yes | head -c 1000000 >&2; echo done >&2; exit 1";
@@ -105,7 +105,7 @@ async fn a_plugin_that_prints_without_end_is_stopped() {
 /// A plugin is often a script, and what hangs is a program the script has started.
 #[cfg(unix)]
 #[tokio::test]
-async fn what_a_stopped_plugin_has_started_ends_with_it() {
+async fn a_stopped_plugin_s_children_are_killed() {
     use std::io::Read as _;
 
     // A process with the pipe open for writing keeps its reader waiting, so end of file means that no process is left.
@@ -127,7 +127,7 @@ async fn what_a_stopped_plugin_has_started_ends_with_it() {
 }
 
 #[tokio::test]
-async fn a_missing_plugin_comes_with_the_kubeconfig_s_advice() {
+async fn a_missing_plugin_is_reported_with_the_install_hint() {
     let exec = ExecConfig {
         api_version: Some(V1.to_owned()),
         command: Some("/nowhere/plugin".to_owned()),
@@ -139,7 +139,7 @@ async fn a_missing_plugin_comes_with_the_kubeconfig_s_advice() {
 }
 
 #[tokio::test]
-async fn a_plugin_gets_its_variables_and_what_it_asks_about_the_cluster() {
+async fn a_plugin_gets_its_variables_and_the_cluster_info_it_requests() {
     // The script prints its environment as the token.
     let script = r#"printf '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"%s"}}' "$GREETING $(echo "$KUBERNETES_EXEC_INFO" | tr -d '"')""#;
     let printed = shell(script).run().await.unwrap();

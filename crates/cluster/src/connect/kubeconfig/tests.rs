@@ -26,7 +26,7 @@ fn check(content: &str, wanted: Option<&str>, use_current: bool, expected: &str)
 }
 
 #[test]
-fn the_context_is_the_one_asked_for_the_current_or_the_only_one() {
+fn the_context_is_the_requested_the_current_or_the_only_one() {
     check(TWO, Some("one"), false, "https://a");
     check(TWO, Some("two"), true, "https://b");
     check(TWO, None, true, "https://a");
@@ -49,7 +49,7 @@ fn the_context_is_the_one_asked_for_the_current_or_the_only_one() {
 }
 
 #[test]
-fn what_is_no_kubeconfig_is_refused_without_being_quoted() {
+fn an_invalid_kubeconfig_is_rejected_without_being_quoted() {
     check("", None, false, "kubeconfig is empty");
     check(" \n", None, false, "kubeconfig is empty");
     for path in ["/home/me/.kube/config", "~/.kube/config", "./config", r"C:\Users\me\config"] {
@@ -57,7 +57,7 @@ fn what_is_no_kubeconfig_is_refused_without_being_quoted() {
             path,
             None,
             false,
-            "kubeconfig must be the content of a kubeconfig, and this looks like a path: use file(\"…\") to read the file",
+            "kubeconfig must be the content of a kubeconfig, but this looks like a path: read the file with file(\"…\")",
         );
     }
     check("a: [hunter2", None, false, "kubeconfig is not valid YAML (line 1, column 4)");
@@ -78,7 +78,7 @@ fn what_is_no_kubeconfig_is_refused_without_being_quoted() {
 }
 
 #[test]
-fn files_are_merged_and_what_comes_first_wins() {
+fn files_are_merged_and_the_first_value_wins() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, content: &str| {
         let path = folder.path().join(name);

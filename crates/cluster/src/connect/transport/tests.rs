@@ -105,7 +105,7 @@ async fn get_with(session: &Session) -> Result<Reply, Error> {
 }
 
 #[tokio::test]
-async fn requests_carry_credentials_and_whom_to_act_as() {
+async fn requests_carry_credentials_and_impersonation() {
     let (address, heads) = serve(vec![json("200 OK", "{}")], None).await;
     let mut connection = to(&address);
     connection.impersonate = Some(Impersonate {
@@ -132,7 +132,7 @@ async fn requests_carry_credentials_and_whom_to_act_as() {
 }
 
 #[tokio::test]
-async fn an_expired_token_is_said_to_be_refused() {
+async fn a_rejected_token_is_reported() {
     let (address, heads) = serve(vec![unauthorized()], None).await;
     let error = get(&to(&address)).await.unwrap_err();
     assert_eq!(error.class(), Class::AuthenticationFailed);
@@ -164,7 +164,7 @@ fn tokens(heads: &Heads) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_plugin_runs_once_until_its_token_expires_or_is_refused() {
+async fn a_plugin_runs_once_until_its_token_expires_or_is_rejected() {
     let check = async |expires: &str, answers: Vec<String>, requests: usize, expected: &[&str]| {
         let folder = tempfile::tempdir().unwrap();
         let (address, heads) = serve(answers, None).await;
@@ -187,7 +187,7 @@ async fn a_plugin_runs_once_until_its_token_expires_or_is_refused() {
 }
 
 #[tokio::test]
-async fn a_plugin_that_fails_is_the_error() {
+async fn a_failing_plugin_is_the_error() {
     let (address, heads) = serve(vec![json("200 OK", "{}")], None).await;
     let mut connection = to(&address);
     connection.token = None;
@@ -209,7 +209,7 @@ async fn a_plugin_that_fails_is_the_error() {
 }
 
 #[tokio::test]
-async fn a_token_file_is_read_again_when_the_token_is_refused() {
+async fn a_token_file_is_reread_when_the_token_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("token");
     std::fs::write(&file, "t1\n").unwrap();
@@ -229,7 +229,7 @@ async fn a_token_file_is_read_again_when_the_token_is_refused() {
 }
 
 #[tokio::test]
-async fn a_server_that_breaks_off_is_tried_again() {
+async fn a_broken_response_is_retried() {
     // Closed without a response, and in the middle of one.
     let half = json("200 OK", r#"{"half":""#).replace("content-length: 9", "content-length: 99");
     for broken in [String::new(), half] {
@@ -241,7 +241,7 @@ async fn a_server_that_breaks_off_is_tried_again() {
 }
 
 #[tokio::test]
-async fn a_server_that_always_breaks_off_is_described() {
+async fn a_response_that_always_breaks_is_reported() {
     let (address, heads) = serve(vec![String::new()], None).await;
     let error = get(&to(&address)).await.unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::BrokenResponse(_)), "{error:?}");
@@ -251,7 +251,7 @@ async fn a_server_that_always_breaks_off_is_described() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_not_json_is_an_error_of_its_own() {
+async fn a_response_that_is_not_json_is_a_broken_response() {
     let (address, _) = serve(vec![json("200 OK", r#"{"a": "#)], None).await;
     let error = get(&to(&address)).await.unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::BrokenResponse(_)), "{error:?}");
@@ -259,7 +259,7 @@ async fn an_answer_that_is_not_json_is_an_error_of_its_own() {
 }
 
 #[tokio::test]
-async fn nobody_at_the_other_end_is_a_failed_connection() {
+async fn a_closed_port_is_a_failed_connection() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
     drop(listener);
@@ -275,7 +275,7 @@ async fn nobody_at_the_other_end_is_a_failed_connection() {
 }
 
 #[tokio::test]
-async fn a_server_or_proxy_that_accepts_and_says_nothing_is_not_waited_for_long() {
+async fn a_silent_server_or_proxy_times_out() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let check = async |connection: Connection, place: &str| {
@@ -303,7 +303,7 @@ async fn a_server_or_proxy_that_accepts_and_says_nothing_is_not_waited_for_long(
 }
 
 #[tokio::test]
-async fn an_answer_that_is_too_large_is_not_read() {
+async fn a_response_that_is_too_large_is_not_read() {
     // Announced, so it is rejected before the first byte.
     let announced = "HTTP/1.1 200 OK\r\ncontent-length: 1099511627776\r\n\r\n".to_owned();
     let (address, heads) = serve(vec![announced], None).await;
@@ -312,7 +312,7 @@ async fn an_answer_that_is_too_large_is_not_read() {
     assert!(!error.is_server_fault() && error.retries().is_empty(), "{error:?}");
     assert_eq!(heads.lock().unwrap().len(), 1);
     let diagnostic = error.diagnostic("Read");
-    assert!(diagnostic.detail.ends_with("the server's answer is larger than 256 MiB"), "{diagnostic:?}");
+    assert!(diagnostic.detail.ends_with("the server's response is larger than 256 MiB"), "{diagnostic:?}");
     assert!(diagnostic.hint.is_some());
 
     // Not announced, and cut off at the limit.
@@ -325,7 +325,7 @@ async fn an_answer_that_is_too_large_is_not_read() {
 }
 
 #[tokio::test]
-async fn an_id_token_that_has_expired_is_not_sent() {
+async fn an_expired_id_token_is_not_sent() {
     let (address, heads) = serve(vec![json("200 OK", "{}")], None).await;
     let kubeconfig = |claims: &str| {
         let token = base64::prelude::BASE64_URL_SAFE_NO_PAD.encode(claims);
@@ -387,7 +387,7 @@ impl Authority {
 }
 
 #[tokio::test]
-async fn a_server_s_certificate_must_be_vouched_for() {
+async fn a_server_s_certificate_must_be_trusted() {
     let authority = Authority::new();
     let (address, _) = serve(vec![json("200 OK", "{}")], Some(authority.acceptor("127.0.0.1", false))).await;
     let secure = |ca: Option<Secret>| Connection {
@@ -414,7 +414,7 @@ async fn a_server_s_certificate_must_be_vouched_for() {
 }
 
 #[tokio::test]
-async fn a_client_certificate_is_shown_also_one_that_a_plugin_prints() {
+async fn client_certificates_come_from_settings_or_plugins() {
     let authority = Authority::new();
     let (address, _) = serve(vec![json("200 OK", "{}")], Some(authority.acceptor("127.0.0.1", true))).await;
     let mut connection = Connection {
@@ -450,7 +450,7 @@ async fn a_client_certificate_is_shown_also_one_that_a_plugin_prints() {
 }
 
 #[tokio::test]
-async fn proxies_of_all_schemes_are_gone_through() {
+async fn proxies_of_all_schemes_are_used() {
     // The proxy accepts the tunnel and then plays the server itself.
     let tunnel = "HTTP/1.1 200 Connection established\r\n\r\n".to_owned();
     let (address, heads) = serve(vec![tunnel, json("200 OK", "{}")], None).await;
@@ -478,7 +478,7 @@ async fn proxies_of_all_schemes_are_gone_through() {
 
 /// A proxy's certificate is checked against the system's roots, which only a separate process can change.
 #[tokio::test]
-async fn a_proxy_that_speaks_tls_is_gone_through_and_must_be_vouched_for() {
+async fn a_tls_proxy_is_used_and_must_be_trusted() {
     const PROXY: &str = "PLIMSOLL_TEST_HTTPS_PROXY";
     if let Ok(proxy) = std::env::var(PROXY) {
         let outcome =
@@ -497,7 +497,7 @@ async fn a_proxy_that_speaks_tls_is_gone_through_and_must_be_vouched_for() {
     let (address, heads) = serve(answers, Some(authority.acceptor("127.0.0.1", false))).await;
     let certificate = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(certificate.path(), authority.pem().expose()).unwrap();
-    let name = "connect::transport::tests::a_proxy_that_speaks_tls_is_gone_through_and_must_be_vouched_for";
+    let name = "connect::transport::tests::a_tls_proxy_is_used_and_must_be_trusted";
     let run = async |trusted: bool| {
         let mut process = tokio::process::Command::new(std::env::current_exe().unwrap());
         process.args(["--exact", name, "--nocapture"]).env(PROXY, format!("https://{address}"));
@@ -517,7 +517,7 @@ async fn a_proxy_that_speaks_tls_is_gone_through_and_must_be_vouched_for() {
 }
 
 #[test]
-fn a_server_s_path_comes_before_a_request_s() {
+fn the_server_s_path_prefixes_request_paths() {
     let check = |server: &str, path: &str, expected: &str| {
         assert_eq!(join(&server.parse().unwrap(), &path.parse().unwrap()).to_string(), expected);
     };

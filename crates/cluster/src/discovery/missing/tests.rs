@@ -16,7 +16,7 @@ fn missing(gvk: &str) -> MissingKind {
 }
 
 #[test]
-fn close_names_are_suggested_and_far_ones_are_not() {
+fn only_similar_names_are_suggested() {
     let check = |gvk: &str, expected: &[&str]| {
         let found: Vec<String> = missing(gvk).did_you_mean.iter().map(ToString::to_string).collect();
         assert_eq!(found, expected, "{gvk}");
@@ -30,7 +30,7 @@ fn close_names_are_suggested_and_far_ones_are_not() {
 }
 
 #[test]
-fn distances_count_single_changes() {
+fn distance_counts_single_edits() {
     let check = |a: &str, b: &str, expected: usize| {
         assert_eq!(distance(a, b), expected, "{a} {b}");
         assert_eq!(distance(b, a), expected, "{b} {a}");
@@ -51,14 +51,14 @@ fn a_missing_kind_is_explained() {
     insta::assert_snapshot!(explain("cert-manager.io/v1/Certificate", 28_600), @r#"
     CRD for Certificate/x not found after 30s: no matches for kind "Certificate" in "cert-manager.io/v1".
 
-    The cluster does not have the group cert-manager.io at all.
+    The cluster does not serve the group cert-manager.io.
 
     Install the CRD, for instance in the same apply, or correct apiVersion and kind.
     "#);
     insta::assert_snapshot!(explain("example.com/v1/Widget", 0), @r#"
     CRD for Widget/x not found: no matches for kind "Widget" in "example.com/v1".
 
-    The cluster has the group example.com, but in version v1beta1 only.
+    The cluster serves the group example.com, but only in version v1beta1.
 
     Did you mean example.com/v1beta1 Widget or example.org/v1 Widget?
 
@@ -67,7 +67,7 @@ fn a_missing_kind_is_explained() {
     insta::assert_snapshot!(explain("example.com/v1beta1/Sprocket", 0), @r#"
     CRD for Sprocket/x not found: no matches for kind "Sprocket" in "example.com/v1beta1".
 
-    The cluster has the group example.com in version v1beta1, but without this kind.
+    The cluster serves the group example.com in version v1beta1, but not this kind.
 
     Install the CRD, for instance in the same apply, or correct apiVersion and kind.
     "#);
