@@ -1,9 +1,12 @@
 //! Writes objects: server-side apply, and the other patches.
 
+use std::borrow::Cow;
+use std::time::Duration;
+
 use http::Method;
 use serde_json::Value;
 
-use crate::error::{Error, ErrorKind, Subject, Verb};
+use crate::error::{Error, ErrorKind, Verb};
 use crate::request::{Call, Reply, with_query};
 use crate::session::Session;
 use manifest::ObjectRef;
@@ -84,19 +87,15 @@ impl Session {
             query.push(("force", "true"));
         }
         let path = write.path(path, &query);
-        let mut scoped = None;
+        let mut body = Cow::Borrowed(object);
         if !resource.namespaced && object.pointer("/metadata/namespace").is_some() {
             // As in kubectl, a namespace on a cluster-scoped kind is ignored; the server would reject it.
-            let mut body = object.clone();
-            if let Some(metadata) = body.get_mut("metadata").and_then(Value::as_object_mut) {
+            if let Some(metadata) = body.to_mut()["metadata"].as_object_mut() {
                 metadata.remove("namespace");
             }
-            scoped = Some(body);
         }
-        let body = scoped.as_ref().unwrap_or(object);
-        let subject = Subject::Object(target.clone());
         let call =
-            Call::write(Verb::Apply, subject, Method::PATCH, path, "application/apply-patch+yaml", body);
+            Call::write(Verb::Apply, target, Method::PATCH, path, "application/apply-patch+yaml", &body);
         self.write(&call, target, write).await
     }
 
@@ -112,8 +111,7 @@ impl Session {
     ) -> Result<Reply, Error> {
         let (_, path) = self.locate(Verb::Patch, target).await?;
         let path = write.path(path, &query(write));
-        let subject = Subject::Object(target.clone());
-        let call = Call::write(Verb::Patch, subject, Method::PATCH, path, patch_type.content_type(), patch);
+        let call = Call::write(Verb::Patch, target, Method::PATCH, path, patch_type.content_type(), patch);
         let call = if patch_type == PatchType::Json { call.once() } else { call };
         self.write(&call, target, write).await
     }
@@ -197,10 +195,7 @@ fn missing_namespace(error: Error) -> Error {
         }
         _ => return error,
     };
-    let (verb, subject) = (error.verb(), error.subject().clone());
-    let (_, retries) = error.into_kind();
-    let kind = ErrorKind::NamespaceMissing { namespace, waited: std::time::Duration::ZERO };
-    Error::new(verb, subject, kind, retries)
+    error.with_kind(ErrorKind::NamespaceMissing { namespace, waited: Duration::ZERO })
 }
 
 #[cfg(test)]

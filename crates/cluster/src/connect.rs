@@ -37,6 +37,6 @@ pub(crate) fn client(
     user_agent: &str,
 ) -> Result<(kube::Client, Arc<str>), ConnectError> {
     let endpoint = endpoint::resolve(connection, environment)?;
-    let (namespace, way) = (endpoint.namespace.clone(), endpoint.to_string());
+    let (namespace, way) = (endpoint.config.default_namespace.clone(), endpoint.to_string());
     Ok((kube::Client::new(transport::Transport::new(endpoint, user_agent)?, namespace), way.into()))
 }

@@ -5,6 +5,7 @@ mod stuck;
 
 pub use stuck::Stuck;
 
+use std::ops::ControlFlow::{self, Break, Continue};
 use std::time::Duration;
 
 use diag::Diagnostic;
@@ -16,7 +17,7 @@ use tokio::time::Instant;
 
 use crate::apply::{PatchType, Write, defines_kinds};
 use crate::codes;
-use crate::error::{Error, ErrorKind, Subject, Verb};
+use crate::error::{Error, ErrorKind, Verb};
 use crate::read::is_absent;
 use crate::request::{Call, Reply};
 use crate::session::Session;
@@ -116,6 +117,7 @@ const AFTER_FORCE: Duration = Duration::from_secs(60);
 /// How long discovery and paths may disagree on whether a kind exists, and the pause between checks.
 const UNCLEAR: Duration = Duration::from_secs(5);
 const AGAIN: Duration = Duration::from_millis(250);
+const GONE: Deletion = Deletion::Gone { forced: Vec::new() };
 /// The field manager that removes finalizers.
 const FORCE_MANAGER: &str = "k8sconnect-force-destroy";
 
@@ -123,56 +125,65 @@ impl Session {
     /// Deletes an object, and waits until it is gone.
     pub async fn delete(&self, target: &ObjectRef, how: &Delete) -> Result<Deletion, Error> {
         let uid = match self.request_deletion(target, how).await? {
-            DeleteResponse::Gone => return Ok(Deletion::Gone { forced: Vec::new() }),
-            DeleteResponse::Recreated => return Ok(Deletion::Recreated),
-            DeleteResponse::Going { uid } => uid,
+            Break(end) => return Ok(end),
+            Continue(uid) => uid,
         };
         if how.timeout.is_zero() {
             return Ok(Deletion::Requested);
         }
-        let (ending, forced) = match self.wait_for_absence(target, uid.as_deref(), how.timeout).await? {
-            Ending::Gone => return Ok(Deletion::Gone { forced: Vec::new() }),
-            Ending::Recreated => return Ok(Deletion::Recreated),
-            Ending::StillExists(_) if how.force => {
-                let forced = self.remove_finalizers(target, how, uid.as_deref()).await?;
-                (self.wait_for_absence(target, uid.as_deref(), AFTER_FORCE).await?, forced)
-            }
-            ending @ Ending::StillExists(_) => (ending, Vec::new()),
-        };
-        match ending {
-            Ending::Gone => Ok(Deletion::Gone { forced }),
-            Ending::Recreated => Ok(Deletion::Recreated),
-            Ending::StillExists(live) => {
+        let mut outcome = self.wait_for_absence(target, uid.as_deref(), how.timeout).await?;
+        if how.force && outcome.is_continue() {
+            let forced = self.remove_finalizers(target, how, uid.as_deref()).await?;
+            outcome = match self.wait_for_absence(target, uid.as_deref(), AFTER_FORCE).await? {
+                Break(Deletion::Gone { .. }) => Break(Deletion::Gone { forced }),
+                outcome => outcome,
+            };
+        }
+        match outcome {
+            Break(end) => Ok(end),
+            Continue(live) => {
                 let content = namespace_content::list(self, target).await;
-                let stuck = Stuck { target: target.clone(), live: *live, waited: how.timeout, content };
+                let stuck = Stuck { target: target.clone(), live, waited: how.timeout, content };
                 Ok(Deletion::Stuck(Box::new(stuck)))
             }
         }
     }
 
+    /// Requests the deletion; continues with the uid of the object that is being deleted.
+    ///
     /// Repeats the request until the outcome is clear: while a kind is being removed, its paths vanish before discovery
     /// drops it.
-    async fn request_deletion(&self, target: &ObjectRef, how: &Delete) -> Result<DeleteResponse, Error> {
+    async fn request_deletion(
+        &self,
+        target: &ObjectRef,
+        how: &Delete,
+    ) -> Result<ControlFlow<Deletion, Option<String>>, Error> {
         let began = Instant::now();
         loop {
             match self.request_deletion_once(target, how).await {
                 Err(error) if error.is_no_path() && began.elapsed() < UNCLEAR => {
                     tokio::time::sleep(AGAIN).await;
                 }
-                outcome => return outcome,
+                // Without its kind, an object cannot exist; the discovery behind this error was fresh and complete.
+                Err(error) if is_kind_missing(&error) => return Ok(Break(GONE)),
+                Err(error) if is_absent(&error, &target.name) => return Ok(Break(GONE)),
+                // The only precondition is the uid.
+                Err(error) if how.uid.is_some() && how.version.is_none() && is_conflict(&error) => {
+                    return Ok(Break(Deletion::Recreated));
+                }
+                Err(error) => return Err(error),
+                // A `Status` means that the object is gone. Anything else is the object, which may still have
+                // finalizers; a read will tell.
+                Ok(reply) if reply.object["kind"] == "Status" => return Ok(Break(GONE)),
+                Ok(reply) => {
+                    return Ok(Continue(reply.object["metadata"]["uid"].as_str().map(str::to_owned)));
+                }
             }
         }
     }
 
-    async fn request_deletion_once(&self, target: &ObjectRef, how: &Delete) -> Result<DeleteResponse, Error> {
-        let path = match self.locate(Verb::Delete, target).await {
-            Ok((_, path)) => path,
-            // Without its kind, an object cannot exist; the discovery behind this error was fresh and complete.
-            Err(error) if matches!(error.kind(), ErrorKind::KindMissing(_)) => {
-                return Ok(DeleteResponse::Gone);
-            }
-            Err(error) => return Err(error),
-        };
+    async fn request_deletion_once(&self, target: &ObjectRef, how: &Delete) -> Result<Reply, Error> {
+        let (_, path) = self.locate(Verb::Delete, target).await?;
         let mut options = json!({
             "apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": how.propagation.name(),
         });
@@ -182,48 +193,34 @@ impl Session {
         if let Some(version) = &how.version {
             options["preconditions"]["resourceVersion"] = json!(version);
         }
-        let subject = Subject::Object(target.clone());
-        let call = Call::write(Verb::Delete, subject, Method::DELETE, path, "application/json", &options);
-        match self.send_to(&target.gvk, &call).await {
-            Ok(reply) => {
-                if defines_kinds(target) {
-                    self.invalidate_discovery();
-                }
-                Ok(DeleteResponse::by(&reply))
-            }
-            Err(error) if is_absent(&error, &target.name) => Ok(DeleteResponse::Gone),
-            // The only precondition is the uid.
-            Err(error)
-                if how.uid.is_some()
-                    && how.version.is_none()
-                    && error.status().is_some_and(|status| status.code == 409) =>
-            {
-                Ok(DeleteResponse::Recreated)
-            }
-            Err(error) if matches!(error.kind(), ErrorKind::KindMissing(_)) => Ok(DeleteResponse::Gone),
-            Err(error) => Err(error),
+        let call = Call::write(Verb::Delete, target, Method::DELETE, path, "application/json", &options);
+        let reply = self.send_to(&target.gvk, &call).await?;
+        if defines_kinds(target) {
+            self.invalidate_discovery();
         }
+        Ok(reply)
     }
 
+    /// Waits until the object is gone; continues with its last state if it still exists after `timeout`.
     async fn wait_for_absence(
         &self,
         target: &ObjectRef,
         uid: Option<&str>,
         timeout: Duration,
-    ) -> Result<Ending, Error> {
+    ) -> Result<ControlFlow<Deletion, Option<Value>>, Error> {
         let check = |object: Option<&Value>| match object {
-            None => Check::Met(Ending::Gone),
+            None => Check::Met(GONE),
             Some(object) if uid.is_some_and(|uid| object["metadata"]["uid"] != uid) => {
-                Check::Met(Ending::Recreated)
+                Check::Met(Deletion::Recreated)
             }
-            Some(_) => Check::NotYet("it is still there".to_owned()),
+            Some(_) => Check::NotYet("it still exists".to_owned()),
         };
         match self.wait_until(target, timeout, check).await {
-            Ok(WaitOutcome::Met { value, .. }) => Ok(value),
+            Ok(WaitOutcome::Met { value, .. }) => Ok(Break(value)),
             Ok(WaitOutcome::Never { object, .. } | WaitOutcome::TimedOut { object, .. }) => {
-                Ok(Ending::StillExists(Box::new(object)))
+                Ok(Continue(object))
             }
-            Err(error) if matches!(error.kind(), ErrorKind::KindMissing(_)) => Ok(Ending::Gone),
+            Err(error) if is_kind_missing(&error) => Ok(Break(GONE)),
             Err(error) => Err(error),
         }
     }
@@ -246,13 +243,14 @@ impl Session {
             }
             if metadata["deletionTimestamp"].is_null() {
                 // The object was recreated meanwhile, or its deletion never began.
-                self.request_deletion(target, &Delete { version: None, ..how.clone() }).await?;
+                let _outcome =
+                    self.request_deletion(target, &Delete { version: None, ..how.clone() }).await?;
             }
             let mut names = strings(&metadata["finalizers"]);
             let outcome = if names.is_empty() {
                 Ok(())
             } else {
-                // The resource version ensures that a finalizer added meanwhile is not removed unreadable.
+                // The resource version ensures that a finalizer added meanwhile is not removed as well.
                 let patch = json!({ "metadata": {
                     "finalizers": null, "resourceVersion": metadata["resourceVersion"],
                 } });
@@ -260,7 +258,7 @@ impl Session {
                 patched.map(drop)
             };
             let outcome = match outcome {
-                Ok(()) if target.group().is_empty() && target.kind() == "Namespace" => {
+                Ok(()) if namespace_content::is_namespace(target) => {
                     names.extend(strings(&live.object["spec"]["finalizers"]));
                     self.finalize(target).await
                 }
@@ -269,8 +267,7 @@ impl Session {
             match outcome {
                 Ok(()) => return Ok(names),
                 Err(error) if is_absent(&error, &target.name) => return Ok(names),
-                Err(error)
-                    if attempt < ATTEMPTS && error.status().is_some_and(|status| status.code == 409) => {}
+                Err(error) if attempt < ATTEMPTS && is_conflict(&error) => {}
                 Err(error) => return Err(error),
             }
         }
@@ -282,36 +279,18 @@ impl Session {
         let mut namespace = live.object;
         namespace["spec"]["finalizers"] = json!([]);
         let (_, path) = self.locate(Verb::Delete, target).await?;
-        let subject = Subject::Object(target.clone());
         let path = format!("{path}/finalize");
-        let call = Call::write(Verb::Delete, subject, Method::PUT, path, "application/json", &namespace);
+        let call = Call::write(Verb::Delete, target, Method::PUT, path, "application/json", &namespace);
         self.send(&call).await.map(drop)
     }
 }
 
-/// The server's response to the request.
-enum DeleteResponse {
-    Gone,
-    Recreated,
-    Going { uid: Option<String> },
+fn is_kind_missing(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::KindMissing(_))
 }
 
-impl DeleteResponse {
-    /// A `Status` means that the object is gone. Anything else is the object, which may still wait for something; a
-    /// read will tell.
-    fn by(reply: &Reply) -> Self {
-        if reply.object["kind"] == "Status" {
-            return Self::Gone;
-        }
-        Self::Going { uid: reply.object["metadata"]["uid"].as_str().map(str::to_owned) }
-    }
-}
-
-/// How the wait for an object to disappear ended.
-enum Ending {
-    Gone,
-    Recreated,
-    StillExists(Box<Option<Value>>),
+fn is_conflict(error: &Error) -> bool {
+    error.status().is_some_and(|status| status.code == 409)
 }
 
 impl Propagation {

@@ -210,9 +210,7 @@ impl DependencyWatch {
 
 /// The same error, with the time spent waiting.
 fn give_up(error: Error, after: Duration) -> Error {
-    let (verb, subject) = (error.verb(), error.subject().clone());
-    let (kind, retries) = error.into_kind();
-    let kind = match kind {
+    let kind = match error.kind().clone() {
         ErrorKind::KindMissing(missing) => {
             ErrorKind::KindMissing(Box::new(MissingKind { waited: after, ..*missing }))
         }
@@ -221,7 +219,7 @@ fn give_up(error: Error, after: Duration) -> Error {
         }
         other => other,
     };
-    Error::new(verb, subject, kind, retries)
+    error.with_kind(kind)
 }
 
 #[cfg(test)]

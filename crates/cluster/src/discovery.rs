@@ -7,15 +7,15 @@ mod request;
 pub use catalog::Resource;
 pub use missing::MissingKind;
 
-pub(crate) use catalog::{Catalog, segment};
-pub(crate) use request::discover;
+pub(crate) use catalog::{Catalog, percent_encode, segment};
 
-use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::Error;
+use crate::session::Session;
 use crate::single_flight::SingleFlight;
+use request::discover;
 
 /// The last catalog, refreshed by one caller at a time.
 #[derive(Debug, Default)]
@@ -27,19 +27,14 @@ pub(crate) struct Discovery {
 
 impl Discovery {
     /// The catalog, whatever its age.
-    pub(crate) async fn any<F>(&self, ask: impl Fn() -> F) -> Result<Arc<Catalog>, Error>
-    where
-        F: Future<Output = Result<Arc<Catalog>, Error>> + Send + 'static,
-    {
-        self.request.after(self.stale_until.load(Ordering::Relaxed), ask).await
+    pub(crate) async fn cached(&self, session: &Session) -> Result<Arc<Catalog>, Error> {
+        let stale = self.stale_until.load(Ordering::Relaxed);
+        self.request.after(stale, || discover(session.clone())).await
     }
 
     /// A catalog requested no earlier than now.
-    pub(crate) async fn fresh<F>(&self, ask: impl Fn() -> F) -> Result<Arc<Catalog>, Error>
-    where
-        F: Future<Output = Result<Arc<Catalog>, Error>> + Send + 'static,
-    {
-        self.request.after(self.request.started(), ask).await
+    pub(crate) async fn fresh(&self, session: &Session) -> Result<Arc<Catalog>, Error> {
+        self.request.after(self.request.started(), || discover(session.clone())).await
     }
 
     /// Drops the catalog because a kind was added, removed or changed. A request in flight is stale as well.

@@ -164,8 +164,10 @@ impl Error {
         }
     }
 
-    pub(crate) fn into_kind(self) -> (ErrorKind, Vec<Retry>) {
-        (self.0.kind, self.0.retries)
+    /// The same failure of the same call, described by another kind.
+    pub(crate) fn with_kind(mut self, kind: ErrorKind) -> Self {
+        self.0.kind = kind;
+        self
     }
 
     /// Whether this is a 404 about the path and not about an object: the kind was removed or is just being added, or

@@ -7,7 +7,7 @@
 //! Connection ─▶ Sessions ─▶ Session ── read, list, watch ─────────────▶ Reply, Listing, WatchEvent
 //!                             │     ── list_raw ──────────────────────▶ RawList (texts of many objects)
 //!                             │     ── apply, patch, create, replace ─▶ Reply (status, object, warnings, retries)
-//!                             │     ── apply_when_possible ───────────▶   … once kind and namespace are there
+//!                             │     ── apply_when_possible ───────────▶   … once kind and namespace exist
 //!                             │     ── wait_until, wait_for ──────────▶ WaitOutcome, Readiness
 //!                             │     ── delete ────────────────────────▶ Deletion
 //!                             └─ discovery, asked once, shared          Error ─▶ Class, Diagnostic

@@ -1,18 +1,19 @@
 //! Reads many objects of one kind in a few requests, at a fraction of the cost of reading them one by one.
 //!
-//! The objects stay unparsed until they are used, which takes a fraction of the memory. A gathering proves only that
+//! The objects stay unparsed until they are used, which takes a fraction of the memory. The list proves only that
 //! objects exist: whether a missing one exists takes a read of its own.
 
 use std::collections::HashMap;
 use std::fmt;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta;
 use manifest::{GroupVersionKind, Namespace};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::error::{Error, Subject, Verb};
-use crate::request::{Answer, Call, with_query};
+use crate::request::{Call, Reply, with_query};
 use crate::session::Session;
 
 /// The page size.
@@ -20,7 +21,7 @@ const PAGE: usize = 250;
 /// The most bytes in one page; larger objects are better read one by one.
 const PAGE_BYTES: usize = 4 << 20;
 
-/// The outcome of a gathering.
+/// The outcome of [`Session::list_raw`].
 #[derive(Debug)]
 pub enum BoundedList {
     /// All objects of the kind.
@@ -83,7 +84,7 @@ impl Session {
     ) -> Result<BoundedList, Error> {
         let resource = self.resource(gvk).await?;
         let collection = resource.collection(namespace);
-        let mut gathered = RawList { gvk: gvk.clone(), texts: HashMap::new(), warnings: Vec::new() };
+        let mut list = RawList { gvk: gvk.clone(), texts: HashMap::new(), warnings: Vec::new() };
         let (mut next, limit) = (String::new(), PAGE.to_string());
         loop {
             let mut query = vec![("limit", limit.as_str())];
@@ -92,17 +93,17 @@ impl Session {
             }
             let path = with_query(collection.clone(), &query);
             let call = Call::get(Verb::List, Subject::Kind(gvk.clone()), path).at_most(PAGE_BYTES);
-            let Answer { content: page, warnings, .. } = self.ask(&call, Page::read).await?;
-            gathered.texts.extend(page.items);
-            gathered.warnings.extend(warnings);
+            let Reply { object: page, warnings, .. } = self.send_and_parse(&call, Page::parse).await?;
+            list.texts.extend(page.items);
+            list.warnings.extend(warnings);
             // Not every server reports how many objects remain, but a continue token means at least one.
             let left = page.remaining.max(usize::from(!page.next.is_empty()));
-            let total = gathered.texts.len() + left;
+            let total = list.texts.len() + left;
             if total > most {
                 return Ok(BoundedList::TooMany(total));
             }
             if page.next.is_empty() {
-                return Ok(BoundedList::All(gathered));
+                return Ok(BoundedList::All(list));
             }
             next = page.next;
         }
@@ -116,30 +117,23 @@ struct Page {
 }
 
 impl Page {
-    fn read(bytes: &[u8]) -> serde_json::Result<Self> {
+    fn parse(bytes: &[u8]) -> serde_json::Result<Self> {
         let List { metadata, items } = serde_json::from_slice(bytes)?;
         let named = |item: &RawValue| -> serde_json::Result<(String, Box<str>)> {
             let Item { metadata } = serde_json::from_str(item.get())?;
             Ok((metadata.name, item.get().into()))
         };
         let items = items.into_iter().map(named).collect::<serde_json::Result<_>>()?;
-        Ok(Self { items, next: metadata.next, remaining: metadata.remaining })
+        let remaining = metadata.remaining_item_count.and_then(|count| count.try_into().ok());
+        Ok(Self { items, next: metadata.continue_.unwrap_or_default(), remaining: remaining.unwrap_or(0) })
     }
 }
 
 #[derive(Deserialize)]
 struct List<'a> {
-    metadata: ListMetadata,
+    metadata: ListMeta,
     #[serde(borrow)]
     items: Vec<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-struct ListMetadata {
-    #[serde(rename = "continue", default)]
-    next: String,
-    #[serde(rename = "remainingItemCount", default)]
-    remaining: usize,
 }
 
 #[derive(Deserialize)]

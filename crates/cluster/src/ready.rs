@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::error::Error;
 use crate::read::Selection;
-use crate::redact::{Hidden, Redacted, redacted};
+use crate::redact::Redacted;
 use crate::session::Session;
 use crate::wait::WaitOutcome;
 
@@ -26,13 +26,15 @@ pub enum Readiness {
 impl fmt::Debug for Readiness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Met { object, .. } => {
-                f.debug_struct("Met").field("value", &Hidden).field("object", &Redacted(object)).finish()
-            }
+            Self::Met { object, .. } => f
+                .debug_struct("Met")
+                .field("value", &format_args!("(hidden)"))
+                .field("object", &Redacted(object))
+                .finish(),
             Self::Unmet { diagnosis, object } => f
                 .debug_struct("Unmet")
                 .field("diagnosis", diagnosis)
-                .field("object", &redacted(object.as_ref()))
+                .field("object", &object.as_ref().map(Redacted))
                 .finish(),
         }
     }

@@ -22,20 +22,6 @@ impl fmt::Debug for Redacted<'_> {
     }
 }
 
-/// An object that may not exist.
-pub(crate) fn redacted(object: Option<&Value>) -> Option<Redacted<'_>> {
-    object.map(Redacted)
-}
-
-/// A value whose content is never shown.
-pub(crate) struct Hidden;
-
-impl fmt::Debug for Hidden {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("(hidden)")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -43,7 +29,7 @@ mod tests {
     use http::Method;
     use serde_json::json;
 
-    use crate::error::{Subject, Verb};
+    use crate::error::Verb;
     use crate::request::Call;
     use readiness::Check;
 
@@ -68,8 +54,7 @@ mod tests {
         assert!(matches!(stuck, Deletion::Stuck(_)));
 
         let path = "/api/v1/namespaces/shop/secrets/db".to_owned();
-        let call =
-            Call::write(Verb::Apply, Subject::Cluster, Method::PATCH, path, "application/json", &secret);
+        let call = Call::write(Verb::Apply, &target, Method::PATCH, path, "application/json", &secret);
         let reply = Reply { code: 200, object: secret.clone(), warnings: Vec::new(), retries: Vec::new() };
         let listing =
             Listing { items: vec![secret.clone()], resource_version: "9".to_owned(), warnings: Vec::new() };

@@ -5,7 +5,7 @@ use manifest::ObjectRef;
 use serde_json::Value;
 
 use crate::apply::{Write, query};
-use crate::error::{Error, Subject, Verb};
+use crate::error::{Error, Verb};
 use crate::request::{Call, Reply, with_query};
 use crate::session::Session;
 
@@ -17,8 +17,7 @@ impl Session {
     pub async fn create(&self, target: &ObjectRef, object: &Value, write: Write<'_>) -> Result<Reply, Error> {
         let resource = self.resource(&target.gvk).await?;
         let path = with_query(resource.collection_of(target.namespace.as_ref()), &query(write));
-        let subject = Subject::Object(target.clone());
-        let call = Call::write(Verb::Create, subject, Method::POST, path, "application/json", object);
+        let call = Call::write(Verb::Create, target, Method::POST, path, "application/json", object);
         self.write(&call.once(), target, write).await
     }
 
@@ -32,8 +31,7 @@ impl Session {
     ) -> Result<Reply, Error> {
         let (_, path) = self.locate(Verb::Replace, target).await?;
         let path = write.path(path, &query(write));
-        let subject = Subject::Object(target.clone());
-        let call = Call::write(Verb::Replace, subject, Method::PUT, path, "application/json", object);
+        let call = Call::write(Verb::Replace, target, Method::PUT, path, "application/json", object);
         self.write(&call.once(), target, write).await
     }
 }

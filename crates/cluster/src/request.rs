@@ -8,6 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use diag::Diagnostic;
 use http::header::{ACCEPT, CONTENT_TYPE};
+use http::response::Parts;
 use http::{Method, Request};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::Body as _;
@@ -22,14 +23,14 @@ use crate::error::{Error, ErrorKind, ResponseLimit, Subject, Verb};
 use crate::redact::Redacted;
 use crate::retry::{self, Retry, Retryable};
 use crate::warning::warnings;
-use failure::{Failure, no_answer, refusal};
+use failure::{Failure, no_response, refusal};
 
 pub(crate) use failure::unreadable;
 
 /// The longest one attempt may take. The server itself gives up on ordinary requests after 60 s.
 const ATTEMPT: Duration = Duration::from_secs(65);
 /// The largest response accepted, in bytes. A page of 500 objects seldom exceeds a tenth of it.
-const LARGEST_ANSWER: usize = 256 << 20;
+const LARGEST_RESPONSE: usize = 256 << 20;
 /// The deepest nesting sent, the same as when manifests are parsed. managedFields repeat every level of an object a few
 /// levels deeper, so responses are deeper than requests, and still parse.
 const DEEPEST_SENT: usize = 256;
@@ -50,11 +51,11 @@ pub(crate) struct Call {
 
 /// The result of a successful call.
 #[derive(Clone, PartialEq)]
-pub struct Reply {
+pub struct Reply<T = Value> {
     /// The HTTP status code: 201 means that an apply created the object, also in a dry run.
     pub code: u16,
     /// The object, or the other resource that was requested.
-    pub object: Value,
+    pub object: T,
     /// The server's `Warning` headers for this call.
     pub warnings: Vec<String>,
     /// How often the call was retried, and why.
@@ -98,39 +99,29 @@ impl Reply {
 
 impl Call {
     pub(crate) fn get(verb: Verb, subject: Subject, path: String) -> Self {
-        let accept = "application/json";
         Self {
             verb,
             subject,
             method: Method::GET,
             path,
-            accept,
+            accept: "application/json",
             body: None,
             repeatable: true,
-            most: LARGEST_ANSWER,
+            most: LARGEST_RESPONSE,
         }
     }
 
-    /// Changes what is at `path`. Calls that are not idempotent add [`Call::once`].
+    /// Writes `target`, or its collection, at `path`. Calls that are not idempotent add [`Call::once`].
     pub(crate) fn write(
         verb: Verb,
-        subject: Subject,
+        target: &ObjectRef,
         method: Method,
         path: String,
         content_type: &'static str,
         body: &Value,
     ) -> Self {
         let body = Some((content_type, Bytes::from(body.to_string())));
-        Self {
-            verb,
-            subject,
-            method,
-            path,
-            accept: "application/json",
-            body,
-            repeatable: true,
-            most: LARGEST_ANSWER,
-        }
+        Self { method, body, ..Self::get(verb, Subject::Object(target.clone()), path) }
     }
 
     /// Never retries the call if it may have taken effect.
@@ -149,12 +140,6 @@ impl Call {
 
     pub(crate) fn error(&self, kind: ErrorKind, retries: Vec<Retry>) -> Error {
         Error::new(self.verb, self.subject.clone(), kind, retries)
-    }
-
-    /// Why the call must not be sent: its response would be too deep to parse.
-    fn excess(&self) -> Option<ErrorKind> {
-        let levels = self.body.as_ref().map_or(0, |(_, body)| manifest::json_depth(body));
-        (levels > DEEPEST_SENT).then_some(ErrorKind::RequestTooDeep { levels, most: DEEPEST_SENT })
     }
 
     pub(crate) fn request(&self) -> Request<Body> {
@@ -178,34 +163,22 @@ pub(crate) fn with_query(path: String, query: &[(&str, &str)]) -> String {
     path
 }
 
-/// Sends `call`, and retries while the failure is transient and the budget lasts.
-pub(crate) async fn send(client: &kube::Client, call: &Call) -> Result<Reply, Error> {
-    let Answer { code, content, warnings, retries } = ask(client, call, manifest::from_json).await?;
-    Ok(Reply { code, object: content, warnings, retries })
-}
-
-/// A response, parsed as the caller asked.
-pub(crate) struct Answer<T> {
-    pub(crate) code: u16,
-    pub(crate) content: T,
-    pub(crate) warnings: Vec<String>,
-    pub(crate) retries: Vec<Retry>,
-}
-
-/// Like [`send`], for a caller with its own parser.
-pub(crate) async fn ask<T, E: Into<JsonError>>(
+/// Sends `call`, parses the response with `parse`, and retries while the failure is transient and the budget lasts.
+pub(crate) async fn send<T, E: Into<JsonError>>(
     client: &kube::Client,
     call: &Call,
-    read: fn(&[u8]) -> Result<T, E>,
-) -> Result<Answer<T>, Error> {
-    if let Some(excess) = call.excess() {
-        return Err(call.error(excess, Vec::new()));
+    parse: fn(&[u8]) -> Result<T, E>,
+) -> Result<Reply<T>, Error> {
+    // The response to a body nested deeper could not be parsed.
+    let levels = call.body.as_ref().map_or(0, |(_, body)| manifest::json_depth(body));
+    if levels > DEEPEST_SENT {
+        return Err(call.error(ErrorKind::RequestTooDeep { levels, most: DEEPEST_SENT }, Vec::new()));
     }
     let began = Instant::now();
     let mut retries: Vec<Retry> = Vec::new();
     loop {
-        let failure = match tokio::time::timeout(ATTEMPT, attempt(client, call, read)).await {
-            Ok(Ok(answer)) => return Ok(Answer { retries, ..answer }),
+        let failure = match tokio::time::timeout(ATTEMPT, attempt(client, call, parse)).await {
+            Ok(Ok(reply)) => return Ok(Reply { retries, ..reply }),
             Ok(Err(failure)) => failure,
             Err(_) => Failure::permanent(ErrorKind::TimedOut(ATTEMPT)),
         };
@@ -228,24 +201,30 @@ pub(crate) async fn ask<T, E: Into<JsonError>>(
 async fn attempt<T, E: Into<JsonError>>(
     client: &kube::Client,
     call: &Call,
-    read: fn(&[u8]) -> Result<T, E>,
-) -> Result<Answer<T>, Failure> {
-    let response = client.send(call.request()).await.map_err(no_answer)?;
-    let (head, body) = response.into_parts();
+    parse: fn(&[u8]) -> Result<T, E>,
+) -> Result<Reply<T>, Failure> {
+    let (head, body) = respond(client, call).await?;
     let body = collect(body, call.most).await?;
-    if !head.status.is_success() {
-        return Err(refusal(head.status, &head.headers, &body));
-    }
-    match read(&body) {
-        Ok(content) => Ok(Answer {
+    match parse(&body) {
+        Ok(object) => Ok(Reply {
             code: head.status.as_u16(),
-            content,
+            object,
             warnings: warnings(&head.headers),
             retries: Vec::new(),
         }),
         // The response ended cleanly and still does not parse: a retry would not help.
         Err(error) => Err(Failure::permanent(unreadable(error.into()))),
     }
+}
+
+/// The head and body of a successful response.
+async fn respond(client: &kube::Client, call: &Call) -> Result<(Parts, Body), Failure> {
+    let (head, body) = client.send(call.request()).await.map_err(no_response)?.into_parts();
+    if head.status.is_success() {
+        return Ok((head, body));
+    }
+    let body = collect(body, call.most).await?;
+    Err(refusal(head.status, &head.headers, &body))
 }
 
 /// The whole response body, unless it is larger than `most`.
@@ -267,17 +246,8 @@ async fn collect(body: Body, most: usize) -> Result<Bytes, Failure> {
 
 /// Opens a streaming response. Sent once: the watcher decides when to retry.
 pub(crate) async fn open(client: &kube::Client, call: &Call) -> Result<Body, Error> {
-    let began = async {
-        let response = client.send(call.request()).await.map_err(no_answer)?;
-        let (head, body) = response.into_parts();
-        if head.status.is_success() {
-            return Ok(body);
-        }
-        let text = collect(body, call.most).await.unwrap_or_default();
-        Err(refusal(head.status, &head.headers, &text))
-    };
-    match tokio::time::timeout(ATTEMPT, began).await {
-        Ok(Ok(body)) => Ok(body),
+    match tokio::time::timeout(ATTEMPT, respond(client, call)).await {
+        Ok(Ok((_, body))) => Ok(body),
         Ok(Err(failure)) => Err(call.error(failure.kind, Vec::new())),
         Err(_) => Err(call.error(ErrorKind::TimedOut(ATTEMPT), Vec::new())),
     }

@@ -4,14 +4,9 @@ use std::time::Duration;
 
 use http::StatusCode;
 
-/// The wait before each retry if the server does not send `Retry-After`.
-const WAITS: [Duration; 5] = [
-    Duration::from_millis(100),
-    Duration::from_millis(200),
-    Duration::from_millis(400),
-    Duration::from_millis(800),
-    Duration::from_millis(1600),
-];
+/// The wait before the first retry if the server does not send `Retry-After`; doubled before each further one.
+const FIRST_WAIT: Duration = Duration::from_millis(100);
+const MAX_RETRIES: u32 = 5;
 /// How long a call may take before it is no longer retried. Terraform's users wait for it.
 const BUDGET: Duration = Duration::from_secs(30);
 
@@ -22,7 +17,7 @@ pub struct Retry {
     pub waited: Duration,
 }
 
-/// The kind of failure an attempt met.
+/// Whether a failed attempt may be repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Retryable {
     /// The server did nothing and says so; any call may be retried.
@@ -50,7 +45,7 @@ impl Retryable {
 
 /// How long to wait before retry number `retries + 1`, or `None` to give up.
 ///
-/// `jitter` is between 0 and 1 and adds up to ten percent of jitter, so that clients do not retry in step. A
+/// `jitter` is between 0 and 1 and shifts the wait by up to ten percent, so that clients do not retry in step. A
 /// `Retry-After` from the server is a lower bound.
 pub(crate) fn wait(
     retryable: Retryable,
@@ -65,7 +60,8 @@ pub(crate) fn wait(
         Retryable::IfIdempotent if !repeatable => return None,
         Retryable::IfIdempotent | Retryable::Always => {}
     }
-    let usual = WAITS.get(retries)?.mul_f64(0.9 + 0.2 * jitter);
+    let doublings = u32::try_from(retries).ok().filter(|retries| *retries < MAX_RETRIES)?;
+    let usual = (FIRST_WAIT * 2_u32.pow(doublings)).mul_f64(0.9 + 0.2 * jitter);
     let wait = retry_after.map_or(usual, |asked| asked.mul_f64(1.0 + 0.1 * jitter).max(usual));
     (elapsed + wait <= BUDGET).then_some(wait)
 }

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::connect::{self, ConnectError, Environment};
-use crate::discovery::{Catalog, Discovery, MissingKind, Resource, discover};
+use crate::discovery::{Catalog, Discovery, MissingKind, Resource};
 use crate::error::{Error, ErrorKind, Subject, Verb};
-use crate::request::{Answer, Call, Reply, ask, send};
+use crate::request::{Call, Reply, send};
 use crate::{Connection, Retry};
-use manifest::{GroupVersionKind, ObjectRef};
+use manifest::{GroupVersionKind, JsonError, ObjectRef};
 
 /// A connection to a cluster. Clones are cheap and share connections and discovery.
 #[derive(Clone)]
@@ -52,11 +52,11 @@ impl Session {
 
     /// How `gvk` is served. An unknown kind triggers one fresh discovery before it counts as missing.
     pub async fn resource(&self, gvk: &GroupVersionKind) -> Result<Resource, Error> {
-        let catalog = self.catalog().await?;
+        let catalog = self.0.discovery.cached(self).await?;
         if let Some(resource) = catalog.get(gvk) {
             return Ok(resource.clone());
         }
-        let fresh = self.fresh_catalog().await?;
+        let fresh = self.0.discovery.fresh(self).await?;
         fresh
             .get(gvk)
             .cloned()
@@ -64,7 +64,7 @@ impl Session {
     }
 
     pub async fn resources(&self) -> Result<Vec<Resource>, Error> {
-        Ok(self.catalog().await?.resources().cloned().collect())
+        Ok(self.0.discovery.cached(self).await?.resources().cloned().collect())
     }
 
     /// Drops the cached catalog because kinds have changed. A missing kind triggers a fresh discovery anyway.
@@ -88,15 +88,15 @@ impl Session {
     }
 
     pub(crate) async fn send(&self, call: &Call) -> Result<Reply, Error> {
-        send(&self.0.client, call).await.map_err(|error| error.on(self.server()))
+        self.send_and_parse(call, manifest::from_json).await
     }
 
-    pub(crate) async fn ask<T>(
+    pub(crate) async fn send_and_parse<T, E: Into<JsonError>>(
         &self,
         call: &Call,
-        read: fn(&[u8]) -> serde_json::Result<T>,
-    ) -> Result<Answer<T>, Error> {
-        ask(&self.0.client, call, read).await.map_err(|error| error.on(self.server()))
+        parse: fn(&[u8]) -> Result<T, E>,
+    ) -> Result<Reply<T>, Error> {
+        send(&self.0.client, call, parse).await.map_err(|error| error.on(self.server()))
     }
 
     /// Sends a call to a path of `gvk`. After a 404 for the path, the kind may have been removed; or it may have joined
@@ -123,22 +123,12 @@ impl Session {
         if !error.is_no_path() {
             return error;
         }
-        match self.fresh_catalog().await {
+        match self.0.discovery.fresh(self).await {
             Ok(fresh) if fresh.get(gvk).is_none() => {
-                let (verb, subject) = (error.verb(), error.subject().clone());
-                missing(verb, subject, gvk, &fresh)
+                missing(error.verb(), error.subject().clone(), gvk, &fresh)
             }
             _ => error,
         }
-    }
-
-    async fn catalog(&self) -> Result<Arc<Catalog>, Error> {
-        self.0.discovery.any(|| discover(self.clone())).await
-    }
-
-    /// A catalog requested no earlier than now.
-    async fn fresh_catalog(&self) -> Result<Arc<Catalog>, Error> {
-        self.0.discovery.fresh(|| discover(self.clone())).await
     }
 }
 

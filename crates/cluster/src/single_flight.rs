@@ -33,7 +33,7 @@ where
 {
     /// How many requests have been started.
     pub(crate) fn started(&self) -> u64 {
-        self.lock().put
+        self.lock().started
     }
 
     /// The last result, and the number of its request.
@@ -106,7 +106,7 @@ impl<T, E> Default for SingleFlight<T, E> {
 /// Omits the result, which may be a credential.
 impl<T, E> fmt::Debug for SingleFlight<T, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SingleFlight").field("started", &lock(&self.state).put).finish_non_exhaustive()
+        f.debug_struct("SingleFlight").field("started", &lock(&self.state).started).finish_non_exhaustive()
     }
 }
 

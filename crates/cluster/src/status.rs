@@ -3,52 +3,43 @@
 mod values;
 
 use serde::Deserialize;
+use serde_json::Value;
 
 /// The cause a server adds when findings about a custom resource kept it from evaluating the CRD's rules.
 const UNCHECKED: &str = "some validation rules were not checked because the object was invalid";
 
 /// The `Status` of a rejected or failed call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
 pub struct ApiStatus {
-    #[serde(default)]
     pub code: u16,
     /// The machine-readable reason: `NotFound`, `Conflict`, `Invalid` …
-    #[serde(default)]
     pub reason: String,
-    #[serde(default)]
     pub message: String,
-    #[serde(default)]
     pub details: StatusDetails,
 }
 
 /// What a failure is about.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", default)]
 pub struct StatusDetails {
-    #[serde(default)]
     pub name: String,
-    #[serde(default)]
     pub group: String,
     /// The object's kind, or its resource (`namespaces`).
-    #[serde(default)]
     pub kind: String,
-    #[serde(default)]
     pub causes: Vec<StatusCause>,
     /// After how many seconds to retry.
-    #[serde(default)]
     pub retry_after_seconds: u64,
 }
 
 /// One finding.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
 pub struct StatusCause {
     /// The machine-readable reason: `FieldValueInvalid`, `FieldManagerConflict` …
-    #[serde(default)]
     pub reason: String,
-    #[serde(default)]
     pub message: String,
     /// As in `spec.ports[0].name`.
-    #[serde(default)]
     pub field: String,
 }
 
@@ -56,25 +47,18 @@ impl ApiStatus {
     /// Parses the body of an error response; `None` if it is not a `Status`, as with a proxy's page or the plain text
     /// that a server sends for unknown paths.
     pub(crate) fn parse(code: u16, body: &[u8]) -> Option<Self> {
-        #[derive(Deserialize)]
-        struct Probe {
-            kind: String,
-        }
-        let probe: Probe = serde_json::from_slice(body).ok()?;
-        if probe.kind != "Status" {
+        let mut fields: serde_json::Map<String, Value> = serde_json::from_slice(body).ok()?;
+        if fields.get("kind")? != "Status" {
             return None;
         }
         // `details` may be null, which means absent.
-        let mut value: serde_json::Value = serde_json::from_slice(body).ok()?;
-        if let Some(object) = value.as_object_mut() {
-            object.retain(|_, value| !value.is_null());
-        }
-        let mut status: Self = serde_json::from_value(value).ok()?;
+        fields.retain(|_, value| !value.is_null());
+        let mut status: Self = serde_json::from_value(Value::Object(fields)).ok()?;
         // A skipped rule is not a finding, and the field it names is not at fault.
         status.details.causes.retain(|cause| !cause.message.contains(UNCHECKED));
-        status.message = values::left_out(&status.message);
+        status.message = values::redact_values(&status.message);
         for cause in &mut status.details.causes {
-            cause.message = values::left_out(&cause.message);
+            cause.message = values::redact_values(&cause.message);
         }
         Some(Self { code, ..status })
     }

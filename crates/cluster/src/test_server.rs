@@ -1,4 +1,4 @@
-//! Test servers: one without a socket that answers from a function, and one on loopback that speaks bytes.
+//! A fake API server without a socket: a function answers each request.
 
 use std::sync::{Arc, Mutex};
 

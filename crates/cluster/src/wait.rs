@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::error::Error;
 use crate::read::Selection;
-use crate::redact::{Hidden, redacted};
+use crate::redact::Redacted;
 use crate::session::Session;
 use crate::watch::{Watch, WatchEvent};
 
@@ -34,9 +34,9 @@ impl<T> fmt::Debug for WaitOutcome<T> {
         let mut fields = f.debug_struct(name);
         match why {
             Some(why) => fields.field("why", why),
-            None => fields.field("value", &Hidden),
+            None => fields.field("value", &format_args!("(hidden)")),
         };
-        fields.field("object", &redacted(object.as_ref())).finish()
+        fields.field("object", &object.as_ref().map(Redacted)).finish()
     }
 }
 
@@ -65,7 +65,7 @@ impl Session {
         check: impl FnMut(Option<&Value>) -> Check<T>,
         observe: impl FnMut(&str),
     ) -> Result<WaitOutcome<T>, Error> {
-        let mut wait = Wait { check, observe, object: None, why: "it has not been read yet".to_owned() };
+        let mut wait = Waiter { check, observe, object: None, why: "it has not been read yet".to_owned() };
         match tokio::time::timeout(timeout, wait.run(self, target)).await {
             Ok(outcome) => outcome,
             Err(_) => Ok(WaitOutcome::TimedOut { why: wait.why, object: wait.object }),
@@ -73,14 +73,14 @@ impl Session {
     }
 }
 
-struct Wait<C, O> {
+struct Waiter<C, O> {
     check: C,
     observe: O,
     object: Option<Value>,
     why: String,
 }
 
-impl<T, C: FnMut(Option<&Value>) -> Check<T>, O: FnMut(&str)> Wait<C, O> {
+impl<T, C: FnMut(Option<&Value>) -> Check<T>, O: FnMut(&str)> Waiter<C, O> {
     async fn run(&mut self, session: &Session, target: &ObjectRef) -> Result<WaitOutcome<T>, Error> {
         let selection = Selection {
             namespace: target.namespace.clone().or_else(|| manifest::Namespace::new("default")),

@@ -16,9 +16,8 @@ use crate::single_flight::SingleFlight;
 pub(crate) enum Credentials {
     /// No credentials; a client certificate may still authenticate us.
     Anonymous,
-    Token(Secret),
-    /// The token of an OpenID provider. It is never renewed.
-    IdToken {
+    /// Never renewed. Only the token of an OpenID provider is known to expire.
+    Token {
         token: Secret,
         expires: Option<Timestamp>,
     },
@@ -117,25 +116,19 @@ impl CredentialSource {
         last: Option<(u64, Arc<Credential>)>,
     ) -> Result<Arc<Credential>, Arc<CredentialError>> {
         let number = last.map_or(0, |(number, _)| number);
+        let obtain = |from: Arc<Credentials>| async move { Ok(Arc::new(from.obtain().await?)) };
         self.request.after(number, || obtain(Arc::clone(&self.from))).await
     }
-}
-
-async fn obtain(from: Arc<Credentials>) -> Result<Arc<Credential>, Arc<CredentialError>> {
-    Ok(Arc::new(from.obtain().await?))
 }
 
 impl Credentials {
     async fn obtain(&self) -> Result<Credential, CredentialError> {
         match self {
             Self::Anonymous => Ok(Credential::default()),
-            Self::Token(token) => {
-                Ok(Credential { authorization: Some(bearer(token)?), ..Credential::default() })
-            }
-            Self::IdToken { expires: Some(expires), .. } if Timestamp::now() >= *expires => {
+            Self::Token { expires: Some(expires), .. } if Timestamp::now() >= *expires => {
                 Err(CredentialError::IdTokenExpired(*expires))
             }
-            Self::IdToken { token, expires } => {
+            Self::Token { token, expires } => {
                 Ok(Credential { authorization: Some(bearer(token)?), expires: *expires, identity: None })
             }
             Self::Basic { user, password } => {

@@ -4,29 +4,22 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use http::Uri;
-use kube::config::{AuthInfo, Cluster};
+use hyper_util::client::proxy::matcher::Intercept;
+use kube::config::{AuthInfo, Cluster, Config};
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::credentials::Credentials;
-use super::exec::{ClusterInfo, Plugin};
-use super::pem::{Identity, certificates, pem};
-use super::proxy::{self, Proxy};
-use super::{ConnectError, Environment, kubeconfig, oidc};
+use super::exec::{Plugin, cluster_info};
+use super::pem::{Identity, certificates, pem, problem};
+use super::{ConnectError, Environment, kubeconfig, oidc, proxy};
 use crate::{Connection, Impersonate, Secret};
 
 /// One cluster, and our credentials for it.
 #[derive(Debug)]
 pub(crate) struct Endpoint {
-    pub(crate) server: Uri,
-    /// The namespace of the context, or `default`.
-    pub(crate) namespace: String,
-    /// The CA certificates for the server; `None` means the system's.
-    pub(crate) roots: Option<Vec<Vec<u8>>>,
-    /// A file with CA certificates that may change while we run.
-    pub(crate) roots_file: Option<PathBuf>,
-    pub(crate) insecure: bool,
-    pub(crate) server_name: Option<String>,
-    pub(crate) proxy: Option<Proxy>,
+    /// The URL, the default namespace, and how to verify the server's certificate. The rest is not used.
+    pub(crate) config: Config,
+    pub(crate) proxy: Option<Intercept>,
     pub(crate) identity: Option<Identity>,
     pub(crate) credentials: Credentials,
     pub(crate) impersonate: Impersonate,
@@ -41,7 +34,7 @@ impl fmt::Display for Endpoint {
             write!(f, "{before}{scheme}://{host}")?;
             url.port().map_or(Ok(()), |port| write!(f, ":{port}"))
         };
-        write("", &self.server)?;
+        write("", &self.config.cluster_url)?;
         self.proxy.as_ref().map_or(Ok(()), |proxy| write(" through ", proxy.uri()))
     }
 }
@@ -80,7 +73,7 @@ pub(crate) fn resolve(connection: &Connection, environment: &Environment) -> Res
 fn inline(connection: &Connection, environment: &Environment) -> Result<Endpoint, ConnectError> {
     let server = server_url(connection.host.as_deref().unwrap_or_default(), "host")?;
     let proxy = proxy::choose(&server, connection.proxy_url.as_ref(), environment)?;
-    Ok(Endpoint { proxy, ..anonymous(server) })
+    Ok(Endpoint { proxy, ..anonymous(Config::new(server)) })
 }
 
 fn of_kubeconfig(
@@ -97,17 +90,20 @@ fn of_kubeconfig(
         cluster.certificate_authority.as_deref(),
         "certificate-authority",
     )?;
-    let roots = roots_pem.as_ref().map(|pem| certificates(pem, "certificate-authority")).transpose()?;
+    let mut config = Config::new(server);
+    config.root_cert =
+        roots_pem.as_ref().map(|pem| certificates(pem, "certificate-authority")).transpose()?;
+    config.accept_invalid_certs = cluster.insecure_skip_tls_verify.unwrap_or(false);
+    config.tls_server_name = cluster.tls_server_name.clone().filter(|name| !name.is_empty());
+    if let Some(namespace) = &selected.namespace {
+        config.default_namespace.clone_from(namespace);
+    }
     Ok(Endpoint {
-        namespace: selected.namespace.clone().unwrap_or_else(|| "default".to_owned()),
-        roots,
-        insecure: cluster.insecure_skip_tls_verify.unwrap_or(false),
-        server_name: cluster.tls_server_name.clone().filter(|name| !name.is_empty()),
         proxy,
         identity: identity_of(user)?,
         credentials: credentials_of(user, cluster, roots_pem.as_ref())?,
         impersonate: impersonation_of(user),
-        ..anonymous(server)
+        config,
     })
 }
 
@@ -123,27 +119,20 @@ fn of_pod(environment: &Environment) -> Result<Endpoint, ConnectError> {
     let namespace = std::fs::read_to_string(file("namespace")).unwrap_or_default();
     let token = file("token");
     read_file(&token, "the token of the service account")?;
-    Ok(Endpoint {
-        namespace: if namespace.trim().is_empty() {
-            "default".to_owned()
-        } else {
-            namespace.trim().to_owned()
-        },
-        roots: Some(certificates(&roots, "ca.crt of the service account")?),
-        roots_file: Some(file("ca.crt")),
-        credentials: Credentials::TokenFile { path: token, fallback: None },
-        ..anonymous(server)
-    })
+    let mut config = Config::new(server);
+    config.root_cert = Some(certificates(&roots, "ca.crt of the service account")?);
+    // Kept, because the certificates may change while we run.
+    config.root_cert_file = Some(file("ca.crt"));
+    if !namespace.trim().is_empty() {
+        config.default_namespace = namespace.trim().to_owned();
+    }
+    let credentials = Credentials::TokenFile { path: token, fallback: None };
+    Ok(Endpoint { credentials, ..anonymous(config) })
 }
 
-fn anonymous(server: Uri) -> Endpoint {
+fn anonymous(config: Config) -> Endpoint {
     Endpoint {
-        server,
-        namespace: "default".to_owned(),
-        roots: None,
-        roots_file: None,
-        insecure: false,
-        server_name: None,
+        config,
         proxy: None,
         identity: None,
         credentials: Credentials::Anonymous,
@@ -153,14 +142,13 @@ fn anonymous(server: Uri) -> Endpoint {
 
 /// Settings beside a kubeconfig override it, as kubectl's flags do; an inline connection has nothing else.
 fn override_with(connection: &Connection, endpoint: &mut Endpoint) -> Result<(), ConnectError> {
-    let ca = connection.cluster_ca_certificate.as_ref();
-    if let Some(text) = ca {
+    if let Some(text) = &connection.cluster_ca_certificate {
         let name = "cluster_ca_certificate";
-        endpoint.roots = Some(certificates(&pem(text.expose(), name)?, name)?);
+        endpoint.config.root_cert = Some(certificates(&pem(text.expose(), name)?, name)?);
     }
-    endpoint.insecure |= connection.insecure;
+    endpoint.config.accept_invalid_certs |= connection.insecure;
     if let Some(name) = &connection.tls_server_name {
-        endpoint.server_name = Some(name.clone());
+        endpoint.config.tls_server_name = Some(name.clone());
     }
     if let Some(impersonate) = &connection.impersonate {
         endpoint.impersonate = impersonate.clone();
@@ -171,7 +159,7 @@ fn override_with(connection: &Connection, endpoint: &mut Endpoint) -> Result<(),
         endpoint.identity = Some(Identity::new(certificate, key, names)?);
     }
     if let Some(token) = &connection.token {
-        endpoint.credentials = Credentials::Token(token.clone());
+        endpoint.credentials = Credentials::Token { token: token.clone(), expires: None };
     } else if let Some(exec) = &connection.exec {
         endpoint.credentials = Credentials::Exec(Box::new(Plugin::inline(exec)?));
     }
@@ -192,13 +180,13 @@ fn credentials_of(
         return Ok(Credentials::TokenFile { path, fallback: token });
     }
     if let Some(token) = token {
-        return Ok(Credentials::Token(token));
+        return Ok(Credentials::Token { token, expires: None });
     }
     if let (Some(user), Some(password)) = (&user.username, filled(user.password.as_ref())) {
         return Ok(Credentials::Basic { user: user.clone(), password });
     }
     if let Some(exec) = &user.exec {
-        let cluster = exec.provide_cluster_info.then(|| ClusterInfo::new(cluster, roots.map(Secret::expose)));
+        let cluster = exec.provide_cluster_info.then(|| cluster_info(cluster, roots.map(Secret::expose)));
         return Ok(Credentials::Exec(Box::new(Plugin::of_kubeconfig(exec, cluster)?)));
     }
     match &user.auth_provider {
@@ -221,13 +209,8 @@ fn identity_of(user: &AuthInfo) -> Result<Option<Identity>, ConnectError> {
     match (certificate, key) {
         (None, None) => Ok(None),
         (Some(certificate), Some(key)) => Identity::new(certificate, key, names).map(Some),
-        (Some(_), None) => Err(ConnectError::Pem {
-            what: names[1].to_owned(),
-            problem: "must be set with client-certificate",
-        }),
-        (None, Some(_)) => {
-            Err(ConnectError::Pem { what: names[0].to_owned(), problem: "must be set with client-key" })
-        }
+        (Some(_), None) => Err(problem(names[1], "must be set with client-certificate")),
+        (None, Some(_)) => Err(problem(names[0], "must be set with client-key")),
     }
 }
 

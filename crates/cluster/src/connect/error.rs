@@ -29,11 +29,8 @@ pub enum ConnectError {
         /// Line and column, from 1.
         place: Option<(u64, u64)>,
     },
-    #[error("{from} is not a kubeconfig: it has neither apiVersion nor clusters")]
-    NotAKubeconfig {
-        /// The file, or `kubeconfig`.
-        from: String,
-    },
+    #[error("kubeconfig is not a kubeconfig: it has neither apiVersion nor clusters")]
+    NotAKubeconfig,
     #[error("the kubeconfig files cannot be merged: their kind or apiVersion differ")]
     Unmergeable,
     #[error("cannot read {what} {}", path.display())]

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use kube::config::{Cluster, ExecConfig, ExecInteractiveMode};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use tokio::process::Command;
 
 use super::ConnectError;
@@ -24,83 +24,46 @@ use process::OutputError;
 
 /// How long a plugin may take. Cloud CLIs need seconds; one that waits for input at a terminal waits forever.
 const TIMEOUT: Duration = Duration::from_secs(30);
+const VERSIONS: [&str; 2] = ["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"];
 
 /// A plugin that is ready to run.
 #[derive(Clone, Debug)]
 pub(crate) struct Plugin {
-    version: Version,
+    version: &'static str,
     command: String,
     args: Vec<Secret>,
     env: BTreeMap<String, Secret>,
     install_hint: Option<String>,
-    cluster: Option<ClusterInfo>,
+    cluster: Option<serde_json::Value>,
     pub(super) timeout: Duration,
 }
 
-/// What a plugin has printed.
+/// The credentials that a plugin printed.
 #[derive(Clone, Debug)]
-pub(crate) struct Printed {
+pub(crate) struct PluginCredentials {
     pub(crate) token: Option<Secret>,
     pub(crate) identity: Option<Identity>,
     pub(crate) expires: Option<Timestamp>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Version {
-    V1,
-    V1Beta1,
-}
-
-impl Version {
-    fn parse(text: &str) -> Option<Self> {
-        [Self::V1, Self::V1Beta1].into_iter().find(|version| version.text() == text)
+/// What a plugin receives about the cluster if it sets `provideClusterInfo`: the cluster of a kubeconfig, with `roots`,
+/// the PEM of its `certificate-authority`, in place of files, and with the one extension that is meant for plugins.
+pub(crate) fn cluster_info(cluster: &Cluster, roots: Option<&str>) -> serde_json::Value {
+    use base64::Engine as _;
+    let mut extensions = cluster.extensions.iter().flatten();
+    let config = extensions.find(|extension| extension.name == "client.authentication.k8s.io/exec");
+    let passed = Cluster {
+        certificate_authority: None,
+        certificate_authority_data: roots.map(|pem| base64::prelude::BASE64_STANDARD.encode(pem)),
+        extensions: None,
+        other: BTreeMap::new(),
+        ..cluster.clone()
+    };
+    let mut info = serde_json::to_value(passed).expect("plain strings become JSON");
+    if let Some(config) = config {
+        info["config"] = config.extension.clone();
     }
-
-    const fn text(self) -> &'static str {
-        match self {
-            Self::V1 => "client.authentication.k8s.io/v1",
-            Self::V1Beta1 => "client.authentication.k8s.io/v1beta1",
-        }
-    }
-}
-
-/// What a plugin receives about the cluster if it sets `provideClusterInfo`.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) struct ClusterInfo {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    server: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tls_server_name: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    insecure_skip_tls_verify: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    certificate_authority_data: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    proxy_url: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    disable_compression: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    config: Option<serde_json::Value>,
-}
-
-impl ClusterInfo {
-    /// The cluster of a kubeconfig; `roots` is the PEM of its `certificate-authority`.
-    pub(crate) fn new(cluster: &Cluster, roots: Option<&str>) -> Self {
-        use base64::Engine as _;
-        // The one extension that is meant for plugins.
-        let config = cluster.extensions.iter().flatten();
-        let config = config.clone().find(|extension| extension.name == "client.authentication.k8s.io/exec");
-        Self {
-            server: cluster.server.clone(),
-            tls_server_name: cluster.tls_server_name.clone(),
-            insecure_skip_tls_verify: cluster.insecure_skip_tls_verify,
-            certificate_authority_data: roots.map(|pem| base64::prelude::BASE64_STANDARD.encode(pem)),
-            proxy_url: cluster.proxy_url.clone(),
-            disable_compression: cluster.disable_compression,
-            config: config.map(|extension| extension.extension.clone()),
-        }
-    }
+    info
 }
 
 impl Plugin {
@@ -110,7 +73,10 @@ impl Plugin {
     }
 
     /// The plugin of a kubeconfig's user.
-    pub(crate) fn of_kubeconfig(exec: &ExecConfig, cluster: Option<ClusterInfo>) -> Result<Self, ExecError> {
+    pub(crate) fn of_kubeconfig(
+        exec: &ExecConfig,
+        cluster: Option<serde_json::Value>,
+    ) -> Result<Self, ExecError> {
         let command =
             exec.command.clone().filter(|command| !command.is_empty()).ok_or(ExecError::NoCommand)?;
         if exec.interactive_mode == Some(ExecInteractiveMode::Always) {
@@ -136,14 +102,14 @@ impl Plugin {
         args: Vec<Secret>,
         env: BTreeMap<String, Secret>,
     ) -> Result<Self, ExecError> {
-        let Some(version) = Version::parse(version) else {
+        let Some(version) = VERSIONS.into_iter().find(|known| *known == version) else {
             return Err(ExecError::Version { command, version: version.to_owned() });
         };
         Ok(Self { version, command, args, env, install_hint: None, cluster: None, timeout: TIMEOUT })
     }
 
     /// Runs the plugin to its end, or until it times out.
-    pub(crate) async fn run(&self) -> Result<Printed, ExecError> {
+    pub(crate) async fn run(&self) -> Result<PluginCredentials, ExecError> {
         let command = || self.command.clone();
         let mut program = Command::new(&self.command);
         program
@@ -169,29 +135,28 @@ impl Plugin {
         if output.stdout.trim_ascii().is_empty() {
             return Err(ExecError::Nothing { command: command(), stderr });
         }
-        self.read(&output.stdout).map_err(|problem| ExecError::Answer { command: command(), problem })
+        self.parse(&output.stdout).map_err(|problem| ExecError::Invalid { command: command(), problem })
     }
 
     /// The value of `KUBERNETES_EXEC_INFO`.
     fn request(&self) -> String {
         let mut spec = serde_json::json!({ "interactive": false });
         if let Some(cluster) = &self.cluster {
-            spec["cluster"] = serde_json::to_value(cluster).expect("plain strings and JSON become JSON");
+            spec["cluster"] = cluster.clone();
         }
-        serde_json::json!({ "apiVersion": self.version.text(), "kind": "ExecCredential", "spec": spec })
-            .to_string()
+        serde_json::json!({ "apiVersion": self.version, "kind": "ExecCredential", "spec": spec }).to_string()
     }
 
     /// Parses the output; an error says what is wrong without quoting it.
-    fn read(&self, answer: &[u8]) -> Result<Printed, String> {
-        let credential: Credential = serde_json::from_slice(answer).map_err(|error| {
+    fn parse(&self, stdout: &[u8]) -> Result<PluginCredentials, String> {
+        let credential: ExecCredential = serde_json::from_slice(stdout).map_err(|error| {
             format!("not the JSON expected (line {}, column {})", error.line(), error.column())
         })?;
         if credential.kind != "ExecCredential" {
             return Err("its kind is not ExecCredential".to_owned());
         }
-        if credential.api_version != self.version.text() {
-            return Err(format!("its apiVersion is not {}", self.version.text()));
+        if credential.api_version != self.version {
+            return Err(format!("its apiVersion is not {}", self.version));
         }
         let status = credential.status.ok_or("it has no status")?;
         let filled = |text: Option<String>| text.filter(|text| !text.is_empty()).map(Secret::from);
@@ -212,23 +177,21 @@ impl Plugin {
             .expiration_timestamp
             .map(|time| time.parse().map_err(|_| "its expirationTimestamp is not an RFC 3339 time"))
             .transpose()?;
-        Ok(Printed { token, identity, expires })
+        Ok(PluginCredentials { token, identity, expires })
     }
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Credential {
-    #[serde(default)]
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct ExecCredential {
     api_version: String,
-    #[serde(default)]
     kind: String,
-    status: Option<CredentialStatus>,
+    status: Option<ExecCredentialStatus>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct CredentialStatus {
+struct ExecCredentialStatus {
     token: Option<String>,
     client_certificate_data: Option<String>,
     client_key_data: Option<String>,

@@ -25,7 +25,10 @@ pub(super) fn parse(content: &str) -> Result<Kubeconfig, ConnectError> {
     }
     let parsed =
         Kubeconfig::from_yaml(content).map_err(|error| unreadable(error, Path::new("kubeconfig")))?;
-    a_kubeconfig(parsed, "kubeconfig")
+    if parsed.api_version.is_none() && parsed.clusters.is_empty() {
+        return Err(ConnectError::NotAKubeconfig);
+    }
+    Ok(parsed)
 }
 
 /// Reads and merges several files. With `may_be_missing`, files that do not exist are skipped, as kubectl does for
@@ -96,13 +99,6 @@ pub(super) fn select_context(
     Ok(SelectedContext { cluster, user, namespace: namespace.filter(|namespace| !namespace.is_empty()) })
 }
 
-fn a_kubeconfig(config: Kubeconfig, from: &str) -> Result<Kubeconfig, ConnectError> {
-    if config.api_version.is_none() && config.clusters.is_empty() {
-        return Err(ConnectError::NotAKubeconfig { from: from.to_owned() });
-    }
-    Ok(config)
-}
-
 /// kube's errors may quote the kubeconfig; only the position is passed on.
 fn unreadable(error: KubeconfigError, path: &Path) -> ConnectError {
     match error {
@@ -119,13 +115,8 @@ fn unreadable(error: KubeconfigError, path: &Path) -> ConnectError {
 
 fn looks_like_path(content: &str) -> bool {
     let content = content.trim();
-    let drive = || {
-        let mut chars = content.chars();
-        chars.next().is_some_and(|letter| letter.is_ascii_alphabetic())
-            && chars.next() == Some(':')
-            && chars.next() == Some('\\')
-    };
-    ["/", "~/", "./"].iter().any(|start| content.starts_with(start)) || drive()
+    let has_drive = matches!(content.as_bytes(), [b'a'..=b'z' | b'A'..=b'Z', b':', b'\\', ..]);
+    has_drive || ["/", "~/", "./"].iter().any(|start| content.starts_with(start))
 }
 
 #[cfg(test)]

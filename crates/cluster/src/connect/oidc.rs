@@ -18,7 +18,7 @@ use crate::Secret;
 pub(super) fn credentials(config: &HashMap<String, String>) -> Result<Credentials, ConnectError> {
     let token = config.get("id-token").filter(|token| !token.is_empty());
     let token = token.ok_or_else(|| ConnectError::AuthProvider("oidc (without id-token)".to_owned()))?;
-    Ok(Credentials::IdToken { token: Secret::from(token.as_str()), expires: expiry(token) })
+    Ok(Credentials::Token { token: Secret::from(token.as_str()), expires: expiry(token) })
 }
 
 /// The expiry of a JSON web token, if it has one. The server verifies the signature.

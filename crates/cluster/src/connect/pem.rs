@@ -32,8 +32,9 @@ pub(crate) fn pem(text: &str, name: &str) -> Result<Secret, ConnectError> {
         return Ok(Secret::from(text));
     }
     let compact: String = text.split_whitespace().collect();
-    let decoded =
-        BASE64_STANDARD.decode(compact).map_err(|_| problem(name, "is neither PEM nor base64-encoded PEM"))?;
+    let decoded = BASE64_STANDARD
+        .decode(compact)
+        .map_err(|_| problem(name, "is neither PEM nor base64-encoded PEM"))?;
     match String::from_utf8(decoded) {
         Ok(pem) if pem.trim_start().starts_with("-----BEGIN") => Ok(Secret::from(pem)),
         _ => Err(problem(name, "is base64, but does not decode to PEM")),
@@ -49,7 +50,7 @@ pub(crate) fn certificates(pem: &Secret, name: &str) -> Result<Vec<Vec<u8>>, Con
     if found.is_empty() { Err(problem(name, "contains no certificate")) } else { Ok(found) }
 }
 
-fn problem(what: &str, problem: &'static str) -> ConnectError {
+pub(super) fn problem(what: &str, problem: &'static str) -> ConnectError {
     ConnectError::Pem { what: what.to_owned(), problem }
 }
 

@@ -8,22 +8,6 @@ use hyper_util::client::proxy::matcher::{Intercept, Matcher};
 use super::{ConnectError, Environment};
 use crate::Secret;
 
-/// How to speak to a proxy.
-#[derive(Clone, Debug)]
-pub(crate) enum Proxy {
-    /// HTTP CONNECT, over TLS if the proxy's own URL says `https`.
-    Http(Intercept),
-    Socks(Intercept),
-}
-
-impl Proxy {
-    pub(crate) fn uri(&self) -> &Uri {
-        match self {
-            Self::Http(proxy) | Self::Socks(proxy) => proxy.uri(),
-        }
-    }
-}
-
 /// The proxy for `server`: the configured one, otherwise the environment's.
 ///
 /// As in client-go, a configured proxy is always used; `NO_PROXY` and the exception for loopback apply only to the
@@ -32,7 +16,7 @@ pub(crate) fn choose(
     server: &Uri,
     set: Option<&Secret>,
     environment: &Environment,
-) -> Result<Option<Proxy>, ConnectError> {
+) -> Result<Option<Intercept>, ConnectError> {
     if let Some(url) = set {
         // Parsed here first, because the matcher treats an unusable URL as no proxy at all.
         let invalid =
@@ -45,7 +29,7 @@ pub(crate) fn choose(
         if !matches!(scheme, "http" | "https" | "socks5" | "socks5h") {
             return Err(ConnectError::ProxyScheme(scheme.to_owned()));
         }
-        return Ok(Matcher::builder().all(url.expose()).build().intercept(server).map(by_scheme));
+        return Ok(Matcher::builder().all(url.expose()).build().intercept(server));
     }
     if is_loopback(server.host().unwrap_or_default()) {
         return Ok(None);
@@ -55,14 +39,7 @@ pub(crate) fn choose(
         .https(environment.https_proxy.clone().unwrap_or_default())
         .no(environment.no_proxy.clone().unwrap_or_default())
         .build();
-    Ok(matcher.intercept(server).map(by_scheme))
-}
-
-fn by_scheme(intercept: Intercept) -> Proxy {
-    match intercept.uri().scheme_str() {
-        Some("socks5" | "socks5h") => Proxy::Socks(intercept),
-        _ => Proxy::Http(intercept),
-    }
+    Ok(matcher.intercept(server))
 }
 
 fn is_loopback(host: &str) -> bool {
@@ -78,8 +55,7 @@ mod tests {
         let set = set.map(Secret::from);
         let found = match choose(&server.parse().unwrap(), set.as_ref(), environment) {
             Ok(None) => "direct".to_owned(),
-            Ok(Some(Proxy::Http(proxy))) => format!("http {}", proxy.uri()),
-            Ok(Some(Proxy::Socks(proxy))) => format!("socks {}", proxy.uri()),
+            Ok(Some(proxy)) => proxy.uri().to_string(),
             Err(error) => error.to_string(),
         };
         assert_eq!(found, expected, "{server} through {set:?}");
@@ -88,9 +64,9 @@ mod tests {
     #[test]
     fn a_configured_proxy_overrides_the_environment() {
         let environment = Environment { no_proxy: Some("*".to_owned()), ..Environment::default() };
-        check("https://k8s", Some("http://proxy:3128"), &environment, "http http://proxy:3128/");
-        check("https://k8s", Some("https://proxy"), &environment, "http https://proxy/");
-        check("https://127.0.0.1", Some("socks5://proxy:1080"), &environment, "socks socks5://proxy:1080/");
+        check("https://k8s", Some("http://proxy:3128"), &environment, "http://proxy:3128/");
+        check("https://k8s", Some("https://proxy"), &environment, "https://proxy/");
+        check("https://127.0.0.1", Some("socks5://proxy:1080"), &environment, "socks5://proxy:1080/");
         check(
             "https://k8s",
             Some("ftp://proxy"),
@@ -115,12 +91,12 @@ mod tests {
             no_proxy: Some("internal.example.com,10.0.0.0/8".to_owned()),
             ..Environment::default()
         };
-        check("https://k8s.example.com:6443", None, &environment, "http http://tls:2/");
-        check("http://k8s.example.com", None, &environment, "http http://plain:1/");
+        check("https://k8s.example.com:6443", None, &environment, "http://tls:2/");
+        check("http://k8s.example.com", None, &environment, "http://plain:1/");
         check("https://internal.example.com", None, &environment, "direct");
         check("https://a.internal.example.com", None, &environment, "direct");
         check("https://10.1.2.3", None, &environment, "direct");
-        check("https://11.1.2.3", None, &environment, "http http://tls:2/");
+        check("https://11.1.2.3", None, &environment, "http://tls:2/");
         check("https://localhost:6443", None, &environment, "direct");
         check("https://127.0.0.2", None, &environment, "direct");
         check("https://[::1]:6443", None, &environment, "direct");

@@ -19,6 +19,7 @@ use hyper::body::Incoming;
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::proxy::{SocksV5, Tunnel};
+use hyper_util::client::proxy::matcher::Intercept;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use kube::client::{Body, ConfigExt as _};
 use tower::timeout::Timeout;
@@ -29,8 +30,8 @@ use super::ConnectError;
 use super::credentials::{CredentialError, CredentialSource};
 use super::endpoint::Endpoint;
 use super::pem::Identity;
-use super::proxy::Proxy;
 use crate::Impersonate;
+use crate::discovery::percent_encode;
 
 /// How long a TCP connect may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -46,8 +47,7 @@ type HttpService = BoxCloneSyncService<Request<Full<Bytes>>, Response<Incoming>,
 pub(crate) struct Transport(Arc<Inner>);
 
 struct Inner {
-    endpoint: TlsSettings,
-    server: Uri,
+    connector: Connector,
     headers: HeaderMap,
     credentials: CredentialSource,
     http: Mutex<HttpClient>,
@@ -79,24 +79,11 @@ impl Transport {
         let mut headers = impersonation(&endpoint.impersonate)?;
         let agent = HeaderValue::try_from(user_agent).map_err(|_| ConnectError::Header("the user agent"))?;
         headers.insert(USER_AGENT, agent);
-        let tls = TlsSettings {
-            server: endpoint.server.clone(),
-            roots: endpoint.roots,
-            roots_file: endpoint.roots_file,
-            insecure: endpoint.insecure,
-            server_name: endpoint.server_name,
-            proxy: endpoint.proxy,
-            identity: endpoint.identity,
-            timeout,
-        };
-        let http = HttpClient { identity: None, service: tls.connect(None)? };
-        Ok(Self(Arc::new(Inner {
-            endpoint: tls,
-            server: endpoint.server,
-            headers,
-            credentials: CredentialSource::new(endpoint.credentials),
-            http: Mutex::new(http),
-        })))
+        let Endpoint { config, proxy, identity, credentials, .. } = endpoint;
+        let connector = Connector { config, proxy, identity, timeout };
+        let http = Mutex::new(HttpClient { identity: None, service: connector.pool(None)? });
+        let credentials = CredentialSource::new(credentials);
+        Ok(Self(Arc::new(Inner { connector, headers, credentials, http })))
     }
 
     async fn send(self, request: Request<Body>) -> Result<Response<Incoming>, TransportError> {
@@ -104,7 +91,7 @@ impl Transport {
         let (mut parts, body) = request.into_parts();
         // Request bodies are already in memory; collecting them again copies nothing.
         let body = body.collect_bytes().await.unwrap_or_default();
-        parts.uri = join(&inner.server, &parts.uri);
+        parts.uri = join(&inner.connector.config.cluster_url, &parts.uri);
         for (name, value) in &inner.headers {
             parts.headers.append(name, value.clone());
         }
@@ -157,27 +144,25 @@ impl Inner {
     fn service(&self, identity: Option<&Identity>) -> Result<HttpService, TransportError> {
         let mut http = self.http.lock().unwrap_or_else(PoisonError::into_inner);
         if http.identity.as_ref() != identity {
-            let service = self.endpoint.connect(identity).map_err(TransportError::Identity)?;
+            let service = self.connector.pool(identity).map_err(TransportError::Identity)?;
             *http = HttpClient { identity: identity.cloned(), service };
         }
         Ok(http.service.clone())
     }
 }
 
-struct TlsSettings {
-    server: Uri,
-    roots: Option<Vec<Vec<u8>>>,
-    roots_file: Option<std::path::PathBuf>,
-    insecure: bool,
-    server_name: Option<String>,
-    proxy: Option<Proxy>,
+/// How to connect to the server.
+struct Connector {
+    config: kube::Config,
+    proxy: Option<Intercept>,
     identity: Option<Identity>,
     /// How long a connection may take, including proxy and TLS.
     timeout: Duration,
 }
 
-impl TlsSettings {
-    fn connect(&self, identity: Option<&Identity>) -> Result<HttpService, ConnectError> {
+impl Connector {
+    /// A new connection pool that presents `identity`; `None` means the connection's own.
+    fn pool(&self, identity: Option<&Identity>) -> Result<HttpService, ConnectError> {
         // The only possible failure is that a provider is already installed.
         let _: Result<(), _> = rustls::crypto::aws_lc_rs::default_provider().install_default();
         let mut tcp = HttpConnector::new();
@@ -186,45 +171,33 @@ impl TlsSettings {
         tcp.set_connect_timeout(Some(CONNECT_TIMEOUT));
         tcp.set_keepalive(Some(KEEPALIVE));
         tcp.set_keepalive_interval(Some(KEEPALIVE));
-        let config = self.config(identity.or(self.identity.as_ref()));
-        match &self.proxy {
-            None => Ok(self.pool(config.rustls_https_connector_with_connector(tcp).map_err(unusable)?)),
-            Some(Proxy::Socks(proxy)) => {
-                let mut socks = SocksV5::new(proxy.uri().clone(), tcp);
-                if let Some((user, password)) = proxy.raw_auth() {
-                    socks = socks.with_auth(user.to_owned(), password.to_owned());
-                }
-                Ok(self.pool(config.rustls_https_connector_with_connector(socks).map_err(unusable)?))
-            }
-            Some(Proxy::Http(proxy)) => {
-                // A proxy's TLS certificate is checked against the system's roots, not the cluster's.
-                let to_proxy = kube::Config::new(proxy.uri().clone())
-                    .rustls_https_connector_with_connector(tcp)
-                    .map_err(unusable)?;
-                let mut tunnel = Tunnel::new(proxy.uri().clone(), to_proxy);
-                if let Some(authorization) = proxy.basic_auth() {
-                    tunnel = tunnel.with_auth(authorization.clone());
-                }
-                Ok(self.pool(config.rustls_https_connector_with_connector(tunnel).map_err(unusable)?))
-            }
-        }
-    }
-
-    fn config(&self, identity: Option<&Identity>) -> kube::Config {
-        let mut config = kube::Config::new(self.server.clone());
-        config.root_cert.clone_from(&self.roots);
-        config.root_cert_file.clone_from(&self.roots_file);
-        config.accept_invalid_certs = self.insecure;
-        config.tls_server_name.clone_from(&self.server_name);
-        if let Some(identity) = identity {
+        let mut config = self.config.clone();
+        if let Some(identity) = identity.or(self.identity.as_ref()) {
             let encode = |pem: &crate::Secret| BASE64_STANDARD.encode(pem.expose());
             config.auth_info.client_certificate_data = Some(encode(&identity.certificate));
             config.auth_info.client_key_data = Some(encode(&identity.key).into());
         }
-        config
+        let Some(proxy) = &self.proxy else { return self.pool_over(&config, tcp) };
+        if matches!(proxy.uri().scheme_str(), Some("socks5" | "socks5h")) {
+            let mut socks = SocksV5::new(proxy.uri().clone(), tcp);
+            if let Some((user, password)) = proxy.raw_auth() {
+                socks = socks.with_auth(user.to_owned(), password.to_owned());
+            }
+            return self.pool_over(&config, socks);
+        }
+        // A proxy's TLS certificate is checked against the system's roots, not the cluster's.
+        let to_proxy = kube::Config::new(proxy.uri().clone())
+            .rustls_https_connector_with_connector(tcp)
+            .map_err(unusable)?;
+        let mut tunnel = Tunnel::new(proxy.uri().clone(), to_proxy);
+        if let Some(authorization) = proxy.basic_auth() {
+            tunnel = tunnel.with_auth(authorization.clone());
+        }
+        self.pool_over(&config, tunnel)
     }
 
-    fn pool<C>(&self, connector: C) -> HttpService
+    /// A pool of TLS connections over those that `route` makes.
+    fn pool_over<C>(&self, config: &kube::Config, route: C) -> Result<HttpService, ConnectError>
     where
         C: Service<Uri> + Clone + Send + Sync + 'static,
         C::Response:
@@ -232,13 +205,14 @@ impl TlsSettings {
         C::Future: Send + 'static,
         C::Error: Into<BoxError>,
     {
+        let tls = config.rustls_https_connector_with_connector(route).map_err(unusable)?;
         // Boxed, because the pool requires `Unpin` futures.
-        let connector = Timeout::new(connector, self.timeout).map_future(Box::pin);
+        let connector = Timeout::new(tls, self.timeout).map_future(Box::pin);
         let client = legacy::Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(Duration::from_secs(90))
             .build::<_, Full<Bytes>>(connector);
-        BoxCloneSyncService::new(client)
+        Ok(BoxCloneSyncService::new(client))
     }
 }
 
@@ -257,39 +231,25 @@ fn join(server: &Uri, path: &Uri) -> Uri {
     Uri::from_parts(parts).expect("scheme and authority are those of a valid URL")
 }
 
-fn impersonation(whom: &Impersonate) -> Result<HeaderMap, ConnectError> {
+fn impersonation(identity: &Impersonate) -> Result<HeaderMap, ConnectError> {
     let value = |text: &str| HeaderValue::try_from(text).map_err(|_| ConnectError::Header("impersonate"));
+    let user = identity.user.iter().map(|user| ("impersonate-user", user));
+    let uid = identity.uid.iter().map(|uid| ("impersonate-uid", uid));
+    let groups = identity.groups.iter().map(|group| ("impersonate-group", group));
     let mut headers = HeaderMap::new();
-    if let Some(user) = &whom.user {
-        headers.append(HeaderName::from_static("impersonate-user"), value(user)?);
+    for (name, text) in user.chain(uid).chain(groups) {
+        headers.append(name, value(text)?);
     }
-    if let Some(uid) = &whom.uid {
-        headers.append(HeaderName::from_static("impersonate-uid"), value(uid)?);
-    }
-    for group in &whom.groups {
-        headers.append(HeaderName::from_static("impersonate-group"), value(group)?);
-    }
-    for (key, values) in &whom.extra {
-        let name = HeaderName::try_from(format!("impersonate-extra-{}", escape(key)))
+    for (key, values) in &identity.extra {
+        // client-go encodes what header names cannot contain, and the percent sign.
+        let key = percent_encode(key, b"!#$&'*+-.^_`|~");
+        let name = HeaderName::try_from(format!("impersonate-extra-{key}"))
             .map_err(|_| ConnectError::Header("impersonate"))?;
         for extra in values {
             headers.append(name.clone(), value(extra)?);
         }
     }
     Ok(headers)
-}
-
-/// Percent-encodes characters that header names cannot contain, and the percent sign; client-go's rule for extra keys.
-fn escape(key: &str) -> String {
-    key.bytes()
-        .map(|byte| {
-            if byte.is_ascii_alphanumeric() || b"!#$&'*+-.^_`|~".contains(&byte) {
-                char::from(byte).to_string()
-            } else {
-                format!("%{byte:02X}")
-            }
-        })
-        .collect()
 }
 
 #[cfg(test)]

@@ -20,15 +20,16 @@ pub(super) struct NamespaceContent {
     pub(super) unreadable: Vec<String>,
 }
 
+pub(super) fn is_namespace(target: &ObjectRef) -> bool {
+    target.group().is_empty() && target.kind() == "Namespace"
+}
+
 /// The number of concurrent lists.
-const AT_ONCE: usize = 8;
+const CONCURRENCY: usize = 8;
 
 /// Lists every kind of object in the namespace `target`; `None` if it is not a namespace.
 pub(super) async fn list(session: &Session, target: &ObjectRef) -> Option<NamespaceContent> {
-    if !(target.group().is_empty() && target.kind() == "Namespace") {
-        return None;
-    }
-    let namespace = Namespace::new(target.name.clone())?;
+    let namespace = Namespace::new(target.name.clone()).filter(|_| is_namespace(target))?;
     let mut resources = session.resources().await.ok()?;
     resources.retain(|resource| resource.namespaced && resource.can("list"));
     // One version of each kind is enough, and Events expire by themselves.
@@ -36,7 +37,7 @@ pub(super) async fn list(session: &Session, target: &ObjectRef) -> Option<Namesp
     resources.dedup_by(|a, b| a.gvk.group() == b.gvk.group() && a.gvk.kind() == b.gvk.kind());
     resources.retain(|resource| resource.gvk.kind() != "Event");
     let lists = resources.into_iter().map(|resource| list_metadata(session, &namespace, resource));
-    let lists: Vec<_> = futures::stream::iter(lists).buffer_unordered(AT_ONCE).collect().await;
+    let lists: Vec<_> = futures::stream::iter(lists).buffer_unordered(CONCURRENCY).collect().await;
     let mut content = NamespaceContent::default();
     for (kind, found) in lists {
         match found {

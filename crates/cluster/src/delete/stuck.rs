@@ -7,10 +7,10 @@ use diag::Diagnostic;
 use manifest::ObjectRef;
 use serde_json::Value;
 
-use super::namespace_content::NamespaceContent;
+use super::namespace_content::{NamespaceContent, is_namespace};
 use super::strings;
 use crate::codes;
-use crate::redact::redacted;
+use crate::redact::Redacted;
 
 /// An object that still existed at the deadline.
 #[derive(Clone, PartialEq)]
@@ -27,7 +27,7 @@ impl fmt::Debug for Stuck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Stuck")
             .field("target", &self.target)
-            .field("live", &redacted(self.live.as_ref()))
+            .field("live", &self.live.as_ref().map(Redacted))
             .field("waited", &self.waited)
             .field("content", &self.content)
             .finish()
@@ -77,8 +77,8 @@ impl Stuck {
     pub fn diagnostic(&self) -> Diagnostic {
         let going = self.live.as_ref().map(|live| !live["metadata"]["deletionTimestamp"].is_null());
         let finalizers = self.finalizers();
-        let waited = humane(self.waited);
-        let is_namespace = self.target.group().is_empty() && self.target.kind() == "Namespace";
+        let waited = short_duration(self.waited);
+        let is_namespace = is_namespace(&self.target);
         // Every namespace has the finalizer in its spec; then only its content matters.
         let holds = |names: &[String]| !names.is_empty() && (!is_namespace || names != ["kubernetes"]);
         let (code, title, mut detail) = match going {
@@ -175,7 +175,7 @@ fn explain(finalizers: &[String]) -> String {
 }
 
 /// A duration as people write it: `5m`, `1m30s`, `0.5s`.
-fn humane(duration: Duration) -> String {
+fn short_duration(duration: Duration) -> String {
     let seconds = duration.as_secs();
     match (seconds / 60, seconds % 60) {
         (0, _) => format!("{}s", duration.as_secs_f64()),

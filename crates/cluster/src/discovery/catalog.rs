@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use serde::Deserialize;
-
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIResource;
+use kube::core::discovery::v2::{APIGroupDiscovery, APIResourceDiscovery, APIVersionDiscovery};
 use manifest::{GroupVersionKind, Namespace};
 
 /// How a kind is served.
@@ -50,14 +50,16 @@ impl Resource {
 
 /// A name as one path segment: RBAC names contain colons, and a slash must not lead elsewhere.
 pub(crate) fn segment(name: &str) -> String {
-    name.bytes()
-        .map(|byte| match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b':' => {
-                char::from(byte).to_string()
-            }
-            _ => format!("%{byte:02X}"),
-        })
-        .collect()
+    percent_encode(name, b"-._~:")
+}
+
+/// Encodes everything but ASCII letters, digits and `kept`.
+pub(crate) fn percent_encode(text: &str, kept: &[u8]) -> String {
+    let encode = |byte: u8| match byte {
+        plain if plain.is_ascii_alphanumeric() || kept.contains(&plain) => char::from(plain).to_string(),
+        other => format!("%{other:02X}"),
+    };
+    text.bytes().map(encode).collect()
 }
 
 /// All kinds at one point in time.
@@ -85,134 +87,76 @@ impl Catalog {
     pub(crate) fn is_stale(&self, group: &str) -> bool {
         self.stale.contains(group)
     }
+}
 
-    /// Adds the kinds of one group.
-    pub(super) fn add(&mut self, group: Group) {
-        let name = group.metadata.name;
-        for version in group.versions {
-            self.groups.entry(name.clone()).or_default().insert(version.name.clone());
-            if version.freshness == STALE {
-                self.stale.insert(name.clone());
-            }
-            for resource in version.resources {
-                // Resources that are not objects (such as TokenReviews) have no kind of their own.
-                let Some(kind) = resource.response_kind.map(|kind| kind.kind) else { continue };
-                let slash = if name.is_empty() { "" } else { "/" };
-                let Ok(gvk) = format!("{name}{slash}{}/{kind}", version.name).parse::<GroupVersionKind>()
-                else {
-                    continue;
-                };
-                let found = Resource {
-                    gvk: gvk.clone(),
-                    plural: resource.resource,
-                    singular: resource.singular_resource,
-                    short_names: resource.short_names,
-                    namespaced: resource.scope == NAMESPACED,
-                    verbs: resource.verbs,
-                };
+/// One version of an API group.
+pub(super) struct GroupVersion {
+    pub(super) group: String,
+    pub(super) version: String,
+    /// The version exists, but its resources could not be fetched.
+    pub(super) stale: bool,
+    pub(super) resources: Vec<Resource>,
+}
+
+impl FromIterator<GroupVersion> for Catalog {
+    fn from_iter<T: IntoIterator<Item = GroupVersion>>(versions: T) -> Self {
+        let mut catalog = Self::default();
+        for GroupVersion { group, version, stale, resources } in versions {
+            for resource in resources {
                 // The first resource of a kind is its own; later ones are views of it.
-                self.resources.entry(gvk).or_insert(found);
+                catalog.resources.entry(resource.gvk.clone()).or_insert(resource);
             }
+            if stale {
+                catalog.stale.insert(group.clone());
+            }
+            catalog.groups.entry(group).or_default().insert(version);
         }
+        catalog
     }
 }
 
-const STALE: &str = "Stale";
-const NAMESPACED: &str = "Namespaced";
+impl GroupVersion {
+    /// The versions of a group, as aggregated discovery lists them.
+    pub(super) fn aggregated(group: APIGroupDiscovery) -> Vec<Self> {
+        let name = group.metadata.and_then(|metadata| metadata.name).unwrap_or_default();
+        let version = |listed: APIVersionDiscovery| {
+            let (group, version) = (name.clone(), listed.version.unwrap_or_default());
+            let resource = |listed: APIResourceDiscovery| {
+                Some(Resource {
+                    // Resources that are not objects (such as TokenReviews) have no kind of their own.
+                    gvk: gvk(&group, &version, &listed.response_kind?.kind?)?,
+                    plural: listed.resource.unwrap_or_default(),
+                    singular: listed.singular_resource.unwrap_or_default(),
+                    short_names: listed.short_names,
+                    namespaced: listed.scope.as_deref() == Some("Namespaced"),
+                    verbs: listed.verbs,
+                })
+            };
+            let resources = listed.resources.into_iter().filter_map(resource).collect();
+            Self { stale: listed.freshness.as_deref() == Some("Stale"), resources, group, version }
+        };
+        group.versions.into_iter().map(version).collect()
+    }
 
-/// An API group, as aggregated discovery lists it.
-#[derive(Debug, Deserialize)]
-pub(super) struct Group {
-    #[serde(default)]
-    metadata: Metadata,
-    #[serde(default)]
-    versions: Vec<Version>,
-}
-
-impl Group {
-    pub(super) fn new(name: String, version: Version) -> Self {
-        Self { metadata: Metadata { name }, versions: vec![version] }
+    /// A version of a group, as a server without aggregated discovery lists it.
+    pub(super) fn unaggregated(group: String, version: String, listed: Vec<APIResource>) -> Self {
+        let resource = |listed: APIResource| {
+            Some(Resource {
+                gvk: gvk(&group, &version, &listed.kind)?,
+                plural: listed.name,
+                singular: listed.singular_name,
+                short_names: listed.short_names.unwrap_or_default(),
+                namespaced: listed.namespaced,
+                verbs: listed.verbs,
+            })
+        };
+        // Subresources, such as `pods/log`, are not kinds.
+        let whole = listed.into_iter().filter(|listed| !listed.name.contains('/'));
+        Self { resources: whole.filter_map(resource).collect(), stale: false, group, version }
     }
 }
 
-#[derive(Debug, Default, Deserialize)]
-struct Metadata {
-    #[serde(default)]
-    name: String,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct Version {
-    #[serde(rename = "version")]
-    name: String,
-    #[serde(default)]
-    resources: Vec<Listed>,
-    #[serde(default)]
-    freshness: String,
-}
-
-impl Version {
-    pub(super) fn of(name: String, resources: Vec<Listed>) -> Self {
-        Self { name, resources, freshness: String::new() }
-    }
-
-    /// A version whose resources could not be fetched.
-    pub(super) fn stale(name: String) -> Self {
-        Self { name, resources: Vec::new(), freshness: STALE.to_owned() }
-    }
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Listed {
-    resource: String,
-    response_kind: Option<ResponseKind>,
-    scope: String,
-    #[serde(default)]
-    singular_resource: String,
-    #[serde(default)]
-    short_names: Vec<String>,
-    #[serde(default)]
-    verbs: Vec<String>,
-}
-
-/// A kind as listed by a server without aggregated discovery (`APIResource`).
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Unaggregated {
-    name: String,
-    kind: String,
-    namespaced: bool,
-    #[serde(default)]
-    singular_name: String,
-    #[serde(default)]
-    short_names: Vec<String>,
-    #[serde(default)]
-    verbs: Vec<String>,
-}
-
-impl Unaggregated {
-    /// Whether it is a subresource, such as `status`.
-    pub(super) fn is_part(&self) -> bool {
-        self.name.contains('/')
-    }
-}
-
-impl From<Unaggregated> for Listed {
-    fn from(listed: Unaggregated) -> Self {
-        let scope = if listed.namespaced { NAMESPACED } else { "Cluster" };
-        Self {
-            resource: listed.name,
-            response_kind: Some(ResponseKind { kind: listed.kind }),
-            scope: scope.to_owned(),
-            singular_resource: listed.singular_name,
-            short_names: listed.short_names,
-            verbs: listed.verbs,
-        }
-    }
-}
-
-#[derive(Debug, Deserialize)]
-struct ResponseKind {
-    kind: String,
+fn gvk(group: &str, version: &str, kind: &str) -> Option<GroupVersionKind> {
+    let slash = if group.is_empty() { "" } else { "/" };
+    format!("{group}{slash}{version}/{kind}").parse().ok()
 }

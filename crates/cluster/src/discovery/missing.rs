@@ -4,8 +4,10 @@ use std::fmt;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::Catalog;
 use manifest::GroupVersionKind;
+use strsim::osa_distance;
+
+use super::Catalog;
 
 /// A kind that a fresh discovery lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,7 +88,11 @@ impl MissingKind {
                 write!(text, "\n\nThe cluster serves {group_name} in version {version}, but not this kind.")
             }
             versions => {
-                write!(text, "\n\nThe cluster serves {group_name}, but only in version {}.", versions.join(", "))
+                write!(
+                    text,
+                    "\n\nThe cluster serves {group_name}, but only in version {}.",
+                    versions.join(", ")
+                )
             }
         };
         if !self.did_you_mean.is_empty() {
@@ -124,8 +130,8 @@ fn suggest(wanted: &GroupVersionKind, catalog: &Catalog) -> Vec<GroupVersionKind
         .resources()
         .map(|resource| &resource.gvk)
         .filter_map(|gvk| {
-            let kind = distance(&wanted.kind().to_lowercase(), &gvk.kind().to_lowercase());
-            let group = distance(wanted.group(), gvk.group());
+            let kind = osa_distance(&wanted.kind().to_lowercase(), &gvk.kind().to_lowercase());
+            let group = osa_distance(wanted.group(), gvk.group());
             // Up to a third of the letters may differ; the same kind counts in any group.
             let kind_is_close = kind * 3 <= wanted.kind().len();
             let group_is_close = group * 3 <= wanted.group().len();
@@ -139,25 +145,6 @@ fn suggest(wanted: &GroupVersionKind, catalog: &Catalog) -> Vec<GroupVersionKind
         .collect();
     close.sort();
     close.into_iter().map(|(_, gvk)| gvk.clone()).take(3).collect()
-}
-
-/// The edit distance between `a` and `b`, counting a swap of adjacent letters as one edit.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
-    for i in 1..=a.len() {
-        let mut row = vec![i];
-        for j in 1..=b.len() {
-            let changed = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            let mut best = changed.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                best = best.min(rows[i - 2][j - 2] + 1);
-            }
-            row.push(best);
-        }
-        rows.push(row);
-    }
-    rows[a.len()][b.len()]
 }
 
 #[cfg(test)]

@@ -24,17 +24,17 @@ async fn an_invalid_discovery_response_proves_no_kind_missing() {
         assert!(diagnostic.detail.contains(expected), "{}", diagnostic.detail);
     }
     let none = kinds(&[]);
-    let not_a_list = "should be a list of API groups";
+    let not_a_list = "instead of a list of API groups";
     check(&json!({}), &json!({}), not_a_list).await;
     check(&core(), &json!({ "status": "ok" }), not_a_list).await;
     check(&core(), &json!({ "kind": "Status", "status": "Success" }), not_a_list).await;
     check(&core(), &json!({ "kind": "ConfigMapList", "items": [] }), not_a_list).await;
     check(&json!([1]), &none, not_a_list).await;
-    check(&none, &none, "without the core group").await;
-    check(&core(), &json!({ "kind": "APIGroupDiscoveryList" }), "damaged").await;
-    check(&json!({ "kind": "APIVersions" }), &none, "damaged").await;
+    check(&none, &none, "lacks the core group").await;
+    check(&core(), &json!({ "kind": "APIGroupDiscoveryList" }), "malformed").await;
+    check(&json!({ "kind": "APIVersions" }), &none, "malformed").await;
     // Both lists exist, but what they point to does not.
-    check(&json!({ "kind": "APIVersions", "versions": ["v1"] }), &none, "should be an APIResourceList").await;
+    check(&json!({ "kind": "APIVersions", "versions": ["v1"] }), &none, "is not an APIResourceList").await;
 }
 
 /// A server that does not aggregate: `apps/v1`, and `metrics.k8s.io/v1`, whose own server answers with `metrics`.

@@ -1,6 +1,9 @@
 //! Classifies errors: by type and reason first, by the server's message last.
 
+use diag::Code;
+
 use super::{Error, ErrorKind, Subject};
+use crate::codes;
 use crate::status::{ApiStatus, StatusCause};
 
 /// The class of an error, with the title that users know and search for.
@@ -37,22 +40,31 @@ pub enum Class {
 impl Class {
     /// The title that users know.
     pub const fn title(self) -> &'static str {
+        self.title_and_code().0
+    }
+
+    pub(super) const fn code(self) -> Code {
+        self.title_and_code().1
+    }
+
+    const fn title_and_code(self) -> (&'static str, Code) {
         match self {
-            Self::AuthenticationFailed => "Authentication Failed",
-            Self::InsufficientPermissions => "Insufficient Permissions",
-            Self::ConnectionFailed => "Cluster Connection Failed",
-            Self::NotFound => "Resource Not Found",
-            Self::NamespaceMissing => "Namespace Not Found",
-            Self::FieldManagerConflict => "Field Manager Conflict",
-            Self::Timeout => "Kubernetes API Timeout",
-            Self::FieldValidation => "Field Validation Failed",
-            Self::Immutable => "Immutable Field Changed",
-            Self::Cel => "CEL Validation Failed",
-            Self::Invalid => "Invalid Resource",
-            Self::AlreadyExists => "Resource Already Exists",
-            Self::InvalidGroup => "Invalid API Group",
-            Self::KindMissing => "Custom Resource Definition Not Found",
-            Self::Outdated | Self::Other => "Kubernetes API Error",
+            Self::AuthenticationFailed => ("Authentication Failed", codes::AUTHENTICATION_FAILED),
+            Self::InsufficientPermissions => ("Insufficient Permissions", codes::PERMISSION_DENIED),
+            Self::ConnectionFailed => ("Cluster Connection Failed", codes::CONNECTION_FAILED),
+            Self::NotFound => ("Resource Not Found", codes::NOT_FOUND),
+            Self::NamespaceMissing => ("Namespace Not Found", codes::NAMESPACE_MISSING),
+            Self::FieldManagerConflict => ("Field Manager Conflict", codes::FIELD_CONFLICT),
+            Self::Timeout => ("Kubernetes API Timeout", codes::TIMEOUT),
+            Self::FieldValidation => ("Field Validation Failed", codes::FIELD_INVALID),
+            Self::Immutable => ("Immutable Field Changed", codes::FIELD_IMMUTABLE),
+            Self::Cel => ("CEL Validation Failed", codes::RULE_BROKEN),
+            Self::Invalid => ("Invalid Resource", codes::OBJECT_INVALID),
+            Self::AlreadyExists => ("Resource Already Exists", codes::ALREADY_EXISTS),
+            Self::InvalidGroup => ("Invalid API Group", codes::GROUP_WRONG),
+            Self::KindMissing => ("Custom Resource Definition Not Found", codes::KIND_MISSING),
+            Self::Outdated => ("Kubernetes API Error", codes::OUTDATED),
+            Self::Other => ("Kubernetes API Error", codes::API_ERROR),
         }
     }
 }

@@ -2,11 +2,10 @@
 
 use std::fmt::Write as _;
 
-use diag::{Code, Diagnostic, Severity};
+use diag::{Diagnostic, Severity};
 
 use super::class::SCHEMA_CHECK;
 use super::{Class, Error, ErrorKind, ResponseLimit, Subject};
-use crate::codes;
 use crate::connect::CredentialError;
 use crate::status::{ApiStatus, StatusCause};
 
@@ -29,7 +28,7 @@ impl Error {
             _ => Severity::Error,
         };
         let title = format!("{operation}: {}", class.title());
-        let mut diagnostic = Diagnostic::new(severity, code(class), title).detail(self.detail(class));
+        let mut diagnostic = Diagnostic::new(severity, class.code(), title).detail(self.detail(class));
         if let Subject::Object(object) = self.subject() {
             diagnostic = diagnostic.object(object.to_string());
         }
@@ -58,8 +57,16 @@ impl Error {
 
     fn detail(&self, class: Class) -> String {
         let mut detail = match (class, self.kind()) {
-            (Class::FieldManagerConflict, _) => self.conflict_detail(),
-            (_, ErrorKind::KindMissing(missing)) => missing.explain(self.object_name()),
+            (Class::FieldManagerConflict, _) => {
+                let line =
+                    |held: FieldConflict| format!("\n  - {} (managed by {})", held.field, held.manager);
+                let lines: String = self.field_conflicts().into_iter().map(line).collect();
+                format!("Other managers hold fields of {} that would be set:\n{lines}", self.subject())
+            }
+            (_, ErrorKind::KindMissing(missing)) => missing.explain(match self.subject() {
+                Subject::Object(object) => Some(&object.name),
+                _ => None,
+            }),
             (_, ErrorKind::NamespaceMissing { namespace, waited }) => {
                 let mut text = format!("Namespace \"{namespace}\" not found");
                 if !waited.is_zero() {
@@ -70,7 +77,7 @@ impl Error {
             (
                 Class::FieldValidation | Class::Cel | Class::Invalid | Class::Immutable,
                 ErrorKind::Status(status),
-            ) => self.findings(status),
+            ) => self.explain(status),
             (_, ErrorKind::Status(status)) => {
                 format!("{}. The server says: {}", self.attempt(), status.message)
             }
@@ -93,29 +100,14 @@ impl Error {
         format!("Could not {} {}{place}", self.verb(), self.subject())
     }
 
-    fn conflict_detail(&self) -> String {
-        let mut text = format!("Other managers hold fields of {} that would be set:\n", self.subject());
-        for conflict in self.field_conflicts() {
-            let _ = write!(text, "\n  - {} (managed by {})", conflict.field, conflict.manager);
-        }
-        text
-    }
-
     /// The server's findings, one paragraph each, or its whole message if it lists none.
-    fn findings(&self, status: &ApiStatus) -> String {
-        let causes = &status.details.causes;
-        let found: Vec<(String, String)> = if causes.is_empty() {
-            named_fields(&status.message)
-        } else {
-            causes.iter().map(|cause| (cause.field.clone(), finding(cause))).collect()
-        };
-        if found.is_empty() {
-            return format!("The server rejected {}: {}", self.subject(), status.message);
-        }
-        let mut text = format!("The server rejected {}", self.subject());
-        let _ = match found.len() {
-            1 => write!(text, ":"),
-            count => write!(text, " for {count} reasons:"),
+    fn explain(&self, status: &ApiStatus) -> String {
+        let found = findings(status);
+        let rejected = format!("The server rejected {}", self.subject());
+        let mut text = match found.len() {
+            0 => return format!("{rejected}: {}", status.message),
+            1 => format!("{rejected}:"),
+            count => format!("{rejected} for {count} reasons:"),
         };
         for (field, message) in &found {
             let _ = match field.as_str() {
@@ -129,24 +121,10 @@ impl Error {
 
     /// The field, if the error is about a single one.
     fn only_field(&self) -> Option<String> {
-        let status = self.status()?;
-        let mut fields: Vec<String> = if status.details.causes.is_empty() {
-            named_fields(&status.message).into_iter().map(|(field, _)| field).collect()
-        } else {
-            status.details.causes.iter().map(|cause| cause.field.trim_start_matches('.').to_owned()).collect()
-        };
-        fields.dedup();
-        match fields.as_slice() {
-            [field] if !field.is_empty() => Some(field.clone()),
-            _ => None,
-        }
-    }
-
-    fn object_name(&self) -> Option<&str> {
-        match self.subject() {
-            Subject::Object(object) => Some(&object.name),
-            _ => None,
-        }
+        let mut found = findings(self.status()?);
+        found.dedup_by(|a, b| a.0 == b.0);
+        let [(field, _)] = found.as_slice() else { return None };
+        Some(field.trim_start_matches('.').to_owned()).filter(|field| !field.is_empty())
     }
 
     fn hint(&self, class: Class) -> Option<String> {
@@ -212,57 +190,34 @@ impl Error {
             {
                 "Restore the webhook, or remove its configuration; until then the server rejects every request that the webhook must review."
             }
-            Class::InvalidGroup | Class::KindMissing | Class::Other => return self.hint_about_kind(),
+            Class::InvalidGroup | Class::KindMissing | Class::Other => match self.kind() {
+                ErrorKind::KindMissing(missing) => return Some(missing.advise()),
+                ErrorKind::ResponseTooLarge(ResponseLimit::Bytes(_)) => {
+                    "Check that the host is a Kubernetes API server. If it is, request less at a time or make the object smaller."
+                }
+                ErrorKind::ResponseTooLarge(ResponseLimit::Levels(_)) => {
+                    "Reduce the nesting of the object; a controller may have added it."
+                }
+                ErrorKind::BrokenResponse(_) => {
+                    "The server or a proxy closed the connection early. The request may have taken effect: check before you retry."
+                }
+                _ => return None,
+            },
         };
         Some(text.to_owned())
     }
-
-    fn hint_about_kind(&self) -> Option<String> {
-        match self.kind() {
-            ErrorKind::KindMissing(missing) => Some(missing.advise()),
-            ErrorKind::ResponseTooLarge(ResponseLimit::Bytes(_)) => Some(
-                "Check that the host is a Kubernetes API server. If it is, request less at a time or make the object smaller."
-                    .to_owned(),
-            ),
-            ErrorKind::ResponseTooLarge(ResponseLimit::Levels(_)) => {
-                Some("Reduce the nesting of the object; a controller may have added it.".to_owned())
-            }
-            ErrorKind::BrokenResponse(_) => Some(
-                "The server or a proxy closed the connection early. The request may have taken effect: check before you retry."
-                    .to_owned(),
-            ),
-            _ => None,
-        }
-    }
 }
 
-const fn code(class: Class) -> Code {
-    match class {
-        Class::AuthenticationFailed => codes::AUTHENTICATION_FAILED,
-        Class::InsufficientPermissions => codes::PERMISSION_DENIED,
-        Class::ConnectionFailed => codes::CONNECTION_FAILED,
-        Class::NotFound => codes::NOT_FOUND,
-        Class::NamespaceMissing => codes::NAMESPACE_MISSING,
-        Class::FieldManagerConflict => codes::FIELD_CONFLICT,
-        Class::Outdated => codes::OUTDATED,
-        Class::Timeout => codes::TIMEOUT,
-        Class::FieldValidation => codes::FIELD_INVALID,
-        Class::Immutable => codes::FIELD_IMMUTABLE,
-        Class::Cel => codes::RULE_BROKEN,
-        Class::Invalid => codes::OBJECT_INVALID,
-        Class::AlreadyExists => codes::ALREADY_EXISTS,
-        Class::InvalidGroup => codes::GROUP_WRONG,
-        Class::KindMissing => codes::KIND_MISSING,
-        Class::Other => codes::API_ERROR,
+/// Fields and what is wrong with them, with a broken rule on a separate line.
+fn findings(status: &ApiStatus) -> Vec<(String, String)> {
+    if status.details.causes.is_empty() {
+        return named_fields(&status.message);
     }
-}
-
-/// One cause as text, with its rule on a separate line.
-fn finding(cause: &StatusCause) -> String {
-    match cause.message.split_once("failed rule:") {
+    let finding = |cause: &StatusCause| match cause.message.split_once("failed rule:") {
         Some((message, rule)) => format!("{}\n  Rule: {}", message.trim_end_matches([' ', ':']), rule.trim()),
         None => cause.message.clone(),
-    }
+    };
+    status.details.causes.iter().map(|cause| (cause.field.clone(), finding(cause))).collect()
 }
 
 /// The fields named in the message of a rejection without causes, each with its problem.

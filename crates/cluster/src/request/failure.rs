@@ -55,7 +55,7 @@ pub(super) fn refusal(code: StatusCode, headers: &HeaderMap, body: &[u8]) -> Fai
 }
 
 /// Classifies an attempt that got no response.
-pub(super) fn no_answer(error: kube::Error) -> Failure {
+pub(super) fn no_response(error: kube::Error) -> Failure {
     let error: Box<dyn std::error::Error + Send + Sync> = match error {
         kube::Error::Service(inner) => inner,
         other => other.into(),

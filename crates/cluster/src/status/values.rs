@@ -6,7 +6,7 @@ const OBJECT: &str = "Invalid value: \"{";
 const FOUND: &str = "&value.valueUnstructured{Value:";
 
 /// `text` without the objects that a rejected patch would have produced, and with types in place of misplaced values.
-pub(super) fn left_out(text: &str) -> String {
+pub(super) fn redact_values(text: &str) -> String {
     replaced(&replaced(text, OBJECT, object), FOUND, found)
 }
 
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn values_are_removed_and_the_rest_is_kept() {
-        let check = |text: &str, expected: &str| assert_eq!(left_out(text), expected);
+        let check = |text: &str, expected: &str| assert_eq!(redact_values(text), expected);
         check("pods \"a\" not found", "pods \"a\" not found");
         check(
             "Invalid value: \"Sometimes\": supported values: \"Always\"",

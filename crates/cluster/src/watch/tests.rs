@@ -20,7 +20,7 @@ fn expired() -> String {
 async fn watched(answers: Vec<Box<dyn Fn() -> Sent + Send>>, count: usize) -> (Vec<String>, Journal) {
     let mut answers = answers.into_iter();
     let (session, journal) =
-        session(move |_: &Seen| answers.next().map_or_else(|| plain(403, "no more"), |answer| answer()));
+        session(move |_: &Seen| answers.next().map_or_else(|| plain(403, "no more"), |response| response()));
     let gvk = "v1/ConfigMap".parse().unwrap();
     let mut watch = session.watch(&gvk, Selection::default(), Some("1".to_owned())).await.unwrap();
     let mut seen = Vec::new();
@@ -137,22 +137,22 @@ async fn cancelling_next_loses_no_event() {
 
 #[tokio::test]
 async fn a_line_has_a_limit_of_bytes_and_none_of_depth() {
-    let answer = |text: String, longest| Answer {
+    let response = |text: String, longest| WatchResponse {
         body: Body::from(text.into_bytes()),
         line: BytesMut::new(),
         opened: Instant::now(),
         longest,
     };
     let text = event("ADDED", "a", "2");
-    let mut whole = answer(text.clone(), text.len());
+    let mut whole = response(text.clone(), text.len());
     assert_eq!(whole.next().await.unwrap().unwrap().kind, "ADDED");
-    let endless = answer("x".repeat(101), 100).next().await.err().unwrap();
+    let endless = response("x".repeat(101), 100).next().await.err().unwrap();
     assert!(matches!(endless, ErrorKind::ResponseTooLarge(ResponseLimit::Bytes(100))), "{endless:?}");
 
     let nested = |levels: usize| (2..levels).fold(json!([]), |inner, _| json!({ "a": inner }));
     let line = |levels| json!({ "type": "ADDED", "object": nested(levels) }).to_string() + "\n";
-    let deep = answer(line(400), 1 << 20).next().await.unwrap().unwrap();
+    let deep = response(line(400), 1 << 20).next().await.unwrap().unwrap();
     assert_eq!(deep.object, nested(400));
-    let too_deep = answer(line(513), 1 << 20).next().await.err().unwrap();
+    let too_deep = response(line(513), 1 << 20).next().await.err().unwrap();
     assert!(matches!(too_deep, ErrorKind::ResponseTooLarge(ResponseLimit::Levels(513))), "{too_deep:?}");
 }

@@ -131,9 +131,9 @@ async fn a_stale_edit_of_managed_fields_is_repeated() {
             looks += 1;
             if looks == 1 {
                 // Another client writes first.
-                namespace.kubectl(&["annotate", "configmap", "a", "by=somebody"]).unwrap();
+                namespace.kubectl(&["annotate", "configmap", "a", "by=another-client"]).unwrap();
             }
-            assert_eq!(live["metadata"]["annotations"]["by"] == "somebody", looks == 2);
+            assert_eq!(live["metadata"]["annotations"]["by"] == "another-client", looks == 2);
             Some(vec![json!({ "op": "remove", "path": "/metadata/managedFields/0/fieldsV1/f:data/f:k" })])
         })
         .await

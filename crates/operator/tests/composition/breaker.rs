@@ -12,7 +12,7 @@ async fn one(request: RunRequest) -> Result<RunResponse, FunctionError> {
     Ok(rsp)
 }
 
-/// The reference's TestCircuitBreaker.
+/// Crossplane's TestCircuitBreaker.
 #[tokio::test]
 async fn too_many_changes_of_a_child_open_the_breaker() {
     let platform = Platform::new("breaker", one).await;

@@ -38,7 +38,7 @@ async fn parent_and_child(request: RunRequest) -> Result<RunResponse, FunctionEr
     Ok(rsp)
 }
 
-/// The reference's TestLegacyComposition.
+/// Crossplane's TestLegacyComposition.
 #[tokio::test]
 async fn a_claim_gets_its_connection_details_and_its_deletion_removes_everything() {
     let session = session();

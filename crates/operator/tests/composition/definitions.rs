@@ -94,7 +94,7 @@ async fn a_changed_xrd_changes_its_kinds() {
     );
     // A CRD is changed by hand.
     let mut tampered = crd(&format!("xapps.{group}"));
-    tampered["metadata"]["labels"] = json!({"team": "nobody"});
+    tampered["metadata"]["labels"] = json!({"team": "changed"});
     apply(&session, &tampered).await;
     until(&session, &tampered, "it is put right", |crd| crd["metadata"]["labels"]["team"] == "platform")
         .await;
@@ -106,7 +106,7 @@ async fn a_crd_of_another_controller_is_never_touched() {
     let (session, group) = (session(), group("foreign"));
     let mut foreign = crd(&format!("xapps.{group}"));
     foreign["metadata"]["ownerReferences"] = json!([{
-        "apiVersion": "v1", "kind": "ConfigMap", "name": "somebody", "uid": "not-ours", "controller": true,
+        "apiVersion": "v1", "kind": "ConfigMap", "name": "other-owner", "uid": "not-ours", "controller": true,
     }]);
     foreign["spec"] = json!({
         "group": group, "scope": "Cluster", "names": {"kind": "XApp", "plural": "xapps"},
@@ -144,7 +144,7 @@ async fn an_invalid_xrd_reports_why_until_it_is_fixed() {
     until(&session, &xrd, "it is established", |xrd| is_true(xrd, "Established")).await;
 }
 
-/// The reference refuses such an XRD when it is written, by a webhook.
+/// Crossplane rejects such an XRD when it is written, by a webhook.
 #[tokio::test]
 async fn an_xrd_whose_crd_is_rejected_reports_why_until_it_is_fixed() {
     world();

@@ -246,7 +246,7 @@ pub(crate) async fn events(session: &Session, object: &Value, count: usize) -> V
     while seen.len() < count {
         let event = tokio::time::timeout_at(deadline, watch.next()).await;
         let event = event.unwrap_or_else(|_| panic!("{count} events were expected: {seen:?}")).unwrap();
-        if let cluster::Event::Set(event) = event {
+        if let cluster::WatchEvent::Applied(event) = event {
             let text = |key: &str| event[key].as_str().unwrap_or_default().to_owned();
             let name = event.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned();
             // The name ends with a number that grows.
@@ -266,7 +266,7 @@ pub(crate) async fn until_recorded(session: &Session, object: &Value, text: &str
     let mut recorded = Vec::new();
     let coming = async {
         loop {
-            if let cluster::Event::Set(event) = watch.next().await.unwrap() {
+            if let cluster::WatchEvent::Applied(event) = watch.next().await.unwrap() {
                 let part = |key: &str| event[key].as_str().unwrap_or_default().to_owned();
                 recorded.push(format!("{} {}: {}", part("type"), part("reason"), part("message")));
                 if recorded.iter().any(|event: &String| event.contains(text)) {

@@ -22,7 +22,7 @@ fn columns(arguments: &[&str]) -> String {
     printed.lines().next().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The reference's TestXRDValidation and TestCompositionValidation, as far as the API server decides.
+/// Crossplane's TestXRDValidation and TestCompositionValidation, as far as the API server decides.
 #[tokio::test]
 async fn invalid_objects_are_rejected_on_write() {
     world();

@@ -19,7 +19,7 @@ fn ready(object: &Value) -> bool {
     is_true(object, "Ready")
 }
 
-/// The reference's TestLegacyPropagateFieldsRemovalToXR.
+/// Crossplane's TestLegacyPropagateFieldsRemovalToXR.
 #[tokio::test]
 async fn what_is_removed_from_a_claim_is_removed_from_its_xr() {
     let platform = Platform::new("removal", echo).await;
@@ -90,7 +90,7 @@ async fn what_is_removed_from_a_claim_is_removed_from_its_xr() {
     assert_eq!(xr["metadata"]["annotations"].get("test/bar"), None);
 }
 
-/// The reference's TestLegacyBindToExistingXR.
+/// Crossplane's TestLegacyBindToExistingXR.
 #[tokio::test]
 async fn a_claim_can_be_bound_to_an_existing_xr() {
     let platform = Platform::new("bind", echo).await;
@@ -121,7 +121,7 @@ async fn a_claim_can_be_bound_to_an_existing_xr() {
     until_gone(&session, &xr).await;
 }
 
-/// The reference's TestCompositionSelection.
+/// Crossplane's TestCompositionSelection.
 #[tokio::test]
 async fn a_composition_is_selected_by_labels_once_and_stays_selected() {
     let platform = Platform::new("select", echo).await;
@@ -154,7 +154,7 @@ async fn a_composition_is_selected_by_labels_once_and_stays_selected() {
     assert_eq!(shown["spec"]["compositionSelector"]["matchLabels"], json!({"environment": "testing"}));
 }
 
-/// The reference's TestCompositionRevisionSelection, with the policy that stays where it is beside it.
+/// Crossplane's TestCompositionRevisionSelection, with the policy that stays where it is beside it.
 #[tokio::test]
 async fn a_changed_composition_reaches_claims_that_follow_it() {
     let platform = Platform::new("follow", echo).await;

@@ -34,7 +34,7 @@ async fn echo(request: RunRequest) -> Result<RunResponse, FunctionError> {
     Ok(rsp)
 }
 
-/// The reference's TestRequiredResources; what is not there yet is watched too.
+/// Crossplane's TestRequiredResources; what is not there yet is watched too.
 #[tokio::test]
 async fn a_change_of_a_required_resource_causes_a_reconcile() {
     let platform = Platform::new("required", echo).await;
@@ -57,7 +57,7 @@ async fn a_change_of_a_required_resource_causes_a_reconcile() {
     platform.xr(&claim, "it misses the map", failed).await;
 }
 
-/// The reference's TestRequiredSchemas, and requirements that the Composition makes.
+/// Crossplane's TestRequiredSchemas, and requirements that the Composition makes.
 #[tokio::test]
 async fn schemas_are_complete_and_bootstrap_requirements_are_given_at_once() {
     let run = |request: RunRequest| async move {

@@ -1,4 +1,4 @@
-//! An operator that takes the place of another writes nothing that is there already, and tells nobody what he was reported.
+//! An operator that replaces another one repeats neither its writes nor its Events.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -114,7 +114,7 @@ async fn a_restarted_operator_repeats_neither_writes_nor_events() {
         delete(&session, &event).await;
     }
 
-    // What changes while nobody is there is put right, and reported.
+    // Changes made while no operator runs are reverted and reported.
     let map = json!({
         "apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {"namespace": "default", "name": xr_child(&session, &xr, "ConfigMap").await},

@@ -10,7 +10,7 @@ use crate::platform::{Platform, asked_text};
 const NOT_FOUND: &str = "The image provided does not exist or you are not authorized to use it.";
 const WAITING: &str = "Waiting for the deployment to be available.";
 
-/// The platform team's function: it looks at what the claim asks for and says in whose words it stands.
+/// The platform team's function: it reads what the claim requests and reports its state, for each audience in its own words.
 async fn team(request: RunRequest) -> Result<RunResponse, FunctionError> {
     let scenario = asked_text(&request, "scenario");
     let mut rsp = response::to(&request);

@@ -35,7 +35,7 @@ fn spec(platform: &Platform, child: &str) -> Value {
     json!({"child": child, "crossplane": {"compositionRef": {"name": platform.group}}})
 }
 
-/// The reference's TestBasicCompositionNamespaced, and what else holds of a namespace.
+/// Crossplane's TestBasicCompositionNamespaced, and what else holds of a namespace.
 #[tokio::test]
 async fn a_namespaced_xr_composes_in_its_own_namespace() {
     let platform = Platform::with("inside", compose_one, |group| modern_xrd(group, "Namespaced"), &[]).await;
@@ -62,7 +62,7 @@ async fn a_namespaced_xr_composes_in_its_own_namespace() {
     let reported = events(&session, &there, 3).await;
     assert!(reported.iter().any(|event| event.starts_with("Warning NamespaceOverridden: ")), "{reported:?}");
 
-    // The reference's TestNamespacedXRClusterComposition.
+    // Crossplane's TestNamespacedXRClusterComposition.
     apply(&session, &xr("nowhere", "namespace")).await;
     let failed = |xr: &Value| condition_line(xr, "Synced") == "Synced=False ReconcileError";
     let nowhere = until(&session, &xr("nowhere", ""), "it failed", failed).await;
@@ -74,7 +74,7 @@ async fn a_namespaced_xr_composes_in_its_own_namespace() {
     until_gone(&session, &here).await;
 }
 
-/// The reference's TestLackOfRightsNamespaced.
+/// Crossplane's TestLackOfRightsNamespaced.
 #[tokio::test]
 async fn a_missing_right_on_a_composed_kind_is_reported() {
     let platform = Platform::with("rights", compose_one, |group| modern_xrd(group, "Namespaced"), &[]).await;
@@ -99,7 +99,7 @@ async fn a_missing_right_on_a_composed_kind_is_reported() {
     assert_eq!(condition(&xr, "Ready").unwrap()["message"], "Unready resources: child");
 }
 
-/// The reference's TestBasicCompositionCluster.
+/// Crossplane's TestBasicCompositionCluster.
 #[tokio::test]
 async fn an_xr_without_a_namespace_composes_anywhere() {
     let platform = Platform::with("outside", compose_one, |group| modern_xrd(group, "Cluster"), &[]).await;

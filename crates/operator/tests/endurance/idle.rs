@@ -28,7 +28,7 @@ async fn nothing_is_written_for_idle_objects() {
     for queue in &all {
         place.namespace.until(queue, "ready", |queue| queue.is_some_and(is_ready)).await;
     }
-    // The last endpoint Secret is written after its object is ready, and then everybody is looked at once more.
+    // The last endpoint Secret is written after its object is ready, and then every object is reconciled once more.
     look_at_all(&place, objects, 2).await;
     let (writes, looks) = (place.writes().len(), place.server.journal().count(Operation::GetQueue));
     if is_whole {

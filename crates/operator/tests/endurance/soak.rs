@@ -208,11 +208,11 @@ impl Soak<'_> {
         }
     }
 
-    /// Nothing orphaned, nothing duplicated, everybody with a resource or a cause, and conditions that do not pile up.
+    /// No orphans, no duplicates, a resource or a cause for every object, and conditions that do not pile up.
     fn judge(&self, objects: &[Value]) {
         let mut owners: BTreeMap<String, usize> = BTreeMap::new();
         for resource in self.place.living() {
-            let owner = resource["freeformTags"]["plimsoll-uid"].as_str().unwrap_or("nobody").to_owned();
+            let owner = resource["freeformTags"]["plimsoll-uid"].as_str().unwrap_or("no owner").to_owned();
             *owners.entry(owner).or_default() += 1;
         }
         let known: BTreeSet<&str> = objects.iter().filter_map(|it| it["metadata"]["uid"].as_str()).collect();

@@ -12,7 +12,7 @@ use super::bench::{Bench, at_home, condition, ocid, quick, text};
 struct Case {
     name: &'static str,
     wrong: fn(&Bench),
-    /// The reason of `Stalled` or `Progressing`, and a part of the message; nothing when it does not keep anybody.
+    /// The reason of `Stalled` or `Progressing`, and a part of the message; `None` if it does not stop the object.
     said: Option<(&'static str, &'static str)>,
     mended: fn(&Bench),
 }
@@ -187,7 +187,7 @@ async fn two_objects_for_one_resource_do_not_fight_over_it() {
     let mut second = bench.queue("second", json!({"visibilityInSeconds": 50}));
     second["metadata"]["annotations"] = json!({"plimsoll.dev/adopt": id});
     let second = bench.apply(&second).await;
-    // The object that was told to adopt it has it, and the other one names the owner.
+    // The object whose annotation adopts it has it, and the other one names the owner.
     let taker = bench.until_ready(&second).await;
     let held = bench.until_stalled(&first, "HeldByAnother").await;
     let message = text(&condition(&held, "Stalled")["message"]);

@@ -150,7 +150,7 @@ async fn a_resource_in_a_transitional_state_is_progressing() {
 
 #[tokio::test]
 async fn omitted_fields_are_left_alone() {
-    let tags = json!({"finance": {"owner": "somebody"}});
+    let tags = json!({"finance": {"owner": "jane"}});
     let script = Script { tag_defaults: tags.as_object().unwrap().clone(), ..Script::default() };
     let bench = Bench::with("f06", script, quick(), at_home).await;
     let queue = bench.apply(&bench.queue("orders", json!({}))).await;

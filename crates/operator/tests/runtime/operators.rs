@@ -172,10 +172,11 @@ async fn an_operator_without_leader_election_stops_cleanly_every_time() {
 #[tokio::test]
 async fn a_missing_right_to_list_leases_is_reported() {
     let place = Place::new("forbidden").await;
-    let nobody = cluster::Impersonate { user: Some("nobody".to_owned()), ..cluster::Impersonate::default() };
+    let powerless =
+        cluster::Impersonate { user: Some("powerless".to_owned()), ..cluster::Impersonate::default() };
     let connection = Connection {
         config_paths: vec![Sandbox::shared().kubeconfig()],
-        impersonate: Some(nobody),
+        impersonate: Some(powerless),
         ..Connection::default()
     };
     let options = Options { connection, take_over: false, ..place.options() };

@@ -32,7 +32,7 @@ fn resolved(connection: &Connection) -> Endpoint {
     endpoint
 }
 
-fn problem(connection: &Connection) -> String {
+fn rejection(connection: &Connection) -> String {
     let error = resolve(connection, &Environment::default()).unwrap_err();
     let text = format!("{error} {error:?} {:?}", error.diagnostic());
     assert!(!text.contains("hunter2"), "{text}");
@@ -42,9 +42,9 @@ fn problem(connection: &Connection) -> String {
 #[test]
 fn an_inline_connection_uses_its_settings() {
     let endpoint = resolved(&inline());
-    assert_eq!(endpoint.server, "https://k8s.example.com:6443/");
-    assert_eq!(endpoint.roots, Some(vec![vec![0, 1, 2, 3]]));
-    assert!(matches!(endpoint.credentials, Credentials::Token(token) if token.expose() == "hunter2"));
+    assert_eq!(endpoint.config.cluster_url, "https://k8s.example.com:6443/");
+    assert_eq!(endpoint.config.root_cert, Some(vec![vec![0, 1, 2, 3]]));
+    assert!(matches!(endpoint.credentials, Credentials::Token { token, .. } if token.expose() == "hunter2"));
 
     let mut with_certificate = inline();
     with_certificate.client_certificate = Some(CERTIFICATE.into());
@@ -54,7 +54,7 @@ fn an_inline_connection_uses_its_settings() {
         Some(Impersonate { user: Some("jane".to_owned()), ..Impersonate::default() });
     let endpoint = resolved(&with_certificate);
     assert!(endpoint.identity.is_some());
-    assert_eq!(endpoint.server_name.as_deref(), Some("kubernetes"));
+    assert_eq!(endpoint.config.tls_server_name.as_deref(), Some("kubernetes"));
     assert_eq!(endpoint.impersonate.user.as_deref(), Some("jane"));
 }
 
@@ -63,7 +63,7 @@ fn an_invalid_inline_connection_names_the_setting() {
     let check = |change: fn(&mut Connection), expected: &str| {
         let mut connection = inline();
         change(&mut connection);
-        assert_eq!(problem(&connection), expected);
+        assert_eq!(rejection(&connection), expected);
     };
     let url = "host is not a URL such as https://kubernetes.example.com:6443";
     check(|c| c.host = Some("k8s.example.com".to_owned()), url);
@@ -99,8 +99,7 @@ fn a_kubeconfig_s_user_may_use_every_authentication_method() {
         let endpoint = resolved(&kubeconfig(user, ""));
         let found = match &endpoint.credentials {
             Credentials::Anonymous => "anonymous".to_owned(),
-            Credentials::Token(token) => format!("token {}", token.expose()),
-            Credentials::IdToken { token, .. } => format!("id-token {}", token.expose()),
+            Credentials::Token { token, .. } => format!("token {}", token.expose()),
             Credentials::Basic { user, password } => format!("basic {user} {}", password.expose()),
             Credentials::TokenFile { path, fallback } => {
                 format!("file {} {}", path.display(), fallback.is_some())
@@ -108,7 +107,7 @@ fn a_kubeconfig_s_user_may_use_every_authentication_method() {
             Credentials::Exec(_) => "exec".to_owned(),
         };
         assert_eq!(found, expected);
-        assert_eq!(endpoint.namespace, "shop");
+        assert_eq!(endpoint.config.default_namespace, "shop");
     };
     check("", "anonymous");
     check("token: ''", "anonymous");
@@ -116,27 +115,27 @@ fn a_kubeconfig_s_user_may_use_every_authentication_method() {
     check("username: jane, password: hunter2", "basic jane hunter2");
     check("token: hunter2, tokenFile: /nowhere", "file /nowhere true");
     check("exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: aws}", "exec");
-    check("auth-provider: {name: oidc, config: {id-token: hunter2}}", "id-token hunter2");
+    check("auth-provider: {name: oidc, config: {id-token: hunter2}}", "token hunter2");
 
-    assert_eq!(problem(&kubeconfig("tokenFile: /nowhere", "")), "cannot read the token file /nowhere");
+    assert_eq!(rejection(&kubeconfig("tokenFile: /nowhere", "")), "cannot read the token file /nowhere");
     assert_eq!(
-        problem(&kubeconfig("auth-provider: {name: gcp}", "")),
+        rejection(&kubeconfig("auth-provider: {name: gcp}", "")),
         "auth-provider \"gcp\" is no longer supported: use an exec credential plugin"
     );
     assert_eq!(
-        problem(&kubeconfig(
+        rejection(&kubeconfig(
             "exec: {apiVersion: client.authentication.k8s.io/v1, command: aws, interactiveMode: Always}",
             ""
         )),
         "exec plugin \"aws\" requires a terminal (interactiveMode: Always), but there is none"
     );
     assert_eq!(
-        problem(&kubeconfig("client-key-data: aHVudGVyMg==", "")),
+        rejection(&kubeconfig("client-key-data: aHVudGVyMg==", "")),
         "client-key-data is base64, but does not decode to PEM"
     );
     let certificate = base64::Engine::encode(&base64::prelude::BASE64_STANDARD, CERTIFICATE);
     assert_eq!(
-        problem(&kubeconfig(&format!("client-certificate-data: {certificate}"), "")),
+        rejection(&kubeconfig(&format!("client-certificate-data: {certificate}"), "")),
         "client-key must be set with client-certificate"
     );
 }
@@ -147,8 +146,8 @@ fn settings_override_the_kubeconfig_s_cluster() {
         "token: old, as: jane, as-groups: [dev], as-user-extra: {team: [a]}",
         "insecure-skip-tls-verify: true, tls-server-name: name, proxy-url: 'http://user:hunter2@proxy'",
     ));
-    assert!(endpoint.insecure && matches!(endpoint.proxy, Some(Proxy::Http(_))));
-    assert_eq!(endpoint.server_name.as_deref(), Some("name"));
+    assert!(endpoint.config.accept_invalid_certs && endpoint.proxy.unwrap().uri() == "http://proxy/");
+    assert_eq!(endpoint.config.tls_server_name.as_deref(), Some("name"));
     assert_eq!(endpoint.impersonate.groups, ["dev"]);
     assert_eq!(endpoint.impersonate.extra["team"], ["a"]);
 
@@ -157,8 +156,8 @@ fn settings_override_the_kubeconfig_s_cluster() {
     connection.insecure = true;
     connection.proxy_url = Some("socks5://proxy".into());
     let endpoint = resolved(&connection);
-    assert!(matches!(endpoint.credentials, Credentials::Token(token) if token.expose() == "hunter2"));
-    assert!(endpoint.insecure && matches!(endpoint.proxy, Some(Proxy::Socks(_))));
+    assert!(matches!(endpoint.credentials, Credentials::Token { token, .. } if token.expose() == "hunter2"));
+    assert!(endpoint.config.accept_invalid_certs && endpoint.proxy.unwrap().uri() == "socks5://proxy/");
 }
 
 #[test]
@@ -172,14 +171,14 @@ fn the_environment_is_read_as_kubectl_reads_it() {
     let home = Environment { home: Some(folder.path().to_owned()), ..Environment::default() };
     let server = |context: Option<&str>, environment: &Environment| {
         resolve(&Connection::from_environment(context.map(str::to_owned)), environment)
-            .map(|endpoint| endpoint.server.to_string())
+            .map(|endpoint| endpoint.config.cluster_url.to_string())
             .map_err(|error| error.to_string())
     };
     assert_eq!(server(None, &home).unwrap(), "https://b/");
     assert_eq!(server(Some("a"), &home).unwrap(), "https://a/");
 
     let by_path = Connection { config_paths: vec!["~/.kube/config".into()], ..Connection::default() };
-    assert_eq!(resolve(&by_path, &home).unwrap().server, "https://b/");
+    assert_eq!(resolve(&by_path, &home).unwrap().config.cluster_url, "https://b/");
 
     // An unset variable means the default path, a set one replaces it; empty entries are ignored.
     let elsewhere = folder.path().join("elsewhere");
@@ -216,12 +215,12 @@ fn a_pod_finds_its_service_account() {
         std::fs::write(folder.path().join(name), content).unwrap();
     }
     let endpoint = resolve(&connection, &pod).unwrap();
-    assert_eq!(endpoint.server, "https://[fd00::1]:443/");
-    assert_eq!(endpoint.namespace, "shop");
+    assert_eq!(endpoint.config.cluster_url, "https://[fd00::1]:443/");
+    assert_eq!(endpoint.config.default_namespace, "shop");
     assert!(matches!(endpoint.credentials, Credentials::TokenFile { .. }));
-    assert!(endpoint.roots_file.is_some());
+    assert!(endpoint.config.root_cert_file.is_some());
 
     // Without a kubeconfig, the environment also means the pod.
     let endpoint = resolve(&Connection::from_environment(None), &pod).unwrap();
-    assert_eq!(endpoint.server, "https://[fd00::1]:443/");
+    assert_eq!(endpoint.config.cluster_url, "https://[fd00::1]:443/");
 }

@@ -14,7 +14,7 @@ pub enum ExecError {
     NoCommand,
     #[error("exec plugin {command:?} requires a terminal (interactiveMode: Always), but there is none")]
     Interactive { command: String },
-    #[error("exec plugin {command:?} was not found{}", hint.as_ref().map_or(String::new(), |hint| format!(": {hint}")))]
+    #[error("exec plugin {command:?} was not found{}", after_colon(hint.as_deref().unwrap_or_default()))]
     NotFound {
         command: String,
         /// The kubeconfig's `installHint`.
@@ -26,7 +26,7 @@ pub enum ExecError {
     TimedOut { command: String, after: Duration },
     #[error("exec plugin {command:?} printed more than {} KiB and was stopped", super::process::MAX_STDOUT >> 10)]
     TooMuch { command: String },
-    #[error("exec plugin {command:?} failed ({status}){}", said(stderr))]
+    #[error("exec plugin {command:?} failed ({status}){}", after_colon(stderr))]
     Failed {
         command: String,
         /// As in `exit status: 1`.
@@ -34,16 +34,16 @@ pub enum ExecError {
         /// The end of its standard error.
         stderr: String,
     },
-    #[error("exec plugin {command:?} printed nothing{}", said(stderr))]
+    #[error("exec plugin {command:?} printed nothing{}", after_colon(stderr))]
     Nothing {
         command: String,
         /// The end of its standard error.
         stderr: String,
     },
     #[error("exec plugin {command:?} printed an invalid ExecCredential: {problem}")]
-    Answer { command: String, problem: String },
+    Invalid { command: String, problem: String },
 }
 
-fn said(stderr: &str) -> String {
-    if stderr.is_empty() { String::new() } else { format!(": {stderr}") }
+fn after_colon(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!(": {text}") }
 }

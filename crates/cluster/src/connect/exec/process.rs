@@ -32,25 +32,31 @@ pub(super) fn start(command: &mut Command) -> io::Result<Running> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
     #[cfg(unix)]
     command.process_group(0);
-    let child = command.spawn()?;
-    Ok(Running { group: Group::of(&child), child })
+    command.spawn().map(Running)
 }
 
-pub(super) struct Running {
-    // Dropped before the child: its process ID cannot be reused until the child has been waited for.
-    group: Group,
-    child: Child,
-}
+pub(super) struct Running(Child);
 
 impl Running {
     /// Collects the program's output until it ends.
     pub(super) async fn finish(mut self) -> Result<Output, OutputError> {
-        let (stdout, stderr) = (self.child.stdout.take(), self.child.stderr.take());
+        let (stdout, stderr) = (self.0.stdout.take(), self.0.stderr.take());
         // A program that prints without end is not waited for, whatever it still writes to standard error.
         let (stdout, stderr) = tokio::try_join!(all(stdout), async { Ok(end(stderr).await) })?;
-        let status = self.child.wait().await.map_err(OutputError::Io)?;
-        self.group.has_ended();
+        let status = self.0.wait().await.map_err(OutputError::Io)?;
         Ok(Output { status, stdout, stderr })
+    }
+}
+
+/// Kills the program's children too, except those that left its process group; on Windows only the program itself.
+impl Drop for Running {
+    fn drop(&mut self) {
+        // A program that has been waited for has no ID any more; until then, its ID cannot be reused.
+        #[cfg(unix)]
+        if let Some(leader) = self.0.id().and_then(|id| rustix::process::Pid::from_raw(id.try_into().ok()?)) {
+            // The only possible failure is that no process is left.
+            let _gone = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
+        }
     }
 }
 
@@ -72,42 +78,4 @@ async fn end(pipe: Option<impl AsyncRead + Unpin>) -> Vec<u8> {
         kept.drain(..kept.len().saturating_sub(MAX_STDERR));
     }
     kept.into()
-}
-
-/// A program and its children, except those that left its process group.
-#[cfg(unix)]
-struct Group(Option<rustix::process::Pid>);
-
-#[cfg(unix)]
-impl Group {
-    fn of(child: &Child) -> Self {
-        Self(child.id().and_then(|id| rustix::process::Pid::from_raw(id.try_into().ok()?)))
-    }
-
-    fn has_ended(&mut self) {
-        self.0 = None;
-    }
-}
-
-#[cfg(unix)]
-impl Drop for Group {
-    fn drop(&mut self) {
-        if let Some(leader) = self.0 {
-            // The only possible failure is that no process is left.
-            let _gone = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
-        }
-    }
-}
-
-/// On other systems only the program itself is killed.
-#[cfg(not(unix))]
-struct Group;
-
-#[cfg(not(unix))]
-impl Group {
-    fn of(_: &Child) -> Self {
-        Self
-    }
-
-    fn has_ended(&mut self) {}
 }

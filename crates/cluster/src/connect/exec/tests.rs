@@ -60,8 +60,7 @@ fn printing_json(status: &str) -> String {
 
 #[tokio::test]
 async fn a_misbehaving_plugin_is_described_and_never_quoted() {
-    check("exec sleep 1000", "exec plugin \"sh\" printed no credentials within 0.02 s and was stopped")
-        .await;
+    check("exec sleep 1000", "exec plugin \"sh\" printed no credentials within 0.02 s and was stopped").await;
     check("exit 0", "exec plugin \"sh\" printed nothing").await;
     check("echo 'log in first' >&2", "exec plugin \"sh\" printed nothing: log in first").await;
     check("exit 1", "exec plugin \"sh\" failed (exit status: 1)").await;
@@ -70,8 +69,7 @@ async fn a_misbehaving_plugin_is_described_and_never_quoted() {
         "exec plugin \"sh\" failed (exit status: 1): token expired",
     )
     .await;
-    let answer =
-        |problem: &str| format!("exec plugin \"sh\" printed an invalid ExecCredential: {problem}");
+    let answer = |problem: &str| format!("exec plugin \"sh\" printed an invalid ExecCredential: {problem}");
     check("echo hunter2", &answer("not the JSON expected (line 1, column 1)")).await;
     check("echo '{}'", &answer("its kind is not ExecCredential")).await;
     check(&printing("null"), &answer("it has no status")).await;
@@ -156,6 +154,6 @@ async fn a_plugin_gets_its_variables_and_the_cluster_info_it_requests() {
         }]),
         ..Cluster::default()
     };
-    let plugin = Plugin { cluster: Some(ClusterInfo::new(&cluster, Some("pem"))), ..shell("") };
+    let plugin = Plugin { cluster: Some(cluster_info(&cluster, Some("pem"))), ..shell("") };
     insta::assert_snapshot!(plugin.request(), @r#"{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","spec":{"cluster":{"certificate-authority-data":"cGVt","config":{"audience":"x"},"insecure-skip-tls-verify":false,"server":"https://k8s"},"interactive":false}}"#);
 }

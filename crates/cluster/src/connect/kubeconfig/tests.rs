@@ -8,7 +8,7 @@ contexts:
 - {name: one, context: {cluster: a, user: u, namespace: shop}}
 - {name: two, context: {cluster: b}}
 - {name: dangling, context: {cluster: none}}
-- {name: nobody, context: {cluster: a, user: none}}
+- {name: userless, context: {cluster: a, user: none}}
 clusters:
 - {name: a, cluster: {server: 'https://a'}}
 - {name: b, cluster: {server: 'https://b'}}
@@ -34,16 +34,21 @@ fn the_context_is_the_requested_the_current_or_the_only_one() {
         TWO,
         None,
         false,
-        "kubeconfig has several contexts and context is not set; choose one of one, two, dangling, nobody",
+        "kubeconfig has several contexts and context is not set; choose one of one, two, dangling, userless",
     );
-    check(TWO, Some("x"), false, "context \"x\" not found in kubeconfig; it has one, two, dangling, nobody");
+    check(
+        TWO,
+        Some("x"),
+        false,
+        "context \"x\" not found in kubeconfig; it has one, two, dangling, userless",
+    );
     check(TWO, Some("dangling"), false, "cluster \"none\" was not found for context \"dangling\"");
-    check(TWO, Some("nobody"), false, "user \"none\" was not found for context \"nobody\"");
+    check(TWO, Some("userless"), false, "user \"none\" was not found for context \"userless\"");
     // The only one is used, whatever current-context says.
     let only = TWO.replace("current-context: one", "current-context: gone");
     let only = only.replace("- {name: two, context: {cluster: b}}\n", "");
     let only = only.replace("- {name: dangling, context: {cluster: none}}\n", "");
-    let only = only.replace("- {name: nobody, context: {cluster: a, user: none}}\n", "");
+    let only = only.replace("- {name: userless, context: {cluster: a, user: none}}\n", "");
     check(&only, None, false, "https://a");
     check(&only, None, true, "context \"gone\" not found in kubeconfig; it has one");
 }
@@ -94,7 +99,7 @@ fn files_are_merged_and_the_first_value_wins() {
     let missing = folder.path().join("missing");
     let paths = [missing.clone(), first, second];
     let merged = read(&paths, true).unwrap().unwrap();
-    assert_eq!(choose(merged, None, true).unwrap().cluster.server.as_deref(), Some("https://first"));
+    assert_eq!(select_context(merged, None, true).unwrap().cluster.server.as_deref(), Some("https://first"));
 
     assert!(read(std::slice::from_ref(&missing), true).unwrap().is_none());
     let error = read(&paths, false).unwrap_err();

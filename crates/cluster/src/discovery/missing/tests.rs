@@ -1,17 +1,18 @@
+use kube::core::discovery::v2::APIGroupDiscovery;
+
+use super::super::catalog::GroupVersion;
 use super::*;
 use crate::test_server::kinds;
 
 fn missing(gvk: &str) -> MissingKind {
-    let mut catalog = Catalog::default();
     let document = kinds(&[
         ("", "v1", &[("configmaps", "ConfigMap", true), ("pods", "Pod", true)]),
         ("apps", "v1", &[("deployments", "Deployment", true), ("statefulsets", "StatefulSet", true)]),
         ("example.com", "v1beta1", &[("widgets", "Widget", true)]),
         ("example.org", "v1", &[("widgets", "Widget", true)]),
     ]);
-    for group in document["items"].as_array().unwrap() {
-        catalog.add(serde_json::from_value(group.clone()).unwrap());
-    }
+    let groups: Vec<APIGroupDiscovery> = serde_json::from_value(document["items"].clone()).unwrap();
+    let catalog: Catalog = groups.into_iter().flat_map(GroupVersion::aggregated).collect();
     MissingKind::new(&gvk.parse().unwrap(), &catalog)
 }
 
@@ -27,19 +28,6 @@ fn only_similar_names_are_suggested() {
     check("example.com/v1/Widget", &["example.com/v1beta1/Widget", "example.org/v1/Widget"]);
     check("example.net/v1/Widget", &["example.org/v1/Widget", "example.com/v1beta1/Widget"]);
     check("cert-manager.io/v1/Certificate", &[]);
-}
-
-#[test]
-fn distance_counts_single_edits() {
-    let check = |a: &str, b: &str, expected: usize| {
-        assert_eq!(distance(a, b), expected, "{a} {b}");
-        assert_eq!(distance(b, a), expected, "{b} {a}");
-    };
-    check("", "", 0);
-    check("", "abc", 3);
-    check("pod", "pods", 1);
-    check("deployment", "deploymnet", 1);
-    check("kitten", "sitting", 3);
 }
 
 #[test]

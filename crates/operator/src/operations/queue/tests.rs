@@ -41,7 +41,7 @@ fn a_create_sends_what_the_spec_sets_and_the_owner() {
     check(json!({"customEncryptionKeyId": ""}), json!({}));
     check(json!({"capabilities": [], "definedTags": {}}), json!({}));
     check(
-        json!({"freeformTags": {"team": "checkout", "plimsoll-uid": "somebody"}}),
+        json!({"freeformTags": {"team": "checkout", "plimsoll-uid": "another-owner"}}),
         json!({"freeformTags": {"team": "checkout", "plimsoll-uid": UID}}),
     );
     check(json!({"definedTags": {"ops": {"tier": "2"}}}), json!({"definedTags": {"ops": {"tier": "2"}}}));

@@ -1,4 +1,4 @@
-//! Reconciles under a clock that stands still until everything waits.
+//! Reconciles with tokio's paused time.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! Leases on a server without a socket that keeps one lease, under a clock that stands still until everybody waits.
+//! Leases on a fake server that stores one lease, with tokio's paused time.
 
 use std::sync::{Arc, Mutex};
 

@@ -1,4 +1,4 @@
-//! Stores on a server without a socket, under a clock that stands still until everything waits.
+//! Stores on a fake server, with tokio's paused time.
 
 use serde_json::json;
 
