@@ -165,7 +165,7 @@ async fn a_stuck_deletion_lists_the_finalizers() {
     assert_eq!(diagnostic.summary, "Deletion Timeout");
     assert_eq!(
         diagnostic.detail,
-        "timed out waiting for resource to be deleted: ConfigMap shop/a was not gone after 5m."
+        "timed out waiting for resource to be deleted: ConfigMap shop/a still exists after 5m."
     );
 
     let untouched = Stuck { live: Some(json!({ "metadata": { "name": "a" } })), ..*stuck };

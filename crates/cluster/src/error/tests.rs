@@ -333,7 +333,7 @@ fn the_server_s_message_and_the_retries_are_reported() {
     Error Create: Kubernetes API Error [-]
     Could not read Deployment shop/web: unexpected response (HTTP 502): bad gateway
 
-    Tried 2 times; before the last: unexpected response (HTTP 502): bad gateway.
+    Tried 2 times; the previous attempt failed with: unexpected response (HTTP 502): bad gateway.
     -> 
     ");
 }

@@ -33,7 +33,7 @@ async fn an_unreachable_server_proves_nothing_about_the_object() {
 
     Could not read ConfigMap shop/a: unexpected response (HTTP 503): down for maintenance
 
-    Tried 6 times; before the last: unexpected response (HTTP 503): down for maintenance.
+    Tried 6 times; the previous attempt failed with: unexpected response (HTTP 503): down for maintenance.
     ");
 }
 
@@ -61,7 +61,7 @@ async fn an_object_is_diagnosed_as_last_seen_before_an_outage() {
     assert!(object.is_some());
     assert!(diagnosis.detail.contains("was not populated within 1m"), "{}", diagnosis.detail);
     assert!(
-        diagnosis.detail.contains("could not be read: Could not read ConfigMap shop/a"),
+        diagnosis.detail.contains("could not be read at the end: Could not read ConfigMap shop/a"),
         "{}",
         diagnosis.detail
     );
