@@ -112,7 +112,7 @@ impl Session {
         let (_, path) = self.locate(Verb::Patch, target).await?;
         let path = write.path(path, &query(write));
         let call = Call::write(Verb::Patch, target, Method::PATCH, path, patch_type.content_type(), patch);
-        let call = if patch_type == PatchType::Json { call.once() } else { call };
+        let call = if patch_type == PatchType::Json { call.not_idempotent() } else { call };
         self.write(&call, target, write).await
     }
 

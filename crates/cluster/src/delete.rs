@@ -12,6 +12,7 @@ use diag::Diagnostic;
 use http::Method;
 use manifest::ObjectRef;
 use readiness::Check;
+use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -40,7 +41,7 @@ pub struct Delete {
 }
 
 /// What happens to the dependents of an object. Never left to the server, whose default leaves a Job's pods behind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub enum Propagation {
     /// The object is deleted at once, its dependents afterwards.
     #[default]
@@ -161,7 +162,7 @@ impl Session {
         let began = Instant::now();
         loop {
             match self.request_deletion_once(target, how).await {
-                Err(error) if error.is_no_path() && began.elapsed() < UNCLEAR => {
+                Err(error) if error.is_unknown_path() && began.elapsed() < UNCLEAR => {
                     tokio::time::sleep(AGAIN).await;
                 }
                 // Without its kind, an object cannot exist; the discovery behind this error was fresh and complete.
@@ -185,7 +186,7 @@ impl Session {
     async fn request_deletion_once(&self, target: &ObjectRef, how: &Delete) -> Result<Reply, Error> {
         let (_, path) = self.locate(Verb::Delete, target).await?;
         let mut options = json!({
-            "apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": how.propagation.name(),
+            "apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": how.propagation,
         });
         if let Some(uid) = &how.uid {
             options["preconditions"]["uid"] = json!(uid);
@@ -291,16 +292,6 @@ fn is_kind_missing(error: &Error) -> bool {
 
 fn is_conflict(error: &Error) -> bool {
     error.status().is_some_and(|status| status.code == 409)
-}
-
-impl Propagation {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Background => "Background",
-            Self::Foreground => "Foreground",
-            Self::Orphan => "Orphan",
-        }
-    }
 }
 
 fn strings(list: &Value) -> Vec<String> {

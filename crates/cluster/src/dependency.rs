@@ -30,7 +30,7 @@ const SCHEDULE: [Duration; 7] = [
 /// The pause between attempts once the dependency has been seen, until the servers catch up.
 const SOON: Duration = Duration::from_millis(25);
 /// After this long the servers should have caught up, and the schedule resumes.
-const NOTICED: Duration = Duration::from_secs(2);
+const CATCH_UP: Duration = Duration::from_secs(2);
 
 impl Session {
     /// Applies `object`, and waits for its kind or namespace if they do not exist yet: for half a minute at most, and
@@ -55,7 +55,7 @@ impl Session {
         let began = Instant::now();
         let mut watching: Option<DependencyWatch> = None;
         let mut schedule = SCHEDULE.into_iter();
-        let mut tick = began;
+        let mut next_attempt = began;
         loop {
             let error = match attempt().await {
                 Ok(done) => return Ok(done),
@@ -64,11 +64,11 @@ impl Session {
             let dependency = match (Dependency::of(&error), &watching) {
                 (Some(dependency), _) => dependency,
                 // Discovery already lists the new kind, but its paths are not served yet.
-                (None, Some(watching)) if watching.is_due() && error.is_no_path() => {
+                (None, Some(watching)) if watching.was_just_seen() && error.is_unknown_path() => {
                     watching.dependency.clone()
                 }
                 // The same may happen before the watch has started.
-                (None, None) if error.is_no_path() => {
+                (None, None) if error.is_unknown_path() => {
                     let dependency = Dependency::Kind(target.gvk.clone());
                     watching = Some(DependencyWatch {
                         dependency: dependency.clone(),
@@ -84,15 +84,15 @@ impl Session {
                 watching = Some(DependencyWatch::begin(self, dependency.clone()).await);
             }
             let Some(watching) = watching.as_mut() else { return Err(error) };
-            if !watching.is_due() {
+            if !watching.was_just_seen() {
                 let now = Instant::now();
-                if now >= tick {
+                if now >= next_attempt {
                     let Some(wait) = schedule.next() else { return Err(give_up(error, began.elapsed())) };
-                    tick = now + wait;
+                    next_attempt = now + wait;
                 }
             }
-            tracing::debug!(object = %target, needs = %dependency, at_most = ?tick.saturating_duration_since(Instant::now()), "waiting");
-            watching.wait(tick).await;
+            tracing::debug!(object = %target, needs = %dependency, at_most = ?next_attempt.saturating_duration_since(Instant::now()), "waiting");
+            watching.wait(next_attempt).await;
         }
     }
 }
@@ -181,18 +181,18 @@ impl DependencyWatch {
     }
 
     /// Whether the dependency was seen just now, so that any attempt may succeed.
-    fn is_due(&self) -> bool {
-        self.seen.is_some_and(|seen| seen.elapsed() < NOTICED)
+    fn was_just_seen(&self) -> bool {
+        self.seen.is_some_and(|seen| seen.elapsed() < CATCH_UP)
     }
 
-    /// Waits until `tick`, or until the dependency exists.
-    async fn wait(&mut self, tick: Instant) {
-        if self.is_due() {
+    /// Waits until `next_attempt`, or until the dependency exists.
+    async fn wait(&mut self, next_attempt: Instant) {
+        if self.was_just_seen() {
             return tokio::time::sleep(SOON).await;
         }
-        let Some(watch) = &mut self.watch else { return tokio::time::sleep_until(tick).await };
+        let Some(watch) = &mut self.watch else { return tokio::time::sleep_until(next_attempt).await };
         loop {
-            match tokio::time::timeout_at(tick, watch.next()).await {
+            match tokio::time::timeout_at(next_attempt, watch.next()).await {
                 Err(_) => return,
                 Ok(Ok(WatchEvent::Applied(object))) if self.dependency.is_met_by(&object) => {
                     self.seen = Some(Instant::now());
@@ -201,7 +201,7 @@ impl DependencyWatch {
                 Ok(Ok(_)) => {}
                 Ok(Err(_)) => {
                     self.watch = None;
-                    return tokio::time::sleep_until(tick).await;
+                    return tokio::time::sleep_until(next_attempt).await;
                 }
             }
         }

@@ -19,7 +19,7 @@ use manifest::{GroupVersionKind, ObjectRef};
 
 /// A call that failed.
 ///
-/// `kind` says how; [`Error::class`] classifies it by the situations users know, and [`Error::diagnostic`] explains it.
+/// `kind` says how; [`Error::class`] classifies it, and [`Error::diagnostic`] explains it.
 #[derive(Clone, Debug)]
 pub struct Error(Box<Inner>);
 
@@ -121,13 +121,13 @@ impl Error {
     }
 
     /// Adds the URL of the server that was called.
-    pub(crate) fn on(mut self, server: Option<&Arc<str>>) -> Self {
+    pub(crate) fn with_server(mut self, server: Option<&Arc<str>>) -> Self {
         self.0.server = server.cloned();
         self
     }
 
     /// The same failure, reported for another call that could not be made because of it.
-    pub(crate) fn about(mut self, verb: Verb, subject: Subject) -> Self {
+    pub(crate) fn for_call(mut self, verb: Verb, subject: Subject) -> Self {
         (self.0.verb, self.0.subject) = (verb, subject);
         self
     }
@@ -172,7 +172,7 @@ impl Error {
 
     /// Whether this is a 404 about the path and not about an object: the kind was removed or is just being added, or
     /// the response did not come from the API server.
-    pub(crate) fn is_no_path(&self) -> bool {
+    pub(crate) fn is_unknown_path(&self) -> bool {
         match &self.0.kind {
             ErrorKind::UnexpectedResponse { code, .. } => *code == 404,
             ErrorKind::Status(status) => status.code == 404 && status.details.name.is_empty(),

@@ -92,7 +92,7 @@ impl Session {
                 query.push(("continue", &next));
             }
             let path = with_query(collection.clone(), &query);
-            let call = Call::get(Verb::List, Subject::Kind(gvk.clone()), path).at_most(PAGE_BYTES);
+            let call = Call::get(Verb::List, Subject::Kind(gvk.clone()), path).max_bytes(PAGE_BYTES);
             let Reply { object: page, warnings, .. } = self.send_and_parse(&call, Page::parse).await?;
             list.texts.extend(page.items);
             list.warnings.extend(warnings);

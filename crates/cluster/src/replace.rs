@@ -18,7 +18,7 @@ impl Session {
         let resource = self.resource(&target.gvk).await?;
         let path = with_query(resource.collection_of(target.namespace.as_ref()), &query(write));
         let call = Call::write(Verb::Create, target, Method::POST, path, "application/json", object);
-        self.write(&call.once(), target, write).await
+        self.write(&call.not_idempotent(), target, write).await
     }
 
     /// Replaces the object that `object` was made from. If that has changed since, by its resource version, the error
@@ -32,7 +32,7 @@ impl Session {
         let (_, path) = self.locate(Verb::Replace, target).await?;
         let path = write.path(path, &query(write));
         let call = Call::write(Verb::Replace, target, Method::PUT, path, "application/json", object);
-        self.write(&call.once(), target, write).await
+        self.write(&call.not_idempotent(), target, write).await
     }
 }
 

@@ -23,7 +23,7 @@ use crate::error::{Error, ErrorKind, ResponseLimit, Subject, Verb};
 use crate::redact::Redacted;
 use crate::retry::{self, Retry, Retryable};
 use crate::warning::warnings;
-use failure::{Failure, no_response, refusal};
+use failure::{Failure, no_response, rejection};
 
 pub(crate) use failure::unreadable;
 
@@ -44,9 +44,9 @@ pub(crate) struct Call {
     path: String,
     accept: &'static str,
     body: Option<(&'static str, Bytes)>,
-    repeatable: bool,
+    idempotent: bool,
     /// The largest response accepted, in bytes.
-    most: usize,
+    max_bytes: usize,
 }
 
 /// The result of a successful call.
@@ -106,12 +106,12 @@ impl Call {
             path,
             accept: "application/json",
             body: None,
-            repeatable: true,
-            most: LARGEST_RESPONSE,
+            idempotent: true,
+            max_bytes: LARGEST_RESPONSE,
         }
     }
 
-    /// Writes `target`, or its collection, at `path`. Calls that are not idempotent add [`Call::once`].
+    /// Writes `target`, or its collection, at `path`. Calls that are not idempotent add [`Call::not_idempotent`].
     pub(crate) fn write(
         verb: Verb,
         target: &ObjectRef,
@@ -125,8 +125,8 @@ impl Call {
     }
 
     /// Never retries the call if it may have taken effect.
-    pub(crate) fn once(self) -> Self {
-        Self { repeatable: false, ..self }
+    pub(crate) fn not_idempotent(self) -> Self {
+        Self { idempotent: false, ..self }
     }
 
     pub(crate) fn accept(self, accept: &'static str) -> Self {
@@ -134,8 +134,8 @@ impl Call {
     }
 
     /// Rejects a response with more bytes than this.
-    pub(crate) fn at_most(self, bytes: usize) -> Self {
-        Self { most: bytes, ..self }
+    pub(crate) fn max_bytes(self, bytes: usize) -> Self {
+        Self { max_bytes: bytes, ..self }
     }
 
     pub(crate) fn error(&self, kind: ErrorKind, retries: Vec<Retry>) -> Error {
@@ -184,7 +184,7 @@ pub(crate) async fn send<T, E: Into<JsonError>>(
         };
         let wait = retry::wait(
             failure.retryable,
-            call.repeatable,
+            call.idempotent,
             retries.len(),
             began.elapsed(),
             failure.retry_after,
@@ -204,7 +204,7 @@ async fn attempt<T, E: Into<JsonError>>(
     parse: fn(&[u8]) -> Result<T, E>,
 ) -> Result<Reply<T>, Failure> {
     let (head, body) = respond(client, call).await?;
-    let body = collect(body, call.most).await?;
+    let body = collect(body, call.max_bytes).await?;
     match parse(&body) {
         Ok(object) => Ok(Reply {
             code: head.status.as_u16(),
@@ -223,8 +223,8 @@ async fn respond(client: &kube::Client, call: &Call) -> Result<(Parts, Body), Fa
     if head.status.is_success() {
         return Ok((head, body));
     }
-    let body = collect(body, call.most).await?;
-    Err(refusal(head.status, &head.headers, &body))
+    let body = collect(body, call.max_bytes).await?;
+    Err(rejection(head.status, &head.headers, &body))
 }
 
 /// The whole response body, unless it is larger than `most`.

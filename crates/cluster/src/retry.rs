@@ -49,7 +49,7 @@ impl Retryable {
 /// `Retry-After` from the server is a lower bound.
 pub(crate) fn wait(
     retryable: Retryable,
-    repeatable: bool,
+    idempotent: bool,
     retries: usize,
     elapsed: Duration,
     retry_after: Option<Duration>,
@@ -57,7 +57,7 @@ pub(crate) fn wait(
 ) -> Option<Duration> {
     match retryable {
         Retryable::Never => return None,
-        Retryable::IfIdempotent if !repeatable => return None,
+        Retryable::IfIdempotent if !idempotent => return None,
         Retryable::IfIdempotent | Retryable::Always => {}
     }
     let doublings = u32::try_from(retries).ok().filter(|retries| *retries < MAX_RETRIES)?;
@@ -103,10 +103,10 @@ mod tests {
 
     #[test]
     fn waits_grow_and_end_and_honour_retry_after() {
-        let check = |repeatable, retries, elapsed: u64, asked: Option<u64>, expected: Option<u64>| {
+        let check = |idempotent, retries, elapsed: u64, asked: Option<u64>, expected: Option<u64>| {
             let found = wait(
                 Retryable::IfIdempotent,
-                repeatable,
+                idempotent,
                 retries,
                 Duration::from_millis(elapsed),
                 asked.map(Duration::from_secs),

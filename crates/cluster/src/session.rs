@@ -75,8 +75,8 @@ impl Session {
     /// The path of `object`, and how its kind is served.
     pub(crate) async fn locate(&self, verb: Verb, object: &ObjectRef) -> Result<(Resource, String), Error> {
         let resource = self.resource(&object.gvk).await.map_err(|error| match error.kind() {
-            ErrorKind::KindMissing(_) => error.about(verb, Subject::Object(object.clone())),
-            _ => error.about(Verb::Discover, Subject::Cluster),
+            ErrorKind::KindMissing(_) => error.for_call(verb, Subject::Object(object.clone())),
+            _ => error.for_call(Verb::Discover, Subject::Cluster),
         })?;
         let path = resource.path(object.namespace.as_ref(), &object.name);
         Ok((resource, path))
@@ -96,7 +96,7 @@ impl Session {
         call: &Call,
         parse: fn(&[u8]) -> Result<T, E>,
     ) -> Result<Reply<T>, Error> {
-        send(&self.0.client, call, parse).await.map_err(|error| error.on(self.server()))
+        send(&self.0.client, call, parse).await.map_err(|error| error.with_server(self.server()))
     }
 
     /// Sends a call to a path of `gvk`. After a 404 for the path, the kind may have been removed; or it may have joined
@@ -104,10 +104,10 @@ impl Session {
     /// more.
     pub(crate) async fn send_to(&self, gvk: &GroupVersionKind, call: &Call) -> Result<Reply, Error> {
         let error = match self.send(call).await {
-            Err(error) if error.is_no_path() => self.resolve_404(error, gvk).await,
+            Err(error) if error.is_unknown_path() => self.resolve_404(error, gvk).await,
             outcome => return outcome,
         };
-        if !error.is_no_path() {
+        if !error.is_unknown_path() {
             return Err(error);
         }
         tracing::debug!(kind = %gvk, "the kind is listed but its path is not served yet; retrying once");
@@ -120,7 +120,7 @@ impl Session {
     /// Resolves a 404 that only says "no such path": the kind was removed, if a fresh discovery agrees; otherwise the
     /// response did not come from the API server.
     pub(crate) async fn resolve_404(&self, error: Error, gvk: &GroupVersionKind) -> Error {
-        if !error.is_no_path() {
+        if !error.is_unknown_path() {
             return error;
         }
         match self.0.discovery.fresh(self).await {

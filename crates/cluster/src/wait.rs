@@ -92,8 +92,8 @@ impl<T, C: FnMut(Option<&Value>) -> Check<T>, O: FnMut(&str)> Waiter<C, O> {
             let live = match session.read(target).await {
                 Ok(live) => live.map(|reply| reply.object),
                 // While a kind is being removed, its paths vanish before discovery drops it; the next read settles it.
-                Err(error) if error.is_server_fault() || error.is_no_path() => {
-                    self.go_on(diag::error_chain(&error));
+                Err(error) if error.is_server_fault() || error.is_unknown_path() => {
+                    self.keep_waiting(diag::error_chain(&error));
                     tokio::time::sleep(POLL).await;
                     continue;
                 }
@@ -102,7 +102,7 @@ impl<T, C: FnMut(Option<&Value>) -> Check<T>, O: FnMut(&str)> Waiter<C, O> {
             // The watch starts at the version just read, so no change is missed.
             let from = live.as_ref().and_then(|object| object.pointer("/metadata/resourceVersion"));
             let from = from.and_then(Value::as_str).map(str::to_owned);
-            if let Some(end) = self.judge(live) {
+            if let Some(end) = self.evaluate(live) {
                 return Ok(end);
             }
             let watch = match &mut watch {
@@ -120,7 +120,7 @@ impl<T, C: FnMut(Option<&Value>) -> Check<T>, O: FnMut(&str)> Waiter<C, O> {
                     tokio::time::sleep(POLL).await;
                 }
                 // The kind may be going away; the next read settles it. The watch itself backs off.
-                Err(error) if error.is_no_path() => {}
+                Err(error) if error.is_unknown_path() => {}
                 Err(error) => return Err(error),
             }
         }
@@ -134,26 +134,26 @@ impl<T, C: FnMut(Option<&Value>) -> Check<T>, O: FnMut(&str)> Waiter<C, O> {
                 WatchEvent::Deleted(_) => None,
                 WatchEvent::Expired => return Ok(None),
             };
-            if let Some(end) = self.judge(now) {
+            if let Some(end) = self.evaluate(now) {
                 return Ok(Some(end));
             }
         }
     }
 
-    fn judge(&mut self, object: Option<Value>) -> Option<WaitOutcome<T>> {
+    fn evaluate(&mut self, object: Option<Value>) -> Option<WaitOutcome<T>> {
         let verdict = (self.check)(object.as_ref());
         self.object = object;
         match verdict {
             Check::Met(value) => Some(WaitOutcome::Met { value, object: self.object.take() }),
             Check::Never(why) => Some(WaitOutcome::Never { why, object: self.object.take() }),
             Check::NotYet(why) => {
-                self.go_on(why);
+                self.keep_waiting(why);
                 None
             }
         }
     }
 
-    fn go_on(&mut self, why: String) {
+    fn keep_waiting(&mut self, why: String) {
         if self.why != why {
             (self.observe)(&why);
             self.why = why;

@@ -178,7 +178,7 @@ impl Watch {
                     }
                     Err(error) => {
                         self.pause();
-                        return Err(error.on(self.session.server()));
+                        return Err(error.with_server(self.session.server()));
                     }
                 },
                 WatchState::Open(response) => {

@@ -121,6 +121,12 @@ impl CredentialSource {
     }
 }
 
+impl Credential {
+    fn header(authorization: HeaderValue, expires: Option<Timestamp>) -> Self {
+        Self { authorization: Some(authorization), identity: None, expires }
+    }
+}
+
 impl Credentials {
     async fn obtain(&self) -> Result<Credential, CredentialError> {
         match self {
@@ -128,12 +134,8 @@ impl Credentials {
             Self::Token { expires: Some(expires), .. } if Timestamp::now() >= *expires => {
                 Err(CredentialError::IdTokenExpired(*expires))
             }
-            Self::Token { token, expires } => {
-                Ok(Credential { authorization: Some(bearer(token)?), expires: *expires, identity: None })
-            }
-            Self::Basic { user, password } => {
-                Ok(Credential { authorization: Some(basic(user, password)?), ..Credential::default() })
-            }
+            Self::Token { token, expires } => Ok(Credential::header(bearer(token)?, *expires)),
+            Self::Basic { user, password } => Ok(Credential::header(basic(user, password)?, None)),
             Self::TokenFile { path, fallback } => {
                 let token = match (std::fs::read_to_string(path), fallback) {
                     (Ok(token), _) => Secret::from(token.trim()),
@@ -142,8 +144,7 @@ impl Credentials {
                         return Err(CredentialError::TokenFile { path: path.clone(), source });
                     }
                 };
-                let expires = Some(Timestamp::now() + FILE_FRESH);
-                Ok(Credential { authorization: Some(bearer(&token)?), expires, identity: None })
+                Ok(Credential::header(bearer(&token)?, Some(Timestamp::now() + FILE_FRESH)))
             }
             Self::Exec(plugin) => {
                 tracing::debug!("running the credential plugin");

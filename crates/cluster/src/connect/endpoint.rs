@@ -124,7 +124,7 @@ fn of_pod(environment: &Environment) -> Result<Endpoint, ConnectError> {
     // Kept, because the certificates may change while we run.
     config.root_cert_file = Some(file("ca.crt"));
     if !namespace.trim().is_empty() {
-        config.default_namespace = namespace.trim().to_owned();
+        namespace.trim().clone_into(&mut config.default_namespace);
     }
     let credentials = Credentials::TokenFile { path: token, fallback: None };
     Ok(Endpoint { credentials, ..anonymous(config) })

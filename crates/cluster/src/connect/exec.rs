@@ -8,7 +8,7 @@ mod process;
 
 pub use error::ExecError;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::ErrorKind;
 use std::time::Duration;
 
@@ -83,14 +83,10 @@ impl Plugin {
             return Err(ExecError::Interactive { command });
         }
         let args = exec.args.iter().flatten().map(|arg| Secret::from(arg.as_str())).collect();
-        let env = exec
-            .env
-            .iter()
-            .flatten()
-            .filter_map(|entry| {
-                Some((entry.get("name")?.clone(), Secret::from(entry.get("value")?.as_str())))
-            })
-            .collect();
+        let variable = |entry: &HashMap<String, String>| {
+            Some((entry.get("name")?.clone(), Secret::from(entry.get("value")?.as_str())))
+        };
+        let env = exec.env.iter().flatten().filter_map(variable).collect();
         let version = exec.api_version.as_deref().unwrap_or_default();
         let plugin = Self::new(version, command, args, env)?;
         Ok(Self { cluster, install_hint: exec.install_hint.clone(), ..plugin })

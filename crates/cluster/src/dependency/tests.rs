@@ -118,7 +118,7 @@ async fn paths_that_lag_behind_discovery_from_the_start_are_retried_briefly() {
     let (outcome, elapsed, journal) =
         applied(Server { after: Some(Duration::ZERO), may_watch: true, without_path: usize::MAX }).await;
     assert_eq!(outcome.unwrap_err().class(), Class::ConnectionFailed);
-    assert!(elapsed >= NOTICED && elapsed < NOTICED * 2, "{elapsed:?}");
+    assert!(elapsed >= CATCH_UP && elapsed < CATCH_UP * 2, "{elapsed:?}");
     assert!(journal.work().len() < 50, "{}", journal.work().len());
 }
 

@@ -80,7 +80,7 @@ async fn unaggregated(
             Err(unexpected(&call, reply.code, problem))
         }
         // The group has an aggregated server that is down or was just removed: nothing is known about its kinds.
-        Err(error) if error.is_server_fault() || error.is_no_path() => {
+        Err(error) if error.is_server_fault() || error.is_unknown_path() => {
             Ok(GroupVersion { group, version, stale: true, resources: Vec::new() })
         }
         Err(error) => Err(error),

@@ -70,14 +70,13 @@ impl Class {
 }
 
 impl Error {
-    /// Whether the request was refused before it was looked at, because the user lacks the right to make it. The
-    /// authorizer says what a user cannot do; webhooks, policies and quotas, which refuse what is asked, do not.
+    /// Whether the authorizer denied the request, not a webhook, a policy or a quota. Only the authorizer's message says
+    /// what a user "cannot" do.
     pub fn is_unauthorized(&self) -> bool {
         self.class() == Class::InsufficientPermissions
             && self.status().is_none_or(|status| status.message.contains(" cannot "))
     }
 
-    /// The situation this error is.
     pub fn class(&self) -> Class {
         match self.kind() {
             // A code without a `Status` body comes from an intermediary that rejects or fails in the server's place.

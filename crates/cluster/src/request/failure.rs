@@ -36,7 +36,7 @@ pub(crate) fn unreadable(error: JsonError) -> ErrorKind {
 }
 
 /// Classifies an HTTP error response.
-pub(super) fn refusal(code: StatusCode, headers: &HeaderMap, body: &[u8]) -> Failure {
+pub(super) fn rejection(code: StatusCode, headers: &HeaderMap, body: &[u8]) -> Failure {
     let header = headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
     let (kind, message, seconds) = match ApiStatus::parse(code.as_u16(), body) {
         Some(status) => {
@@ -65,13 +65,13 @@ pub(super) fn no_response(error: kube::Error) -> Failure {
         Ok(error) => match *error {
             TransportError::Credentials(error) => (ErrorKind::Credentials(error), Retryable::Never),
             TransportError::Identity(error) => (ErrorKind::Credentials(Arc::new(error)), Retryable::Never),
-            TransportError::Http(error) => sort_http(error),
+            TransportError::Http(error) => classify_http(error),
         },
     };
     Failure { kind, retryable, retry_after: None }
 }
 
-fn sort_http(error: legacy::Error) -> (ErrorKind, Retryable) {
+fn classify_http(error: legacy::Error) -> (ErrorKind, Retryable) {
     if !error.is_connect() {
         return (ErrorKind::BrokenResponse(Arc::new(error)), Retryable::IfIdempotent);
     }

@@ -152,7 +152,7 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static> ExternalCo
         memory: &mut ExternalMemory,
         regarding: &ObjectReference,
     ) -> Action {
-        let Report { finished, memory: decisions, in_flight, warnings } = report;
+        let Report { finished, in_flight, warnings, memory: decisions } = report;
         let in_flight = in_flight.map(|(phase, since)| (phase.as_str(), since));
         self.metrics.operation(S::KIND.name, uid, in_flight);
         memory.counted = Some(uid.to_owned());

@@ -319,7 +319,7 @@ async fn a_response_that_is_too_large_is_not_read() {
     let chunk = format!("2000\r\n{}\r\n", "x".repeat(0x2000));
     let chunked = format!("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{}", chunk.repeat(4));
     let (address, _) = serve(vec![chunked], None).await;
-    let call = Call::get(Verb::Read, Subject::Cluster, "/".to_owned()).at_most(0x3000);
+    let call = Call::get(Verb::Read, Subject::Cluster, "/".to_owned()).max_bytes(0x3000);
     let error = open(&to(&address)).send(&call).await.unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::ResponseTooLarge(ResponseLimit::Bytes(0x3000))), "{error:?}");
 }
