@@ -33,7 +33,7 @@ pub use term::Context;
 pub const USER_AGENT: &str = concat!("plimsoll-operator/", env!("CARGO_PKG_VERSION"));
 /// How long controllers may take to stop.
 const GRACE: Duration = Duration::from_secs(25);
-/// How long before another copy may take a lost lease the controllers have to be gone.
+/// The controllers must have stopped this long before another copy may take a lost lease.
 const MARGIN: Duration = Duration::from_secs(1);
 /// How long pending Events may take to be delivered at the end.
 const LAST_EVENTS: Duration = Duration::from_secs(5);

@@ -43,7 +43,7 @@ pub trait Reconciler: Send + Sync + Sized + 'static {
     /// The object as the store has it.
     fn find(&self, key: &Self::Key) -> Option<Arc<Value>>;
 
-    /// Makes what is there what `object` desires, as far as that is possible now.
+    /// Brings the cluster or the cloud closer to what `object` desires, as far as possible now.
     fn reconcile(
         self: &Arc<Self>,
         key: &Self::Key,
@@ -56,7 +56,7 @@ pub trait Reconciler: Send + Sync + Sized + 'static {
         Action::requeue(retry_after)
     }
 
-    /// The object is gone, or another one has taken its name; what was remembered of it goes too.
+    /// The object is gone, or another one has taken its name; drops what was kept for it.
     fn forget(&self, _key: &Self::Key, _memory: Self::Memory) -> impl Future<Output = ()> + Send {
         std::future::ready(())
     }

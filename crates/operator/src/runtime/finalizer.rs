@@ -1,6 +1,6 @@
-//! Finalizers: an object stays until every controller that put one on it has taken it off.
+//! Finalizers: an object is not removed until every controller that added one has removed it.
 //!
-//! Each half decides when an object may go; here its finalizers are added, removed and looked at.
+//! Each half decides when an object may be removed; here its finalizers are added, removed and checked.
 
 use cluster::PatchType;
 use manifest::ObjectRef;

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use super::controller::{Action, Reconciler};
 use super::store::{Change, Changes};
 
-/// As good as never; a clock does not reach as far as a duration.
+/// Effectively never; an `Instant` cannot represent every `Duration`.
 const MAX_WAIT: Duration = Duration::from_secs(365 * 86_400);
 
 /// The keys of one controller. Clones share them.

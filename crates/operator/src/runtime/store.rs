@@ -112,7 +112,7 @@ pub struct Change {
 }
 
 impl Change {
-    /// The object before and after, as far as it was and is there.
+    /// The object before and after, where it exists.
     pub(crate) fn sides(&self) -> impl Iterator<Item = &Map<String, Value>> {
         [&self.before, &self.after].into_iter().flatten().filter_map(|object| object.as_object())
     }

@@ -79,7 +79,7 @@ async fn post(client: kube::Client, event: Event, metrics: Metrics) {
                 }
                 Verdict::Transient => error_chain(&error),
             },
-            Err(_) => "no answer in time".to_owned(),
+            Err(_) => "no response in time".to_owned(),
         };
         failures += 1;
         let wait = BACKOFF.after(failures);
