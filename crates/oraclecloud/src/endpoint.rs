@@ -9,37 +9,21 @@ use http::uri::Scheme;
 use crate::region::Region;
 
 /// A service of Oracle Cloud that we call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Service {
-    /// The control plane of Queue, with its work requests.
-    Queue,
-    /// The control plane of Streaming.
-    Streaming,
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Service {
+    /// Its name in an override.
+    name: &'static str,
+    /// The version of its API, which starts every path.
+    version: &'static str,
+    host_prefix: &'static str,
 }
 
 impl Service {
-    /// Its name in an override.
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Queue => "queue",
-            Self::Streaming => "streaming",
-        }
-    }
-
-    /// The version of its API, which starts every path.
-    const fn version(self) -> &'static str {
-        match self {
-            Self::Queue => "20210201",
-            Self::Streaming => "20180418",
-        }
-    }
-
-    const fn host_prefix(self) -> &'static str {
-        match self {
-            Self::Queue => "messaging",
-            Self::Streaming => "streaming",
-        }
-    }
+    /// The control plane of Queue, with its work requests.
+    pub(crate) const QUEUE: Self = Self { name: "queue", version: "20210201", host_prefix: "messaging" };
+    /// The control plane of Streaming.
+    pub(crate) const STREAMING: Self =
+        Self { name: "streaming", version: "20180418", host_prefix: "streaming" };
 }
 
 /// The name of the authentication service in an override.
@@ -59,7 +43,7 @@ impl Endpoints {
         match text.split_once('=') {
             // A query could contain `=`, too, but an address with a query is refused anyway.
             Some((name, url)) if !name.contains("://") => {
-                let names = [Service::Queue.name(), Service::Streaming.name(), AUTH];
+                let names = [Service::QUEUE.name, Service::STREAMING.name, AUTH];
                 let service = names.into_iter().find(|known| *known == name.trim());
                 let service = service.ok_or_else(|| EndpointError::Service(name.trim().to_owned()))?;
                 self.of_service.insert(service, check_base(url.trim())?);
@@ -71,8 +55,8 @@ impl Endpoints {
 
     /// The address of a path, which starts with a slash and is encoded already.
     pub(crate) fn uri(&self, service: Service, region: &Region, path_and_query: &str) -> Uri {
-        let host = format!("{}.{}.oci.{}", service.host_prefix(), region.name(), region.domain());
-        self.resolve(service.name(), &host, &format!("/{}{path_and_query}", service.version()))
+        let host = format!("{}.{}.oci.{}", service.host_prefix, region.name(), region.domain());
+        self.resolve(service.name, &host, &format!("/{}{path_and_query}", service.version))
     }
 
     /// The address at which the authentication service issues tokens for certificates.
@@ -156,8 +140,8 @@ mod tests {
     #[test]
     fn a_service_is_in_its_region_or_at_an_override() {
         let check = |overrides: &[&str], queue: &str, streaming: &str| {
-            assert_eq!(uri(overrides, Service::Queue), format!("{queue}/20210201/things?a=b"));
-            assert_eq!(uri(overrides, Service::Streaming), format!("{streaming}/20180418/things?a=b"));
+            assert_eq!(uri(overrides, Service::QUEUE), format!("{queue}/20210201/things?a=b"));
+            assert_eq!(uri(overrides, Service::STREAMING), format!("{streaming}/20180418/things?a=b"));
         };
         let (queue, streaming) = (
             "https://messaging.us-phoenix-1.oci.oraclecloud.com",

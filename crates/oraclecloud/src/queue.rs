@@ -143,5 +143,5 @@ impl Client {
 }
 
 fn request(operation: &'static str, method: Method, path: &[&str]) -> Request {
-    Request::new(operation, Service::Queue, method, path)
+    Request::new(operation, Service::QUEUE, method, path)
 }

@@ -65,5 +65,5 @@ impl Streams<'_> {
 }
 
 fn request(operation: &'static str, method: Method, path: &[&str]) -> Request {
-    Request::new(operation, Service::Streaming, method, path)
+    Request::new(operation, Service::STREAMING, method, path)
 }

@@ -13,7 +13,7 @@ fn a_value_cannot_change_the_path_or_query() {
     let check = |path: &[&str], query: &[(&str, &str)], expected: &str| {
         let request = query
             .iter()
-            .fold(Request::new("Test", Service::Queue, Method::GET, path), |request, (name, value)| {
+            .fold(Request::new("Test", Service::QUEUE, Method::GET, path), |request, (name, value)| {
                 request.query(name, value)
             });
         assert_eq!(request.target, expected);
@@ -96,6 +96,6 @@ async fn an_untrusted_server_gets_no_request() {
     assert_eq!(request, "");
     let error = response.unwrap_err();
     assert!(matches!(error.kind, ErrorKind::Unreachable { .. }), "{error:?}");
-    let detail = error.diagnostic().detail;
-    assert!(detail.contains("UnknownIssuer"), "{detail}");
+    let message = operations::CallError::from(error).message;
+    assert!(message.contains("UnknownIssuer"), "{message}");
 }
