@@ -2,6 +2,7 @@
 //!
 //! There is no retry here: the caller decides when to retry, with the whole response.
 
+use std::iter::once;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -10,6 +11,7 @@ use http::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use http_body_util::Full;
 use jiff::Timestamp;
 use operations::Response;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -21,6 +23,9 @@ use crate::rate_limit::RateLimiter;
 use crate::region::{Region, RegionError};
 use crate::response::{Content, Received};
 use crate::sign::Signer;
+
+/// Everything that is not unreserved (RFC 3986), so that a value cannot change the path or query.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// How calls are made, whatever the credentials.
 #[derive(Clone, Debug)]
@@ -182,16 +187,14 @@ pub(crate) struct Request {
 impl Request {
     /// A request to the path of these segments.
     pub(crate) fn new(operation: &'static str, service: Service, method: Method, path: &[&str]) -> Self {
-        let target = path.iter().fold(String::new(), |target, segment| target + "/" + &encode(segment));
+        let encode = |segment| once("/").chain(utf8_percent_encode(segment, RESERVED));
+        let target = path.iter().copied().flat_map(encode).collect();
         Self { operation, service, method, target, body: None, headers: HeaderMap::new(), not_after: None }
     }
 
     pub(crate) fn query(mut self, name: &str, value: &str) -> Self {
-        let separator = if self.target.contains('?') { '&' } else { '?' };
-        self.target.push(separator);
-        self.target += name;
-        self.target.push('=');
-        self.target += &encode(value);
+        let separator = if self.target.contains('?') { "&" } else { "?" };
+        self.target.extend([separator, name, "="].into_iter().chain(utf8_percent_encode(value, RESERVED)));
         self
     }
 
@@ -224,16 +227,6 @@ impl Request {
             None => self.clone(),
         }
     }
-}
-
-/// Percent-encodes everything that is not unreserved (RFC 3986), so that a value cannot change the path or query.
-fn encode(text: &str) -> String {
-    text.bytes().fold(String::with_capacity(text.len()), |encoded, byte| match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-            encoded + char::from(byte).encode_utf8(&mut [0; 4])
-        }
-        _ => encoded + &format!("%{byte:02X}"),
-    })
 }
 
 #[cfg(test)]
