@@ -72,10 +72,10 @@ struct Plan {
 }
 
 /// Faults in a share of all calls, determined by a seed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct RandomFaults {
     percent: u32,
-    state: u64,
+    random: fastrand::Rng,
 }
 
 impl Faults {
@@ -93,7 +93,8 @@ impl Faults {
 
     /// Makes this share of all calls fail: 429, 500, a reset before or after the effect, or a slow response.
     pub fn inject_randomly(&self, percent: u32, seed: u64) {
-        lock(&self.0).random = (percent > 0).then_some(RandomFaults { percent, state: seed });
+        lock(&self.0).random =
+            (percent > 0).then(|| RandomFaults { percent, random: fastrand::Rng::with_seed(seed) });
     }
 
     /// Removes all faults.
@@ -121,7 +122,7 @@ impl Faults {
 
 impl RandomFaults {
     fn next(&mut self) -> Option<FaultKind> {
-        if self.random(100) >= u64::from(self.percent) {
+        if self.random.u32(..100) >= self.percent {
             return None;
         }
         let refuse = |status, code: &str, retry_after| FaultKind::Refuse {
@@ -129,22 +130,13 @@ impl RandomFaults {
             code: code.to_owned(),
             retry_after,
         };
-        Some(match self.random(5) {
+        Some(match self.random.u32(..5) {
             0 => refuse(429, "TooManyRequests", Some(1)),
             1 => refuse(500, "InternalServerError", None),
             2 => FaultKind::ResetBefore,
             3 => FaultKind::ResetAfter,
             _ => FaultKind::SlowMillis(500),
         })
-    }
-
-    /// SplitMix64: small, uniform and reproducible.
-    fn random(&mut self, below: u64) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % below
     }
 }
 
