@@ -23,7 +23,6 @@ mod journal;
 mod keys;
 mod options;
 mod reply;
-mod resettable_stream;
 mod route;
 mod serve;
 mod timeline;

@@ -3,6 +3,8 @@
 mod response;
 mod server;
 
+use std::error::Error as _;
+use std::future::poll_fn;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -29,10 +31,9 @@ use crate::keys::Keys;
 use crate::lock;
 use crate::options::Options;
 use crate::reply::{ApiError, Reply};
-use crate::resettable_stream::{ResetSwitch, ResettableStream};
 use crate::route::{Operation, header, query, route};
 use crate::verify::verify;
-use response::{Body, Dropped, refused, response};
+use response::{Body, Reset, refused, response};
 pub use server::Server;
 
 /// Larger than any request to a control plane.
@@ -118,17 +119,20 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
 }
 
 async fn serve_connection(stream: TcpStream, shared: Arc<Shared>) {
-    let reset = ResetSwitch::default();
     // Small responses must not be delayed.
     let _ = stream.set_nodelay(true);
-    let stream = ResettableStream::new(stream, reset.clone());
     let service = service_fn(move |request| {
-        let (shared, reset) = (shared.clone(), reset.clone());
-        async move { shared.respond(request).await.inspect_err(|_| reset.trigger()) }
+        let shared = shared.clone();
+        Box::pin(async move { shared.respond(request).await })
     });
+    let mut connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
     // Injected resets and truncations end a connection with an error, and so does a client that leaves.
-    if let Err(error) = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await {
+    if let Err(error) = poll_fn(|context| connection.poll_without_shutdown(context)).await {
         tracing::debug!(%error, "a connection ended early");
+        if error.source().is_some_and(<dyn std::error::Error>::is::<Reset>) {
+            // An orderly close would be no reset.
+            let _ = connection.into_parts().io.into_inner().set_zero_linger();
+        }
     }
 }
 
@@ -141,9 +145,9 @@ impl Shared {
         lock(&self.federation)
     }
 
-    async fn respond(&self, request: Request<Incoming>) -> Result<Response<Body>, Dropped> {
+    async fn respond(&self, request: Request<Incoming>) -> Result<Response<Body>, Reset> {
         let (parts, body) = request.into_parts();
-        let body = Limited::new(body, MAX_REQUEST_SIZE).collect().await.map_err(|_| Dropped)?;
+        let body = Limited::new(body, MAX_REQUEST_SIZE).collect().await.map_err(|_| Reset)?;
         let (reply, fault) = self.handle(&parts, &body.to_bytes());
         if let Some(FaultKind::SlowMillis(millis)) = fault {
             tokio::time::sleep(Duration::from_millis(millis)).await;

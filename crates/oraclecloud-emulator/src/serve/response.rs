@@ -1,12 +1,14 @@
 //! Turns replies into HTTP responses, including those that a fault damages.
 
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::convert::Infallible;
 
 use bytes::Bytes;
+use futures::{StreamExt as _, stream};
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, DATE, HeaderName, HeaderValue};
 use http::{Response, StatusCode};
-use http_body::Frame;
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt as _, Full, StreamBody};
+use hyper::body::Frame;
 use jiff::Timestamp;
 use oraclecloud::sign::http_date;
 use serde_json::Value;
@@ -14,12 +16,14 @@ use serde_json::Value;
 use crate::fault::FaultKind;
 use crate::reply::{ApiError, Reply};
 
-/// The response to send; an error resets the connection.
+pub(super) type Body = UnsyncBoxBody<Bytes, Truncated>;
+
+/// The response to send.
 pub(super) fn response(
     reply: Reply,
     fault: Option<FaultKind>,
     date: Timestamp,
-) -> Result<Response<Body>, Dropped> {
+) -> Result<Response<Body>, Reset> {
     let mut status = reply.status;
     let mut content_type = if reply.plain { "text/plain" } else { "application/json" };
     let mut body = match reply.body {
@@ -30,7 +34,7 @@ pub(super) fn response(
     let mut headers = reply.headers;
     let truncate = fault == Some(FaultKind::Truncate);
     match fault {
-        Some(FaultKind::ResetBefore | FaultKind::ResetAfter) => return Err(Dropped),
+        Some(FaultKind::ResetBefore | FaultKind::ResetAfter) => return Err(Reset),
         Some(FaultKind::Html(page_status)) => {
             status = StatusCode::from_u16(page_status).unwrap_or(StatusCode::BAD_GATEWAY);
             content_type = "text/html";
@@ -43,11 +47,8 @@ pub(super) fn response(
         }
         Some(FaultKind::Refuse { .. } | FaultKind::SlowMillis(_) | FaultKind::Truncate) | None => {}
     }
-    let length = body.len();
-    // A truncated empty body announces a byte that never arrives.
-    let (body, length) = if truncate { (body.slice(..length / 2), length.max(1)) } else { (body, length) };
-    let mut response =
-        Response::new(Body { rest: Some(body), truncation: truncate.then_some(Truncation::Pending) });
+    let (body, length) = if truncate { truncated(&body) } else { (whole(body.clone()), body.len()) };
+    let mut response = Response::new(body);
     *response.status_mut() = status;
     let out = response.headers_mut();
     for (name, value) in headers {
@@ -80,44 +81,28 @@ pub(super) fn refused(fault: &FaultKind) -> Reply {
     }
 }
 
-/// A body of one chunk, after which the connection may break.
-pub(super) struct Body {
-    rest: Option<Bytes>,
-    truncation: Option<Truncation>,
+fn whole(body: Bytes) -> Body {
+    Full::new(body).map_err(|never: Infallible| match never {}).boxed_unsync()
 }
 
-/// The progress of a body that ends too early.
-#[derive(Clone, Copy)]
-enum Truncation {
-    /// The first half has to be flushed: hyper discards it if the body fails at once.
-    Pending,
-    Due,
+/// Half of a body, and the length it announces: of an empty body, one byte that never arrives.
+fn truncated(body: &Bytes) -> (Body, usize) {
+    let half = body.slice(..body.len() / 2);
+    let failure = async {
+        // The half has to be flushed first: hyper discards it if the body fails at once.
+        tokio::task::yield_now().await;
+        Err(Truncated)
+    };
+    let frames = stream::iter([Ok(Frame::data(half))]).chain(stream::once(failure));
+    (StreamBody::new(frames).boxed_unsync(), body.len().max(1))
 }
 
-impl http_body::Body for Body {
-    type Data = Bytes;
-    type Error = Dropped;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Dropped>>> {
-        if let Some(bytes) = self.rest.take().filter(|bytes| !bytes.is_empty()) {
-            return Poll::Ready(Some(Ok(Frame::data(bytes))));
-        }
-        match self.truncation {
-            None => Poll::Ready(None),
-            Some(Truncation::Due) => Poll::Ready(Some(Err(Dropped))),
-            Some(Truncation::Pending) => {
-                self.truncation = Some(Truncation::Due);
-                context.waker().wake_by_ref();
-                Poll::Pending
-            }
-        }
-    }
-}
-
-/// Makes hyper drop the connection.
+/// Makes hyper drop the connection in the middle of a body.
 #[derive(Debug, thiserror::Error)]
-#[error("the connection was dropped by a fault")]
-pub(super) struct Dropped;
+#[error("the body was truncated by a fault")]
+pub(super) struct Truncated;
+
+/// Makes hyper drop the connection without a response, which the server then resets.
+#[derive(Debug, thiserror::Error)]
+#[error("the connection was reset by a fault")]
+pub(super) struct Reset;
