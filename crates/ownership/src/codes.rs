@@ -7,5 +7,4 @@ diag::codes! {
     pub(crate) const TAKING = "ownership-taking";
     pub(crate) const OVERWRITING = "ownership-overwriting";
     pub(crate) const NOT_KEPT = "ownership-not-kept";
-    pub(crate) const HANDED = "ownership-handed";
 }

@@ -40,12 +40,6 @@ impl Analysis {
         }
     }
 
-    /// Fields that are taken or released while no other manager is changing them.
-    pub fn notes(&self, identity: &str) -> Vec<Diagnostic> {
-        let noted = self.fields.iter().filter(|field| field.level() == Level::Note);
-        noted.map(|field| note(identity, &self.print(field), field)).collect()
-    }
-
     /// Sorted by name.
     fn fields_of(&self, kind: Kind) -> Vec<NamedField<'_>> {
         let reported =
@@ -168,25 +162,13 @@ fn modifiers(field: &FieldTransition) -> String {
         // managedFields do not record who removed a field or wrote it under our name.
         return "modified by: unknown".to_owned();
     }
-    format!("modified by: {}", names(field))
-}
-
-fn names(field: &FieldTransition) -> String {
-    field.others.iter().map(FieldManager::as_str).collect::<Vec<_>>().join(", ")
+    let names: Vec<&str> = field.others.iter().map(FieldManager::as_str).collect();
+    format!("modified by: {}", names.join(", "))
 }
 
 fn ignore_hint(fields: &[NamedField<'_>]) -> String {
     let listed = fields.iter().take(MOST_FIELDS).map(|field| format!("{:?}", field.name));
     format!("To leave them to the other manager: ignore_fields = [{}]", listed.collect::<Vec<_>>().join(", "))
-}
-
-fn note(identity: &str, name: &str, field: &FieldTransition) -> Diagnostic {
-    let summary = match field.row {
-        Row::Take => format!("{name} will be held from now on"),
-        _ if field.others.is_empty() => format!("{name} will be released; no other manager holds it"),
-        _ => format!("{name} will be released to {}", names(field)),
-    };
-    Diagnostic::note(codes::HANDED, summary).object(identity).field(name)
 }
 
 /// All findings in one line.

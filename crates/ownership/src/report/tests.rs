@@ -176,25 +176,6 @@ fn a_masked_field_shows_that_it_differs_and_no_value() {
 }
 
 #[test]
-fn notes_tell_what_changes_hands() {
-    let fields = vec![
-        field("spec.replicas", Row::Take, &[], None, Some(json!(3))),
-        field("spec.paused", Row::Release, &[], Some(json!(true)), Some(json!(true))),
-        field("spec.minReadySeconds", Row::ReleaseToOther, &["hpa"], Some(json!(5)), Some(json!(5))),
-    ];
-    let notes = analysis(fields).notes("Deployment shop/web");
-    let summaries: Vec<_> = notes.iter().map(|note| note.summary.as_str()).collect();
-    assert_eq!(
-        summaries,
-        [
-            "spec.replicas will be held from now on",
-            "spec.paused will be released; no other manager holds it",
-            "spec.minReadySeconds will be released to hpa",
-        ]
-    );
-}
-
-#[test]
 fn values_read_as_in_the_go_provider() {
     let check = |shown: Option<Value>, expected: &str| assert_eq!(value(shown.as_ref()), expected);
     check(None, "(none)");
