@@ -3,12 +3,11 @@
 use std::fmt;
 use std::time::Duration;
 
-use diag::Diagnostic;
+use diag::error_chain;
 use jiff::{SignedDuration, Timestamp};
 use operations::{CallError, NO_CREDENTIALS};
 
 use crate::auth::AuthError;
-use crate::codes;
 
 /// A failed call.
 #[derive(Debug)]
@@ -127,40 +126,6 @@ impl Error {
             _ => "",
         }
     }
-
-    pub fn diagnostic(&self) -> Diagnostic {
-        let (code, hint) = match &self.kind {
-            ErrorKind::Credentials(_) => {
-                (codes::CREDENTIALS, "Fix the credentials; they are read again at the next attempt.")
-            }
-            ErrorKind::Unreachable { .. } => {
-                (codes::UNREACHABLE, "Check the region, endpoint overrides, proxy and DNS.")
-            }
-            ErrorKind::Interrupted { .. } | ErrorKind::Timeout(_) => {
-                (codes::NO_ANSWER, "Check the resource before you try again: the call may have taken effect.")
-            }
-            ErrorKind::Throttled { .. } | ErrorKind::TooLate { .. } => {
-                (codes::NOT_SENT, "If this persists, raise --oci-qps as far as the tenancy's limits allow.")
-            }
-            ErrorKind::EndlessListing(_) => (codes::BAD_ANSWER, "Check which server the endpoint leads to."),
-            ErrorKind::Response(response) => match response.problem {
-                Problem::ClockSkew { .. } => {
-                    (codes::CLOCK_SKEW, "Set this machine's clock, for instance with NTP.")
-                }
-                Problem::Refused { .. } if matches!(response.status, 401 | 403) => (
-                    codes::DENIED,
-                    "Check that the key belongs to the user and that a policy allows the call.",
-                ),
-                Problem::Refused { .. } => {
-                    (codes::REFUSED, "Correct the request; Oracle's support asks for the request id.")
-                }
-                _ => {
-                    (codes::BAD_ANSWER, "Check which server the endpoint leads to, and any proxy in between.")
-                }
-            },
-        };
-        Diagnostic::error(code, self.to_string()).detail(causes(&self.kind).join(": ")).hint(hint)
-    }
 }
 
 /// What the operator decides on. An error without a response has no status and counts as transient, unless there are no
@@ -178,28 +143,13 @@ impl From<Error> for CallError {
                 Self { status: Some(status), code, message, request_id, retry_after }
             }
             other => {
-                let mut message = vec![format!("{operation}: {other}")];
-                message.extend(causes(&other));
+                let message = format!("{operation}: {}", error_chain(&other));
                 let denied = matches!(&other, ErrorKind::Credentials(error) if !error.is_transient());
                 let code = if denied { NO_CREDENTIALS } else { "" };
-                Self { code: code.to_owned(), message: message.join(": "), ..Self::default() }
+                Self { code: code.to_owned(), message, ..Self::default() }
             }
         }
     }
-}
-
-/// The causes, the nearest first; none of them twice, since some libraries repeat their source.
-fn causes(kind: &ErrorKind) -> Vec<String> {
-    let mut texts: Vec<String> = Vec::new();
-    let mut cause = std::error::Error::source(kind);
-    while let Some(error) = cause {
-        let text = error.to_string();
-        if !texts.iter().any(|known| known.contains(&text)) {
-            texts.push(text);
-        }
-        cause = error.source();
-    }
-    texts
 }
 
 fn seconds(duration: Duration) -> String {
@@ -258,23 +208,5 @@ mod tests {
             "GetQueue: not sent: no usable credentials: tenancy, user, fingerprint or token contains \
              invalid characters"
         );
-    }
-
-    #[test]
-    fn every_diagnostic_has_a_hint() {
-        let check = |error: Error, code: diag::Code| {
-            let diagnostic = error.diagnostic();
-            assert_eq!(diagnostic.code, code);
-            assert!(diagnostic.hint.is_some());
-        };
-        let refused = |code: &str| Problem::Refused { code: code.into(), message: "m".into() };
-        check(response(401, refused("NotAuthenticated")), codes::DENIED);
-        check(response(400, refused("InvalidParameter")), codes::REFUSED);
-        check(
-            response(502, Problem::NotJson { content_type: "text/html".into(), excerpt: "<html>".into() }),
-            codes::BAD_ANSWER,
-        );
-        check(Error { operation: "GetQueue", kind: AuthError::KeyId.into() }, codes::CREDENTIALS);
-        check(Error { operation: "GetQueue", kind: ErrorKind::Timeout(Duration::ZERO) }, codes::NO_ANSWER);
     }
 }

@@ -13,7 +13,6 @@
 pub mod auth;
 mod calls;
 mod client;
-pub mod codes;
 mod config_file;
 mod connections;
 mod der;

@@ -24,7 +24,6 @@ pub(super) const AREAS: &[(&str, &[Code])] = &[
     ("Terraform's protocol", tfplugin::codes::CODES),
     ("Compositions", composition::CODES),
     ("Operations", operations::codes::CODES),
-    ("Oracle Cloud", oraclecloud::codes::CODES),
     ("The operator", operator::codes::CODES),
 ];
 

@@ -350,7 +350,7 @@ async fn neither_keys_nor_tokens_are_logged_or_printed() {
         list(&client).await.unwrap();
         server.faults().inject_next(Operation::ListQueues, FaultKind::Html(401));
         let error = list(&client).await.unwrap_err();
-        let shown = format!("{client:?} {error:?} {error} {:?}", error.diagnostic());
+        let shown = format!("{client:?} {error:?} {error}") + &CallError::from(error).message;
         log.clone().write_all(shown.as_bytes()).unwrap();
     }
     let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
