@@ -3,8 +3,6 @@
 mod decode;
 mod encode;
 
-use crate::path::Path;
-
 pub(crate) use decode::decode;
 pub(crate) use encode::encode;
 
@@ -21,14 +19,6 @@ mod refinement_key {
     pub(super) const MAX: i64 = 4;
     pub(super) const MIN_LENGTH: i64 = 5;
     pub(super) const MAX_LENGTH: i64 = 6;
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}: {problem}", path.or_root())]
-pub(crate) struct MsgpackError {
-    pub(crate) path: Path,
-    /// Never quotes the value, which may be secret.
-    pub(crate) problem: String,
 }
 
 #[cfg(test)]

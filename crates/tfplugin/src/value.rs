@@ -9,15 +9,23 @@ mod set;
 use std::collections::BTreeMap;
 use std::fmt;
 
-pub use conform::ConformError;
 pub(crate) use number::WireNumber;
 pub use number::{Number, NumberError};
 pub use object::Object;
 pub use refinement::{Bound, Refinement};
 pub use set::Set;
 
-use crate::path::Step;
+use crate::path::{Path, Step};
 use crate::types::Type;
+
+/// Why a value does not fit its type, or cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}: {problem}", path.or_root())]
+pub struct ValueError {
+    pub path: Path,
+    /// Never quotes the value, which may be secret.
+    pub problem: String,
+}
 
 /// A value without its type: only the schema tells a map from an object and a list from a tuple. [`Value::Dynamic`] alone
 /// carries a type, because there the schema has none.
@@ -152,6 +160,11 @@ impl Value {
         if let Self::Object(object) = self { Some(object) } else { None }
     }
 
+    /// Changes an object; any other value stays as it is.
+    pub(crate) fn map_object(self, change: impl FnOnce(Object) -> Object) -> Self {
+        if let Self::Object(object) = self { change(object).into() } else { self }
+    }
+
     /// The elements of a list, tuple, map or object, each with the step that leads to it and its type.
     pub(crate) fn children<'v>(&'v self, ty: &'v Type) -> Vec<(Step, &'v Self, &'v Type)> {
         let index = |(index, (value, ty))| (Step::Index(index), value, ty);
@@ -170,15 +183,6 @@ impl Value {
                 typed.map(|(name, value, ty)| (Step::Attribute(name.to_owned()), value, ty)).collect()
             }
             _ => Vec::new(),
-        }
-    }
-
-    pub(crate) fn step(&self, step: &Step) -> Option<&Self> {
-        match (self, step) {
-            (Self::Object(object), Step::Attribute(name) | Step::Key(name)) => object.find(name),
-            (Self::List(elements), Step::Index(index)) => elements.get(*index),
-            (Self::Dynamic(dynamic), step) => dynamic.value.step(step),
-            _ => None,
         }
     }
 }

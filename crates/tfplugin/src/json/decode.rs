@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 
-use super::JsonError;
 use crate::path::{Path, Step};
 use crate::types::{MAX_DEPTH, Type};
-use crate::value::{Number, Object, Value};
+use crate::value::{Number, Object, Value, ValueError};
 
 /// How to treat attributes that the type does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +17,7 @@ pub enum UndefinedAttributes {
 }
 
 /// Absent attributes are null.
-pub fn decode(json: &[u8], ty: &Type, undefined: UndefinedAttributes) -> Result<Value, JsonError> {
+pub fn decode(json: &[u8], ty: &Type, undefined: UndefinedAttributes) -> Result<Value, ValueError> {
     let raw: &RawValue = parse(json, &Path::root())?;
     Reader { undefined, path: Path::root() }.value(raw, ty)
 }
@@ -29,7 +28,7 @@ struct Reader {
 }
 
 impl Reader {
-    fn value(&mut self, raw: &RawValue, ty: &Type) -> Result<Value, JsonError> {
+    fn value(&mut self, raw: &RawValue, ty: &Type) -> Result<Value, ValueError> {
         let text = raw.get();
         if text == "null" {
             return Ok(Value::Null);
@@ -54,7 +53,7 @@ impl Reader {
         }
     }
 
-    fn inside(&mut self, step: Step, raw: &RawValue, ty: &Type) -> Result<Value, JsonError> {
+    fn inside(&mut self, step: Step, raw: &RawValue, ty: &Type) -> Result<Value, ValueError> {
         // A path is as long as the value is deep. Types from a schema are shallow, but a dynamic value has its own.
         if self.path.steps().len() >= MAX_DEPTH {
             return Err(self.error(format!("nested deeper than {MAX_DEPTH} levels")));
@@ -65,7 +64,7 @@ impl Reader {
         Ok(value)
     }
 
-    fn bool(&self, text: &str) -> Result<Value, JsonError> {
+    fn bool(&self, text: &str) -> Result<Value, ValueError> {
         match text {
             "true" | r#""true""# | "1" | r#""1""# => Ok(Value::Bool(true)),
             "false" | r#""false""# | "0" | r#""0""# => Ok(Value::Bool(false)),
@@ -73,7 +72,7 @@ impl Reader {
         }
     }
 
-    fn number(&self, text: &str) -> Result<Value, JsonError> {
+    fn number(&self, text: &str) -> Result<Value, ValueError> {
         let number = match text.as_bytes().first() {
             Some(b'"') => Number::parse(&self.parse::<String>(text)?),
             _ => Number::parse(text),
@@ -81,7 +80,7 @@ impl Reader {
         number.map(Value::Number).map_err(|_| self.error("expected a number"))
     }
 
-    fn string(&self, text: &str) -> Result<Value, JsonError> {
+    fn string(&self, text: &str) -> Result<Value, ValueError> {
         match text.as_bytes().first() {
             Some(b'"') => self.parse::<String>(text).map(Value::String),
             // The old SDK wrote some strings as numbers and bools.
@@ -90,7 +89,7 @@ impl Reader {
         }
     }
 
-    fn dynamic(&mut self, text: &str) -> Result<Value, JsonError> {
+    fn dynamic(&mut self, text: &str) -> Result<Value, ValueError> {
         #[derive(serde::Deserialize)]
         #[serde(deny_unknown_fields)]
         struct Typed<'j> {
@@ -110,12 +109,12 @@ impl Reader {
         Ok(if ty == Type::Dynamic { value } else { Value::dynamic_of(ty, value) })
     }
 
-    fn elements(&mut self, text: &str, element: &Type) -> Result<Vec<Value>, JsonError> {
+    fn elements(&mut self, text: &str, element: &Type) -> Result<Vec<Value>, ValueError> {
         let raws = self.parse::<Vec<&RawValue>>(text)?.into_iter().enumerate();
         raws.map(|(index, raw)| self.inside(Step::Index(index), raw, element)).collect()
     }
 
-    fn tuple(&mut self, text: &str, types: &[Type]) -> Result<Value, JsonError> {
+    fn tuple(&mut self, text: &str, types: &[Type]) -> Result<Value, ValueError> {
         let raws = self.parse::<Vec<&RawValue>>(text)?;
         if raws.len() != types.len() {
             return Err(self.error(format!(
@@ -129,7 +128,7 @@ impl Reader {
         values.collect::<Result<_, _>>().map(Value::List)
     }
 
-    fn object(&mut self, text: &str, attributes: &BTreeMap<String, Type>) -> Result<Value, JsonError> {
+    fn object(&mut self, text: &str, attributes: &BTreeMap<String, Type>) -> Result<Value, ValueError> {
         let mut raws = self.parse::<BTreeMap<String, &RawValue>>(text)?;
         let mut object = Object::new();
         for (name, ty) in attributes {
@@ -147,22 +146,22 @@ impl Reader {
         }
     }
 
-    fn parse<'j, T: serde::Deserialize<'j>>(&self, text: &'j str) -> Result<T, JsonError> {
+    fn parse<'j, T: serde::Deserialize<'j>>(&self, text: &'j str) -> Result<T, ValueError> {
         parse(text.as_bytes(), &self.path)
     }
 
-    fn error(&self, problem: impl Into<String>) -> JsonError {
-        JsonError { path: self.path.clone(), problem: problem.into() }
+    fn error(&self, problem: impl Into<String>) -> ValueError {
+        ValueError { path: self.path.clone(), problem: problem.into() }
     }
 }
 
-fn parse<'j, T: serde::Deserialize<'j>>(json: &'j [u8], path: &Path) -> Result<T, JsonError> {
+fn parse<'j, T: serde::Deserialize<'j>>(json: &'j [u8], path: &Path) -> Result<T, ValueError> {
     serde_json::from_slice(json).map_err(|error| {
         // The parser's own message may quote the value, which may be secret.
         let problem = match error.classify() {
             serde_json::error::Category::Data => "not of the expected type".to_owned(),
             _ => format!("not JSON at line {}, column {}", error.line(), error.column()),
         };
-        JsonError { path: path.clone(), problem }
+        ValueError { path: path.clone(), problem }
     })
 }

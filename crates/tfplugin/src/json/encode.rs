@@ -3,19 +3,15 @@
 use serde::ser::{Error as _, Serialize, SerializeStruct, Serializer};
 use serde_json::value::RawValue;
 
-use super::JsonError;
 use crate::path::Path;
 use crate::types::Type;
-use crate::value::{ConformError, Value};
+use crate::value::{Value, ValueError};
 
 /// Unknown values have no JSON and are an error.
-pub(crate) fn encode(value: Value, ty: &Type) -> Result<Vec<u8>, JsonError> {
-    let value = value.conform(ty).map_err(|error: ConformError| JsonError {
-        problem: format!("expected {}, found {}", error.expected, error.found),
-        path: error.path,
-    })?;
+pub(crate) fn encode(value: Value, ty: &Type) -> Result<Vec<u8>, ValueError> {
+    let value = value.conform(ty)?;
     serde_json::to_vec(&Encoded(&value))
-        .map_err(|error| JsonError { path: Path::root(), problem: error.to_string() })
+        .map_err(|error| ValueError { path: Path::root(), problem: error.to_string() })
 }
 
 struct Encoded<'v>(&'v Value);

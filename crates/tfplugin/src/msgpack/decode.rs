@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use rmp::Marker;
 use rmp::decode::{self as read, MessageLen, NumValueReadError};
 
-use super::{MAX_REFINEMENT, MsgpackError, REFINED_UNKNOWN, refinement_key};
+use super::{MAX_REFINEMENT, REFINED_UNKNOWN, refinement_key};
 use crate::path::{Path, Step};
 use crate::types::{MAX_DEPTH, Type};
-use crate::value::{Bound, Number, Object, Refinement, Value};
+use crate::value::{Bound, Number, Object, Refinement, Value, ValueError};
 
 /// Decodes a value of type `ty` from all of `bytes`.
-pub(crate) fn decode(bytes: &[u8], ty: &Type) -> Result<Value, MsgpackError> {
+pub(crate) fn decode(bytes: &[u8], ty: &Type) -> Result<Value, ValueError> {
     let mut reader = Reader { bytes, path: Path::root(), depth: 0 };
     let value = reader.value(ty)?;
     if reader.bytes.is_empty() { Ok(value) } else { Err(reader.error("there are bytes after the value")) }
@@ -24,7 +24,7 @@ struct Reader<'b> {
 }
 
 impl<'b> Reader<'b> {
-    fn value(&mut self, ty: &Type) -> Result<Value, MsgpackError> {
+    fn value(&mut self, ty: &Type) -> Result<Value, ValueError> {
         // Types from a schema are shallow, but dynamic values could nest without end.
         if self.depth == MAX_DEPTH {
             return Err(self.error(format!("nested deeper than {MAX_DEPTH} levels")));
@@ -35,7 +35,7 @@ impl<'b> Reader<'b> {
         Ok(value)
     }
 
-    fn value_at_depth(&mut self, ty: &Type) -> Result<Value, MsgpackError> {
+    fn value_at_depth(&mut self, ty: &Type) -> Result<Value, ValueError> {
         match self.peek()? {
             Marker::Null => {
                 self.take(1)?;
@@ -64,19 +64,19 @@ impl<'b> Reader<'b> {
         }
     }
 
-    fn inside(&mut self, step: Step, ty: &Type) -> Result<Value, MsgpackError> {
+    fn inside(&mut self, step: Step, ty: &Type) -> Result<Value, ValueError> {
         self.path.push(step);
         let value = self.value(ty)?;
         self.path.pop();
         Ok(value)
     }
 
-    fn elements(&mut self, element: &Type) -> Result<Vec<Value>, MsgpackError> {
+    fn elements(&mut self, element: &Type) -> Result<Vec<Value>, ValueError> {
         let count = self.array_length("a list")?;
         self.typed_elements(std::iter::repeat_n(element, count))
     }
 
-    fn tuple(&mut self, types: &[Type]) -> Result<Value, MsgpackError> {
+    fn tuple(&mut self, types: &[Type]) -> Result<Value, ValueError> {
         let count = self.array_length("a tuple")?;
         if count != types.len() {
             return Err(self.error(format!("expected a tuple of {}, found {count} elements", types.len())));
@@ -88,11 +88,11 @@ impl<'b> Reader<'b> {
     fn typed_elements<'t>(
         &mut self,
         types: impl IntoIterator<Item = &'t Type>,
-    ) -> Result<Vec<Value>, MsgpackError> {
+    ) -> Result<Vec<Value>, ValueError> {
         types.into_iter().enumerate().map(|(index, ty)| self.inside(Step::Index(index), ty)).collect()
     }
 
-    fn map(&mut self, element: &Type) -> Result<Value, MsgpackError> {
+    fn map(&mut self, element: &Type) -> Result<Value, ValueError> {
         let mut object = Object::new();
         for _ in 0..self.map_length("a map")? {
             let key = self.text()?;
@@ -102,7 +102,7 @@ impl<'b> Reader<'b> {
         Ok(Value::Object(object))
     }
 
-    fn object(&mut self, attributes: &BTreeMap<String, Type>) -> Result<Value, MsgpackError> {
+    fn object(&mut self, attributes: &BTreeMap<String, Type>) -> Result<Value, ValueError> {
         let count = self.map_length("an object")?;
         let mut object = Object::new();
         for _ in 0..count {
@@ -124,7 +124,7 @@ impl<'b> Reader<'b> {
         Ok(Value::Object(object))
     }
 
-    fn dynamic(&mut self) -> Result<Value, MsgpackError> {
+    fn dynamic(&mut self) -> Result<Value, ValueError> {
         if self.array_length("a type and a value")? != 2 {
             return Err(self.error("expected a type and a value"));
         }
@@ -138,7 +138,7 @@ impl<'b> Reader<'b> {
         })
     }
 
-    fn unknown(&mut self, ty: &Type) -> Result<Value, MsgpackError> {
+    fn unknown(&mut self, ty: &Type) -> Result<Value, ValueError> {
         let meta = read::read_ext_meta(&mut self.bytes);
         let meta = self.expect(meta, "an unknown value")?;
         let length = meta.size as usize;
@@ -154,7 +154,7 @@ impl<'b> Reader<'b> {
         reader.refinement(ty)
     }
 
-    fn refinement(&mut self, ty: &Type) -> Result<Value, MsgpackError> {
+    fn refinement(&mut self, ty: &Type) -> Result<Value, ValueError> {
         let mut refinement = Refinement::default();
         for _ in 0..self.map_length("a refinement")? {
             let Some(key) = self.number()?.as_i64() else {
@@ -190,24 +190,24 @@ impl<'b> Reader<'b> {
         Ok(Value::unknown_with(refinement))
     }
 
-    fn bound(&mut self) -> Result<Bound, MsgpackError> {
+    fn bound(&mut self) -> Result<Bound, ValueError> {
         if self.array_length("a number and a bool")? != 2 {
             return Err(self.error("expected a number and a bool"));
         }
         Ok(Bound { number: self.number()?, inclusive: self.bool()? })
     }
 
-    fn count(&mut self) -> Result<u64, MsgpackError> {
+    fn count(&mut self) -> Result<u64, ValueError> {
         let length = self.number()?.as_i64().and_then(|length| u64::try_from(length).ok());
         length.ok_or_else(|| self.error("expected a length"))
     }
 
-    fn bool(&mut self) -> Result<bool, MsgpackError> {
+    fn bool(&mut self) -> Result<bool, ValueError> {
         let bool = read::read_bool(&mut self.bytes);
         self.expect(bool, "a bool")
     }
 
-    fn number(&mut self) -> Result<Number, MsgpackError> {
+    fn number(&mut self) -> Result<Number, ValueError> {
         let float = match self.peek()? {
             Marker::F32 => read::read_f32(&mut self.bytes).map(f64::from),
             Marker::F64 => read::read_f64(&mut self.bytes),
@@ -225,14 +225,14 @@ impl<'b> Reader<'b> {
         Number::from_exact_f64(float).ok_or_else(|| self.error("NaN is not a number"))
     }
 
-    fn text(&mut self) -> Result<String, MsgpackError> {
+    fn text(&mut self) -> Result<String, ValueError> {
         let length = read::read_str_len(&mut self.bytes);
         let length = self.expect(length, "a string")?;
         let bytes = self.take(length as usize)?;
         std::str::from_utf8(bytes).map(str::to_owned).map_err(|_| self.error("a string that is not UTF-8"))
     }
 
-    fn binary(&mut self) -> Result<&'b [u8], MsgpackError> {
+    fn binary(&mut self) -> Result<&'b [u8], ValueError> {
         let length = match self.peek()? {
             Marker::Bin8 | Marker::Bin16 | Marker::Bin32 => read::read_bin_len(&mut self.bytes),
             _ => read::read_str_len(&mut self.bytes),
@@ -241,24 +241,24 @@ impl<'b> Reader<'b> {
         self.take(length as usize)
     }
 
-    fn array_length(&mut self, expected: &str) -> Result<usize, MsgpackError> {
+    fn array_length(&mut self, expected: &str) -> Result<usize, ValueError> {
         let length = read::read_array_len(&mut self.bytes);
         self.expect(length, expected).map(|length| length as usize)
     }
 
-    fn map_length(&mut self, expected: &str) -> Result<usize, MsgpackError> {
+    fn map_length(&mut self, expected: &str) -> Result<usize, ValueError> {
         let length = read::read_map_len(&mut self.bytes);
         self.expect(length, expected).map(|length| length as usize)
     }
 
-    fn peek(&self) -> Result<Marker, MsgpackError> {
+    fn peek(&self) -> Result<Marker, ValueError> {
         self.bytes
             .first()
             .map(|byte| Marker::from_u8(*byte))
             .ok_or_else(|| self.error("the bytes end too early"))
     }
 
-    fn take(&mut self, length: usize) -> Result<&'b [u8], MsgpackError> {
+    fn take(&mut self, length: usize) -> Result<&'b [u8], ValueError> {
         let Some((taken, rest)) = self.bytes.split_at_checked(length) else {
             return Err(self.error("the bytes end too early"));
         };
@@ -270,14 +270,14 @@ impl<'b> Reader<'b> {
         &self,
         read: Result<T, E>,
         expected: &str,
-    ) -> Result<T, MsgpackError> {
+    ) -> Result<T, ValueError> {
         read.map_err(|error| match error.into() {
             NumValueReadError::TypeMismatch(_) => self.error(format!("expected {expected}")),
             _ => self.error("the bytes end too early"),
         })
     }
 
-    fn error(&self, problem: impl Into<String>) -> MsgpackError {
-        MsgpackError { path: self.path.clone(), problem: problem.into() }
+    fn error(&self, problem: impl Into<String>) -> ValueError {
+        ValueError { path: self.path.clone(), problem: problem.into() }
     }
 }

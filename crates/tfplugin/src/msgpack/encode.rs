@@ -4,12 +4,12 @@ use std::iter::repeat;
 
 use rmp::encode::{self as write, ByteBuf, ValueWriteError};
 
-use super::{MAX_REFINEMENT, MsgpackError, REFINED_UNKNOWN, refinement_key};
+use super::{MAX_REFINEMENT, REFINED_UNKNOWN, refinement_key};
 use crate::types::Type;
-use crate::value::{Bound, ConformError, Number, Object, Refinement, Value, WireNumber};
+use crate::value::{Bound, Number, Object, Refinement, Value, ValueError, WireNumber};
 
 /// Encodes `value` as `ty`, after [`Value::conform`] has filled in what it omits.
-pub(crate) fn encode(value: Value, ty: &Type) -> Result<Vec<u8>, MsgpackError> {
+pub(crate) fn encode(value: Value, ty: &Type) -> Result<Vec<u8>, ValueError> {
     let value = value.conform(ty)?;
     let mut writer = Writer(ByteBuf::new());
     writer.value(&value, ty);
@@ -167,11 +167,4 @@ fn length(elements: usize) -> u32 {
 
 fn done<E: write::RmpWriteErr>(written: Result<impl Sized, ValueWriteError<E>>) {
     written.expect("writing to memory does not fail");
-}
-
-impl From<ConformError> for MsgpackError {
-    fn from(error: ConformError) -> Self {
-        let ConformError { path, expected, found } = error;
-        Self { path, problem: format!("expected {expected}, found {found}") }
-    }
 }

@@ -5,12 +5,12 @@ use tokio_util::sync::CancellationToken;
 use super::BoxFuture;
 use crate::codes;
 use crate::diagnostics::Diagnostics;
-use crate::json::{self, JsonError, UndefinedAttributes};
+use crate::json::{self, UndefinedAttributes};
 use crate::path::Path;
 use crate::private::Private;
 use crate::schema::Schema;
 use crate::types::Type;
-use crate::value::Object;
+use crate::value::{Object, Value, ValueError};
 
 pub trait Resource: Send + Sync {
     /// With the provider's prefix: `k8sconnect_object`.
@@ -303,10 +303,10 @@ impl RawState {
     }
 
     /// Absent attributes are null, undefined ones are dropped.
-    pub fn decode(&self, ty: &Type) -> Result<Object, JsonError> {
+    pub fn decode(&self, ty: &Type) -> Result<Object, ValueError> {
         match json::decode(&self.0, ty, UndefinedAttributes::Ignore)? {
-            crate::value::Value::Object(object) => Ok(object),
-            _ => Err(JsonError { path: Path::root(), problem: "expected an object".to_owned() }),
+            Value::Object(object) => Ok(object),
+            _ => Err(ValueError { path: Path::root(), problem: "expected an object".to_owned() }),
         }
     }
 }

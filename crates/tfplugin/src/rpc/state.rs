@@ -9,7 +9,6 @@ use super::wire;
 use crate::codes;
 use crate::diagnostics::Diagnostics;
 use crate::r#gen::tfplugin6 as proto;
-use crate::json::JsonError;
 use crate::provider::{ImportRequest, ImportTarget, MoveRequest, RawState, UpgradeRequest, UpgradeResponse};
 
 /// Terraform calls this for every state it reads, even one of the current version.
@@ -24,7 +23,7 @@ pub(super) async fn upgrade(
     }
     let raw = RawState(raw.json);
     let response = if request.version == entry.shape.schema.version {
-        let state = raw.decode(&entry.shape.ty).map_err(|error: JsonError| unreadable(&error.to_string()))?;
+        let state = raw.decode(&entry.shape.ty).map_err(|error| unreadable(&error.to_string()))?;
         UpgradeResponse { state: Some(state), diagnostics: Diagnostics::new() }
     } else {
         entry.resource.upgrade(UpgradeRequest { version: request.version, state: raw }).await

@@ -18,14 +18,13 @@ use crate::value::{Object, Value};
 pub(super) fn decode(value: Option<&proto::DynamicValue>, ty: &Type) -> Result<Option<Object>, Diagnostics> {
     let Some(value) = value else { return Ok(None) };
     let decoded = if !value.msgpack.is_empty() {
-        msgpack::decode(&value.msgpack, ty).map_err(|error| invalid_value("Terraform sent", &error))?
+        msgpack::decode(&value.msgpack, ty)
     } else if !value.json.is_empty() {
         json::decode(&value.json, ty, UndefinedAttributes::Refuse)
-            .map_err(|error| invalid_value("Terraform sent", &error))?
     } else {
-        Value::Null
+        Ok(Value::Null)
     };
-    match decoded {
+    match decoded.map_err(|error| invalid_value("Terraform sent", &error))? {
         Value::Null => Ok(None),
         Value::Object(object) => Ok(Some(object)),
         _ => Err(invalid_value("Terraform sent", &"a resource that is wholly unknown")),

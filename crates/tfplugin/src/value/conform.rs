@@ -1,29 +1,20 @@
 //! Fits a value to a type: fills in what a provider may omit, and reports what does not fit with its path.
 
-use super::{Dynamic, Object, Set, Value};
+use super::{Dynamic, Object, Set, Value, ValueError};
 use crate::path::{Path, Step};
 use crate::types::Type;
-
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}: expected {expected}, found {found}", path.or_root())]
-pub struct ConformError {
-    pub path: Path,
-    pub expected: String,
-    /// Never the value itself.
-    pub found: &'static str,
-}
 
 impl Value {
     /// Absent attributes become null, a list becomes a set where the type is one, and a dynamic value gets the type it
     /// implies.
-    pub fn conform(self, ty: &Type) -> Result<Self, ConformError> {
+    pub fn conform(self, ty: &Type) -> Result<Self, ValueError> {
         conform(self, ty, &mut Path::root())
     }
 }
 
 impl Object {
     /// See [`Value::conform`].
-    pub(crate) fn conform(self, ty: &Type) -> Result<Self, ConformError> {
+    pub(crate) fn conform(self, ty: &Type) -> Result<Self, ValueError> {
         match Value::Object(self).conform(ty)? {
             Value::Object(object) => Ok(object),
             other => unreachable!("an object conforms to an object, not to {other:?}"),
@@ -31,10 +22,7 @@ impl Object {
     }
 }
 
-fn conform(value: Value, ty: &Type, path: &mut Path) -> Result<Value, ConformError> {
-    let refuse = |value: &Value, path: &Path| {
-        Err(ConformError { path: path.clone(), expected: describe(ty), found: kind(value) })
-    };
+fn conform(value: Value, ty: &Type, path: &mut Path) -> Result<Value, ValueError> {
     match (ty, value) {
         (Type::Dynamic, value) => conform_dynamic(value, path),
         (_, Value::Null) => Ok(Value::Null),
@@ -59,11 +47,11 @@ fn conform(value: Value, ty: &Type, path: &mut Path) -> Result<Value, ConformErr
             Ok(Value::Object(entries))
         }
         (Type::Object(attributes), Value::Object(object)) => conform_object(object, attributes, path),
-        (_, value) => refuse(&value, path),
+        (_, value) => Err(mismatch(path.clone(), &describe(ty), kind(&value))),
     }
 }
 
-fn conform_dynamic(value: Value, path: &mut Path) -> Result<Value, ConformError> {
+fn conform_dynamic(value: Value, path: &mut Path) -> Result<Value, ValueError> {
     match Value::dynamic(value) {
         Value::Dynamic(dynamic) => {
             let Dynamic { ty, value } = *dynamic;
@@ -78,14 +66,14 @@ fn conform_elements<'t>(
     values: Vec<Value>,
     types: impl Iterator<Item = &'t Type>,
     path: &mut Path,
-) -> Result<Vec<Value>, ConformError> {
+) -> Result<Vec<Value>, ValueError> {
     let typed = values.into_iter().zip(types).enumerate();
     typed
         .map(|(index, (value, ty))| path.within(Step::Index(index), |path| conform(value, ty, path)))
         .collect()
 }
 
-fn conform_set(values: Vec<Value>, element: &Type, path: &mut Path) -> Result<Value, ConformError> {
+fn conform_set(values: Vec<Value>, element: &Type, path: &mut Path) -> Result<Value, ValueError> {
     // Elements of a set have no address, so the path ends at the set.
     values.into_iter().map(|value| conform(value, element, path)).collect::<Result<Set, _>>().map(Value::Set)
 }
@@ -94,7 +82,7 @@ fn conform_object(
     mut object: Object,
     attributes: &std::collections::BTreeMap<String, Type>,
     path: &mut Path,
-) -> Result<Value, ConformError> {
+) -> Result<Value, ValueError> {
     let mut complete = Object::new();
     for (name, ty) in attributes {
         let value = object.remove(name).unwrap_or_default();
@@ -103,12 +91,12 @@ fn conform_object(
     }
     match object.into_iter().next() {
         None => Ok(Value::Object(complete)),
-        Some((name, _)) => Err(ConformError {
-            path: path.clone().attribute(name),
-            expected: "no such attribute".to_owned(),
-            found: "one",
-        }),
+        Some((name, _)) => Err(mismatch(path.clone().attribute(name), "no such attribute", "one")),
     }
+}
+
+fn mismatch(path: Path, expected: &str, found: &str) -> ValueError {
+    ValueError { path, problem: format!("expected {expected}, found {found}") }
 }
 
 fn describe(ty: &Type) -> String {
