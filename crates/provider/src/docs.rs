@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use tfplugin::provider::Provider as _;
-use tfplugin::schema::{Attribute, Kind, Nesting, Presence, Schema};
+use tfplugin::schema::{Attribute, Kind, Presence, Schema};
 use tfplugin::types::Type;
 
 use crate::Provider;
@@ -125,14 +125,14 @@ fn schema_section(schema: &Schema) -> String {
 
 /// Lists attributes by who sets them; nested ones are collected in `nested`.
 fn list(text: &mut String, attributes: &[Attribute], path: &str, nested: &mut Vec<(String, Vec<Attribute>)>) {
-    let groups: [(&str, &[Presence]); 3] = [
-        ("Required", &[Presence::Required]),
-        ("Optional", &[Presence::Optional, Presence::OptionalComputed]),
-        ("Read-Only", &[Presence::Computed]),
+    let groups = [
+        ("Required", Presence::Required),
+        ("Optional", Presence::Optional),
+        ("Read-Only", Presence::Computed),
     ];
-    for (title, presences) in groups {
+    for (title, presence) in groups {
         let mut members: Vec<&Attribute> =
-            attributes.iter().filter(|attribute| presences.contains(&attribute.presence)).collect();
+            attributes.iter().filter(|attribute| attribute.presence == presence).collect();
         if members.is_empty() {
             continue;
         }
@@ -144,7 +144,7 @@ fn list(text: &mut String, attributes: &[Attribute], path: &str, nested: &mut Ve
                 if path.is_empty() { attribute.name.clone() } else { format!("{path}.{}", attribute.name) };
             text.push_str(&line(attribute, &path));
             if let Kind::Nested(inner) = &attribute.kind {
-                nested.push((path, inner.attributes.clone()));
+                nested.push((path, inner.clone()));
             }
         }
     }
@@ -153,13 +153,7 @@ fn list(text: &mut String, attributes: &[Attribute], path: &str, nested: &mut Ve
 fn line(attribute: &Attribute, path: &str) -> String {
     let mut kind = match &attribute.kind {
         Kind::Plain(ty) => type_text(ty),
-        Kind::Nested(inner) => match inner.nesting {
-            Nesting::Single => "Attributes",
-            Nesting::List => "Attributes List",
-            Nesting::Set => "Attributes Set",
-            Nesting::Map => "Attributes Map",
-        }
-        .to_owned(),
+        Kind::Nested(_) => "Attributes".to_owned(),
     };
     if attribute.sensitive {
         kind.push_str(", Sensitive");

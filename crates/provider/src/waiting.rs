@@ -7,12 +7,12 @@ use manifest::ObjectRef;
 use readiness::{Written, WrittenWait};
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::path::Path;
-use tfplugin::schema::{Attribute, Nested};
+use tfplugin::schema::{Attribute, Kind};
 use tfplugin::types::Type;
 use tfplugin::value::{Object, Value};
 
-pub(crate) fn attributes() -> Nested {
-    Nested::single([
+pub(crate) fn attributes() -> Kind {
+    Kind::nested([
         Attribute::optional("field", Type::String).description(
             "Wait until this field is set, a path in kubectl's JSONPath: `status.loadBalancer.ingress`.",
         ),

@@ -16,7 +16,7 @@ use tfplugin::provider::{
     PlanRequest, PlanResponse, Provider, ReadDataRequest, ReadDataResponse, ReadRequest, ReadResponse,
     Resource, UpgradeRequest, UpgradeResponse,
 };
-use tfplugin::schema::{Attribute, Nested, Schema};
+use tfplugin::schema::{Attribute, Kind, Schema};
 use tfplugin::types::Type;
 use tfplugin::value::{Object, Refinement, Value};
 
@@ -77,7 +77,7 @@ impl Note {
         if let Some(cover) = planned.get("cover").as_object() {
             state.set(
                 "cover",
-                cover.clone().with("seal", format!("sealed by {}", cover.text("colour").unwrap_or("?"))),
+                cover.clone().with("seal", format!("sealed by {}", cover.text("colour").unwrap_or("blue"))),
             );
         }
         state
@@ -90,8 +90,8 @@ impl Resource for Note {
     }
 
     fn schema(&self) -> Schema {
-        let cover = Nested::single([
-            Attribute::optional("colour", Type::String).default_value("blue"),
+        let cover = Kind::nested([
+            Attribute::optional("colour", Type::String),
             Attribute::computed("seal", Type::String),
         ]);
         Schema::new()
@@ -100,7 +100,6 @@ impl Resource for Note {
             .attribute(Attribute::computed("id", Type::String).use_state_for_unknown())
             .attribute(Attribute::required("name", Type::String).requires_replace().validate(not_empty))
             .attribute(Attribute::required("text", Type::String).description("The content of the note."))
-            .attribute(Attribute::optional("password", Type::String).write_only())
             .attribute(Attribute::optional("tags", Type::map(Type::String)))
             .attribute(Attribute::optional("cover", cover))
             .attribute(Attribute::computed("length", Type::Number))

@@ -69,14 +69,6 @@ impl Path {
         self.0.pop();
     }
 
-    pub(crate) fn extend(&mut self, steps: impl IntoIterator<Item = Step>) {
-        self.0.extend(steps);
-    }
-
-    pub(crate) fn truncate(&mut self, len: usize) {
-        self.0.truncate(len);
-    }
-
     /// The path in messages, where the resource itself needs a name too.
     pub(crate) fn or_root(&self) -> String {
         if self.is_root() { "the resource".to_owned() } else { self.to_string() }

@@ -4,17 +4,15 @@
 mod compatible;
 mod plan;
 
-use std::fmt;
-
 use crate::path::Path;
 use crate::schema::Schema;
-use crate::schema_plan::without_write_only;
 use crate::types::Type;
 use crate::value::{Object, Value};
 
 pub(crate) use plan::check_plan;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}: {rule}", path.or_root())]
 pub(crate) struct Violation {
     pub(crate) path: Path,
     /// The rule and how it is broken; never a value.
@@ -50,22 +48,13 @@ pub(crate) fn check_apply(
 pub(crate) fn check_read(schema: &Schema, state: &Object) -> Vec<Violation> {
     let mut violations = check_type(schema, state);
     unknowns(&Value::Object(state.clone()), &schema.ty(), &mut Path::root(), &mut violations);
-    if violations.is_empty() && without_write_only(schema, state.clone()) != *state {
-        violations.push(Violation::new(&Path::root(), "write-only attributes are null in a state"));
-    }
     violations
 }
 
 fn check_type(schema: &Schema, object: &Object) -> Vec<Violation> {
     let error = object.clone().conform(&schema.ty()).err();
-    let violation = |error: crate::value::ConformError| Violation {
-        rule: format!(
-            "a value has the type of its schema: expected {}, found {}",
-            error.expected, error.found
-        ),
-        path: error.path,
-    };
-    error.map(violation).into_iter().collect()
+    let rule = |problem: &str| format!("a value has the type of its schema: {problem}");
+    error.map(|error| Violation::new(&error.path, rule(&error.problem))).into_iter().collect()
 }
 
 fn unknowns(value: &Value, ty: &Type, path: &mut Path, violations: &mut Vec<Violation>) {
@@ -86,12 +75,6 @@ fn unknowns(value: &Value, ty: &Type, path: &mut Path, violations: &mut Vec<Viol
 impl Violation {
     fn new(path: &Path, rule: impl Into<String>) -> Self {
         Self { path: path.clone(), rule: rule.into() }
-    }
-}
-
-impl fmt::Display for Violation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.path.or_root(), self.rule)
     }
 }
 

@@ -6,7 +6,7 @@ mod wire;
 use crate::path::{Path, Step};
 use crate::types::Type;
 
-pub use attribute::{Attribute, Kind, Nested, Nesting, Presence, Validator};
+pub use attribute::{Attribute, Kind, Presence, Validator};
 
 /// There are no blocks: the nested attributes of protocol 6 replace them.
 #[derive(Clone, Debug, Default)]
@@ -57,7 +57,7 @@ impl Schema {
                 Step::Attribute(name) => {
                     let attribute = attributes.iter().find(|attribute| attribute.name == *name)?;
                     if let Kind::Nested(nested) = &attribute.kind {
-                        attributes = &nested.attributes;
+                        attributes = nested;
                     }
                     found = Some(attribute);
                 }

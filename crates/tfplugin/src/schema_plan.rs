@@ -1,8 +1,8 @@
-//! Plans what the schema alone decides, before the resource is asked, in the order of terraform-plugin-framework: defaults,
-//! write-only values, unknowns, plan modifiers.
+//! Plans what the schema alone decides, before the resource is asked, in the order of terraform-plugin-framework: unknowns,
+//! then plan modifiers.
 
 use crate::path::{Path, Step};
-use crate::schema::{Attribute, Kind, Nesting, Schema};
+use crate::schema::{Attribute, Kind, Schema};
 use crate::value::{Object, Value};
 
 #[derive(Debug)]
@@ -18,85 +18,41 @@ pub(crate) fn plan_by_schema(
     config: &Object,
     proposed: Object,
 ) -> SchemaPlan {
-    let mut planned = without_write_only(schema, with_defaults(&schema.attributes, config, proposed));
+    let mut planned = proposed;
     if prior != Some(&planned) {
         planned = with_unknowns(&schema.attributes, config, planned);
     }
-    let mut requires_replace = Vec::new();
+    let mut modifiers = Modifiers::default();
     if let Some(prior) = prior {
-        let mut modifiers = Modifiers { requires_replace: &mut requires_replace, path: Path::root() };
         planned = modifiers.object(&schema.attributes, Some(prior), config, planned);
     }
-    requires_replace.sort();
-    requires_replace.dedup();
-    SchemaPlan { planned, requires_replace }
+    SchemaPlan { planned, requires_replace: modifiers.requires_replace }
 }
 
-/// Removes the values of write-only attributes, which belong in no plan and no state.
-pub(crate) fn without_write_only(schema: &Schema, object: Object) -> Object {
-    strip(&schema.attributes, object)
-}
-
-fn strip(attributes: &[Attribute], mut object: Object) -> Object {
-    for attribute in attributes {
-        object.change(&attribute.name, |value| match &attribute.kind {
-            _ if attribute.write_only => Value::Null,
-            Kind::Nested(nested) => nested.map_objects(value, |_, object| strip(&nested.attributes, object)),
-            Kind::Plain(_) => value,
-        });
-    }
-    object
-}
-
-fn with_defaults(attributes: &[Attribute], config: &Object, mut planned: Object) -> Object {
-    for attribute in attributes {
-        let configured = config.get(&attribute.name);
-        if let (true, Some(default)) = (configured.is_null(), &attribute.default) {
-            planned.set(&attribute.name, default.clone());
-            continue;
-        }
-        planned.change(&attribute.name, |value| each_configured(attribute, configured, value, with_defaults));
-    }
-    planned
-}
-
-/// Changes every nested object that has a counterpart in the configuration. Elements of a set have none: they cannot be
-/// matched across configuration, plan and state.
-fn each_configured(
-    attribute: &Attribute,
-    configured: &Value,
-    value: Value,
-    change: impl Fn(&[Attribute], &Object, Object) -> Object,
-) -> Value {
-    let Kind::Nested(nested) = &attribute.kind else { return value };
-    nested.map_objects(value, |step, object| match object_at(configured, step) {
-        Some(config) => change(&nested.attributes, config, object),
-        None => object,
-    })
-}
-
-/// Any change may change what the provider computes and the configuration does not set.
+/// Any change may change what the provider computes.
 fn with_unknowns(attributes: &[Attribute], config: &Object, mut planned: Object) -> Object {
     for attribute in attributes {
-        let configured = config.get(&attribute.name);
-        if configured.is_null() {
-            if attribute.is_computed() && attribute.default.is_none() {
+        match (&attribute.kind, config.get(&attribute.name)) {
+            (_, configured) if attribute.is_computed() && configured.is_null() => {
                 planned.set(&attribute.name, Value::unknown());
             }
-            continue;
+            (Kind::Nested(nested), Value::Object(config)) => planned.change(&attribute.name, |value| {
+                value.map_object(|object| with_unknowns(nested, config, object))
+            }),
+            _ => {}
         }
-        planned.change(&attribute.name, |value| each_configured(attribute, configured, value, with_unknowns));
     }
     planned
 }
 
 /// Applies plan modifiers to an update; a create has nothing to keep and nothing to replace.
-struct Modifiers<'o> {
-    requires_replace: &'o mut Vec<Path>,
+#[derive(Default)]
+struct Modifiers {
+    requires_replace: Vec<Path>,
     path: Path,
 }
 
-impl Modifiers<'_> {
+impl Modifiers {
     fn object(
         &mut self,
         attributes: &[Attribute],
@@ -135,27 +91,11 @@ impl Modifiers<'_> {
             self.requires_replace.push(self.path.clone());
         }
         let Kind::Nested(nested) = &attribute.kind else { return planned };
-        if nested.nesting == Nesting::Set {
-            return planned;
-        }
-        nested.map_objects(planned, |step, object| {
+        planned.map_object(|object| {
             let empty = Object::new();
-            let config = object_at(config, step).unwrap_or(&empty);
-            let prior = prior.and_then(|prior| object_at(prior, step));
-            let depth = self.path.steps().len();
-            self.path.extend(step.cloned());
-            let object = self.object(&nested.attributes, prior, config, object);
-            self.path.truncate(depth);
-            object
+            let config = config.as_object().unwrap_or(&empty);
+            self.object(nested, prior.and_then(Value::as_object), config, object)
         })
-    }
-}
-
-/// The nested object at a step of `value`; without a step, `value` itself.
-fn object_at<'v>(value: &'v Value, step: Option<&Step>) -> Option<&'v Object> {
-    match step {
-        Some(step) => value.step(step)?.as_object(),
-        None => value.as_object(),
     }
 }
 

@@ -4,7 +4,7 @@ use diag::{Diagnostic, Source};
 use manifest::Limits;
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::path::Path;
-use tfplugin::schema::{Attribute, Nested};
+use tfplugin::schema::{Attribute, Kind};
 use tfplugin::types::Type;
 use tfplugin::value::Value;
 
@@ -12,14 +12,14 @@ use crate::codes;
 
 /// `cluster` of a resource, with the checks of its parts.
 pub(crate) fn resource_attribute() -> Attribute {
-    Attribute::optional("cluster", Nested::single(attributes().into_iter().map(with_checks))).description(
+    Attribute::optional("cluster", Kind::nested(attributes().into_iter().map(with_checks))).description(
         "How to reach the cluster. Without it, the provider's `cluster` is used, and no credentials are stored in the state.",
     )
 }
 
 /// `cluster` of a data source, whose parts are checked when it is read.
 pub(crate) fn data_attribute() -> Attribute {
-    Attribute::optional("cluster", Nested::single(attributes()))
+    Attribute::optional("cluster", Kind::nested(attributes()))
         .description("How to reach the cluster. Without it, the provider's `cluster` is used.")
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn provider_attribute() -> Attribute {
             .description("The name to expect in the server's certificate instead of the host's."),
         Attribute::optional(
             "impersonate",
-            Nested::single([
+            Kind::nested([
                 Attribute::optional("user", Type::String).description("The user to act as."),
                 Attribute::optional("groups", Type::list(Type::String)).description("The groups to act as."),
             ]),
@@ -42,7 +42,7 @@ pub(crate) fn provider_attribute() -> Attribute {
         .description("Whom to act as."),
     ];
     let attributes = attributes().into_iter().map(with_checks).chain(more);
-    Attribute::optional("cluster", Nested::single(attributes)).description(
+    Attribute::optional("cluster", Kind::nested(attributes)).description(
         "The cluster of every resource that names none. `cluster = {}` uses what kubectl would use: `KUBECONFIG`, \
          `~/.kube/config`, or the service account of the pod.",
     )
@@ -68,7 +68,7 @@ fn attributes() -> Vec<Attribute> {
         text("proxy_url", "A proxy for requests to the API server: `http`, `https` or `socks5`."),
         Attribute::optional(
             "exec",
-            Nested::single([
+            Kind::nested([
                 Attribute::required("api_version", Type::String).description(
                     "`client.authentication.k8s.io/v1` or `client.authentication.k8s.io/v1beta1`.",
                 ),

@@ -43,7 +43,7 @@ fn every_attribute_is_described_and_every_type_has_a_page() {
         for attribute in attributes {
             assert!(attribute.description.ends_with('.'), "{page}: {}", attribute.name);
             if let Kind::Nested(nested) = &attribute.kind {
-                check(page, &nested.attributes);
+                check(page, nested);
             }
         }
     }

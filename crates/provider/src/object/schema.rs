@@ -3,7 +3,7 @@
 use manifest::GoDuration;
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::path::Path;
-use tfplugin::schema::{Attribute, Nested, Schema};
+use tfplugin::schema::{Attribute, Kind, Schema};
 use tfplugin::types::Type;
 use tfplugin::value::Value;
 
@@ -71,7 +71,7 @@ pub(super) fn schema() -> Schema {
         .attribute(
             Attribute::computed(
                 "object_ref",
-                Nested::single([
+                Kind::nested([
                     Attribute::computed("api_version", Type::String).description("The group and version."),
                     Attribute::computed("kind", Type::String).description("The kind."),
                     Attribute::computed("name", Type::String).description("The name."),

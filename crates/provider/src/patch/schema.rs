@@ -3,7 +3,7 @@
 use diag::Diagnostic;
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::path::Path;
-use tfplugin::schema::{Attribute, Nested, Schema};
+use tfplugin::schema::{Attribute, Kind, Schema};
 use tfplugin::types::Type;
 use tfplugin::value::Object;
 
@@ -32,7 +32,7 @@ pub(super) fn schema() -> Schema {
         .attribute(
             Attribute::required(
                 "target",
-                Nested::single([
+                Kind::nested([
                     target("api_version", "Its group and version: `apps/v1`."),
                     target("kind", "Its kind: `Deployment`."),
                     target("name", "Its name."),

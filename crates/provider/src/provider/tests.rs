@@ -53,7 +53,7 @@ fn check(block: Block, config: &Json) -> Vec<String> {
                 found.add(rule.check(value, &path).or_at(&path));
             }
             if let (Kind::Nested(nested), Some(object)) = (&attribute.kind, value.as_object()) {
-                attributes(&nested.attributes, object, &path, found);
+                attributes(nested, object, &path, found);
             }
         }
     }
@@ -110,17 +110,17 @@ fn set(of: &[Attribute], config: &Json, prefix: &str, paths: &mut BTreeSet<Strin
         let Some(value) = config.get(&attribute.name) else { continue };
         let path = format!("{prefix}{}", attribute.name);
         if let Kind::Nested(nested) = &attribute.kind {
-            set(&nested.attributes, value, &format!("{path}."), paths);
+            set(nested, value, &format!("{path}."), paths);
         }
         paths.insert(path);
     }
 }
 
 fn configurable(of: &[Attribute], prefix: &str, paths: &mut BTreeSet<String>) {
-    for attribute in of.iter().filter(|attribute| attribute.is_configurable()) {
+    for attribute in of.iter().filter(|attribute| !attribute.is_computed()) {
         let path = format!("{prefix}{}", attribute.name);
         if let Kind::Nested(nested) = &attribute.kind {
-            configurable(&nested.attributes, &format!("{path}."), paths);
+            configurable(nested, &format!("{path}."), paths);
         }
         paths.insert(path);
     }

@@ -2,7 +2,7 @@
 
 use readiness::Cut;
 use tfplugin::diagnostics::Diagnostics;
-use tfplugin::schema::{Attribute, Nested, Schema};
+use tfplugin::schema::{Attribute, Kind, Schema};
 use tfplugin::types::Type;
 use tfplugin::value::Object;
 
@@ -23,7 +23,7 @@ pub(super) fn schema() -> Schema {
         .attribute(
             Attribute::required(
                 "object_ref",
-                Nested::single([
+                Kind::nested([
                     Attribute::required("api_version", Type::String).description("Its group and version: `apps/v1`."),
                     Attribute::required("kind", Type::String).description("Its kind: `Deployment`."),
                     Attribute::required("name", Type::String).description("Its name."),

@@ -25,14 +25,12 @@ pub(super) fn config(
 fn configurable(attributes: &[Attribute], mut object: Object) -> Object {
     for attribute in attributes {
         object.change(&attribute.name, |value| {
-            let is_dropped = attribute.presence == Presence::Computed
+            let is_dropped = attribute.is_computed()
                 || attribute.deprecation.is_some()
                 || (attribute.presence != Presence::Required && value.as_str() == Some(""));
             match &attribute.kind {
                 _ if is_dropped => Value::Null,
-                Kind::Nested(nested) => {
-                    nested.map_objects(value, |_, object| configurable(&nested.attributes, object))
-                }
+                Kind::Nested(nested) => value.map_object(|object| configurable(nested, object)),
                 Kind::Plain(_) => value,
             }
         });

@@ -11,7 +11,7 @@ use crate::r#gen::tfplugin6 as proto;
 use crate::path::Path;
 use crate::plan_rules::{self, Plan};
 use crate::provider::{ApplyRequest, Change, Identity, PlanRequest, ReadDataRequest, ReadRequest};
-use crate::schema_plan::{plan_by_schema, without_write_only};
+use crate::schema_plan::plan_by_schema;
 use crate::value::Object;
 
 pub(super) async fn plan(
@@ -89,8 +89,7 @@ pub(super) async fn apply(
         .await;
 
     let mut diagnostics = response.diagnostics;
-    let state = response.state.map(|state| without_write_only(&entry.shape.schema, state));
-    let state = wire::complete(state, ty)?;
+    let state = wire::complete(response.state, ty)?;
     if !diagnostics.has_errors() {
         if planned.is_some() && state.is_none() {
             diagnostics.add(missing_state("apply"));
@@ -183,7 +182,6 @@ pub(super) fn checked_state(
     state: Option<Object>,
     diagnostics: &mut Diagnostics,
 ) -> Result<Option<Object>, Diagnostics> {
-    let state = state.map(|state| without_write_only(&entry.shape.schema, state));
     let state = wire::complete(state, &entry.shape.ty)?;
     if let (Some(state), false) = (&state, diagnostics.has_errors()) {
         diagnostics.add(wire::enforce_rules(call, || plan_rules::check_read(&entry.shape.schema, state)));

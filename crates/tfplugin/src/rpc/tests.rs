@@ -10,7 +10,7 @@ use crate::provider::{
     ApplyRequest, ApplyResponse, BoxFuture, IdentityAttribute, IdentitySchema, ImportRequest, ImportResponse,
     ImportTarget, Imported, PlanRequest, PlanResponse, ReadRequest, ReadResponse, Resource,
 };
-use crate::schema::{Attribute, Nested, Schema};
+use crate::schema::{Attribute, Kind, Schema};
 use crate::types::Type;
 use crate::value::{Object, Value};
 use crate::{codes, msgpack, panics};
@@ -36,14 +36,13 @@ impl Resource for Gadget {
             Some("loud") => diag::Diagnostic::error(codes::INVALID_VALUE, "too loud").into(),
             _ => Diagnostics::new(),
         };
-        let parts = Nested::list([Attribute::required("name", Type::String).validate(quiet)]);
+        let part = Kind::nested([Attribute::required("name", Type::String).validate(quiet)]);
         Schema::new()
             .version(2)
             .attribute(Attribute::computed("id", Type::String))
             .attribute(Attribute::required("mode", Type::String))
             .attribute(Attribute::optional("old", Type::String).deprecated("Use mode."))
-            .attribute(Attribute::optional("secret", Type::String).write_only())
-            .attribute(Attribute::optional("parts", parts))
+            .attribute(Attribute::optional("part", part))
     }
 
     fn identity(&self) -> Option<IdentitySchema> {
@@ -250,27 +249,24 @@ async fn a_plan_makes_computed_values_unknown_and_keeps_private_state() {
 
 #[tokio::test]
 async fn a_configuration_is_validated_by_schema_and_resource() {
-    let check = async |config: &[(&str, Value)], write_only: bool, expected: &[&str]| {
-        let capabilities =
-            proto::ClientCapabilities { write_only_attributes_allowed: write_only, ..Default::default() };
+    let check = async |config: &[(&str, Value)], expected: &[&str]| {
         let request = proto::validate_resource_config::Request {
             type_name: name(),
             config: wire(config),
-            client_capabilities: Some(capabilities),
+            client_capabilities: None,
         };
         let response = server().validate_resource_config(Request::new(request)).await.unwrap().into_inner();
         assert_eq!(render(&response.diagnostics), expected);
     };
     let part = |name: Value| Value::from(Object::from([("name", name)]));
-    check(&[("mode", "m".into())], true, &[]).await;
-    check(&[("mode", Value::unknown())], true, &["warning: mode is not known"]).await;
-    check(&[("old", "o".into())], true, &["warning: Attribute Deprecated @old"]).await;
-    check(&[("old", Value::unknown())], true, &[]).await;
-    check(&[("secret", "s".into())], true, &[]).await;
-    check(&[("secret", "s".into())], false, &["error: WriteOnly Attribute Not Allowed @secret"]).await;
-    let parts = vec![part("quiet".into()), part("loud".into()), part(Value::unknown()), part(Value::Null)];
-    check(&[("parts", parts.into())], true, &["error: too loud @parts.1.name"]).await;
-    check(&[("parts", Value::unknown())], true, &[]).await;
+    check(&[("mode", "m".into())], &[]).await;
+    check(&[("mode", Value::unknown())], &["warning: mode is not known"]).await;
+    check(&[("old", "o".into())], &["warning: Attribute Deprecated @old"]).await;
+    check(&[("old", Value::unknown())], &[]).await;
+    check(&[("part", part("loud".into()))], &["error: too loud @part.name"]).await;
+    for silent in [part("quiet".into()), part(Value::unknown()), part(Value::Null), Value::unknown()] {
+        check(&[("part", silent)], &[]).await;
+    }
 }
 
 #[tokio::test]

@@ -9,30 +9,26 @@ fn schema() -> Schema {
         .attribute(Attribute::computed("id", Type::String))
         .attribute(Attribute::required(
             "cluster",
-            Nested::single([
+            Kind::nested([
                 Attribute::optional("token", Type::String).sensitive(),
-                Attribute::optional("env", Nested::map([Attribute::required("value", Type::String)])),
+                Attribute::optional("exec", Kind::nested([Attribute::required("command", Type::String)])),
             ]),
         ))
-        .attribute(Attribute::optional("replicas", Type::Number).default_value(1).deprecated("Use scale."))
-        .attribute(Attribute::optional("password", Type::String).write_only())
+        .attribute(Attribute::optional("replicas", Type::Number).deprecated("Use scale."))
 }
 
 #[test]
 fn the_type_of_a_schema_is_an_object_of_its_attributes() {
     assert_eq!(
         schema().ty().to_string(),
-        r#"["object",{"cluster":["object",{"env":["map",["object",{"value":"string"}]],"token":"string"}],"id":"string","password":"string","replicas":"number"}]"#
+        r#"["object",{"cluster":["object",{"exec":["object",{"command":"string"}],"token":"string"}],"id":"string","replicas":"number"}]"#
     );
 }
 
 #[test]
 fn attributes_are_found_by_path() {
     let find = |path: Path| schema().find(&path).map(|attribute| attribute.name.clone());
-    assert_eq!(
-        find(Path::of("cluster").attribute("env").key("A").attribute("value")).as_deref(),
-        Some("value")
-    );
+    assert_eq!(find(Path::of("cluster").attribute("exec").attribute("command")).as_deref(), Some("command"));
     assert_eq!(find(Path::of("cluster").attribute("nope")), None);
     assert_eq!(find(Path::root()), None);
 }
@@ -51,24 +47,15 @@ fn flags_are_sent_to_terraform() {
                 ("computed", a.computed),
                 ("sensitive", a.sensitive),
                 ("deprecated", a.deprecated),
-                ("write_only", a.write_only),
                 ("nested", a.nested_type.is_some()),
             ];
             let set: Vec<_> = flags.iter().filter(|(_, set)| *set).map(|(name, _)| *name).collect();
             format!("{}: {}", a.name, set.join(" "))
         })
         .collect();
-    assert_eq!(
-        flags,
-        [
-            "id: computed",
-            "cluster: required nested",
-            "replicas: optional computed deprecated",
-            "password: optional write_only"
-        ]
-    );
+    assert_eq!(flags, ["id: computed", "cluster: required nested", "replicas: optional deprecated"]);
     let cluster = block.attributes[1].nested_type.as_ref().unwrap();
     assert!(block.attributes[1].r#type.is_empty());
     assert!(cluster.attributes[0].sensitive);
-    assert_eq!(cluster.attributes[1].nested_type.as_ref().unwrap().nesting, 4);
+    assert_eq!(cluster.attributes[1].nested_type.as_ref().unwrap().nesting, 1);
 }

@@ -1,6 +1,6 @@
 //! Schemas in the messages of the protocol.
 
-use super::{Attribute, Kind, Nested, Nesting, Presence, Schema};
+use super::{Attribute, Kind, Presence, Schema};
 use crate::r#gen::tfplugin6 as proto;
 
 impl Schema {
@@ -23,7 +23,7 @@ impl Attribute {
         // An attribute has a type or a nested type, never both.
         let (ty, nested_type) = match &self.kind {
             Kind::Plain(ty) => (ty.to_json_bytes(), None),
-            Kind::Nested(nested) => (Vec::new(), Some(nested.to_proto())),
+            Kind::Nested(nested) => (Vec::new(), Some(nested_to_proto(nested))),
         };
         proto::schema::Attribute {
             name: self.name.clone(),
@@ -31,30 +31,21 @@ impl Attribute {
             nested_type,
             description: self.description.clone(),
             required: self.presence == Presence::Required,
-            optional: matches!(self.presence, Presence::Optional | Presence::OptionalComputed),
+            optional: self.presence == Presence::Optional,
             computed: self.is_computed(),
             sensitive: self.sensitive,
             description_kind: proto::StringKind::Markdown.into(),
             deprecated: self.deprecation.is_some(),
-            write_only: self.write_only,
             deprecation_message: self.deprecation.clone().unwrap_or_default(),
+            ..proto::schema::Attribute::default()
         }
     }
 }
 
-impl Nested {
-    fn to_proto(&self) -> proto::schema::Object {
-        use proto::schema::object::NestingMode;
-        let nesting = match self.nesting {
-            Nesting::Single => NestingMode::Single,
-            Nesting::List => NestingMode::List,
-            Nesting::Set => NestingMode::Set,
-            Nesting::Map => NestingMode::Map,
-        };
-        proto::schema::Object {
-            attributes: self.attributes.iter().map(Attribute::to_proto).collect(),
-            nesting: nesting.into(),
-            ..proto::schema::Object::default()
-        }
+fn nested_to_proto(attributes: &[Attribute]) -> proto::schema::Object {
+    proto::schema::Object {
+        attributes: attributes.iter().map(Attribute::to_proto).collect(),
+        nesting: proto::schema::object::NestingMode::Single.into(),
+        ..proto::schema::Object::default()
     }
 }
