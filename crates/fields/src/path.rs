@@ -12,10 +12,8 @@ use serde_json::Value;
 
 use crate::order;
 
-mod jsoniter;
 mod wire;
 
-pub(crate) use jsoniter::write_name;
 pub use wire::ElementError;
 
 /// The way to a field, from the object's root. Cloning is cheap; the order is that of structured-merge-diff.

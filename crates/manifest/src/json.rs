@@ -2,97 +2,129 @@
 
 use std::fmt::Write as _;
 
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use crate::number::json_number;
 
 /// `value` on one line, keys sorted, with `<`, `>` and `&` escaped.
 pub fn to_json(value: &Value) -> String {
     let mut out = String::new();
-    write_value(&mut out, value, None);
+    Writer { out: &mut out, dialect: Dialect::EncodingJson }.value(value, None);
     out
 }
 
 /// `value` over several lines, indented by two spaces as with `MarshalIndent(value, "", "  ")`.
 pub fn to_json_pretty(value: &Value) -> String {
     let mut out = String::new();
-    write_value(&mut out, value, Some(0));
+    Writer { out: &mut out, dialect: Dialect::EncodingJson }.value(value, Some(0));
     out
 }
 
-/// `indent` is the level of the lines around the value, or none to stay on one line.
-fn write_value(out: &mut String, value: &Value, indent: Option<usize>) {
-    match value {
-        Value::Null => out.push_str("null"),
-        Value::Bool(bool) => out.push_str(if *bool { "true" } else { "false" }),
-        Value::Number(number) => out.push_str(&json_number(number)),
-        Value::String(text) => write_string(out, text),
-        Value::Array(items) => write_items(out, ['[', ']'], items, indent, |out, item, inner| {
-            write_value(out, item, inner);
-        }),
-        Value::Object(fields) => write_items(out, ['{', '}'], fields, indent, |out, (key, value), inner| {
-            write_string(out, key);
-            out.push_str(if inner.is_some() { ": " } else { ":" });
-            write_value(out, value, inner);
-        }),
-    }
+/// Appends `value` on one line as json-iterator writes it, which structured-merge-diff uses and which is not quite
+/// `encoding/json`: control characters always take the long form, and exponents have two digits.
+pub fn write_jsoniter(out: &mut String, value: &Value) {
+    Writer { out, dialect: Dialect::JsonIterator }.value(value, None);
 }
 
-fn write_items<I>(
-    out: &mut String,
-    [open, close]: [char; 2],
-    items: I,
-    indent: Option<usize>,
-    write: impl Fn(&mut String, I::Item, Option<usize>),
-) where
-    I: IntoIterator<IntoIter: ExactSizeIterator>,
-{
-    let items = items.into_iter();
-    let inner = indent.map(|level| level + 1);
-    let is_empty = items.len() == 0;
-    out.push(open);
-    for (index, item) in items.enumerate() {
-        if index > 0 {
-            out.push(',');
+/// Appends the name of an object's field as json-iterator writes it, which does not escape it for HTML.
+pub fn write_jsoniter_name(out: &mut String, name: &str) {
+    let is_special = |character| matches!(character, '"' | '\\' | '\0'..='\u{1f}');
+    Writer { out, dialect: Dialect::JsonIterator }.string(name, is_special);
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Dialect {
+    EncodingJson,
+    JsonIterator,
+}
+
+struct Writer<'o> {
+    out: &'o mut String,
+    dialect: Dialect,
+}
+
+impl Writer<'_> {
+    /// `indent` is the level of the lines around the value, or none to stay on one line.
+    fn value(&mut self, value: &Value, indent: Option<usize>) {
+        match value {
+            Value::Null => self.out.push_str("null"),
+            Value::Bool(bool) => self.out.push_str(if *bool { "true" } else { "false" }),
+            Value::Number(number) => self.number(number),
+            Value::String(text) => self.string(text, needs_escape),
+            Value::Array(items) => self.items(['[', ']'], items, indent, Self::value),
+            Value::Object(fields) => self.items(['{', '}'], fields, indent, |writer, (key, value), inner| {
+                writer.string(key, needs_escape);
+                writer.out.push_str(if inner.is_some() { ": " } else { ":" });
+                writer.value(value, inner);
+            }),
         }
-        break_line(out, inner);
-        write(out, item, inner);
     }
-    if !is_empty {
-        break_line(out, indent);
-    }
-    out.push(close);
-}
 
-fn break_line(out: &mut String, indent: Option<usize>) {
-    if let Some(level) = indent {
-        out.push('\n');
-        out.extend(std::iter::repeat_n("  ", level));
-    }
-}
-
-fn write_string(out: &mut String, text: &str) {
-    out.push('"');
-    // Everything that is not escaped is copied in one piece.
-    let mut rest = text;
-    while let Some(at) = rest.find(needs_escape) {
-        let (plain, special) = rest.split_at(at);
-        out.push_str(plain);
-        let character = special.chars().next().expect("a character was found there");
-        match character {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            other => write!(out, "\\u{:04x}", u32::from(other)).expect("a String takes all text"),
+    fn number(&mut self, number: &Number) {
+        let number = json_number(number);
+        match number.split_once("e-").filter(|(_, exponent)| exponent.len() == 1) {
+            Some((mantissa, exponent)) if self.dialect == Dialect::JsonIterator => {
+                self.out.extend([mantissa, "e-0", exponent]);
+            }
+            _ => self.out.push_str(&number),
         }
-        rest = &special[character.len_utf8()..];
     }
-    out.push_str(rest);
-    out.push('"');
+
+    fn items<I>(
+        &mut self,
+        [open, close]: [char; 2],
+        items: I,
+        indent: Option<usize>,
+        write: impl Fn(&mut Self, I::Item, Option<usize>),
+    ) where
+        I: IntoIterator<IntoIter: ExactSizeIterator>,
+    {
+        let items = items.into_iter();
+        let inner = indent.map(|level| level + 1);
+        let is_empty = items.len() == 0;
+        self.out.push(open);
+        for (index, item) in items.enumerate() {
+            if index > 0 {
+                self.out.push(',');
+            }
+            self.break_line(inner);
+            write(self, item, inner);
+        }
+        if !is_empty {
+            self.break_line(indent);
+        }
+        self.out.push(close);
+    }
+
+    fn break_line(&mut self, indent: Option<usize>) {
+        if let Some(level) = indent {
+            self.out.push('\n');
+            self.out.extend(std::iter::repeat_n("  ", level));
+        }
+    }
+
+    fn string(&mut self, text: &str, is_special: impl Fn(char) -> bool) {
+        self.out.push('"');
+        // Everything that is not escaped is copied in one piece.
+        let mut rest = text;
+        while let Some(at) = rest.find(&is_special) {
+            let (plain, special) = rest.split_at(at);
+            self.out.push_str(plain);
+            let character = special.chars().next().expect("a character was found there");
+            match character {
+                '"' | '\\' => self.out.extend(['\\', character]),
+                '\n' => self.out.push_str("\\n"),
+                '\r' => self.out.push_str("\\r"),
+                '\t' => self.out.push_str("\\t"),
+                '\u{8}' if self.dialect == Dialect::EncodingJson => self.out.push_str("\\b"),
+                '\u{c}' if self.dialect == Dialect::EncodingJson => self.out.push_str("\\f"),
+                other => write!(self.out, "\\u{:04x}", u32::from(other)).expect("a String takes all text"),
+            }
+            rest = &special[character.len_utf8()..];
+        }
+        self.out.push_str(rest);
+        self.out.push('"');
+    }
 }
 
 /// The last two are line breaks to JavaScript.

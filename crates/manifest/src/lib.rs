@@ -52,7 +52,7 @@ pub use decode::decode;
 pub use display::display;
 pub use document::Document;
 pub use duration::{DurationError, GoDuration};
-pub use json::{to_json, to_json_pretty};
+pub use json::{to_json, to_json_pretty, write_jsoniter, write_jsoniter_name};
 pub use limits::Limits;
 pub use nesting::{JsonError, from_json, json_depth};
 pub use number::{display_float, display_number, json_float, json_number};

@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
+use manifest::{write_jsoniter, write_jsoniter_name};
 use serde_json::Value;
 
-use super::{ListKey, PathElement, jsoniter};
+use super::{ListKey, PathElement};
 
 /// Why a FieldsV1 key names no path element.
 #[derive(Debug, thiserror::Error)]
@@ -75,15 +76,15 @@ impl PathElement {
                     if position > 0 {
                         text.push(',');
                     }
-                    jsoniter::write_name(text, name);
+                    write_jsoniter_name(text, name);
                     text.push(':');
-                    jsoniter::write_value(text, value);
+                    write_jsoniter(text, value);
                 }
                 text.push('}');
             }
             Self::Value(value) => {
                 text.push_str("v:");
-                jsoniter::write_value(text, value.get());
+                write_jsoniter(text, value.get());
             }
             Self::Index(index) => write!(text, "i:{index}").expect("a String takes everything"),
         }

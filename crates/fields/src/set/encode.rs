@@ -1,9 +1,9 @@
 //! A set to FieldsV1 JSON, byte for byte what structured-merge-diff writes.
 
+use manifest::write_jsoniter_name;
 use serde_json::Value;
 
 use super::FieldSet;
-use crate::path::write_name;
 
 impl FieldSet {
     /// The set as FieldsV1 JSON text.
@@ -30,7 +30,7 @@ impl FieldSet {
             }
             element.clear();
             node.element.write_wire(element);
-            write_name(text, element);
+            write_jsoniter_name(text, element);
             text.push(':');
             node.below.write_level(node.member && !node.below.is_empty(), text, element);
         }
