@@ -5,6 +5,36 @@ use std::hash::{Hash, Hasher};
 
 use serde_json::{Number, Value};
 
+/// A value that is compared and hashed in this order.
+#[derive(Clone, Debug)]
+pub(crate) struct Ordered(pub(crate) Value);
+
+impl Ord for Ordered {
+    fn cmp(&self, other: &Self) -> Ordering {
+        compare(&self.0, &other.0)
+    }
+}
+
+impl PartialOrd for Ordered {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Ordered {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Ordered {}
+
+impl Hash for Ordered {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        hash(&self.0, state);
+    }
+}
+
 /// Numbers before strings, booleans, lists, objects and null; numbers by size, whatever they are written like.
 pub(crate) fn compare(left: &Value, right: &Value) -> Ordering {
     match (left, right) {
@@ -22,7 +52,7 @@ pub(crate) fn compare(left: &Value, right: &Value) -> Ordering {
 }
 
 /// Agrees with [`compare`]: what compares equal hashes equal.
-pub(crate) fn hash<H: Hasher>(value: &Value, state: &mut H) {
+fn hash<H: Hasher>(value: &Value, state: &mut H) {
     rank(value).hash(state);
     match value {
         Value::Null => {}

@@ -5,12 +5,11 @@
 
 use std::cmp::Ordering;
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::order;
+use crate::order::Ordered;
 
 mod wire;
 
@@ -106,21 +105,21 @@ impl PathElement {
 }
 
 /// The merge-key fields that name an element of a keyed list, sorted by name.
-#[derive(Clone, Debug)]
-pub struct ListKey(Arc<[(Arc<str>, Value)]>);
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ListKey(Arc<[(Arc<str>, Ordered)]>);
 
 impl ListKey {
     /// A key of these fields.
     pub fn new<N: Into<Arc<str>>>(fields: impl IntoIterator<Item = (N, Value)>) -> Self {
         let mut fields: Vec<_> =
-            fields.into_iter().map(|(name, value)| (name.into(), narrow(value))).collect();
-        fields.sort_by(|(left, _): &(Arc<str>, Value), (right, _)| left.cmp(right));
+            fields.into_iter().map(|(name, value)| (name.into(), Ordered(narrow(value)))).collect();
+        fields.sort_by(|(left, _): &(Arc<str>, Ordered), (right, _)| left.cmp(right));
         Self(fields.into())
     }
 
     /// The fields with their values, sorted by name.
     pub fn fields(&self) -> impl ExactSizeIterator<Item = (&str, &Value)> {
-        self.0.iter().map(|(name, value)| (&**name, value))
+        self.0.iter().map(|(name, value)| (&**name, &value.0))
     }
 
     /// The names of its fields, sorted.
@@ -130,7 +129,7 @@ impl ListKey {
 
     /// The part of it that has the fields `names`, if it has them all.
     pub(crate) fn part(&self, names: &[Arc<str>]) -> Option<Self> {
-        let field = |name: &Arc<str>| Some((Arc::clone(name), self.get(name)?.clone()));
+        let field = |name: &Arc<str>| Some((Arc::clone(name), Ordered(self.get(name)?.clone())));
         names.iter().map(field).collect::<Option<Vec<_>>>().map(|fields| Self(fields.into()))
     }
 
@@ -141,18 +140,18 @@ impl ListKey {
 }
 
 /// The value that names an element of a set list.
-#[derive(Clone, Debug)]
-pub struct SetValue(Arc<Value>);
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SetValue(Arc<Ordered>);
 
 impl SetValue {
     /// The element that equals `value`.
     pub fn new(value: Value) -> Self {
-        Self(Arc::new(narrow(value)))
+        Self(Arc::new(Ordered(narrow(value))))
     }
 
     /// The value itself.
     pub fn get(&self) -> &Value {
-        &self.0
+        &self.0.0
     }
 }
 
@@ -182,6 +181,8 @@ impl Ord for PathElement {
         };
         match (self, other) {
             (Self::Field(left), Self::Field(right)) if Arc::ptr_eq(left, right) => Ordering::Equal,
+            (Self::Key(left), Self::Key(right)) if Arc::ptr_eq(&left.0, &right.0) => Ordering::Equal,
+            (Self::Value(left), Self::Value(right)) if Arc::ptr_eq(&left.0, &right.0) => Ordering::Equal,
             (Self::Field(left), Self::Field(right)) => left.cmp(right),
             (Self::Key(left), Self::Key(right)) => left.cmp(right),
             (Self::Value(left), Self::Value(right)) => left.cmp(right),
@@ -194,66 +195,6 @@ impl Ord for PathElement {
 impl PartialOrd for PathElement {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
-    }
-}
-
-impl Ord for ListKey {
-    fn cmp(&self, other: &Self) -> Ordering {
-        if Arc::ptr_eq(&self.0, &other.0) {
-            return Ordering::Equal;
-        }
-        order::compare_all(&*self.0, &*other.0, |(name, value), (other_name, against)| {
-            name.cmp(other_name).then_with(|| order::compare(value, against))
-        })
-    }
-}
-
-impl PartialOrd for ListKey {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for ListKey {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for ListKey {}
-
-impl Hash for ListKey {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        for (name, value) in &*self.0 {
-            name.hash(state);
-            order::hash(value, state);
-        }
-    }
-}
-
-impl Ord for SetValue {
-    fn cmp(&self, other: &Self) -> Ordering {
-        if Arc::ptr_eq(&self.0, &other.0) { Ordering::Equal } else { order::compare(&self.0, &other.0) }
-    }
-}
-
-impl PartialOrd for SetValue {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for SetValue {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for SetValue {}
-
-impl Hash for SetValue {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        order::hash(&self.0, state);
     }
 }
 
