@@ -120,11 +120,13 @@ impl Ignored<'_> {
     ) -> FieldSet {
         let mut kept = FieldSet::new();
         for entry in set.entries() {
-            let step = step_in(entry.element, value, shape);
+            let step = step_in(&entry.element, value, shape);
             let below = match self.advance(progress, &step) {
                 Advance::Matched => continue,
                 Advance::Open(next) if next.is_empty() => entry.below.clone(),
-                Advance::Open(next) => self.filter(entry.below, step.value, shape.step(entry.element), &next),
+                Advance::Open(next) => {
+                    self.filter(&entry.below, step.value, shape.step(&entry.element), &next)
+                }
             };
             kept.add(entry.element.clone(), entry.member, below);
         }

@@ -61,5 +61,5 @@ pub use positions::Positions;
 pub use projection::{Leaf, leaf_column, leaf_values, project};
 pub use quantity::Quantity;
 pub use schema::{KeyField, ListKind, Schema, Shape};
-pub use set::{DecodeError, Entries, Entry, FieldSet, fuzz as fuzz_field_set};
+pub use set::{DecodeError, Entry, FieldSet, fuzz as fuzz_field_set};
 pub use written::{identity, written};

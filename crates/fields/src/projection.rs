@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::items::Name;
-use crate::set::{Entries, Entry};
+use crate::set::Entry;
 use crate::{FieldPath, FieldSet, KeyField, ListKey, ListKind, PathElement, Schema, Shape};
 
 #[cfg(test)]
@@ -85,7 +85,7 @@ fn collect_leaves(
                 leaves.push((path.as_slice().into(), child.clone()));
             }
             Found::One(_, child) => {
-                collect_leaves(child, entry.below, shape.step(entry.element), path, leaves);
+                collect_leaves(child, &entry.below, shape.step(&entry.element), path, leaves);
             }
         }
         path.pop();
@@ -101,7 +101,7 @@ fn fill_column<'v>(
     let mut matches = value.map_or(Matches::None, |value| matches(value, set, shape)).peekable();
     for entry in set.entries() {
         // Matches come in the order of entries.
-        let found = matches.next_if(|found| std::ptr::eq(found.entry.element, entry.element));
+        let found = matches.next_if(|found| std::ptr::eq(found.entry, entry));
         let (leaf, child) = match found.map(|found| found.found) {
             Some(Found::Several(items)) => {
                 let items = items.into_iter().map(|(_, item)| item.clone()).collect();
@@ -115,7 +115,7 @@ fn fill_column<'v>(
             column.push(leaf);
         }
         if !entry.below.is_empty() {
-            fill_column(child, entry.below, shape.step(entry.element), column);
+            fill_column(child, &entry.below, shape.step(&entry.element), column);
         }
     }
 }
@@ -130,7 +130,7 @@ fn prune(value: &Value, set: &FieldSet, shape: Shape<'_>) -> Option<Value> {
             }
             Found::One(index, child) if entry.below.is_empty() => kept.push((entry, index, child.clone())),
             Found::One(index, child) => {
-                let below = prune(child, entry.below, shape.step(entry.element));
+                let below = prune(child, &entry.below, shape.step(&entry.element));
                 let itself = || entry.member.then(|| empty_like(child));
                 kept.extend(below.or_else(itself).map(|child| (entry, index, child)));
             }
@@ -143,7 +143,7 @@ fn prune(value: &Value, set: &FieldSet, shape: Shape<'_>) -> Option<Value> {
         kept.sort_by_key(|(_, index, _)| *index);
         return Some(kept.into_iter().map(|(_, _, item)| item).collect());
     }
-    let field = |(entry, _, child): (Entry<'_>, _, _)| Some((entry.element.as_field()?.to_owned(), child));
+    let field = |(entry, _, child): (&Entry, _, _)| Some((entry.element.as_field()?.to_owned(), child));
     Some(Value::Object(kept.into_iter().filter_map(field).collect()))
 }
 
@@ -156,7 +156,7 @@ fn empty_like(value: &Value) -> Value {
 }
 
 struct Match<'s, 'v> {
-    entry: Entry<'s>,
+    entry: &'s Entry,
     found: Found<'v>,
 }
 
@@ -171,7 +171,7 @@ fn matches<'s, 'v>(value: &'v Value, set: &'s FieldSet, shape: Shape<'_>) -> Mat
     match value {
         Value::Object(fields) => {
             let fields = fields.iter();
-            Matches::Fields { entries: set.entries(), fields: fields.peekable() }
+            Matches::Fields { entries: set.entries().iter(), fields: fields.peekable() }
         }
         Value::Array(list) => Matches::Items(item_matches(list, set, shape).into_iter()),
         _ => Matches::None,
@@ -180,7 +180,7 @@ fn matches<'s, 'v>(value: &'v Value, set: &'s FieldSet, shape: Shape<'_>) -> Mat
 
 enum Matches<'s, 'v> {
     None,
-    Fields { entries: Entries<'s>, fields: Peekable<serde_json::map::Iter<'v>> },
+    Fields { entries: std::slice::Iter<'s, Entry>, fields: Peekable<serde_json::map::Iter<'v>> },
     Items(std::vec::IntoIter<Match<'s, 'v>>),
 }
 
@@ -206,16 +206,20 @@ fn item_matches<'s, 'v>(list: &'v [Value], set: &'s FieldSet, shape: Shape<'_>) 
     let keys;
     let kind = match shape.list_kind() {
         // The set was made by a server that knows the list better than we do.
-        ListKind::Atomic if set.entries().any(|entry| matches!(entry.element, PathElement::Key(_))) => {
+        ListKind::Atomic
+            if set.entries().iter().any(|entry| matches!(entry.element, PathElement::Key(_))) =>
+        {
             keys = keys_of(set);
             ListKind::Keyed(&keys)
         }
-        ListKind::Atomic if set.entries().any(|entry| matches!(entry.element, PathElement::Value(_))) => {
+        ListKind::Atomic
+            if set.entries().iter().any(|entry| matches!(entry.element, PathElement::Value(_))) =>
+        {
             ListKind::Set
         }
         known => known,
     };
-    let mut found: Vec<Option<Found<'v>>> = set.entries().map(|_| None).collect();
+    let mut found: Vec<Option<Found<'v>>> = set.entries().iter().map(|_| None).collect();
     let mut guesses = Guesses::default();
     for (index, item) in list.iter().enumerate() {
         let name = Name::of(item, index, kind);
@@ -226,7 +230,8 @@ fn item_matches<'s, 'v>(list: &'v [Value], set: &'s FieldSet, shape: Shape<'_>) 
             None => Found::One(index, item),
         });
     }
-    let matches = set.entries().zip(found).filter_map(|(entry, found)| Some(Match { entry, found: found? }));
+    let matches =
+        set.entries().iter().zip(found).filter_map(|(entry, found)| Some(Match { entry, found: found? }));
     matches.collect()
 }
 
@@ -258,8 +263,8 @@ impl Guesses {
         let PathElement::Key(partial) = name.to_element() else { return None };
         let first_of = |names: &[Arc<str>]| {
             let mut first = BTreeMap::new();
-            for (position, entry) in set.entries().enumerate() {
-                if let PathElement::Key(key) = entry.element
+            for (position, entry) in set.entries().iter().enumerate() {
+                if let PathElement::Key(key) = &entry.element
                     && let Some(part) = key.part(names)
                 {
                     first.entry(part).or_insert(position);
@@ -277,7 +282,7 @@ impl Guesses {
 fn keys_of(set: &FieldSet) -> Vec<KeyField> {
     let mut keys = Vec::new();
     for entry in set.entries() {
-        if let PathElement::Key(key) = entry.element {
+        if let PathElement::Key(key) = &entry.element {
             KeyField::note(&mut keys, key);
         }
     }

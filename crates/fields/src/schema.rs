@@ -180,7 +180,7 @@ struct Learned {
 impl Learned {
     fn learn(&mut self, set: &FieldSet) {
         for entry in set.entries() {
-            let place = match entry.element {
+            let place = match &entry.element {
                 // Only lists teach something, so what ends here is not worth a place.
                 PathElement::Field(_) if entry.below.is_empty() => continue,
                 PathElement::Field(name) => self.fields.entry(Arc::clone(name)).or_default(),
@@ -194,7 +194,7 @@ impl Learned {
                 }
                 PathElement::Index(_) => self.element.get_or_insert_default(),
             };
-            place.learn(entry.below);
+            place.learn(&entry.below);
         }
     }
 

@@ -20,35 +20,38 @@ pub use decode::DecodeError;
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct FieldSet {
     /// Strictly ascending by element; each is a member, or has something below, or both.
-    nodes: Vec<Node>,
+    entries: Vec<Entry>,
 }
 
+/// What a set says about one element of a level.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Node {
-    element: PathElement,
-    member: bool,
-    below: FieldSet,
+pub struct Entry {
+    pub element: PathElement,
+    /// Whether the element itself is in the set.
+    pub member: bool,
+    /// What is in the set below it.
+    pub below: FieldSet,
 }
 
 impl FieldSet {
     /// The set without fields.
     pub const fn new() -> Self {
-        Self { nodes: Vec::new() }
+        Self { entries: Vec::new() }
     }
 
     /// The same, with room for `elements` at the first level.
     pub(crate) fn with_capacity(elements: usize) -> Self {
-        Self { nodes: Vec::with_capacity(elements) }
+        Self { entries: Vec::with_capacity(elements) }
     }
 
     /// Whether there is no field in it.
     pub fn is_empty(&self) -> bool {
-        self.nodes.is_empty()
+        self.entries.is_empty()
     }
 
     /// How many fields are in it.
     pub fn len(&self) -> usize {
-        self.nodes.iter().map(|node| usize::from(node.member) + node.below.len()).sum()
+        self.entries.iter().map(|entry| usize::from(entry.member) + entry.below.len()).sum()
     }
 
     /// Adds `path`, but none of the paths above it. The object itself cannot be held, so the root changes nothing.
@@ -56,9 +59,9 @@ impl FieldSet {
         let Some((last, above)) = path.elements().split_last() else { return };
         let mut set = self;
         for element in above {
-            set = &mut set.node_mut(element).below;
+            set = &mut set.entry_mut(element).below;
         }
-        set.node_mut(last).member = true;
+        set.entry_mut(last).member = true;
     }
 
     /// Takes `path` out, but none of the paths below it.
@@ -69,16 +72,16 @@ impl FieldSet {
     /// Whether `path` is in the set.
     pub fn contains(&self, path: &FieldPath) -> bool {
         let Some((last, above)) = path.elements().split_last() else { return false };
-        self.descend(above).and_then(|set| set.node(last)).is_some_and(|node| node.member)
+        self.descend(above).and_then(|set| set.entry(last)).is_some_and(|entry| entry.member)
     }
 
     /// Whether `path` or something above it is in the set, so that holding it means holding `path`'s value.
     pub fn covers(&self, path: &FieldPath) -> bool {
         let mut set = self;
         for element in path.elements() {
-            match set.node(element) {
-                Some(node) if node.member => return true,
-                Some(node) => set = &node.below,
+            match set.entry(element) {
+                Some(entry) if entry.member => return true,
+                Some(entry) => set = &entry.below,
                 None => return false,
             }
         }
@@ -88,7 +91,7 @@ impl FieldSet {
     /// Whether something at `path` or below it is in the set.
     pub fn touches(&self, path: &FieldPath) -> bool {
         let Some((last, above)) = path.elements().split_last() else { return !self.is_empty() };
-        self.descend(above).and_then(|set| set.node(last)).is_some()
+        self.descend(above).and_then(|set| set.entry(last)).is_some()
     }
 
     /// What is in the set below `path`, as paths that begin there.
@@ -109,13 +112,8 @@ impl FieldSet {
     }
 
     /// The elements at this level, in order: whether each is a member, and what is below it.
-    pub fn entries(&self) -> Entries<'_> {
-        Entries(self.nodes.iter())
-    }
-
-    /// What the set says about `element` at this level.
-    pub fn entry(&self, element: &PathElement) -> Option<Entry<'_>> {
-        self.node(element).map(Entry::from)
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
     }
 
     /// Adds what is known about `element` of this level. Of an element that comes twice, the later one says what is below.
@@ -124,29 +122,29 @@ impl FieldSet {
             return;
         }
         // Mostly they come in order, as the API server writes them.
-        if self.nodes.last().is_none_or(|last| last.element < element) {
-            self.nodes.push(Node { element, member, below });
+        if self.entries.last().is_none_or(|last| last.element < element) {
+            self.entries.push(Entry { element, member, below });
             return;
         }
-        let node = self.node_mut(&element);
-        node.member |= member;
+        let entry = self.entry_mut(&element);
+        entry.member |= member;
         if !below.is_empty() {
-            node.below = below;
+            entry.below = below;
         }
     }
 
     /// The position in [`entries`](Self::entries) of the element that `compare` looks for.
     pub(crate) fn position(&self, compare: impl Fn(&PathElement) -> Ordering) -> Option<usize> {
-        self.nodes.binary_search_by(|node| compare(&node.element)).ok()
+        self.entries.binary_search_by(|entry| compare(&entry.element)).ok()
     }
 
     fn walk(&self, above: &mut Vec<PathElement>, visit: &mut impl FnMut(&[PathElement])) {
-        for node in &self.nodes {
-            above.push(node.element.clone());
-            if node.member {
+        for entry in &self.entries {
+            above.push(entry.element.clone());
+            if entry.member {
                 visit(above);
             }
-            node.below.walk(above, visit);
+            entry.below.walk(above, visit);
             above.pop();
         }
     }
@@ -154,83 +152,43 @@ impl FieldSet {
     fn remove_below(&mut self, elements: &[PathElement]) {
         let Some((first, below)) = elements.split_first() else { return };
         let Ok(position) = self.search(first) else { return };
-        let node = &mut self.nodes[position];
+        let entry = &mut self.entries[position];
         if below.is_empty() {
-            node.member = false;
+            entry.member = false;
         } else {
-            node.below.remove_below(below);
+            entry.below.remove_below(below);
         }
-        if !node.member && node.below.is_empty() {
-            self.nodes.remove(position);
+        if !entry.member && entry.below.is_empty() {
+            self.entries.remove(position);
         }
     }
 
     fn descend(&self, elements: &[PathElement]) -> Option<&Self> {
-        elements.iter().try_fold(self, |set, element| set.node(element).map(|node| &node.below))
+        elements.iter().try_fold(self, |set, element| set.entry(element).map(|entry| &entry.below))
     }
 
-    fn node(&self, element: &PathElement) -> Option<&Node> {
-        self.search(element).ok().map(|position| &self.nodes[position])
+    /// What the set says about `element` at this level.
+    pub fn entry(&self, element: &PathElement) -> Option<&Entry> {
+        self.search(element).ok().map(|position| &self.entries[position])
     }
 
-    /// The node of `element`, made when missing; the caller makes it a member or puts something below it.
-    fn node_mut(&mut self, element: &PathElement) -> &mut Node {
+    /// The entry of `element`, made when missing; the caller makes it a member or puts something below it.
+    fn entry_mut(&mut self, element: &PathElement) -> &mut Entry {
         let position = self.search(element).unwrap_or_else(|position| {
-            let node = Node { element: element.clone(), member: false, below: Self::new() };
-            self.nodes.insert(position, node);
+            let entry = Entry { element: element.clone(), member: false, below: Self::new() };
+            self.entries.insert(position, entry);
             position
         });
-        &mut self.nodes[position]
+        &mut self.entries[position]
     }
 
     /// Where `element` is, or where it would be. What comes in order is found at the end, whatever the size of the set.
     fn search(&self, element: &PathElement) -> Result<usize, usize> {
-        match self.nodes.last().map(|last| last.element.cmp(element)) {
-            None | Some(Ordering::Less) => Err(self.nodes.len()),
-            Some(Ordering::Equal) => Ok(self.nodes.len() - 1),
-            Some(Ordering::Greater) => self.nodes.binary_search_by(|node| node.element.cmp(element)),
+        match self.entries.last().map(|last| last.element.cmp(element)) {
+            None | Some(Ordering::Less) => Err(self.entries.len()),
+            Some(Ordering::Equal) => Ok(self.entries.len() - 1),
+            Some(Ordering::Greater) => self.entries.binary_search_by(|entry| entry.element.cmp(element)),
         }
-    }
-}
-
-/// The elements of one level of a set, in order.
-#[derive(Clone)]
-pub struct Entries<'a>(std::slice::Iter<'a, Node>);
-
-impl<'a> Iterator for Entries<'a> {
-    type Item = Entry<'a>;
-
-    fn next(&mut self) -> Option<Entry<'a>> {
-        self.0.next().map(Entry::from)
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.0.size_hint()
-    }
-}
-
-impl ExactSizeIterator for Entries<'_> {}
-
-impl fmt::Debug for Entries<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.clone()).finish()
-    }
-}
-
-/// What a set says about one element of a level.
-#[derive(Clone, Copy, Debug)]
-pub struct Entry<'a> {
-    /// The element.
-    pub element: &'a PathElement,
-    /// Whether the element itself is in the set.
-    pub member: bool,
-    /// What is in the set below it.
-    pub below: &'a FieldSet,
-}
-
-impl<'a> From<&'a Node> for Entry<'a> {
-    fn from(node: &'a Node) -> Self {
-        Self { element: &node.element, member: node.member, below: &node.below }
     }
 }
 

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use std::iter::Peekable;
 use std::slice;
 
-use fields::{Entries, Entry, FieldSet, PathElement};
+use fields::{Entry, FieldSet, PathElement};
 
 /// For every path of `universe`, in order, the one of `values` that belongs to it, where these belong to the paths of
 /// `known`, in order.
@@ -32,7 +32,7 @@ fn pick<'v, T>(
     values: &mut slice::Iter<'v, T>,
     column: &mut Vec<Option<&'v T>>,
 ) {
-    let mut known = known.entries().peekable();
+    let mut known = known.entries().iter().peekable();
     for asked in universe.entries() {
         while let Some(passed) = known.next_if(|entry| entry.element < asked.element) {
             pass(passed, values);
@@ -43,7 +43,7 @@ fn pick<'v, T>(
             column.push(value);
         }
         match found {
-            Some(found) => pick(asked.below, found.below, values, column),
+            Some(found) => pick(&asked.below, &found.below, values, column),
             None => column.extend((0..asked.below.len()).map(|_| None)),
         }
     }
@@ -51,7 +51,7 @@ fn pick<'v, T>(
 }
 
 /// Skips the values at and below an element that is not in the universe.
-fn pass<T>(entry: Entry<'_>, values: &mut slice::Iter<'_, T>) {
+fn pass<T>(entry: &Entry, values: &mut slice::Iter<'_, T>) {
     let count = usize::from(entry.member) + entry.below.len();
     values.by_ref().take(count).for_each(drop);
 }
@@ -59,14 +59,14 @@ fn pass<T>(entry: Entry<'_>, values: &mut slice::Iter<'_, T>) {
 /// Each set comes with whether its manager holds something above as an indivisible whole.
 fn ask(universe: &FieldSet, sets: &[(&FieldSet, bool)], columns: &mut [Vec<bool>]) {
     const NOTHING: &FieldSet = &FieldSet::new();
-    let mut entries: Vec<_> = sets.iter().map(|(set, _)| set.entries().peekable()).collect();
+    let mut entries: Vec<_> = sets.iter().map(|(set, _)| set.entries().iter().peekable()).collect();
     let mut found = vec![None; sets.len()];
     for asked in universe.entries() {
         for (found, entries) in found.iter_mut().zip(&mut entries) {
-            *found = advance(entries, asked.element);
+            *found = advance(entries, &asked.element);
         }
         let is_whole = found.iter().flatten().all(|entry| entry.below.is_empty());
-        let whole = |above: bool, found: Option<Entry<'_>>| above || (is_whole && found.is_some());
+        let whole = |above: bool, found: Option<&Entry>| above || (is_whole && found.is_some());
         if asked.member {
             for ((column, found), (_, above)) in columns.iter_mut().zip(&found).zip(sets) {
                 column.push(*above || found.is_some());
@@ -74,15 +74,15 @@ fn ask(universe: &FieldSet, sets: &[(&FieldSet, bool)], columns: &mut [Vec<bool>
         }
         if !asked.below.is_empty() {
             let below = found.iter().zip(sets).map(|(found, (_, above))| {
-                (found.map_or(NOTHING, |entry| entry.below), whole(*above, *found))
+                (found.map_or(NOTHING, |entry| &entry.below), whole(*above, *found))
             });
-            ask(asked.below, &below.collect::<Vec<_>>(), columns);
+            ask(&asked.below, &below.collect::<Vec<_>>(), columns);
         }
     }
 }
 
 /// The entry of `element`; those before it are passed over.
-fn advance<'a>(entries: &mut Peekable<Entries<'a>>, element: &PathElement) -> Option<Entry<'a>> {
+fn advance<'a>(entries: &mut Peekable<slice::Iter<'a, Entry>>, element: &PathElement) -> Option<&'a Entry> {
     loop {
         match entries.peek()?.element.cmp(element) {
             Ordering::Less => entries.next(),

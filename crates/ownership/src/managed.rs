@@ -119,7 +119,7 @@ pub(crate) fn holding<'s>(sets: impl Iterator<Item = &'s FieldSet>, path: &Field
         if is_whole {
             return found.iter().map(Option::is_some).collect();
         }
-        here = found.into_iter().map(|entry| entry.map(|entry| entry.below)).collect();
+        here = found.into_iter().map(|entry| entry.map(|entry| &entry.below)).collect();
     }
     here.iter().map(Option::is_some).collect()
 }

@@ -1,6 +1,6 @@
 //! Union, intersection and the two differences, each in one pass over both trees.
 
-use super::{FieldSet, Node};
+use super::{Entry, FieldSet};
 use crate::merge::merge;
 use crate::{FieldPath, PathElement};
 
@@ -16,21 +16,21 @@ impl FieldSet {
     /// Adds what is in `other`. What is there already costs a comparison and no memory.
     pub fn add_all(&mut self, other: &Self) {
         let mut missing = Vec::new();
-        let mut known = self.nodes.iter_mut().peekable();
-        for node in &other.nodes {
-            while known.next_if(|known| known.element < node.element).is_some() {}
-            match known.next_if(|known| known.element == node.element) {
+        let mut known = self.entries.iter_mut().peekable();
+        for entry in &other.entries {
+            while known.next_if(|known| known.element < entry.element).is_some() {}
+            match known.next_if(|known| known.element == entry.element) {
                 Some(known) => {
-                    known.member |= node.member;
-                    known.below.add_all(&node.below);
+                    known.member |= entry.member;
+                    known.below.add_all(&entry.below);
                 }
-                None => missing.push(node.clone()),
+                None => missing.push(entry.clone()),
             }
         }
         if !missing.is_empty() {
-            self.nodes.append(&mut missing);
+            self.entries.append(&mut missing);
             // Two ascending runs, which a stable sort merges in one pass.
-            self.nodes.sort_by(|left, right| left.element.cmp(&right.element));
+            self.entries.sort_by(|left, right| left.element.cmp(&right.element));
         }
     }
 
@@ -89,21 +89,21 @@ impl FieldSet {
     }
 
     fn keep_leaves(&mut self) {
-        for node in &mut self.nodes {
-            node.member &= node.below.is_empty();
-            node.below.keep_leaves();
+        for entry in &mut self.entries {
+            entry.member &= entry.below.is_empty();
+            entry.below.keep_leaves();
         }
     }
 
-    /// The nodes that `choose` makes of those in one or both of the sets, level by level.
-    fn merge(&self, other: &Self, choose: impl Fn(Option<&Node>, Option<&Node>) -> Option<Node>) -> Self {
-        let pairs = merge(&self.nodes, &other.nodes, |left, right| left.element.cmp(&right.element));
-        Self { nodes: pairs.filter_map(|(left, right)| choose(left, right)).collect() }
+    /// The entries that `choose` makes of those in one or both of the sets, level by level.
+    fn merge(&self, other: &Self, choose: impl Fn(Option<&Entry>, Option<&Entry>) -> Option<Entry>) -> Self {
+        let pairs = merge(&self.entries, &other.entries, |left, right| left.element.cmp(&right.element));
+        Self { entries: pairs.filter_map(|(left, right)| choose(left, right)).collect() }
     }
 }
 
-impl Node {
-    /// This node with what is left of it, or nothing when nothing is.
+impl Entry {
+    /// This entry with what is left of it, or nothing when nothing is.
     fn remaining(&self, member: bool, below: FieldSet) -> Option<Self> {
         (member || !below.is_empty()).then(|| Self { element: self.element.clone(), member, below })
     }

@@ -24,23 +24,23 @@ impl FieldSet {
         if dot {
             text.push_str("\".\":{}");
         }
-        for (position, node) in self.nodes.iter().enumerate() {
+        for (position, entry) in self.entries.iter().enumerate() {
             if dot || position > 0 {
                 text.push(',');
             }
             element.clear();
-            node.element.write_wire(element);
+            entry.element.write_wire(element);
             write_jsoniter_name(text, element);
             text.push(':');
-            node.below.write_level(node.member && !node.below.is_empty(), text, element);
+            entry.below.write_level(entry.member && !entry.below.is_empty(), text, element);
         }
         text.push('}');
     }
 
     fn level_value(&self, dot: bool) -> Value {
         let own = dot.then(|| (".".to_owned(), Value::Object(serde_json::Map::new())));
-        let below = self.nodes.iter().map(|node| {
-            (node.element.to_wire(), node.below.level_value(node.member && !node.below.is_empty()))
+        let below = self.entries.iter().map(|entry| {
+            (entry.element.to_wire(), entry.below.level_value(entry.member && !entry.below.is_empty()))
         });
         Value::Object(own.into_iter().chain(below).collect())
     }

@@ -148,8 +148,8 @@ fn model(set: &FieldSet) -> BTreeSet<FieldPath> {
 
 /// Whether the invariant of the tree holds: ascending, and nothing in vain.
 fn is_sound(set: &FieldSet) -> bool {
-    set.nodes.is_sorted_by(|left, right| left.element < right.element)
-        && set.nodes.iter().all(|node| (node.member || !node.below.is_empty()) && is_sound(&node.below))
+    set.entries.is_sorted_by(|left, right| left.element < right.element)
+        && set.entries.iter().all(|entry| (entry.member || !entry.below.is_empty()) && is_sound(&entry.below))
 }
 
 proptest! {
