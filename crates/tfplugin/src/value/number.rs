@@ -1,7 +1,8 @@
 //! Numbers as exact as Terraform's own: a decimal of any length, and the two infinities.
 
-use std::cmp::Ordering;
 use std::fmt;
+
+use bigdecimal::{BigDecimal, ToPrimitive as _};
 
 /// A number of any size and precision, compared by its value.
 ///
@@ -14,17 +15,8 @@ pub struct Number(Repr);
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Repr {
     NegativeInfinity,
-    Finite(Decimal),
+    Finite(BigDecimal),
     Infinity,
-}
-
-/// `0.digits × 10^exponent`, without zeros at either end of the digits, so that each value has one form. Zero has no digits
-/// and the smallest exponent.
-#[derive(Clone, PartialEq, Eq, Hash)]
-struct Decimal {
-    negative: bool,
-    digits: Box<str>,
-    exponent: i32,
 }
 
 /// A text is not a number, or one beyond what Terraform could write down.
@@ -33,7 +25,7 @@ struct Decimal {
 pub struct NumberError(String);
 
 /// Numbers with more digits before or after the point are refused: written out, they would fill the memory.
-const MAX_DIGITS: i32 = 10_000;
+const MAX_DIGITS: usize = 10_000;
 
 impl Number {
     /// Parses digits with an optional point and an optional exponent.
@@ -41,7 +33,7 @@ impl Number {
         match text {
             "Inf" | "+Inf" => Ok(Self(Repr::Infinity)),
             "-Inf" => Ok(Self(Repr::NegativeInfinity)),
-            _ => match Decimal::parse(text) {
+            _ => match parse_decimal(text) {
                 Some(decimal) => Ok(Self(Repr::Finite(decimal))),
                 None => Err(NumberError(text.chars().take(40).collect())),
             },
@@ -53,13 +45,15 @@ impl Number {
         match float {
             f64::INFINITY => Some(Self(Repr::Infinity)),
             f64::NEG_INFINITY => Some(Self(Repr::NegativeInfinity)),
-            float if float.is_nan() => None,
-            float => Decimal::from_exact(float).map(|decimal| Self(Repr::Finite(decimal))),
+            float => BigDecimal::try_from(float).ok().map(|decimal| Self(Repr::Finite(decimal))),
         }
     }
 
     pub fn as_i64(&self) -> Option<i64> {
-        if let Repr::Finite(decimal) = &self.0 { decimal.to_i64() } else { None }
+        match &self.0 {
+            Repr::Finite(decimal) if decimal.is_integer() => decimal.to_i64(),
+            _ => None,
+        }
     }
 
     /// The form on the wire: an integer, a float or a string, whichever is exact.
@@ -72,15 +66,15 @@ impl Number {
             Repr::NegativeInfinity => return WireNumber::Float(f64::NEG_INFINITY),
             Repr::Finite(decimal) => decimal,
         };
-        if let Some(int) = decimal.to_i64() {
+        if let Some(int) = self.as_i64() {
             return WireNumber::Int(int);
         }
-        let text = decimal.to_string();
+        let text = decimal.to_plain_string();
         match text.parse::<f64>() {
             Ok(float)
                 if !decimal.is_integer()
-                    && Decimal::from_exact(float).as_ref() == Some(decimal)
-                    && Decimal::parse(&float.to_string()).as_ref() == Some(decimal) =>
+                    && BigDecimal::try_from(float).is_ok_and(|exact| exact == *decimal)
+                    && parse_decimal(&float.to_string()).as_ref() == Some(decimal) =>
             {
                 WireNumber::Float(float)
             }
@@ -98,13 +92,13 @@ pub(crate) enum WireNumber {
 
 impl From<i64> for Number {
     fn from(int: i64) -> Self {
-        Self::parse(&int.to_string()).expect("an integer is a number")
+        Self(Repr::Finite(int.into()))
     }
 }
 
 impl From<u64> for Number {
     fn from(int: u64) -> Self {
-        Self::parse(&int.to_string()).expect("an integer is a number")
+        Self(Repr::Finite(int.into()))
     }
 }
 
@@ -113,7 +107,7 @@ impl fmt::Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Repr::NegativeInfinity => f.write_str("-Inf"),
-            Repr::Finite(decimal) => decimal.fmt(f),
+            Repr::Finite(decimal) => decimal.write_plain_string(f),
             Repr::Infinity => f.write_str("Inf"),
         }
     }
@@ -125,97 +119,16 @@ impl fmt::Debug for Number {
     }
 }
 
-impl Decimal {
-    fn parse(text: &str) -> Option<Self> {
-        let (negative, unsigned) = match text.as_bytes().first()? {
-            b'-' => (true, &text[1..]),
-            b'+' => (false, &text[1..]),
-            _ => (false, text),
-        };
-        let (mantissa, exponent) = match unsigned.find(['e', 'E']) {
-            Some(at) => (&unsigned[..at], unsigned[at + 1..].parse::<i32>().ok()?),
-            None => (unsigned, 0),
-        };
-        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-        let digits = format!("{whole}{fraction}");
-        if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-            return None;
-        }
-        let significant = digits.trim_start_matches('0');
-        if significant.is_empty() {
-            return Some(Self { negative: false, digits: Box::default(), exponent: i32::MIN });
-        }
-        // Leading zeros move the point; trailing ones mean nothing.
-        let leading = i32::try_from(digits.len() - significant.len()).ok()?;
-        let exponent = i32::try_from(whole.len()).ok()?.checked_add(exponent)?.checked_sub(leading)?;
-        let significant = significant.trim_end_matches('0');
-        let length = i32::try_from(significant.len()).ok()?;
-        if exponent.abs() > MAX_DIGITS || length > MAX_DIGITS {
-            return None;
-        }
-        Some(Self { negative, digits: significant.into(), exponent })
+fn parse_decimal(text: &str) -> Option<BigDecimal> {
+    // BigDecimal also reads digits that underscores group.
+    if text.len() > MAX_DIGITS || text.contains('_') {
+        return None;
     }
-
-    /// The exact value of a finite float: formatting with a precision is exact, and 1074 digits are enough for any.
-    fn from_exact(float: f64) -> Option<Self> {
-        Self::parse(&format!("{float:.1074}"))
-    }
-
-    fn is_integer(&self) -> bool {
-        i32::try_from(self.digits.len()).is_ok_and(|length| length <= self.exponent) || self.digits.is_empty()
-    }
-
-    fn to_i64(&self) -> Option<i64> {
-        if !self.is_integer() || self.exponent > 19 {
-            return None;
-        }
-        self.to_string().parse().ok()
-    }
-}
-
-impl fmt::Display for Decimal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.digits.is_empty() {
-            return f.write_str("0");
-        }
-        if self.negative {
-            f.write_str("-")?;
-        }
-        match usize::try_from(self.exponent) {
-            Ok(whole) if whole >= self.digits.len() => {
-                write!(f, "{}{}", self.digits, "0".repeat(whole - self.digits.len()))
-            }
-            Ok(whole) if whole > 0 => write!(f, "{}.{}", &self.digits[..whole], &self.digits[whole..]),
-            _ => {
-                let zeros = usize::try_from(-self.exponent).unwrap_or(0);
-                write!(f, "0.{}{}", "0".repeat(zeros), self.digits)
-            }
-        }
-    }
-}
-
-impl Ord for Decimal {
-    fn cmp(&self, other: &Self) -> Ordering {
-        // `0.digits` makes comparing digits as text comparing them as fractions.
-        let magnitude = self.exponent.cmp(&other.exponent).then_with(|| self.digits.cmp(&other.digits));
-        match (self.negative, other.negative) {
-            (false, false) => magnitude,
-            (true, true) => magnitude.reverse(),
-            (negative, _) => {
-                if negative {
-                    Ordering::Less
-                } else {
-                    Ordering::Greater
-                }
-            }
-        }
-    }
-}
-
-impl PartialOrd for Decimal {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
+    // Trailing zeros mean nothing, and written out they would be digits.
+    let decimal = text.parse::<BigDecimal>().ok()?.normalized();
+    let before_point = i64::try_from(decimal.digits()).ok()?.checked_sub(decimal.fractional_digit_count())?;
+    let longest = before_point.max(decimal.fractional_digit_count());
+    usize::try_from(longest).is_ok_and(|digits| digits <= MAX_DIGITS).then_some(decimal)
 }
 
 #[cfg(test)]
