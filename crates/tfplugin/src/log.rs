@@ -2,14 +2,14 @@
 
 mod level;
 
-use std::fmt;
 use std::io::Write;
 use std::sync::Mutex;
 
+use serde::Serialize;
 use serde_json::{Map, Value as Json};
-use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Subscriber};
+use tracing_serde::fields::AsMap as _;
 use tracing_subscriber::layer::{Context, SubscriberExt};
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -40,19 +40,15 @@ where
     W: Write + Send + 'static,
 {
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
-        let mut fields = Fields::default();
-        attributes.record(&mut fields);
         if let Some(span) = context.span(id) {
-            span.extensions_mut().insert(SpanFields(fields.0));
+            span.extensions_mut().insert(SpanFields(fields(attributes.field_map())));
         }
     }
 
     fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
         let Some(span) = context.span(id) else { return };
         if let Some(SpanFields(known)) = span.extensions_mut().get_mut() {
-            let mut fields = Fields::default();
-            values.record(&mut fields);
-            known.extend(fields.0);
+            known.extend(fields(values.field_map()));
         }
     }
 
@@ -65,10 +61,9 @@ where
                 line.extend(fields.clone());
             }
         }
-        let mut fields = Fields::default();
-        event.record(&mut fields);
-        let message = fields.0.remove("message").unwrap_or_else(|| "".into());
-        line.extend(fields.0);
+        let mut fields = fields(event.field_map());
+        let message = fields.remove("message").unwrap_or_else(|| "".into());
+        line.extend(fields);
         line.insert("@level".to_owned(), level_name(*event.metadata().level()).into());
         line.insert("@message".to_owned(), message);
         line.insert("@module".to_owned(), event.metadata().target().into());
@@ -123,38 +118,11 @@ fn level_name(level: Level) -> &'static str {
     }
 }
 
-#[derive(Default)]
-struct Fields(Map<String, Json>);
-
-impl Fields {
-    fn set(&mut self, field: &Field, value: impl Into<Json>) {
-        self.0.insert(field.name().to_owned(), value.into());
-    }
-}
-
-impl Visit for Fields {
-    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        self.set(field, format!("{value:?}"));
-    }
-
-    fn record_str(&mut self, field: &Field, value: &str) {
-        self.set(field, value);
-    }
-
-    fn record_bool(&mut self, field: &Field, value: bool) {
-        self.set(field, value);
-    }
-
-    fn record_i64(&mut self, field: &Field, value: i64) {
-        self.set(field, value);
-    }
-
-    fn record_u64(&mut self, field: &Field, value: u64) {
-        self.set(field, value);
-    }
-
-    fn record_f64(&mut self, field: &Field, value: f64) {
-        self.set(field, value);
+/// The fields of a span, a record or an event.
+fn fields(recorded: impl Serialize) -> Map<String, Json> {
+    match serde_json::to_value(recorded) {
+        Ok(Json::Object(fields)) => fields,
+        _ => Map::new(),
     }
 }
 
