@@ -4,7 +4,6 @@
 //! `UNIMPLEMENTED`, by which the protocol means that there are none.
 
 mod config;
-mod generate;
 mod registry;
 mod resource;
 mod respond;
@@ -91,7 +90,6 @@ provider_service! {
         server.stop.cancellable(|stop| state::import(&server.registry, stop, request)).await;
     move_resource_state "MoveResourceState" =>
         state::move_state(&server.registry, server.stop.token(), request).await;
-    generate_resource_config "GenerateResourceConfig" => generate::config(&server.registry, &request);
     read_data_source "ReadDataSource" =>
         server.stop.cancellable(|stop| resource::read_data(&server.registry, stop, request)).await;
     {

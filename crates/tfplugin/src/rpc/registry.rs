@@ -109,13 +109,13 @@ impl TypedSchema {
     }
 }
 
-/// The same as terraform-plugin-framework's.
+/// The same as terraform-plugin-framework's, without the generation of configurations: Terraform does the same by itself.
 fn capabilities() -> proto::ServerCapabilities {
     proto::ServerCapabilities {
         plan_destroy: true,
         get_provider_schema_optional: true,
         move_resource_state: true,
-        generate_resource_config: true,
+        generate_resource_config: false,
     }
 }
 

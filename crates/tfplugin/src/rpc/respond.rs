@@ -53,6 +53,6 @@ macro_rules! with_diagnostics {
 with_diagnostics! {
     get_metadata get_provider_schema get_resource_identity_schemas get_functions validate_provider_config validate_resource_config
     validate_data_resource_config configure_provider upgrade_resource_state upgrade_resource_identity read_resource
-    plan_resource_change apply_resource_change import_resource_state move_resource_state generate_resource_config
+    plan_resource_change apply_resource_change import_resource_state move_resource_state
     read_data_source
 }

@@ -327,16 +327,6 @@ async fn the_read_after_an_import_may_change_the_identity() {
 }
 
 #[tokio::test]
-async fn a_generated_configuration_holds_what_a_user_can_set() {
-    let state = wire(&[("id", "1".into()), ("mode", "m".into()), ("old", "o".into())]);
-    let request = proto::generate_resource_config::Request { type_name: name(), state };
-    let response = server().generate_resource_config(Request::new(request)).await.unwrap().into_inner();
-    let config = read(response.config.as_ref()).unwrap();
-    let set: Vec<_> = config.iter().filter(|(_, value)| !value.is_null()).map(|(name, _)| name).collect();
-    assert_eq!(set, ["mode"]);
-}
-
-#[tokio::test]
 async fn an_unsupported_move_reports_its_source() {
     let request = proto::move_resource_state::Request {
         target_type_name: name(),
