@@ -32,13 +32,10 @@ impl Stop {
     }
 
     /// For calls that change nothing: they are dropped as soon as Terraform stops the provider.
-    pub(super) async fn cancellable<R, F>(
+    pub(super) async fn cancellable<R>(
         &self,
-        work: impl FnOnce(CancellationToken) -> F,
-    ) -> Result<R, Diagnostics>
-    where
-        F: Future<Output = Result<R, Diagnostics>>,
-    {
+        work: impl AsyncFnOnce(CancellationToken) -> Result<R, Diagnostics>,
+    ) -> Result<R, Diagnostics> {
         let token = self.token();
         let work = work(token.clone());
         tokio::select! {
@@ -50,13 +47,10 @@ impl Stop {
 
     /// For calls that change something: they do not begin once the provider is stopped, and those in progress end by
     /// themselves when cancelled, so that they can report what they did.
-    pub(super) async fn unless_stopped<R, F>(
+    pub(super) async fn unless_stopped<R>(
         &self,
-        work: impl FnOnce(CancellationToken) -> F,
-    ) -> Result<R, Diagnostics>
-    where
-        F: Future<Output = Result<R, Diagnostics>>,
-    {
+        work: impl AsyncFnOnce(CancellationToken) -> Result<R, Diagnostics>,
+    ) -> Result<R, Diagnostics> {
         let token = self.token();
         if token.is_cancelled() {
             return Err(interrupted().into());
