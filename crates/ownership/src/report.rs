@@ -28,23 +28,22 @@ const MOST_FIELDS: usize = 10;
 impl Analysis {
     /// The warnings about the object called `identity` (`Kind ns/name`), in the order drift, taking, overwriting, lost.
     pub fn warnings(&self, identity: &str, verbosity: Verbosity) -> Vec<Diagnostic> {
-        let kinds = [Kind::Drift, Kind::Taking, Kind::Overwriting, Kind::NotKept];
-        let found = kinds.map(|kind| (kind, self.fields_of(kind)));
+        let found = WARNINGS.iter().map(|warning| (warning, self.fields_of(warning.rows)));
+        let found: Vec<_> = found.filter(|(_, fields)| !fields.is_empty()).collect();
         match verbosity {
             Verbosity::None => Vec::new(),
             Verbosity::Full => {
-                let found = found.into_iter().filter(|(_, fields)| !fields.is_empty());
-                found.map(|(kind, fields)| kind.warning(identity, &fields)).collect()
+                found.iter().map(|(warning, fields)| warning.diagnostic(identity, fields)).collect()
             }
             Verbosity::Minimal => summary(identity, &found).into_iter().collect(),
         }
     }
 
     /// Sorted by name.
-    fn fields_of(&self, kind: Kind) -> Vec<NamedField<'_>> {
+    fn fields_of(&self, rows: &[Row]) -> Vec<NamedField<'_>> {
         let reported =
             self.fields.iter().filter(|field| matches!(field.level(), Level::Warning | Level::NotKept));
-        let found = reported.filter(|field| kind.is_of(field.row));
+        let found = reported.filter(|field| rows.contains(&field.row));
         let mut fields: Vec<_> = found.map(|field| NamedField { name: self.print(field), field }).collect();
         fields.sort_by(|left, right| left.name.cmp(&right.name));
         fields
@@ -56,103 +55,83 @@ struct NamedField<'a> {
     field: &'a FieldTransition,
 }
 
-/// The kinds of warning: three about active managers, and one about what cannot have been our doing.
-#[derive(Clone, Copy, PartialEq)]
-enum Kind {
-    Drift,
-    Taking,
-    Overwriting,
-    NotKept,
+/// A warning: the rows it is about, and its words.
+struct Warning {
+    rows: &'static [Row],
+    code: Code,
+    title: &'static str,
+    intro: &'static str,
+    /// What happens if the other manager goes on; none where there is no other manager.
+    outlook: Option<&'static str>,
+    /// What happens to a field, in a summary.
+    verb: &'static str,
 }
 
-impl Kind {
-    fn is_of(self, row: Row) -> bool {
-        match self {
-            Self::Drift => row == Row::RevertDrift,
-            Self::Taking => row == Row::TakeFromActive,
-            Self::Overwriting => row == Row::OverwriteConcurrent,
-            Self::NotKept => row.level() == Level::NotKept,
-        }
-    }
+/// In the order in which they are shown.
+static WARNINGS: [Warning; 4] = [
+    Warning {
+        rows: &[Row::RevertDrift],
+        code: codes::DRIFT,
+        title: "Drift Detected - Reverting External Changes",
+        intro: "These fields were changed outside of this configuration and will be set back to it:",
+        outlook: Some("If the other manager keeps changing them, every plan will show this again."),
+        verb: "reverted",
+    },
+    Warning {
+        rows: &[Row::TakeFromActive],
+        code: codes::TAKING,
+        title: "Ownership Conflict - Taking Field from Active Controller",
+        intro: "These fields will be taken from a manager that is changing them:",
+        outlook: Some(
+            "If that manager stays active, both will keep setting them, and every plan will show a difference.",
+        ),
+        verb: "taken",
+    },
+    Warning {
+        rows: &[Row::OverwriteConcurrent],
+        code: codes::OVERWRITING,
+        title: "Ownership Conflict - Overwriting Concurrent External Changes",
+        intro: "These fields were edited here and changed by another manager at the same time; this configuration wins:",
+        outlook: Some("If the other manager keeps changing them, every plan will show this again."),
+        verb: "overwritten",
+    },
+    Warning {
+        rows: &[Row::GainedUnasked, Row::GainedWhileChanged, Row::LostUnasked, Row::LostWhileChanged],
+        code: codes::NOT_KEPT,
+        title: "Field Not Kept by the API Server",
+        intro: "These fields gain or lose their manager without a reason in this configuration. An admission webhook, a conversion or the API server itself drops or adds them:",
+        outlook: None,
+        verb: "not kept",
+    },
+];
 
-    fn code(self) -> Code {
-        match self {
-            Self::Drift => codes::DRIFT,
-            Self::Taking => codes::TAKING,
-            Self::Overwriting => codes::OVERWRITING,
-            Self::NotKept => codes::NOT_KEPT,
-        }
-    }
-
-    fn title(self) -> &'static str {
-        match self {
-            Self::Drift => "Drift Detected - Reverting External Changes",
-            Self::Taking => "Ownership Conflict - Taking Field from Active Controller",
-            Self::Overwriting => "Ownership Conflict - Overwriting Concurrent External Changes",
-            Self::NotKept => "Field Not Kept by the API Server",
-        }
-    }
-
-    fn warning(self, identity: &str, fields: &[NamedField<'_>]) -> Diagnostic {
-        let intro = match self {
-            Self::Drift => {
-                "These fields were changed outside of this configuration and will be set back to it:"
-            }
-            Self::Taking => "These fields will be taken from a manager that is changing them:",
-            Self::Overwriting => {
-                "These fields were edited here and changed by another manager at the same time; this configuration wins:"
-            }
-            Self::NotKept => {
-                "These fields gain or lose their manager without a reason in this configuration. An admission webhook, a conversion or the API server itself drops or adds them:"
-            }
-        };
-        let mut detail = format!("{intro}\n");
+impl Warning {
+    fn diagnostic(&self, identity: &str, fields: &[NamedField<'_>]) -> Diagnostic {
+        let mut detail = format!("{}\n", self.intro);
         for field in fields.iter().take(MOST_FIELDS) {
             let _infallible = write!(detail, "\n  {}", self.line(field));
         }
         if let Some(more) = fields.len().checked_sub(MOST_FIELDS).filter(|more| *more > 0) {
             let _infallible = write!(detail, "\n  … and {more} more");
         }
-        match self {
-            Self::Drift | Self::Overwriting => detail.push_str(
-                "\n\nIf the other manager keeps changing them, every plan will show this again.",
-            ),
-            Self::Taking => detail.push_str(
-                "\n\nIf that manager stays active, both will keep setting them, and every plan will show a difference.",
-            ),
-            Self::NotKept => {}
-        }
-        let warning = Diagnostic::warning(self.code(), format!("{} ({identity})", self.title()))
-            .detail(detail)
-            .object(identity);
-        match self {
-            Self::NotKept => warning,
-            _ => warning.hint(ignore_hint(fields)),
+        let summary = format!("{} ({identity})", self.title);
+        let warning = Diagnostic::warning(self.code, summary).object(identity);
+        match self.outlook {
+            Some(outlook) => warning.detail(format!("{detail}\n\n{outlook}")).hint(ignore_hint(fields)),
+            None => warning.detail(detail),
         }
     }
 
-    fn line(self, NamedField { name, field }: &NamedField<'_>) -> String {
-        match (self, &field.change) {
-            (Self::NotKept, _) | (_, None) => format!("{name} ({})", field.row),
-            (_, Some(change)) if change.masked => {
-                format!("{name}: the value differs ({})", modifiers(field))
-            }
-            (_, Some(ValueChange { live, planned, .. })) => format!(
+    fn line(&self, NamedField { name, field }: &NamedField<'_>) -> String {
+        match field.change.as_ref().filter(|_| self.outlook.is_some()) {
+            None => format!("{name} ({})", field.row),
+            Some(change) if change.masked => format!("{name}: the value differs ({})", modifiers(field)),
+            Some(ValueChange { live, planned, .. }) => format!(
                 "{name}: {} → {} ({})",
                 value(live.as_ref()),
                 value(planned.as_ref()),
                 modifiers(field)
             ),
-        }
-    }
-
-    /// What happens to a field, as one word.
-    fn verb(self) -> &'static str {
-        match self {
-            Self::Drift => "reverted",
-            Self::Taking => "taken",
-            Self::Overwriting => "overwritten",
-            Self::NotKept => "not kept",
         }
     }
 }
@@ -172,14 +151,14 @@ fn ignore_hint(fields: &[NamedField<'_>]) -> String {
 }
 
 /// All findings in one line.
-fn summary(identity: &str, found: &[(Kind, Vec<NamedField<'_>>); 4]) -> Option<Diagnostic> {
-    let (kind, _) = found.iter().find(|(_, fields)| !fields.is_empty())?;
-    let counts = found.iter().filter(|(_, fields)| !fields.is_empty()).map(|(kind, fields)| {
+fn summary(identity: &str, found: &[(&Warning, Vec<NamedField<'_>>)]) -> Option<Diagnostic> {
+    let (first, _) = found.first()?;
+    let counts = found.iter().map(|(warning, fields)| {
         let noun = if fields.len() == 1 { "field" } else { "fields" };
-        format!("{} {noun} {}", fields.len(), kind.verb())
+        format!("{} {noun} {}", fields.len(), warning.verb)
     });
     let counts = counts.collect::<Vec<_>>().join(", ");
-    let warning = Diagnostic::warning(kind.code(), format!("{} ({identity}): {counts}", kind.title()));
+    let warning = Diagnostic::warning(first.code, format!("{} ({identity}): {counts}", first.title));
     // A line per object is all that was asked for.
     Some(Diagnostic { help: None, ..warning.object(identity) })
 }
