@@ -1,7 +1,5 @@
 //! Crossplane's render protocol, by which another CLI runs an engine: a `RenderRequest` in, a `RenderResponse` out.
 
-use std::fmt;
-
 use composition::event::Event;
 use composition::protocol::{Object, ResourceSelector, SchemaSelector};
 use prost::Message as _;
@@ -27,13 +25,6 @@ pub struct Request {
     pub schemas: Vec<Object>,
     /// Secrets.
     pub credentials: Vec<Object>,
-}
-
-/// Omits the content, which includes Secrets.
-impl fmt::Debug for Request {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Request").finish_non_exhaustive()
-    }
 }
 
 #[derive(Debug, thiserror::Error)]

@@ -1,7 +1,5 @@
 //! What an apply is to achieve, and what is known about the apply before it.
 
-use std::fmt;
-
 use fields::{FieldPath, FieldSet, IgnoreFields, Schema};
 use serde_json::Value;
 
@@ -72,23 +70,5 @@ impl<'a> Desired<'a> {
             Some(ignored) => ignored.on(self.written, schema).body_without(),
             None => self.written.clone(),
         }
-    }
-}
-
-/// Leaves the body out, which may be a Secret.
-impl fmt::Debug for Desired<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Desired").field("manager", self.manager).finish_non_exhaustive()
-    }
-}
-
-/// Leaves the body out, which may be a Secret.
-impl fmt::Debug for Prior<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Unrecorded => "Unrecorded",
-            Self::Imported => "Imported",
-            Self::Applied { .. } => "Applied",
-        })
     }
 }

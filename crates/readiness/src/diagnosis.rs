@@ -8,8 +8,6 @@ mod target;
 mod tests;
 mod text;
 
-use std::fmt;
-
 use diag::Diagnostic;
 use manifest::ObjectRef;
 use serde_json::Value;
@@ -20,7 +18,7 @@ use crate::object::{Object, because};
 use crate::pod::{self, pod_selector};
 use crate::written::rolls_out;
 
-use self::target::{InNamespace, Slashed, events, in_namespace, kubectl};
+use self::target::{events, in_namespace, kubectl, quoted, slashed};
 use self::text::Text;
 
 /// More issues would bury the rest of the text; pods of one workload mostly have the same one.
@@ -47,17 +45,6 @@ pub enum Cause<'a> {
         /// Its pods, as far as [`pod_selector`] finds any; ten are plenty.
         pods: &'a [Value],
     },
-}
-
-/// Leaves the object out, which may be a Secret.
-impl fmt::Debug for Cause<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::DidNotAppear => f.write_str("DidNotAppear"),
-            Self::TimedOut { .. } => f.debug_struct("TimedOut").finish_non_exhaustive(),
-            Self::Never { why, .. } => f.debug_struct("Never").field("why", why).finish_non_exhaustive(),
-        }
-    }
 }
 
 impl Wait {
@@ -99,7 +86,7 @@ impl Wait {
         let object = Object::from(live);
         let missing = self.look(live).err();
         let has_conditions = object.conditions().next().is_some();
-        text.line(format_args!("Wait Timeout: {}", Slashed(target)));
+        text.line(format_args!("Wait Timeout: {}", slashed(target)));
         text.blank();
         let no_conditions_found = match self.mode {
             Mode::Condition { .. } if !has_conditions => ": no conditions found",
@@ -111,7 +98,7 @@ impl Wait {
             Mode::Condition { kind, .. } => {
                 current_status(&mut text, object, pods);
                 text.blank();
-                text.line(Found { wanted: kind, object });
+                text.line(found(object, kind));
             }
             Mode::Rollout => {
                 text.reason("Still to come", missing);
@@ -133,7 +120,7 @@ impl Wait {
 
     fn never(&self, target: &ObjectRef, why: &str, object: &Value, pods: &[Value]) -> String {
         let mut text = Text::default();
-        text.line(format_args!("Wait Timeout Cut Short: {}", Slashed(target)));
+        text.line(format_args!("Wait Timeout Cut Short: {}", slashed(target)));
         text.blank();
         text.line(format_args!("{}: {why}", self.missed(target)));
         text.line(format_args!("Waiting for the rest of the timeout of {} would not help.", self.timeout));
@@ -144,7 +131,7 @@ impl Wait {
 
     /// What did not happen.
     fn missed(&self, target: &ObjectRef) -> String {
-        let (kind, name) = (target.kind(), InNamespace(target));
+        let (kind, name) = (target.kind(), quoted(target));
         match &self.mode {
             Mode::Condition { kind: wanted, status } => {
                 format!("{kind} did not reach condition {wanted:?}={status}")
@@ -266,30 +253,15 @@ fn is_workload(object: Object<'_>) -> bool {
     matches!(object.group_kind(), ("apps", "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet"))
 }
 
-struct Found<'a> {
-    wanted: &'a str,
-    object: Object<'a>,
-}
-
-impl fmt::Display for Found<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(condition) = self.object.condition(self.wanted) else {
-            return write!(
-                f,
-                "Condition {:?} never appeared; check its name against those above.",
-                self.wanted
-            );
-        };
-        write!(f, "Condition {:?} exists with status {}", self.wanted, condition.status)?;
-        if !condition.reason.is_empty() {
-            write!(f, ", reason {}", condition.reason)?;
-        }
-        if !condition.message.is_empty() {
-            write!(f, ", message: {}", condition.message)?;
-        }
-        match self.object.stale_condition(&condition) {
-            Some(stale) => write!(f, "; it is out of date: {stale}"),
-            None => Ok(()),
-        }
-    }
+/// The condition that was waited for, as it is now.
+fn found(object: Object<'_>, wanted: &str) -> String {
+    let Some(condition) = object.condition(wanted) else {
+        return format!("Condition {wanted:?} never appeared; check its name against those above.");
+    };
+    let part = |name: &str, text: &str| if text.is_empty() { String::new() } else { format!("{name}{text}") };
+    let reason = part(", reason ", condition.reason);
+    let message = part(", message: ", condition.message);
+    let stale = object.stale_condition(&condition).unwrap_or_default();
+    let stale = part("; it is out of date: ", &stale);
+    format!("Condition {wanted:?} exists with status {}{reason}{message}{stale}", condition.status)
 }

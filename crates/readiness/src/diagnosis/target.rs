@@ -1,7 +1,5 @@
 //! How texts and commands name the object of a wait.
 
-use std::fmt;
-
 use manifest::ObjectRef;
 
 /// `kubectl <verb>` for the object.
@@ -22,27 +20,15 @@ pub(super) fn in_namespace(target: &ObjectRef) -> String {
 }
 
 /// `Deployment/shop/web`, or `Node/one`.
-pub(super) struct Slashed<'a>(pub(super) &'a ObjectRef);
-
-impl fmt::Display for Slashed<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/", self.0.kind())?;
-        if let Some(namespace) = &self.0.namespace {
-            write!(f, "{namespace}/")?;
-        }
-        f.write_str(&self.0.name)
-    }
+pub(super) fn slashed(target: &ObjectRef) -> String {
+    let namespace = target.namespace.as_ref().map(|namespace| format!("{namespace}/")).unwrap_or_default();
+    format!("{}/{namespace}{}", target.kind(), target.name)
 }
 
 /// `"web" in namespace "shop"`, or `"one"`.
-pub(super) struct InNamespace<'a>(pub(super) &'a ObjectRef);
-
-impl fmt::Display for InNamespace<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", self.0.name)?;
-        match &self.0.namespace {
-            Some(namespace) => write!(f, " in namespace {:?}", namespace.as_str()),
-            None => Ok(()),
-        }
+pub(super) fn quoted(target: &ObjectRef) -> String {
+    match &target.namespace {
+        Some(namespace) => format!("{:?} in namespace {:?}", target.name, namespace.as_str()),
+        None => format!("{:?}", target.name),
     }
 }

@@ -17,7 +17,7 @@ use crate::Environment;
 ///
 /// It becomes part of folder and context names, so it is as simple as a Kubernetes label.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[serde(try_from = "String")]
 pub struct Name(String);
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -60,12 +60,6 @@ impl TryFrom<String> for Name {
             && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
             && !text.starts_with('-');
         if fits { Ok(Self(text)) } else { Err(InvalidName(text)) }
-    }
-}
-
-impl From<Name> for String {
-    fn from(name: Name) -> Self {
-        name.0
     }
 }
 
