@@ -18,7 +18,7 @@ use tokio::time::Instant;
 
 use crate::apply::{PatchType, Write, defines_kinds};
 use crate::codes;
-use crate::error::{Error, ErrorKind, Verb};
+use crate::error::{Error, Verb};
 use crate::read::is_absent;
 use crate::request::{Call, Reply};
 use crate::session::Session;
@@ -166,7 +166,7 @@ impl Session {
                     tokio::time::sleep(AGAIN).await;
                 }
                 // Without its kind, an object cannot exist; the discovery behind this error was fresh and complete.
-                Err(error) if is_kind_missing(&error) => return Ok(Break(GONE)),
+                Err(error) if error.is_kind_absent() => return Ok(Break(GONE)),
                 Err(error) if is_absent(&error, &target.name) => return Ok(Break(GONE)),
                 // The only precondition is the uid.
                 Err(error) if how.uid.is_some() && how.version.is_none() && is_conflict(&error) => {
@@ -221,7 +221,7 @@ impl Session {
             Ok(WaitOutcome::Never { object, .. } | WaitOutcome::TimedOut { object, .. }) => {
                 Ok(Continue(object))
             }
-            Err(error) if is_kind_missing(&error) => Ok(Break(GONE)),
+            Err(error) if error.is_kind_absent() => Ok(Break(GONE)),
             Err(error) => Err(error),
         }
     }
@@ -284,10 +284,6 @@ impl Session {
         let call = Call::write(Verb::Delete, target, Method::PUT, path, "application/json", &namespace);
         self.send(&call).await.map(drop)
     }
-}
-
-fn is_kind_missing(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::KindMissing(_))
 }
 
 fn is_conflict(error: &Error) -> bool {

@@ -164,6 +164,19 @@ impl Error {
         }
     }
 
+    /// A version of the same kind that is served, if the one that was asked for no longer is. Its objects exist.
+    pub fn served_instead(&self) -> Option<&GroupVersionKind> {
+        match &self.0.kind {
+            ErrorKind::KindMissing(missing) => missing.served.first(),
+            _ => None,
+        }
+    }
+
+    /// Whether no version of the kind is served: then it has no objects either.
+    pub fn is_kind_absent(&self) -> bool {
+        matches!(&self.0.kind, ErrorKind::KindMissing(missing) if missing.served.is_empty())
+    }
+
     /// The same failure of the same call, described by another kind.
     pub(crate) fn with_kind(mut self, kind: ErrorKind) -> Self {
         self.0.kind = kind;

@@ -20,6 +20,14 @@ struct Inner {
     discovery: Discovery,
     /// The URL of the server, for messages.
     server: Option<Arc<str>>,
+    /// What the client was made from.
+    origin: Option<Origin>,
+}
+
+struct Origin {
+    connection: Connection,
+    environment: Environment,
+    user_agent: String,
 }
 
 /// How long to wait for a path that discovery lists but the server does not serve yet.
@@ -30,7 +38,7 @@ impl Session {
     ///
     /// kube's own retries must be disabled in it, or failures stay hidden for minutes.
     pub fn new(client: kube::Client) -> Self {
-        Self(Arc::new(Inner { client, discovery: Discovery::default(), server: None }))
+        Self(Arc::new(Inner { client, discovery: Discovery::default(), server: None, origin: None }))
     }
 
     /// A session for `connection`. Nothing is sent yet.
@@ -42,7 +50,24 @@ impl Session {
         user_agent: &str,
     ) -> Result<Self, ConnectError> {
         let (client, server) = connect::client(connection, environment, user_agent)?;
-        Ok(Self(Arc::new(Inner { client, discovery: Discovery::default(), server: Some(server) })))
+        let (connection, environment) = (connection.clone(), environment.clone());
+        let origin = Some(Origin { connection, environment, user_agent: user_agent.to_owned() });
+        Ok(Self(Arc::new(Inner { client, discovery: Discovery::default(), server: Some(server), origin })))
+    }
+
+    /// A session for the same cluster that shares no connection with this one. All connections of a pool may be dead
+    /// without either side having noticed, and each would cost one timeout.
+    ///
+    /// The same session, if it cannot be made again.
+    #[must_use]
+    pub fn reconnect(&self) -> Self {
+        let Some(Origin { connection, environment, user_agent }) = &self.0.origin else {
+            return self.clone();
+        };
+        Self::connect(connection, environment, user_agent).unwrap_or_else(|error| {
+            tracing::warn!(error = %diag::error_chain(&error), "cannot open new connections; using those there are");
+            self.clone()
+        })
     }
 
     /// The underlying client, for controllers that use kube's runtime.

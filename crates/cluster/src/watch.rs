@@ -18,12 +18,12 @@ use crate::error::{Error, ErrorKind, ResponseLimit, Subject, Verb};
 use crate::read::{Selection, selectors};
 use crate::redact::Redacted;
 use crate::request::{Call, open, unreadable, with_query};
+use crate::retry;
 use crate::session::Session;
 use crate::status::ApiStatus;
 
-/// How long, in seconds, the server may keep one response open. It then ends the response cleanly, and the watch
-/// resumes.
-const LENGTH: &str = "240";
+/// How long the server may keep one response open. It then ends the response cleanly, and the watch resumes.
+const LENGTH: Duration = Duration::from_secs(240);
 /// After this much silence, the connection counts as dead.
 const SILENCE: Duration = Duration::from_secs(300);
 /// The pause before the next request when the last response ended early; doubled while responses stay empty.
@@ -64,6 +64,8 @@ pub struct Watch {
     state: WatchState,
     /// How many consecutive responses ended without an event.
     empty_responses: u32,
+    /// How many responses ended before their time.
+    breaks: u32,
 }
 
 enum WatchState {
@@ -102,7 +104,7 @@ impl Session {
         let resource = self.resource(gvk).await?;
         let session = self.clone();
         let state = WatchState::Idle { until: Instant::now() };
-        Ok(Watch { session, gvk: gvk.clone(), resource, selection, from, state, empty_responses: 0 })
+        Ok(Watch { session, gvk: gvk.clone(), resource, selection, from, state, empty_responses: 0, breaks: 0 })
     }
 }
 
@@ -128,6 +130,17 @@ impl Watch {
                 Err(error) => return Err(self.session.resolve_404(error, &self.gvk).await),
             }
         }
+    }
+
+    /// How often the watch broke off before its time, as it does when the server is replaced. A server that was restored
+    /// from a backup says nothing of versions that it does not know yet: the watcher has to compare.
+    pub fn breaks(&self) -> u32 {
+        self.breaks
+    }
+
+    /// The resource version up to which everything was seen.
+    pub fn version(&self) -> Option<&str> {
+        self.from.as_deref()
     }
 
     /// Continues from another resource version than the last one seen.
@@ -197,17 +210,23 @@ impl Watch {
     fn pause(&mut self) {
         let lasted =
             matches!(&self.state, WatchState::Open(response) if response.opened.elapsed() > LONGEST_PAUSE);
+        if !matches!(&self.state, WatchState::Open(response) if response.opened.elapsed() >= LENGTH) {
+            self.breaks = self.breaks.saturating_add(1);
+        }
         let pause = if lasted {
             Duration::ZERO
         } else {
             SHORTEST_PAUSE * 2u32.saturating_pow(self.empty_responses.min(10))
         };
         self.empty_responses = if lasted { 0 } else { self.empty_responses + 1 };
-        self.state = WatchState::Idle { until: Instant::now() + pause.min(LONGEST_PAUSE) };
+        // Up to a quarter less, so that watches that broke together do not return together.
+        let pause = pause.min(LONGEST_PAUSE).mul_f64(1.0 - 0.25 * retry::random());
+        self.state = WatchState::Idle { until: Instant::now() + pause };
     }
 
     fn call(&self) -> Call {
-        let mut query = vec![("watch", "true"), ("allowWatchBookmarks", "true"), ("timeoutSeconds", LENGTH)];
+        let length = LENGTH.as_secs().to_string();
+        let mut query = vec![("watch", "true"), ("allowWatchBookmarks", "true"), ("timeoutSeconds", &length)];
         query.extend(selectors(&self.selection));
         if let Some(version) = &self.from {
             query.push(("resourceVersion", version));

@@ -101,7 +101,7 @@ pub fn nested_mut<'a>(object: &'a mut Object, path: &[&str]) -> &'a mut Object {
 }
 
 /// Sets `metadata.<key>`; an absent value removes it.
-pub(crate) fn set_metadata(object: &mut Object, key: &str, value: Option<&str>) {
+pub fn set_metadata(object: &mut Object, key: &str, value: Option<&str>) {
     match value {
         Some(value) => {
             nested_mut(object, &["metadata"]).insert(key.to_owned(), Value::from(value));

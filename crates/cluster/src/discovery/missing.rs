@@ -1,9 +1,11 @@
 //! A kind that does not exist: which kinds do, and which one was probably meant.
 
+use std::cmp::Reverse;
 use std::fmt;
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use kube::core::Version;
 use manifest::GroupVersionKind;
 use strsim::osa_distance;
 
@@ -15,6 +17,8 @@ pub struct MissingKind {
     pub gvk: GroupVersionKind,
     /// The versions of its group; empty if the group does not exist.
     pub versions: Vec<String>,
+    /// The same kind in versions that are served, best first. Its objects exist, and can be read through these.
+    pub served: Vec<GroupVersionKind>,
     /// What was probably meant, likeliest first.
     pub did_you_mean: Vec<GroupVersionKind>,
     /// How long we waited for it.
@@ -53,7 +57,11 @@ const BUILTIN: &[(&str, &[&str])] = &[
 impl MissingKind {
     pub(crate) fn new(gvk: &GroupVersionKind, catalog: &Catalog) -> Self {
         let versions = catalog.versions(gvk.group()).into_iter().flatten().cloned().collect();
-        Self { gvk: gvk.clone(), versions, did_you_mean: suggest(gvk, catalog), waited: Duration::ZERO }
+        let kinds = catalog.resources().map(|resource| &resource.gvk);
+        let mut served: Vec<GroupVersionKind> = kinds.filter(|one| one.is_same_kind(gvk)).cloned().collect();
+        served.sort_by_key(|one| Reverse(Version::parse(one.version()).priority()));
+        let did_you_mean = suggest(gvk, catalog);
+        Self { gvk: gvk.clone(), versions, served, did_you_mean, waited: Duration::ZERO }
     }
 
     /// The group of the kind, if it is a built-in kind in the wrong group.

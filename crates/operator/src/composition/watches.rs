@@ -126,9 +126,9 @@ pub(crate) struct Watched {
 const SYNC_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Watched {
-    /// Waits until all objects have been listed once; why not, if they cannot be.
+    /// Waits until all objects have been listed once; why not, or why they are no longer kept up to date.
     pub(super) async fn ready(&self) -> Result<(), String> {
-        match tokio::time::timeout(SYNC_TIMEOUT, self.store.try_sync()).await {
+        match tokio::time::timeout(SYNC_TIMEOUT, self.store.ready()).await {
             Ok(synced) => synced.map_err(|error| error.to_string()),
             Err(_) => Err(format!("no response within {} s", SYNC_TIMEOUT.as_secs())),
         }

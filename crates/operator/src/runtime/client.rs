@@ -1,7 +1,7 @@
 //! The one way to read and write single objects, with a limit on concurrent writes.
 
-use cluster::{Class, Delete, Deletion, Error, PatchType, Propagation, Reply, Session, Write};
-use manifest::{IdentityError, ObjectRef};
+use cluster::{Class, Delete, Deletion, Error, PatchType, Propagation, Reply, Selection, Session, Write};
+use manifest::{GroupVersionKind, IdentityError, ObjectRef};
 use serde_json::{Map, Value, json};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
@@ -48,8 +48,9 @@ impl ApiError {
         self.is(Class::NotFound) || self.is(Class::NamespaceMissing)
     }
 
-    pub(crate) fn is_kind_missing(&self) -> bool {
-        self.is(Class::KindMissing)
+    /// Whether no version of the kind is served.
+    pub(crate) fn is_kind_absent(&self) -> bool {
+        matches!(self, Self::Cluster(error) if error.is_kind_absent())
     }
 
     pub(crate) fn is_already_exists(&self) -> bool {
@@ -104,8 +105,28 @@ impl ObjectClient {
         &self.session
     }
 
+    /// Reads an object, through another version of its kind if this one is not served.
     pub(crate) async fn read(&self, target: &ObjectRef) -> Result<Option<Object>, ApiError> {
-        Ok(self.session.read(target).await?.map(object))
+        let read = match self.session.read(target).await {
+            Err(error) if error.served_instead().is_some() => {
+                self.session.read(&through_served(target, &error)).await
+            }
+            read => read,
+        };
+        Ok(read?.map(object))
+    }
+
+    /// All objects of a kind, through another version if this one is not served.
+    pub(crate) async fn list(&self, gvk: &GroupVersionKind) -> Result<Vec<Object>, ApiError> {
+        let everything = Selection::default();
+        let listed = match self.session.list(gvk, &everything).await {
+            Err(error) => match error.served_instead() {
+                Some(other) => self.session.list(other, &everything).await,
+                None => Err(error),
+            },
+            listed => listed,
+        };
+        Ok(listed?.items.into_iter().map(composition::object::from_value).collect())
     }
 
     pub(crate) async fn create(&self, object: &Object, manager: &str) -> Result<Object, ApiError> {
@@ -119,9 +140,25 @@ impl ObjectClient {
         self.apply_with(intent, Write::by(manager).force()).await
     }
 
-    /// Applies the status in `intent` with force.
-    pub(crate) async fn apply_status(&self, intent: &Object, manager: &str) -> Result<Object, ApiError> {
-        self.apply_with(intent, Write::by(manager).force().status()).await
+    /// Applies `intent` with force to the very object that `live` is. An apply would otherwise create an object that is
+    /// gone once more: an operator that was suspended may not know of the deletion yet.
+    pub(crate) async fn apply_to(
+        &self,
+        live: &Object,
+        intent: &Object,
+        manager: &str,
+    ) -> Result<Object, ApiError> {
+        self.apply_with(&with_uid(intent, live), Write::by(manager).force()).await
+    }
+
+    /// Applies the status in `intent` with force to the very object that `live` is.
+    pub(crate) async fn apply_status_to(
+        &self,
+        live: &Object,
+        intent: &Object,
+        manager: &str,
+    ) -> Result<Object, ApiError> {
+        self.apply_with(&with_uid(intent, live), Write::by(manager).force().status()).await
     }
 
     async fn apply_with(&self, intent: &Object, write: Write<'_>) -> Result<Object, ApiError> {
@@ -175,12 +212,31 @@ impl ObjectClient {
             force: false,
         };
         let _permit = self.permit().await;
-        Ok(self.session.delete(target, &how).await? == Deletion::Requested)
+        let deleted = match self.session.delete(target, &how).await {
+            Err(error) if error.served_instead().is_some() => {
+                self.session.delete(&through_served(target, &error), &how).await
+            }
+            deleted => deleted,
+        };
+        Ok(deleted? == Deletion::Requested)
     }
 
     async fn permit(&self) -> SemaphorePermit<'_> {
         self.writes.acquire().await.expect("the semaphore is never closed")
     }
+}
+
+/// `intent` with the uid of `live`, which the API server takes as a precondition.
+fn with_uid(intent: &Object, live: &Object) -> Object {
+    let mut intent = intent.clone();
+    composition::object::set_metadata(&mut intent, "uid", composition::object::uid(live));
+    intent
+}
+
+/// `target`, in the version of its kind that `error` says is served.
+fn through_served(target: &ObjectRef, error: &Error) -> ObjectRef {
+    let gvk = error.served_instead().unwrap_or(&target.gvk).clone();
+    ObjectRef { gvk, ..target.clone() }
 }
 
 fn object(reply: Reply) -> Object {

@@ -3,23 +3,26 @@
 //! ```text
 //! list ──▶ watch ──▶ objects ──▶ get, by_uid, state
 //!   ▲        │          └──────▶ Change { key, before, after }, to every subscriber
-//!   └────────┘ when the watch has expired, or after an error
+//!   └────────┘ when the watch has expired, after an error, and every few hours
 //! ```
+//!
+//! A kind has no objects only if no version of it is served. If the version that was asked for is not, its objects are read
+//! through one that is.
 
 mod objects;
 
-use std::convert::Infallible;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use cluster::{Class, Error, Selection, Session, WatchEvent};
+use cluster::{Error, Selection, Session, WatchEvent};
 use manifest::{GroupVersionKind, Namespace, ObjectRef, server_metadata};
 use serde_json::{Map, Value};
 use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::backoff::Backoff;
+use super::backoff::{Backoff, jittered};
 use diag::error_chain;
 use objects::Objects;
 pub(super) use objects::uid;
@@ -27,6 +30,11 @@ pub(super) use objects::uid;
 const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(10));
 /// A watch that has not failed for this long works, even if there were no events.
 const SILENCE: Duration = Duration::from_secs(5);
+/// How often everything is listed again although the watch works. A watch says nothing of what it missed, for instance
+/// when the cluster was restored from a backup.
+const RELIST_INTERVAL: Duration = Duration::from_secs(4 * 3600);
+/// How often to check whether the version that was asked for is served again.
+const VERSION_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Which objects to keep, and how much of each.
 #[derive(Clone, Debug)]
@@ -140,6 +148,23 @@ pub struct Store {
     _stop: Arc<DropGuard>,
 }
 
+/// Tells of a store that others keep whether it is kept up to date.
+#[derive(Clone)]
+pub(crate) struct StoreStatus(Weak<Shared>);
+
+impl StoreStatus {
+    /// Why the store is not kept up to date; `None` if it is, or no longer exists.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        let shared = self.0.upgrade()?;
+        let error = shared.sync.borrow().error.clone()?;
+        Some(format!("{}: {error}", shared.source.gvk))
+    }
+
+    pub(crate) fn is_gone(&self) -> bool {
+        self.0.strong_count() == 0
+    }
+}
+
 struct Shared {
     source: Source,
     objects: Mutex<Objects>,
@@ -203,12 +228,16 @@ impl Store {
         self.shared.sync.borrow().error.clone()
     }
 
-    /// Waits until all objects have been listed once, or until it is known why they cannot be.
-    pub async fn try_sync(&self) -> Result<(), Arc<str>> {
+    pub(crate) fn status(&self) -> StoreStatus {
+        StoreStatus(Arc::downgrade(&self.shared))
+    }
+
+    /// Waits until all objects have been listed once; why not, or why the copy is no longer kept up to date.
+    pub async fn ready(&self) -> Result<(), Arc<str>> {
         let mut sync = self.shared.sync.subscribe();
-        let ended = sync.wait_for(|sync| sync.is_synced || sync.error.is_some()).await;
-        match ended.as_deref() {
-            Ok(SyncState { is_synced: false, error: Some(error) }) => Err(Arc::clone(error)),
+        let known = sync.wait_for(|sync| sync.is_synced || sync.error.is_some()).await;
+        match known.as_deref() {
+            Ok(SyncState { error: Some(error), .. }) => Err(Arc::clone(error)),
             _ => Ok(()),
         }
     }
@@ -234,13 +263,14 @@ impl Shared {
     async fn reflect(&self, session: &Session) {
         let mut failures = 0;
         loop {
-            let error = match self.list_and_watch(session, &mut failures).await {
-                Ok(never) => match never {},
-                Err(error) => error,
-            };
+            let Err(error) = self.list_and_watch(session, &mut failures).await else { continue };
             failures += 1;
+            if failures == 1 && error.served_instead().is_some() {
+                // The version has just gone, and the objects have not.
+                continue;
+            }
             self.failed(&error);
-            if error.class() == Class::KindMissing {
+            if error.is_kind_absent() {
                 // Discovery was fresh: all objects are gone with their kind.
                 self.objects().replace(Vec::new(), None);
             }
@@ -248,12 +278,33 @@ impl Shared {
         }
     }
 
-    async fn list_and_watch(&self, session: &Session, failures: &mut u32) -> Result<Infallible, Error> {
-        let Source { gvk, selection, .. } = &self.source;
-        let from = self.list(session).await?;
-        let mut watch = session.watch(gvk, selection.clone(), Some(from)).await?;
+    /// Follows the cluster until it is time to begin with a list again.
+    async fn list_and_watch(&self, session: &Session, failures: &mut u32) -> Result<(), Error> {
+        let gvk = &self.served(session).await?;
+        let from = self.list(session, gvk).await?;
+        let mut watch = session.watch(gvk, self.source.selection.clone(), Some(from)).await?;
+        let began = Instant::now();
+        let relist = began + jittered(RELIST_INTERVAL);
+        let mut check_version = began + VERSION_INTERVAL;
         let mut works = false;
+        let mut breaks = 0;
         loop {
+            if Instant::now() >= relist {
+                return Ok(());
+            }
+            if watch.breaks() != breaks {
+                breaks = watch.breaks();
+                if self.is_restored(session, gvk, watch.version()).await? {
+                    tracing::warn!(kind = %gvk, "the server is at an earlier version than before; listing again");
+                    return Ok(());
+                }
+            }
+            if *gvk != self.source.gvk && Instant::now() >= check_version {
+                check_version = Instant::now() + VERSION_INTERVAL;
+                if session.resource(&self.source.gvk).await.is_ok() {
+                    return Ok(());
+                }
+            }
             let next = match tokio::time::timeout(SILENCE, watch.next()).await {
                 Ok(next) => Some(next?),
                 Err(_) => None,
@@ -269,16 +320,46 @@ impl Shared {
                 WatchEvent::Applied(object) => self.objects().set(self.trimmed(object)),
                 WatchEvent::Deleted(object) => self.objects().deleted(&object),
                 WatchEvent::Expired => {
-                    let from = self.list(session).await?;
+                    let from = self.list(session, gvk).await?;
                     watch.resume(Some(from));
+                    breaks = watch.breaks();
                 }
             }
         }
     }
 
+    /// The version to read through: the one that was asked for, or another one if that is not served.
+    async fn served(&self, session: &Session) -> Result<GroupVersionKind, Error> {
+        let gvk = &self.source.gvk;
+        match session.resource(gvk).await {
+            Ok(_) => Ok(gvk.clone()),
+            Err(error) => match error.served_instead() {
+                Some(other) => {
+                    tracing::warn!(kind = %gvk, through = %other, "the version is not served; reading through another");
+                    Ok(other.clone())
+                }
+                None => Err(error),
+            },
+        }
+    }
+
+    /// Whether the server has not reached `version` yet, because it was restored from a backup. It would send nothing until
+    /// it has.
+    async fn is_restored(
+        &self,
+        session: &Session,
+        gvk: &GroupVersionKind,
+        version: Option<&str>,
+    ) -> Result<bool, Error> {
+        let Some(version) = version.and_then(|version| version.parse::<u64>().ok()) else { return Ok(false) };
+        let selection = Selection { limit: Some(1), ..self.source.selection.clone() };
+        let now = session.list_trimmed(gvk, &selection, &self.source.trim).await?.resource_version;
+        Ok(now.parse::<u64>().is_ok_and(|now| now < version))
+    }
+
     /// Lists all objects; the version to watch from.
-    async fn list(&self, session: &Session) -> Result<String, Error> {
-        let Source { gvk, selection, trim } = &self.source;
+    async fn list(&self, session: &Session, gvk: &GroupVersionKind) -> Result<String, Error> {
+        let Source { selection, trim, .. } = &self.source;
         let listing = session.list_trimmed(gvk, selection, trim).await?;
         self.objects().replace(listing.items, listing.resource_version.parse().ok());
         self.sync.send_if_modified(|sync| !std::mem::replace(&mut sync.is_synced, true));

@@ -31,6 +31,21 @@ fn only_similar_names_are_suggested() {
 }
 
 #[test]
+fn versions_that_are_served_come_best_first() {
+    let mut catalog = Catalog::default();
+    let versions = ["v1alpha1", "v1", "v2beta1", "v10", "v2", "v2beta2", "vnext"];
+    let groups: Vec<_> =
+        versions.map(|version| ("example.com", version, &[("widgets", "Widget", true)][..])).into();
+    for group in kinds(&groups)["items"].as_array().unwrap() {
+        catalog.add(serde_json::from_value(group.clone()).unwrap());
+    }
+    let missing = MissingKind::new(&"example.com/v3/Widget".parse().unwrap(), &catalog);
+    let served: Vec<&str> = missing.served.iter().map(GroupVersionKind::version).collect();
+    assert_eq!(served, ["v10", "v2", "v1", "v2beta2", "v2beta1", "v1alpha1", "vnext"]);
+    assert!(self::missing("cert-manager.io/v1/Certificate").served.is_empty());
+}
+
+#[test]
 fn a_missing_kind_is_explained() {
     let explain = |gvk: &str, waited: u64| {
         let missing = MissingKind { waited: Duration::from_millis(waited), ..missing(gvk) };

@@ -45,11 +45,14 @@ impl Composer {
     }
 
     /// The composed resources that exist. One that no store has is read: it may have lost its label, or the store may be
-    /// behind.
+    /// behind. All of a kind whose store is in trouble are read.
     pub(super) async fn observe(&self, xr: &Object) -> Result<Observed, ReconcileFailure> {
         let mut read = Vec::new();
         for reference in Composite::new(xr, self.layout).resource_refs() {
-            let found = match self.child(&reference) {
+            let scope = Scope::composed(reference.gvk.clone());
+            let is_current =
+                self.dependents.watched(&scope).is_some_and(|watched| watched.store.error().is_none());
+            let found = match self.child(&reference).filter(|_| is_current) {
                 Some(known) => known.as_object().cloned(),
                 None => self.read_child(&reference).await?,
             };
@@ -62,10 +65,10 @@ impl Composer {
         })
     }
 
-    async fn read_child(&self, reference: &ObjectRef) -> Result<Option<Object>, ReconcileFailure> {
+    pub(super) async fn read_child(&self, reference: &ObjectRef) -> Result<Option<Object>, ReconcileFailure> {
         match self.engine.client.read(reference).await {
-            // Without its kind it does not exist either.
-            Err(error) if error.is_kind_missing() => Ok(None),
+            // Without any version of its kind it does not exist either.
+            Err(error) if error.is_kind_absent() => Ok(None),
             read => read.map_err(|error| {
                 let what = "cannot get existing composed resources: cannot get composed resource";
                 ReconcileFailure::engine(Stage::Compose, error.class(), format!("{what}: {}", error.text()))

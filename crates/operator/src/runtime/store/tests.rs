@@ -123,7 +123,7 @@ async fn a_forbidden_list_is_an_error_is_retried_with_a_backoff_and_recovers() {
         |number| if number <= 6 { refusal(403, "Forbidden") } else { list(1, &[]) },
         |_| Response::Silence,
     );
-    let began = tokio::time::Instant::now();
+    let began = Instant::now();
     tokio::time::sleep(Duration::from_millis(500)).await;
     assert!(!store.is_synced());
     let error = store.error().unwrap();
@@ -147,6 +147,33 @@ async fn a_forbidden_watch_stays_an_error_while_lists_succeed() {
     tokio::time::sleep(Duration::from_secs(100)).await;
     assert!(!state.has_changed().unwrap(), "the same cause is published once");
     assert!((9..=15).contains(&journal.count(MAPS, "watch=true")), "{}", journal.count(MAPS, "watch=true"));
+}
+
+/// A watch from a version that the server does not know yet is silent until it does.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_was_restored_from_a_backup_is_listed_again() {
+    let (store, _, _stop) = store(
+        |number| match number {
+            1 => list(20, &[object("a", 3), object("b", 4)]),
+            _ => list(10, &[object("a", 3)]),
+        },
+        |number| match number {
+            1 => Response::Lines(vec![event("MODIFIED", &object("a", 21))]),
+            _ => Response::Silence,
+        },
+    );
+    let mut changes = store.subscribe();
+    for expected in ["shop/a - 3", "shop/b - 4", "shop/a 3 21", "shop/b 4 -", "shop/a 21 3"] {
+        assert_eq!(next(&mut changes).await, expected);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn everything_is_listed_again_every_few_hours() {
+    let (store, journal, _stop) = store(|_| list(5, &[object("a", 3)]), |_| Response::Silence);
+    store.wait_until_synced().await;
+    tokio::time::sleep(RELIST_INTERVAL * 3).await;
+    assert_eq!(journal.count(MAPS, "limit=100"), 4);
 }
 
 #[tokio::test(start_paused = true)]
