@@ -19,5 +19,6 @@ pub(crate) mod lease;
 pub mod metrics;
 pub mod queue;
 pub mod store;
+pub(crate) mod supervisor;
 #[cfg(test)]
 pub(crate) mod testing;

@@ -101,6 +101,7 @@ impl Composer {
                     composer.dependency_changed(dependency, change);
                 }
             };
+            let metrics = engine.metrics.clone();
             let recorder = engine.events.recorder(COMPONENT);
             let recorder = recorder.of_controller(&format!("composite/{}", kind.name()));
             Self {
@@ -109,7 +110,7 @@ impl Composer {
                 kind,
                 stop,
                 xrs,
-                dependents: Dependents::new(on_change),
+                dependents: Dependents::new(metrics, on_change),
                 queue: Queue::default(),
                 recorder,
                 probing: Mutex::default(),

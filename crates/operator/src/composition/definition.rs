@@ -24,7 +24,6 @@ use composition::object;
 use composition::protocol::Object;
 use diag::Diagnostic;
 use jiff::Timestamp;
-use manifest::ObjectRef;
 use serde_json::Value;
 
 use super::MANAGER;
@@ -53,8 +52,6 @@ pub(super) struct DefinitionMemory {
     applied: BTreeMap<Role, Applied>,
     /// The ClusterRole that was applied.
     granted: Option<Object>,
-    /// The resources that XRs under deletion were composed of, with the uid of the XR.
-    composed: BTreeSet<(ObjectRef, String)>,
     events: EventLog<XrdEvent>,
 }
 

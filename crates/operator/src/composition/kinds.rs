@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::definition::Role;
 use super::engine::Engine;
 use super::{claim, composite};
+use crate::runtime::supervisor::supervise;
 
 /// What one XRD defines, as its controllers see it. It never changes: a changed XRD makes a new one and restarts the
 /// controllers.
@@ -37,6 +38,11 @@ impl Kind {
         object::name(&self.definition.object).unwrap_or_default()
     }
 
+    /// Whether the XRD, and with it this kind, is being deleted.
+    pub(crate) fn is_being_deleted(&self) -> bool {
+        object::is_being_deleted(&self.definition.object)
+    }
+
     /// Whether controllers that run for `self` fit `other` too.
     fn serves(&self, other: &Self) -> bool {
         let annotations =
@@ -44,6 +50,8 @@ impl Kind {
         self.definition.spec == other.definition.spec
             && self.definition.scope == other.definition.scope
             && object::uid(&self.definition.object) == object::uid(&other.definition.object)
+            // What XRs are composed of goes with them only while their XRD is being deleted.
+            && self.is_being_deleted() == other.is_being_deleted()
             // The message of a claim after an internal error comes from an annotation.
             && annotations(self) == annotations(other)
     }
@@ -83,10 +91,25 @@ impl Kinds {
         let kind = shared(&running, kind);
         let stop = self.engine.stop.child_token();
         let (engine, task_kind, task_stop) = (Arc::clone(&self.engine), Arc::clone(&kind), stop.clone());
-        let task = match role {
-            Role::Composite => tokio::spawn(composite::run(engine, task_kind, task_stop)),
-            Role::Claim => tokio::spawn(claim::run(engine, task_kind, task_stop)),
-        };
+        let task = tokio::spawn(async move {
+            let arguments = || (Arc::clone(&engine), Arc::clone(&task_kind), task_stop.clone());
+            match role {
+                Role::Composite => {
+                    let start = || {
+                        let (engine, kind, stop) = arguments();
+                        composite::run(engine, kind, stop)
+                    };
+                    supervise("composite", &engine.metrics, &task_stop, start).await;
+                }
+                Role::Claim => {
+                    let start = || {
+                        let (engine, kind, stop) = arguments();
+                        claim::run(engine, kind, stop)
+                    };
+                    supervise("claim", &engine.metrics, &task_stop, start).await;
+                }
+            }
+        });
         running.insert(key, Running { kind, stop, task });
         true
     }

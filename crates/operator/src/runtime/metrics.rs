@@ -32,6 +32,7 @@ struct Inner {
     leading: Gauge,
     cloud_calls: Family<CloudCall, Histogram>,
     function_calls: Family<FunctionCall, Histogram>,
+    function_waiting: Family<OfFunction, Gauge>,
     retries: Family<OfKind, Counter>,
     operations: Population<Operation, Timestamp>,
     operations_shown: Family<Operation, Gauge>,
@@ -40,6 +41,7 @@ struct Inner {
     claims_shown: Family<Claim, Gauge>,
     events_lost: Family<OfLoss, Counter>,
     reconcile_panics: Family<OfController, Counter>,
+    controller_panics: Family<OfController, Counter>,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -52,6 +54,11 @@ struct CloudCall {
 struct FunctionCall {
     function: String,
     outcome: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OfFunction {
+    function: String,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -124,8 +131,18 @@ impl Metrics {
             claims: Population::default(),
             claims_shown: kept(r, "claims", "Claims by the reason of their condition Healthy"),
             events_lost: kept(r, "events_lost", "Events that did not reach the API server, by reason"),
-            function_calls: timed(r, "function_call_seconds", "Duration of calls to functions"),
+            function_calls: timed(
+                r,
+                "function_call_seconds",
+                "Duration of calls to functions, including the wait for a turn",
+            ),
+            function_waiting: kept(
+                r,
+                "function_calls_waiting",
+                "Calls that wait because their function is at its limit of concurrent calls",
+            ),
             reconcile_panics: kept(r, "reconcile_panics", "Reconciles that panicked and will be retried"),
+            controller_panics: kept(r, "controller_panics", "Controllers that panicked and were restarted"),
             registry,
         };
         Self(Arc::new(inner))
@@ -159,9 +176,20 @@ impl Metrics {
         self.0.function_calls.get_or_create(&call).observe(took.as_secs_f64());
     }
 
+    /// So many calls of a function wait for their turn.
+    pub fn function_waiting(&self, function: &str, waiting: usize) {
+        let function = OfFunction { function: function.to_owned() };
+        self.0.function_waiting.get_or_create(&function).set(count(waiting));
+    }
+
     /// A reconcile of this controller panicked.
     pub(crate) fn reconcile_panicked(&self, controller: &'static str) {
         self.0.reconcile_panics.get_or_create(&OfController { controller }).inc();
+    }
+
+    /// A controller panicked outside of its reconciles.
+    pub(crate) fn controller_panicked(&self, controller: &'static str) {
+        self.0.controller_panics.get_or_create(&OfController { controller }).inc();
     }
 
     pub fn event_lost(&self, loss: Loss) {

@@ -10,7 +10,7 @@ use functions::{FunctionError, RunResponse, ServeOptions, Server, Transport, res
 use serde_json::{Value, json};
 use testkit::Sandbox;
 
-use crate::fixture::{PATIENCE, apply, composition, delete, get, is_true, legacy_xrd, until};
+use crate::fixture::{PATIENCE, apply, composition, delete, get, is_true, legacy_xrd, until, until_gone};
 use crate::operators::{Last, Operator, When, alone};
 use crate::platform::{asked_text, desire, map};
 
@@ -22,7 +22,7 @@ const MOST_WRITES: usize = 40;
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Composes a map for each letter the XR asks for.
-async fn maps(request: RunRequest) -> Result<RunResponse, FunctionError> {
+pub(crate) async fn maps(request: RunRequest) -> Result<RunResponse, FunctionError> {
     let mut rsp = response::to(&request);
     for letter in asked_text(&request, "maps").chars().map(String::from) {
         desire(&mut rsp, &letter, map(&json!({"which": letter})));
@@ -40,6 +40,8 @@ enum Compose {
     Exchange,
     /// The claim goes.
     Delete,
+    /// The XRD goes, and all that it defined.
+    Undefine,
 }
 
 /// What there is of a claim.
@@ -87,9 +89,15 @@ impl Matrix {
     /// One compose whose operator dies at the `nth` write; whether it had that many.
     async fn check(&self, compose: Compose, nth: usize, when: When) -> bool {
         let name = format!("{compose:?}-{nth}-{when:?}").to_lowercase();
+        let group =
+            if compose == Compose::Undefine { format!("{name}.example.org") } else { GROUP.to_owned() };
+        if compose == Compose::Undefine {
+            apply(&self.session, &composition(&group, &group, &[FUNCTION])).await;
+            apply(&self.session, &legacy_xrd(&group)).await;
+        }
         let claim = |maps: &str| {
             json!({
-                "apiVersion": format!("{GROUP}/v1"), "kind": "App",
+                "apiVersion": format!("{group}/v1"), "kind": "App",
                 "metadata": {"name": name, "namespace": "default"}, "spec": {"maps": maps},
             })
         };
@@ -109,16 +117,39 @@ impl Matrix {
                 delete(&self.session, &claim("ab")).await;
                 ("", claim("ab"))
             }
+            Compose::Undefine => {
+                delete(&self.session, &legacy_xrd(&group)).await;
+                ("", claim("ab"))
+            }
+        };
+        let done = async || match compose {
+            Compose::Undefine => self.until_undefined(&claim, &legacy_xrd(&group)).await,
+            _ => self.until_composed(&claim, maps).await,
         };
         let died = tokio::select! {
             () = last.struck() => true,
-            () = self.until_composed(&claim, maps) => false,
+            () = done() => false,
         };
         operator.kill();
         let successor = Operator::start(self.sandbox, self.functions.clone(), None);
-        self.until_composed(&claim, maps).await;
+        done().await;
         successor.kill();
         died
+    }
+
+    /// Waits until the XRD is gone, and with it what its XRs were composed of: without the kind of their owner no one would
+    /// delete that any more.
+    async fn until_undefined(&self, claim: &Value, xrd: &Value) {
+        until_gone(&self.session, xrd).await;
+        let deadline = tokio::time::Instant::now() + PATIENCE;
+        loop {
+            let left = self.found(claim, "v1/ConfigMap").await;
+            if left.is_empty() {
+                return;
+            }
+            assert!(tokio::time::Instant::now() < deadline, "{left:#?}");
+            tokio::time::sleep(LOOK).await;
+        }
     }
 
     /// Waits until there is one XR with exactly these maps, all of them named where they should be, and the claim is ready; or
@@ -137,7 +168,7 @@ impl Matrix {
     }
 
     async fn look(&self, claim: &Value) -> Seen {
-        let xrs = self.found(claim, &format!("{GROUP}/v1/XApp")).await;
+        let xrs = self.found(claim, &format!("{}/XApp", claim["apiVersion"].as_str().unwrap())).await;
         let refs =
             xrs.iter().flat_map(|xr| xr["spec"]["resourceRefs"].as_array().cloned().unwrap_or_default());
         let refs: BTreeSet<String> = refs.map(|one| one["name"].as_str().unwrap().to_owned()).collect();
@@ -168,7 +199,7 @@ impl Matrix {
     }
 }
 
-/// At every write when all of it is asked for, at four of them otherwise.
+/// At every write when all of it is asked for, at five of them otherwise.
 #[tokio::test]
 async fn a_composition_converges_wherever_its_operator_is_killed() {
     let (sandbox, _turn) = alone().await;
@@ -181,9 +212,12 @@ async fn a_composition_converges_wherever_its_operator_is_killed() {
         assert!(matrix.check(Compose::First, 6 + seed % 3, When::Before).await);
         assert!(matrix.check(Compose::Exchange, 1 + seed % 5, When::After).await);
         assert!(matrix.check(Compose::Delete, 1 + seed % 2, When::Before).await);
+        assert!(matrix.check(Compose::Undefine, 1 + seed % 10, When::After).await);
         return;
     }
-    for (compose, fewest) in [(Compose::First, 8), (Compose::Exchange, 6), (Compose::Delete, 2)] {
+    let composes =
+        [(Compose::First, 8), (Compose::Exchange, 6), (Compose::Delete, 2), (Compose::Undefine, 10)];
+    for (compose, fewest) in composes {
         for when in [When::Before, When::After] {
             let mut nth = 1;
             while matrix.check(compose, nth, when).await {

@@ -56,9 +56,9 @@ pub(crate) struct Last {
 }
 
 impl Last {
-    /// The `nth` write about something whose name begins with `subject`, from 1.
+    /// The `nth` write about something whose name or group contains `subject`, from 1.
     pub(crate) fn new(nth: usize, when: When, subject: &str) -> Self {
-        let subject = format!("/{subject}");
+        let subject = subject.to_owned();
         Self { nth, when, subject, count: Arc::default(), struck: watch::Sender::new(false) }
     }
 

@@ -1,8 +1,10 @@
 //! Finalizing an XR, and leaving one alone that a user paused.
 
+use cluster::Propagation;
 use composition::composite::Composite;
 use composition::event::Event;
 use composition::health::{ReconcileFailure, Stage};
+use composition::object;
 use composition::protocol::Object;
 use composition::readiness::{deleting, reconcile_error, reconcile_paused, reconcile_success};
 use composition::requeue::History;
@@ -16,6 +18,9 @@ use crate::composition::MANAGER;
 use crate::runtime::controller::{Action, ReconcileError};
 use crate::runtime::finalizer;
 use crate::runtime::store::Key;
+
+/// The finalizer of an object that was deleted with the request to keep its dependents.
+const ORPHAN: &str = "orphan";
 
 impl Composer {
     /// Shows that the XR is paused, which includes its deletion.
@@ -36,7 +41,8 @@ impl Composer {
         Ok(Action::await_change())
     }
 
-    /// Removes the finalizer. Composed resources are garbage-collected by their owner references.
+    /// Removes the finalizer. Composed resources are garbage-collected by their owner references, unless the kind of the XR
+    /// goes too: then they are deleted first.
     pub(super) async fn finalize(
         &self,
         key: &Key,
@@ -57,6 +63,13 @@ impl Composer {
             // The status is for users who wait; failing to write it must not keep the XR.
             tracing::debug!(xr = %key, error = error.text(), "cannot write the status of an XR under deletion");
         }
+        if self.kind.is_being_deleted()
+            && let Err(error) = self.delete_children(&xr).await
+        {
+            let ReconcileError::Failed(failure) = error else { return Err(ReconcileError::Conflict) };
+            self.report_stuck(&mut xr, memory, &failure).await;
+            return Err(failure.text().into());
+        }
         match finalizer::set(&self.engine.client, &xr, &[FINALIZER], false, MANAGER).await {
             Ok(answer) => {
                 if let Some(answer) = answer {
@@ -72,6 +85,26 @@ impl Composer {
                 Err(error.into())
             }
         }
+    }
+
+    /// Deletes what the XR is composed of. The garbage collector does not, once it no longer finds the kind of the owner;
+    /// and while the XR is there, its references say what is left, whichever operator reads them.
+    async fn delete_children(&self, xr: &Object) -> super::Result<()> {
+        if finalizer::is_present(xr, ORPHAN) {
+            return Ok(());
+        }
+        let uid = object::uid(xr).unwrap_or_default();
+        for reference in Composite::new(xr, self.layout).resource_refs() {
+            let Some(child) = self.read_child(&reference).await? else { continue };
+            let is_ours = object::controller(&child).is_some_and(|controller| controller.uid == uid);
+            if is_ours && !object::is_being_deleted(&child) {
+                let uid = object::uid(&child);
+                let deleted = self.engine.client.delete(&reference, uid, None, Propagation::Background).await;
+                let what = || format!("cannot delete composed resource {reference}");
+                deleted.map_err(|error| failed(Stage::Delete, &what(), &error))?;
+            }
+        }
+        Ok(())
     }
 
     async fn report_stuck(&self, xr: &mut Object, memory: &mut XrMemory, failure: &ReconcileFailure) {

@@ -134,10 +134,8 @@ impl Reconcile<'_> {
 
     /// Makes sure that a controller runs for this version of the XRD.
     async fn start_controller(&mut self, definition: &Definition, role: Role, status: &mut Status) {
-        let mut definition = definition.clone();
-        definition.object = self.xrd.clone();
-        let Some(objects) = role.objects(&definition).cloned() else { return };
-        let kind = Kind::new(definition);
+        let Some(objects) = role.objects(definition).cloned() else { return };
+        let kind = self.kind(definition);
         let before = status::watched_generation(&self.xrd, role);
         let was_running = self.definitions.kinds.is_running(role, kind.name()).await;
         let started = self.definitions.kinds.start(role, kind).await;
@@ -146,6 +144,11 @@ impl Reconcile<'_> {
             self.event(role, EventType::Normal, "RestartComposite", message);
         }
         status.watching(role, &objects);
+    }
+
+    /// What controllers see of the XRD as it is now.
+    pub(super) fn kind(&self, definition: &Definition) -> Kind {
+        Kind::new(Definition { object: self.xrd.clone(), ..definition.clone() })
     }
 }
 

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use cluster::{Propagation, Selection};
-use composition::composite::Composite;
+use cluster::Propagation;
 use composition::definition::Definition;
 use composition::object;
 use composition::protocol::Object;
@@ -11,7 +10,7 @@ use diag::Diagnostic;
 use jiff::Timestamp;
 use manifest::ObjectRef;
 
-use super::status::Status;
+use super::status::{self, Status};
 use super::{Reconcile, Result, Role, in_words};
 use crate::runtime::client::ApiError;
 use crate::runtime::controller::Action;
@@ -31,9 +30,18 @@ impl Reconcile<'_> {
             status.terminating(*role);
         }
         self.write_status(status).await?;
-        self.remember_composed(definition).await?;
-        for role in roles.into_iter().rev() {
-            if let Some(action) = self.finalize_role(definition, role).await? {
+        let mut left = Vec::new();
+        for role in roles {
+            let crd = self.own_crd(definition, role).await?;
+            let objects = self.objects(definition, role, crd.as_ref()).await?;
+            if !objects.is_empty() {
+                // Only a controller removes their finalizers, and after a restart none runs yet.
+                self.definitions.kinds.start(role, self.kind(definition)).await;
+            }
+            left.push((role, crd, objects));
+        }
+        for (role, crd, objects) in left.into_iter().rev() {
+            if let Some(action) = self.finalize_role(role, crd, &objects).await? {
                 return Ok(action);
             }
         }
@@ -59,29 +67,26 @@ impl Reconcile<'_> {
         Ok(Action::await_change())
     }
 
-    /// Deletes the objects and the CRD of one role; `None` when both are gone.
-    async fn finalize_role(&mut self, definition: &Definition, role: Role) -> Result<Option<Action>> {
+    /// Deletes the objects of one role, then its CRD; `None` when both are gone.
+    async fn finalize_role(
+        &mut self,
+        role: Role,
+        crd: Option<Object>,
+        objects: &[Object],
+    ) -> Result<Option<Action>> {
         let words = role.words();
         let name = object::name(&self.xrd).unwrap_or_default().to_owned();
-        let Some(crd) = role.crd(definition) else {
-            // There never was a CRD.
+        let Some(live) = crd else {
             self.definitions.kinds.stop(role, &name).await;
             return Ok(None);
         };
-        let engine = &self.definitions.engine;
-        let doing = format!("cannot get {} CustomResourceDefinition", words.noun);
-        let read = async { engine.client.read(&ObjectRef::of(&crd)?).await };
-        let live = self.check(read.await, role, &doing)?;
-        let Some(live) = live.filter(|live| self.controls(live)) else {
-            self.definitions.kinds.stop(role, &name).await;
-            return Ok(None);
-        };
-        if self.delete_objects(definition, role).await? {
+        for one in objects.iter().filter(|one| !object::is_being_deleted(one)) {
+            let deleted = self.delete(one).await;
+            self.check(deleted, role, &format!("cannot delete defined {}s", words.noun))?;
+        }
+        if !objects.is_empty() {
             let message = format!("waiting for defined {}s to be deleted", words.noun);
             self.event(role, EventType::Normal, words.terminate, message);
-            return Ok(Some(Action::requeue(POLL_INTERVAL)));
-        }
-        if role == Role::Composite && self.is_composed_left().await? {
             return Ok(Some(Action::requeue(POLL_INTERVAL)));
         }
         // The controller has seen the last object go; without the kind it would only get errors.
@@ -97,51 +102,18 @@ impl Reconcile<'_> {
         Ok(Some(Action::requeue(POLL_INTERVAL)))
     }
 
-    /// Remembers what the XRs are composed of while they exist.
-    async fn remember_composed(&mut self, definition: &Definition) -> Result<()> {
-        for xr in self.objects(definition, Role::Composite).await? {
-            let refs = Composite::new(&xr, definition.scope.layout()).resource_refs();
-            let uid = object::uid(&xr).unwrap_or_default();
-            self.memory.composed.extend(refs.into_iter().map(|reference| (reference, uid.to_owned())));
-        }
-        Ok(())
-    }
-
-    /// Whether a composed resource is left that is not being deleted.
-    ///
-    /// Kubernetes garbage-collects it, but not once the kind of its owner is gone.
-    async fn is_composed_left(&mut self) -> Result<bool> {
-        for (reference, uid) in self.memory.composed.clone() {
-            let read = match self.definitions.engine.client.read(&reference).await {
-                Err(error) if error.is_kind_missing() => Ok(None),
-                read => read,
-            };
-            let read = self.check(read, Role::Composite, "cannot get composed resource")?;
-            let is_left = read.is_some_and(|left| {
-                let is_ours = object::controller(&left).is_some_and(|controller| controller.uid == uid);
-                is_ours && !object::is_being_deleted(&left)
-            });
-            if is_left {
-                return Ok(true);
-            }
-            self.memory.composed.remove(&(reference, uid));
-        }
-        Ok(false)
+    /// The CRD of one role, if it is there and the XRD controls it.
+    async fn own_crd(&mut self, definition: &Definition, role: Role) -> Result<Option<Object>> {
+        let Some(crd) = role.crd(definition) else { return Ok(None) };
+        let engine = &self.definitions.engine;
+        let doing = format!("cannot get {} CustomResourceDefinition", role.words().noun);
+        let read = async { engine.client.read(&ObjectRef::of(&crd)?).await };
+        let live = self.check(read.await, role, &doing)?;
+        Ok(live.filter(|live| self.controls(live)))
     }
 
     fn controls(&self, crd: &Object) -> bool {
         object::controller(crd).is_some_and(|owner| Some(owner.uid.as_str()) == object::uid(&self.xrd))
-    }
-
-    /// Deletes all objects of one role; whether there are any left.
-    async fn delete_objects(&mut self, definition: &Definition, role: Role) -> Result<bool> {
-        let words = role.words();
-        let objects = self.objects(definition, role).await?;
-        for one in objects.iter().filter(|one| !object::is_being_deleted(one)) {
-            let deleted = self.delete(one).await;
-            self.check(deleted, role, &format!("cannot delete defined {}s", words.noun))?;
-        }
-        Ok(!objects.is_empty())
     }
 
     async fn delete(&self, object: &Object) -> std::result::Result<bool, ApiError> {
@@ -149,16 +121,24 @@ impl Reconcile<'_> {
         client.delete(&ObjectRef::of(object)?, object::uid(object), None, Propagation::Background).await
     }
 
-    /// All objects of one role.
-    async fn objects(&mut self, definition: &Definition, role: Role) -> Result<Vec<Object>> {
-        let Some(kind) = role.objects(definition) else { return Ok(Vec::new()) };
-        let session = self.definitions.engine.client.session();
-        let listed = match session.list(kind, &Selection::default()).await.map_err(ApiError::from) {
-            Err(error) if error.is_kind_missing() => return Ok(Vec::new()),
+    /// All objects of one role, whose CRD is `crd`.
+    async fn objects(
+        &mut self,
+        definition: &Definition,
+        role: Role,
+        crd: Option<&Object>,
+    ) -> Result<Vec<Object>> {
+        let (Some(kind), Some(crd)) = (role.objects(definition), crd) else { return Ok(Vec::new()) };
+        let listed = match self.definitions.engine.client.list(kind).await {
+            // It was never served, or is gone already. A kind that should be served and is not proves nothing.
+            Err(error)
+                if error.is_kind_absent()
+                    && (!status::is_established(crd) || object::is_being_deleted(crd)) =>
+            {
+                return Ok(Vec::new());
+            }
             listed => listed,
         };
-        let doing = format!("cannot list defined {}s", role.words().noun);
-        let listing = self.check(listed, role, &doing)?;
-        Ok(listing.items.into_iter().map(object::from_value).collect())
+        self.check(listed, role, &format!("cannot list defined {}s", role.words().noun))
     }
 }

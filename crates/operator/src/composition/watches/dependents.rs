@@ -6,12 +6,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{Scope, Watched, Watches};
+use crate::runtime::metrics::Metrics;
 use crate::runtime::store::{Change, Key};
+use crate::runtime::supervisor::supervise;
 
 /// The XRs of one controller and the scopes they depend on.
 pub(in crate::composition) struct Dependents {
     entries: Mutex<HashMap<Scope, Entry>>,
     on_change: Box<OnChange>,
+    metrics: Metrics,
 }
 
 type OnChange = dyn Fn(Dependency, &Change) + Send + Sync;
@@ -34,9 +37,10 @@ struct Entry {
 impl Dependents {
     /// `on_change` is called for every change.
     pub(in crate::composition) fn new(
+        metrics: Metrics,
         on_change: impl Fn(Dependency, &Change) + Send + Sync + 'static,
     ) -> Arc<Self> {
-        Arc::new(Self { entries: Mutex::default(), on_change: Box::new(on_change) })
+        Arc::new(Self { entries: Mutex::default(), on_change: Box::new(on_change), metrics })
     }
 
     /// From now on `xr` depends on `scopes`, and on nothing else. A scope without dependents is no longer watched.
@@ -74,8 +78,9 @@ impl Dependents {
         let watching = stop.clone().drop_guard();
         let (dependents, scope) = (Arc::downgrade(self), scope.clone());
         let store = watched.store.clone();
+        let metrics = self.metrics.clone();
         tokio::spawn(async move {
-            let follow = async {
+            let follow = || async {
                 store.wait_until_synced().await;
                 let mut changes = store.subscribe();
                 while let Some(change) = changes.recv().await {
@@ -85,7 +90,7 @@ impl Dependents {
             };
             tokio::select! {
                 () = stop.cancelled() => {}
-                () = follow => {}
+                () = supervise("dependents", &metrics, &stop, follow) => {}
             }
         });
         Entry { watched, users: BTreeSet::new(), _watching: watching }

@@ -25,7 +25,7 @@ async fn a_kind_is_watched_once_for_all_dependents_and_no_longer_than_they_exist
     });
     let watches = Watches::new(Session::new(client), CancellationToken::new());
     let (sender, mut seen) = mpsc::unbounded_channel();
-    let dependents = Dependents::new(move |dependency, change: &Change| {
+    let dependents = Dependents::new(Metrics::new(), move |dependency, change: &Change| {
         let _sent = sender.send((format!("{dependency:?}"), change.key.to_string()));
     });
     let composed = BTreeSet::from([Scope::composed("v1/ConfigMap".parse().unwrap())]);

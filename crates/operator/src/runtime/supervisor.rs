@@ -1,0 +1,65 @@
+//! Restarts a controller that panicked, so that one bad object does not stop all others of its kind.
+
+use std::panic::AssertUnwindSafe;
+use std::time::Duration;
+
+use futures::FutureExt as _;
+use tokio_util::sync::CancellationToken;
+
+use super::backoff::Backoff;
+use super::metrics::Metrics;
+
+const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(300));
+
+/// Runs what `start` makes until it ends by itself, and starts it again after each panic until `stop`.
+pub(crate) async fn supervise<F: Future<Output = ()>>(
+    controller: &'static str,
+    metrics: &Metrics,
+    stop: &CancellationToken,
+    start: impl Fn() -> F,
+) {
+    let mut panics = 0;
+    while let Err(panic) = AssertUnwindSafe(start()).catch_unwind().await {
+        panics += 1;
+        metrics.controller_panicked(controller);
+        let wait = BACKOFF.after(panics);
+        tracing::error!(
+            controller,
+            panic = message(panic.as_ref()),
+            ?wait,
+            "controller panicked; restarting it"
+        );
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(wait) => {}
+        }
+    }
+}
+
+fn message<'a>(panic: &'a (dyn std::any::Any + Send)) -> &'a str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a message")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use jiff::Timestamp;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_controller_that_panics_is_started_again_and_counted() {
+        let (metrics, starts) = (Metrics::new(), Cell::new(0));
+        let start = || {
+            starts.set(starts.get() + 1);
+            let number = starts.get();
+            async move { assert!(number > 2, "this is start {number}") }
+        };
+        supervise("composite", &metrics, &CancellationToken::new(), start).await;
+        assert_eq!(starts.get(), 3);
+        let text = metrics.text(Timestamp::UNIX_EPOCH);
+        assert!(text.contains("plimsoll_controller_panics_total{controller=\"composite\"} 2"), "{text}");
+    }
+}
