@@ -67,7 +67,8 @@ pub fn undesired(
     Ok(deletions)
 }
 
-fn without_labels(object: &Object) -> Option<Object> {
+/// `object` without the labels that tie it to its XR; `None` if it has none of them.
+pub fn without_labels(object: &Object) -> Option<Object> {
     let ours = [LABEL_COMPOSITE, LABEL_CLAIM_NAME, LABEL_CLAIM_NAMESPACE];
     let mut object = object.clone();
     let labels = object.get_mut("metadata")?.get_mut("labels").and_then(Value::as_object_mut)?;

@@ -22,8 +22,9 @@ use super::store::uid;
 
 /// How long running reconciles may take to end after a stop.
 pub(super) const GRACE: Duration = Duration::from_secs(20);
-/// How soon a key whose object was changed by another writer is reconciled again.
-pub(crate) const AFTER_CONFLICT: Duration = Duration::from_millis(50);
+/// How soon a key whose object was changed by another writer is reconciled again. The first conflict is probably the last;
+/// a writer that is always ahead must not cause a reconcile for each of its writes.
+pub(crate) const AFTER_CONFLICT: Backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(5));
 const AFTER_PANIC: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(300));
 
 /// Reconciles the objects of one kind.
@@ -211,12 +212,16 @@ async fn reconcile<R: Reconciler>(reconciler: Arc<R>, key: &R::Key, mut attempt:
     }
     let action = match reconciler.reconcile(key, object, &mut attempt.memory).await {
         Ok(action) => {
-            attempt.failures = 0;
+            (attempt.failures, attempt.conflicts) = (0, 0);
             action
         }
-        Err(ReconcileError::Conflict) => Action::requeue(AFTER_CONFLICT),
+        Err(ReconcileError::Conflict) => {
+            attempt.conflicts = attempt.conflicts.saturating_add(1);
+            Action::requeue(AFTER_CONFLICT.after(attempt.conflicts))
+        }
         Err(ReconcileError::Failed(error)) => {
             attempt.failures = attempt.failures.saturating_add(1);
+            attempt.conflicts = 0;
             let retry_after = R::BACKOFF.after(attempt.failures);
             tracing::warn!(controller = R::NAME, %key, %error, ?retry_after, "reconcile failed; retrying");
             reconciler.on_failure(key, &mut attempt.memory, retry_after)

@@ -59,11 +59,13 @@ pub(super) struct Attempt<R: Reconciler> {
     pub(super) memory: R::Memory,
     /// Failures in a row.
     pub(super) failures: u32,
+    /// Conflicts in a row.
+    pub(super) conflicts: u32,
 }
 
 impl<R: Reconciler> Default for Attempt<R> {
     fn default() -> Self {
-        Self { uid: String::new(), memory: R::Memory::default(), failures: 0 }
+        Self { uid: String::new(), memory: R::Memory::default(), failures: 0, conflicts: 0 }
     }
 }
 

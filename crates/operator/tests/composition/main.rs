@@ -6,6 +6,7 @@
 mod breaker;
 mod churn;
 mod composed;
+mod conflicts;
 mod connection;
 mod crash;
 mod definitions;
@@ -23,3 +24,5 @@ mod revisions;
 mod scenarios;
 mod scopes;
 mod takeover;
+mod undefined;
+mod unserved;

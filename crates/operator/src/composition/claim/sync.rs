@@ -62,8 +62,12 @@ impl Binder {
         }
         let xr = match xr {
             Some(xr) if !is_apply_owed(&synced.composite, memory.applied.as_ref(), Some(&xr)) => xr,
-            _ => {
-                let answer = self.engine.client.apply(&synced.composite, CLAIM_MANAGER).await;
+            xr => {
+                let (client, intent) = (&self.engine.client, &synced.composite);
+                let answer = match &xr {
+                    Some(xr) => client.apply_to(xr, intent, CLAIM_MANAGER).await,
+                    None => client.apply(intent, CLAIM_MANAGER).await,
+                };
                 let answer = answer.map_err(|error| failed("cannot apply composite resource", &error))?;
                 memory.applied = Some(Applied::new(&synced.composite, &answer));
                 self.xrs.store.record_write(Value::Object(answer.clone()));

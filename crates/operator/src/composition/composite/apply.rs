@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use cluster::{PatchType, Propagation};
 use composition::composite::{Composite, refs_intent};
 use composition::desired::{Composed, Rendered};
-use composition::garbage_collection::{Deletion, undesired};
+use composition::garbage_collection::{Deletion, undesired, without_labels};
 use composition::health::{self, ReconcileFailure, Stage};
 use composition::intent::Applied;
 use composition::naming::{COMPOSITE_MANAGER, composed_manager};
@@ -26,6 +26,8 @@ use crate::runtime::store::Key;
 
 /// How often taking over a composed resource is retried before it is applied anyway.
 const MAX_TAKE_OVERS: usize = 5;
+/// How often a write is repeated on a newer version before the reconcile is.
+const MAX_REFRESHES: usize = 3;
 
 impl Composer {
     /// Renders what the functions desire.
@@ -72,20 +74,34 @@ impl Composer {
     async fn delete(&self, deletion: &Deletion, what: &str) -> Result<()> {
         let (kind, name) = (deletion.object.kind(), &deletion.object.name);
         let named = format!("composed resource {:?} (a {kind} named {name})", deletion.key);
-        if let Some(unlabelled) = &deletion.unlabelled {
-            match self.engine.client.replace(unlabelled, MANAGER).await {
-                Err(error) if error.is_not_found() => return Ok(()),
-                outcome => outcome.map_err(|error| {
-                    let text = format!("{what}: cannot cleanup composed resource labels of {named}");
-                    failed(Stage::Compose, &text, &error)
-                })?,
-            };
+        match self.remove_labels(deletion).await {
+            Err(error) if error.is_not_found() => return Ok(()),
+            outcome => outcome.map_err(|error| {
+                let text = format!("{what}: cannot cleanup composed resource labels of {named}");
+                failed(Stage::Compose, &text, &error)
+            })?,
         }
         let (client, uid) = (&self.engine.client, deletion.uid.as_deref());
         let deleted = client.delete(&deletion.object, uid, None, Propagation::Foreground).await;
         deleted
             .map(|_| ())
             .map_err(|error| failed(Stage::Compose, &format!("{what}: cannot delete {named}"), &error))
+    }
+
+    /// Removes the labels that tie garbage to the XR, from the newest version if another writer was first.
+    async fn remove_labels(&self, deletion: &Deletion) -> std::result::Result<(), ApiError> {
+        let mut unlabelled = deletion.unlabelled.clone();
+        let mut conflicts = 0;
+        while let Some(object) = &unlabelled {
+            match self.engine.client.replace(object, MANAGER).await {
+                Err(error) if error.is_conflict() && conflicts < MAX_REFRESHES => conflicts += 1,
+                done => return done.map(|_| ()),
+            }
+            let live = self.engine.client.read(&deletion.object).await?;
+            let live = live.filter(|live| object::uid(live) == deletion.uid.as_deref());
+            unlabelled = live.as_ref().and_then(without_labels);
+        }
+        Ok(())
     }
 
     /// Stores references to all composed resources before any is created; the XR as it then is, if it was written.
@@ -101,7 +117,7 @@ impl Composer {
         if composite.field("resourceRefs").unwrap_or(&nothing) == wanted.as_ref().unwrap_or(&nothing) {
             return Ok(None);
         }
-        let answer = self.engine.client.apply(&intent, COMPOSITE_MANAGER).await;
+        let answer = self.engine.client.apply_to(xr, &intent, COMPOSITE_MANAGER).await;
         let answer = answer
             .map_err(|error| failed(Stage::Compose, "cannot update composed resource references", &error))?;
         self.record_write(&answer);

@@ -6,6 +6,7 @@ use std::time::Duration;
 use composition::breaker::Breaker;
 use composition::event::Event;
 use composition::intent::Applied;
+use composition::pipeline::Outcome;
 use composition::protocol::Requirements;
 use composition::requeue::{Due, Fingerprint, History};
 use manifest::ObjectRef;
@@ -13,6 +14,7 @@ use tokio::time::Instant;
 
 use super::permissions::Permissions;
 use crate::composition::watches::Scope;
+use crate::runtime::controller::AFTER_CONFLICT;
 use crate::runtime::events::EventLog;
 
 /// What watches note about an XR.
@@ -59,6 +61,24 @@ pub(super) struct XrMemory {
     pub(super) permissions: Permissions,
     /// The condition Responsive, as it was last written.
     pub(super) responsive: Option<bool>,
+    /// Conflicts in a row.
+    pub(super) conflicts: u32,
+    /// What the functions returned last, if another writer kept it from being written.
+    pub(super) unwritten: Option<Unwritten>,
+}
+
+/// What functions returned for one observed state: for the same state they are not called again.
+pub(super) struct Unwritten {
+    pub(super) observed: Fingerprint,
+    pub(super) returned: Instant,
+    pub(super) outcome: Outcome,
+}
+
+impl Unwritten {
+    /// Whether the answers hold for what is `observed` now.
+    pub(super) fn holds(&self, observed: Fingerprint) -> bool {
+        self.observed == observed && self.outcome.ttl.is_none_or(|ttl| self.returned.elapsed() < ttl)
+    }
 }
 
 impl XrMemory {
@@ -73,6 +93,13 @@ impl XrMemory {
     /// How long until `due`.
     pub(super) fn wait(&self, now: Instant) -> Option<Duration> {
         self.due.map(|due| due.saturating_duration_since(now))
+    }
+
+    /// Another writer was ahead of a reconcile that saw `seen`: it is repeated after a while, whatever happens until then.
+    pub(super) fn conflicted(&mut self, seen: Fingerprint, now: Instant) {
+        self.conflicts = self.conflicts.saturating_add(1);
+        self.history.record(seen, seen);
+        self.due = Some(now + AFTER_CONFLICT.after(self.conflicts));
     }
 
     pub(super) fn due_within(&mut self, now: Instant, wait: Duration) {

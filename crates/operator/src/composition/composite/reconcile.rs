@@ -22,13 +22,13 @@ use manifest::GroupVersionKind;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::memory::{XrMemory, XrSignals};
+use super::memory::{Unwritten, XrMemory, XrSignals};
 use super::selection::{NotSelected, Selected, select};
 use super::{Composer, failed};
 use crate::composition::MANAGER;
 use crate::composition::watches::Scope;
 use crate::runtime::backoff::{Backoff, fraction};
-use crate::runtime::controller::{AFTER_CONFLICT, Action, ReconcileError, Reconciler};
+use crate::runtime::controller::{Action, ReconcileError, Reconciler};
 use crate::runtime::store::Key;
 
 /// How long, and how often, a Composition that is probably being created is waited for before its absence is reported.
@@ -50,6 +50,8 @@ pub(super) struct Progress {
     pub(super) published: Option<Timestamp>,
     /// The function that could not be reached.
     unreachable: Option<String>,
+    /// When all functions returned, and for which observed state.
+    returned: Option<(Fingerprint, Instant)>,
     /// The revision in use.
     pub(super) revision: String,
 }
@@ -114,14 +116,14 @@ impl Reconciler for Composer {
         let mut progress = Progress::default();
         let failure = match self.compose(key, &mut xr, memory, selected, &mut progress).await {
             Ok(()) => None,
-            Err(ReconcileError::Conflict) => {
-                memory.due = Some(now + AFTER_CONFLICT);
-                return Err(ReconcileError::Conflict);
-            }
+            Err(ReconcileError::Conflict) => return self.on_conflict(key, memory, progress, seen).await,
             Err(ReconcileError::Failed(failure)) => Some(failure),
         };
-        let wait = self.conclude(key, &mut xr, memory, &progress, failure, seen).await?;
-        Ok(breaker.requeue_within(wait))
+        match self.conclude(key, &mut xr, memory, &progress, failure, seen).await {
+            Ok(wait) => Ok(breaker.requeue_within(wait)),
+            Err(ReconcileError::Conflict) => self.on_conflict(key, memory, progress, seen).await,
+            Err(failed) => Err(failed),
+        }
     }
 
     fn on_failure(&self, key: &Key, memory: &mut XrMemory, retry_after: Duration) -> Action {
@@ -164,14 +166,24 @@ impl Composer {
         let observed = self.observe(xr).await?;
         progress.missing = observed.missing.iter().map(|reference| reference.name.clone()).collect();
         let state = self.state(xr, &observed).await?;
-        let run = self.run_pipeline(&selected.revision, &state, &memory.required).await;
-        progress.outcome = run.outcome;
-        progress.unreachable = run.unreachable;
-        memory.required = run.required;
-        memory.scopes = run.scopes;
-        if let Some(failure) = run.failure {
-            self.depend(key, xr, None, &memory.scopes);
-            return Err(failure.into());
+        let seen = self.fingerprint(xr, Some(&selected.revision), &memory.scopes);
+        match memory.unwritten.take().filter(|unwritten| unwritten.holds(seen)) {
+            Some(Unwritten { observed, returned, outcome }) => {
+                progress.outcome = outcome;
+                progress.returned = Some((observed, returned));
+            }
+            None => {
+                let run = self.run_pipeline(&selected.revision, &state, &memory.required).await;
+                progress.outcome = run.outcome;
+                progress.unreachable = run.unreachable;
+                memory.required = run.required;
+                memory.scopes = run.scopes;
+                if let Some(failure) = run.failure {
+                    self.depend(key, xr, None, &memory.scopes);
+                    return Err(failure.into());
+                }
+                progress.returned = Some((seen, Instant::now()));
+            }
         }
 
         let rendered = self.render(xr, &observed.resources, &progress.outcome.desired).await;
@@ -226,6 +238,28 @@ impl Composer {
                 .push(Event::normal("PublishConnectionSecret", "Successfully published connection details"));
         }
         Ok(())
+    }
+
+    /// Another writer was first. The next reconcile begins with what is there now, and with what functions returned if they
+    /// would see the same.
+    async fn on_conflict(
+        &self,
+        key: &Key,
+        memory: &mut XrMemory,
+        progress: Progress,
+        seen: Fingerprint,
+    ) -> Result<Action, ReconcileError<String>> {
+        memory.conflicted(seen, Instant::now());
+        memory.unwritten = progress.returned.map(|(observed, returned)| Unwritten {
+            observed,
+            returned,
+            outcome: progress.outcome,
+        });
+        // If it cannot be read, the watch brings it.
+        if let Ok(Some(live)) = self.engine.client.read(&key.reference(&self.kind.composite)).await {
+            self.record_write(&live);
+        }
+        Err(ReconcileError::Conflict)
     }
 
     /// Takes over, once, the status fields that Crossplane owned by updates.
@@ -287,13 +321,9 @@ impl Composer {
         let now = Instant::now();
         let error_id = match reported {
             Ok(error_id) => error_id,
-            Err(error) => {
-                if error.is_conflict() {
-                    memory.due = Some(now + AFTER_CONFLICT);
-                }
-                return Err(error.into());
-            }
+            Err(error) => return Err(error.into()),
         };
+        memory.conflicts = 0;
         if let Some(failure) = failure {
             if let Some(function) = &progress.unreachable {
                 self.reconcile_when_reachable(function, key);

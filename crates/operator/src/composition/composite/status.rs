@@ -99,7 +99,7 @@ impl Composer {
         if is_there || memory.status.is_some_and(|last| last.still_holds(intent, xr)) {
             return Ok(false);
         }
-        let answer = self.engine.client.apply_status(intent, COMPOSITE_MANAGER).await?;
+        let answer = self.engine.client.apply_status_to(xr, intent, COMPOSITE_MANAGER).await?;
         memory.status = Some(Applied::new(intent, &answer));
         *xr = answer;
         self.record_write(xr);
