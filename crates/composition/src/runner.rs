@@ -44,6 +44,8 @@ pub enum RunErrorClass {
     Unavailable,
     /// It did not respond in time.
     TimedOut,
+    /// So many calls wait for it that this one was never made.
+    Overloaded,
     /// The request or the response is larger than allowed.
     TooLarge,
     /// Its response cannot be decoded.
@@ -63,6 +65,7 @@ impl RunErrorClass {
             Self::FunctionNotFound => "FunctionNotFound",
             Self::Unavailable => "FunctionUnavailable",
             Self::TimedOut => "FunctionTimedOut",
+            Self::Overloaded => "FunctionOverloaded",
             Self::TooLarge => "FunctionMessageTooLarge",
             Self::BadAnswer => "FunctionBadAnswer",
             Self::Unsettled => "RequirementsUnsettled",

@@ -25,10 +25,14 @@ use channel::Channel;
 pub struct Options {
     /// The engine's certificates. Without them, only functions on this machine are called.
     pub certificates: Option<Certificates>,
-    /// How long one call may take, including the wait for the concurrency limit and for a connection.
+    /// How long one call may take, including the wait for a connection. The time before it has its turn does not count.
     pub timeout: Duration,
     /// The limit of concurrent calls per function.
     pub concurrency: usize,
+    /// How many more calls may wait for their turn, per function.
+    pub max_waiting: usize,
+    /// How long a call may wait for its turn.
+    pub max_wait: Duration,
     /// The largest request or response, in bytes.
     pub max_message: usize,
     /// How long connections may fail before calls stop waiting and report the function as down.
@@ -41,7 +45,9 @@ impl Default for Options {
             certificates: None,
             timeout: Duration::from_secs(20),
             concurrency: 32,
-            max_message: 64 << 20,
+            max_waiting: 1000,
+            max_wait: Duration::from_secs(60),
+            max_message: 8 << 20,
             down_after: Duration::from_secs(1),
         }
     }
@@ -95,6 +101,12 @@ impl Functions {
         }
     }
 
+    /// How many calls of `function` wait for their turn.
+    pub fn waiting(&self, function: &str) -> usize {
+        let channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
+        channels.get(function).map_or(0, |channel| channel.waiting())
+    }
+
     /// Calls `function` once, with the request's tag replaced by the hash of its content. The caller handles what the
     /// response requires.
     pub async fn call(&self, function: &str, request: &RunRequest) -> Result<RunResponse, RunError> {
@@ -104,8 +116,11 @@ impl Functions {
                 RunError::new(RunErrorClass::FunctionNotFound, message)
             }),
             Location::Endpoint(endpoint) => {
+                let channel = self.channel(function, &endpoint)?;
+                // Encoded only now: those that wait hold one copy less of what may be large.
+                let turn = channel.turn().await?;
                 let encoded = wire::encode(request);
-                let response = self.channel(function, &endpoint)?.call(encoded.bytes).await?;
+                let response = channel.call(turn, encoded.bytes).await?;
                 Ok(finish(response, request, &encoded.tag))
             }
         }

@@ -74,7 +74,7 @@ impl Default for FunctionOptions {
             certs_dir: None,
             timeout: Duration::from_secs(20),
             concurrency: 32,
-            max_message: 64 << 20,
+            max_message: 8 << 20,
         }
     }
 }

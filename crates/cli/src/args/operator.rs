@@ -66,7 +66,7 @@ pub(crate) struct Operator {
           value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) function_concurrency: u16,
     /// How large a request or an answer may be, in MiB; a function has a limit of its own
-    #[arg(long, help_heading = FUNCTIONS, value_name = "MIB", default_value_t = 64,
+    #[arg(long, help_heading = FUNCTIONS, value_name = "MIB", default_value_t = 8,
           value_parser = clap::value_parser!(u16).range(1..=2047))]
     pub(crate) function_max_message_size: u16,
 

@@ -1,4 +1,4 @@
-//! Calls one function: within its deadline and its share of calls, over the next open connection, in the version it knows.
+//! Calls one function: in its turn, within its deadline, over the next open connection, in the version it knows.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +12,7 @@ use http::Uri;
 use http::uri::PathAndQuery;
 use prost::Message;
 use rustls::ClientConfig;
-use tokio::sync::{Notify, Semaphore, watch};
+use tokio::sync::{Notify, Semaphore, SemaphorePermit, watch};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout, timeout_at};
 use tonic::client::Grpc;
@@ -41,6 +41,8 @@ pub(super) struct Channel {
     endpoint: Endpoint,
     options: Options,
     permits: Semaphore,
+    /// The calls that wait for a permit.
+    waiting: AtomicUsize,
     next: AtomicUsize,
     /// The function last turned out to serve only v1beta1.
     is_beta: AtomicBool,
@@ -84,6 +86,7 @@ impl Channel {
             target: target.to_owned(),
             endpoint,
             permits: Semaphore::new(options.concurrency),
+            waiting: AtomicUsize::new(0),
             options,
             next: AtomicUsize::new(0),
             is_beta: AtomicBool::new(false),
@@ -116,19 +119,38 @@ impl Channel {
         }
     }
 
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
+    /// Waits for a turn to call, which the timeout of the call does not include. How many wait, and for how long, has
+    /// limits of its own.
+    pub(super) async fn turn(&self) -> Result<Turn<'_>, RunError> {
+        if let Ok(permit) = self.permits.try_acquire() {
+            return Ok(Turn(permit));
+        }
+        let Options { concurrency, max_waiting, max_wait, .. } = self.options;
+        let waiting = Waiting::new(&self.waiting);
+        if self.waiting() > max_waiting {
+            return Err(status::too_many_waiting(concurrency, max_waiting));
+        }
+        let turn = timeout(max_wait, self.permits.acquire()).await;
+        let others = self.waiting().saturating_sub(1);
+        drop(waiting);
+        match turn {
+            Ok(permit) => Ok(Turn(permit.expect("the semaphore is never closed"))),
+            Err(_) => Err(status::no_turn(max_wait, concurrency, others)),
+        }
+    }
+
     /// Sends an encoded request and reads the response.
-    pub(super) async fn call(&self, request: Bytes) -> Result<RunResponse, RunError> {
-        let Options { timeout, concurrency, max_message, .. } = self.options;
+    pub(super) async fn call(&self, _turn: Turn<'_>, request: Bytes) -> Result<RunResponse, RunError> {
+        let Options { timeout, max_message, .. } = self.options;
         if request.len() > max_message {
             return Err(status::request_too_large(request.len(), max_message));
         }
         *self.last_used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
-        let deadline = Instant::now() + timeout;
-        let Ok(permit) = timeout_at(deadline, self.permits.acquire()).await else {
-            return Err(status::too_many_calls(timeout, concurrency));
-        };
-        let _permit = permit.expect("the semaphore is never closed");
-        let bytes = self.exchange(request, deadline).await?;
+        let bytes = self.exchange(request, Instant::now() + timeout).await?;
         let unreadable = |what: String| RunError::new(RunErrorClass::BadAnswer, status::unreadable(&what));
         let response = pb::RunFunctionResponse::decode(bytes)
             .map_err(|error| unreadable(format!("not a RunFunctionResponse ({error})")))?;
@@ -243,6 +265,27 @@ impl Channel {
         let start = self.next.fetch_add(1, Ordering::Relaxed);
         let mut in_turn = (0..ready.len()).map(|offset| &ready[start.wrapping_add(offset) % ready.len()]);
         in_turn.find(|connection| !connection.sender.is_closed()).cloned()
+    }
+}
+
+/// The right to make one call.
+pub(super) struct Turn<'a>(
+    #[expect(dead_code, reason = "it is given back when it is dropped")] SemaphorePermit<'a>,
+);
+
+/// Counts a call among those that wait, until it is dropped.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl<'a> Waiting<'a> {
+    fn new(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -64,9 +64,23 @@ pub(super) fn request_too_large(len: usize, limit: usize) -> RunError {
     rpc(RunErrorClass::TooLarge, Code::ResourceExhausted, &text)
 }
 
-pub(super) fn too_many_calls(after: Duration, limit: usize) -> RunError {
-    let text = format!("the function was at its limit of {limit} concurrent calls for {}", seconds(after));
-    rpc(RunErrorClass::TimedOut, Code::DeadlineExceeded, &text)
+/// A call that was never made, because its turn did not come.
+pub(super) fn no_turn(after: Duration, limit: usize, waiting: usize) -> RunError {
+    let text = format!(
+        "the function was not called: it was at its limit of {limit} concurrent calls for {}, and {waiting} more calls \
+         wait for it. Run more replicas of it, or raise --function-concurrency",
+        seconds(after)
+    );
+    rpc(RunErrorClass::Overloaded, Code::ResourceExhausted, &text)
+}
+
+/// A call that was never made, because too many wait for their turn.
+pub(super) fn too_many_waiting(limit: usize, waiting: usize) -> RunError {
+    let text = format!(
+        "the function was not called: it is at its limit of {limit} concurrent calls, and {waiting} more calls wait for \
+         it. Run more replicas of it, or raise --function-concurrency"
+    );
+    rpc(RunErrorClass::Overloaded, Code::ResourceExhausted, &text)
 }
 
 pub(super) fn no_connection(endpoint: &Endpoint, after: Duration) -> RunError {
@@ -156,7 +170,7 @@ mod tests {
             Status::resource_exhausted("grpc: received message larger than max (5000000 vs. 4194304)"),
             RunErrorClass::TooLarge,
             "rpc error: code = ResourceExhausted desc = a message is too large: grpc: received message larger than max \
-             (5000000 vs. 4194304). The engine accepts up to 64 MiB; a function has its own limit, usually 4 MiB, which \
+             (5000000 vs. 4194304). The engine accepts up to 8 MiB; a function has its own limit, usually 4 MiB, which \
              most functions raise with --max-recv-message-size",
         );
         check(
@@ -165,8 +179,9 @@ mod tests {
             "rpc error: code = ResourceExhausted desc = quota",
         );
         assert_eq!(
-            too_many_calls(Duration::from_millis(1500), 32).message,
-            "rpc error: code = DeadlineExceeded desc = the function was at its limit of 32 concurrent calls for 1500 ms"
+            no_turn(Duration::from_millis(1500), 32, 7).message,
+            "rpc error: code = ResourceExhausted desc = the function was not called: it was at its limit of 32 concurrent \
+             calls for 1500 ms, and 7 more calls wait for it. Run more replicas of it, or raise --function-concurrency"
         );
     }
 }

@@ -84,19 +84,58 @@ async fn concurrent_calls_stay_within_the_limit() {
     assert_eq!(most.load(Ordering::SeqCst), 3);
 }
 
+/// A call that has its turn takes half of the timeout, so three in a row take longer than one may.
 #[tokio::test]
-async fn a_slow_function_times_out_and_so_do_calls_waiting_behind_it() {
+async fn the_time_a_call_waits_for_its_turn_does_not_count() {
+    let slow = async |request: RunRequest| {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        Ok::<_, FunctionError>(response::to(&request))
+    };
+    let served = serve(slow, None).await;
+    let options = Options { concurrency: 1, timeout: Duration::from_millis(400), ..patient(None) };
+    let engine = Engine::of(options, &served.endpoint);
+    let responses = join_all((0..5).map(|_| engine.call())).await;
+    for response in responses {
+        response.unwrap();
+    }
+}
+
+/// What waits has limits, and a call that was never made is not reported as one that was not answered.
+#[tokio::test]
+async fn calls_that_get_no_turn_are_reported_as_such() {
+    let slow = serve(async |_: RunRequest| std::future::pending().await, None).await;
+    let (max_waiting, max_wait) = (2, Duration::from_millis(200));
+    let timeout = Duration::from_millis(400);
+    let options = Options { concurrency: 1, timeout, max_waiting, max_wait, ..patient(None) };
+    let engine = Engine::of(options, &slow.endpoint);
+    engine.functions.reachable("fn").await.unwrap();
+    let calls = join_all((0..3).map(|_| engine.call()));
+    let one_too_many = async {
+        assert_eq!(engine.functions.waiting("fn"), max_waiting);
+        engine.call().await.unwrap_err()
+    };
+    let (ended, refused) = tokio::join!(biased; calls, one_too_many);
+    assert_eq!(refused.class, RunErrorClass::Overloaded);
+    assert!(refused.message.contains("limit of 1 concurrent calls, and 2 more calls wait"), "{refused}");
+    let classes: Vec<_> = ended.into_iter().map(|call| call.unwrap_err().class).collect();
+    assert_eq!(classes, [RunErrorClass::TimedOut, RunErrorClass::Overloaded, RunErrorClass::Overloaded]);
+    assert_eq!(engine.functions.waiting("fn"), 0);
+}
+
+#[tokio::test]
+async fn a_function_that_never_responds_fails_each_call_at_its_own_deadline() {
     let slow = serve(async |_: RunRequest| std::future::pending().await, None).await;
     let options = Options { concurrency: 1, timeout: Duration::from_millis(300), ..patient(None) };
     let engine = Engine::of(options, &slow.endpoint);
     engine.functions.reachable("fn").await.unwrap();
     let (first, second) = tokio::join!(biased; engine.call(), engine.call());
-    let (first, second) = (first.unwrap_err(), second.unwrap_err());
-    assert_eq!([first.class, second.class], [RunErrorClass::TimedOut; 2]);
-    assert_eq!(
-        first.message,
-        "rpc error: code = DeadlineExceeded desc = the function did not respond within 300 ms"
-    );
+    for error in [first.unwrap_err(), second.unwrap_err()] {
+        assert_eq!(error.class, RunErrorClass::TimedOut);
+        assert_eq!(
+            error.message,
+            "rpc error: code = DeadlineExceeded desc = the function did not respond within 300 ms"
+        );
+    }
 }
 
 #[tokio::test]

@@ -37,7 +37,7 @@ fn channel_to(folder: &Path, names: watch::Receiver<Vec<&'static str>>, options:
 }
 
 async fn call(channel: &Channel) -> Result<RunResponse, RunError> {
-    channel.call(encode(&RunRequest::default()).bytes).await
+    channel.call(channel.turn().await?, encode(&RunRequest::default()).bytes).await
 }
 
 async fn wait_for_connections(channel: &Channel, count: usize) {

@@ -66,7 +66,9 @@ impl Composer {
                 };
             let function = &step.function_ref.name;
             let began = Instant::now();
+            self.engine.metrics.function_waiting(function, self.engine.functions.waiting(function));
             let answer = self.engine.functions.runner(&resolver).run(function, &request).await;
+            self.engine.metrics.function_waiting(function, self.engine.functions.waiting(function));
             let outcome = answer.as_ref().map_or_else(|error| error.class.name(), |_| "ok");
             self.engine.metrics.function_call(function, outcome, began.elapsed());
             match answer {
