@@ -32,6 +32,7 @@ use tokio_util::sync::CancellationToken;
 use crate::run::Context;
 use crate::runtime::client::ObjectClient;
 use crate::runtime::controller;
+use crate::runtime::health::Readiness;
 use crate::runtime::store::{Change, Source, Store};
 use catalogue::Catalogue;
 use definition::Definitions;
@@ -52,7 +53,7 @@ pub async fn run(context: Context, stop: CancellationToken) {
 }
 
 async fn try_run(context: Context, stop: CancellationToken) -> Result<(), CertificatesError> {
-    let Context { session, events, metrics, options, .. } = context;
+    let Context { session, events, metrics, options, readiness, .. } = context;
     let settings = &options.functions;
     let locations = Arc::new(FunctionLocations::new(settings.endpoints.clone()));
     let functions = {
@@ -82,7 +83,7 @@ async fn try_run(context: Context, stop: CancellationToken) -> Result<(), Certif
         if settings.certs_dir.is_none() {
             certificates::watch(&engine, &namespace).await;
         }
-        Stores::start(&engine).await
+        Stores::start(&engine, &readiness).await
     };
     let stores = tokio::select! {
         stores = starting => stores,
@@ -103,7 +104,7 @@ struct Stores {
 
 impl Stores {
     /// Returns when all are synced.
-    async fn start(engine: &Engine) -> Self {
+    async fn start(engine: &Engine, readiness: &Readiness) -> Self {
         let start = |kind: &str| {
             let gvk = kind.parse().expect("a valid kind");
             let source = Source::of(gvk).without_managed_fields();
@@ -117,7 +118,9 @@ impl Stores {
             function_revisions: start("pkg.crossplane.io/v1/FunctionRevision"),
         };
         let Self { xrds, compositions, revisions, functions, function_revisions } = &stores;
-        for store in [xrds, compositions, revisions, functions, function_revisions] {
+        let all = [xrds, compositions, revisions, functions, function_revisions];
+        all.iter().for_each(|store| readiness.requires(store));
+        for store in all {
             store.wait_until_synced().await;
         }
         stores

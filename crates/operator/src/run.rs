@@ -77,7 +77,8 @@ pub async fn run(options: Options, stop: CancellationToken) -> Result<(), Error>
         identity,
         duration: options.lease_duration,
     });
-    let context = Context::new(session, events.clone(), metrics, options);
+    let context =
+        Context { readiness: readiness.clone(), ..Context::new(session, events.clone(), metrics, options) };
     let outcome = match candidate {
         Some(candidate) => run_when_leading(&candidate, &context, &stop).await,
         None => run_alone(&context, &stop).await,

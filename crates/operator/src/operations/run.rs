@@ -61,8 +61,9 @@ fn controller<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static>(
     stop: &CancellationToken,
     connect: impl Fn(&O) -> Result<S, operations::CallError> + Send + Sync + 'static,
 ) -> ExternalController<O, S> {
-    let Context { session, events, metrics, options, .. } = context;
+    let Context { session, events, metrics, options, readiness, .. } = context;
     let store = Store::start(session.clone(), source::<O>(options.namespace.clone()), stop);
+    readiness.requires(&store);
     let recorder = events.recorder(COMPONENT);
     ExternalController::new(session.clone(), store, connect, options.operations, recorder, metrics.clone())
         .with_credentials(clients.secrets().clone())

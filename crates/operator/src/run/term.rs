@@ -13,6 +13,7 @@ use crate::composition;
 use crate::operations;
 use crate::options::{Half, Options};
 use crate::runtime::events::Events;
+use crate::runtime::health::Readiness;
 use crate::runtime::metrics::Metrics;
 
 /// What all controllers share.
@@ -22,6 +23,7 @@ pub struct Context {
     pub events: Events,
     pub metrics: Metrics,
     pub options: Arc<Options>,
+    pub readiness: Readiness,
     /// The environment that the operator's own cloud credentials come from.
     pub environment: fn(&str) -> Option<String>,
 }
@@ -30,7 +32,8 @@ impl Context {
     /// With the environment of the process.
     pub fn new(session: Session, events: Events, metrics: Metrics, options: Options) -> Self {
         let options = Arc::new(options);
-        Self { session, events, metrics, options, environment: |name| std::env::var(name).ok() }
+        let environment = |name: &str| std::env::var(name).ok();
+        Self { session, events, metrics, options, readiness: Readiness::default(), environment }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -15,11 +15,11 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use jiff::Timestamp;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::metrics::{self, Metrics};
+use super::store::{Store, StoreStatus};
 
 const HEADER_TIMEOUT: Duration = Duration::from_secs(5);
 /// Probes and Prometheus need a handful.
@@ -42,21 +42,43 @@ impl ListenError {
 }
 
 /// Whether the operator is ready. Clones share the state.
-#[derive(Clone)]
-pub(crate) struct Readiness(Arc<watch::Sender<Option<&'static str>>>);
+#[derive(Clone, Default)]
+pub struct Readiness(Arc<Mutex<ReadinessState>>);
+
+#[derive(Default)]
+struct ReadinessState {
+    not_ready: Option<&'static str>,
+    /// Without these, controllers do nothing.
+    stores: Vec<StoreStatus>,
+}
 
 impl Readiness {
     pub(crate) fn not_yet(why: &'static str) -> Self {
-        Self(Arc::new(watch::Sender::new(Some(why))))
+        let readiness = Self::default();
+        readiness.set(Some(why));
+        readiness
     }
 
     /// Ready, or not ready for this reason.
     pub(crate) fn set(&self, not_ready: Option<&'static str>) {
-        self.0.send_replace(not_ready);
+        self.state().not_ready = not_ready;
     }
 
-    fn why_not(&self) -> Option<&'static str> {
-        *self.0.borrow()
+    /// Not ready while `store`, without which controllers do nothing, cannot be kept up to date.
+    pub(crate) fn requires(&self, store: &Store) {
+        let mut state = self.state();
+        state.stores.retain(|store| !store.is_gone());
+        state.stores.push(store.status());
+    }
+
+    fn why_not(&self) -> Option<String> {
+        let state = self.state();
+        let trouble = || state.stores.iter().find_map(StoreStatus::trouble);
+        state.not_ready.map(str::to_owned).or_else(trouble)
+    }
+
+    fn state(&self) -> MutexGuard<'_, ReadinessState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

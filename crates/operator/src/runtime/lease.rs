@@ -24,6 +24,8 @@ pub(crate) const NAME: &str = "plimsoll-operator";
 /// How soon to look again after another copy took the lease first.
 const AFTER_CONFLICT: Duration = Duration::from_millis(500);
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(500), Duration::from_secs(2));
+/// How many attempts to renew fit into the time before the term is lost, even if none of them is answered.
+const ATTEMPTS: u32 = 4;
 /// How long releasing the lease may take before it is left to expire.
 const RELEASE: Duration = Duration::from_secs(5);
 
@@ -174,7 +176,9 @@ impl Term {
         let mut failures = 0;
         loop {
             let sent = Instant::now();
-            let why = match tokio::time::timeout_at(deadline, self.attempt()).await {
+            // One dead connection must not take all the time there is.
+            let limit = (sent + self.candidate.duration / 3 / ATTEMPTS).min(deadline);
+            let why = match tokio::time::timeout_at(limit, self.attempt()).await {
                 Ok(Ok(Some(lease))) => {
                     (self.lease, self.renewed) = (lease, sent);
                     return Ok(());
@@ -183,7 +187,10 @@ impl Term {
                     return Err(Lost { why: "another copy has taken the lease".to_owned(), until: sent });
                 }
                 Ok(Err(error)) => error_chain(&error),
-                Err(_) => "the API server did not answer in time".to_owned(),
+                Err(_) => {
+                    self.candidate.session = self.candidate.session.reconnect();
+                    "the API server did not answer in time".to_owned()
+                }
             };
             failures += 1;
             let wait = BACKOFF.after(failures);

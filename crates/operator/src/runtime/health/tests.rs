@@ -1,8 +1,12 @@
 //! Pages as a probe sees them, over a real socket.
 
+use cluster::Session;
+use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::*;
+use crate::runtime::store::Source;
+use crate::runtime::testing::{Response, Seen, client, refusal};
 
 async fn ask(address: SocketAddr, request: &str) -> String {
     let mut stream = TcpStream::connect(address).await.unwrap();
@@ -37,6 +41,34 @@ async fn probes_and_prometheus_get_their_pages() {
     stop.cancel();
     serving.await.unwrap();
     assert!(TcpStream::connect(address).await.is_err(), "the port is free again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_operator_whose_stores_cannot_sync_is_not_ready() {
+    let is_forbidden = Arc::new(Mutex::new(true));
+    let forbidden = Arc::clone(&is_forbidden);
+    let (client, _) = client(move |seen: &Seen| {
+        if *forbidden.lock().unwrap() {
+            return refusal(403, "Forbidden");
+        }
+        match seen.query.contains("watch=true") {
+            true => Response::Silence,
+            false => Response::Json(200, json!({ "metadata": { "resourceVersion": "1" }, "items": [] })),
+        }
+    });
+    let source = Source::of("v1/ConfigMap".parse().unwrap());
+    let store = Store::start(Session::new(client), source, &CancellationToken::new());
+    let readiness = Readiness::default();
+    readiness.requires(&store);
+    store.ready().await.unwrap_err();
+    let why = readiness.why_not().unwrap();
+    assert!(why.starts_with("v1/ConfigMap: cannot list objects of kind ConfigMap"), "{why}");
+    *is_forbidden.lock().unwrap() = false;
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    assert_eq!(readiness.why_not(), None);
+    *is_forbidden.lock().unwrap() = true;
+    drop(store);
+    assert_eq!(readiness.why_not(), None, "it is no longer required");
 }
 
 #[tokio::test]

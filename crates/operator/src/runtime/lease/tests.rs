@@ -20,6 +20,8 @@ struct State {
     version: u64,
     /// Answers every request with an error.
     is_down: bool,
+    /// How many more requests are never answered, as over a connection that is dead.
+    unanswered: u32,
     /// Summaries of what was stored.
     log: Vec<String>,
 }
@@ -46,7 +48,11 @@ impl Server {
 
     fn answer(&self, seen: &Seen) -> Response {
         let lease = {
-            let state = self.0.lock().unwrap();
+            let mut state = self.0.lock().unwrap();
+            if state.unanswered > 0 {
+                state.unanswered -= 1;
+                return Response::Silence;
+            }
             if state.is_down {
                 return refusal(503, "ServiceUnavailable");
             }
@@ -164,6 +170,20 @@ async fn a_short_outage_does_not_end_a_term() {
     tokio::select! {
         lost = term.keep() => panic!("{lost:?}"),
         () = outage => {}
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_renewal_that_is_never_answered_leaves_time_for_more() {
+    for unanswered in [1, 2] {
+        let server = Server::default();
+        let mut term = server.candidate("a").acquire().await;
+        server.0.lock().unwrap().unanswered = unanswered;
+        tokio::select! {
+            lost = term.keep() => panic!("{unanswered}: {lost:?}"),
+            () = tokio::time::sleep(Duration::from_secs(60)) => {}
+        }
+        assert!(server.log().len() > 3);
     }
 }
 
