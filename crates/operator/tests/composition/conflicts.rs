@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use cluster::Session;
-use functions::{FunctionError, RunRequest, ServeOptions, Server};
+use functions::{FunctionError, RunRequest, ServeOptions, Server, Transport};
 use http::Method;
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -28,7 +28,7 @@ async fn functions_are_called_once_however_many_conflicts_their_output_meets() {
         counted.fetch_add(1, Ordering::SeqCst);
         async move { maps(request).await.map_err(|error: FunctionError| error) }
     };
-    let options = ServeOptions { address: "127.0.0.1:0".to_owned(), ..ServeOptions::default() };
+    let options = ServeOptions::new("127.0.0.1:0", Transport::Insecure);
     let server = Server::bind(options).await.unwrap();
     let functions = BTreeMap::from([(FUNCTION.to_owned(), server.address().unwrap().to_string())]);
     tokio::spawn(server.run(function, std::future::pending()));

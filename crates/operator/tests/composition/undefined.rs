@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use cluster::Session;
-use functions::{ServeOptions, Server};
+use functions::{ServeOptions, Server, Transport};
 use serde_json::{Value, json};
 use testkit::Sandbox;
 
@@ -24,7 +24,7 @@ struct Defined {
 
 /// Composes the XR, and returns with its operator.
 async fn define(sandbox: &'static Sandbox, test: &str) -> (Defined, Operator) {
-    let options = ServeOptions { address: "127.0.0.1:0".to_owned(), ..ServeOptions::default() };
+    let options = ServeOptions::new("127.0.0.1:0", Transport::Insecure);
     let server = Server::bind(options).await.unwrap();
     let functions = BTreeMap::from([(FUNCTION.to_owned(), server.address().unwrap().to_string())]);
     tokio::spawn(server.run(maps, std::future::pending()));

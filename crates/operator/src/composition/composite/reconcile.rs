@@ -63,8 +63,9 @@ impl Reconciler for Composer {
     type Error = String;
 
     const NAME: &'static str = "composite";
-    /// Most of them wait for functions, each of which has its own limit, and for their turn to write.
-    const MAX_CONCURRENT_RECONCILES: usize = 1000;
+    /// Most of them wait for functions, each of which has its own limit, and for their turn to write. Each holds copies of
+    /// what the XR is composed of while it waits, so more of them would only need more memory.
+    const MAX_CONCURRENT_RECONCILES: usize = 200;
     const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(30));
 
     fn find(&self, key: &Key) -> Option<Arc<Value>> {
