@@ -104,7 +104,16 @@ impl Session {
         let resource = self.resource(gvk).await?;
         let session = self.clone();
         let state = WatchState::Idle { until: Instant::now() };
-        Ok(Watch { session, gvk: gvk.clone(), resource, selection, from, state, empty_responses: 0, breaks: 0 })
+        Ok(Watch {
+            session,
+            gvk: gvk.clone(),
+            resource,
+            selection,
+            from,
+            state,
+            empty_responses: 0,
+            breaks: 0,
+        })
     }
 }
 

@@ -4,16 +4,22 @@ use super::super::catalog::GroupVersion;
 use super::*;
 use crate::test_server::kinds;
 
+type Kinds<'a> = &'a [(&'a str, &'a str, &'a [(&'a str, &'a str, bool)])];
+
+fn missing_from(served: Kinds<'_>, gvk: &str) -> MissingKind {
+    let groups: Vec<APIGroupDiscovery> = serde_json::from_value(kinds(served)["items"].clone()).unwrap();
+    let catalog: Catalog = groups.into_iter().flat_map(GroupVersion::aggregated).collect();
+    MissingKind::new(&gvk.parse().unwrap(), &catalog)
+}
+
 fn missing(gvk: &str) -> MissingKind {
-    let document = kinds(&[
+    let served: Kinds<'_> = &[
         ("", "v1", &[("configmaps", "ConfigMap", true), ("pods", "Pod", true)]),
         ("apps", "v1", &[("deployments", "Deployment", true), ("statefulsets", "StatefulSet", true)]),
         ("example.com", "v1beta1", &[("widgets", "Widget", true)]),
         ("example.org", "v1", &[("widgets", "Widget", true)]),
-    ]);
-    let groups: Vec<APIGroupDiscovery> = serde_json::from_value(document["items"].clone()).unwrap();
-    let catalog: Catalog = groups.into_iter().flat_map(GroupVersion::aggregated).collect();
-    MissingKind::new(&gvk.parse().unwrap(), &catalog)
+    ];
+    missing_from(served, gvk)
 }
 
 #[test]
@@ -32,14 +38,9 @@ fn only_similar_names_are_suggested() {
 
 #[test]
 fn versions_that_are_served_come_best_first() {
-    let mut catalog = Catalog::default();
     let versions = ["v1alpha1", "v1", "v2beta1", "v10", "v2", "v2beta2", "vnext"];
-    let groups: Vec<_> =
-        versions.map(|version| ("example.com", version, &[("widgets", "Widget", true)][..])).into();
-    for group in kinds(&groups)["items"].as_array().unwrap() {
-        catalog.add(serde_json::from_value(group.clone()).unwrap());
-    }
-    let missing = MissingKind::new(&"example.com/v3/Widget".parse().unwrap(), &catalog);
+    let widgets = versions.map(|version| ("example.com", version, &[("widgets", "Widget", true)][..]));
+    let missing = missing_from(&widgets, "example.com/v3/Widget");
     let served: Vec<&str> = missing.served.iter().map(GroupVersionKind::version).collect();
     assert_eq!(served, ["v10", "v2", "v1", "v2beta2", "v2beta1", "v1alpha1", "vnext"]);
     assert!(self::missing("cert-manager.io/v1/Certificate").served.is_empty());
