@@ -12,6 +12,8 @@ pub const PAUSED: &str = "plimsoll.dev/paused";
 pub const DELETION_POLICY: &str = "plimsoll.dev/deletion-policy";
 /// The id of an existing resource to take over.
 pub const ADOPT: &str = "plimsoll.dev/adopt";
+/// The uid in the tag of the resource to adopt, to take it over from that object.
+pub const ADOPT_FROM: &str = "plimsoll.dev/adopt-from";
 /// The object's own uid, to let a deletion finish without proof that the resource is gone.
 pub const RELEASE: &str = "plimsoll.dev/release";
 /// What to do about a resource that is proven to be gone: `Recreate` or `Report`.
@@ -41,6 +43,8 @@ pub struct Annotations {
     pub deletion_policy: DeletionPolicy,
     /// The existing resource to take over.
     pub adopt: Option<String>,
+    /// The object that it is taken over from.
+    pub adopt_from: Option<String>,
     /// Let a deletion finish without proof that the resource is gone.
     pub release: bool,
     pub on_missing: OnMissing,
@@ -66,10 +70,12 @@ impl Annotations {
         if let Some(value) = get(RELEASE).filter(|_| !release) {
             warnings.push(invalid(RELEASE, value, &format!("the object's uid, {uid}"), "It is ignored."));
         }
+        let text = |name: &str| get(name).filter(|value| !value.is_empty()).map(str::to_owned);
         let parsed = Self {
             paused: get(PAUSED).is_some_and(|value| value != "false"),
             deletion_policy: if retain { DeletionPolicy::Retain } else { DeletionPolicy::Delete },
-            adopt: get(ADOPT).filter(|id| !id.is_empty()).map(str::to_owned),
+            adopt: text(ADOPT),
+            adopt_from: text(ADOPT_FROM),
             release,
             on_missing: if report { OnMissing::Report } else { OnMissing::Recreate },
         };
@@ -113,6 +119,14 @@ mod tests {
             Annotations { adopt: Some("ocid1.q".into()), ..Annotations::default() },
         );
         check(&[(ADOPT, "")], Annotations::default());
+        check(
+            &[(ADOPT, "ocid1.q"), (ADOPT_FROM, "uid-9")],
+            Annotations {
+                adopt: Some("ocid1.q".into()),
+                adopt_from: Some("uid-9".into()),
+                ..Annotations::default()
+            },
+        );
         check(&[(RELEASE, "uid-1")], Annotations { release: true, ..Annotations::default() });
         check(
             &[(ON_MISSING, "Report")],

@@ -12,5 +12,6 @@ diag::codes! {
     pub const OPERATION_STARTED = "operation-started";
     pub const RETRYING = "operation-retrying";
     pub const SEVERAL_OWNED = "operation-several-owned";
+    pub const CREDENTIALS_NOT_KEPT = "operation-credentials-not-kept";
     pub const ENDPOINT_SECRET = "operation-endpoint-secret";
 }

@@ -7,6 +7,7 @@
 
 mod attempts;
 mod failure;
+mod identity;
 mod listing;
 mod observe;
 mod publish;
@@ -21,7 +22,9 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::annotations::Annotations;
+use crate::binding::{Identity, Scope};
 use crate::observation::{Observation, Observed};
+use crate::policy::Policy;
 use crate::schedule::{self, Jitter, Schedule};
 use crate::service::{Call, Kind};
 use crate::status::Status;
@@ -36,6 +39,12 @@ pub struct Desired {
     pub generation: i64,
     /// The body that a create would send now.
     pub body: Value,
+    /// The listing that shows what such a create makes.
+    pub scope: Scope,
+    /// Where calls go and as whom; none if that is unknown, so that no call can be made, or if the provider has one place
+    /// and one user.
+    pub identity: Option<Identity>,
+    pub policy: Policy,
     /// Whether the object has a deletion timestamp.
     pub deleting: bool,
     /// Whether our finalizer is on the object.
@@ -51,6 +60,8 @@ pub struct Desired {
 pub struct LocalState {
     /// When the resource was last seen; unknown counts as now.
     last_seen: Option<Timestamp>,
+    /// Whether our finalizer was just added to an object without any record, so that no create was ever sent for it.
+    never_sent: bool,
     /// Consecutive calls that failed with a transient error.
     failures: u32,
 }

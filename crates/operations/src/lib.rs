@@ -14,6 +14,7 @@
 //! stay with its controller, which has the typed spec.
 
 mod annotations;
+mod binding;
 mod call_error;
 pub mod codes;
 mod condition;
@@ -23,6 +24,7 @@ mod lifecycle;
 mod observation;
 mod operation;
 mod outcome;
+mod policy;
 mod schedule;
 mod service;
 mod status;
@@ -30,8 +32,9 @@ mod token;
 mod work_request;
 
 pub use annotations::{
-    ADOPT, Annotations, DELETION_POLICY, DeletionPolicy, ON_MISSING, OnMissing, PAUSED, RELEASE,
+    ADOPT, ADOPT_FROM, Annotations, DELETION_POLICY, DeletionPolicy, ON_MISSING, OnMissing, PAUSED, RELEASE,
 };
+pub use binding::{Binding, Identity, Scope};
 pub use call_error::{CallError, CallErrorKind, NO_CREDENTIALS};
 pub use condition::{Condition, ConditionStatus, ConditionType, SharedCondition, SharedConditionType};
 pub use decide::{Action, Desired, FinalizeReason, LocalState, Now, Step, decide};
@@ -39,6 +42,7 @@ pub use legacy_ids::LegacyWorkRequestIds;
 pub use lifecycle::{Lifecycle, QUEUE_STATES, STREAM_STATES};
 pub use observation::Observation;
 pub use operation::{Class, LastOperation, Operation, OperationRecord, Percent, Phase, Source};
+pub use policy::Policy;
 pub use schedule::{Jitter, Schedule};
 pub use service::{Body, Call, Drift, ExternalService, Kind, OWNER_TAG, Resource, Response, Strategy};
 pub use status::{SharedStatus, Status, Tracker};

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::binding::Scope;
 use crate::call_error::CallError;
 use crate::service::{Body, Call, ExternalService, Resource, Response, Strategy};
 use crate::work_request::WorkRequest;
@@ -25,6 +26,7 @@ pub(crate) enum Payload {
     Accepted(Option<Resource>),
     Resource(Resource),
     Listing {
+        scope: Scope,
         resources: Vec<Resource>,
         creating: usize,
     },
@@ -78,9 +80,10 @@ fn parse<S: ExternalService>(
             Payload::Resource(read(&body).filter(|resource| resource.id == *id)?)
         }
         // An entry that cannot be read may be ours, so such a listing proves nothing.
-        (Call::Find { .. }, Body::Listing { resources, creating }) => {
+        (Call::Find { scope, .. }, Body::Listing { resources, creating }) => {
             let resources = resources.iter().map(|body| S::read(spec, uid, body));
-            Payload::Listing { resources: resources.collect::<Option<_>>()?, creating: creating.len() }
+            let resources = resources.collect::<Option<_>>()?;
+            Payload::Listing { scope: scope.clone(), resources, creating: creating.len() }
         }
         (Call::GetWorkRequest { id }, Body::Json(body)) => match S::KIND.strategy {
             Strategy::WorkRequest(types) => Payload::WorkRequest(WorkRequest::read(&body, id, &types)),

@@ -52,6 +52,10 @@ pub(crate) enum StallReason {
     HeldByAnother,
     /// The endpoint Secret cannot be written.
     EndpointSecret,
+    /// The resource is in another region or tenancy than the credentials, or was bound with others.
+    CredentialsChanged,
+    /// The administrator does not allow what the object asks for.
+    NotAllowed,
 }
 
 impl StallReason {
@@ -67,15 +71,21 @@ impl StallReason {
             Self::Missing => "Missing",
             Self::HeldByAnother => "HeldByAnother",
             Self::EndpointSecret => "EndpointSecret",
+            Self::CredentialsChanged => "CredentialsChanged",
+            Self::NotAllowed => "NotAllowed",
         }
     }
 
     /// Its class in OSOK's contract, which has fewer of them.
     pub(crate) const fn class(self) -> Class {
         match self {
-            Self::Failed | Self::Rejected => Class::Failed,
+            Self::Failed | Self::Rejected | Self::NotAllowed => Class::Failed,
             Self::Canceled => Class::Canceled,
-            Self::Attention | Self::Missing | Self::HeldByAnother | Self::EndpointSecret => Class::Attention,
+            Self::Attention
+            | Self::Missing
+            | Self::HeldByAnother
+            | Self::EndpointSecret
+            | Self::CredentialsChanged => Class::Attention,
             Self::Unknown | Self::AccessOrAbsenceUnclear | Self::AccessDenied => Class::Unknown,
         }
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::Value;
 
+use crate::binding::Scope;
 use crate::call_error::CallError;
 use crate::lifecycle::Lifecycle;
 use crate::operation::Source;
@@ -80,9 +81,11 @@ pub enum Call {
         /// Whether a listing has just shown it, so that a 404 is not worth another listing.
         listed: bool,
     },
-    /// Reads every page of the compartment's listing and finds the resources that carry the object's tag or the given
-    /// id; for a kind with work requests also those that may be creating ours.
+    /// Reads every page of a listing and finds the resources that carry the object's tag or the given id; for a kind
+    /// with work requests also those that may be creating ours.
     Find {
+        /// The listing: the one that shows what a create of ours made, whatever the spec says by now.
+        scope: Scope,
         id: Option<String>,
         /// When an unresolved create of ours was sent; without one, work requests need not be read.
         since: Option<Timestamp>,
@@ -131,6 +134,20 @@ pub struct Response<T = Body> {
 }
 
 impl<T> Response<T> {
+    /// The same headers with a reference to the body.
+    pub fn as_ref(&self) -> Response<&T> {
+        let Self { body, status, request_id, work_request_id, etag, retry_after } = self;
+        let (request_id, work_request_id) = (request_id.clone(), work_request_id.clone());
+        Response {
+            body,
+            status: *status,
+            request_id,
+            work_request_id,
+            etag: etag.clone(),
+            retry_after: *retry_after,
+        }
+    }
+
     /// The same headers with another body.
     pub fn with_body<U>(self, body: U) -> Response<U> {
         self.map(|_| body)
@@ -174,6 +191,8 @@ pub struct Resource {
     /// The uid in its tag [`OWNER_TAG`].
     pub owner: Option<String>,
     pub drift: Drift,
+    /// The listing that shows it; empty if the response does not say.
+    pub scope: Scope,
     /// Its version; taken from the header of the response.
     pub etag: Option<String>,
 }
@@ -194,7 +213,7 @@ pub const OWNER_TAG: &str = "plimsoll-uid";
 /// A kind at a provider. Implementing this is all it takes: headers, tracker, conditions, events, retries and the
 /// finalizer follow from it, and there is no place to keep a work request id of one's own.
 ///
-/// The first two functions are pure. [`call`](Self::call) makes exactly one attempt.
+/// The first three functions are pure. [`call`](Self::call) makes exactly one attempt.
 pub trait ExternalService: Send + Sync {
     type Spec: Sync;
 
@@ -202,6 +221,9 @@ pub trait ExternalService: Send + Sync {
 
     /// The body of a create, with the tag [`OWNER_TAG`] set to `uid`.
     fn create_body(spec: &Self::Spec, uid: &str) -> Value;
+
+    /// The listing that shows what a create of this spec makes.
+    fn scope(spec: &Self::Spec) -> Scope;
 
     /// Parses the JSON of a resource and compares it with the spec; none when it is not a resource.
     fn read(spec: &Self::Spec, uid: &str, body: &Value) -> Option<Resource>;

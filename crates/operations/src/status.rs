@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::binding::Binding;
 use crate::condition::{Condition, SharedCondition};
 use crate::operation::{LastOperation, Operation};
 
@@ -47,6 +48,9 @@ pub struct SharedStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(length(min = 1, max = 255)))]
     pub ocid: Option<String>,
+    /// Where the resource is, and with whose credentials it was reached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub binding: Option<Binding>,
     /// The message of the current condition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
@@ -116,6 +120,7 @@ impl Status {
     pub(crate) fn unbind(&mut self) {
         self.status.ocid = None;
         self.status.created_at = None;
+        self.status.binding = None;
     }
 
     /// Sets `updatedAt`, of the operation and of the whole, only if another field changed since `before`: a reconcile

@@ -5,8 +5,10 @@
 //!                    └── every decision is stored in status before it is carried out
 //! ```
 
+mod connected;
 mod controller;
 mod credentials;
+mod credentials_in_use;
 mod drift;
 mod endpoint;
 mod events;
@@ -14,6 +16,7 @@ mod fingerprint;
 #[cfg(test)]
 mod fixture;
 mod instrumented;
+mod namespaces;
 mod object;
 mod queue;
 mod reconcile;
@@ -21,9 +24,11 @@ mod response;
 mod run;
 mod stream;
 
-pub use controller::{Connect, ExternalController};
-pub use credentials::Clients;
+pub use connected::Connected;
+pub use controller::ExternalController;
+pub use credentials_in_use::CREDENTIALS_FINALIZER;
 pub use endpoint::EndpointSecret;
+pub use namespaces::COMPARTMENTS;
 pub use object::ExternalObject;
 pub use queue::QueueService;
 pub use reconcile::{FINALIZER, Finished, Reconcile, Report, StepError};

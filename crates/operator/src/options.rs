@@ -27,6 +27,10 @@ pub struct Options {
     pub health_address: Option<SocketAddr>,
     pub operations: operations::Schedule,
     pub oci: oraclecloud::Settings,
+    /// Whether cloud resources are reached with the credentials of their namespace only.
+    pub require_namespace_credentials: bool,
+    /// Whether existing cloud resources must not be adopted.
+    pub no_adoption: bool,
     pub functions: FunctionOptions,
 }
 
@@ -100,6 +104,8 @@ impl Options {
             health_address: Some(Self::HEALTH_ADDRESS),
             operations: operations::Schedule::default(),
             oci: oraclecloud::Settings::default(),
+            require_namespace_credentials: false,
+            no_adoption: false,
             functions: FunctionOptions::default(),
         }
     }

@@ -46,6 +46,8 @@ struct UsedToken {
 }
 
 pub(crate) struct ApiRequest<'a> {
+    /// The tenancy of the caller and the region that is asked: resources of any other are unknown.
+    pub(crate) place: &'a str,
     pub(crate) operation: Operation,
     pub(crate) id: &'a str,
     pub(crate) query: &'a [(String, String)],
@@ -167,7 +169,7 @@ impl Cloud {
     }
 
     fn get_work_request(&mut self, request: &ApiRequest<'_>, now: Timestamp) -> Result<Handled, ApiError> {
-        let work = self.work_request(request.id)?;
+        let work = self.work_request(request)?;
         let reply = Reply::json(work.to_json(self.script.pace, now))
             .header("retry-after", self.retry_after(work.ended.is_none()));
         if let Some(work) = self.work_requests.get_mut(request.id) {
@@ -181,9 +183,10 @@ impl Cloud {
     }
 
     /// A work request of a Queue that the client may read.
-    fn work_request(&self, id: &str) -> Result<&WorkRequest, ApiError> {
+    fn work_request(&self, request: &ApiRequest<'_>) -> Result<&WorkRequest, ApiError> {
         self.work_requests
-            .get(id)
+            .get(request.id)
+            .filter(|work| work.place == request.place)
             .filter(|work| work.kind == Kind::Queue && !self.revoked.contains(&work.compartment))
             .ok_or_else(ApiError::not_authorized_or_not_found)
     }
@@ -192,7 +195,7 @@ impl Cloud {
     fn visible(&self, request: &ApiRequest<'_>, now: Timestamp) -> Result<&Resource, ApiError> {
         self.resources
             .get(request.id)
-            .filter(|resource| resource.kind == request.kind())
+            .filter(|resource| resource.kind == request.kind() && resource.place == request.place)
             .filter(|resource| !self.revoked.contains(resource.compartment()))
             .filter(|resource| !self.is_hidden(resource, now) && !self.is_gone(resource, now))
             .ok_or_else(ApiError::not_authorized_or_not_found)

@@ -4,6 +4,8 @@ use http::{HeaderMap, Method};
 use percent_encoding::percent_decode_str;
 use serde::{Deserialize, Serialize};
 
+use crate::ids::REGION;
+
 /// An operation of the API, by Oracle's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Operation {
@@ -57,6 +59,14 @@ impl Operation {
     pub(crate) const fn is_federation(self) -> bool {
         matches!(self, Self::GetInstanceMetadata | Self::IssueInstanceToken | Self::IssueWorkloadToken)
     }
+}
+
+/// The region that starts a path, and the rest of it: one server can stand for several regions, each with resources of
+/// its own, at addresses such as `/us-ashburn-1/20210201/queues`.
+pub(crate) fn split_region(path: &str) -> (&str, &str) {
+    let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
+    let is_region = first.bytes().filter(|byte| *byte == b'-').count() == 2;
+    if is_region { (first, &path[first.len() + 1..]) } else { (REGION, path) }
 }
 
 /// The operation, and the id in the path, which may be empty; none if there is no such route.

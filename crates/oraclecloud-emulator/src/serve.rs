@@ -31,7 +31,7 @@ use crate::keys::Keys;
 use crate::lock;
 use crate::options::Options;
 use crate::reply::{ApiError, Reply};
-use crate::route::{Operation, header, query, route};
+use crate::route::{Operation, header, query, route, split_region};
 use crate::verify::verify;
 use response::{Body, Reset, refused, response};
 pub use server::Server;
@@ -158,18 +158,20 @@ impl Shared {
     /// The undamaged reply, and the fault to inject into it.
     fn handle(&self, parts: &Parts, body: &[u8]) -> (Reply, Option<FaultKind>) {
         let text = |name: &str| header(&parts.headers, name);
-        let routed = route(&parts.method, parts.uri.path());
+        let (region, path) = split_region(parts.uri.path());
+        let routed = route(&parts.method, path);
         let operation = routed.as_ref().map(|(operation, _)| *operation);
         let verified = match operation {
-            Some(operation) if operation.is_federation() => Ok(()),
+            Some(operation) if operation.is_federation() => Ok(String::new()),
             _ => verify(parts, body, &mut self.federation().keys, self.clock.signature_time()),
         };
         let (result, fault) = match (verified, &routed) {
             (Err(error), _) => (Err(error), None),
-            (Ok(()), None) => (Err(ApiError::no_route()), None),
-            (Ok(()), Some((operation, id))) => {
+            (Ok(_), None) => (Err(ApiError::no_route()), None),
+            (Ok(tenancy), Some((operation, id))) => {
                 let fault = self.faults.next_call(*operation);
-                (self.execute(parts, body, *operation, id, fault.as_ref()), fault)
+                let place = format!("{tenancy}/{region}");
+                (self.execute(parts, body, &place, (*operation, id), fault.as_ref()), fault)
             }
         };
         let Handled { mut reply, resource, effect } =
@@ -201,8 +203,8 @@ impl Shared {
         &self,
         parts: &Parts,
         body: &[u8],
-        operation: Operation,
-        id: &str,
+        place: &str,
+        (operation, id): (Operation, &str),
         fault: Option<&FaultKind>,
     ) -> Result<Handled, ApiError> {
         if let Some(fault) = fault.filter(|fault| !fault.has_effect()) {
@@ -214,6 +216,7 @@ impl Shared {
             return Ok(Handled::read(reply, None));
         }
         let request = ApiRequest {
+            place,
             operation,
             id,
             query: &query(parts.uri.query()),

@@ -9,6 +9,7 @@ use oraclecloud::sign::{
 };
 use secrecy::ExposeSecret as _;
 
+use crate::ids::TENANCY;
 use crate::keys::Keys;
 use crate::reply::ApiError;
 use crate::route::header;
@@ -16,12 +17,18 @@ use crate::route::header;
 /// Oracle's limit for clock skew.
 const TOLERANCE: SignedDuration = SignedDuration::from_mins(5);
 
-/// Checks that a known key signed this very request recently.
-pub(crate) fn verify(parts: &Parts, body: &[u8], keys: &mut Keys, now: Timestamp) -> Result<(), ApiError> {
+/// Checks that a known key signed this very request recently; the tenancy that it names.
+pub(crate) fn verify(
+    parts: &Parts,
+    body: &[u8],
+    keys: &mut Keys,
+    now: Timestamp,
+) -> Result<String, ApiError> {
     let (authorization, signed) = read(parts, body, now, &[])?;
     let key_id = authorization.key_id.expose_secret();
-    let key = if let Some(token) = key_id.strip_prefix("ST$") {
-        keys.by_token(token, now).ok_or_else(|| refuse("The token is unknown or has expired."))?
+    let (tenancy, key) = if let Some(token) = key_id.strip_prefix("ST$") {
+        let key = keys.by_token(token, now);
+        (TENANCY, key.ok_or_else(|| refuse("The token is unknown or has expired."))?)
     } else {
         let parts: Vec<&str> = key_id.split('/').collect();
         let [tenancy, user, fingerprint] = parts.as_slice() else {
@@ -30,9 +37,11 @@ pub(crate) fn verify(parts: &Parts, body: &[u8], keys: &mut Keys, now: Timestamp
         if tenancy.is_empty() || user.is_empty() {
             return Err(refuse("keyId lacks a tenancy or a user."));
         }
-        keys.by_fingerprint(fingerprint).ok_or_else(|| refuse("The key is unknown."))?
+        let key = keys.by_fingerprint(fingerprint);
+        (*tenancy, key.ok_or_else(|| refuse("The key is unknown."))?)
     };
-    check(key, &signed, &authorization)
+    check(key, &signed, &authorization)?;
+    Ok(tenancy.to_owned())
 }
 
 /// Checks that the key of a certificate signed the request; the host may differ.

@@ -14,6 +14,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
+use secrecy::ExposeSecret as _;
 
 use crate::connections::Connections;
 use crate::sign::Signer;
@@ -63,6 +64,11 @@ impl Credentials {
             }
             Provider::Exchanged(exchange) => Ok(exchange.signer(now, context).await?),
         }
+    }
+
+    /// The tenancy that a signer signs for, if its key id says.
+    pub(crate) fn tenancy(signer: &Signer) -> Option<String> {
+        token::tenancy(signer.key_id().expose_secret())
     }
 
     /// The region that they name, if any.

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::client::Client;
 use crate::error::Error;
+use crate::listings::Listing;
 use crate::queue::Accepted;
 use crate::stream::StreamScope;
 
@@ -35,15 +36,15 @@ pub async fn call_queue(
         Call::Delete { id, if_match } => accepted(queues.delete(id, if_match.as_deref()).await),
         Call::Get { id, listed: _ } => json(queues.get(id).await),
         Call::GetWorkRequest { id } => json(queues.work_request(id).await),
-        Call::Find { id, since } => {
+        Call::Find { id, since, scope: _ } => {
             // Work requests come first: the queue of one that ends in between is then listed.
             let work_requests = match since {
-                Some(_) => queues.work_requests(compartment).await?.body,
-                None => Vec::new(),
+                Some(_) => queues.work_requests(compartment).await?,
+                None => Listing::default(),
             };
             let listing = queues.list(compartment).await?;
-            let creating = since.map(|since| creating(&work_requests, &listing.body, uid, since));
-            Ok(found(listing, id.as_deref(), uid, creating.unwrap_or_default()))
+            let creating = since.map(|since| creating(&work_requests.body, &listing.body, uid, since));
+            Ok(found(&listing, id.as_deref(), uid, creating.unwrap_or_default()))
         }
         Call::ExplainFailure { work_request } => explain(client, &work_request.id).await,
     }
@@ -64,7 +65,9 @@ pub async fn call_stream(
         Call::Update { id, body, if_match } => accepted(streams.update(id, body, if_match.as_deref()).await),
         Call::Delete { id, if_match } => accepted(streams.delete(id, if_match.as_deref()).await),
         Call::Get { id, listed: _ } => json(streams.get(id).await),
-        Call::Find { id, since: _ } => Ok(found(streams.list(scope).await?, id.as_deref(), uid, Vec::new())),
+        Call::Find { id, .. } => {
+            Ok(found(&*streams.list(scope).await?, id.as_deref(), uid, Vec::new()))
+        }
         // A kind that is followed by its lifecycle never asks for a work request.
         Call::GetWorkRequest { .. } | Call::ExplainFailure { .. } => {
             Err(CallError { message: "Streaming has no work requests".to_owned(), ..CallError::default() })
@@ -81,12 +84,12 @@ fn json(result: Result<Response<Value>, Error>) -> Result<Response, CallError> {
 }
 
 /// The entries of a listing that belong to the object or have the requested id.
-fn found(listing: Response<Vec<Value>>, id: Option<&str>, uid: &str, creating: Vec<String>) -> Response {
-    listing.map(|entries| {
-        let ours = |entry: &Value| {
+fn found(listing: &Response<Vec<Value>>, id: Option<&str>, uid: &str, creating: Vec<String>) -> Response {
+    listing.as_ref().map(|entries| {
+        let ours = |entry: &&Value| {
             owner(entry) == Some(uid) || (id.is_some() && entry.get("id").and_then(Value::as_str) == id)
         };
-        Body::Listing { resources: entries.into_iter().filter(ours).collect(), creating }
+        Body::Listing { resources: entries.iter().filter(ours).cloned().collect(), creating }
     })
 }
 

@@ -3,6 +3,7 @@
 //! There is no retry here: the caller decides when to retry, with the whole response.
 
 use std::iter::once;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -10,7 +11,7 @@ use http::Method;
 use http::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use http_body_util::Full;
 use jiff::Timestamp;
-use operations::Response;
+use operations::{Identity, Response};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 use tokio::time::Instant;
@@ -19,6 +20,7 @@ use crate::auth::{AuthError, Context, Credentials, Environment};
 use crate::connections::{Connections, USER_AGENT_NAME};
 use crate::endpoint::{Endpoints, Service};
 use crate::error::{Error, ErrorKind};
+use crate::listings::Listings;
 use crate::rate_limit::RateLimiter;
 use crate::region::{Region, RegionError};
 use crate::response::{Content, Received};
@@ -54,6 +56,9 @@ pub struct Client {
     region: ClientRegion,
     connections: Connections,
     settings: Settings,
+    pub(crate) listings: Arc<Listings>,
+    /// Nothing is sent as another one.
+    pub(crate) expected: Option<Identity>,
 }
 
 #[derive(Clone, Debug)]
@@ -80,11 +85,35 @@ impl Client {
             None if credentials.can_find_region() => ClientRegion::OfInstance(described),
             None => return Err(ClientError::NoRegion),
         };
-        Ok(Self { credentials, region, connections, settings })
+        let listings = Arc::default();
+        Ok(Self { credentials, region, connections, settings, listings, expected: None })
     }
 
     pub const fn credentials(&self) -> &Credentials {
         &self.credentials
+    }
+
+    /// Where calls go now, and for which tenancy they are signed.
+    pub async fn identity(&self) -> Result<Identity, Error> {
+        let identify = async {
+            let region = self.region().await?;
+            let signer = self.signer(&region).await?;
+            Ok(identity(&region, &signer))
+        };
+        identify.await.map_err(|error: AuthError| Error { operation: "identify", kind: error.into() })
+    }
+
+    /// The same client, for this identity only: a key or configuration file that is replaced in the middle of a series of
+    /// calls must not let the rest of them speak for another tenancy.
+    #[must_use]
+    pub fn only_as(self, identity: &Identity) -> Self {
+        Self { expected: Some(Identity { secret: None, ..identity.clone() }), ..self }
+    }
+
+    async fn signer(&self, region: &Region) -> Result<Arc<Signer>, AuthError> {
+        let context =
+            Context { connections: &self.connections, endpoints: &self.settings.endpoints, region };
+        self.credentials.signer(Timestamp::now(), &context).await
     }
 
     async fn region(&self) -> Result<Region, AuthError> {
@@ -124,9 +153,11 @@ impl Client {
     /// The response and the time of its arrival; or what prevented one.
     async fn attempt(&self, request: Request) -> Result<(Received, Timestamp), ErrorKind> {
         let region = self.region().await?;
-        let Settings { deadline, endpoints, limiter } = &self.settings;
-        let context = Context { connections: &self.connections, endpoints, region: &region };
-        let signer = self.credentials.signer(Timestamp::now(), &context).await?;
+        let Settings { deadline, limiter, .. } = &self.settings;
+        let signer = self.signer(&region).await?;
+        if self.expected.as_ref().is_some_and(|expected| *expected != identity(&region, &signer)) {
+            return Err(ErrorKind::IdentityChanged);
+        }
         let wait = limiter
             .reserve(region.name(), Instant::now(), *deadline)
             .ok_or_else(|| ErrorKind::Throttled { region: region.name().to_owned(), deadline: *deadline })?;
@@ -159,6 +190,10 @@ impl Client {
         signer.sign(&mut message, &body, now);
         message
     }
+}
+
+fn identity(region: &Region, signer: &Signer) -> Identity {
+    Identity { region: region.name().to_owned(), tenancy: Credentials::tenancy(signer), secret: None }
 }
 
 /// Why a client cannot be made.
@@ -214,6 +249,11 @@ impl Request {
     pub(crate) fn not_after(mut self, time: Option<Timestamp>) -> Self {
         self.not_after = time;
         self
+    }
+
+    /// What makes two reads the same.
+    pub(crate) fn key(&self) -> String {
+        format!("{} {}", self.operation, self.target)
     }
 
     pub(crate) fn operation(&self) -> &'static str {

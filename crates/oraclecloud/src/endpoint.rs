@@ -29,6 +29,9 @@ impl Service {
 /// The name of the authentication service in an override.
 const AUTH: &str = "auth";
 
+/// What stands for the region in an override.
+const REGION: &str = "{region}";
+
 /// Overrides of a region's addresses.
 #[derive(Clone, Debug, Default)]
 pub struct Endpoints {
@@ -37,7 +40,7 @@ pub struct Endpoints {
 }
 
 impl Endpoints {
-    /// Adds an override, `URL` or `SERVICE=URL`. One for a service takes precedence over one for all; of two for the same
+    /// Adds an override, `URL` or `SERVICE=URL`; `{region}` in it stands for the region's identifier. One for a service takes precedence over one for all; of two for the same
     /// service the later one counts.
     pub fn add(&mut self, text: &str) -> Result<(), EndpointError> {
         match text.split_once('=') {
@@ -56,17 +59,17 @@ impl Endpoints {
     /// The address of a path, which starts with a slash and is encoded already.
     pub(crate) fn uri(&self, service: Service, region: &Region, path_and_query: &str) -> Uri {
         let host = format!("{}.{}.oci.{}", service.host_prefix, region.name(), region.domain());
-        self.resolve(service.name, &host, &format!("/{}{path_and_query}", service.version))
+        self.resolve(service.name, region, &host, &format!("/{}{path_and_query}", service.version))
     }
 
     /// The address at which the authentication service issues tokens for certificates.
     pub(crate) fn federation(&self, region: &Region) -> Uri {
-        self.resolve(AUTH, &format!("auth.{}.{}", region.name(), region.domain()), "/v1/x509")
+        self.resolve(AUTH, region, &format!("auth.{}.{}", region.name(), region.domain()), "/v1/x509")
     }
 
-    fn resolve(&self, service: &str, host: &str, path: &str) -> Uri {
+    fn resolve(&self, service: &str, region: &Region, host: &str, path: &str) -> Uri {
         let address = match self.of_service.get(service).or(self.all.as_ref()) {
-            Some(base) => format!("{base}{path}"),
+            Some(base) => format!("{}{path}", base.replace(REGION, region.name())),
             None => format!("https://{host}{path}"),
         };
         address.parse().expect("a checked base and an encoded path make an address")
@@ -76,7 +79,7 @@ impl Endpoints {
 /// Checks scheme, host and an optional path; returns them without a trailing slash.
 fn check_base(text: &str) -> Result<String, EndpointError> {
     let invalid = || EndpointError::Url(text.to_owned());
-    let uri: Uri = text.parse().map_err(|_| invalid())?;
+    let uri: Uri = text.replace(REGION, "region").parse().map_err(|_| invalid())?;
     let host = uri.host().filter(|host| !host.is_empty()).ok_or_else(invalid)?;
     if uri.query().is_some() || uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
         return Err(invalid());

@@ -42,6 +42,9 @@ pub enum ErrorKind {
     #[error("not sent: the deadline for sending it, {not_after}, has passed")]
     TooLate { not_after: Timestamp },
     /// Nothing was sent.
+    #[error("not sent: the credentials changed during the call")]
+    IdentityChanged,
+    /// Nothing was sent.
     #[error("{host} cannot be reached")]
     Unreachable { host: String, source: hyper_util::client::legacy::Error },
     /// The call may have taken effect.

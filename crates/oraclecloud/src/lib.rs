@@ -21,6 +21,7 @@ mod error;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 pub mod key;
+mod listings;
 mod page;
 mod queue;
 mod rate_limit;
@@ -36,6 +37,7 @@ pub use config_file::{ConfigFileError, DEFAULT_PROFILE};
 pub use connections::Connections;
 pub use endpoint::{EndpointError, Endpoints};
 pub use error::{BadResponse, Error, ErrorKind, Problem};
+pub use listings::Listing;
 pub use operations::Response;
 pub use queue::{Accepted, Queues, WorkRequestEntry};
 pub use rate_limit::RateLimiter;

@@ -5,12 +5,19 @@ use serde_json::Value;
 
 use crate::client::{Client, Request};
 use crate::error::{Error, ErrorKind, Problem};
+use crate::listings::Listing;
 use crate::response::{bad, required_json};
 
 /// More pages than any compartment fills; a server that sends more never stops.
 const MAX_PAGES: usize = 1_000;
 
 impl Client {
+    /// The same as [`list`](Self::list), read once for all callers that wait for it.
+    pub(crate) async fn shared_list(&self, request: Request) -> Result<Listing, Error> {
+        let key = format!("{:?} {}", self.expected, request.key());
+        self.listings.share(key, || self.list(request)).await
+    }
+
     /// Every entry of a listing. One unreadable page makes the whole listing unreadable, since a listing with a hole
     /// would say that something is not there. The headers are those of the last page.
     pub(crate) async fn list(&self, request: Request) -> Result<Response<Vec<Value>>, Error> {

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::client::{Client, Request};
 use crate::endpoint::Service;
 use crate::error::Error;
+use crate::listings::Listing;
 use crate::response::{self, one_line, required_json};
 
 /// Entries per page; the service's own default is smaller.
@@ -44,9 +45,9 @@ impl Queues<'_> {
     }
 
     /// `ListQueues`: the summaries of a compartment, all pages.
-    pub async fn list(&self, compartment: &str) -> Result<Response<Vec<Value>>, Error> {
+    pub async fn list(&self, compartment: &str) -> Result<Listing, Error> {
         let request = request("ListQueues", Method::GET, &["queues"]).query("compartmentId", compartment);
-        self.0.list(request.query("limit", PAGE)).await
+        self.0.shared_list(request.query("limit", PAGE)).await
     }
 
     /// `UpdateQueue`, if the queue still has the given version.
@@ -81,10 +82,10 @@ impl Queues<'_> {
     }
 
     /// `ListWorkRequests`: those of a compartment, all pages.
-    pub async fn work_requests(&self, compartment: &str) -> Result<Response<Vec<Value>>, Error> {
+    pub async fn work_requests(&self, compartment: &str) -> Result<Listing, Error> {
         let request =
             request("ListWorkRequests", Method::GET, &["workRequests"]).query("compartmentId", compartment);
-        self.0.list(request.query("limit", PAGE)).await
+        self.0.shared_list(request.query("limit", PAGE)).await
     }
 
     /// `ListWorkRequestErrors`: why it failed, all pages.

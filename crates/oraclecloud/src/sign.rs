@@ -39,6 +39,10 @@ impl Signer {
         Self { key_id: key_id.into(), key }
     }
 
+    pub(crate) const fn key_id(&self) -> &SecretString {
+        &self.key_id
+    }
+
     /// Completes the headers of a request with this body and signs it.
     ///
     /// The address must be sent exactly as it is: escapes are part of what is signed.

@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::client::{Client, Request};
 use crate::endpoint::Service;
 use crate::error::Error;
+use crate::listings::Listing;
 use crate::queue::Accepted;
 
 /// Entries per page; the service's maximum.
@@ -42,13 +43,13 @@ impl Streams<'_> {
     }
 
     /// `ListStreams`: the summaries of a compartment or pool, all pages.
-    pub async fn list(&self, scope: StreamScope<'_>) -> Result<Response<Vec<Value>>, Error> {
+    pub async fn list(&self, scope: StreamScope<'_>) -> Result<Listing, Error> {
         let (name, value) = match scope {
             StreamScope::Compartment(id) => ("compartmentId", id),
             StreamScope::Pool(id) => ("streamPoolId", id),
         };
         let request = request("ListStreams", Method::GET, &["streams"]).query(name, value);
-        self.0.list(request.query("limit", PAGE)).await
+        self.0.shared_list(request.query("limit", PAGE)).await
     }
 
     /// `UpdateStream`, if the stream still has the given version.

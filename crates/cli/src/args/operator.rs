@@ -84,9 +84,16 @@ pub(crate) struct Operator {
     #[arg(long, help_heading = RUNNING, value_name = "ADDRESS", default_value_t = Address(Some(Options::HEALTH_ADDRESS)))]
     pub(crate) health_address: Address,
 
-    /// An address in place of the region's, for one service (queue, streaming, auth) or all; can be repeated
+    /// An address in place of the region's, for one service (queue, streaming, auth) or all; `{region}` in it stands for
+    /// the region; can be repeated
     #[arg(long, help_heading = OCI, value_name = "[SERVICE=]URL", env = "PLIMSOLL_OCI_ENDPOINT", value_delimiter = ',')]
     pub(crate) oci_endpoint: Vec<String>,
+    /// Never use the operator's own credentials: a namespace needs a Secret `ocicredentials`
+    #[arg(long, help_heading = OCI)]
+    pub(crate) require_namespace_credentials: bool,
+    /// Ignore the annotation plimsoll.dev/adopt: objects never take over existing resources
+    #[arg(long, help_heading = OCI)]
+    pub(crate) no_adopt: bool,
     /// How many requests a second each region gets at most
     #[arg(long, help_heading = OCI, value_name = "COUNT", default_value_t = 20.0, value_parser = rate)]
     pub(crate) oci_qps: f64,

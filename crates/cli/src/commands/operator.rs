@@ -91,6 +91,8 @@ fn options(args: &Operator) -> Result<Options, Failure> {
             drift_interval: std_duration(args.drift_interval),
         },
         oci: oci_settings(args)?,
+        require_namespace_credentials: args.require_namespace_credentials,
+        no_adoption: args.no_adopt,
         functions: FunctionOptions {
             endpoints: args
                 .functions

@@ -17,7 +17,7 @@ impl Decision<'_> {
             (Call::Get { listed: false, .. }, CallErrorKind::NotFoundOrDenied)
                 if self.status.ocid().is_some() =>
             {
-                self.find()
+                if self.may_conclude_absence() { self.find() } else { self.stalled_by_unknown_place() }
             }
             // Listed but not readable yet: the create or update is not over.
             (Call::Get { listed: true, .. }, CallErrorKind::NotFoundOrDenied) if self.is_becoming() => {
@@ -32,25 +32,43 @@ impl Decision<'_> {
                 self.find()
             }
             // The mutation had no effect, and the same request will not fare better soon.
-            (Call::Create { .. } | Call::Update { .. } | Call::Delete { .. }, CallErrorKind::Rejected) => {
+            (call, CallErrorKind::Rejected) if call.mutates() => {
                 self.status.set_request_id(error.request_id.as_deref());
+                self.forget_place_of(&call);
                 self.end_operation(Class::Failed, StallReason::Rejected, &message)
             }
             (_, CallErrorKind::Transient | CallErrorKind::Conflict | CallErrorKind::RetryTokenSpent) => {
                 self.retrying(&message, error)
             }
-            (_, CallErrorKind::NotFoundOrDenied) => {
+            (call, CallErrorKind::NotFoundOrDenied) => {
+                self.forget_refused_create(&call);
                 let mut message = format!("{message}; the resource or the permission to read it is missing");
                 if self.desired.deleting {
-                    message = format!(
-                        "{message}; to delete the object regardless, annotate it with plimsoll.dev/release: {}",
-                        self.desired.uid
-                    );
+                    message = format!("{message}; {}", self.release_hint());
                 }
                 self.stalled_by(StallReason::AccessOrAbsenceUnclear, &message, error)
             }
-            (_, CallErrorKind::Denied) => self.stalled_by(StallReason::AccessDenied, &message, error),
+            (call, CallErrorKind::Denied) => {
+                self.forget_refused_create(&call);
+                self.stalled_by(StallReason::AccessDenied, &message, error)
+            }
             (_, CallErrorKind::Rejected) => self.stalled_by(StallReason::Rejected, &message, error),
+        }
+    }
+
+    /// A first attempt of a create that was refused made nothing, so nothing is in flight: with the right credentials it
+    /// starts afresh.
+    fn forget_refused_create(&mut self, call: &Call) {
+        if matches!(call, Call::Create { replay: false, .. }) {
+            self.status.status.tracker.current = None;
+            self.forget_place_of(call);
+        }
+    }
+
+    /// What was refused is nowhere, and other credentials may ask for it.
+    fn forget_place_of(&mut self, call: &Call) {
+        if matches!(call, Call::Create { replay: false, .. }) && self.status.ocid().is_none() {
+            self.status.unbind();
         }
     }
 

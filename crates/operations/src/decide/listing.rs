@@ -7,6 +7,7 @@ use jiff::Timestamp;
 
 use super::observe::get;
 use super::{Action, Decision, FinalizeReason};
+use crate::binding::Scope;
 use crate::codes;
 use crate::lifecycle::Lifecycle;
 use crate::operation::Phase;
@@ -17,7 +18,7 @@ use crate::token::body_hash;
 
 impl Decision<'_> {
     /// A full listing: these resources, and this many work requests that may still be creating ours.
-    pub(super) fn on_listing(&mut self, resources: &[Resource], creating: usize) -> Action {
+    pub(super) fn on_listing(&mut self, listed: &Scope, resources: &[Resource], creating: usize) -> Action {
         if let Some(id) = self.status.ocid() {
             return match resources.iter().find(|resource| resource.id == id) {
                 Some(resource) if self.lifecycle(resource) == Some(Lifecycle::Deleted) => self.on_deleted(),
@@ -42,13 +43,14 @@ impl Decision<'_> {
                     format!("{} create may be one of {creating} unfinished work requests", self.name());
                 self.in_flight(Some(message), None)
             }
-            [] => self.none_listed(),
+            [] => self.none_listed(listed),
             [resource, others @ ..] => {
                 if !others.is_empty() {
                     self.diagnostics.push(several_owned(self.name(), resource, others));
                 }
                 self.local.last_seen = Some(self.now);
                 self.status.bind(&resource.id, self.now);
+                self.confirm_binding(&resource.scope);
                 get(&resource.id, true)
             }
         }
@@ -59,6 +61,9 @@ impl Decision<'_> {
     fn bound_but_not_listed(&mut self) -> Action {
         if let Some(action) = self.await_unreadable_work_request() {
             return action;
+        }
+        if !self.may_conclude_absence() {
+            return self.stalled_by_unknown_place();
         }
         let seen = self.local.last_seen.unwrap_or(self.now);
         if elapsed(seen, self.now) > self.schedule.create_grace {
@@ -90,7 +95,7 @@ impl Decision<'_> {
     }
 
     /// The listing shows nothing of ours, and no id is known.
-    fn none_listed(&mut self) -> Action {
+    fn none_listed(&mut self, listed: &Scope) -> Action {
         if let Some(action) = self.await_unreadable_work_request() {
             return action;
         }
@@ -107,10 +112,31 @@ impl Decision<'_> {
         if self.desired.deleting {
             return Action::RemoveFinalizer(FinalizeReason::AbsentFromListing);
         }
+        if *listed != self.desired.scope {
+            // The spec has moved since the create was sent, which came to nothing. The next one goes elsewhere, where
+            // nothing has been looked for yet.
+            self.status.status.tracker.current = None;
+            self.status.unbind();
+            return self.find();
+        }
         match self.retry_at(Phase::Create, None) {
             Some(time) => self.stalled_by_last_operation(time),
             None => self.start_create(),
         }
+    }
+
+    /// Neither a read nor a listing shows the resource, and it is not on record where it is.
+    pub(super) fn stalled_by_unknown_place(&mut self) -> Action {
+        let mut message = format!(
+            "{} {} is not found, and its region and tenancy are not on record yet; nothing is concluded before it was \
+             read once with the credentials that created it",
+            self.name(),
+            self.status.ocid().unwrap_or("without an id"),
+        );
+        if self.desired.deleting {
+            message = format!("{message}; {}", self.release_hint());
+        }
+        self.stalled(StallReason::AccessOrAbsenceUnclear, &message)
     }
 
     /// A create whose work request is known but unreadable may still be running, invisible to listings; until its
@@ -125,7 +151,8 @@ impl Decision<'_> {
         Some(self.stalled(StallReason::AccessOrAbsenceUnclear, &message))
     }
 
-    fn start_create(&mut self) -> Action {
+    pub(super) fn start_create(&mut self) -> Action {
+        self.local.never_sent = false;
         let mut operation = self.new_operation(Phase::Create);
         operation.record.body_hash = Some(body_hash(&self.desired.body));
         let token = operation.token.clone();

@@ -28,8 +28,17 @@ impl Decision<'_> {
         if desired.deleting && desired.annotations.deletion_policy == DeletionPolicy::Retain {
             return Action::RemoveFinalizer(FinalizeReason::Retained);
         }
+        if !desired.deleting
+            && let Some(stalled) = self.check_policy()
+        {
+            return stalled;
+        }
         if !desired.has_finalizer {
+            self.local.never_sent = !self.has_record();
             return Action::AddFinalizer;
+        }
+        if let Some(stalled) = self.check_identity() {
+            return stalled;
         }
         if let Some(id) = self.followed_work_request() {
             return Action::Call(Call::GetWorkRequest { id });
@@ -73,7 +82,11 @@ impl Decision<'_> {
         }
     }
 
-    pub(super) fn send_create(&self, token: Option<String>, replay: bool) -> Action {
+    pub(super) fn send_create(&mut self, token: Option<String>, replay: bool) -> Action {
+        // A replay goes where the first attempt went; only objects of older versions have no record of it.
+        if !replay || !self.may_conclude_absence() {
+            self.record_binding(self.desired.scope.clone());
+        }
         Action::Call(Call::Create {
             token,
             body: self.desired.body.clone(),
@@ -82,24 +95,38 @@ impl Decision<'_> {
         })
     }
 
-    fn observe_without_id(&self) -> Action {
+    /// Whether the status has a trace of a resource or of an operation.
+    fn has_record(&self) -> bool {
+        self.status.ocid().is_some()
+            || self.status.current().is_some()
+            || self.status.last_operation().is_some()
+    }
+
+    /// Whether there is nothing to find: thousands of new objects would each read the whole listing. An intent is recorded
+    /// only if it can be sent.
+    fn is_first_create(&self) -> bool {
+        self.local.never_sent && self.desired.identity.is_some() && !self.has_record()
+    }
+
+    fn observe_without_id(&mut self) -> Action {
         if self.desired.deleting {
-            let may_exist = self.status.current().is_some() || self.status.last_operation().is_some();
             let never_created = Action::RemoveFinalizer(FinalizeReason::NeverCreated);
-            return if may_exist { self.find() } else { never_created };
+            return if self.has_record() { self.find() } else { never_created };
         }
         if let Some(id) = &self.desired.annotations.adopt {
             return get(id, false);
         }
         match self.retry_at(Phase::Create, None) {
             Some(time) => self.requeue_at(time),
+            None if self.is_first_create() => self.start_create(),
             None => self.find(),
         }
     }
 
-    /// A full listing, which precedes every create that is not a replay.
+    /// A full listing, which precedes every create that is neither the first nor a replay.
     pub(super) fn find(&self) -> Action {
         Action::Call(Call::Find {
+            scope: self.scope(),
             id: self.status.ocid().map(str::to_owned),
             since: self.create_in_flight().and_then(|intent| intent.record.started_at),
         })

@@ -19,7 +19,12 @@ impl Decision<'_> {
         if !self.is_ours(resource) {
             return self.held_by_another(resource);
         }
+        let is_new = self.status.ocid() != Some(resource.id.as_str());
+        if is_new && let Some((parameter, id)) = self.desired.policy.refuses(&resource.scope) {
+            return self.refuse_parent(&format!("{parameter} {id}"));
+        }
         self.status.bind(&resource.id, self.now);
+        self.confirm_binding(&resource.scope);
         match self.lifecycle(resource) {
             Some(Lifecycle::Deleted) => self.on_deleted(),
             Some(Lifecycle::Pending(phase)) => self.on_pending(phase, resource, retry_after),
@@ -47,28 +52,33 @@ impl Decision<'_> {
         self.desired.kind.lifecycle(resource.raw_state.as_deref())
     }
 
-    /// A resource is ours if it carries our uid, if the user asked to adopt it, or if OSOK bound it without a tag.
+    /// A resource is ours if it carries our uid, if the user asked to adopt it, or if OSOK bound it without a tag. One that
+    /// carries the tag of another object is adopted only from that object by name.
     fn is_ours(&self, resource: &Resource) -> bool {
         let bound = self.status.ocid() == Some(resource.id.as_str());
         match &resource.owner {
-            Some(owner) => *owner == self.desired.uid || self.is_adopted(resource),
+            Some(owner) if *owner == self.desired.uid => true,
+            Some(owner) => {
+                self.is_adopted(resource) && self.desired.annotations.adopt_from.as_ref() == Some(owner)
+            }
             None => bound || self.is_adopted(resource),
         }
     }
 
     fn is_adopted(&self, resource: &Resource) -> bool {
-        self.desired.annotations.adopt.as_deref() == Some(resource.id.as_str())
+        !self.desired.policy.no_adoption
+            && self.desired.annotations.adopt.as_deref() == Some(resource.id.as_str())
     }
 
     fn held_by_another(&mut self, resource: &Resource) -> Action {
         if self.desired.deleting {
             return Action::RemoveFinalizer(FinalizeReason::HeldByAnother);
         }
+        let (id, owner) = (&resource.id, resource.owner.as_deref().unwrap_or("none"));
         let message = format!(
-            "{} {} carries the tag of another object ({}); annotate this one with plimsoll.dev/adopt to take it over",
+            "{} {id} carries the tag of another object ({owner}); to take it over, annotate this one with \
+             plimsoll.dev/adopt: {id} and plimsoll.dev/adopt-from: {owner}",
             self.desired.kind.name,
-            resource.id,
-            resource.owner.as_deref().unwrap_or("none"),
         );
         self.stalled(StallReason::HeldByAnother, &message)
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use diag::Diagnostic;
 
 use super::{Action, Decision, FinalizeReason};
+use crate::binding::Scope;
 use crate::codes;
 use crate::observation::Payload;
 use crate::operation::{Class, Phase, Source};
@@ -28,7 +29,7 @@ impl Decision<'_> {
                 self.on_accepted(call, resource, response.work_request_id.as_deref(), retry_after)
             }
             Payload::Resource(resource) => self.on_resource(&resource, retry_after),
-            Payload::Listing { resources, creating } => self.on_listing(&resources, creating),
+            Payload::Listing { scope, resources, creating } => self.on_listing(&scope, &resources, creating),
             Payload::WorkRequest(work_request) => self.on_work_request(work_request, retry_after),
             Payload::Errors(work_request, errors) => self.on_operation_failed(&work_request, &errors),
         }
@@ -76,6 +77,9 @@ impl Decision<'_> {
         }
         current.record.phase = phase;
         current.source = Source::WorkRequest;
+        if !self.may_conclude_absence() {
+            self.confirm_binding(&Scope::new());
+        }
         if self.status.ocid().is_none()
             && let Some(id) = &polled.resource_id
         {

@@ -63,6 +63,12 @@ fn full() -> Status {
             tracker: Tracker { current: Some(operation), last_operation: Some(last) },
             opc_request_id: Some("A/B/C".into()),
             ocid: Some("ocid1.queue".into()),
+            binding: Some(Binding {
+                region: Some("us-phoenix-1".into()),
+                tenancy: Some("ocid1.tenancy".into()),
+                secret: Some("ocicredentials".into()),
+                scope: [("compartmentId".into(), "c1".into())].into(),
+            }),
             message: Some("m".into()),
             reason: Some("Provisioning".into()),
             requested_at: Some(now),
@@ -99,6 +105,10 @@ fn every_name_is_the_published_one() {
                     "generation": 1, "attempt": 1, "bodyHash": "aa", "startedAt": time, "finishedAt": time,
                     "fruitless": 1,
                 },
+            },
+            "binding": {
+                "region": "us-phoenix-1", "tenancy": "ocid1.tenancy", "secret": "ocicredentials",
+                "scope": {"compartmentId": "c1"},
             },
             "opcRequestId": "A/B/C", "ocid": "ocid1.queue", "message": "m", "reason": "Provisioning",
             "requestedAt": time, "createdAt": time, "updatedAt": time, "deletedAt": time,

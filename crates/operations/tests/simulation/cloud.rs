@@ -37,6 +37,9 @@ pub(crate) struct Behavior {
 pub(crate) struct Thing {
     pub(crate) state: &'static str,
     pub(crate) size: i64,
+    pub(crate) pool: i64,
+    /// The identity that created it; no other one sees it.
+    place: usize,
     pub(crate) owner: Option<String>,
     etag: u64,
     visible_at: i64,
@@ -52,18 +55,22 @@ pub(crate) struct Work {
     outcome: Outcome,
     ends_at: i64,
     size: i64,
+    pool: i64,
+    place: usize,
     before: &'static str,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Cloud {
     pub(crate) now: i64,
+    /// The identity that calls.
+    pub(crate) place: usize,
     pub(crate) behavior: Behavior,
     pub(crate) next_outcome: Outcome,
     pub(crate) revoked: bool,
     pub(crate) things: BTreeMap<String, Thing>,
     pub(crate) works: BTreeMap<String, Work>,
-    tokens: BTreeMap<String, (String, String)>,
+    tokens: BTreeMap<(usize, String), (String, String)>,
     pub(crate) journal: Vec<String>,
     /// How many creates took effect.
     pub(crate) created: usize,
@@ -77,6 +84,7 @@ impl Cloud {
     pub(crate) fn new(behavior: Behavior) -> Self {
         let mut cloud = Self {
             now: 1_800_000_000,
+            place: 0,
             behavior,
             next_outcome: Outcome::Succeeds,
             revoked: false,
@@ -89,7 +97,16 @@ impl Cloud {
         };
         // Another owner's resource of the same name, which must never be touched.
         let foreign =
-            Thing { state: "ACTIVE", size: 77, owner: None, etag: 1, visible_at: 0, deleted_at: None };
+            Thing {
+                state: "ACTIVE",
+                size: 77,
+                pool: 0,
+                place: 0,
+                owner: None,
+                etag: 1,
+                visible_at: 0,
+                deleted_at: None,
+            };
         cloud.things.insert("foreign".to_owned(), foreign);
         cloud
     }
@@ -136,7 +153,9 @@ impl Cloud {
                 self.things.remove(&id);
             }
             (Phase::Create, false) => thing.state = "FAILED",
-            (Phase::Update, true) => (thing.state, thing.size) = ("ACTIVE", work.size),
+            (Phase::Update, true) => {
+                (thing.state, thing.size, thing.pool) = ("ACTIVE", work.size, work.pool);
+            }
             (Phase::Delete, true) => (thing.state, thing.deleted_at) = ("DELETED", Some(self.now)),
             (Phase::Update | Phase::Delete, false) => thing.state = work.before,
         }
@@ -216,9 +235,9 @@ impl Cloud {
                 if size < 0 {
                     return Err(self.error(400, "InvalidParameter"));
                 }
-                self.mutate(id, if_match.as_deref(), Phase::Update, size)
+                self.mutate(id, if_match.as_deref(), Phase::Update, (size, pool_of(body)))
             }
-            Call::Delete { id, if_match } => self.mutate(id, if_match.as_deref(), Phase::Delete, 0),
+            Call::Delete { id, if_match } => self.mutate(id, if_match.as_deref(), Phase::Delete, (0, 0)),
             Call::Get { id, .. } => match self.visible(id) {
                 Some(thing) => {
                     let (etag, body) = (thing.etag.to_string(), shown(id, thing));
@@ -226,23 +245,27 @@ impl Cloud {
                 }
                 None => Err(self.error(404, "NotAuthorizedOrNotFound")),
             },
-            Call::Find { id: wanted, .. } => {
+            Call::Find { id: wanted, scope, .. } => {
+                let pool = scope.get("pool").map(|pool| pool.parse::<i64>().expect("a number"));
                 let visible = |id: &&String| self.visible(id).is_some();
                 let resources = self
                     .things
                     .iter()
                     .filter(|(id, _)| visible(id))
+                    .filter(|(_, thing)| pool.is_none_or(|pool| thing.pool == pool))
                     .filter(|(id, thing)| thing.owner.as_deref() == Some(uid) || Some(*id) == wanted.as_ref())
                     .map(|(id, thing)| shown(id, thing))
                     .collect();
                 let open = |work: &Work| work.phase == Phase::Create && !has_ended(work.status);
                 let hidden = |work: &Work| self.visible(&work.thing).is_none();
-                let creating = self.works.iter().filter(|(_, work)| open(work) && hidden(work));
+                let here = |work: &Work| self.things.get(&work.thing).is_some_and(|it| it.place == self.place);
+                let creating =
+                    self.works.iter().filter(|(_, work)| open(work) && hidden(work) && here(work));
                 let creating =
                     creating.filter(|_| self.behavior.work_requests).map(|(id, _)| id.clone()).collect();
                 Ok(Response { body: Body::Listing { resources, creating }, ..self.ok() })
             }
-            Call::GetWorkRequest { id } => match self.works.get(id) {
+            Call::GetWorkRequest { id } => match self.works.get(id).filter(|work| work.place == self.place) {
                 Some(work) => {
                     let action = if has_ended(work.status) { "CREATED" } else { "IN_PROGRESS" };
                     let body = json!({
@@ -262,7 +285,8 @@ impl Cloud {
 
     fn create(&mut self, token: Option<&str>, body: &Value) -> Result<Response, CallError> {
         let hash = body_hash(body);
-        if let Some((known, work)) = token.and_then(|token| self.tokens.get(token)) {
+        let token = token.map(|token| (self.place, token.to_owned()));
+        if let Some((known, work)) = token.as_ref().and_then(|token| self.tokens.get(token)) {
             let thing = self.works.get(work).and_then(|work| self.things.get(&work.thing));
             if *known != hash || thing.is_none_or(|thing| thing.state == "DELETED") {
                 return Err(self.error(409, "InvalidatedRetryToken"));
@@ -278,6 +302,8 @@ impl Cloud {
         let thing = Thing {
             state: "CREATING",
             size,
+            pool: pool_of(body),
+            place: self.place,
             owner: body["tags"][OWNER_TAG].as_str().map(str::to_owned),
             etag: 1,
             visible_at: self.now
@@ -287,9 +313,9 @@ impl Cloud {
         };
         self.things.insert(id.clone(), thing);
         self.created += 1;
-        let work = self.begin(&id, Phase::Create, size, "CREATING");
+        let work = self.begin(&id, Phase::Create, (size, pool_of(body)), "CREATING");
         if let Some(token) = token {
-            self.tokens.insert(token.to_owned(), (hash, work.clone()));
+            self.tokens.insert(token, (hash, work.clone()));
         }
         Ok(self.accepted(&id, work))
     }
@@ -299,7 +325,7 @@ impl Cloud {
         id: &str,
         if_match: Option<&str>,
         phase: Phase,
-        size: i64,
+        change: (i64, i64),
     ) -> Result<Response, CallError> {
         let Some(thing) = self.visible(id).filter(|thing| thing.state != "DELETED") else {
             return Err(self.error(404, "NotAuthorizedOrNotFound"));
@@ -314,11 +340,11 @@ impl Cloud {
         let thing = self.things.get_mut(id).expect("seen above");
         thing.etag += 1;
         thing.state = if phase == Phase::Update { "UPDATING" } else { "DELETING" };
-        let work = self.begin(id, phase, size, before);
+        let work = self.begin(id, phase, change, before);
         Ok(self.accepted(id, work))
     }
 
-    fn begin(&mut self, thing: &str, phase: Phase, size: i64, before: &'static str) -> String {
+    fn begin(&mut self, thing: &str, phase: Phase, change: (i64, i64), before: &'static str) -> String {
         let id = self.name("wr");
         let operation_type = match phase {
             Phase::Create => "CREATE_THING",
@@ -340,7 +366,9 @@ impl Cloud {
                 thing: thing.to_owned(),
                 outcome,
                 ends_at: self.now + self.behavior.takes,
-                size,
+                size: change.0,
+                pool: change.1,
+                place: self.place,
                 before,
             },
         );
@@ -357,7 +385,7 @@ impl Cloud {
     }
 
     fn visible(&self, id: &str) -> Option<&Thing> {
-        self.things.get(id).filter(|thing| thing.visible_at <= self.now)
+        self.things.get(id).filter(|thing| thing.visible_at <= self.now && thing.place == self.place)
     }
 
     fn ok(&self) -> Response {
@@ -384,6 +412,13 @@ pub(crate) fn has_ended(status: &str) -> bool {
     matches!(status, "SUCCEEDED" | "FAILED" | "CANCELED")
 }
 
+fn pool_of(body: &Value) -> i64 {
+    body["pool"].as_i64().unwrap_or(0)
+}
+
 fn shown(id: &str, thing: &Thing) -> Value {
-    json!({"id": id, "lifecycleState": thing.state, "size": thing.size, "tags": {OWNER_TAG: thing.owner}})
+    json!({
+        "id": id, "lifecycleState": thing.state, "size": thing.size, "pool": thing.pool,
+        "tags": {OWNER_TAG: thing.owner},
+    })
 }

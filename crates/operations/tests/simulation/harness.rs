@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use operations::{
     Action, Annotations, Body, Call, CallError, ConditionType, Desired, ExternalService, Jitter, LocalState,
-    Now, Observation, Operation, Response, Schedule, Status, Step, decide,
+    Now, Observation, Operation, Policy, Response, Schedule, Status, Step, decide,
 };
 use serde_json::{Value, json};
 
@@ -24,13 +24,16 @@ pub(crate) struct Harness {
 
 impl Harness {
     pub(crate) fn of<S: ExternalService<Spec = Spec>>() -> Self {
-        let spec = Spec { size: 1 };
+        let spec = Spec { size: 1, pool: 0 };
         Self {
             desired: Desired {
                 kind: S::KIND,
                 uid: UID.to_owned(),
                 generation: 1,
                 body: S::create_body(&spec, UID),
+                scope: S::scope(&spec),
+                identity: None,
+                policy: Policy::default(),
                 deleting: false,
                 has_finalizer: true,
                 annotations: Annotations::default(),

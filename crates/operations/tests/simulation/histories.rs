@@ -6,10 +6,10 @@ use std::cell::Cell;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
-use operations::{Annotations, ConditionStatus, ConditionType, OnMissing};
+use operations::{Annotations, Binding, ConditionStatus, ConditionType, OnMissing};
 
 use crate::cloud::{Behavior, Outcome};
-use crate::operator::{Fault, Simulation, UID};
+use crate::operator::{Fault, Simulation, UID, identity};
 
 #[derive(Clone, Debug)]
 enum Incident {
@@ -19,6 +19,10 @@ enum Incident {
     ReconcileAfter(i64, Vec<Fault>),
     /// The user changes the spec; the cloud rejects a negative size.
     Resize(i64),
+    /// The user moves the resource to another pool.
+    Repool(i64),
+    /// The credentials are replaced by those of another region or tenancy.
+    ChangeCredentials(usize),
     Delete,
     Pause(bool),
     OnMissing(OnMissing),
@@ -84,6 +88,8 @@ fn incident() -> impl Strategy<Value = Incident> {
         16 => faults().prop_map(Incident::Sleep),
         6 => (0..40_i64, faults()).prop_map(|(seconds, faults)| Incident::ReconcileAfter(seconds, faults)),
         3 => (-1..5_i64).prop_map(Incident::Resize),
+        2 => (0..3_i64).prop_map(Incident::Repool),
+        2 => (0..3_usize).prop_map(Incident::ChangeCredentials),
         1 => Just(Incident::Delete),
         1 => any::<bool>().prop_map(Incident::Pause),
         1 => prop_oneof![Just(OnMissing::Recreate), Just(OnMissing::Report)].prop_map(Incident::OnMissing),
@@ -124,6 +130,16 @@ fn apply(sim: &mut Simulation, base: &mut i64, incident: Incident) {
                 object.generation += 1;
             }
         }),
+        Incident::Repool(pool) => sim.edit(|object| {
+            if object.spec.pool != pool {
+                object.spec.pool = pool;
+                object.generation += 1;
+            }
+        }),
+        Incident::ChangeCredentials(place) => {
+            sim.place = place;
+            sim.requeue_at = sim.now();
+        }
         Incident::Delete => sim.edit(|object| {
             if object.has_finalizer && !object.deleting {
                 object.deleting = true;
@@ -160,6 +176,12 @@ fn stabilize(sim: &mut Simulation) {
         cloud.finish_hanging();
         cloud.make_pending_succeed();
     }
+    // The right credentials are those on record.
+    let bound = sim.object.as_ref().and_then(|object| object.status.status.binding.clone());
+    if let Some(Binding { region, tenancy, .. }) = bound {
+        let is_it = |place: &usize| (Some(identity(*place).region), identity(*place).tenancy) == (region.clone(), tenancy.clone());
+        sim.place = (0..3).find(is_it).expect("one of the three");
+    }
     sim.edit(|object| {
         object.annotations = Annotations::default();
         if object.spec.size < 0 {
@@ -179,8 +201,12 @@ fn stabilize(sim: &mut Simulation) {
 }
 
 fn assert_converged(sim: &mut Simulation) {
-    let alive: Vec<(String, i64)> =
-        sim.cloud().alive(UID).into_iter().map(|(_, thing)| (thing.state.to_owned(), thing.size)).collect();
+    let alive: Vec<(String, (i64, i64))> = sim
+        .cloud()
+        .alive(UID)
+        .into_iter()
+        .map(|(_, thing)| (thing.state.to_owned(), (thing.size, thing.pool)))
+        .collect();
     let foreign = sim.cloud().things["foreign"].clone();
     assert_eq!((foreign.state, foreign.size), ("ACTIVE", 77), "another owner's resource was touched");
     let Some(object) = sim.object.clone() else {
@@ -188,7 +214,8 @@ fn assert_converged(sim: &mut Simulation) {
         return;
     };
     assert!(!object.deleting, "the deletion never ends: {:#?} {:#?}", object.status, sim.cloud().journal);
-    assert_eq!(alive, [("ACTIVE".to_owned(), object.spec.size)], "{:#?}", object.status);
+    let wanted = ("ACTIVE".to_owned(), (object.spec.size, object.spec.pool));
+    assert_eq!(alive, [wanted], "{:#?}", object.status);
     assert_eq!(object.condition(ConditionType::Ready), (ConditionStatus::True, "Available"));
     assert_eq!(object.condition(ConditionType::Progressing), (ConditionStatus::False, "Idle"));
     assert_eq!(object.condition(ConditionType::Stalled), (ConditionStatus::False, "AsExpected"));

@@ -3,6 +3,7 @@
 mod cloud;
 mod harness;
 mod histories;
+mod identities;
 mod operator;
 mod rules;
 mod scenarios;

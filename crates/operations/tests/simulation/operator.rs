@@ -9,8 +9,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use operations::{
     Action, Annotations, Call, CallError, Class, ConditionStatus, ConditionType, Desired, ExternalService,
-    FinalizeReason, Jitter, LocalState, Now, Observation, Response, Schedule, Source, Status, Step, Strategy,
-    decide,
+    FinalizeReason, Identity, Jitter, LocalState, Now, Observation, Policy, Response, Schedule, Source, Status,
+    Step, Strategy, decide,
 };
 
 use crate::cloud::{Behavior, Cloud, has_ended};
@@ -58,6 +58,7 @@ pub(crate) enum Fault {
 struct FrozenReconcile {
     snapshot: Object,
     local: LocalState,
+    place: usize,
     call: Call,
     allowed_for: i64,
     since: i64,
@@ -76,6 +77,8 @@ pub(crate) struct Simulation {
     /// None once the finalizer is removed.
     pub(crate) object: Option<Object>,
     pub(crate) schedule: Schedule,
+    /// The credentials that a reconcile starts with.
+    pub(crate) place: usize,
     local: LocalState,
     /// The fault at the n-th step from the beginning, once.
     pub(crate) planned_fault: Option<(usize, Fault)>,
@@ -101,13 +104,14 @@ impl Simulation {
             object: Some(Object {
                 version: 1,
                 generation: 1,
-                spec: Spec { size: 1 },
+                spec: Spec { size: 1, pool: 0 },
                 annotations: Annotations::default(),
                 deleting: false,
                 has_finalizer: false,
                 status: Status::default(),
             }),
             schedule: Schedule::default(),
+            place: 0,
             local: LocalState::default(),
             planned_fault: None,
             old: None,
@@ -166,13 +170,13 @@ impl Simulation {
     pub(crate) fn reconcile(&mut self, faults: &[Fault]) {
         let Some(snapshot) = self.object.clone() else { return };
         let local = self.local.clone();
-        self.run(snapshot, local, Observation::none(), faults, None);
+        self.run(snapshot, local, self.place, Observation::none(), faults, None);
     }
 
     /// Reconciles an older version of the object, as a lagging cache shows it.
     pub(crate) fn reconcile_stale(&mut self) {
         let Some(old) = self.old.clone() else { return };
-        self.run(old, LocalState::default(), Observation::none(), &[], None);
+        self.run(old, LocalState::default(), self.place, Observation::none(), &[], None);
         self.requeue_at = self.now();
     }
 
@@ -180,7 +184,8 @@ impl Simulation {
     pub(crate) fn freeze(&mut self, calls: usize) {
         let Some(snapshot) = self.object.clone() else { return };
         let local = self.local.clone();
-        if let Flow::Frozen(frozen) = self.run(snapshot, local, Observation::none(), &[], Some(calls)) {
+        let flow = self.run(snapshot, local, self.place, Observation::none(), &[], Some(calls));
+        if let Flow::Frozen(frozen) = flow {
             self.frozen = Some(frozen);
             self.restart();
         }
@@ -193,9 +198,9 @@ impl Simulation {
         if late && matches!(frozen.call, Call::Create { .. }) {
             return;
         }
-        let result = self.call(frozen.snapshot.spec, &frozen.call);
+        let result = self.call(frozen.snapshot.spec, frozen.place, &frozen.call);
         let observation = self.observe(frozen.snapshot.spec, frozen.call, result);
-        self.run(frozen.snapshot, frozen.local, observation, &[], None);
+        self.run(frozen.snapshot, frozen.local, frozen.place, observation, &[], None);
         self.requeue_at = self.now();
     }
 
@@ -203,6 +208,7 @@ impl Simulation {
         &mut self,
         mut snapshot: Object,
         mut local: LocalState,
+        place: usize,
         mut observation: Observation,
         faults: &[Fault],
         freeze_at: Option<usize>,
@@ -213,7 +219,7 @@ impl Simulation {
         let mut polled: Option<String> = None;
         for calls in 0.. {
             assert!(calls < 10, "a reconcile does not end: {:#?}", self.cloud().journal);
-            let step = self.decide(&snapshot, &local, observation);
+            let step = self.decide(&snapshot, &local, place, observation);
             self.check(&snapshot, &step, faulty);
             if let Some(id) = &polled {
                 self.check_observed_phase(id, &step);
@@ -268,15 +274,22 @@ impl Simulation {
                     _ => 0,
                 };
                 let since = self.now();
-                return Flow::Frozen(Box::new(FrozenReconcile { snapshot, local, call, allowed_for, since }));
+                return Flow::Frozen(Box::new(FrozenReconcile {
+                    snapshot,
+                    local,
+                    place,
+                    call,
+                    allowed_for,
+                    since,
+                }));
             }
             let result = match fault {
                 Fault::Refused(status, code) => Err(self.cloud().error(status, code)),
                 Fault::LosesResponse => {
-                    let _ = self.call(snapshot.spec, &call);
+                    let _ = self.call(snapshot.spec, place, &call);
                     Err(CallError { status: None, request_id: None, ..self.cloud().error(0, "") })
                 }
-                _ => self.call(snapshot.spec, &call),
+                _ => self.call(snapshot.spec, place, &call),
             };
             assert!(
                 self.cloud().alive(UID).len() <= 1,
@@ -296,7 +309,13 @@ impl Simulation {
         Flow::Done
     }
 
-    fn decide(&mut self, snapshot: &Object, local: &LocalState, observation: Observation) -> Step {
+    fn decide(
+        &mut self,
+        snapshot: &Object,
+        local: &LocalState,
+        place: usize,
+        observation: Observation,
+    ) -> Step {
         self.steps += 1;
         let (kind, body) = if self.queues.is_some() {
             (Queues::KIND, Queues::create_body(&snapshot.spec, UID))
@@ -308,6 +327,9 @@ impl Simulation {
             uid: UID.to_owned(),
             generation: snapshot.generation,
             body,
+            scope: Streams::scope(&snapshot.spec),
+            identity: Some(identity(place)),
+            policy: Policy::default(),
             deleting: snapshot.deleting,
             has_finalizer: snapshot.has_finalizer,
             annotations: snapshot.annotations.clone(),
@@ -322,7 +344,8 @@ impl Simulation {
         Timestamp::from_millisecond(seconds * 1000 + 789).expect("a valid time")
     }
 
-    fn call(&self, spec: Spec, call: &Call) -> Result<Response, CallError> {
+    fn call(&self, spec: Spec, place: usize, call: &Call) -> Result<Response, CallError> {
+        self.cloud().place = place;
         match &self.queues {
             Some(queues) => at_once(queues.call(&spec, UID, call)),
             None => at_once(self.streams.call(&spec, UID, call)),
@@ -442,6 +465,12 @@ impl Simulation {
     fn kind_strategy(&self) -> Strategy {
         if self.queues.is_some() { Queues::KIND.strategy } else { Streams::KIND.strategy }
     }
+}
+
+/// The places differ in region, in tenancy, or only in whose credentials they are.
+pub(crate) fn identity(place: usize) -> Identity {
+    let (region, tenancy) = [("phx", "t1"), ("iad", "t1"), ("phx", "t2")][place];
+    Identity { region: region.to_owned(), tenancy: Some(tenancy.to_owned()), secret: None }
 }
 
 /// The result of a future that does not wait.

@@ -18,7 +18,8 @@ fn the_intent_is_recorded_before_the_create_and_the_work_request_right_after() {
     assert_eq!(harness.reconcile(), Action::AddFinalizer);
     harness.desired.has_finalizer = true;
     let find = harness.reconcile();
-    assert_eq!(find, Action::Call(Call::Find { id: None, since: None }));
+    let scope = harness.desired.scope.clone();
+    assert_eq!(find, Action::Call(Call::Find { scope, id: None, since: None }));
     let create = harness.respond(find, found(&[]));
     let intent = harness.current().clone();
     assert_eq!(intent.token.as_deref(), Some(format!("{UID}-1-1").as_str()));
@@ -286,6 +287,9 @@ fn drift_in_an_immutable_field_is_reported_and_not_sent() {
         fn create_body(spec: &Spec, uid: &str) -> Value {
             Queues::create_body(spec, uid)
         }
+        fn scope(spec: &Spec) -> operations::Scope {
+            Queues::scope(spec)
+        }
         fn read(spec: &Spec, uid: &str, body: &Value) -> Option<operations::Resource> {
             let fields = vec!["spec.compartmentId".to_owned()];
             Some(operations::Resource { drift: Drift::Immutable(fields), ..Queues::read(spec, uid, body)? })
@@ -307,10 +311,16 @@ fn a_resource_of_another_object_is_left_alone_unless_adopted() {
         json(json!({"id": "q1", "lifecycleState": "ACTIVE", "size": 5, "tags": {"plimsoll-uid": "other"}}))
     };
     let mut harness = Harness::ready();
-    let get = harness.reconcile();
-    requeues(&harness.respond(get, theirs()), 300..=300);
-    assert_eq!(harness.condition(ConditionType::Stalled), "True/HeldByAnother");
-    harness.desired.annotations.adopt = Some("q1".to_owned());
+    for adopt in [None, Some("q1".to_owned())] {
+        harness.desired.annotations.adopt = adopt;
+        let get = harness.reconcile();
+        requeues(&harness.respond(get, theirs()), 300..=300);
+        let stalled = harness.status.condition(ConditionType::Stalled).unwrap();
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(format!("{}: {}", stalled.reason, stalled.message), @"HeldByAnother: Queue q1 carries the tag of another object (other); to take it over, annotate this one with plimsoll.dev/adopt: q1 and plimsoll.dev/adopt-from: other");
+        }
+    }
+    harness.desired.annotations.adopt_from = Some("other".to_owned());
     let get = harness.reconcile();
     let update = harness.respond(get, theirs());
     assert!(matches!(update, Action::Call(Call::Update { .. })), "the user may adopt it: {update:?}");

@@ -4,17 +4,18 @@ use std::future::{Future, ready};
 use std::sync::{Arc, Mutex};
 
 use operations::{
-    Call, CallError, Drift, ExternalService, Kind, OWNER_TAG, Phase, QUEUE_STATES, Resource, Response,
+    Call, CallError, Drift, ExternalService, Kind, OWNER_TAG, Phase, QUEUE_STATES, Resource, Response, Scope,
     Strategy, WorkRequestTypes,
 };
 use serde_json::{Value, json};
 
 use crate::cloud::Cloud;
 
-/// One mutable field. The cloud rejects negative values.
+/// Two mutable fields. The cloud rejects a negative size. New things are listed by their pool, as streams are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Spec {
     pub(crate) size: i64,
+    pub(crate) pool: i64,
 }
 
 /// A kind with work requests and retry tokens, as Queue is.
@@ -44,6 +45,10 @@ impl ExternalService for Queues {
         body(*spec, uid)
     }
 
+    fn scope(spec: &Spec) -> Scope {
+        Scope::from([("pool".to_owned(), spec.pool.to_string())])
+    }
+
     fn read(spec: &Spec, _uid: &str, body: &Value) -> Option<Resource> {
         read(*spec, body)
     }
@@ -68,6 +73,10 @@ impl ExternalService for Streams {
         body(*spec, uid)
     }
 
+    fn scope(spec: &Spec) -> Scope {
+        Scope::from([("pool".to_owned(), spec.pool.to_string())])
+    }
+
     fn read(spec: &Spec, _uid: &str, body: &Value) -> Option<Resource> {
         read(*spec, body)
     }
@@ -83,18 +92,22 @@ impl ExternalService for Streams {
 }
 
 fn body(spec: Spec, uid: &str) -> Value {
-    json!({"size": spec.size, "tags": {OWNER_TAG: uid}})
+    json!({"size": spec.size, "pool": spec.pool, "tags": {OWNER_TAG: uid}})
 }
 
 fn read(spec: Spec, body: &Value) -> Option<Resource> {
     let state = body.get("lifecycleState").and_then(Value::as_str);
-    let differs = body.get("size").and_then(Value::as_i64) != Some(spec.size);
+    let number = |name: &str| body.get(name).and_then(Value::as_i64).unwrap_or(0);
+    let differs = (number("size"), number("pool")) != (spec.size, spec.pool);
+    let wanted = json!({"size": spec.size, "pool": spec.pool});
     Some(Resource {
         id: body.get("id")?.as_str()?.to_owned(),
         raw_state: state.map(str::to_owned),
         details: body.get("lifecycleDetails").and_then(Value::as_str).map(str::to_owned),
         owner: body["tags"][OWNER_TAG].as_str().map(str::to_owned),
-        drift: if differs { Drift::Update(json!({"size": spec.size})) } else { Drift::None },
+        drift: if differs { Drift::Update(wanted) } else { Drift::None },
+        // The listing of everything, since a thing moves from pool to pool.
+        scope: Scope::from([("compartment".to_owned(), "c".to_owned())]),
         etag: None,
     })
 }

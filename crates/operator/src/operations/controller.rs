@@ -1,20 +1,24 @@
 //! The controller of one kind of cloud resources.
 
 use std::collections::BTreeSet;
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
 use cluster::Session;
 use diag::Diagnostic;
+use futures::FutureExt as _;
+use futures::future::{BoxFuture, join_all};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
-use operations::{CallError, ExternalService, Jitter, LocalState, Now, Schedule};
+use operations::{CallError, ExternalService, Jitter, LocalState, Now, Policy, Schedule};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use super::connected::Connected;
 use super::endpoint::EndpointSecret;
 use super::events::record;
-use super::fingerprint::{Fingerprint, has_finalizer};
+use super::fingerprint::{Fingerprint, has_finalizer, is_observed};
 use super::instrumented::Instrumented;
 use super::object::ExternalObject;
 use super::reconcile::{Finished, Reconcile, Report, StepError};
@@ -32,15 +36,18 @@ use diag::error_chain;
 const MAX_ATTEMPTS: usize = 3;
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 
-/// The service that an object's resource is reached through, or why there is none.
-pub type Connect<O, S> = Box<dyn Fn(&O) -> Result<S, CallError> + Send + Sync>;
+/// What an object's resource is reached with, or why it cannot be.
+type Connect<O, S> = Box<dyn Fn(&O) -> BoxFuture<'static, Result<Connected<S>, CallError>> + Send + Sync>;
+
+/// The namespace whose objects a change concerns.
+pub(super) type NamespaceOf = fn(&Change) -> Option<String>;
 
 /// Reconciles the objects of one kind, for one term of leadership.
 pub struct ExternalController<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static> {
     client: ObjectClient,
     store: Store,
-    /// The Secrets with the credentials of namespaces; a change concerns all objects of its namespace.
-    credentials: Option<Store>,
+    /// What concerns all objects of a namespace, such as its credentials.
+    of_namespaces: Vec<(Store, NamespaceOf)>,
     connect: Connect<O, S>,
     endpoint: Option<EndpointSecret<O>>,
     settings: Schedule,
@@ -59,19 +66,22 @@ pub struct ExternalMemory {
 }
 
 impl<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static> ExternalController<O, S> {
-    pub fn new(
+    pub fn new<F>(
         session: Session,
         store: Store,
-        connect: impl Fn(&O) -> Result<S, CallError> + Send + Sync + 'static,
+        connect: impl Fn(&O) -> F + Send + Sync + 'static,
         settings: Schedule,
         recorder: Recorder,
         metrics: Metrics,
-    ) -> Self {
+    ) -> Self
+    where
+        F: Future<Output = Result<Connected<S>, CallError>> + Send + 'static,
+    {
         Self {
             client: ObjectClient::new(session),
             store,
-            credentials: None,
-            connect: Box::new(connect),
+            of_namespaces: Vec::new(),
+            connect: Box::new(move |object| connect(object).boxed()),
             endpoint: None,
             settings,
             recorder,
@@ -80,10 +90,11 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static> ExternalCo
         }
     }
 
-    /// Reconciles all objects of a namespace when its Secret in `credentials` changes.
+    /// Reconciles all objects of a namespace when something in `store` changes that concerns them.
     #[must_use]
-    pub fn with_credentials(self, credentials: Store) -> Self {
-        Self { credentials: Some(credentials), ..self }
+    pub(super) fn watching(mut self, store: Store, namespace_of: NamespaceOf) -> Self {
+        self.of_namespaces.push((store, namespace_of));
+        self
     }
 
     /// Keeps a Secret with the endpoint of each resource.
@@ -95,35 +106,43 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static> ExternalCo
     /// Runs until `stop`, and lets running reconciles end.
     pub async fn run(self, stop: CancellationToken) {
         let this = Arc::new(self);
+        let of_namespaces = this.of_namespaces.iter().map(|(store, namespace_of)| {
+            let concerned = |change: &Change| namespace_of(change).map_or_else(Vec::new, |it| this.objects_in(&it));
+            this.queue.watch(store.subscribe(), concerned)
+        });
+        let of_namespaces = join_all(of_namespaces);
         tokio::select! {
             () = controller::run(&this, &this.queue, &this.metrics, stop) => {}
-            () = this.queue.watch(this.store.subscribe(), |change| this.changed(change)) => {}
-            () = this.watch_credentials() => {}
+            () = this.watch_objects() => {}
+            _ = of_namespaces, if !this.of_namespaces.is_empty() => {}
         }
     }
 
-    /// The object, if there is something new for a reconcile. Our own writes are not.
-    fn changed(&self, change: &Change) -> Option<Key> {
-        // A reconcile would see what is there now.
-        let object = self.store.get(&change.key);
-        let is_new = object.is_none_or(|object| {
-            let seen = self.queue.signals(&change.key, |seen| seen.clone());
-            let had_finalizer = change.before.as_deref().is_some_and(has_finalizer);
-            seen.as_ref() != Some(&Fingerprint::of(&object)) || (had_finalizer && !has_finalizer(&object))
-        });
-        is_new.then(|| change.key.clone())
+    /// Enqueues objects with something new for a reconcile, which our own writes are not. What a user has just asked for
+    /// goes before everything that is merely due, such as looks for drift; a restart asks for nothing.
+    async fn watch_objects(&self) {
+        let mut changes = self.store.subscribe();
+        while let Some(Change { key, before, .. }) = changes.recv().await {
+            // A reconcile would see what is there now.
+            let Some(object) = self.store.get(&key) else {
+                self.queue.enqueue(key);
+                continue;
+            };
+            let seen = self.queue.signals(&key, |seen| seen.clone());
+            let is_changed = seen.as_ref() != Some(&Fingerprint::of(&object));
+            let lost_finalizer = before.as_deref().is_some_and(has_finalizer) && !has_finalizer(&object);
+            if is_changed && (seen.is_some() || !is_observed(&object)) {
+                self.queue.enqueue_first(key);
+            } else if is_changed || lost_finalizer {
+                self.queue.enqueue(key);
+            }
+        }
+        std::future::pending().await
     }
 
-    async fn watch_credentials(&self) {
-        let Some(credentials) = &self.credentials else { return std::future::pending().await };
-        let objects_of_namespace = |Change { key, before, after }: &Change| {
-            let data = |secret: &Option<Arc<Value>>| secret.as_ref().and_then(|it| it.get("data").cloned());
-            let is_changed = data(before) != data(after);
-            let objects = if is_changed { self.store.state() } else { Vec::new() };
-            let keys = objects.iter().map(|object| Key::of(object));
-            keys.filter(|object| object.namespace == key.namespace).collect::<Vec<_>>()
-        };
-        self.queue.watch(credentials.subscribe(), objects_of_namespace).await;
+    fn objects_in(&self, namespace: &str) -> Vec<Key> {
+        let keys = self.store.state().into_iter().map(|object| Key::of(&object));
+        keys.filter(|key| key.namespace.as_deref() == Some(namespace)).collect()
     }
 
     async fn attempt(
@@ -132,16 +151,24 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static> ExternalCo
         memory: &ExternalMemory,
         regarding: &ObjectReference,
     ) -> Result<Report, StepError> {
-        let service = Instrumented { service: (self.connect)(&object), metrics: &self.metrics };
+        let (service, identity, policy, warnings) = match (self.connect)(&object).await {
+            Ok(Connected { service, identity, policy, warnings }) => (Ok(service), identity, policy, warnings),
+            Err(error) => (Err(error), None, Policy::default(), Vec::new()),
+        };
+        let service = Instrumented { service, metrics: &self.metrics };
         let reconcile = Reconcile {
             client: &self.client,
             service: &service,
+            identity: identity.as_ref(),
+            policy: &policy,
             endpoint: self.endpoint.as_ref(),
             settings: &self.settings,
             moment: &moment,
             record: &|diagnostic: &Diagnostic| record(&self.recorder, regarding, diagnostic),
         };
-        Box::pin(reconcile.run(object, memory.decisions.clone())).await
+        let mut report = Box::pin(reconcile.run(object, memory.decisions.clone())).await?;
+        report.warnings.extend(warnings);
+        Ok(report)
     }
 
     fn finished(
@@ -184,6 +211,7 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static> Reconciler
     /// Calls are limited per region, for which this is plenty; it bounds the memory that a thousand objects need when
     /// all are due at once.
     const MAX_CONCURRENT_RECONCILES: usize = 12;
+    const RESERVED_FOR_CHANGES: usize = 4;
     const BACKOFF: Backoff = Backoff::new(FIRST_RETRY, Duration::from_secs(60));
 
     fn find(&self, key: &Key) -> Option<Arc<Value>> {

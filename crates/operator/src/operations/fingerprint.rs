@@ -53,12 +53,22 @@ pub(super) fn keep_identity(object: &mut Value) {
         "uid",
     ];
     let Some(fields) = object.as_object_mut() else { return };
-    fields.retain(|name, _| matches!(name.as_str(), "apiVersion" | "kind" | "metadata"));
+    fields.retain(|name, _| matches!(name.as_str(), "apiVersion" | "kind" | "metadata" | "status"));
+    if let Some(status) = fields.get_mut("status").and_then(Value::as_object_mut) {
+        status.retain(|name, _| name == "observedGeneration");
+    }
     let Some(metadata) = fields.get_mut("metadata").and_then(Value::as_object_mut) else { return };
     metadata.retain(|name, _| KEPT.contains(&name.as_str()));
     if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
         annotations.retain(|name, _| name.starts_with(PREFIX));
     }
+}
+
+/// Whether what the user asks for was taken up already, by this operator or by one before it.
+pub(super) fn is_observed(object: &Value) -> bool {
+    let metadata = &object["metadata"];
+    let observed = &object["status"]["observedGeneration"];
+    !metadata["deletionTimestamp"].is_string() && observed.is_i64() && *observed == metadata["generation"]
 }
 
 pub(super) fn has_finalizer(object: &Value) -> bool {

@@ -1,6 +1,6 @@
 //! The service of one object with its calls counted, or the reason why there is no service.
 
-use operations::{Call, CallError, CallErrorKind, ExternalService, Kind, Resource, Response};
+use operations::{Call, CallError, CallErrorKind, ExternalService, Kind, Resource, Response, Scope};
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -19,6 +19,10 @@ impl<S: ExternalService> ExternalService for Instrumented<'_, S> {
 
     fn create_body(spec: &S::Spec, uid: &str) -> Value {
         S::create_body(spec, uid)
+    }
+
+    fn scope(spec: &S::Spec) -> Scope {
+        S::scope(spec)
     }
 
     fn read(spec: &S::Spec, uid: &str, body: &Value) -> Option<Resource> {

@@ -2,13 +2,13 @@
 
 use operations::{
     Call, CallError, ExternalService, Kind, OWNER_TAG, QUEUE_STATES, QUEUE_WORK_REQUESTS, Resource, Response,
-    Strategy,
+    Scope, Strategy,
 };
 use oraclecloud::Client;
 use serde_json::{Map, Value, json};
 
 use super::drift::{Comparison, create_body, same};
-use super::response::{defined_tags, freeform_tags, number, text};
+use super::response::{COMPARTMENT, defined_tags, freeform_tags, number, scope, text};
 use crate::api::{ObservedQueue, QueueCapability, QueueSpec};
 
 #[derive(Clone, Debug)]
@@ -41,6 +41,10 @@ impl ExternalService for QueueService {
         body.into()
     }
 
+    fn scope(spec: &QueueSpec) -> Scope {
+        scope(&[(COMPARTMENT, Some(spec.compartment_id.as_str()))])
+    }
+
     fn read(spec: &QueueSpec, uid: &str, body: &Value) -> Option<Resource> {
         Some(Resource {
             id: text(body, "id")?,
@@ -48,12 +52,18 @@ impl ExternalService for QueueService {
             details: text(body, "lifecycleDetails"),
             owner: freeform_tags(body).remove(OWNER_TAG),
             drift: compare(spec, uid, body).drift(),
+            scope: scope(&[(COMPARTMENT, text(body, COMPARTMENT).as_deref())]),
             etag: None,
         })
     }
 
     async fn call(&self, spec: &QueueSpec, uid: &str, call: &Call) -> Result<Response, CallError> {
-        oraclecloud::call_queue(&self.client, &spec.compartment_id, uid, call).await
+        let compartment = match call {
+            Call::Find { scope, .. } => scope.get(COMPARTMENT),
+            _ => None,
+        };
+        let compartment = compartment.unwrap_or(&spec.compartment_id);
+        oraclecloud::call_queue(&self.client, compartment, uid, call).await
     }
 }
 

@@ -12,7 +12,7 @@ use kube::ResourceExt as _;
 use manifest::ObjectRef;
 use operations::{
     Action, Annotations, Body, Call, CallError, ConditionStatus, ConditionType, Desired, ExternalService,
-    FinalizeReason, LocalState, Now, Observation, Phase, Response, Schedule, Step, decide,
+    FinalizeReason, Identity, LocalState, Now, Observation, Phase, Policy, Response, Schedule, Step, decide,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -36,6 +36,10 @@ const MAX_CONFLICTS: usize = 10;
 pub struct Reconcile<'a, S, O> {
     pub client: &'a ObjectClient,
     pub service: &'a S,
+    /// Where the service's calls go, and as whom.
+    pub identity: Option<&'a Identity>,
+    /// What the administrator allows in the object's namespace.
+    pub policy: &'a Policy,
     /// The Secret with the resource's endpoint, for kinds that have one.
     pub endpoint: Option<&'a EndpointSecret<O>>,
     pub settings: &'a Schedule,
@@ -95,7 +99,7 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec>> Reconcile<'_, S, O> 
         loop {
             let moment = (self.moment)();
             let status = object.recorded(moment.time);
-            let mut desired = desired::<S, O>(&object, &uid);
+            let mut desired = self.desired(&object, &uid);
             let decide = |desired: &Desired| {
                 let step =
                     decide(desired, &status, &memory, input.observation.clone(), self.settings, moment);
@@ -149,6 +153,22 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec>> Reconcile<'_, S, O> 
             let in_flight =
                 in_flight.map(|it| (it.record.phase, it.record.started_at.unwrap_or(it.updated_at)));
             return Ok(Report { finished, memory, in_flight, warnings });
+        }
+    }
+
+    fn desired(&self, object: &O, uid: &str) -> Desired {
+        Desired {
+            kind: S::KIND,
+            uid: uid.to_owned(),
+            generation: object.meta().generation.unwrap_or_default(),
+            body: S::create_body(object.spec(), uid),
+            scope: S::scope(object.spec()),
+            identity: self.identity.cloned(),
+            policy: self.policy.clone(),
+            deleting: object.meta().deletion_timestamp.is_some(),
+            has_finalizer: has_finalizer(object),
+            annotations: Annotations::parse(object.annotations(), uid).0,
+            endpoint_error: None,
         }
     }
 
@@ -249,19 +269,6 @@ impl Input {
         };
         let of_mutation = call.mutates();
         Self { observation: Observation::of_call::<S>(spec, uid, call, result), shown, of_mutation }
-    }
-}
-
-fn desired<S: ExternalService<Spec = O::Spec>, O: ExternalObject>(object: &O, uid: &str) -> Desired {
-    Desired {
-        kind: S::KIND,
-        uid: uid.to_owned(),
-        generation: object.meta().generation.unwrap_or_default(),
-        body: S::create_body(object.spec(), uid),
-        deleting: object.meta().deletion_timestamp.is_some(),
-        has_finalizer: has_finalizer(object),
-        annotations: Annotations::parse(object.annotations(), uid).0,
-        endpoint_error: None,
     }
 }
 

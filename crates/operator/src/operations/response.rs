@@ -1,8 +1,18 @@
 //! Reads fields of a service's response; a field of the wrong type counts as absent.
 
+use operations::Scope;
 use serde_json::Value;
 
 use crate::api::{DefinedTags, FreeformTags};
+
+/// The parameter of a listing, and the field of a resource.
+pub(super) const COMPARTMENT: &str = "compartmentId";
+
+/// The parameters of a listing that have a value.
+pub(super) fn scope(parameters: &[(&str, Option<&str>)]) -> Scope {
+    let given = parameters.iter().filter_map(|(name, value)| Some(((*name).to_owned(), (*value)?.to_owned())));
+    given.collect()
+}
 
 /// A text that is not blank.
 pub(super) fn text(body: &Value, name: &str) -> Option<String> {

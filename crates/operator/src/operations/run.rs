@@ -4,23 +4,29 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cluster::Selection;
+use futures::future::join;
 use kube::ResourceExt as _;
 use manifest::{GroupVersionKind, Namespace};
-use operations::ExternalService;
+use operations::{CallError, ExternalService};
+use oraclecloud::Client;
 use tokio_util::sync::CancellationToken;
 
+use super::connected::Connected;
 use super::controller::ExternalController;
-use super::credentials::Clients;
+use super::credentials::{self, Clients};
+use super::credentials_in_use::CredentialsInUse;
 use super::endpoint::EndpointSecret;
 use super::fingerprint::keep_identity;
+use super::namespaces::{self, Namespaces};
 use super::object::ExternalObject;
 use super::queue::QueueService;
 use super::stream::StreamService;
 use crate::api::{Queue, Stream};
 use crate::run::Context;
+use crate::runtime::client::ObjectClient;
 use crate::runtime::store::{Source, Store};
 
-/// How long to wait for the Secrets of namespaces before objects report that they are missing.
+/// How long to wait for the Secrets and annotations of namespaces before objects report that they are not known.
 const SECRETS_TIMEOUT: Duration = Duration::from_secs(10);
 /// The source of the Events.
 const COMPONENT: &str = "plimsoll-oci";
@@ -31,42 +37,70 @@ const STREAM_LABEL: &str = "streaming.oracle.com/stream-uid";
 
 /// Runs the controllers until `stop`, and lets running reconciles end. Nothing they remember outlives it.
 pub async fn run(context: Context, stop: CancellationToken) {
-    let clients = Arc::new(Clients::start(&context, &stop));
+    let clients = Clients::start(&context, &stop);
+    let namespaces = Namespaces::start(&context, &stop);
     tokio::select! {
-        () = clients.secrets().wait_until_synced() => {}
+        _ = join(clients.secrets().wait_until_synced(), namespaces.store().wait_until_synced()) => {}
         () = tokio::time::sleep(SECRETS_TIMEOUT) => {}
         () = stop.cancelled() => return,
     }
-    let of_queues = Arc::clone(&clients);
-    let queues = controller(&context, &clients, &stop, move |queue: &Queue| {
-        Ok(QueueService::new(of_queues.of(&queue.namespace().unwrap_or_default())?))
-    })
-    .with_endpoint(EndpointSecret::new(QUEUE_LABEL, |queue: &Queue| {
-        queue.status.as_ref()?.observed.messages_endpoint.as_deref()
-    }));
-    let of_streams = Arc::clone(&clients);
-    let streams = controller(&context, &clients, &stop, move |stream: &Stream| {
-        let seen_in = stream.status.as_ref().and_then(|status| status.observed.compartment_id.clone());
-        Ok(StreamService::new(of_streams.of(&stream.namespace().unwrap_or_default())?, seen_in))
-    })
-    .with_endpoint(EndpointSecret::new(STREAM_LABEL, |stream: &Stream| {
-        stream.status.as_ref()?.observed.messages_endpoint.as_deref()
-    }));
-    tokio::join!(queues.run(stop.clone()), streams.run(stop));
+    let start = |source| Store::start(context.session.clone(), source, &stop);
+    let namespace = &context.options.namespace;
+    let queues = start(source::<Queue>(namespace.clone()));
+    let streams = start(source::<Stream>(namespace.clone()));
+    let client = ObjectClient::new(context.session.clone());
+    let users = vec![queues.clone(), streams.clone()];
+    let in_use = CredentialsInUse::new(client, clients.secrets().clone(), users);
+    let cloud = Arc::new(Cloud { clients, namespaces, in_use: Arc::new(in_use) });
+    let queues =
+        controller(&context, &cloud, queues, QueueService::new).with_endpoint(EndpointSecret::new(
+            QUEUE_LABEL,
+            |queue: &Queue| queue.status.as_ref()?.observed.messages_endpoint.as_deref(),
+        ));
+    let streams =
+        controller(&context, &cloud, streams, StreamService::new).with_endpoint(EndpointSecret::new(
+            STREAM_LABEL,
+            |stream: &Stream| stream.status.as_ref()?.observed.messages_endpoint.as_deref(),
+        ));
+    tokio::join!(
+        queues.run(stop.clone()),
+        streams.run(stop.clone()),
+        cloud.in_use.run(&context.metrics, stop.clone())
+    );
+}
+
+/// What the controllers of all kinds share.
+struct Cloud {
+    clients: Clients,
+    namespaces: Namespaces,
+    in_use: Arc<CredentialsInUse>,
+}
+
+impl Cloud {
+    async fn connect(&self, namespace: &str) -> Result<Connected<Client>, CallError> {
+        let policy = self.namespaces.policy(namespace)?;
+        let connected = self.clients.connect(namespace, &self.in_use).await?;
+        Ok(Connected { policy, ..connected })
+    }
 }
 
 fn controller<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static>(
     context: &Context,
-    clients: &Clients,
-    stop: &CancellationToken,
-    connect: impl Fn(&O) -> Result<S, operations::CallError> + Send + Sync + 'static,
+    cloud: &Arc<Cloud>,
+    store: Store,
+    service: fn(Client) -> S,
 ) -> ExternalController<O, S> {
     let Context { session, events, metrics, options, readiness, .. } = context;
-    let store = Store::start(session.clone(), source::<O>(options.namespace.clone()), stop);
     readiness.requires(&store);
     let recorder = events.recorder(COMPONENT);
+    let of_objects = Arc::clone(cloud);
+    let connect = move |object: &O| {
+        let (cloud, namespace) = (Arc::clone(&of_objects), object.namespace().unwrap_or_default());
+        async move { Ok(cloud.connect(&namespace).await?.map(service)) }
+    };
     ExternalController::new(session.clone(), store, connect, options.operations, recorder, metrics.clone())
-        .with_credentials(clients.secrets().clone())
+        .watching(cloud.clients.secrets().clone(), credentials::changed)
+        .watching(cloud.namespaces.store().clone(), namespaces::changed)
 }
 
 /// The objects of a kind, in a namespace or everywhere, trimmed to what says whether a reconcile is due.

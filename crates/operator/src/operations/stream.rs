@@ -1,32 +1,25 @@
 //! Streams at Oracle Cloud, whose operations are followed by lifecycle state and have no retry tokens.
 
 use operations::{
-    Call, CallError, ExternalService, Kind, OWNER_TAG, Resource, Response, STREAM_STATES, Strategy,
+    Call, CallError, ExternalService, Kind, OWNER_TAG, Resource, Response, STREAM_STATES, Scope, Strategy,
 };
 use oraclecloud::{Client, StreamScope};
 use serde_json::Value;
 
 use super::drift::{Comparison, create_body};
-use super::response::{defined_tags, freeform_tags, number, text};
+use super::response::{COMPARTMENT, defined_tags, freeform_tags, number, scope, text};
 use crate::api::{ObservedStream, StreamSpec};
+
+const POOL: &str = "streamPoolId";
 
 #[derive(Clone, Debug)]
 pub struct StreamService {
     client: Client,
-    /// The compartment in which the stream was last seen.
-    compartment: Option<String>,
 }
 
 impl StreamService {
-    /// `compartment` is the one in the object's status: a list of it finds the stream in any pool, even while the spec
-    /// already names the pool it is to move to.
-    pub const fn new(client: Client, compartment: Option<String>) -> Self {
-        Self { client, compartment }
-    }
-
-    fn home<'a>(&'a self, spec: &'a StreamSpec) -> Option<StreamScope<'a>> {
-        let compartment = self.compartment.as_deref().or(spec.compartment_id.as_deref());
-        compartment.map(StreamScope::Compartment).or(spec.stream_pool_id.as_deref().map(StreamScope::Pool))
+    pub const fn new(client: Client) -> Self {
+        Self { client }
     }
 }
 
@@ -40,6 +33,10 @@ impl ExternalService for StreamService {
         create_body(spec, spec.freeform_tags.as_ref(), uid).into()
     }
 
+    fn scope(spec: &StreamSpec) -> Scope {
+        scope(&[(COMPARTMENT, spec.compartment_id.as_deref()), (POOL, spec.stream_pool_id.as_deref())])
+    }
+
     fn read(spec: &StreamSpec, uid: &str, body: &Value) -> Option<Resource> {
         Some(Resource {
             id: text(body, "id")?,
@@ -47,13 +44,20 @@ impl ExternalService for StreamService {
             details: text(body, "lifecycleStateDetails"),
             owner: freeform_tags(body).remove(OWNER_TAG),
             drift: compare(spec, uid, body).drift(),
+            // A list of the compartment shows the stream in any pool, even while it moves to another.
+            scope: scope(&[(COMPARTMENT, text(body, COMPARTMENT).as_deref())]),
             etag: None,
         })
     }
 
     async fn call(&self, spec: &StreamSpec, uid: &str, call: &Call) -> Result<Response, CallError> {
-        match self.home(spec) {
-            Some(home) => oraclecloud::call_stream(&self.client, home, uid, call).await,
+        let listing = match call {
+            Call::Find { scope, .. } => scope.clone(),
+            _ => Self::scope(spec),
+        };
+        let compartment = listing.get(COMPARTMENT).map(|id| StreamScope::Compartment(id));
+        match compartment.or(listing.get(POOL).map(|id| StreamScope::Pool(id))) {
+            Some(listing) => oraclecloud::call_stream(&self.client, listing, uid, call).await,
             // The definition rejects such a spec; one that is older than the rule gets the same error.
             None => Err(CallError {
                 status: Some(400),

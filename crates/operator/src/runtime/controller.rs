@@ -39,6 +39,8 @@ pub trait Reconciler: Send + Sync + Sized + 'static {
 
     const NAME: &'static str;
     const MAX_CONCURRENT_RECONCILES: usize;
+    /// As many more may run for keys that go first, however slow the others are.
+    const RESERVED_FOR_CHANGES: usize = 0;
     const BACKOFF: Backoff;
 
     /// The object as the store has it.
@@ -116,7 +118,8 @@ pub async fn run<R: Reconciler>(
 ) {
     let mut running = Running { tasks: JoinSet::new(), keys: HashMap::new() };
     while !stop.is_cancelled() {
-        let is_free = running.keys.len() < R::MAX_CONCURRENT_RECONCILES;
+        let reserved = if queue.has_first() { R::RESERVED_FOR_CHANGES } else { 0 };
+        let is_free = running.keys.len() < R::MAX_CONCURRENT_RECONCILES + reserved;
         let due = if is_free { queue.next_due() } else { None };
         if due.is_some_and(|due| due <= Instant::now()) {
             if let Some((key, attempt)) = queue.start_next() {

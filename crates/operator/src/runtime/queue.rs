@@ -29,13 +29,16 @@ struct Shared<R: Reconciler> {
 
 struct State<R: Reconciler> {
     entries: HashMap<R::Key, Entry<R>>,
-    /// The keys that are scheduled and not running, earliest first, and in the order in which they were enqueued.
+    /// The keys that are scheduled and not running: those that go first, then the others, earliest first, and in the order
+    /// in which they were enqueued.
     line: BTreeMap<Turn, R::Key>,
     enqueued: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Turn {
+    /// Not one of those that go first, which are always due.
+    is_ordinary: bool,
     due: Instant,
     number: u64,
 }
@@ -102,7 +105,13 @@ impl<R: Reconciler> Queue<R> {
 
     /// Makes `key` due after `wait`. If it is due earlier already, that stays.
     pub fn enqueue_after(&self, key: R::Key, wait: Duration) {
-        self.state().schedule(key, deadline(wait));
+        self.state().schedule(key, deadline(wait), true);
+        self.0.changed.notify_one();
+    }
+
+    /// Makes `key` due now, before every key that is merely due; if it is being reconciled, right after that.
+    pub(crate) fn enqueue_first(&self, key: R::Key) {
+        self.state().schedule(key, Instant::now(), false);
         self.0.changed.notify_one();
     }
 
@@ -157,6 +166,11 @@ impl<R: Reconciler> Queue<R> {
         self.0.changed.notified().await;
     }
 
+    /// Whether the first key in line goes before those that are merely due.
+    pub(super) fn has_first(&self) -> bool {
+        self.state().line.first_key_value().is_some_and(|(turn, _)| !turn.is_ordinary)
+    }
+
     pub(super) fn next_due(&self) -> Option<Instant> {
         self.state().line.first_key_value().map(|(turn, _)| turn.due)
     }
@@ -183,7 +197,7 @@ impl<R: Reconciler> Queue<R> {
             state.line.insert(turn, key.clone());
         }
         if let Some(wait) = action.requeue_after() {
-            state.schedule(key, deadline(wait));
+            state.schedule(key, deadline(wait), true);
         }
     }
 
@@ -192,7 +206,7 @@ impl<R: Reconciler> Queue<R> {
         let mut state = self.state();
         if let Some(Entry { scheduled: Some(turn), .. }) = state.entries.remove(key) {
             // There may be another one by now.
-            state.schedule(key.clone(), turn.due);
+            state.schedule(key.clone(), turn.due, turn.is_ordinary);
         }
     }
 
@@ -210,10 +224,10 @@ impl<R: Reconciler> State<R> {
         self.entries.get_mut(key).expect("it was just inserted")
     }
 
-    fn schedule(&mut self, key: R::Key, due: Instant) {
-        let turn = Turn { due, number: self.enqueued + 1 };
+    fn schedule(&mut self, key: R::Key, due: Instant, is_ordinary: bool) {
+        let turn = Turn { is_ordinary, due, number: self.enqueued + 1 };
         let entry = self.entry(&key);
-        if entry.scheduled.is_some_and(|scheduled| scheduled.due <= due) {
+        if entry.scheduled.is_some_and(|before| (before.is_ordinary, before.due) <= (is_ordinary, due)) {
             return;
         }
         let later = entry.scheduled.replace(turn);

@@ -187,6 +187,14 @@ async fn two_objects_for_one_resource_do_not_fight_over_it() {
     let mut second = bench.queue("second", json!({"visibilityInSeconds": 50}));
     second["metadata"]["annotations"] = json!({"plimsoll.dev/adopt": id});
     let second = bench.apply(&second).await;
+    // Another object's resource is not taken over silently.
+    let held = bench.until_stalled(&second, "HeldByAnother").await;
+    let owner = text(&bench.namespace.get(&first).await.unwrap()["metadata"]["uid"]);
+    let message = text(&condition(&held, "Stalled")["message"]);
+    assert!(message.contains(&format!("plimsoll.dev/adopt-from: {owner}")), "{message}");
+    assert_eq!(bench.effects(Operation::UpdateQueue), 0);
+    let from = json!({"metadata": {"annotations": {"plimsoll.dev/adopt-from": owner}}});
+    bench.change(&second, &from).await;
     // The object whose annotation adopts it has it, and the other one names the owner.
     let taker = bench.until_ready(&second).await;
     let held = bench.until_stalled(&first, "HeldByAnother").await;

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use cluster::{Connection, Environment, Session};
 use k8s_openapi::api::core::v1::Event;
 use kube::api::ListParams;
@@ -45,7 +47,8 @@ pub(crate) fn client(server: &Server) -> Client {
 
 fn calls(server: &Server) -> oraclecloud::Settings {
     let mut endpoints = Endpoints::default();
-    endpoints.add(&server.url()).unwrap();
+    // Each region has resources of its own.
+    endpoints.add(&format!("{}/{{region}}", server.url())).unwrap();
     oraclecloud::Settings {
         deadline: Duration::from_secs(60),
         endpoints,
@@ -56,6 +59,32 @@ fn calls(server: &Server) -> oraclecloud::Settings {
 /// The environment of an operator whose own credentials are those of the server's configuration file.
 pub(crate) fn at_home(name: &str) -> Option<String> {
     (name == "OCI_CONFIG_FILE_PATH").then(|| key_dir().join("config").display().to_string())
+}
+
+/// A Secret with these entries.
+pub(crate) fn secret(name: &str, entries: &[(&str, &str)]) -> Value {
+    let data = entries.iter().map(|(key, value)| ((*key).to_owned(), json!(BASE64_STANDARD.encode(value))));
+    json!({
+        "apiVersion": "v1", "kind": "Secret", "metadata": {"name": name},
+        "data": data.collect::<serde_json::Map<_, _>>(),
+    })
+}
+
+/// The entries of a Secret with the credentials of the server's configuration file.
+pub(crate) fn entries() -> [(&'static str, String); 5] {
+    let config = std::fs::read_to_string(key_dir().join("config")).unwrap();
+    let value = |name: &str| {
+        let line = config.lines().find_map(|line| line.strip_prefix(&format!("{name}=")));
+        line.unwrap().to_owned()
+    };
+    let key = std::fs::read_to_string(value("key_file")).unwrap();
+    [
+        ("tenancy", value("tenancy")),
+        ("user", value("user")),
+        ("fingerprint", value("fingerprint")),
+        ("region", value("region")),
+        ("privatekey", key),
+    ]
 }
 
 /// The intervals of a test: everything that takes minutes takes seconds.
@@ -73,7 +102,7 @@ pub(crate) fn quick() -> Schedule {
 pub(crate) struct Bench {
     pub(crate) namespace: Namespace,
     pub(crate) server: Server,
-    _running: DropGuard,
+    running: DropGuard,
 }
 
 impl Bench {
@@ -87,20 +116,58 @@ impl Bench {
         settings: Schedule,
         environment: fn(&str) -> Option<String>,
     ) -> Self {
+        let options =
+            operator::Options { operations: settings, ..operator::Options::on(Connection::default()) };
+        Self::run(test, script, options, environment).await
+    }
+
+    /// With these options, in this test's namespace and cloud.
+    pub(crate) async fn run(
+        test: &str,
+        script: Script,
+        options: operator::Options,
+        environment: fn(&str) -> Option<String>,
+    ) -> Self {
         let namespace = namespace(test).await;
-        let server = serve_with(script).await;
+        let (server, session) = (serve_with(script).await, session(&namespace).await);
+        Self::start(test, namespace, server, session, options, environment).await
+    }
+
+    /// With the rights of this session, and no others.
+    pub(crate) async fn with_rights(test: &str, namespace: Namespace, session: Session) -> Self {
+        let options =
+            operator::Options { operations: quick(), ..operator::Options::on(Connection::default()) };
+        Self::start(test, namespace, server().await, session, options, at_home).await
+    }
+
+    /// Starts another operator where an earlier one was stopped.
+    pub(crate) async fn restart(self, test: &str) -> Self {
+        let Self { namespace, server, running } = self;
+        drop(running);
+        let options =
+            operator::Options { operations: quick(), ..operator::Options::on(Connection::default()) };
         let session = session(&namespace).await;
+        Self::start(test, namespace, server, session, options, at_home).await
+    }
+
+    async fn start(
+        test: &str,
+        namespace: Namespace,
+        server: Server,
+        session: Session,
+        options: operator::Options,
+        environment: fn(&str) -> Option<String>,
+    ) -> Self {
         let options = operator::Options {
-            operations: settings,
             oci: calls(&server),
             namespace: manifest::Namespace::new(namespace.name()),
-            ..operator::Options::on(Connection::default())
+            ..options
         };
         let events = Events::start(session.client().clone(), test, Metrics::new());
         let context = Context { environment, ..Context::new(session, events, Metrics::new(), options) };
         let stop = CancellationToken::new();
         tokio::spawn(run(context, stop.clone()));
-        Self { namespace, server, _running: stop.drop_guard() }
+        Self { namespace, server, running: stop.drop_guard() }
     }
 
     /// The JSON of a queue with these fields in its spec.

@@ -9,7 +9,7 @@ use operations::Schedule;
 use oraclecloud_emulator::{Operation, Script, Timeline};
 use serde_json::{Value, json};
 
-use super::bench::{Bench, at_home, condition, key_dir, ocid, quick, text};
+use super::bench::{Bench, at_home, condition, entries, key_dir, ocid, quick, secret, text};
 
 /// Bar 5: what a user does, and nothing else.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -24,14 +24,6 @@ async fn kubectl_wait_and_kubectl_delete_work() {
         bench.namespace.kubectl(&["delete", "--wait", "--timeout=60s", name]).unwrap();
         assert_eq!(bench.living(), Vec::<Value>::new(), "{name}");
     }
-}
-
-fn secret(name: &str, entries: &[(&str, &str)]) -> Value {
-    let data = entries.iter().map(|(key, value)| ((*key).to_owned(), json!(BASE64_STANDARD.encode(value))));
-    json!({
-        "apiVersion": "v1", "kind": "Secret", "metadata": {"name": name},
-        "data": data.collect::<serde_json::Map<_, _>>(),
-    })
 }
 
 #[tokio::test]
@@ -121,16 +113,8 @@ async fn a_namespace_has_its_own_credentials_and_a_change_takes_effect() {
     let message = text(&condition(&broken, "Stalled")["message"]);
     assert!(message.contains("the Secret has no privatekey"), "{message}");
 
-    let config = std::fs::read_to_string(key_dir().join("config")).unwrap();
-    let value = |name: &str| config.lines().find_map(|line| line.strip_prefix(&format!("{name}="))).unwrap();
-    let key = std::fs::read_to_string(value("key_file")).unwrap();
-    let entries = [
-        ("tenancy", value("tenancy")),
-        ("user", value("user")),
-        ("fingerprint", value("fingerprint")),
-        ("region", value("region")),
-        ("privatekey", &key),
-    ];
+    let entries = entries();
+    let entries: Vec<(&str, &str)> = entries.iter().map(|(name, value)| (*name, value.as_str())).collect();
     bench.apply(&secret("ocicredentials", &entries)).await;
     bench.until_ready(&queue).await;
 

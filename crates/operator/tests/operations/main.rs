@@ -5,6 +5,7 @@
 mod answers;
 mod bench;
 mod cluster;
+mod identities;
 mod kinds;
 mod osok;
 mod osok_defects;

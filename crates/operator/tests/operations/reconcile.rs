@@ -6,7 +6,7 @@ use kube::ResourceExt as _;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use operations::{
     Call, CallError, ConditionStatus, ConditionType, ExternalService, FinalizeReason, Jitter, Kind,
-    LocalState, Now, Resource, Response, Schedule, Status,
+    LocalState, Now, Policy, Resource, Response, Schedule, Scope, Status,
 };
 use operator::api::{Queue, QueueSpec, Stream};
 use operator::operations::{
@@ -52,6 +52,8 @@ impl<'a, O: ExternalObject, S: ExternalService<Spec = O::Spec>> Driver<'a, S, O>
         let reconcile = Reconcile {
             client: &self.operator,
             service: self.service,
+            identity: None,
+            policy: &Policy::default(),
             endpoint: None,
             settings,
             moment: &moment,
@@ -151,7 +153,7 @@ async fn a_queue_is_created_changed_left_alone_and_deleted() {
 async fn a_stream_is_created_changed_and_deleted() {
     let namespace = namespace("passes").await;
     let server = server().await;
-    let service = StreamService::new(client(&server), None);
+    let service = StreamService::new(client(&server));
     let mut driver = Driver::<_, Stream>::new(&namespace, &service).await;
     let api = driver.api.clone();
     driver
@@ -213,6 +215,10 @@ impl ExternalService for Meddled {
 
     fn create_body(spec: &QueueSpec, uid: &str) -> Value {
         QueueService::create_body(spec, uid)
+    }
+
+    fn scope(spec: &QueueSpec) -> Scope {
+        QueueService::scope(spec)
     }
 
     fn read(spec: &QueueSpec, uid: &str, body: &Value) -> Option<Resource> {

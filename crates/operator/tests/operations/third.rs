@@ -8,10 +8,10 @@ use kube::api::{Api, Patch, PatchParams};
 use kube::{CustomResource, CustomResourceExt as _};
 use operations::{
     Body, Call, CallError, Drift, ExternalService, Kind, OWNER_TAG, Resource, Response, STREAM_STATES,
-    Strategy,
+    Scope, Strategy,
 };
 use operator::api::{Tracked, definition};
-use operator::operations::{ExternalController, ExternalObject, FINALIZER, source};
+use operator::operations::{Connected, ExternalController, ExternalObject, FINALIZER, source};
 use operator::runtime::events::Events;
 use operator::runtime::metrics::Metrics;
 use operator::runtime::store::Store;
@@ -61,6 +61,10 @@ impl ExternalService for Topics {
         json!({"title": spec.title, "tags": {OWNER_TAG: uid}})
     }
 
+    fn scope(_spec: &TopicSpec) -> Scope {
+        Scope::new()
+    }
+
     fn read(spec: &TopicSpec, _uid: &str, body: &Value) -> Option<Resource> {
         let state = body["state"].as_str();
         let is_same = body["title"] == json!(spec.title);
@@ -70,6 +74,7 @@ impl ExternalService for Topics {
             details: None,
             owner: body["tags"][OWNER_TAG].as_str().map(str::to_owned),
             drift: if is_same { Drift::None } else { Drift::Update(json!({"title": spec.title})) },
+            scope: Scope::new(),
             etag: None,
         })
     }
@@ -153,7 +158,7 @@ async fn a_third_kind_inherits_everything() {
     let recorder = Events::start(session.client().clone(), "third", metrics.clone()).recorder("third");
     let source = source::<Topic>(manifest::Namespace::new(namespace.name()));
     let store = Store::start(session.clone(), source, &stop);
-    let connect = move |_: &Topic| Ok(connected.clone());
+    let connect = move |_: &Topic| std::future::ready(Ok(Connected::from(connected.clone())));
     let controller = ExternalController::new(session, store, connect, quick(), recorder, metrics.clone());
     let running = tokio::spawn(controller.run(stop.clone()));
 

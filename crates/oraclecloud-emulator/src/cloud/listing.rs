@@ -50,6 +50,7 @@ impl Cloud {
         let by_name = matches!(request.parameter("sortBy"), Some("displayName" | "name" | "NAME"));
         let matches = |resource: &Resource| {
             resource.kind == kind
+                && resource.place == request.place
                 && resource.text(field) == value
                 && request.parameter(kind.name_field()).is_none_or(|name| name == resource.name())
                 && request.parameter("id").is_none_or(|id| id == resource.id)
@@ -92,7 +93,8 @@ impl Cloud {
         let entries = self
             .work_requests
             .values()
-            .filter(|work| work.kind == Kind::Queue && work.compartment == compartment)
+            .filter(|work| work.kind == Kind::Queue && work.place == request.place)
+            .filter(|work| work.compartment == compartment)
             .filter(|work| request.parameter("workRequestId").is_none_or(|id| id == work.id))
             .map(|work| ((String::new(), work.number), work.to_json(pace, now)))
             .collect();
@@ -105,7 +107,7 @@ impl Cloud {
         request: &ApiRequest<'_>,
         details: fn(&WorkRequest) -> Vec<Value>,
     ) -> Result<Handled, ApiError> {
-        let details = details(self.work_request(request.id)?);
+        let details = details(self.work_request(request)?);
         let entries = (1..).zip(details).map(|(number, entry)| ((String::new(), number), entry)).collect();
         self.items(entries, request, Some(request.id))
     }

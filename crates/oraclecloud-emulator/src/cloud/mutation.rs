@@ -33,12 +33,14 @@ impl Cloud {
             let message = format!("opc-retry-token is longer than {MAX_TOKEN_LENGTH} characters.");
             return Err(ApiError::invalid(message));
         }
-        if let Some(handled) = token.map(|token| self.replay(token, &body, now)).transpose()?.flatten() {
+        let token = token.map(|token| format!("{} {token}", request.place));
+        if let Some(handled) = token.as_deref().map(|token| self.replay(token, &body, now)).transpose()?.flatten() {
             return Ok(handled);
         }
         self.add_tag_defaults(&mut fields);
         let id = self.ids.ocid(kind.name());
         let resource = Resource {
+            place: request.place.to_owned(),
             kind,
             id: id.clone(),
             etag: self.ids.etag(),
@@ -59,7 +61,7 @@ impl Cloud {
         }
         if let Some(token) = token {
             let used = UsedToken { body, work_request: work.clone(), resource: id.clone(), at: now };
-            self.tokens.insert(token.to_owned(), used);
+            self.tokens.insert(token, used);
         }
         Ok(self.accepted(request, &id, &work))
     }
@@ -161,6 +163,7 @@ impl Cloud {
         let resource = self.resources.get_mut(id).expect("a work request is for an existing resource");
         let work_id = self.ids.ocid(&format!("{}workrequest", resource.kind.name()));
         let work = WorkRequest {
+            place: request.place.to_owned(),
             id: work_id.clone(),
             number,
             operation: request.operation,

@@ -44,6 +44,8 @@ impl Kind {
 
 #[derive(Debug)]
 pub(super) struct Resource {
+    /// The tenancy and region it is in.
+    pub(super) place: String,
     pub(super) kind: Kind,
     pub(super) id: String,
     /// In the order of creation.

@@ -9,6 +9,8 @@ use crate::timeline::{Outcome, Pace, Progress};
 
 #[derive(Debug)]
 pub(super) struct WorkRequest {
+    /// The tenancy and region it is in.
+    pub(super) place: String,
     pub(super) id: String,
     pub(super) number: u64,
     pub(super) operation: Operation,

@@ -1,5 +1,5 @@
 use jiff::{SignedDuration, Timestamp};
-use operations::{Body, Call, CallErrorKind, OWNER_TAG, QUEUE_WORK_REQUESTS, Response, WorkRequest};
+use operations::{Body, Call, CallErrorKind, OWNER_TAG, QUEUE_WORK_REQUESTS, Response, Scope, WorkRequest};
 use oraclecloud::{StreamScope, call_queue, call_stream};
 use oraclecloud_emulator::{FaultKind, Operation, Script};
 use serde_json::{Value, json};
@@ -16,6 +16,10 @@ fn tagged(mut body: Value, uid: &str) -> Value {
 fn create(body: Value, token: Option<&str>) -> Call {
     let not_after = Timestamp::now() + SignedDuration::from_mins(1);
     Call::Create { token: token.map(str::to_owned), body, not_after, replay: false }
+}
+
+fn find(id: Option<String>, since: Option<Timestamp>) -> Call {
+    Call::Find { scope: Scope::new(), id, since }
 }
 
 fn found(answer: Response) -> (Vec<String>, Vec<String>) {
@@ -62,7 +66,7 @@ async fn a_listing_finds_tagged_resources_and_pending_creates() {
     let compartment = server.compartment();
     let since = Some(Timestamp::now() - SignedDuration::from_mins(1));
     let find = async |id: Option<String>, since| {
-        found(call_queue(&client, compartment, UID, &Call::Find { id, since }).await.unwrap())
+        found(call_queue(&client, compartment, UID, &find(id, since)).await.unwrap())
     };
     let queues = client.queues();
     assert_eq!(find(None, since).await, (vec![], vec![]));
@@ -96,8 +100,8 @@ async fn a_create_that_is_not_listed_yet_is_found_by_its_work_request() {
     let body = tagged(queue_body("orders"), UID);
     let trouble = call_queue(&client, server.compartment(), UID, &create(body, Some("t"))).await.unwrap_err();
     assert_eq!((trouble.status, trouble.kind()), (None, CallErrorKind::Transient));
-    let find = Call::Find { id: None, since };
-    let (resources, creating) = found(call_queue(&client, server.compartment(), UID, &find).await.unwrap());
+    let search = find(None, since);
+    let (resources, creating) = found(call_queue(&client, server.compartment(), UID, &search).await.unwrap());
     assert_eq!((resources.len(), creating.len()), (0, 1));
 }
 
@@ -156,7 +160,7 @@ async fn every_call_for_a_stream_works() {
     let created = call(create(tagged(stream_body("ours"), UID), Some("ignored"))).await.unwrap();
     assert!(created.etag.is_some() && created.work_request_id.is_none());
     let id = text(&json_body(created)["id"]);
-    let listed = found(call(Call::Find { id: None, since: Some(Timestamp::now()) }).await.unwrap());
+    let listed = found(call(find(None, Some(Timestamp::now()))).await.unwrap());
     assert_eq!(listed, (vec![id.clone()], vec![]));
     let got = call(Call::Get { id: id.clone(), listed: true }).await.unwrap();
     let tags = tagged(json!({}), UID);

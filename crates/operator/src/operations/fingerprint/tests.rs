@@ -17,7 +17,8 @@ fn what_users_change_calls_for_a_reconcile_and_what_we_write_does_not() {
         let (whole, is_held) = (Fingerprint::of(&changed), has_finalizer(&changed));
         keep_identity(&mut changed);
         assert_eq!((Fingerprint::of(&changed), has_finalizer(&changed)), (whole, is_held), "{change}");
-        assert_eq!(changed.get("spec").or(changed.get("status")), None);
+        let status = changed.get("status").and_then(|status| status.get("status"));
+        assert_eq!(changed.get("spec").or(status), None);
     };
     check(json!({"status": {"status": {"message": "m"}}, "metadata": {"resourceVersion": "2"}}), false);
     check(json!({"metadata": {"finalizers": [FINALIZER], "managedFields": []}}), false);
@@ -27,6 +28,21 @@ fn what_users_change_calls_for_a_reconcile_and_what_we_write_does_not() {
     check(json!({"metadata": {"deletionTimestamp": "2026-01-02T03:04:05Z"}}), true);
     check(json!({"metadata": {"annotations": {"plimsoll.dev/paused": "false"}}}), true);
     check(json!({"metadata": {"annotations": {"plimsoll.dev/reconcile-requested-at": "now"}}}), true);
+}
+
+#[test]
+fn what_was_taken_up_already_is_not_urgent_after_a_restart() {
+    let check = |object: Value, expected: bool| {
+        let mut trimmed = object.clone();
+        keep_identity(&mut trimmed);
+        assert_eq!((is_observed(&object), is_observed(&trimmed)), (expected, expected), "{object}");
+    };
+    check(json!({"metadata": {"generation": 2}, "status": {"observedGeneration": 2}}), true);
+    check(json!({"metadata": {"generation": 2}, "status": {"observedGeneration": 1}}), false);
+    check(json!({"metadata": {"generation": 2}, "status": {"message": "m"}}), false);
+    check(json!({"metadata": {}}), false);
+    let deleting = json!({"generation": 2, "deletionTimestamp": "2026-01-02T03:04:05Z"});
+    check(json!({"metadata": deleting, "status": {"observedGeneration": 2}}), false);
 }
 
 fn merge(target: &mut Value, change: &Value) {

@@ -70,6 +70,7 @@ impl<const LIMIT: usize> Reconciler for Script<LIMIT> {
 
     const NAME: &'static str = "test";
     const MAX_CONCURRENT_RECONCILES: usize = LIMIT;
+    const RESERVED_FOR_CHANGES: usize = 1;
     const BACKOFF: Backoff = Backoff::new(seconds(10), seconds(60));
 
     fn find(&self, key: &&'static str) -> Option<Arc<Value>> {
@@ -98,6 +99,31 @@ impl<const LIMIT: usize> Reconciler for Script<LIMIT> {
 #[expect(clippy::unnecessary_wraps, reason = "a script returns what a reconcile returns")]
 const fn done(_: &'static str, _: usize) -> Result<Action, ReconcileError<&'static str>> {
     Ok(Action::await_change())
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_goes_first_waits_for_nothing_that_is_merely_due() {
+    let script = Script::<2>::new(seconds(100), done);
+    for key in ["due-1", "due-2", "due-3", "due-4"] {
+        script.queue.enqueue(key);
+    }
+    let changes = script.later(seconds(5), |script| {
+        script.queue.enqueue("due-5");
+        // It was merely due before.
+        script.queue.enqueue_first("due-4");
+        script.queue.enqueue("due-4");
+        script.queue.enqueue_first("new");
+    });
+    let (log, ()) = tokio::join!(script.run(seconds(250)), changes);
+    let expected = [
+        (0, "due-1"),
+        (0, "due-2"),
+        (5, "due-4"),
+        (100, "new"),
+        (100, "due-3"),
+        (105, "due-5"),
+    ];
+    assert_eq!(log[..6], expected[..], "one more may run than is usual, and the others keep their order");
 }
 
 #[tokio::test(start_paused = true)]

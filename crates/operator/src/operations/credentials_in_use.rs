@@ -1,0 +1,150 @@
+//! Keeps the Secret with a namespace's credentials while an object needs it, by a finalizer: a namespace that is deleted
+//! would otherwise lose the credentials before the resources that only they can delete.
+//!
+//! Who needs it follows from the objects in the cluster alone, so a crash at any point leaves nothing to remember.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use manifest::GroupVersionKind;
+use serde_json::Value;
+use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
+
+use super::credentials::SECRET;
+use super::fingerprint::has_finalizer;
+use super::reconcile::MANAGER;
+use crate::runtime::backoff::Backoff;
+use crate::runtime::client::{ApiError, ObjectClient};
+use crate::runtime::controller::{self, Action, ReconcileError, Reconciler};
+use crate::runtime::finalizer;
+use crate::runtime::metrics::Metrics;
+use crate::runtime::queue::Queue;
+use crate::runtime::store::{Change, Key, Store};
+
+/// The finalizer of a Secret with credentials.
+pub const CREDENTIALS_FINALIZER: &str = "plimsoll.dev/credentials-in-use";
+
+/// How often a conflict with another writer is retried before a later reconcile takes over.
+const MAX_CONFLICTS: usize = 3;
+/// How soon a Secret is looked at again whose users are not known yet.
+const USERS_UNKNOWN: Duration = Duration::from_secs(5);
+
+/// Adds and removes the finalizer of the Secrets `ocicredentials`.
+pub(super) struct CredentialsInUse {
+    client: ObjectClient,
+    secrets: Store,
+    /// The objects of every kind.
+    users: Vec<Store>,
+    gvk: GroupVersionKind,
+    writing: Mutex<()>,
+    queue: Queue<Self>,
+}
+
+impl CredentialsInUse {
+    pub(super) fn new(client: ObjectClient, secrets: Store, users: Vec<Store>) -> Self {
+        let gvk = "v1/Secret".parse().expect("a valid kind");
+        Self { client, secrets, users, gvk, writing: Mutex::default(), queue: Queue::default() }
+    }
+
+    /// Sees to it that a Secret outlives its users. Before an object asks for anything at the cloud, this has to succeed
+    /// or to be impossible.
+    pub(super) async fn keep(&self, key: &Key) -> Result<(), ApiError> {
+        let is_settled = || self.secrets.get(key).is_none_or(|secret| is_kept(&secret) || is_deleting(&secret));
+        if is_settled() {
+            return Ok(());
+        }
+        // All objects of a namespace come at once when they are new.
+        let _alone = self.writing.lock().await;
+        let mut conflicts = 0;
+        while !is_settled() {
+            let Some(secret) = self.client.read(&key.reference(&self.gvk)).await? else { break };
+            match finalizer::set(&self.client, &secret, &[CREDENTIALS_FINALIZER], true, MANAGER).await {
+                Ok(kept) => {
+                    self.secrets.record_write(Value::Object(kept.unwrap_or(secret)));
+                    break;
+                }
+                Err(error) if error.is_conflict() && conflicts < MAX_CONFLICTS => conflicts += 1,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the finalizer when the last user is gone, until `stop`.
+    pub(super) async fn run(self: &Arc<Self>, metrics: &Metrics, stop: CancellationToken) {
+        let users = self.users.iter().map(|users| self.queue.watch(users.subscribe(), secret_of));
+        tokio::select! {
+            () = controller::run(self, &self.queue, metrics, stop) => {}
+            () = self.queue.watch(self.secrets.subscribe(), |change: &Change| [change.key.clone()]) => {}
+            _ = futures::future::join_all(users) => {}
+        }
+    }
+
+    /// Whether an object of the namespace has, or may get, a resource at the cloud; unknown while a kind is being read.
+    fn is_in_use(&self, namespace: Option<&str>) -> Option<bool> {
+        let needs = |object: &Arc<Value>| {
+            object["metadata"]["namespace"].as_str() == namespace && !is_released(object)
+        };
+        if self.users.iter().any(|users| !users.is_synced()) {
+            return None;
+        }
+        Some(self.users.iter().any(|users| users.state().iter().any(needs)))
+    }
+}
+
+/// The Secret that an object no longer needs.
+fn secret_of(change: &Change) -> Option<Key> {
+    let is_gone = change.after.as_deref().is_none_or(is_released);
+    is_gone.then(|| Key { namespace: change.key.namespace.clone(), name: SECRET.to_owned() })
+}
+
+fn is_released(object: &Value) -> bool {
+    is_deleting(object) && !has_finalizer(object)
+}
+
+/// No finalizer can be added to what is being deleted.
+fn is_deleting(object: &Value) -> bool {
+    object["metadata"]["deletionTimestamp"].is_string()
+}
+
+fn is_kept(secret: &Value) -> bool {
+    secret.as_object().is_some_and(|secret| finalizer::is_present(secret, CREDENTIALS_FINALIZER))
+}
+
+impl Reconciler for CredentialsInUse {
+    type Key = Key;
+    type Memory = ();
+    type Signals = ();
+    type Error = String;
+
+    const NAME: &'static str = "Credentials";
+    const MAX_CONCURRENT_RECONCILES: usize = 2;
+    const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(60));
+
+    fn find(&self, key: &Key) -> Option<Arc<Value>> {
+        self.secrets.get(key)
+    }
+
+    async fn reconcile(
+        self: &Arc<Self>,
+        key: &Key,
+        secret: Arc<Value>,
+        _memory: &mut (),
+    ) -> Result<Action, ReconcileError<String>> {
+        let Some(object) = secret.as_object().filter(|_| is_kept(&secret)) else {
+            return Ok(Action::await_change());
+        };
+        match self.is_in_use(key.namespace.as_deref()) {
+            None => return Ok(Action::requeue(USERS_UNKNOWN)),
+            Some(true) => return Ok(Action::await_change()),
+            Some(false) => {}
+        }
+        match finalizer::set(&self.client, object, &[CREDENTIALS_FINALIZER], false, MANAGER).await {
+            Ok(_) => tracing::info!(secret = %key, "the credentials are no longer in use"),
+            Err(error) if error.is_not_found() => {}
+            Err(error) => return Err(error.into()),
+        }
+        Ok(Action::await_change())
+    }
+}

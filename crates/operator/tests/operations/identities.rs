@@ -1,0 +1,427 @@
+//! Credentials that change while resources exist: nothing is concluded from another region or tenancy, and the
+//! credentials outlive the resources that need them.
+
+use std::time::Duration;
+
+use cluster::{Connection, Environment, Session};
+use oraclecloud_emulator::{Fault, FaultKind, Operation, Script};
+use k8s_openapi::api::core::v1;
+use operator::operations::{COMPARTMENTS, CREDENTIALS_FINALIZER};
+use serde_json::{Value, json};
+use testkit::{Namespace, Sandbox};
+
+use super::bench::{Bench, at_home, condition, entries, key_dir, ocid, quick, secret, text};
+
+/// The Secret of a namespace, with one entry changed.
+fn credentials(change: Option<(&str, &str)>) -> Value {
+    let entries = entries().map(|(name, value)| match change {
+        Some((changed, now)) if changed == name => (name, now.to_owned()),
+        _ => (name, value),
+    });
+    let entries: Vec<(&str, &str)> = entries.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    secret("ocicredentials", &entries)
+}
+
+/// What another region and another tenancy look like to an operator.
+const OTHERS: [(&str, &str); 2] =
+    [("region", "us-ashburn-1"), ("tenancy", "ocid1.tenancy.oc1..another")];
+
+/// An operator whose own credentials are of another tenancy.
+fn of_another_tenancy(name: &str) -> Option<String> {
+    let path = key_dir().join("config-of-another-tenancy");
+    if name == "OCI_CONFIG_FILE_PATH" && !path.exists() {
+        let config = std::fs::read_to_string(key_dir().join("config")).unwrap();
+        let tenancy = entries()[0].1.clone();
+        std::fs::write(&path, config.replace(&tenancy, OTHERS[1].1)).unwrap();
+    }
+    (name == "OCI_CONFIG_FILE_PATH").then(|| path.display().to_string())
+}
+
+fn creates(bench: &Bench) -> usize {
+    bench.effects(Operation::CreateQueue) + bench.effects(Operation::CreateStream)
+}
+
+/// The calls about resources so far.
+fn calls(bench: &Bench) -> usize {
+    bench.server.journal().entries().len()
+}
+
+/// Waits until an object that is left alone has been reconciled again.
+async fn reconciled_again(bench: &Bench, object: &Value) {
+    for round in 0..3 {
+        let requested =
+            json!({"metadata": {"annotations": {"plimsoll.dev/reconcile-requested-at": round.to_string()}}});
+        bench.change(object, &requested).await;
+        tokio::time::sleep(Duration::from_millis(300)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_resource_is_not_created_again_under_other_credentials() {
+    let bench = Bench::with("others", Script::default(), quick(), of_another_tenancy).await;
+    bench.apply(&credentials(None)).await;
+    for object in [bench.queue("orders", json!({})), bench.stream("clicks", json!({}))] {
+        let object = bench.apply(&object).await;
+        let ready = bench.until_ready(&object).await;
+        let binding = &ready["status"]["status"]["binding"];
+        assert_eq!(
+            (&binding["region"], &binding["tenancy"], &binding["secret"], &binding["scope"]),
+            (
+                &json!("us-phoenix-1"),
+                &json!(entries()[0].1),
+                &json!("ocicredentials"),
+                &json!({"compartmentId": bench.server.compartment()})
+            )
+        );
+        let made = creates(&bench);
+        for other in OTHERS {
+            bench.apply(&credentials(Some(other))).await;
+            let stalled = bench.until_stalled(&object, "CredentialsChanged").await;
+            let message = text(&condition(&stalled, "Stalled")["message"]);
+            assert!(message.contains(&ocid(&ready)) && message.contains(other.1), "{message}");
+            assert_eq!(condition(&stalled, "Ready")["status"], "False");
+            // Longer than the grace, after which a listing would be evidence.
+            let before = calls(&bench);
+            reconciled_again(&bench, &object).await;
+            tokio::time::sleep(quick().create_grace).await;
+            reconciled_again(&bench, &object).await;
+            assert_eq!(calls(&bench), before, "no call is made with {other:?}");
+            assert_eq!(creates(&bench), made, "{other:?}");
+            bench.apply(&credentials(None)).await;
+            assert_eq!(ocid(&bench.until_ready(&object).await), ocid(&ready));
+        }
+    }
+    assert_eq!(bench.living().len(), 2);
+}
+
+#[tokio::test]
+async fn the_operators_own_credentials_do_not_replace_those_of_a_namespace() {
+    for (test, environment) in
+        [("fallback", at_home as fn(&str) -> Option<String>), ("fallback-other", of_another_tenancy)]
+    {
+        let bench = Bench::with(test, Script::default(), quick(), environment).await;
+        let secret = bench.apply(&credentials(None)).await;
+        let queue = bench.apply(&bench.queue("orders", json!({}))).await;
+        bench.until_ready(&queue).await;
+        // By force, since the finalizer keeps it.
+        bench.namespace.kubectl(&["delete", "--wait=false", "secret", "ocicredentials"]).unwrap();
+        bench.change(&secret, &json!({"metadata": {"finalizers": null}})).await;
+        let stalled = bench.until_stalled(&queue, "CredentialsChanged").await;
+        let message = text(&condition(&stalled, "Stalled")["message"]);
+        assert!(message.contains("Secret ocicredentials") || message.contains(OTHERS[1].1), "{message}");
+        bench.delete(&queue);
+        tokio::time::sleep(quick().create_grace).await;
+        reconciled_again(&bench, &queue).await;
+        assert!(bench.namespace.get(&queue).await.is_some(), "it is held until the resource is gone");
+        assert_eq!((creates(&bench), bench.living().len()), (1, 1));
+        bench.apply(&credentials(None)).await;
+        bench.until_gone(&queue).await;
+        assert_eq!(bench.living(), Vec::<Value>::new());
+    }
+}
+
+#[tokio::test]
+async fn an_object_is_not_released_under_other_credentials() {
+    let bench = Bench::with("release", Script::default(), quick(), of_another_tenancy).await;
+    for (name, other) in ["in-region", "in-tenancy"].into_iter().zip(OTHERS) {
+        bench.apply(&credentials(None)).await;
+        let queue = bench.apply(&bench.queue(name, json!({}))).await;
+        bench.until_ready(&queue).await;
+        bench.apply(&credentials(Some(other))).await;
+        bench.delete(&queue);
+        let stalled = bench
+            .until(&queue, "told how to release it", |queue| {
+                text(&condition(queue, "Stalled")["message"]).contains("plimsoll.dev/release: ")
+            })
+            .await;
+        assert_eq!(condition(&stalled, "Stalled")["reason"], "CredentialsChanged");
+        tokio::time::sleep(quick().create_grace).await;
+        reconciled_again(&bench, &queue).await;
+        assert_eq!(bench.living().len(), 1, "the queue lives on, and so does its object");
+        assert!(bench.namespace.get(&queue).await.is_some());
+        bench.apply(&credentials(None)).await;
+        bench.until_gone(&queue).await;
+        assert_eq!(bench.living(), Vec::<Value>::new());
+    }
+}
+
+#[tokio::test]
+async fn a_namespace_that_is_deleted_deletes_its_resources_first() {
+    let bench = Bench::with("namespace", Script::default(), quick(), of_another_tenancy).await;
+    bench.apply(&credentials(None)).await;
+    for object in [bench.queue("orders", json!({})), bench.stream("clicks", json!({}))] {
+        let object = bench.apply(&object).await;
+        bench.until_ready(&object).await;
+    }
+    bench.namespace.kubectl(&["delete", "namespace", bench.namespace.name(), "--wait=false"]).unwrap();
+    let namespaces = kube::Api::<v1::Namespace>::all(bench.namespace.client().clone());
+    let mut seconds = 0;
+    while namespaces.get_opt(bench.namespace.name()).await.unwrap().is_some() {
+        assert!(seconds < 60, "the namespace does not go: {:#?}", namespaces.get(bench.namespace.name()).await);
+        seconds += 1;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    assert_eq!(bench.living(), Vec::<Value>::new());
+}
+
+fn is_kept(secret: Option<&Value>) -> bool {
+    let finalizers = secret.and_then(|secret| secret["metadata"]["finalizers"].as_array());
+    finalizers.into_iter().flatten().any(|finalizer| finalizer == CREDENTIALS_FINALIZER)
+}
+
+#[tokio::test]
+async fn credentials_are_kept_until_their_last_user_is_gone() {
+    let bench = Bench::new("kept_credentials").await;
+    let secret = bench.apply(&credentials(None)).await;
+    let queue = bench.apply(&bench.queue("orders", json!({}))).await;
+    let stream = bench.apply(&bench.stream("clicks", json!({}))).await;
+    bench.until_ready(&queue).await;
+    bench.until_ready(&stream).await;
+    bench.namespace.until(&secret, "kept", is_kept).await;
+    bench.namespace.kubectl(&["delete", "--wait=false", "secret", "ocicredentials"]).unwrap();
+    bench.delete(&queue);
+    bench.until_gone(&queue).await;
+    reconciled_again(&bench, &stream).await;
+    bench.until_ready(&stream).await;
+    assert!(is_kept(bench.namespace.get(&secret).await.as_ref()), "the stream still needs it");
+    bench.delete(&stream);
+    bench.until_gone(&stream).await;
+    bench.namespace.until(&secret, "gone", |secret| secret.is_none()).await;
+    assert_eq!(bench.living(), Vec::<Value>::new());
+}
+
+#[tokio::test]
+async fn an_operator_that_restarts_lets_go_of_unused_credentials() {
+    let bench = Bench::new("unused_credentials").await;
+    // As if the last one had crashed between the end of the last user and this.
+    let mut secret = credentials(None);
+    secret["metadata"]["finalizers"] = json!([CREDENTIALS_FINALIZER]);
+    let bench = bench.restart("unused_credentials").await;
+    bench.apply(&secret).await;
+    bench.namespace.until(&secret, "let go", |secret| secret.is_some() && !is_kept(secret)).await;
+}
+
+/// A session with the rights that `deploy/` grants for cloud resources, without `patch` on credentials.
+async fn limited(namespace: &Namespace) -> Session {
+    let sandbox = Sandbox::shared();
+    let kubectl = |arguments: &[&str]| {
+        let output = sandbox.kubectl(arguments);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let name = namespace.name();
+    namespace.kubectl(&["create", "serviceaccount", "limited"]).unwrap();
+    let mut role: Value =
+        serde_json::from_str(&kubectl(&["get", "clusterrole", "plimsoll-oci", "--output=json"])).unwrap();
+    for rule in role["rules"].as_array_mut().unwrap() {
+        if rule["resourceNames"] == json!(["ocicredentials"]) {
+            rule["verbs"] = json!(["list", "watch"]);
+        }
+    }
+    role["metadata"] = json!({"name": name});
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let (role_file, kubeconfig) = (folder.join(format!("{name}-role")), folder.join(format!("{name}-kubeconfig")));
+    std::fs::write(&role_file, role.to_string()).unwrap();
+    kubectl(&["apply", "--filename", &role_file.display().to_string()]);
+    let account = format!("--serviceaccount={name}:limited");
+    kubectl(&["create", "clusterrolebinding", name, &format!("--clusterrole={name}"), &account]);
+    let events = format!("{name}-events");
+    kubectl(&["create", "clusterrolebinding", &events, "--clusterrole=plimsoll-operator", &account]);
+    let token = namespace.kubectl(&["create", "token", "limited"]).unwrap();
+    let own = kubectl(&["config", "view", "--raw", "--minify", "--output=json"]);
+    let mut config: Value = serde_json::from_str(&own).unwrap();
+    config["users"][0]["user"] = json!({"token": token.trim()});
+    std::fs::write(&kubeconfig, config.to_string()).unwrap();
+    let connection = Connection { config_paths: vec![kubeconfig], ..Connection::default() };
+    Session::connect(&connection, &Environment::default(), "plimsoll-operator-tests").unwrap()
+}
+
+#[tokio::test]
+async fn credentials_that_may_not_be_kept_are_used_and_reported_once() {
+    let namespace = super::namespace("not-kept").await;
+    let session = limited(&namespace).await;
+    let bench = Bench::with_rights("not-kept", namespace, session).await;
+    let secret = bench.apply(&credentials(None)).await;
+    let queue = bench.apply(&bench.queue("orders", json!({}))).await;
+    bench.until_ready(&queue).await;
+    bench.another_look(&queue, Operation::GetQueue).await;
+    let warned = bench.events("orders", "CredentialsNotKept").await;
+    assert_eq!(warned.len(), 1, "{warned:?}");
+    assert!(warned[0].contains("ocicredentials") && warned[0].contains("patch"), "{warned:?}");
+    assert!(!is_kept(bench.namespace.get(&secret).await.as_ref()));
+}
+
+/// A create that is sent, takes effect and has no answer; then the user edits the spec before that is resolved.
+#[tokio::test]
+async fn a_stream_whose_create_lost_its_answer_is_found_where_it_was_sent() {
+    let bench = Bench::new("moved_pool").await;
+    let faults = bench.server.faults();
+    faults.inject(Fault { operation: Operation::CreateStream, nth: 1, times: 1, kind: FaultKind::ResetAfter });
+    let kind = FaultKind::Refuse { status: 503, code: "ServiceUnavailable".to_owned(), retry_after: None };
+    faults.inject(Fault { operation: Operation::ListStreams, nth: 1, times: u32::MAX, kind });
+    let mut stream = bench.stream("clicks", json!({"streamPoolId": "ocid1.streampool.oc1.phx.one"}));
+    stream["spec"].as_object_mut().unwrap().remove("compartmentId");
+    let stream = bench.apply(&stream).await;
+    bench
+        .until(&stream, "lost", |stream| {
+            condition(stream, "Progressing")["reason"] == "Retrying"
+                && stream["status"]["status"]["async"]["current"]["phase"] == "create"
+        })
+        .await;
+    bench.change(&stream, &json!({"spec": {"streamPoolId": "ocid1.streampool.oc1.phx.two"}})).await;
+    bench.server.faults().clear();
+    bench.until_ready(&stream).await;
+    assert_eq!(bench.effects(Operation::CreateStream), 1);
+    let living = bench.living();
+    assert_eq!((living.len(), &living[0]["streamPoolId"]), (1, &json!("ocid1.streampool.oc1.phx.two")));
+}
+
+/// The same for a queue, whose create is replayed by its token unless the body changed.
+#[tokio::test]
+async fn a_queue_whose_create_lost_its_answer_is_found_after_an_edit() {
+    let bench = Bench::new("edited").await;
+    let faults = bench.server.faults();
+    faults.inject(Fault { operation: Operation::CreateQueue, nth: 1, times: 1, kind: FaultKind::ResetAfter });
+    let refuse =
+        || FaultKind::Refuse { status: 503, code: "ServiceUnavailable".to_owned(), retry_after: None };
+    faults.inject(Fault { operation: Operation::CreateQueue, nth: 1, times: u32::MAX, kind: refuse() });
+    faults.inject(Fault { operation: Operation::ListQueues, nth: 1, times: u32::MAX, kind: refuse() });
+    let queue = bench.apply(&bench.queue("orders", json!({"visibilityInSeconds": 40}))).await;
+    bench
+        .until(&queue, "lost", |queue| {
+            condition(queue, "Progressing")["reason"] == "Retrying"
+                && queue["status"]["status"]["async"]["current"]["phase"] == "create"
+        })
+        .await;
+    bench.change(&queue, &json!({"spec": {"visibilityInSeconds": 50}})).await;
+    bench.server.faults().clear();
+    bench.until_ready(&queue).await;
+    assert_eq!(bench.effects(Operation::CreateQueue), 1);
+    assert_eq!(bench.living()[0]["visibilityInSeconds"], 50);
+}
+
+#[tokio::test]
+async fn first_creates_read_no_listing_and_others_share_one() {
+    let bench = Bench::new("listings").await;
+    let names: Vec<String> = (0..40).map(|number| format!("queue-{number}")).collect();
+    let mut queues = Vec::new();
+    for name in &names {
+        queues.push(bench.apply(&bench.queue(name, json!({}))).await);
+    }
+    let mut first = Vec::new();
+    for queue in &queues {
+        first.push(ocid(&bench.until_ready(queue).await));
+    }
+    assert_eq!(creates(&bench), 40);
+    assert_eq!(bench.server.journal().count(Operation::ListQueues), 0, "there was nothing to find");
+    // All are gone at once, and every object has to see it in a listing.
+    for queue in &bench.living() {
+        assert!(bench.server.remove(&text(&queue["id"])));
+    }
+    for (queue, first) in queues.iter().zip(&first) {
+        let is_new = |queue: &Value| queue["status"]["status"]["ocid"].as_str().is_some_and(|id| id != first);
+        bench.until(queue, "made anew", is_new).await;
+    }
+    let (listings, gets) = (
+        bench.server.journal().count(Operation::ListQueues),
+        bench.server.journal().count(Operation::GetQueue),
+    );
+    assert!(listings < gets / 2, "{listings} listings for {gets} reads");
+}
+
+/// Every object is due all the time, and the cloud is slow.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_users_change_is_taken_up_before_everything_that_is_merely_due() {
+    const OBJECTS: usize = 60;
+    let bench = Bench::new("changes_first").await;
+    let mut queues = Vec::new();
+    for number in 0..OBJECTS {
+        queues.push(bench.apply(&bench.queue(&format!("queue-{number}"), json!({}))).await);
+    }
+    for queue in &queues {
+        bench.until_ready(queue).await;
+    }
+    let kind = FaultKind::SlowMillis(1000);
+    bench.server.faults().inject(Fault { operation: Operation::GetQueue, nth: 1, times: u32::MAX, kind });
+    // Longer than the drift interval, so that all are due.
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    let changed = &queues[OBJECTS / 2];
+    let id = ocid(&bench.namespace.get(changed).await.unwrap());
+    bench.change(changed, &json!({"spec": {"visibilityInSeconds": 45}})).await;
+    let before = calls(&bench);
+    let get = loop {
+        let journal = bench.server.journal().entries();
+        let is_get = |entry: &oraclecloud_emulator::JournalEntry| {
+            entry.operation == Some(Operation::GetQueue) && entry.resource.as_ref() == Some(&id)
+        };
+        if let Some(position) = journal[before..].iter().position(is_get) {
+            break position;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    };
+    assert!(get <= 16, "{get} looks for drift went before it");
+}
+
+#[tokio::test]
+async fn credentials_of_the_namespace_can_be_required() {
+    let options = operator::Options {
+        operations: quick(),
+        require_namespace_credentials: true,
+        ..operator::Options::on(Connection::default())
+    };
+    let bench = Bench::run("required", Script::default(), options, at_home).await;
+    let queue = bench.apply(&bench.queue("orders", json!({}))).await;
+    let stalled = bench.until_stalled(&queue, "AccessDenied").await;
+    let message = text(&condition(&stalled, "Stalled")["message"]);
+    assert!(message.contains("--require-namespace-credentials"), "{message}");
+    assert_eq!(calls(&bench), 0);
+    bench.apply(&credentials(None)).await;
+    bench.until_ready(&queue).await;
+}
+
+#[tokio::test]
+async fn adoption_can_be_disabled() {
+    let options = operator::Options {
+        operations: quick(),
+        no_adoption: true,
+        ..operator::Options::on(Connection::default())
+    };
+    let bench = Bench::run("no_adopt", Script::default(), options, at_home).await;
+    let client = super::bench::client(&bench.server);
+    let body = json!({"displayName": "theirs", "compartmentId": bench.server.compartment()});
+    client.queues().create(&body, None, None).await.unwrap();
+    let id = text(&bench.living()[0]["id"]);
+    let mut queue = bench.queue("orders", json!({}));
+    queue["metadata"]["annotations"] = json!({"plimsoll.dev/adopt": id});
+    bench.apply(&queue).await;
+    let stalled = bench.until_stalled(&queue, "NotAllowed").await;
+    let message = text(&condition(&stalled, "Stalled")["message"]);
+    assert!(message.contains("--no-adopt"), "{message}");
+    assert_eq!(bench.effects(Operation::UpdateQueue), 0);
+    bench.change(&queue, &json!({"metadata": {"annotations": {"plimsoll.dev/adopt": null}}})).await;
+    assert_ne!(ocid(&bench.until_ready(&queue).await), id);
+}
+
+#[tokio::test]
+async fn a_namespace_uses_only_the_compartments_it_may_use() {
+    let bench = Bench::new("compartments").await;
+    let annotate = |value: &str| {
+        let annotation = format!("{COMPARTMENTS}={value}");
+        let annotate = ["annotate", "--overwrite", "namespace", bench.namespace.name(), &annotation];
+        bench.namespace.kubectl(&annotate).unwrap();
+    };
+    annotate("ocid1.compartment.oc1..elsewhere");
+    // Until the operator has seen the annotation, the namespace has none.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let queue = bench.apply(&bench.queue("orders", json!({}))).await;
+    let stream = bench.apply(&bench.stream("clicks", json!({}))).await;
+    for object in [&queue, &stream] {
+        let stalled = bench.until_stalled(object, "NotAllowed").await;
+        let message = text(&condition(&stalled, "Stalled")["message"]);
+        assert!(message.contains(bench.server.compartment()) && message.contains(COMPARTMENTS), "{message}");
+    }
+    assert_eq!(calls(&bench), 0);
+    annotate(&format!("ocid1.compartment.oc1..elsewhere, {}", bench.server.compartment()));
+    bench.until_ready(&queue).await;
+    bench.until_ready(&stream).await;
+}
