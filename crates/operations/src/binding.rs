@@ -100,8 +100,7 @@ mod tests {
     #[test]
     fn only_the_region_tenancy_and_credentials_on_record_prove_something() {
         let check = |binding: Binding, now: (&str, &str, &str), expected: &str| {
-            let identity =
-                Identity { region: now.0.to_owned(), tenancy: some(now.1), secret: some(now.2) };
+            let identity = Identity { region: now.0.to_owned(), tenancy: some(now.1), secret: some(now.2) };
             let found = match binding.compare(&identity) {
                 Match::Same => "same".to_owned(),
                 Match::Unknown => "unknown".to_owned(),

@@ -65,9 +65,7 @@ pub async fn call_stream(
         Call::Update { id, body, if_match } => accepted(streams.update(id, body, if_match.as_deref()).await),
         Call::Delete { id, if_match } => accepted(streams.delete(id, if_match.as_deref()).await),
         Call::Get { id, listed: _ } => json(streams.get(id).await),
-        Call::Find { id, .. } => {
-            Ok(found(&*streams.list(scope).await?, id.as_deref(), uid, Vec::new()))
-        }
+        Call::Find { id, .. } => Ok(found(&*streams.list(scope).await?, id.as_deref(), uid, Vec::new())),
         // A kind that is followed by its lifecycle never asks for a work request.
         Call::GetWorkRequest { .. } | Call::ExplainFailure { .. } => {
             Err(CallError { message: "Streaming has no work requests".to_owned(), ..CallError::default() })

@@ -111,8 +111,7 @@ impl Client {
     }
 
     async fn signer(&self, region: &Region) -> Result<Arc<Signer>, AuthError> {
-        let context =
-            Context { connections: &self.connections, endpoints: &self.settings.endpoints, region };
+        let context = Context { connections: &self.connections, endpoints: &self.settings.endpoints, region };
         self.credentials.signer(Timestamp::now(), &context).await
     }
 

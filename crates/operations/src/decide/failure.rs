@@ -17,7 +17,11 @@ impl Decision<'_> {
             (Call::Get { listed: false, .. }, CallErrorKind::NotFoundOrDenied)
                 if self.status.ocid().is_some() =>
             {
-                if self.may_conclude_absence() { self.find() } else { self.stalled_by_unknown_place() }
+                if self.may_conclude_absence() {
+                    self.find()
+                } else {
+                    self.stalled_by_unknown_place()
+                }
             }
             // Listed but not readable yet: the create or update is not over.
             (Call::Get { listed: true, .. }, CallErrorKind::NotFoundOrDenied) if self.is_becoming() => {

@@ -96,17 +96,16 @@ impl Cloud {
             numbers: 0,
         };
         // Another owner's resource of the same name, which must never be touched.
-        let foreign =
-            Thing {
-                state: "ACTIVE",
-                size: 77,
-                pool: 0,
-                place: 0,
-                owner: None,
-                etag: 1,
-                visible_at: 0,
-                deleted_at: None,
-            };
+        let foreign = Thing {
+            state: "ACTIVE",
+            size: 77,
+            pool: 0,
+            place: 0,
+            owner: None,
+            etag: 1,
+            visible_at: 0,
+            deleted_at: None,
+        };
         cloud.things.insert("foreign".to_owned(), foreign);
         cloud
     }
@@ -258,9 +257,9 @@ impl Cloud {
                     .collect();
                 let open = |work: &Work| work.phase == Phase::Create && !has_ended(work.status);
                 let hidden = |work: &Work| self.visible(&work.thing).is_none();
-                let here = |work: &Work| self.things.get(&work.thing).is_some_and(|it| it.place == self.place);
-                let creating =
-                    self.works.iter().filter(|(_, work)| open(work) && hidden(work) && here(work));
+                let here =
+                    |work: &Work| self.things.get(&work.thing).is_some_and(|it| it.place == self.place);
+                let creating = self.works.iter().filter(|(_, work)| open(work) && hidden(work) && here(work));
                 let creating =
                     creating.filter(|_| self.behavior.work_requests).map(|(id, _)| id.clone()).collect();
                 Ok(Response { body: Body::Listing { resources, creating }, ..self.ok() })

@@ -179,7 +179,9 @@ fn stabilize(sim: &mut Simulation) {
     // The right credentials are those on record.
     let bound = sim.object.as_ref().and_then(|object| object.status.status.binding.clone());
     if let Some(Binding { region, tenancy, .. }) = bound {
-        let is_it = |place: &usize| (Some(identity(*place).region), identity(*place).tenancy) == (region.clone(), tenancy.clone());
+        let is_it = |place: &usize| {
+            (Some(identity(*place).region), identity(*place).tenancy) == (region.clone(), tenancy.clone())
+        };
         sim.place = (0..3).find(is_it).expect("one of the three");
     }
     sim.edit(|object| {

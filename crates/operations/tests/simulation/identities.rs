@@ -72,8 +72,7 @@ fn another_identity_makes_no_call_whatever_the_object_asks_for() {
     let region = "CredentialsChanged: Queue q1 is in region phx, but the region is now iad";
     let tenancy = "CredentialsChanged: Queue q1 is in tenancy t1, but the credentials are of t2";
     let secret = "CredentialsChanged: Queue q1 was bound with the Secret ocicredentials, which is missing";
-    let release =
-        format!("to delete the object regardless, annotate it with plimsoll.dev/release: {UID}");
+    let release = format!("to delete the object regardless, annotate it with plimsoll.dev/release: {UID}");
     let name = Some("ocicredentials");
     check(identity("iad", "t1", name), false, &format!("{region}; {alone}"));
     check(identity("phx", "t2", name), false, &format!("{tenancy}; {alone}"));
@@ -101,7 +100,9 @@ fn a_create_without_a_response_is_not_repeated_elsewhere() {
 
 #[test]
 fn a_refused_create_binds_nothing() {
-    for (status, code) in [(404, "NotAuthorizedOrNotFound"), (401, "NotAuthenticated"), (400, "LimitExceeded")] {
+    for (status, code) in
+        [(404, "NotAuthorizedOrNotFound"), (401, "NotAuthenticated"), (400, "LimitExceeded")]
+    {
         let mut harness = Harness::queue();
         harness.desired.identity = own();
         let find = harness.reconcile();
@@ -196,7 +197,8 @@ fn a_create_is_searched_where_it_was_sent() {
     let mut harness = edited();
     let find = harness.reconcile();
     assert_eq!(searched(&find), pool("0"));
-    let made = json!({"id": "q1", "lifecycleState": "ACTIVE", "size": 1, "pool": 0, "tags": {"plimsoll-uid": UID}});
+    let made =
+        json!({"id": "q1", "lifecycleState": "ACTIVE", "size": 1, "pool": 0, "tags": {"plimsoll-uid": UID}});
     let get = harness.respond(find, found(std::slice::from_ref(&made)));
     let update = harness.respond(get, json(made));
     assert!(matches!(update, Action::Call(Call::Update { .. })), "it is moved, not made twice: {update:?}");
@@ -285,7 +287,10 @@ fn a_namespace_uses_only_the_parents_it_may_use() {
     let get = harness.reconcile();
     let untagged = || json(json!({"id": "q1", "lifecycleState": "ACTIVE", "size": 1}));
     requeues(&harness.respond(get, untagged()), 300..=300);
-    assert_eq!((harness.condition(ConditionType::Stalled).as_str(), harness.status.ocid()), ("True/NotAllowed", None));
+    assert_eq!(
+        (harness.condition(ConditionType::Stalled).as_str(), harness.status.ocid()),
+        ("True/NotAllowed", None)
+    );
     harness.desired.policy = allowed(&["0", "c"]);
     let get = harness.reconcile();
     harness.respond(get, untagged());

@@ -107,7 +107,8 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static> ExternalCo
     pub async fn run(self, stop: CancellationToken) {
         let this = Arc::new(self);
         let of_namespaces = this.of_namespaces.iter().map(|(store, namespace_of)| {
-            let concerned = |change: &Change| namespace_of(change).map_or_else(Vec::new, |it| this.objects_in(&it));
+            let concerned =
+                |change: &Change| namespace_of(change).map_or_else(Vec::new, |it| this.objects_in(&it));
             this.queue.watch(store.subscribe(), concerned)
         });
         let of_namespaces = join_all(of_namespaces);
@@ -152,7 +153,9 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static> ExternalCo
         regarding: &ObjectReference,
     ) -> Result<Report, StepError> {
         let (service, identity, policy, warnings) = match (self.connect)(&object).await {
-            Ok(Connected { service, identity, policy, warnings }) => (Ok(service), identity, policy, warnings),
+            Ok(Connected { service, identity, policy, warnings }) => {
+                (Ok(service), identity, policy, warnings)
+            }
             Err(error) => (Err(error), None, Policy::default(), Vec::new()),
         };
         let service = Instrumented { service, metrics: &self.metrics };

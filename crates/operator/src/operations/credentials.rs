@@ -103,7 +103,10 @@ impl Clients {
                 Err(error) if error.is_forbidden() => warnings.push(not_kept(namespace, &error)),
                 Err(error) => {
                     let why = error.text();
-                    return Err(trouble("", format!("the Secret {namespace}/{SECRET} cannot be kept: {why}")));
+                    return Err(trouble(
+                        "",
+                        format!("the Secret {namespace}/{SECRET} cannot be kept: {why}"),
+                    ));
                 }
             }
         }

@@ -50,7 +50,8 @@ impl CredentialsInUse {
     /// Sees to it that a Secret outlives its users. Before an object asks for anything at the cloud, this has to succeed
     /// or to be impossible.
     pub(super) async fn keep(&self, key: &Key) -> Result<(), ApiError> {
-        let is_settled = || self.secrets.get(key).is_none_or(|secret| is_kept(&secret) || is_deleting(&secret));
+        let is_settled =
+            || self.secrets.get(key).is_none_or(|secret| is_kept(&secret) || is_deleting(&secret));
         if is_settled() {
             return Ok(());
         }

@@ -37,9 +37,8 @@ impl Namespaces {
             let message = format!("the annotations of Namespace {namespace} are not known: {why}");
             return Err(CallError { message, ..CallError::default() });
         };
-        let parents = compartments(&namespace).map(|text| {
-            text.split(',').map(|id| id.trim().to_owned()).filter(|id| !id.is_empty()).collect()
-        });
+        let parents = compartments(&namespace)
+            .map(|text| text.split(',').map(|id| id.trim().to_owned()).filter(|id| !id.is_empty()).collect());
         Ok(Policy { no_adoption: self.no_adoption, parents })
     }
 }

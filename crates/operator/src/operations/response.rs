@@ -10,7 +10,8 @@ pub(super) const COMPARTMENT: &str = "compartmentId";
 
 /// The parameters of a listing that have a value.
 pub(super) fn scope(parameters: &[(&str, Option<&str>)]) -> Scope {
-    let given = parameters.iter().filter_map(|(name, value)| Some(((*name).to_owned(), (*value)?.to_owned())));
+    let given =
+        parameters.iter().filter_map(|(name, value)| Some(((*name).to_owned(), (*value)?.to_owned())));
     given.collect()
 }
 

@@ -52,16 +52,15 @@ pub async fn run(context: Context, stop: CancellationToken) {
     let users = vec![queues.clone(), streams.clone()];
     let in_use = CredentialsInUse::new(client, clients.secrets().clone(), users);
     let cloud = Arc::new(Cloud { clients, namespaces, in_use: Arc::new(in_use) });
-    let queues =
-        controller(&context, &cloud, queues, QueueService::new).with_endpoint(EndpointSecret::new(
-            QUEUE_LABEL,
-            |queue: &Queue| queue.status.as_ref()?.observed.messages_endpoint.as_deref(),
-        ));
+    let queues = controller(&context, &cloud, queues, QueueService::new)
+        .with_endpoint(EndpointSecret::new(QUEUE_LABEL, |queue: &Queue| {
+            queue.status.as_ref()?.observed.messages_endpoint.as_deref()
+        }));
     let streams =
-        controller(&context, &cloud, streams, StreamService::new).with_endpoint(EndpointSecret::new(
-            STREAM_LABEL,
-            |stream: &Stream| stream.status.as_ref()?.observed.messages_endpoint.as_deref(),
-        ));
+        controller(&context, &cloud, streams, StreamService::new)
+            .with_endpoint(EndpointSecret::new(STREAM_LABEL, |stream: &Stream| {
+                stream.status.as_ref()?.observed.messages_endpoint.as_deref()
+            }));
     tokio::join!(
         queues.run(stop.clone()),
         streams.run(stop.clone()),

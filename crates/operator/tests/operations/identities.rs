@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use cluster::{Connection, Environment, Session};
-use oraclecloud_emulator::{Fault, FaultKind, Operation, Script};
 use k8s_openapi::api::core::v1;
 use operator::operations::{COMPARTMENTS, CREDENTIALS_FINALIZER};
+use oraclecloud_emulator::{Fault, FaultKind, Operation, Script};
 use serde_json::{Value, json};
 use testkit::{Namespace, Sandbox};
 
@@ -23,8 +23,7 @@ fn credentials(change: Option<(&str, &str)>) -> Value {
 }
 
 /// What another region and another tenancy look like to an operator.
-const OTHERS: [(&str, &str); 2] =
-    [("region", "us-ashburn-1"), ("tenancy", "ocid1.tenancy.oc1..another")];
+const OTHERS: [(&str, &str); 2] = [("region", "us-ashburn-1"), ("tenancy", "ocid1.tenancy.oc1..another")];
 
 /// An operator whose own credentials are of another tenancy.
 fn of_another_tenancy(name: &str) -> Option<String> {
@@ -157,7 +156,11 @@ async fn a_namespace_that_is_deleted_deletes_its_resources_first() {
     let namespaces = kube::Api::<v1::Namespace>::all(bench.namespace.client().clone());
     let mut seconds = 0;
     while namespaces.get_opt(bench.namespace.name()).await.unwrap().is_some() {
-        assert!(seconds < 60, "the namespace does not go: {:#?}", namespaces.get(bench.namespace.name()).await);
+        assert!(
+            seconds < 60,
+            "the namespace does not go: {:#?}",
+            namespaces.get(bench.namespace.name()).await
+        );
         seconds += 1;
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
@@ -220,7 +223,8 @@ async fn limited(namespace: &Namespace) -> Session {
     }
     role["metadata"] = json!({"name": name});
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let (role_file, kubeconfig) = (folder.join(format!("{name}-role")), folder.join(format!("{name}-kubeconfig")));
+    let (role_file, kubeconfig) =
+        (folder.join(format!("{name}-role")), folder.join(format!("{name}-kubeconfig")));
     std::fs::write(&role_file, role.to_string()).unwrap();
     kubectl(&["apply", "--filename", &role_file.display().to_string()]);
     let account = format!("--serviceaccount={name}:limited");
@@ -256,7 +260,12 @@ async fn credentials_that_may_not_be_kept_are_used_and_reported_once() {
 async fn a_stream_whose_create_lost_its_answer_is_found_where_it_was_sent() {
     let bench = Bench::new("moved_pool").await;
     let faults = bench.server.faults();
-    faults.inject(Fault { operation: Operation::CreateStream, nth: 1, times: 1, kind: FaultKind::ResetAfter });
+    faults.inject(Fault {
+        operation: Operation::CreateStream,
+        nth: 1,
+        times: 1,
+        kind: FaultKind::ResetAfter,
+    });
     let kind = FaultKind::Refuse { status: 503, code: "ServiceUnavailable".to_owned(), retry_after: None };
     faults.inject(Fault { operation: Operation::ListStreams, nth: 1, times: u32::MAX, kind });
     let mut stream = bench.stream("clicks", json!({"streamPoolId": "ocid1.streampool.oc1.phx.one"}));

@@ -7,8 +7,8 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::api::{Api, Patch, PatchParams};
 use kube::{CustomResource, CustomResourceExt as _};
 use operations::{
-    Body, Call, CallError, Drift, ExternalService, Kind, OWNER_TAG, Resource, Response, STREAM_STATES,
-    Scope, Strategy,
+    Body, Call, CallError, Drift, ExternalService, Kind, OWNER_TAG, Resource, Response, STREAM_STATES, Scope,
+    Strategy,
 };
 use operator::api::{Tracked, definition};
 use operator::operations::{Connected, ExternalController, ExternalObject, FINALIZER, source};

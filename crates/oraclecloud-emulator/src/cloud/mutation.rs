@@ -34,7 +34,9 @@ impl Cloud {
             return Err(ApiError::invalid(message));
         }
         let token = token.map(|token| format!("{} {token}", request.place));
-        if let Some(handled) = token.as_deref().map(|token| self.replay(token, &body, now)).transpose()?.flatten() {
+        if let Some(handled) =
+            token.as_deref().map(|token| self.replay(token, &body, now)).transpose()?.flatten()
+        {
             return Ok(handled);
         }
         self.add_tag_defaults(&mut fields);
