@@ -7,6 +7,7 @@ diag::codes! {
     pub(crate) const WRONG_KIND = "composition-wrong-kind";
     pub(crate) const DEFINITION_NAME = "definition-name";
     pub(crate) const DEFINITION_NAMES = "definition-names";
+    pub(crate) const DEFINITION_GROUP = "definition-group";
     pub(crate) const DEFINITION_SCOPE = "definition-scope";
     pub(crate) const DEFINITION_VERSIONS = "definition-versions";
     pub(crate) const DEFINITION_SCHEMA = "definition-schema";

@@ -42,6 +42,20 @@ pub fn claim(definition: &Definition) -> Option<Object> {
     Some(crd(definition, &name, "Namespaced", names, "claim", &engine))
 }
 
+/// Whether an XRD defined `crd`, as `rendered` is: it has the category and, in every version, the engine's fields. Users do not
+/// write such a CRD, so one without a controller has only lost it, for instance in a backup.
+pub fn is_generated(crd: &Object, rendered: &Object) -> bool {
+    let category = |crd: &Object| object::texts(crd, &["spec", "names", "categories"]).pop();
+    let has_fields = |version: &Value| {
+        let spec = version.pointer("/schema/openAPIV3Schema/properties/spec/properties");
+        let has = |field| spec.is_some_and(|spec| spec.get(field).is_some());
+        has("crossplane") || has("compositionRef") && has("compositionRevisionRef")
+    };
+    category(rendered)
+        .is_some_and(|ours| object::texts(crd, &["spec", "names", "categories"]).contains(&ours))
+        && object::list(crd, &["spec", "versions"]).all(has_fields)
+}
+
 /// What the engine adds to every version of a kind. Its properties override the user's of the same name.
 struct EngineFields {
     spec: Object,

@@ -64,6 +64,11 @@ pub fn controller(object: &Object) -> Option<Controller> {
     Some(Controller { kind: part("kind"), name: part("name"), uid: part("uid") })
 }
 
+/// Whether `owner` is the controller of `object`.
+pub fn is_controlled_by(object: &Object, owner: &Object) -> bool {
+    controller(object).is_some_and(|controller| Some(controller.uid.as_str()) == uid(owner))
+}
+
 /// The reference that makes `owner` the controller of what carries it.
 pub fn controller_reference(owner: &Object) -> Value {
     json!({

@@ -10,6 +10,7 @@
 //!
 //! [`Reconciler`]: crate::runtime::controller::Reconciler
 
+mod access;
 mod catalogue;
 mod certificates;
 mod claim;

@@ -49,3 +49,35 @@ fn only_what_is_dropped_is_warned_of() {
         assert!(warnings.iter().all(|warning| warning.severity == Severity::Warning));
     }
 }
+
+#[test]
+fn what_crossplane_generated_is_told_from_what_users_wrote() {
+    let generated: Vec<Value> = include_str!("reference.jsonl")
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .flat_map(|case: Value| [case["composite"].clone(), case["claim"].clone()])
+        .filter(Value::is_object)
+        .collect();
+    assert!(generated.len() > 19);
+    for crd in &generated {
+        let crd = object::from_value(crd.clone());
+        assert!(is_generated(&crd, &crd), "{crd:?}");
+        for part in ["names", "versions"] {
+            let mut written = crd.clone();
+            match part {
+                "names" => written["spec"]["names"]["categories"] = json!(["all"]),
+                _ => {
+                    written["spec"]["versions"][0]["schema"] = json!({"openAPIV3Schema": {"type": "object"}})
+                }
+            }
+            assert!(!is_generated(&written, &crd), "{part}: {written:?}");
+        }
+    }
+    let of = |category: &str| {
+        let of_category = |crd: &&Value| {
+            crd["spec"]["names"]["categories"].as_array().is_some_and(|all| all.contains(&json!(category)))
+        };
+        object::from_value(generated.iter().find(of_category).unwrap().clone())
+    };
+    assert!(!is_generated(&of("claim"), &of("composite")));
+}

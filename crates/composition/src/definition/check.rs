@@ -14,12 +14,26 @@ impl DefinitionSpec {
     /// Everything that is wrong or without effect in the spec of the XRD `object`, whose XRs have `scope`.
     pub(super) fn check(&self, object: &Object, scope: Scope) -> Vec<Diagnostic> {
         let mut found = Vec::new();
+        self.check_group(&mut found);
         self.check_names(object, &mut found);
         self.check_scope(scope, &mut found);
         self.check_versions(&mut found);
         self.check_conversion(&mut found);
         let name = format!("CompositeResourceDefinition {}", object::name(object).unwrap_or_default());
         found.into_iter().map(|diagnostic| diagnostic.object(&name)).collect()
+    }
+
+    /// An XRD named like a kind of Kubernetes would have the operator granted all rights on that kind.
+    fn check_group(&self, found: &mut Vec<Diagnostic>) {
+        let group = self.group.as_str();
+        let is_within = |domain: &str| {
+            group.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+        };
+        if !group.contains('.') || is_within("k8s.io") || is_within("kubernetes.io") {
+            let summary = format!("the group {group:?} belongs to Kubernetes");
+            let hint = "Use a domain of your own, for instance platform.example.org.";
+            found.push(wrong(codes::DEFINITION_GROUP, "spec.group", summary).hint(hint));
+        }
     }
 
     fn check_names(&self, object: &Object, found: &mut Vec<Diagnostic>) {

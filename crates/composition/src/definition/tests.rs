@@ -98,6 +98,27 @@ fn findings_name_the_field() {
 }
 
 #[test]
+fn groups_of_kubernetes_are_refused() {
+    let check = |group: &str, is_refused: bool| {
+        let found = findings(&xrd("v2", |xrd| {
+            xrd["metadata"]["name"] = format!("xdatabases.{group}").into();
+            xrd["spec"]["group"] = group.into();
+        }));
+        let refusal =
+            format!("error [definition-group] spec.group: the group {group:?} belongs to Kubernetes");
+        assert_eq!(found, if is_refused { refusal } else { String::new() });
+    };
+    for group in
+        ["apps", "batch", "k8s.io", "rbac.authorization.k8s.io", "kubernetes.io", "new.kubernetes.io"]
+    {
+        check(group, true);
+    }
+    for group in ["example.org", "myk8s.io", "k8s.io.example.org", "database.mykubernetes.io"] {
+        check(group, false);
+    }
+}
+
+#[test]
 fn keywords_without_effect_are_warned_of() {
     let object = xrd("v2", |xrd| {
         xrd["spec"]["versions"][0]["schema"]["openAPIV3Schema"] = json!({

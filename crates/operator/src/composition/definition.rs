@@ -174,6 +174,9 @@ impl Reconcile<'_> {
         self.event(Role::Composite, EventType::Warning, "RenderCRD", why.clone());
         let mut status = Status::of(&self.xrd, Timestamp::now());
         status.failed(Role::Composite, "RenderCRD", &why);
+        if !status.is_established() {
+            self.revoke().await;
+        }
         self.write_status(status).await?;
         Ok(Action::await_change())
     }

@@ -1,12 +1,16 @@
 //! XRDs come, change and go, and their kinds with them.
 
+use std::collections::BTreeMap;
+
+use cluster::Session;
 use functions::{RunRequest, response};
 use serde_json::{Value, json};
 
 use crate::fixture::{
-    apply, condition, condition_line, delete, get, group, is_true, legacy_xrd, modern_xrd, session, until,
-    until_gone, until_recorded, version, world,
+    apply, condition, condition_line, delete, get, group, is_true, legacy_xrd, modern_xrd, reference,
+    session, until, until_gone, until_recorded, version, world,
 };
+use crate::operators::{Operator, alone};
 use crate::platform::{Platform, children, desire, map};
 
 fn crd(name: &str) -> Value {
@@ -127,6 +131,122 @@ async fn a_crd_of_another_controller_is_never_touched() {
     assert!(get(&session, &foreign).await.is_some());
 }
 
+/// The role that an XRD grants the operator.
+fn role(xrd: &str) -> Value {
+    json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+        "metadata": {"name": format!("crossplane:composite:{xrd}:aggregate-to-crossplane")},
+    })
+}
+
+#[tokio::test]
+async fn a_crd_that_no_xrd_defined_is_not_taken_over() {
+    world();
+    let (session, group) = (session(), group("users-own"));
+    let mut users = crd(&format!("xapps.{group}"));
+    users["spec"] = json!({
+        "group": group, "scope": "Cluster", "names": {"kind": "XApp", "plural": "xapps"},
+        "versions": [{"name": "v1", "served": true, "storage": true,
+                      "schema": {"openAPIV3Schema": {"type": "object"}}}],
+    });
+    apply(&session, &users).await;
+    let before = until(&session, &users, "it is established", |crd| is_true(crd, "Established")).await;
+    let object =
+        json!({"apiVersion": format!("{group}/v1"), "kind": "XApp", "metadata": {"name": "precious"}});
+    apply(&session, &object).await;
+    let xrd = apply(&session, &modern_xrd(&group, "Cluster")).await;
+    let refused = until(&session, &xrd, "it says why", |xrd| condition(xrd, "Established").is_some()).await;
+    assert_eq!(condition_line(&refused, "Established"), "Established=False EstablishComposite");
+    let message = condition(&refused, "Established").unwrap()["message"].as_str().unwrap();
+    assert!(message.contains(&format!("CustomResourceDefinition xapps.{group} exists")), "{message}");
+    until_recorded(&session, &refused, "Warning EstablishComposite: ").await;
+    delete(&session, &xrd).await;
+    until_gone(&session, &xrd).await;
+    let after = get(&session, &users).await.unwrap();
+    assert_eq!(before["spec"], after["spec"]);
+    assert_eq!(before["metadata"].get("ownerReferences"), after["metadata"].get("ownerReferences"));
+    assert_eq!(get(&session, &role(&format!("xapps.{group}"))).await, None);
+    assert!(
+        get(&session, &object)
+            .await
+            .is_some_and(|object| object["metadata"].get("deletionTimestamp").is_none())
+    );
+}
+
+/// As after a restore from a backup without owner references.
+#[tokio::test]
+async fn a_crd_of_the_xrd_that_lost_its_controller_is_taken_back() {
+    world();
+    let (session, group) = (session(), group("restored"));
+    let xrd = apply(&session, &legacy_xrd(&group)).await;
+    until(&session, &xrd, "it is offered", |xrd| is_true(xrd, "Offered")).await;
+    for plural in ["xapps", "apps"] {
+        let crd = crd(&format!("{plural}.{group}"));
+        let patch = json!({"metadata": {"ownerReferences": null}});
+        let write = cluster::Write::by("person");
+        session.patch(&reference(&crd), cluster::Dialect::Merge, &patch, write).await.unwrap();
+        let owned = |crd: &Value| crd["metadata"]["ownerReferences"][0]["uid"] == xrd["metadata"]["uid"];
+        until(&session, &crd, "the XRD controls it again", owned).await;
+    }
+}
+
+#[tokio::test]
+async fn an_xrd_in_a_group_of_kubernetes_is_refused_and_grants_nothing() {
+    world();
+    let session = session();
+    for (group, plural, kind) in [
+        ("rbac.authorization.k8s.io", "clusterroles", "ClusterRole"),
+        ("apps", "deployments", "Deployment"),
+        ("made-up.k8s.io", "xapps", "XApp"),
+    ] {
+        let mut wanted = modern_xrd(group, "Cluster");
+        let name = format!("{plural}.{group}");
+        wanted["metadata"]["name"] = name.clone().into();
+        wanted["spec"]["names"] = json!({"kind": kind, "plural": plural});
+        let xrd = apply(&session, &wanted).await;
+        let refused =
+            until(&session, &xrd, "it says why", |xrd| condition(xrd, "Established").is_some()).await;
+        assert_eq!(condition_line(&refused, "Established"), "Established=False RenderCRD");
+        let message = condition(&refused, "Established").unwrap()["message"].as_str().unwrap();
+        assert!(message.contains(&format!("the group {group:?} belongs to Kubernetes")), "{message}");
+        until_recorded(&session, &refused, &format!("the group {group:?} belongs to Kubernetes")).await;
+        assert_eq!(get(&session, &role(&name)).await, None, "{name}");
+        delete(&session, &xrd).await;
+        until_gone(&session, &xrd).await;
+    }
+}
+
+/// As after `kubectl apply -k deploy`, without `roles-definitions.yaml`.
+#[tokio::test]
+async fn an_operator_that_may_not_grant_says_which_role_to_create() {
+    const ACCOUNT: &str = "system:serviceaccount:plimsoll-system:plimsoll-operator";
+    let (sandbox, _turn) = alone().await;
+    let deploy = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy");
+    let applied = sandbox.kubectl(&["apply", "--server-side", "--force-conflicts", "--kustomize", deploy]);
+    assert!(applied.status.success(), "{}", String::from_utf8_lossy(&applied.stderr));
+    let session = Session::new(sandbox.client().await);
+    let connect = async || Session::new(sandbox.client().await).acting_as(ACCOUNT).client().clone();
+    let _operator = Operator::start_with(BTreeMap::new(), connect);
+    let group = group("bare");
+    let xrd = apply(&session, &legacy_xrd(&group)).await;
+    let says = |xrd: &Value| condition(xrd, "Established").is_some() && condition(xrd, "Offered").is_some();
+    let refused = until(&session, &xrd, "it says what is missing", says).await;
+    assert_eq!(condition_line(&refused, "Established"), "Established=False EstablishComposite");
+    let message = condition(&refused, "Established").unwrap()["message"].as_str().unwrap();
+    let (text, rules) = message.split_once("these rules: ").unwrap();
+    assert!(
+        text.starts_with("the operator has no rights on this kind, and may not grant them itself: "),
+        "{text}"
+    );
+
+    let mut granted = role(&format!("xapps.{group}"));
+    granted["metadata"]["labels"] = json!({"rbac.crossplane.io/aggregate-to-crossplane": "true"});
+    granted["rules"] = serde_json::from_str(rules).unwrap();
+    apply(&session, &granted).await;
+    let watched = |xrd: &Value| is_true(xrd, "Established") && is_true(xrd, "Offered");
+    until(&session, &xrd, "it is established and offered", watched).await;
+}
+
 #[tokio::test]
 async fn an_invalid_xrd_reports_why_until_it_is_fixed() {
     world();
@@ -159,9 +279,15 @@ async fn an_xrd_whose_crd_is_rejected_reports_why_until_it_is_fixed() {
     assert_eq!(condition_line(&refused, "Offered"), "Offered=False OfferClaim");
     let message = condition(&refused, "Established").unwrap()["message"].as_str().unwrap();
     assert!(message.contains("Unsupported value: \"bogus\""), "{message}");
+    assert_eq!(
+        get(&session, &role(&format!("xapps.{group}"))).await,
+        None,
+        "nothing is granted before it exists"
+    );
     apply(&session, &legacy_xrd(&group)).await;
     let offered = |xrd: &Value| is_true(xrd, "Established") && is_true(xrd, "Offered");
     until(&session, &xrd, "it is offered", offered).await;
+    assert!(get(&session, &role(&format!("xapps.{group}"))).await.is_some());
 }
 
 #[tokio::test]

@@ -1,10 +1,12 @@
 //! Establishing an XRD: its CRDs are applied, and controllers run once they are served.
 
+use std::time::Duration;
+
 use cluster::PatchType;
 use composition::definition::Definition;
 use composition::object;
 use composition::protocol::Object;
-use composition::{intent, takeover};
+use composition::{crd, intent, takeover};
 use jiff::Timestamp;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use manifest::ObjectRef;
@@ -16,6 +18,8 @@ use crate::composition::kinds::Kind;
 use crate::runtime::controller::{Action, Reconciler as _};
 use crate::runtime::events::EventType;
 
+/// How soon to check whether an administrator has granted what is missing, which no watch of this controller reports.
+const GRANT_INTERVAL: Duration = Duration::from_secs(5);
 const CRD_MANAGER: &str = "apiextensions.crossplane.io/definition";
 
 /// The state of a CRD.
@@ -26,7 +30,7 @@ enum CrdState {
     Pending,
     /// The XRD does not yield a CRD.
     Invalid,
-    /// Another object controls it, so it is left alone. No watch reports when that changes.
+    /// It is not of this XRD, so it is left alone. No watch reports when that changes.
     Foreign,
     /// The API server rejects it. A change of the XRD is seen; other remedies are not.
     Rejected,
@@ -36,17 +40,28 @@ impl Reconcile<'_> {
     pub(super) async fn establish(&mut self, definition: &Definition) -> Result<Action> {
         let roles = Role::of(definition);
         self.set_finalizers(&roles, true, "cannot add composite resource finalizer").await?;
-        self.grant(definition).await;
         let mut status = Status::of(&self.xrd, Timestamp::now());
         // Both CRDs are applied before either is waited for.
         let mut crds = Vec::new();
         for role in roles {
             crds.push((role, self.apply_crd(definition, role, &mut status).await?));
         }
-        for (role, _) in crds.iter().filter(|(_, state)| *state == CrdState::Established) {
-            self.start_controller(definition, *role, &mut status).await;
+        let established = crds.iter().filter(|(_, state)| *state == CrdState::Established);
+        let established: Vec<Role> = established.map(|(role, _)| *role).collect();
+        let missing = if established.is_empty() { None } else { self.grant(definition, &established).await };
+        for role in established {
+            match &missing {
+                None => self.start_controller(definition, role, &mut status).await,
+                Some(why) => {
+                    status.failed(role, role.words().establish, why);
+                    self.event(role, EventType::Warning, role.words().establish, why);
+                }
+            }
         }
         self.write_status(status).await?;
+        if missing.is_some() {
+            return Ok(Action::requeue(GRANT_INTERVAL));
+        }
         let is_stuck = crds.iter().any(|(_, state)| matches!(state, CrdState::Foreign | CrdState::Rejected));
         Ok(if is_stuck { Action::requeue(Definitions::BACKOFF.max()) } else { Action::await_change() })
     }
@@ -72,12 +87,8 @@ impl Reconcile<'_> {
         let engine = &self.definitions.engine;
         let read = async { engine.client.read(&ObjectRef::of(&crd)?).await };
         let mut live = self.check(read.await, role, &doing)?;
-        let uid = object::uid(&self.xrd).unwrap_or_default();
-        if let Some(other) = live.as_ref().and_then(object::controller).filter(|owner| owner.uid != uid) {
-            let message = format!(
-                "{doing}: existing object is not controlled by UID {uid:?}, but by {} {:?}",
-                other.kind, other.name
-            );
+        if let Some(why) = live.as_ref().and_then(|live| foreign(live, &crd, &self.xrd)) {
+            let message = format!("{doing}: {why}");
             status.failed(role, words.establish, &message);
             self.event(role, EventType::Warning, words.establish, message);
             return Ok(CrdState::Foreign);
@@ -149,6 +160,26 @@ impl Reconcile<'_> {
     /// What controllers see of the XRD as it is now.
     pub(super) fn kind(&self, definition: &Definition) -> Kind {
         Kind::new(Definition { object: self.xrd.clone(), ..definition.clone() })
+    }
+}
+
+/// Why `live` is not a CRD of `xrd`, which would make it `rendered`.
+///
+/// Taking over the CRD of a user would change its schema, and deleting the XRD would then delete the user's objects.
+fn foreign(live: &Object, rendered: &Object, xrd: &Object) -> Option<String> {
+    let name = object::name(live).unwrap_or_default();
+    let uid = object::uid(xrd).unwrap_or_default();
+    match object::controller(live) {
+        Some(controller) if controller.uid == uid => None,
+        Some(other) => Some(format!(
+            "existing object is not controlled by UID {uid:?}, but by {} {:?}",
+            other.kind, other.name
+        )),
+        None if crd::is_generated(live, rendered) => None,
+        None => Some(format!(
+            "CustomResourceDefinition {name} exists, and no CompositeResourceDefinition defined it. Use another group or \
+             other names here"
+        )),
     }
 }
 

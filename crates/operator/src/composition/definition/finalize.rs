@@ -109,11 +109,7 @@ impl Reconcile<'_> {
         let doing = format!("cannot get {} CustomResourceDefinition", role.words().noun);
         let read = async { engine.client.read(&ObjectRef::of(&crd)?).await };
         let live = self.check(read.await, role, &doing)?;
-        Ok(live.filter(|live| self.controls(live)))
-    }
-
-    fn controls(&self, crd: &Object) -> bool {
-        object::controller(crd).is_some_and(|owner| Some(owner.uid.as_str()) == object::uid(&self.xrd))
+        Ok(live.filter(|live| object::is_controlled_by(live, &self.xrd)))
     }
 
     async fn delete(&self, object: &Object) -> std::result::Result<bool, ApiError> {

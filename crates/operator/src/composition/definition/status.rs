@@ -47,6 +47,11 @@ impl Status {
         }
     }
 
+    /// Whether a controller runs for the XRs.
+    pub(super) fn is_established(&self) -> bool {
+        self.conditions.get(Role::Composite.words().condition).is_some_and(Condition::is_true)
+    }
+
     fn set(&mut self, kind: &str, status: ConditionStatus, reason: &str, message: &str) {
         let condition = Condition::new(kind, status, reason, self.now);
         self.conditions.set(condition.message(message).generation(self.generation));

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn the_role_grants_all_rights_on_both_kinds_and_no_others() {
+fn the_role_grants_what_controllers_do_with_the_established_kinds_and_no_more() {
     let xrd = object::from_value(json!({
         "apiVersion": "apiextensions.crossplane.io/v1", "kind": "CompositeResourceDefinition",
         "metadata": {"name": "xapps.example.org", "uid": "u"},
@@ -14,25 +14,31 @@ fn the_role_grants_all_rights_on_both_kinds_and_no_others() {
         },
     }));
     let (definition, _) = Definition::read(&xrd).unwrap();
-    let role = role(&definition);
-    assert_eq!(role["metadata"]["name"], "crossplane:composite:xapps.example.org:aggregate-to-crossplane");
-    let granted = role["rules"].as_array().unwrap().iter().map(|rule| {
-        let list =
-            |key: &str| rule[key].as_array().unwrap().iter().filter_map(Value::as_str).collect::<Vec<_>>();
-        format!(
-            "{} {}: {}",
-            list("apiGroups").join(","),
-            list("resources").join(","),
-            list("verbs").join(",")
-        )
-    });
-    assert_eq!(
-        granted.collect::<Vec<_>>(),
-        [
-            "example.org xapps,xapps/status: *",
-            "example.org xapps/finalizers: update",
-            "example.org apps,apps/status: *",
-            "example.org apps/finalizers: update",
-        ]
-    );
+    let check = |roles: &[Role], expected: &[&str]| {
+        let rules = roles.iter().filter_map(|role| rules(&definition, *role)).flatten();
+        let role = cluster_role(&xrd, rules);
+        assert_eq!(
+            role["metadata"]["name"],
+            "crossplane:composite:xapps.example.org:aggregate-to-crossplane"
+        );
+        assert!(object::is_controlled_by(&role, &xrd));
+        let granted = role["rules"].as_array().unwrap().iter().map(|rule| {
+            let list = |key: &str| object::texts(rule.as_object().unwrap(), &[key]).join(",");
+            format!("{} {}: {}", list("apiGroups"), list("resources"), list("verbs"))
+        });
+        assert_eq!(granted.collect::<Vec<_>>(), expected);
+    };
+    let xr = [
+        "example.org xapps: get,list,watch,create,update,patch,delete",
+        "example.org xapps/status: get,update,patch",
+        "example.org xapps/finalizers: update",
+    ];
+    let claim = [
+        "example.org apps: get,list,watch,create,update,patch,delete",
+        "example.org apps/status: get,update,patch",
+        "example.org apps/finalizers: update",
+    ];
+    check(&[], &[]);
+    check(&[Role::Composite], &xr);
+    check(&[Role::Composite, Role::Claim], &[xr, claim].concat());
 }
