@@ -22,12 +22,14 @@ pub struct Write<'a> {
     pub force: bool,
     /// Write only the status; the kind must have a status subresource.
     pub status: bool,
+    /// Send a namespace that a cluster-scoped kind does not have, which the server rejects; only for applies.
+    pub strict_scope: bool,
 }
 
 impl<'a> Write<'a> {
     /// A real write by `manager` that respects other managers' fields.
     pub const fn by(manager: &'a str) -> Self {
-        Self { manager, dry_run: false, force: false, status: false }
+        Self { manager, dry_run: false, force: false, status: false, strict_scope: false }
     }
 
     #[must_use]
@@ -45,6 +47,13 @@ impl<'a> Write<'a> {
     #[must_use]
     pub const fn status(self) -> Self {
         Self { status: true, ..self }
+    }
+
+    /// Has the server reject a namespace on a cluster-scoped kind. By default it is ignored, as in kubectl, because the
+    /// user who wrote it is the user who applies it.
+    #[must_use]
+    pub const fn strict_scope(self) -> Self {
+        Self { strict_scope: true, ..self }
     }
 
     /// The path to write to, given the object's path.
@@ -88,8 +97,7 @@ impl Session {
         }
         let path = write.path(path, &query);
         let mut body = Cow::Borrowed(object);
-        if !resource.namespaced && object.pointer("/metadata/namespace").is_some() {
-            // As in kubectl, a namespace on a cluster-scoped kind is ignored; the server would reject it.
+        if !resource.namespaced && !write.strict_scope && object.pointer("/metadata/namespace").is_some() {
             if let Some(metadata) = body.to_mut()["metadata"].as_object_mut() {
                 metadata.remove("namespace");
             }

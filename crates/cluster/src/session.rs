@@ -9,6 +9,7 @@ use crate::discovery::{Catalog, Discovery, MissingKind, Resource};
 use crate::error::{Error, ErrorKind, Subject, Verb};
 use crate::request::{Call, Reply, send};
 use crate::{Connection, Retry};
+use http::{HeaderName, HeaderValue};
 use manifest::{GroupVersionKind, JsonError, ObjectRef};
 
 /// A connection to a cluster. Clones are cheap and share connections and discovery.
@@ -17,7 +18,7 @@ pub struct Session(Arc<Inner>);
 
 struct Inner {
     client: kube::Client,
-    discovery: Discovery,
+    discovery: Arc<Discovery>,
     /// The URL of the server, for messages.
     server: Option<Arc<str>>,
     /// What the client was made from.
@@ -30,6 +31,8 @@ struct Origin {
     user_agent: String,
 }
 
+/// The API server adds the groups of a service account by itself; naming them would need the right to take on any group.
+const IMPERSONATE_USER: HeaderName = HeaderName::from_static("impersonate-user");
 /// How long to wait for a path that discovery lists but the server does not serve yet.
 const JUST_LISTED: Duration = Duration::from_millis(100);
 
@@ -38,7 +41,7 @@ impl Session {
     ///
     /// kube's own retries must be disabled in it, or failures stay hidden for minutes.
     pub fn new(client: kube::Client) -> Self {
-        Self(Arc::new(Inner { client, discovery: Discovery::default(), server: None, origin: None }))
+        Self(Arc::new(Inner { client, discovery: Arc::default(), server: None, origin: None }))
     }
 
     /// A session for `connection`. Nothing is sent yet.
@@ -52,7 +55,7 @@ impl Session {
         let (client, server) = connect::client(connection, environment, user_agent)?;
         let (connection, environment) = (connection.clone(), environment.clone());
         let origin = Some(Origin { connection, environment, user_agent: user_agent.to_owned() });
-        Ok(Self(Arc::new(Inner { client, discovery: Discovery::default(), server: Some(server), origin })))
+        Ok(Self(Arc::new(Inner { client, discovery: Arc::default(), server: Some(server), origin })))
     }
 
     /// A session for the same cluster that shares no connection with this one. All connections of a pool may be dead
@@ -68,6 +71,26 @@ impl Session {
             tracing::warn!(error = %diag::error_chain(&error), "cannot open new connections; using those there are");
             self.clone()
         })
+    }
+
+    /// The same connection with every request made as `user`, if the server lets us. Its kinds are shared.
+    ///
+    /// # Panics
+    ///
+    /// If `user` is not printable ASCII, which no user of Kubernetes is.
+    #[must_use]
+    pub fn acting_as(&self, user: &str) -> Self {
+        let user = HeaderValue::from_str(user).expect("names of users are printable");
+        let own = self.0.client.clone();
+        let namespace = own.default_namespace().to_owned();
+        let service = tower::service_fn(move |mut request: http::Request<kube::client::Body>| {
+            request.headers_mut().insert(IMPERSONATE_USER, user.clone());
+            let own = own.clone();
+            async move { own.send(request).await }
+        });
+        let client = kube::Client::new(service, namespace);
+        let (discovery, server) = (Arc::clone(&self.0.discovery), self.0.server.clone());
+        Self(Arc::new(Inner { client, discovery, server, origin: None }))
     }
 
     /// The underlying client, for controllers that use kube's runtime.

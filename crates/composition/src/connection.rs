@@ -37,6 +37,21 @@ pub fn secret_ref(namespace: &str, name: &str) -> ObjectRef {
     ObjectRef::new(gvk, Namespace::new(namespace), name)
 }
 
+/// Namespace and name of the Secret that a composed resource publishes its connection details to.
+///
+/// A namespaced resource publishes beside itself: the namespace in its spec is what a tenant may have written there.
+pub fn secret_of(resource: &Object) -> Option<(&str, &str)> {
+    let path = ["spec", "writeConnectionSecretToRef"];
+    let reference = |key| object::text(resource, &[path[0], path[1], key]);
+    Some((object::namespace(resource).or_else(|| reference("namespace"))?, reference("name")?))
+}
+
+/// The details in `secret` that `publisher` published. Nothing if it does not control the Secret: a resource can name
+/// any, and those who may write it must not be able to read that Secret through us.
+pub fn published(secret: &Object, publisher: &Object) -> Option<SecretData> {
+    object::is_controlled_by(secret, publisher).then(|| data(secret))
+}
+
 /// The details an XRD lets out: those it lists, or all if it lists none.
 pub fn filter(details: &SecretData, keys: &[String]) -> SecretData {
     let kept = details.iter().filter(|(key, _)| keys.is_empty() || keys.contains(key));
@@ -72,18 +87,15 @@ pub fn propagate(
     source: &Object,
     existing: Option<&Object>,
 ) -> Result<Option<Object>, ConnectionError> {
-    // A user who may write an XR must not be able to read any Secret through us.
-    if object::controller(source).map(|controller| controller.uid).as_deref() != object::uid(xr) {
-        return Err(ConnectionError::NotTheComposites);
-    }
+    let details = published(source, xr).ok_or(ConnectionError::NotTheComposites)?;
     if let Some(existing) = existing {
         check_control(existing, claim)?;
-        if data(existing) == data(source) {
+        if data(existing) == details {
             return Ok(None);
         }
     }
     let namespace = object::namespace(claim).unwrap_or_default();
-    Ok(Some(secret(claim, namespace, name, &data(source))))
+    Ok(Some(secret(claim, namespace, name, &details)))
 }
 
 /// The data of a Secret object; a value that is no base64 is left out.

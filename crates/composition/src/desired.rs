@@ -102,8 +102,7 @@ pub enum RenderError {
 
 /// Renders what the functions desire for `xr`, keeping the names of what is `observed`.
 ///
-/// `is_namespaced` answers for a kind, or nothing if the kind is not known; it is asked only about resources a
-/// namespaced XR composes for the first time.
+/// `is_namespaced` answers for a kind, or nothing if the kind is not known; it is asked only for a namespaced XR.
 pub fn render(
     xr: &Object,
     observed: &BTreeMap<String, Object>,
@@ -116,16 +115,15 @@ pub fn render(
         let gvk = GroupVersionKind::of(&intent).map_err(|_| RenderError::NoKind { key: key.clone() })?;
         keep_identity(&mut intent, &gvk, observed.get(key));
         if let Some(own) = object::namespace(xr) {
-            match object::namespace(&intent) {
-                None => check_scope(key, &intent, &gvk, is_namespaced(&gvk))?,
-                Some(other) if other != own => rendered.events.push(Event::warning(
+            check_scope(key, &intent, &gvk, is_namespaced(&gvk))?;
+            if let Some(other) = object::namespace(&intent).filter(|other| *other != own) {
+                rendered.events.push(Event::warning(
                     "NamespaceOverridden",
                     format!(
                         "cannot create composed resource {key:?} in namespace {other:?}, \
                          using XR namespace {own:?} instead"
                     ),
-                )),
-                Some(_) => {}
+                ));
             }
         }
         add_metadata(key, &mut intent, xr)?;

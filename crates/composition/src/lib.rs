@@ -43,6 +43,7 @@ pub mod requeue;
 pub mod revision;
 pub mod runner;
 pub mod selection;
+pub mod service_account;
 pub mod status;
 pub mod takeover;
 

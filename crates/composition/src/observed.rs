@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use manifest::{ObjectRef, server_metadata};
 
-use crate::naming::ANNOTATION_RESOURCE_NAME;
+use crate::naming::{ANNOTATION_RESOURCE_NAME, LABEL_COMPOSITE};
 use crate::object;
 use crate::protocol::{Object, Ready, Resource, SecretData, State};
 
 /// The composed resources as they are.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Observed {
-    /// Those that exist and have no other controller, by their stable name in the composition.
+    /// Those that exist and belong to the XR, by their stable name in the composition.
     pub resources: BTreeMap<String, Object>,
     /// References to objects that do not exist.
     pub missing: Vec<ObjectRef>,
@@ -28,32 +28,54 @@ pub struct AnonymousResource(
     pub ObjectRef,
 );
 
-/// Sorts what was read for each reference of the XR with uid `xr_uid`.
+/// Sorts what was read for each reference of `xr`.
 ///
-/// A resource with another controller is left out as if it did not exist: composing it later fails at its controller
-/// reference.
+/// Users may write references, and functions see what is observed: a resource that does not belong to the XR is left out
+/// as if it did not exist.
 pub fn observe(
-    xr_uid: &str,
+    xr: &Object,
     read: impl IntoIterator<Item = (ObjectRef, Option<Object>)>,
 ) -> Result<Observed, AnonymousResource> {
     let mut observed = Observed::default();
     for (reference, object) in read {
-        let Some(object) = object else {
-            observed.missing.push(reference);
-            continue;
-        };
-        if object::controller(&object).is_some_and(|controller| controller.uid != xr_uid) {
-            continue;
+        match object {
+            None => observed.missing.push(reference),
+            Some(object) if belongs(&object, xr) => observed.add(reference, object)?,
+            Some(_) => {}
         }
-        let Some(key) = object::annotation(&object, ANNOTATION_RESOURCE_NAME) else {
-            return Err(AnonymousResource(reference));
-        };
-        observed.resources.insert(key.to_owned(), object);
     }
     Ok(observed)
 }
 
+/// Whether `xr` controls `object`, or `object` has lost its owner references, as in a backup, and says itself that it is
+/// of this tree. A namespaced XR composes nothing outside its namespace, so nothing there was ever its own.
+fn belongs(object: &Object, xr: &Object) -> bool {
+    if object::controller(object).is_some() {
+        return object::is_controlled_by(object, xr);
+    }
+    let tree = object::label(xr, LABEL_COMPOSITE);
+    let in_reach = object::namespace(xr).is_none_or(|own| object::namespace(object) == Some(own));
+    in_reach && tree.is_some() && object::label(object, LABEL_COMPOSITE) == tree
+}
+
 impl Observed {
+    /// Objects that a user gives as the composed resources of an XR.
+    pub fn given(objects: impl IntoIterator<Item = (ObjectRef, Object)>) -> Result<Self, AnonymousResource> {
+        let mut observed = Self::default();
+        for (reference, object) in objects {
+            observed.add(reference, object)?;
+        }
+        Ok(observed)
+    }
+
+    fn add(&mut self, reference: ObjectRef, object: Object) -> Result<(), AnonymousResource> {
+        let Some(key) = object::annotation(&object, ANNOTATION_RESOURCE_NAME) else {
+            return Err(AnonymousResource(reference));
+        };
+        self.resources.insert(key.to_owned(), object);
+        Ok(())
+    }
+
     /// The observed state that functions get: the XR, its resources, and the connection details of each; `details` are
     /// those of resources by key.
     pub fn state(

@@ -78,6 +78,7 @@ async fn try_run(context: Context, stop: CancellationToken) -> Result<(), Certif
         functions,
         catalogue: Catalogue::new(),
         functions_moved: locations.moves(),
+        default_service_account: options.default_service_account.clone(),
         stop,
     });
     let starting = async {

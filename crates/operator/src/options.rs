@@ -32,6 +32,9 @@ pub struct Options {
     /// Whether existing cloud resources must not be adopted.
     pub no_adoption: bool,
     pub functions: FunctionOptions,
+    /// The ServiceAccount, in the namespace of an XR or claim, that its composed resources are written as. `None`: the
+    /// operator's own account.
+    pub default_service_account: Option<String>,
 }
 
 /// The halves of an operator.
@@ -107,6 +110,7 @@ impl Options {
             require_namespace_credentials: false,
             no_adoption: false,
             functions: FunctionOptions::default(),
+            default_service_account: None,
         }
     }
 

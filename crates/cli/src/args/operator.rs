@@ -52,6 +52,10 @@ pub(crate) struct Operator {
           default_values = Half::ALL.iter().map(|half| half.name()))]
     pub(crate) controllers: Vec<Half>,
 
+    /// Write what is composed for a namespaced XR or a claim as this service account of its namespace
+    #[arg(long, value_name = "NAME")]
+    pub(crate) default_service_account: Option<String>,
+
     /// Where a function is, as NAME=ENDPOINT; can be repeated
     #[arg(long = "function", help_heading = FUNCTIONS, value_name = "NAME=ENDPOINT")]
     pub(crate) functions: Vec<NamedEndpoint>,

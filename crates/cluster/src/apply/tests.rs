@@ -53,7 +53,12 @@ async fn scope_comes_from_discovery() {
     )
     .await;
     let misplaced = json!({ "metadata": { "name": "a", "namespace": "shop" } });
-    check(target("v1/Namespace", "shop", "a"), misplaced, "/api/v1/namespaces/a", unnamed.clone()).await;
+    check(target("v1/Namespace", "shop", "a"), misplaced.clone(), "/api/v1/namespaces/a", unnamed.clone())
+        .await;
+    let (strict, journal) = session(|seen| ok(&seen.body));
+    let write = Write::by("m").strict_scope();
+    strict.apply(&target("v1/Namespace", "shop", "a"), &misplaced, write).await.unwrap();
+    assert_eq!(journal.all().pop().unwrap().body, misplaced);
     check(
         target("apps/v1/Deployment", "shop", "x/../y"),
         unnamed.clone(),

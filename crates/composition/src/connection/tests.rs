@@ -79,3 +79,29 @@ fn a_claim_gets_a_copy_of_what_its_xr_owns() {
         assert_eq!(propagate(&claim, "mine", &xr, &foreign, None), Err(ConnectionError::NotTheComposites));
     }
 }
+
+#[test]
+fn a_namespaced_resource_publishes_beside_itself() {
+    let check = |own: Option<&str>, written: Value, expected: Option<(&str, &str)>| {
+        let resource = object(json!({
+            "metadata": {"name": "bucket", "namespace": own}, "spec": {"writeConnectionSecretToRef": written},
+        }));
+        assert_eq!(secret_of(&resource), expected, "{own:?} {written}", written = resource["spec"]);
+    };
+    check(Some("own"), json!({"name": "s"}), Some(("own", "s")));
+    check(Some("own"), json!({"name": "s", "namespace": "other"}), Some(("own", "s")));
+    check(None, json!({"name": "s", "namespace": "other"}), Some(("other", "s")));
+    check(None, json!({"name": "s"}), None);
+    check(Some("own"), json!({"namespace": "own"}), None);
+    check(Some("own"), Value::Null, None);
+}
+
+#[test]
+fn details_are_read_only_from_a_secret_that_their_publisher_controls() {
+    let bucket = owner("Bucket", "bucket");
+    let secret = |controller| existing(controller, SECRET_TYPE, &[("a", "1")]);
+    assert_eq!(published(&secret(Some("bucket")), &bucket), Some(details(&[("a", "1")])));
+    for foreign in [None, Some("other"), Some("")] {
+        assert_eq!(published(&secret(foreign), &bucket), None, "{foreign:?}");
+    }
+}

@@ -111,20 +111,25 @@ fn a_namespaced_xr_composes_in_its_own_namespace_only() {
         namespace(&namespaced, config_map(&json!({"namespace": "other"}))),
         Ok((own(), vec![overridden.to_owned()]))
     );
-    let role = || json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "r"}});
-    assert_eq!(
-        namespace(&namespaced, role()).unwrap_err().to_string(),
-        "cannot apply cluster scoped composed resource \"database\" (a ClusterRole named r) for a namespaced \
-         composite resource."
-    );
-    let unknown = json!({"apiVersion": "example.org/v1", "kind": "Thing", "metadata": {"name": "r"}});
-    assert_eq!(
-        namespace(&namespaced, unknown).unwrap_err().to_string(),
-        "cannot check if composed resource \"database\" is namespaced (a Thing named r)"
-    );
+    let of = |kind: &str, api_version: &str, namespace: Option<&str>| json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": "r", "namespace": namespace}});
+    // Also where the function sets a namespace, which such a kind does not have.
+    for set in [None, Some("own"), Some("other")] {
+        assert_eq!(
+            namespace(&namespaced, of("ClusterRole", "rbac.authorization.k8s.io/v1", set))
+                .unwrap_err()
+                .to_string(),
+            "cannot apply cluster scoped composed resource \"database\" (a ClusterRole named r) for a namespaced \
+             composite resource."
+        );
+        assert_eq!(
+            namespace(&namespaced, of("Thing", "example.org/v1", set)).unwrap_err().to_string(),
+            "cannot check if composed resource \"database\" is namespaced (a Thing named r)"
+        );
+    }
     // A cluster-scoped XR composes anywhere.
     let cluster = xr(&json!({}));
-    assert_eq!(namespace(&cluster, role()), Ok((None, vec![])));
+    let role = of("ClusterRole", "rbac.authorization.k8s.io/v1", None);
+    assert_eq!(namespace(&cluster, role), Ok((None, vec![])));
     assert_eq!(
         namespace(&cluster, config_map(&json!({"namespace": "any"}))),
         Ok((Some("any".to_owned()), vec![]))

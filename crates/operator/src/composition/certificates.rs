@@ -28,7 +28,10 @@ pub(super) async fn watch(engine: &Arc<Engine>, namespace: &str) {
     };
     let source = Source { selection, ..Source::of(secrets) }.without_managed_fields();
     let store = Store::start(engine.client.session().clone(), source, &engine.stop);
-    store.wait_until_synced().await;
+    if let Err(error) = store.try_sync().await {
+        // Everything else can go on; they are used as soon as they can be read.
+        tracing::warn!(secret = SECRET, namespace, %error, "cannot read the certificates for functions");
+    }
     let mut using = None;
     if let Some(secret) = store.get(&Key { namespace: Some(namespace.to_owned()), name: SECRET.to_owned() }) {
         load(engine, &secret, &mut using);

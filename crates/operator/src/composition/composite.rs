@@ -8,6 +8,7 @@
 //!                                         children
 //! ```
 
+mod actor;
 mod apply;
 mod connection;
 mod finalize;

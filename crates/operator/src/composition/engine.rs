@@ -21,5 +21,7 @@ pub(crate) struct Engine {
     pub(crate) catalogue: Catalogue,
     /// Changes whenever a function may be found at another place than before.
     pub(crate) functions_moved: watch::Receiver<u64>,
+    /// The ServiceAccount, in the namespace of each tenant, that composed resources are written as.
+    pub(crate) default_service_account: Option<String>,
     pub(crate) stop: CancellationToken,
 }

@@ -1,5 +1,7 @@
 //! The one way to read and write single objects, with a limit on concurrent writes.
 
+use std::sync::Arc;
+
 use cluster::{Class, Delete, Deletion, Error, PatchType, Propagation, Reply, Selection, Session, Write};
 use manifest::{GroupVersionKind, IdentityError, ObjectRef};
 use serde_json::{Map, Value, json};
@@ -13,10 +15,11 @@ const MAX_CONCURRENT_WRITES: usize = 24;
 /// A Kubernetes object as JSON.
 pub type Object = Map<String, Value>;
 
-/// Reads and writes objects.
+/// Reads and writes objects. Clones share the limit.
+#[derive(Clone)]
 pub struct ObjectClient {
     session: Session,
-    writes: Semaphore,
+    writes: Arc<Semaphore>,
 }
 
 /// Why an object was not read or written.
@@ -98,7 +101,12 @@ impl ApiError {
 
 impl ObjectClient {
     pub fn new(session: Session) -> Self {
-        Self { session, writes: Semaphore::new(MAX_CONCURRENT_WRITES) }
+        Self { session, writes: Arc::new(Semaphore::new(MAX_CONCURRENT_WRITES)) }
+    }
+
+    /// A client whose requests are made as `user`.
+    pub(crate) fn acting_as(&self, user: &str) -> Self {
+        Self { session: self.session.acting_as(user), writes: Arc::clone(&self.writes) }
     }
 
     pub(crate) const fn session(&self) -> &Session {
@@ -137,7 +145,7 @@ impl ObjectClient {
 
     /// Applies `intent` with force: `manager` owns the fields it names from now on.
     pub(crate) async fn apply(&self, intent: &Object, manager: &str) -> Result<Object, ApiError> {
-        self.apply_with(intent, Write::by(manager).force()).await
+        self.apply_with(intent, Write::by(manager).force().strict_scope()).await
     }
 
     /// Applies `intent` with force to the very object that `live` is. An apply would otherwise create an object that is

@@ -184,7 +184,7 @@ async fn a_crd_of_the_xrd_that_lost_its_controller_is_taken_back() {
         let crd = crd(&format!("{plural}.{group}"));
         let patch = json!({"metadata": {"ownerReferences": null}});
         let write = cluster::Write::by("person");
-        session.patch(&reference(&crd), cluster::Dialect::Merge, &patch, write).await.unwrap();
+        session.patch(&reference(&crd), cluster::PatchType::Merge, &patch, write).await.unwrap();
         let owned = |crd: &Value| crd["metadata"]["ownerReferences"][0]["uid"] == xrd["metadata"]["uid"];
         until(&session, &crd, "the XRD controls it again", owned).await;
     }

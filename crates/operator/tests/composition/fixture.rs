@@ -129,16 +129,15 @@ async fn prepare(folder: &Path) -> PathBuf {
             "name": "plimsoll-composition-test",
             "labels": {"rbac.crossplane.io/aggregate-to-crossplane": "true"},
         },
-        "rules": [{"apiGroups": ["", "apps"], "resources": ["configmaps", "deployments"], "verbs": ["*"]}],
+        "rules": [{"apiGroups": ["", "apps"], "resources": ["configmaps", "deployments", "secrets"], "verbs": ["*"]}],
     });
     apply(&session, &composed).await;
     let role = json!({
         "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "plimsoll-composed"},
     });
     let grants = |role: &Value| {
-        role["rules"]
-            .as_array()
-            .is_some_and(|rules| rules.iter().any(|rule| rule["resources"][0] == "configmaps"))
+        let granted = &composed["rules"][0];
+        role["rules"].as_array().is_some_and(|rules| rules.contains(granted))
     };
     until(&session, &role, "its rules are aggregated", grants).await;
     kubeconfig

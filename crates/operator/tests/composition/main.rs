@@ -14,6 +14,8 @@ mod failures;
 mod fixture;
 mod foreign;
 mod functions_found;
+mod impersonation;
+mod isolation;
 mod kubectl;
 mod operators;
 mod platform;

@@ -91,6 +91,15 @@ impl Last {
     }
 }
 
+/// The settings of an operator that calls `functions`.
+fn options(functions: BTreeMap<String, String>) -> Options {
+    Options {
+        functions: FunctionOptions { endpoints: functions, ..FunctionOptions::default() },
+        namespace: manifest::Namespace::new("default"),
+        ..Options::on(Connection::default())
+    }
+}
+
 /// An operator that runs until it is killed.
 pub(crate) struct Operator(Option<Runtime>);
 
@@ -123,11 +132,23 @@ impl Operator {
     where
         F: Future<Output = kube::Client> + Send,
     {
-        let options = Options {
-            functions: FunctionOptions { endpoints: functions, ..FunctionOptions::default() },
-            namespace: manifest::Namespace::new("default"),
-            ..Options::on(Connection::default())
-        };
+        Self::start_on(options(functions), connect)
+    }
+
+    /// Starts one that writes composed resources as `account` of the namespace they are composed for.
+    pub(crate) fn start_for_tenants(
+        sandbox: &'static Sandbox,
+        functions: BTreeMap<String, String>,
+        account: &str,
+    ) -> Self {
+        let options = Options { default_service_account: Some(account.to_owned()), ..options(functions) };
+        Self::start_on(options, async || sandbox.client().await)
+    }
+
+    fn start_on<F>(options: Options, connect: impl FnOnce() -> F + Send + 'static) -> Self
+    where
+        F: Future<Output = kube::Client> + Send,
+    {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         runtime.spawn(async move {

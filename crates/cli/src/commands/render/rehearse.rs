@@ -10,14 +10,13 @@ use composition::condition::{Condition, Conditions, RESPONSIVE};
 use composition::event::Event;
 use composition::function::{BUILT_IN, Function, Location};
 use composition::health::{ReconcileFailure, Stage};
+use composition::observed::Observed;
 use composition::pipeline::{Audience, Outcome, Pipeline};
 use composition::protocol::{ConditionStatus, Object, SecretData, State};
 use composition::readiness::{Child, ChildState};
 use composition::render::{self, RenderInput};
 use composition::status::{self, Reconcile};
-use composition::{
-    FunctionRunner as _, RunError, RunErrorClass, crd, desired, garbage_collection, object, observed,
-};
+use composition::{FunctionRunner as _, RunError, RunErrorClass, crd, desired, garbage_collection, object};
 use diag::Diagnostic;
 use functions::{Functions, Options};
 use jiff::Timestamp;
@@ -62,11 +61,10 @@ pub(super) async fn rehearse(inputs: &Inputs, timeout: Duration) -> Result<Rende
         let all: Vec<String> = errors.iter().map(ToString::to_string).collect();
         Diagnostic::error(codes::RENDER_INPUT, "the files do not fit together").detail(all.join("\n"))
     })?;
-    let uid = object::uid(&xr).unwrap_or_default().to_owned();
     // The preparation has rejected those that cannot be referred to.
-    let read = inputs.observed.iter().filter_map(|one| Some((ObjectRef::of(one).ok()?, Some(one.clone()))));
-    let observed = observed::observe(&uid, read)
-        .map_err(|error| Diagnostic::error(codes::RENDER_INPUT, error.to_string()))?;
+    let given = inputs.observed.iter().filter_map(|one| Some((ObjectRef::of(one).ok()?, one.clone())));
+    let observed =
+        Observed::given(given).map_err(|error| Diagnostic::error(codes::RENDER_INPUT, error.to_string()))?;
     let state = Arc::new(observed.state(&xr, SecretData::default(), BTreeMap::new()));
 
     let files = Files::new(&inputs.required, &inputs.schemas);

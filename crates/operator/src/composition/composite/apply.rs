@@ -17,10 +17,11 @@ use composition::takeover::{hand_over_updates, has_applied};
 use manifest::{GroupVersionKind, ObjectRef};
 use serde_json::json;
 
+use super::actor::Actor;
 use super::memory::XrMemory;
 use super::{Composer, Result, failed};
 use crate::composition::MANAGER;
-use crate::runtime::client::ApiError;
+use crate::runtime::client::{ApiError, ObjectClient};
 use crate::runtime::controller::ReconcileError;
 use crate::runtime::store::Key;
 
@@ -56,6 +57,7 @@ impl Composer {
         xr: &Object,
         observed: &BTreeMap<String, Object>,
         desired: &BTreeMap<String, Composed>,
+        actor: &Actor,
     ) -> Result<()> {
         let what = "cannot garbage collect composed resources that are no longer desired";
         let uid = object::uid(xr).unwrap_or_default();
@@ -66,22 +68,22 @@ impl Composer {
             if observed.get(&deletion.key).is_some_and(object::is_being_deleted) {
                 continue;
             }
-            self.delete(&deletion, what).await?;
+            self.delete(&deletion, what, &actor.client).await?;
         }
         Ok(())
     }
 
-    async fn delete(&self, deletion: &Deletion, what: &str) -> Result<()> {
+    async fn delete(&self, deletion: &Deletion, what: &str, client: &ObjectClient) -> Result<()> {
         let (kind, name) = (deletion.object.kind(), &deletion.object.name);
         let named = format!("composed resource {:?} (a {kind} named {name})", deletion.key);
-        match self.remove_labels(deletion).await {
+        match self.remove_labels(deletion, client).await {
             Err(error) if error.is_not_found() => return Ok(()),
             outcome => outcome.map_err(|error| {
                 let text = format!("{what}: cannot cleanup composed resource labels of {named}");
                 failed(Stage::Compose, &text, &error)
             })?,
         }
-        let (client, uid) = (&self.engine.client, deletion.uid.as_deref());
+        let uid = deletion.uid.as_deref();
         let deleted = client.delete(&deletion.object, uid, None, Propagation::Foreground).await;
         deleted
             .map(|_| ())
@@ -89,11 +91,15 @@ impl Composer {
     }
 
     /// Removes the labels that tie garbage to the XR, from the newest version if another writer was first.
-    async fn remove_labels(&self, deletion: &Deletion) -> std::result::Result<(), ApiError> {
+    async fn remove_labels(
+        &self,
+        deletion: &Deletion,
+        client: &ObjectClient,
+    ) -> std::result::Result<(), ApiError> {
         let mut unlabelled = deletion.unlabelled.clone();
         let mut conflicts = 0;
         while let Some(object) = &unlabelled {
-            match self.engine.client.replace(object, MANAGER).await {
+            match client.replace(object, MANAGER).await {
                 Err(error) if error.is_conflict() && conflicts < MAX_REFRESHES => conflicts += 1,
                 done => return done.map(|_| ()),
             }
@@ -131,6 +137,7 @@ impl Composer {
         xr: &Object,
         memory: &mut XrMemory,
         desired: &BTreeMap<String, Composed>,
+        actor: &Actor,
     ) -> (Vec<Child>, Result<()>) {
         let manager = composed_manager(object::name(xr).unwrap_or_default(), &self.kind.composite);
         let last = &memory.applied;
@@ -139,7 +146,7 @@ impl Composer {
             let manager = &manager;
             applies.push(async move {
                 let last = last.get(&composed.reference);
-                (name, composed, self.apply_child(key, composed, manager, last).await)
+                (name, composed, self.apply_child(key, composed, manager, last, &actor.client).await)
             });
         }
         // All at once: the client limits concurrent writes.
@@ -184,7 +191,7 @@ impl Composer {
         let mut failed =
             failed(Stage::Compose, &format!("cannot apply composed resource {name:?}{more}"), error);
         if let (ReconcileError::Failed(failure), true) = (&mut failed, error.is_forbidden())
-            && let Some(missing) = memory.permissions.missing(self.engine.client.session(), reference).await
+            && let Some(missing) = memory.permissions.missing(actor, reference).await
         {
             failure.message = format!("{}; {missing}", failure.message);
         }
@@ -197,6 +204,7 @@ impl Composer {
         composed: &Composed,
         manager: &str,
         last: Option<&Applied>,
+        client: &ObjectClient,
     ) -> std::result::Result<AppliedChild, ApiError> {
         let Composed { intent, reference, .. } = composed;
         let live = self.child(reference);
@@ -207,10 +215,10 @@ impl Composer {
                 return Ok(AppliedChild { object: live.clone(), applied });
             }
             if !has_applied(live, manager) {
-                self.take_over_child(xr, reference, intent, manager).await?;
+                self.take_over_child(xr, reference, intent, manager, client).await?;
             }
         }
-        let answer = self.engine.client.apply(intent, manager).await?;
+        let answer = client.apply(intent, manager).await?;
         let applied = Applied::new(intent, &answer);
         self.record_child_write(xr, &answer);
         Ok(AppliedChild { object: answer, applied })
@@ -223,6 +231,7 @@ impl Composer {
         reference: &ObjectRef,
         intent: &Object,
         manager: &str,
+        client: &ObjectClient,
     ) -> std::result::Result<(), ApiError> {
         for _ in 0..MAX_TAKE_OVERS {
             // The store drops the managedFields of other managers.
@@ -230,7 +239,7 @@ impl Composer {
             let Some(patch) = hand_over_updates(&live, intent, manager) else {
                 break;
             };
-            match self.engine.client.patch(intent, PatchType::Json, &patch, manager).await {
+            match client.patch(intent, PatchType::Json, &patch, manager).await {
                 // A failed `test` operation means that another writer was first.
                 Err(error) if error.is_invalid() => {}
                 done => return done.map(|answer| self.record_child_write(xr, &answer)),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use composition::composite::Composite;
 use composition::composition::Composition;
 use composition::connection;
+use composition::event::Event;
 use composition::health::{ReconcileFailure, Stage};
 use composition::object;
 use composition::observed::{Observed, observe};
@@ -15,8 +16,9 @@ use manifest::ObjectRef;
 use serde_json::Value;
 
 use super::Composer;
+use super::actor::Actor;
 use crate::composition::watches::Scope;
-use crate::runtime::client::ApiError;
+use crate::runtime::client::ObjectClient;
 use crate::runtime::store::{Key, Store};
 
 impl Composer {
@@ -58,8 +60,7 @@ impl Composer {
             };
             read.push((reference, found));
         }
-        let uid = object::uid(xr).unwrap_or_default();
-        observe(uid, read).map_err(|error| {
+        observe(xr, read).map_err(|error| {
             let text = format!("cannot get existing composed resources: {error}");
             ReconcileFailure::engine(Stage::Compose, "AnonymousResource", text)
         })
@@ -76,48 +77,54 @@ impl Composer {
         }
     }
 
-    /// The observed state for the functions.
+    /// The observed state for the functions. What is left out for lack of control is added to `events`.
     pub(super) async fn state(
         &self,
         xr: &Object,
         observed: &Observed,
+        actor: &Actor,
+        events: &mut Vec<Event>,
     ) -> Result<Arc<State>, ReconcileFailure> {
-        let mut own = SecretData::default();
-        if let Some((namespace, name)) = Composite::new(xr, self.layout).connection_secret() {
-            own = self.connection(namespace, name).await.map_err(|error| {
-                let text = format!("cannot fetch composite resource connection details: {}", error.text());
-                ReconcileFailure::engine(Stage::Compose, error.class(), text)
-            })?;
-        }
+        let what = "cannot fetch composite resource connection details";
+        let secret = Composite::new(xr, self.layout).connection_secret();
+        let own = connection(&self.engine.client, xr, secret, what, events).await?;
         let mut details = BTreeMap::new();
-        for (key, child) in &observed.resources {
-            let Some((namespace, name)) = secret_of(child) else { continue };
-            let found = self.connection(namespace, name).await.map_err(|error| {
-                let kind = child.get("kind").and_then(Value::as_str).unwrap_or_default();
-                let name = object::name(child).unwrap_or_default();
-                let text = format!(
-                    "cannot fetch connection details for composed resource {key:?} (a {kind} named {name}): {}",
-                    error.text()
-                );
-                ReconcileFailure::engine(Stage::Compose, error.class(), text)
-            })?;
+        // What has lost its controller is controlled again by the next apply.
+        let controlled = observed.resources.iter().filter(|(_, child)| object::is_controlled_by(child, xr));
+        for (key, child) in controlled {
+            let kind = child.get("kind").and_then(Value::as_str).unwrap_or_default();
+            let name = object::name(child).unwrap_or_default();
+            let what = format!(
+                "cannot fetch connection details for composed resource {key:?} (a {kind} named {name})"
+            );
+            let found = connection(&actor.client, child, connection::secret_of(child), &what, events).await?;
             details.insert(key.clone(), found);
         }
         Ok(Arc::new(observed.state(xr, own, details)))
     }
-
-    /// The data of a connection Secret; empty while it does not exist.
-    async fn connection(&self, namespace: &str, name: &str) -> Result<SecretData, ApiError> {
-        let secret = self.engine.client.read(&connection::secret_ref(namespace, name)).await?;
-        Ok(secret.map(|secret| connection::data(&secret)).unwrap_or_default())
-    }
 }
 
-/// The Secret with the connection details of a managed resource or nested XR; in its own namespace if it has one.
-fn secret_of(child: &Object) -> Option<(&str, &str)> {
-    let reference = object::nested(child, &["spec", "writeConnectionSecretToRef"])?;
-    let part = |key: &str| reference.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
-    Some((part("namespace").or_else(|| object::namespace(child))?, part("name")?))
+/// What `publisher` has published to `secret`; empty while that does not exist.
+async fn connection(
+    client: &ObjectClient,
+    publisher: &Object,
+    secret: Option<(&str, &str)>,
+    what: &str,
+    events: &mut Vec<Event>,
+) -> Result<SecretData, ReconcileFailure> {
+    let Some((namespace, name)) = secret else { return Ok(SecretData::default()) };
+    let read = client.read(&connection::secret_ref(namespace, name)).await;
+    let read = read.map_err(|error| {
+        let text = format!("{what}: {}", error.text());
+        ReconcileFailure::engine(Stage::Compose, error.class(), text)
+    })?;
+    let Some(secret) = read else { return Ok(SecretData::default()) };
+    Ok(connection::published(&secret, publisher).unwrap_or_else(|| {
+        let uid = object::uid(publisher).unwrap_or_default();
+        let text = format!("{what}: Secret {namespace}/{name} is not controlled by UID {uid:?}");
+        events.push(Event::warning(Stage::Compose.event_reason(), text));
+        SecretData::default()
+    }))
 }
 
 /// The object in a store. Only the API server knows whether a kind is namespaced: a reference may lack a namespace where

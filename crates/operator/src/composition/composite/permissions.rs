@@ -1,28 +1,29 @@
-//! Which rights the operator lacks on a composed kind, so that the user knows what to grant.
+//! Which rights on a composed kind are missing, so that the user knows what to grant, and to whom.
 
-use cluster::Session;
-use k8s_openapi::api::authorization::v1::{
-    ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
-};
-use kube::api::{Api, PostParams};
+use composition::service_account::ServiceAccount;
 use manifest::{GroupVersionKind, Namespace, ObjectRef};
+
+use super::actor::Actor;
+use crate::composition::access;
 
 /// The verbs needed to compose a kind.
 const NEEDED: [&str; 7] = ["get", "list", "watch", "create", "update", "patch", "delete"];
+/// Those that a ServiceAccount needs: the operator itself reads and watches.
+const NEEDED_TO_WRITE: [&str; 4] = ["create", "update", "patch", "delete"];
 
 /// The rights that were last found missing; cached, since each check takes several requests.
 #[derive(Default)]
 pub(super) struct Permissions {
-    asked: Option<(GroupVersionKind, Option<Namespace>)>,
+    asked: Option<(GroupVersionKind, Option<Namespace>, Option<ServiceAccount>)>,
     text: Option<String>,
 }
 
 impl Permissions {
-    /// What the operator may not do with objects such as `child`.
-    pub(super) async fn missing(&mut self, session: &Session, child: &ObjectRef) -> Option<&str> {
-        let subject = (child.gvk.clone(), child.namespace.clone());
+    /// What `actor` may not do with objects such as `child`.
+    pub(super) async fn missing(&mut self, actor: &Actor, child: &ObjectRef) -> Option<&str> {
+        let subject = (child.gvk.clone(), child.namespace.clone(), actor.account.clone());
         if self.asked.as_ref() != Some(&subject) {
-            self.text = ask(session, child).await;
+            self.text = ask(actor, child).await;
             self.asked = Some(subject);
         }
         self.text.as_deref()
@@ -38,27 +39,11 @@ impl Permissions {
     }
 }
 
-async fn ask(session: &Session, child: &ObjectRef) -> Option<String> {
+async fn ask(actor: &Actor, child: &ObjectRef) -> Option<String> {
+    let session = actor.client.session();
     let served = session.resource(&child.gvk).await.ok()?;
-    let reviews = Api::<SelfSubjectAccessReview>::all(session.client().clone());
-    let mut denied = Vec::new();
-    for verb in NEEDED {
-        let attributes = ResourceAttributes {
-            namespace: child.namespace.as_ref().map(ToString::to_string),
-            verb: Some(verb.to_owned()),
-            group: Some(child.group().to_owned()),
-            version: Some(served.gvk.version().to_owned()),
-            resource: Some(served.plural.clone()),
-            ..ResourceAttributes::default()
-        };
-        let spec =
-            SelfSubjectAccessReviewSpec { resource_attributes: Some(attributes), ..Default::default() };
-        let review = SelfSubjectAccessReview { spec, ..Default::default() };
-        let answer = reviews.create(&PostParams::default(), &review).await.ok()?;
-        if !answer.status.is_some_and(|status| status.allowed) {
-            denied.push(verb);
-        }
-    }
+    let needed = if actor.account.is_some() { &NEEDED_TO_WRITE[..] } else { &NEEDED };
+    let denied = access::denied(session, &served, child.namespace.as_ref(), needed).await?;
     if denied.is_empty() {
         return None;
     }
@@ -67,10 +52,12 @@ async fn ask(session: &Session, child: &ObjectRef) -> Option<String> {
         _ => format!(".{}", served.gvk.api_version()),
     };
     let place = child.namespace.as_ref().map_or_else(String::new, |name| format!(" in namespace {name}"));
-    Some(format!(
-        "the operator is not allowed to [{}] resource {}{group}{place}. Grant it with a ClusterRole labelled \
-         rbac.crossplane.io/aggregate-to-crossplane: \"true\"",
-        denied.join(", "),
-        served.plural,
-    ))
+    let what = format!("is not allowed to [{}] resource {}{group}{place}", denied.join(", "), served.plural);
+    Some(match &actor.account {
+        Some(account) => format!("ServiceAccount {account} {what}. Grant it with a Role and a RoleBinding"),
+        None => format!(
+            "the operator {what}. Grant it with a ClusterRole labelled \
+             rbac.crossplane.io/aggregate-to-crossplane: \"true\""
+        ),
+    })
 }

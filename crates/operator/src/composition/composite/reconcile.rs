@@ -22,6 +22,7 @@ use manifest::GroupVersionKind;
 use serde_json::Value;
 use tokio::time::Instant;
 
+use super::actor::Actor;
 use super::memory::{Unwritten, XrMemory, XrSignals};
 use super::selection::{NotSelected, Selected, select};
 use super::{Composer, failed};
@@ -166,7 +167,8 @@ impl Composer {
         let _watched = self.watched(kinds.collect()).await;
         let observed = self.observe(xr).await?;
         progress.missing = observed.missing.iter().map(|reference| reference.name.clone()).collect();
-        let state = self.state(xr, &observed).await?;
+        let actor = self.actor(xr)?;
+        let state = self.state(xr, &observed, &actor, &mut progress.events).await?;
         let seen = self.fingerprint(xr, Some(&selected.revision), &memory.scopes);
         match memory.unwritten.take().filter(|unwritten| unwritten.holds(seen)) {
             Some(Unwritten { observed, returned, outcome }) => {
@@ -197,7 +199,7 @@ impl Composer {
         };
         progress.events.extend(rendered.events.iter().cloned());
         self.depend(key, xr, Some(&rendered), &memory.scopes);
-        self.write(key, xr, memory, &observed, &rendered, progress).await
+        self.write(key, xr, memory, (&observed, &rendered), &actor, progress).await
     }
 
     /// Writes what the functions desire: nothing is created without a reference, and no reference is removed before what it
@@ -207,18 +209,18 @@ impl Composer {
         key: &Key,
         xr: &mut Object,
         memory: &mut XrMemory,
-        observed: &Observed,
-        rendered: &Rendered,
+        (observed, rendered): (&Observed, &Rendered),
+        actor: &Actor,
         progress: &mut Progress,
     ) -> super::Result<()> {
-        self.collect(xr, &observed.resources, &rendered.resources).await?;
+        self.collect(xr, &observed.resources, &rendered.resources, actor).await?;
         if let Some(answer) = self.store_references(xr, &rendered.resources).await? {
             *xr = answer;
         }
         // Watched before they are applied, so that no change is missed.
         let kinds = rendered.resources.values().map(|composed| composed.reference.gvk.clone());
         let watched = self.watched(kinds.collect()).await;
-        let (children, applied) = self.apply_children(key, xr, memory, &rendered.resources).await;
+        let (children, applied) = self.apply_children(key, xr, memory, &rendered.resources, actor).await;
         progress.children = children;
         // Those that are desired are among the children now.
         let desired = |missing: &String| {
