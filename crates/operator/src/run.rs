@@ -42,7 +42,6 @@ const LAST_EVENTS: Duration = Duration::from_secs(5);
 pub async fn run(options: Options, stop: CancellationToken) -> Result<(), Error> {
     let metrics = Metrics::new();
     let readiness = Readiness::not_yet("the cluster has not answered yet");
-    let pages = Pages { readiness: readiness.clone(), metrics: metrics.clone() };
     // Dropped, and so stopped, when this function returns.
     let mut servers = JoinSet::new();
     for (address, purpose) in [(options.metrics_address, "metrics"), (options.health_address, "health")] {
@@ -54,7 +53,9 @@ pub async fn run(options: Options, stop: CancellationToken) -> Result<(), Error>
         let listener = health::listen(address, purpose).await?;
         let address = listener.local_addr().unwrap_or(address);
         tracing::info!(%address, purpose, "listening");
-        servers.spawn(health::serve(listener, pages.clone(), stop.clone()));
+        let metrics = (purpose == "metrics").then(|| metrics.clone());
+        let pages = Pages { readiness: readiness.clone(), metrics };
+        servers.spawn(health::serve(listener, pages, stop.clone()));
     }
 
     let environment = Environment::of_process();

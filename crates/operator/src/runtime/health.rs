@@ -86,7 +86,8 @@ impl Readiness {
 #[derive(Clone)]
 pub(crate) struct Pages {
     pub(crate) readiness: Readiness,
-    pub(crate) metrics: Metrics,
+    /// `None` where only probes connect: metrics may be protected elsewhere.
+    pub(crate) metrics: Option<Metrics>,
 }
 
 pub(crate) async fn listen(address: SocketAddr, purpose: &'static str) -> Result<TcpListener, ListenError> {
@@ -130,21 +131,22 @@ async fn answer(stream: TcpStream, pages: Pages) {
 impl Pages {
     fn answer(&self, method: &Method, path: &str) -> Response<Full<Bytes>> {
         let plain = HeaderValue::from_static("text/plain; charset=utf-8");
-        let (status, content_type, text) = match path {
+        let (status, content_type, text) = match (path, &self.metrics) {
             _ if *method != Method::GET && *method != Method::HEAD => {
                 (StatusCode::METHOD_NOT_ALLOWED, plain, "only GET\n".to_owned())
             }
             // A process that answers is alive.
-            "/livez" => (StatusCode::OK, plain, "ok\n".to_owned()),
-            "/readyz" => match self.readiness.why_not() {
+            ("/livez", _) => (StatusCode::OK, plain, "ok\n".to_owned()),
+            ("/readyz", _) => match self.readiness.why_not() {
                 None => (StatusCode::OK, plain, "ok\n".to_owned()),
                 Some(why) => (StatusCode::SERVICE_UNAVAILABLE, plain, format!("{why}\n")),
             },
-            "/metrics" => {
+            ("/metrics", Some(metrics)) => {
                 let content_type = HeaderValue::from_static(metrics::CONTENT_TYPE);
-                (StatusCode::OK, content_type, self.metrics.text(Timestamp::now()))
+                (StatusCode::OK, content_type, metrics.text(Timestamp::now()))
             }
-            _ => (StatusCode::NOT_FOUND, plain, "try /livez, /readyz or /metrics\n".to_owned()),
+            (_, None) => (StatusCode::NOT_FOUND, plain, "try /livez or /readyz\n".to_owned()),
+            (_, Some(_)) => (StatusCode::NOT_FOUND, plain, "try /livez, /readyz or /metrics\n".to_owned()),
         };
         let mut response = Response::new(Full::from(text));
         *response.status_mut() = status;

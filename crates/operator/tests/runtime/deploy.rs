@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -23,7 +24,7 @@ fn the_kustomization_applies_unchanged() {
     let apply = ["apply", "--server-side", "--force-conflicts", "--kustomize", DEPLOY];
     run(&apply);
     let again = run(&apply);
-    assert_eq!(again.lines().count(), 23, "{again}");
+    assert_eq!(again.lines().count(), 24, "{again}");
     let account = "--as=system:serviceaccount:plimsoll-system:plimsoll-operator";
     let may = |what: &[&str]| {
         let asked = [&["auth", "can-i", account], what].concat();
@@ -35,8 +36,8 @@ fn the_kustomization_applies_unchanged() {
         &["create", "events", "--namespace=default"],
         &["update", "leases.coordination.k8s.io/plimsoll-operator", "--namespace=plimsoll-system"],
         &["create", "secrets", "--namespace=default"],
+        &["watch", "secrets/plimsoll-tls-client", "--namespace=plimsoll-system"],
         &["update", "compositeresourcedefinitions.apiextensions.crossplane.io", "--subresource=status"],
-        &["escalate", "clusterroles.rbac.authorization.k8s.io"],
     ] {
         assert!(may(allowed), "{allowed:?}");
     }
@@ -56,23 +57,88 @@ fn the_kustomization_applies_unchanged() {
 }
 
 #[test]
-fn the_prometheus_overlay_builds() {
-    let output = Sandbox::shared().kubectl(&["kustomize", &format!("{DEPLOY}/monitoring")]);
+fn metrics_are_exposed_only_behind_authentication() {
+    let alone = built();
+    assert!(alone.contains("- --metrics-address=127.0.0.1:8080\n"), "they stay in the pod");
+    assert!(!alone.contains("kind: Service\n"));
+
+    // A component belongs to a kustomization, which must not contain what it refers to.
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let deploy = pathdiff(folder.path(), DEPLOY);
+    let kustomization = format!("resources: [{deploy}]\ncomponents: [{deploy}/monitoring]\n");
+    fs::write(folder.path().join("kustomization.yaml"), kustomization).unwrap();
+    let output = Sandbox::shared().kubectl(&["kustomize", folder.path().to_str().unwrap()]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let built = String::from_utf8(output.stdout).unwrap();
-    let kinds: Vec<&str> = built.lines().filter_map(|line| line.strip_prefix("kind: ")).collect();
-    assert_eq!(kinds, ["PrometheusRule", "ServiceMonitor"]);
+    let count = |line: &str| built.lines().filter(|one| one.trim() == line).count();
+    let kinds = ["PrometheusRule", "ServiceMonitor", "Service", "Deployment"];
+    assert_eq!(kinds.map(|kind| count(&format!("kind: {kind}"))), [1; 4]);
+    assert!(built.contains("- --metrics-address=127.0.0.1:8080\n"));
+    assert_eq!(count("- --upstream=http://127.0.0.1:8080/"), 1);
+    assert_eq!(count("- containerPort: 8443"), 1);
+    assert_eq!(count("- containerPort: 8080"), 0);
+}
+
+/// `to`, relative to `from`; both are absolute.
+fn pathdiff(from: &Path, to: &str) -> String {
+    let (from, to) = (fs::canonicalize(from).unwrap(), fs::canonicalize(to).unwrap());
+    let common = from.components().zip(to.components()).take_while(|(one, other)| one == other).count();
+    let up = from.components().skip(common).map(|_| "..".to_owned());
+    let down = to.components().skip(common).map(|part| part.as_os_str().to_str().unwrap().to_owned());
+    up.chain(down).collect::<Vec<_>>().join("/")
+}
+
+/// The manifests as they are applied.
+fn built() -> String {
+    String::from_utf8(Sandbox::shared().kubectl(&["kustomize", DEPLOY]).stdout).unwrap()
+}
+
+/// The ClusterRoles in a list of documents, by name.
+fn cluster_roles(documents: &str) -> Vec<(&str, &str)> {
+    let is_role = |document: &&str| document.lines().any(|line| line == "kind: ClusterRole");
+    let roles = documents.split("---\n").filter(is_role);
+    let named =
+        roles.map(|role| (role.lines().find_map(|line| line.strip_prefix("  name: ")).unwrap(), role));
+    named.collect()
+}
+
+/// Files that only those install who need them.
+const OPT_IN: [&str; 2] = ["roles-definitions.yaml", "roles-impersonation.yaml"];
+
+#[test]
+fn what_makes_the_account_powerful_is_opt_in() {
+    let (built, kustomization) =
+        (built(), fs::read_to_string(format!("{DEPLOY}/kustomization.yaml")).unwrap());
+    for verb in ["escalate", "impersonate", "bind", "'*'"] {
+        assert!(!built.contains(&format!("  - {verb}\n")), "{verb}");
+    }
+    for file in OPT_IN {
+        assert!(kustomization.contains(&format!("\n  # - {file}\n")), "{file}");
+    }
+}
+
+#[test]
+fn the_composition_half_does_not_list_watch_or_delete_secrets() {
+    let built = built();
+    let roles = cluster_roles(&built);
+    let (_, role) = roles.iter().find(|(name, _)| *name == "plimsoll-composition").unwrap();
+    let rules: Vec<&str> =
+        role.split("\n- apiGroups:").filter(|rule| rule.contains("  - secrets\n")).collect();
+    assert_eq!(rules.len(), 1, "{rules:?}");
+    let (_, verbs) = rules[0].split_once("  verbs:\n").unwrap();
+    assert_eq!(
+        verbs.split_whitespace().filter(|word| *word != "-").collect::<Vec<_>>(),
+        ["get", "create", "patch"]
+    );
 }
 
 #[test]
 fn every_role_is_explained() {
     let readme = fs::read_to_string(format!("{DEPLOY}/README.md")).unwrap();
-    let output = Sandbox::shared().kubectl(&["kustomize", DEPLOY]);
-    let built = String::from_utf8(output.stdout).unwrap();
-    let roles = built.split("---\n").filter(|document| document.contains("\nkind: ClusterRole\n"));
-    let names: Vec<&str> =
-        roles.filter_map(|role| role.lines().find_map(|line| line.strip_prefix("  name: "))).collect();
-    assert_eq!(names.len(), 6, "{names:?}");
+    let opt_in = OPT_IN.map(|file| fs::read_to_string(format!("{DEPLOY}/{file}")).unwrap()).join("---\n");
+    let all = format!("{}---\n{opt_in}", built());
+    let names: Vec<&str> = cluster_roles(&all).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names.len(), 8, "{names:?}");
     for name in names {
         assert!(readme.contains(&format!("\n| `{name}` |")), "{name}");
     }

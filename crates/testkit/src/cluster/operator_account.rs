@@ -15,7 +15,8 @@ const NAMESPACE: &str = "plimsoll-system";
 const ACCOUNT: &str = "plimsoll-operator";
 
 impl Sandbox {
-    /// Applies the manifests in `deploy/` once per process, except the operator's Deployment: tests start their own.
+    /// Applies the manifests in `deploy/` once per process, with the right to grant the kinds of XRDs and without the operator's
+    /// Deployment: tests start their own.
     ///
     /// # Panics
     ///
@@ -39,7 +40,7 @@ impl Sandbox {
     /// If the account cannot be created.
     pub async fn operator_kubeconfig(&self, namespace: &Namespace, folder: &Path) -> PathBuf {
         self.deploy();
-        grant_lease(namespace).await;
+        bind_roles(namespace).await;
         let token =
             self.run_kubectl(&["create", "token", ACCOUNT, "--namespace", NAMESPACE, "--duration=2h"]);
         let own = self.run_kubectl(&["config", "view", "--raw", "--minify", "--output=json"]);
@@ -75,24 +76,27 @@ fn manifests() -> Vec<String> {
         fs::read_to_string(format!("{MANIFESTS}/kustomization.yaml")).expect("deploy/ has a kustomization");
     let (_, resources) = listed.split_once("\nresources:\n").expect("the kustomization lists resources");
     let files = resources.lines().map_while(|line| line.strip_prefix("  - "));
-    files.filter(|file| *file != "deployment.yaml").map(|file| format!("{MANIFESTS}/{file}")).collect()
+    let files = files.filter(|file| *file != "deployment.yaml").chain(["roles-definitions.yaml"]);
+    files.map(|file| format!("{MANIFESTS}/{file}")).collect()
 }
 
 fn filename_flags(files: &[String]) -> Vec<&str> {
     files.iter().flat_map(|file| ["--filename", file.as_str()]).collect()
 }
 
-/// Grants the lease permissions, which `deploy/` grants in its own namespace, in that of a test.
-async fn grant_lease(namespace: &Namespace) {
-    let binding = json!({
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "RoleBinding",
-        "metadata": { "name": "plimsoll-lease" },
-        "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "plimsoll-lease" },
-        "subjects": [{ "kind": "ServiceAccount", "name": ACCOUNT, "namespace": NAMESPACE }],
-    });
+/// Grants what `deploy/` grants in its own namespace, the lease and the certificates, in that of a test.
+async fn bind_roles(namespace: &Namespace) {
     let bindings = Api::<RoleBinding>::namespaced(namespace.client().clone(), namespace.name());
-    let parameters = PatchParams::apply("testkit").force();
-    let applied = bindings.patch("plimsoll-lease", &parameters, &Patch::Apply(binding)).await;
-    applied.unwrap_or_else(|error| panic!("binding the lease role: {error}"));
+    for role in ["plimsoll-lease", "plimsoll-certificates"] {
+        let binding = json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "RoleBinding",
+            "metadata": { "name": role },
+            "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role },
+            "subjects": [{ "kind": "ServiceAccount", "name": ACCOUNT, "namespace": NAMESPACE }],
+        });
+        let parameters = PatchParams::apply("testkit").force();
+        let applied = bindings.patch(role, &parameters, &Patch::Apply(binding)).await;
+        applied.unwrap_or_else(|error| panic!("binding {role}: {error}"));
+    }
 }

@@ -23,7 +23,7 @@ async fn probes_and_prometheus_get_their_pages() {
     let listener = listen("127.0.0.1:0".parse().unwrap(), "health").await.unwrap();
     let address = listener.local_addr().unwrap();
     let readiness = Readiness::not_yet("the cluster has not answered yet");
-    let pages = Pages { readiness: readiness.clone(), metrics: Metrics::new() };
+    let pages = Pages { readiness: readiness.clone(), metrics: Some(Metrics::new()) };
     let stop = CancellationToken::new();
     let serving = tokio::spawn(serve(listener, pages, stop.clone()));
     let check = async |request: &str, expected: &str| assert_eq!(ask(address, request).await, expected);
@@ -69,6 +69,14 @@ async fn an_operator_whose_stores_cannot_sync_is_not_ready() {
     *is_forbidden.lock().unwrap() = true;
     drop(store);
     assert_eq!(readiness.why_not(), None, "it is no longer required");
+}
+
+#[test]
+fn a_port_for_probes_serves_no_metrics() {
+    let pages = Pages { readiness: Readiness::not_yet("not yet"), metrics: None };
+    for (path, status) in [("/livez", StatusCode::OK), ("/metrics", StatusCode::NOT_FOUND)] {
+        assert_eq!(pages.answer(&Method::GET, path).status(), status, "{path}");
+    }
 }
 
 #[tokio::test]
