@@ -118,6 +118,38 @@ fn what_makes_the_account_powerful_is_opt_in() {
 }
 
 #[test]
+fn the_operator_survives_a_node_and_is_closed_to_the_network() {
+    let built = built();
+    let document = |kind: &str| {
+        let is_kind = |document: &&str| document.lines().any(|line| line == format!("kind: {kind}"));
+        built.split("---\n").find(is_kind).unwrap_or_else(|| panic!("there is no {kind}"))
+    };
+    for (kind, expected) in [
+        ("Namespace", "    pod-security.kubernetes.io/enforce: restricted\n"),
+        ("PodDisruptionBudget", "  minAvailable: 1\n"),
+        ("NetworkPolicy", "  ingress: []\n"),
+        ("NetworkPolicy", "  - Ingress\n"),
+        ("Deployment", "topologyKey: kubernetes.io/hostname\n"),
+        ("Deployment", "  replicas: 2\n"),
+    ] {
+        assert!(document(kind).contains(expected), "{kind}: {expected}");
+    }
+    // The admission plugin of the API server decides, not this test, what level the pods of the Deployment have.
+    let pod = [
+        "run",
+        "privileged",
+        "--image=any",
+        "--privileged",
+        "--namespace=plimsoll-system",
+        "--dry-run=server",
+    ];
+    let sandbox = Sandbox::shared();
+    sandbox.deploy();
+    let refused = sandbox.kubectl(&pod);
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("violates PodSecurity"), "{refused:?}");
+}
+
+#[test]
 fn the_composition_half_does_not_list_watch_or_delete_secrets() {
     let built = built();
     let roles = cluster_roles(&built);
