@@ -28,7 +28,7 @@ pub(super) async fn watch(engine: &Arc<Engine>, namespace: &str) {
     };
     let source = Source { selection, ..Source::of(secrets) }.without_managed_fields();
     let store = Store::start(engine.client.session().clone(), source, &engine.stop);
-    if let Err(error) = store.try_sync().await {
+    if let Err(error) = store.ready().await {
         // Everything else can go on; they are used as soon as they can be read.
         tracing::warn!(secret = SECRET, namespace, %error, "cannot read the certificates for functions");
     }
