@@ -316,7 +316,7 @@ async fn capabilities_are_returned_by_type_only_and_default_tags_are_added() {
     let mut body = queue_body("orders");
     body["capabilities"] = json!([{"type": "CONSUMER_GROUPS", "isPrimaryConsumerGroupEnabled": true}]);
     client.queues().create(&body, None, None).await.unwrap();
-    let summary = client.queues().list(server.compartment()).await.unwrap().body.remove(0);
+    let summary = client.queues().list(server.compartment()).await.unwrap().body[0].clone();
     assert_eq!(summary["capabilities"], json!(["CONSUMER_GROUPS"]));
     assert_eq!(summary.get("visibilityInSeconds"), None);
     let queue = client.queues().get(&text(&summary["id"])).await.unwrap().body;
