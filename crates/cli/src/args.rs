@@ -1,6 +1,5 @@
 //! The definition of the command line. Types only: `commands` has the behaviour.
 
-mod before;
 pub(crate) mod certs;
 pub(crate) mod cluster;
 pub(crate) mod completions;
@@ -12,6 +11,7 @@ pub(crate) mod explain;
 pub(crate) mod files;
 pub(crate) mod function;
 pub(crate) mod internal;
+mod leading_options;
 pub(crate) mod oci_server;
 pub(crate) mod operations;
 pub(crate) mod operator;
@@ -21,11 +21,12 @@ pub(crate) mod reference;
 pub(crate) mod render;
 pub(crate) mod sandbox;
 pub(crate) mod tree;
+mod values;
 pub(crate) mod wait;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
 
-/// One system that tells the truth about a Kubernetes resource at every layer.
+/// Plan, apply and explain Kubernetes objects, and run the operator behind them
 #[derive(Debug, Parser)]
 #[command(
     name = "plimsoll",
@@ -35,103 +36,92 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
     arg_required_else_help = true
 )]
 pub(crate) struct Cli {
-    /// As for kubectl, this may also stand before the command.
+    /// kubectl accepts these before the command, too.
     #[command(flatten)]
-    pub(crate) before: cluster::ClusterArgs,
+    pub(crate) leading: cluster::ClusterArgs,
     #[command(flatten)]
     pub(crate) global: Global,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
-/// The heading of the options that every command understands.
 const GLOBAL: &str = "Global options";
 
-/// What every command understands.
+/// The options of every command.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Global {
-    /// How data is written to standard output
+    /// Output format
     #[arg(short, long, global = true, help_heading = GLOBAL, value_enum, default_value_t, value_name = "FORMAT")]
     pub(crate) output: Format,
-    /// When to use colour; `auto` does on a terminal, unless NO_COLOR is set
+    /// When to use colour; `auto` uses it on a terminal unless NO_COLOR is set
     #[arg(long, global = true, help_heading = GLOBAL, value_enum, default_value_t, value_name = "WHEN")]
-    pub(crate) color: Colour,
-    /// Say nothing but data and errors
+    pub(crate) color: ColorChoice,
+    /// Print only data and errors
     #[arg(short, long, global = true, help_heading = GLOBAL)]
     pub(crate) quiet: bool,
 }
 
-/// How data is written: for a person or for a program.
+/// The format of the data on standard output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// For a person
+    /// For people
     #[default]
     Text,
     Json,
     Yaml,
-    /// Names only, one a line, as `deployment.apps/web`
+    /// Names only, one per line, as in `deployment.apps/web`
     Name,
 }
 
-/// When to use colour.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Colour {
-    #[default]
-    Auto,
-    Always,
-    Never,
-}
-
-/// The families of commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Show what an apply would change, field by field, and who holds the fields now and afterwards
+    /// Show what an apply would change, field by field, and who holds each field before and after
     Plan(plan::Plan),
-    /// Apply objects, their kinds and namespaces in one go
+    /// Apply objects together with the kinds and namespaces they need
     Apply(plan::Apply),
-    /// Say whether the cluster is as the files say, for build servers
+    /// Check whether the cluster matches the files; made for CI
     Drift(plan::Drift),
-    /// Delete objects, see them go, and say what holds those that stay
+    /// Delete objects, wait until they are gone, and report what blocks the others
     Delete(delete::Delete),
-    /// Wait until an object is as it should be, and print the value that was waited for
+    /// Wait for a condition, a field or a rollout, and print the value waited for
     Wait(wait::Wait),
-    /// Show an object with the manager of every field in the margin
+    /// Show an object with the manager of each field in the margin
     Owners(owners::Owners),
-    /// Show an object with everything it owns, and how each of them stands
+    /// Show an object, everything it owns, and the health of each
     Tree(tree::Tree),
-    /// Say in one sentence why an object is not ready, and show the way to the cause
+    /// Explain in one sentence why an object is not ready, and show the chain to the cause
     Why(tree::Why),
     /// Show what a composite resource would be composed of, without a cluster
     Render(render::Render),
-    /// Show what clouds are doing for the objects of a cluster
+    /// List the cloud operations in progress for objects of the cluster
     Operations(operations::Operations),
-    /// Explain the code of a message, or list every code
+    /// Explain a diagnostic code, or list all codes
     Explain(explain::Explain),
-    /// Say what is reachable, in which versions, what is missing, and who else is at work on the cluster
+    /// Check this machine and the cluster: versions, missing programs and CRDs, other engines
     Doctor(doctor::Doctor),
-    /// Run the controllers: compositions with claims, and cloud resources with operations you can follow
+    /// Run the controllers for compositions, claims and cloud resources
     Operator(Box<operator::Operator>),
-    /// Print or install the definitions of the kinds that the operator looks after
+    /// Print or install the CRDs of the kinds that the operator reconciles
     Crds(crds::Crds),
-    /// Make the certificates with which the operator and its functions know each other
+    /// Issue the certificates with which the operator and its functions authenticate each other
     Certs(certs::Certs),
-    /// Serve Oracle Cloud's API on this machine, for development: signatures checked, faults on order
+    /// Run an Oracle Cloud emulator for development, with checked signatures and scripted faults
     OciServer(oci_server::OciServer),
-    /// Play the whole story on a real Kubernetes, step by step; needs no cluster
+    /// Walk through every feature on a real Kubernetes, step by step; needs no cluster
     Demo(demo::Demo),
-    /// A real Kubernetes control plane on this machine, without containers
+    /// Start, use and stop a real Kubernetes control plane on this machine, without containers
     #[command(subcommand)]
     Sandbox(sandbox::Command),
-    /// Serve a composition function that comes along
+    /// Serve a composition function that is part of plimsoll
     #[command(subcommand)]
     Function(function::Function),
-    /// What other programs ask of this one
+    /// Commands for other programs
     #[command(subcommand, hide = true)]
     Internal(internal::Internal),
     /// Print a page of the book's reference
     #[command(hide = true)]
     Reference(reference::Reference),
-    /// Print a script that completes commands and options in a shell
+    /// Print a completion script for a shell
     Completions(completions::Completions),
 }
 

@@ -1,24 +1,17 @@
-//! Runs the commands, one file per family.
+//! Runs the commands: one file or folder each.
 
-mod age;
 mod apply;
 mod certs;
 mod completions;
-mod connect;
 mod crds;
 mod delete;
 mod demo;
 mod doctor;
 mod drift;
 mod explain;
-mod family;
-mod files;
 mod function;
-mod health;
-mod informer;
-mod kinds;
+mod internal;
 mod oci_server;
-mod operation;
 mod operations;
 mod operator;
 mod owners;
@@ -31,8 +24,8 @@ mod wait;
 mod why;
 
 use crate::args::Command;
-use crate::exit::Outcome;
-use crate::printer::Printer;
+use crate::support::exit::Outcome;
+use crate::support::printer::Printer;
 
 pub(crate) fn run(command: Command, printer: &mut Printer) -> Outcome {
     match command {
@@ -45,7 +38,7 @@ pub(crate) fn run(command: Command, printer: &mut Printer) -> Outcome {
         Command::Tree(args) => tree::run(&args, printer),
         Command::Why(args) => why::run(&args, printer),
         Command::Render(args) => render::run(&args, printer),
-        Command::Internal(command) => render::engine::run(&command, printer),
+        Command::Internal(command) => internal::run(&command, printer),
         Command::Operations(args) => operations::run(&args, printer),
         Command::Explain(args) => explain::run(&args, printer),
         Command::Doctor(args) => doctor::run(&args, printer),

@@ -1,15 +1,12 @@
 //! plimsoll, the command line tool.
 //!
-//! `args` defines the command line, `commands` runs it, and `printer` is the only module that writes to the terminal.
+//! `args` defines the command line, `commands` has one module per command, and `support` is what they share. Only
+//! `support::printer` writes to the terminal.
 
 mod args;
-mod called;
 mod codes;
 mod commands;
-mod exit;
-mod outstanding;
-mod printer;
-mod process;
+mod support;
 
 use std::process::ExitCode;
 
@@ -17,16 +14,16 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, FromArgMatches as _};
 
 use args::Cli;
-use called::Called;
-use printer::Printer;
+use support::multicall::Program;
+use support::printer::Printer;
 
 fn main() -> ExitCode {
-    let called = Called::now();
-    // First of all, because Terraform waits for the handshake.
-    if called == Called::Provider {
+    let program = Program::of_process();
+    // First, because Terraform waits for the handshake.
+    if program == Program::Provider {
         return provider::serve();
     }
-    let cli = match parse(called) {
+    let cli = match parse(program) {
         Ok(cli) => cli,
         Err(help) => return help_or_usage(&help),
     };
@@ -37,35 +34,34 @@ fn main() -> ExitCode {
     }
 }
 
-/// Parses the command line; usage and help show the name the program was called by.
-fn parse(called: Called) -> Result<Cli, clap::Error> {
-    let mut command = Cli::command().bin_name(called.typed());
+/// Parses the command line; usage and help show the name the program was started by.
+fn parse(program: Program) -> Result<Cli, clap::Error> {
+    let mut command = Cli::command().bin_name(program.command());
     let matches = command.try_get_matches_from_mut(std::env::args_os()).map_err(advise)?;
     let mut cli = Cli::from_arg_matches(&matches)?;
-    if cli.command.take_before(&cli.before) {
+    if cli.command.merge_leading(&cli.leading) {
         return Ok(cli);
     }
     let name = matches.subcommand_name().unwrap_or_default();
-    let slip = format!(
-        "'{name}' does not understand the options before it: they are for commands that ask a cluster"
+    let message = format!(
+        "'{name}' does not accept the options before it, which are for commands that connect to a cluster"
     );
-    Err(command.error(ErrorKind::UnknownArgument, slip))
+    Err(command.error(ErrorKind::UnknownArgument, message))
 }
 
-/// Adds how to pass a file, if an unexpected argument is the path of one.
-fn advise(mut slip: clap::Error) -> clap::Error {
-    if slip.kind() == ErrorKind::UnknownArgument
-        && let Some(ContextValue::String(typed)) = slip.get(ContextKind::InvalidArg)
+/// Suggests `-f` if an unexpected argument is the path of a file.
+fn advise(mut error: clap::Error) -> clap::Error {
+    if error.kind() == ErrorKind::UnknownArgument
+        && let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg)
         && std::path::Path::new(typed).exists()
     {
-        let tip = format!("to name a file or a folder, write '-f {typed}'").into();
-        slip.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+        let tip = format!("to pass a file or a folder, write '-f {typed}'").into();
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
     }
-    slip
+    error
 }
 
-/// Shows help or a usage error. A usage error is a failure like any other: clap's own status for it, 2, tells a script
-/// that there is something to change.
+/// Shows help or a usage error. clap's status for a usage error is 2, which `plan` uses for changes; ours is 1.
 fn help_or_usage(help: &clap::Error) -> ExitCode {
     // If the terminal is closed, there is no place to report it.
     let _ = help.print();

@@ -4,27 +4,25 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
-use manifest::GoDuration;
 
-/// The heading of the options that say which cluster is meant.
-const CLUSTER: &str = "Cluster options";
+pub(super) const CLUSTER: &str = "Cluster options";
 
-/// Which cluster, and in whose name.
-#[derive(Args, Clone, Debug, Default)]
+/// Which cluster, and as which user.
+#[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ClusterArgs {
-    /// The kubeconfig; without it what kubectl would use: KUBECONFIG, ~/.kube/config, the pod's service account
+    /// Kubeconfig file; the default is kubectl's: KUBECONFIG, ~/.kube/config, or the pod's service account
     #[arg(long, help_heading = CLUSTER, value_name = "FILE")]
     pub(crate) kubeconfig: Option<PathBuf>,
-    /// The context of the kubeconfig in place of the current one
+    /// Kubeconfig context; the default is the current one
     #[arg(long, help_heading = CLUSTER, value_name = "NAME")]
     pub(crate) context: Option<String>,
-    /// The namespace in place of the context's
+    /// Namespace; the default is the context's
     #[arg(short, long, help_heading = CLUSTER, value_name = "NAME")]
     pub(crate) namespace: Option<String>,
-    /// The user to act as; the server decides whether we may
+    /// User to impersonate
     #[arg(long = "as", help_heading = CLUSTER, value_name = "USER")]
     pub(crate) as_user: Option<String>,
-    /// A group to act in; can be repeated
+    /// Group to impersonate; can be repeated
     #[arg(long, help_heading = CLUSTER, value_name = "GROUP", requires = "as_user")]
     pub(crate) as_group: Vec<String>,
 }
@@ -32,17 +30,17 @@ pub(crate) struct ClusterArgs {
 /// One object of a cluster.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ObjectArgs {
-    /// The object, as in `deploy/web`, `deployments.apps/web` or `Deployment/web`
+    /// Object, as in `deploy/web`, `deployments.apps/web` or `Deployment/web`
     #[arg(value_name = "TYPE/NAME")]
     pub(crate) object: TypeName,
-    /// Look for the name in all namespaces
+    /// Search all namespaces for the name
     #[arg(short = 'A', long, conflicts_with = "namespace")]
     pub(crate) all_namespaces: bool,
     #[command(flatten)]
     pub(crate) cluster: ClusterArgs,
 }
 
-/// An object as people type it: what type it is, in any of kubectl's forms, and its name.
+/// An object as users type it: its type in any of kubectl's forms, and its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TypeName {
     pub(crate) kind: String,
@@ -62,15 +60,6 @@ impl FromStr for TypeName {
     }
 }
 
-/// How long, in Go's way to write it.
-pub(crate) fn duration(text: &str) -> Result<GoDuration, String> {
-    match text.parse::<GoDuration>() {
-        Ok(duration) if duration > GoDuration::default() => Ok(duration),
-        Ok(_) => Err("it must be positive".to_owned()),
-        Err(error) => Err(format!("{error}; write it like 30s, 5m or 1h30m")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,16 +74,8 @@ mod tests {
         check("deploy/web", Some(("deploy", "web")));
         check("deployments.v1.apps/web", Some(("deployments.v1.apps", "web")));
         check("clusterrole/system:node", Some(("clusterrole", "system:node")));
-        for wrong in ["web", "/web", "deploy/", "deploy/web/0", ""] {
-            check(wrong, None);
-        }
-    }
-
-    #[test]
-    fn durations_are_positive() {
-        assert!(duration("1m30s").is_ok());
-        for wrong in ["0", "-1s", "60", "soon"] {
-            assert!(duration(wrong).is_err(), "{wrong}");
+        for invalid in ["web", "/web", "deploy/", "deploy/web/0", ""] {
+            check(invalid, None);
         }
     }
 }

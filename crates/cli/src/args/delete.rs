@@ -1,12 +1,13 @@
 //! `plimsoll delete`
 
+use std::time::Duration;
+
 use clap::{Args, ValueEnum};
-use manifest::GoDuration;
 
-use super::cluster::{ClusterArgs, TypeName, duration};
+use super::cluster::{ClusterArgs, TypeName};
 use super::files::FileArgs;
+use super::values::duration;
 
-/// What a deletion understands.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   plimsoll delete deploy/web svc/web
@@ -14,35 +15,34 @@ use super::files::FileArgs;
   plimsoll delete pvc/orders --cascade foreground
   plimsoll delete ns/shop --force --timeout 1m")]
 pub(crate) struct Delete {
-    /// Objects, as in `deploy/web`
+    /// Objects to delete, as in `deploy/web`
     #[arg(value_name = "TYPE/NAME", conflicts_with_all = ["filenames", "kustomize"], required_unless_present_any = ["filenames", "kustomize"])]
     pub(crate) objects: Vec<TypeName>,
     #[command(flatten)]
     pub(crate) files: FileArgs,
-    /// What becomes of the objects that they own
+    /// What to do with the objects they own
     #[arg(long, value_enum, default_value_t, value_name = "HOW")]
     pub(crate) cascade: Cascade,
-    /// How long to wait for each to be gone, before saying what holds it
+    /// How long to wait for each object before reporting what blocks its deletion
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "2m")]
-    pub(crate) timeout: GoDuration,
-    /// Ask them to go, and do not wait
+    pub(crate) timeout: Duration,
+    /// Request the deletion and return without waiting
     #[arg(long, conflicts_with = "force")]
     pub(crate) no_wait: bool,
-    /// When time is over, take finalizers away; what they were there for will not be done
+    /// Remove finalizers after the timeout; the cleanup they stand for does not happen
     #[arg(long)]
     pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) cluster: ClusterArgs,
 }
 
-/// What becomes of the objects that an object owns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Cascade {
-    /// They go after it
+    /// Delete them afterwards
     #[default]
     Background,
-    /// They go first
+    /// Delete them first
     Foreground,
-    /// They stay
+    /// Keep them
     Orphan,
 }

@@ -4,9 +4,8 @@ use clap::Args;
 
 use super::cluster::ClusterArgs;
 
-/// What the doctor understands.
 #[derive(Args, Debug)]
-#[command(after_help = "Exit status: 0 nothing is in the way, 1 something is
+#[command(after_help = "Exit status: 0 no check failed, 1 a check failed
 
 Examples:
   plimsoll doctor

@@ -2,14 +2,13 @@
 
 use clap::Args;
 
-/// The arguments of `explain`.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   plimsoll explain ownership-drift
-  plimsoll explain                       list every code
+  plimsoll explain                       list all codes
   plimsoll explain wait-timed-out -o json")]
 pub(crate) struct Explain {
-    /// The code in the brackets of a message, as in `error[object-missing]`; omit it to list every code
+    /// Code in the brackets of a message, as in `error[object-missing]`; omit it to list all codes
     #[arg(value_name = "CODE")]
     pub(crate) code: Option<String>,
 }

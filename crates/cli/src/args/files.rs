@@ -7,13 +7,13 @@ use clap::Args;
 /// Where manifests are.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct FileArgs {
-    /// A file, a folder of *.yaml, *.yml and *.json, or `-` for standard input; can be repeated
+    /// File, folder of *.yaml, *.yml and *.json files, or `-` for standard input; can be repeated
     #[arg(short = 'f', long = "filename", value_name = "FILE")]
     pub(crate) filenames: Vec<PathBuf>,
-    /// A folder that kustomize builds; needs kustomize or kubectl
+    /// Kustomization folder to build; needs kustomize or kubectl
     #[arg(short = 'k', long, value_name = "DIR", conflicts_with = "filenames")]
     pub(crate) kustomize: Option<PathBuf>,
-    /// Look into folders within folders, too
+    /// Include subfolders
     #[arg(short = 'R', long)]
     pub(crate) recursive: bool,
 }

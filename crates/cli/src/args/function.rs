@@ -4,11 +4,10 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Subcommand};
 
-/// Composition functions that come along.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Function {
-    /// Serve the function of the demo: a queue and a Deployment for each application whose image is in the catalogue
-    #[command(after_help = "One line of JSON says where it is: address.
+    /// Serve the demo's function: a queue for each application, and a Deployment once its image is in the catalogue
+    #[command(after_help = "Prints its address as one line of JSON: {\"address\": …}.
 
 Examples:
   plimsoll function demo --listen 127.0.0.1:9443 --certs-dir certs/server
@@ -20,10 +19,10 @@ Examples:
 #[derive(Args, Debug)]
 #[command(group = ArgGroup::new("transport").required(true).args(["certs_dir", "insecure"]))]
 pub(crate) struct Serve {
-    /// Where to listen; port 0 is any
+    /// Address to listen on; port 0 picks a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9443")]
     pub(crate) listen: String,
-    /// The folder with the function's certificates, as `plimsoll certs` writes it
+    /// Folder with the function's certificates, from `plimsoll certs`
     #[arg(long, value_name = "DIR")]
     pub(crate) certs_dir: Option<PathBuf>,
     /// Serve in plaintext, without authentication, for development on this machine

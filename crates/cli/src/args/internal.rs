@@ -1,17 +1,17 @@
 //! `plimsoll internal …`
 
+use std::time::Duration;
+
 use clap::{Args, Subcommand};
-use manifest::GoDuration;
 
-use super::cluster::duration;
+use super::values::duration;
 
-/// What other programs, and not people, ask of this one.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Internal {
-    /// Render for Crossplane's command line: a RenderRequest on standard input, a RenderResponse on standard output
+    /// Render for Crossplane's CLI: reads a RenderRequest from standard input, writes a RenderResponse
     #[command(
-        after_help = "Both are messages of crossplane.render.v1alpha1. The exit status is 3 if a function stopped the
-pipeline: the response is there then, too, and says what functions asked for.
+        after_help = "Both are messages of crossplane.render.v1alpha1. Exit status 3 means that a function stopped the
+pipeline; the response is still written and has the functions' requirements.
 
 Example:
   crossplane composition render xr.yaml composition.yaml functions.yaml --crossplane-binary $(command -v plimsoll)"
@@ -19,10 +19,9 @@ Example:
     Render(Engine),
 }
 
-/// How an engine renders.
 #[derive(Args, Debug)]
 pub(crate) struct Engine {
-    /// How long all functions together may take
+    /// Time limit for all functions together
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "2m")]
-    pub(crate) timeout: GoDuration,
+    pub(crate) timeout: Duration,
 }

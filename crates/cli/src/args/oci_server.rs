@@ -5,11 +5,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-/// What the server understands.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "One line of JSON says where it is: url, configFile and compartment. The configuration file is for
-OCI_CONFIG_FILE_PATH of the operator; the server checks the signatures made with its key.
+    after_help = "Prints one line of JSON with url, configFile and compartment. Set OCI_CONFIG_FILE_PATH of the operator
+to configFile: the emulator accepts signatures made with its key.
 
 Examples:
   plimsoll oci-server
@@ -17,19 +16,19 @@ Examples:
   plimsoll oci-server --script faults.json --retry-after 1"
 )]
 pub(crate) struct OciServer {
-    /// Where to listen; an address of this machine, since there is no TLS
+    /// Address to listen on; must be local, because there is no TLS
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
     pub(crate) listen: SocketAddr,
-    /// The folder of public keys to trust, where a key and a configuration file are made; without it one that goes with the server
+    /// Folder of trusted public keys; a key pair and a configuration file are added. The default is temporary
     #[arg(long, value_name = "DIR")]
     pub(crate) key_dir: Option<PathBuf>,
-    /// A file that says in JSON how operations go and what goes wrong
+    /// JSON file that scripts operations and faults
     #[arg(long, value_name = "FILE")]
     pub(crate) script: Option<PathBuf>,
-    /// A file that gets a line of JSON for every request
+    /// File to log every request to, one line of JSON each
     #[arg(long, value_name = "FILE")]
     pub(crate) journal: Option<PathBuf>,
-    /// What polls of operations are told to wait, in seconds
+    /// Retry-After of responses about operations, in seconds
     #[arg(long, value_name = "SECONDS")]
     pub(crate) retry_after: Option<u64>,
 }

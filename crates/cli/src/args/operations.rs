@@ -4,17 +4,16 @@ use clap::Args;
 
 use super::cluster::ClusterArgs;
 
-/// What `operations` understands.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   plimsoll operations
   plimsoll operations -A --watch
   plimsoll operations -A -o json")]
 pub(crate) struct Operations {
-    /// In all namespaces
+    /// Include all namespaces
     #[arg(short = 'A', long, conflicts_with = "namespace")]
     pub(crate) all_namespaces: bool,
-    /// Show them again whenever one changes, until Ctrl-C
+    /// Print again whenever one changes, until Ctrl-C
     #[arg(short, long)]
     pub(crate) watch: bool,
     #[command(flatten)]

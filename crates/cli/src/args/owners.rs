@@ -4,7 +4,6 @@ use clap::Args;
 
 use super::cluster::ObjectArgs;
 
-/// What `owners` understands.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   plimsoll owners deploy/web
@@ -13,10 +12,10 @@ use super::cluster::ObjectArgs;
 pub(crate) struct Owners {
     #[command(flatten)]
     pub(crate) target: ObjectArgs,
-    /// Show only what this manager holds
+    /// Show only the fields of this manager
     #[arg(long, value_name = "NAME")]
     pub(crate) manager: Option<String>,
-    /// Say only who holds this field, given as kubectl's JSONPath
+    /// Show only who holds this field, a kubectl JSONPath
     #[arg(long, value_name = "PATH", conflicts_with = "manager")]
     pub(crate) who: Option<String>,
 }

@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use clap::Args;
 use manifest::GoDuration;
 
-use super::cluster::{ClusterArgs, duration};
+use super::cluster::ClusterArgs;
 use super::files::FileArgs;
+use super::values::go_duration;
 
-/// In whose name is written, and over whom.
+/// Who writes, and whether over other managers.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct WriterArgs {
-    /// The manager that holds what is written
+    /// Field manager to write as
     #[arg(long, value_name = "NAME", default_value = "plimsoll")]
     pub(crate) field_manager: String,
     /// Take fields that other managers hold
@@ -19,7 +20,6 @@ pub(crate) struct WriterArgs {
     pub(crate) force_conflicts: bool,
 }
 
-/// What a plan understands.
 #[derive(Args, Debug)]
 #[command(after_help = "Exit status: 0 nothing would change, 1 error, 2 something would change
 
@@ -37,7 +37,6 @@ pub(crate) struct Plan {
     pub(crate) cluster: ClusterArgs,
 }
 
-/// What an apply understands.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   plimsoll apply -f shop.yaml --wait
@@ -48,19 +47,18 @@ pub(crate) struct Apply {
     pub(crate) files: FileArgs,
     #[command(flatten)]
     pub(crate) writer: WriterArgs,
-    /// Wait until everything that rolls out has done so
+    /// Wait until the objects are ready
     #[arg(long)]
     pub(crate) wait: bool,
-    /// How long to wait for each object at most
-    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "10m", requires = "wait")]
+    /// Time limit for each object to become ready
+    #[arg(long, value_name = "DURATION", value_parser = go_duration, default_value = "10m", requires = "wait")]
     pub(crate) timeout: GoDuration,
     #[command(flatten)]
     pub(crate) cluster: ClusterArgs,
 }
 
-/// What a look for drift understands.
 #[derive(Args, Debug)]
-#[command(after_help = "Exit status: 0 the cluster is as the files say, 1 error, 2 it is not
+#[command(after_help = "Exit status: 0 the cluster matches the files, 1 error, 2 it differs
 
 Examples:
   plimsoll drift -f manifests/
@@ -69,10 +67,10 @@ Examples:
 pub(crate) struct Drift {
     #[command(flatten)]
     pub(crate) files: FileArgs,
-    /// The manager that would hold what is written
+    /// Field manager to compare as
     #[arg(long, value_name = "NAME", default_value = "plimsoll")]
     pub(crate) field_manager: String,
-    /// Also write the result as a JUnit report, one test case an object
+    /// Also write a JUnit report with one test case per object
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
     #[command(flatten)]

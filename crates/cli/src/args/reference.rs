@@ -2,10 +2,11 @@
 
 use clap::{Args, ValueEnum};
 
-/// The arguments of `reference`.
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  plimsoll reference cli > book/src/reference/cli.md")]
 pub(crate) struct Reference {
-    /// Which page
+    /// Page to print
     #[arg(value_enum)]
     pub(crate) page: Page,
 }
@@ -15,8 +16,8 @@ pub(crate) struct Reference {
 pub(crate) enum Page {
     /// Every command with its help
     Cli,
-    /// The kinds that the operator works on
+    /// The kinds that the operator reconciles
     Kinds,
-    /// Every code of a diagnostic
+    /// Every diagnostic code
     Diagnostics,
 }

@@ -1,19 +1,19 @@
 //! `plimsoll render`
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
-use manifest::GoDuration;
 
 use super::Format;
-use super::cluster::duration;
+use super::values::{duration, pair};
 
-/// What rendering understands: the words of Crossplane's own command.
+/// The arguments are named as in Crossplane's own command.
 #[derive(Args, Debug)]
-#[command(after_help = "Functions are called where their annotations say:
-  render.crossplane.io/runtime: Development                     at localhost:9443
-  render.crossplane.io/runtime-development-target: HOST:PORT    or there
-  plimsoll.dev/endpoint: HOST:PORT                              as the operator does
+#[command(after_help = "The annotations of a Function determine its address:
+  render.crossplane.io/runtime: Development                     localhost:9443
+  render.crossplane.io/runtime-development-target: HOST:PORT    that address instead
+  plimsoll.dev/endpoint: HOST:PORT                              the address the operator uses
 function-auto-ready and function-status-transformer are built in.
 
 Examples:
@@ -21,16 +21,16 @@ Examples:
   plimsoll render xr.yaml composition.yaml functions.yaml -r -o observed/ --xrd xrd.yaml
   plimsoll render xr.yaml composition.yaml functions.yaml --context-values apps=[\"web\"] -c")]
 pub(crate) struct Render {
-    /// The composite resource (XR)
+    /// Composite resource (XR)
     #[arg(value_name = "XR")]
     pub(crate) composite: PathBuf,
-    /// The Composition it is rendered with
+    /// Composition to render it with
     #[arg(value_name = "COMPOSITION")]
     pub(crate) composition: PathBuf,
-    /// The Functions that the Composition uses: a file or a folder
+    /// Functions of the Composition: a file or a folder
     #[arg(value_name = "FUNCTIONS")]
     pub(crate) functions: PathBuf,
-    /// Composed resources that are there already: a file or a folder
+    /// Existing composed resources: a file or a folder
     #[arg(short, long, value_name = "PATH")]
     pub(crate) observed_resources: Option<PathBuf>,
     /// Objects that functions may require: a file or a folder
@@ -42,39 +42,31 @@ pub(crate) struct Render {
     /// Secrets with credentials for functions: a file or a folder
     #[arg(long, value_name = "PATH")]
     pub(crate) function_credentials: Option<PathBuf>,
-    /// The definition of the XR, which says where engine fields are and what is filled in by default
+    /// CompositeResourceDefinition (XRD) of the XR, for its defaults and the place of engine fields
     #[arg(long, value_name = "PATH")]
     pub(crate) xrd: Option<PathBuf>,
-    /// Context for the first function from files with JSON; can be repeated
+    /// Context for the first function, from a JSON file; can be repeated
     #[arg(long, value_name = "KEY=FILE", value_parser = pair)]
     pub(crate) context_files: Vec<(String, String)>,
-    /// Context for the first function as JSON; can be repeated
+    /// Context for the first function, as JSON; can be repeated
     #[arg(long, value_name = "KEY=JSON", value_parser = pair)]
     pub(crate) context_values: Vec<(String, String)>,
-    /// Show what the functions said, too
+    /// Also show the results that functions returned
     #[arg(short = 'r', long)]
     pub(crate) include_function_results: bool,
-    /// Show the whole XR, and not only what has become of its status
+    /// Show the whole XR, not only its status
     #[arg(short = 'x', long)]
     pub(crate) include_full_xr: bool,
-    /// Show the context after the last function, too
+    /// Also show the context after the last function
     #[arg(short = 'c', long)]
     pub(crate) include_context: bool,
-    /// How long all functions together may take
+    /// Time limit for all functions together
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "2m")]
-    pub(crate) timeout: GoDuration,
-    /// How data is written to standard output (-o means observed resources here)
-    // Under the name of the global option, which it replaces: `-o` is Crossplane's own here.
+    pub(crate) timeout: Duration,
+    /// Output format; has no short form here, where -o is --observed-resources
+    // Has the name of the global option, which it replaces, because Crossplane's command uses `-o`.
     #[arg(id = "output", long, value_enum, default_value_t, value_name = "FORMAT", help_heading = super::GLOBAL)]
     pub(crate) output: Format,
-}
-
-/// `KEY=VALUE`
-fn pair(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
-        _ => Err("write a key, an equals sign and a value".to_owned()),
-    }
 }
 
 #[cfg(test)]

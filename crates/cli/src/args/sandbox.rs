@@ -6,32 +6,44 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use sandbox::Name;
 
-/// Commands about sandboxes.
+use super::values::{duration, pair};
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Start a sandbox, and stop it again with Ctrl-C
+    /// Start a sandbox and stop it with Ctrl-C, or start it in the background
     ///
-    /// The first time the programs are built with Go, which takes four to six minutes; from then on a start takes
-    /// about three seconds. A sandbox that runs already is left as it is.
+    /// The first start builds the programs with Go, which takes four to six minutes; later ones take about three
+    /// seconds. A sandbox that is already running is left as it is.
     ///
-    /// The kubeconfig has two contexts for the same administrator: plimsoll-NAME (client certificate, the current
-    /// one) and plimsoll-NAME-token (bearer token).
+    /// The kubeconfig has two contexts for the same administrator: plimsoll-NAME (client certificate, the default)
+    /// and plimsoll-NAME-token (bearer token).
     #[command(after_help = "Examples:
-  plimsoll sandbox up                       stay until Ctrl-C
+  plimsoll sandbox up                       run until Ctrl-C
   plimsoll sandbox up --detach              return when it is ready
-  plimsoll sandbox up --name two --detach   a second one beside it")]
+  plimsoll sandbox up --name two --detach   a second sandbox")]
     Up(Up),
-    /// Stop a sandbox and remove everything of it
-    Down(Which),
-    /// Show how a sandbox stands; the exit status is 0 only if it is ready
-    Status(Which),
-    /// Show all sandboxes
-    List,
-    /// Print the shell command that points kubectl and others at a sandbox
+    /// Stop a sandbox and remove all its files
     #[command(after_help = "Examples:
-  eval \"$(plimsoll sandbox env)\"    from now on kubectl, terraform and others use the sandbox")]
+  plimsoll sandbox down
+  plimsoll sandbox down --name two")]
+    Down(Which),
+    /// Show the state of a sandbox; the exit status is 0 only if it is ready
+    #[command(after_help = "Examples:
+  plimsoll sandbox status
+  plimsoll sandbox status --name two -o json")]
+    Status(Which),
+    /// List all sandboxes
+    #[command(after_help = "Examples:
+  plimsoll sandbox list
+  plimsoll sandbox list -o name")]
+    List,
+    /// Print the shell command that makes kubectl and other programs use a sandbox
+    #[command(after_help = "Examples:
+  eval \"$(plimsoll sandbox env)\"    kubectl, terraform and others now use the sandbox")]
     Env(Which),
     /// Print the kubeconfig of a sandbox
+    #[command(after_help = "Examples:
+  plimsoll sandbox kubeconfig > sandbox.yaml")]
     Kubeconfig(Which),
     /// Run a command with KUBECONFIG set and kubectl on PATH
     #[command(after_help = "Examples:
@@ -40,15 +52,17 @@ pub(crate) enum Command {
     Exec(Exec),
     /// Print the logs of a sandbox
     #[command(after_help = "Examples:
-  plimsoll sandbox logs                      every program's, one after the other
-  plimsoll sandbox logs kube-apiserver -f    one program's, and what it adds")]
+  plimsoll sandbox logs                      the logs of all programs
+  plimsoll sandbox logs kube-apiserver -f    one log, and new lines as they are written")]
     Logs(Logs),
     /// Remove the built programs from the cache; the next start builds them again
+    #[command(after_help = "Examples:
+  plimsoll sandbox purge")]
     Purge,
-    /// Own the processes of a sandbox
+    /// Supervise the processes of a sandbox
     #[command(hide = true)]
     Supervise {
-        /// The sandbox's folder
+        /// Folder of the sandbox
         folder: PathBuf,
     },
 }
@@ -56,10 +70,10 @@ pub(crate) enum Command {
 /// Names the sandbox where `--name` does not.
 const NAME_VARIABLE: &str = "PLIMSOLL_SANDBOX";
 
-/// Which sandbox is meant.
+/// Which sandbox to use.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Which {
-    /// The name of the sandbox
+    /// Name of the sandbox
     #[arg(long, env = NAME_VARIABLE, default_value_t, value_parser = name)]
     pub(crate) name: Name,
 }
@@ -69,22 +83,22 @@ pub(crate) struct Which {
 pub(crate) struct Up {
     #[command(flatten)]
     pub(crate) which: Which,
-    /// Return when it is ready, and let it run until `sandbox down`
+    /// Run in the background until `sandbox down`, and return when it is ready
     #[arg(long)]
     pub(crate) detach: bool,
-    /// Stop by itself when nobody has held a lock on its lease file for this long, for instance 60s
+    /// Stop when no process has held a lock on the lease file for this long, for instance 60s
     #[arg(long, value_name = "DURATION", value_parser = duration, requires = "detach")]
     pub(crate) linger: Option<Duration>,
-    /// Listen on this port of 127.0.0.1 instead of a free one
+    /// Port on 127.0.0.1; the default is a free one
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: Option<u16>,
     /// Write an audit log of every API request (verb, user agent, resource; no bodies)
     #[arg(long)]
     pub(crate) audit: bool,
-    /// Give the API server one more flag; can be repeated
+    /// Additional flag for the API server; can be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = apiserver_arg)]
     pub(crate) apiserver_arg: Vec<(String, String)>,
-    /// Give up when it is not ready after this time (building not counted)
+    /// Time limit for the start, without the build
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "2m")]
     pub(crate) timeout: Duration,
 }
@@ -94,7 +108,7 @@ pub(crate) struct Up {
 pub(crate) struct Exec {
     #[command(flatten)]
     pub(crate) which: Which,
-    /// The command and its arguments; `--` before it is customary, and needed if it begins with a hyphen
+    /// Command with its arguments; put `--` before it if it starts with a hyphen
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true, value_name = "COMMAND")]
     pub(crate) command: Vec<std::ffi::OsString>,
 }
@@ -104,46 +118,29 @@ pub(crate) struct Exec {
 pub(crate) struct Logs {
     #[command(flatten)]
     pub(crate) which: Which,
-    /// The program (etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kwok, supervisor or audit); all
-    /// programs if left out
+    /// Program: etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kwok, supervisor or audit; the
+    /// default is all but audit
     pub(crate) program: Option<String>,
-    /// Go on with what is added, until Ctrl-C or the end of the sandbox
+    /// Keep printing new lines until Ctrl-C or the end of the sandbox
     #[arg(short, long)]
     pub(crate) follow: bool,
 }
 
 fn name(text: &str) -> Result<Name, String> {
     if text.is_empty() {
-        return Err(format!("it is empty; give a name, or leave --name out and unset {NAME_VARIABLE}"));
+        return Err(format!("it is empty; give a name, or omit --name and unset {NAME_VARIABLE}"));
     }
     text.parse().map_err(|error: sandbox::InvalidName| error.to_string())
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
-    let duration: jiff::SignedDuration = text.parse().map_err(|error: jiff::Error| error.to_string())?;
-    Duration::try_from(duration).map_err(|_| "a duration cannot be negative".to_owned())
-}
-
+/// The name may be written as a flag, with dashes.
 fn apiserver_arg(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').ok_or("write it as NAME=VALUE")?;
-    let name = name.trim_start_matches('-');
-    if name.is_empty() {
-        return Err("the name is missing; write it as NAME=VALUE".to_owned());
-    }
-    Ok((name.to_owned(), value.to_owned()))
+    pair(text.trim_start_matches('-'))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn durations_are_written_as_people_do() {
-        assert_eq!(duration("60s"), Ok(Duration::from_secs(60)));
-        assert_eq!(duration("1m30s"), Ok(Duration::from_secs(90)));
-        assert!(duration("-1s").is_err());
-        assert!(duration("60").is_err());
-    }
 
     #[test]
     fn apiserver_flags_may_be_written_with_or_without_dashes() {

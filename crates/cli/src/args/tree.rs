@@ -4,7 +4,6 @@ use clap::Args;
 
 use super::cluster::ObjectArgs;
 
-/// What a tree understands.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   plimsoll tree deploy/web
@@ -13,12 +12,11 @@ use super::cluster::ObjectArgs;
 pub(crate) struct Tree {
     #[command(flatten)]
     pub(crate) target: ObjectArgs,
-    /// Show it again whenever it changes, until Ctrl-C
+    /// Print again whenever it changes, until Ctrl-C
     #[arg(short, long)]
     pub(crate) watch: bool,
 }
 
-/// What `why` understands.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   plimsoll why deploy/web

@@ -1,65 +1,63 @@
 //! `plimsoll wait`
 
+use std::borrow::Cow;
 use std::str::FromStr;
 
 use clap::Args;
 use manifest::GoDuration;
 use readiness::WrittenWait;
 
-use super::cluster::{ObjectArgs, duration};
+use super::cluster::ObjectArgs;
+use super::values::go_duration;
 
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:
+#[command(
+    after_help = "kubectl's forms also work: condition=TYPE=STATUS, jsonpath={PATH}[=TEXT], create and delete.
+
+Examples:
   plimsoll wait deploy/web --for rollout
   plimsoll wait svc/web --for field=status.loadBalancer.ingress[0].ip
   plimsoll wait pvc/orders --for value=status.phase=Bound --timeout 1m
   plimsoll wait job/migrate --for condition=Complete -o json
-  plimsoll wait pod/web-0 --for delete
-
-kubectl's forms work as well: condition=TYPE=STATUS, jsonpath={PATH}[=TEXT], create and delete")]
+  plimsoll wait pod/web-0 --for delete"
+)]
 pub(crate) struct Wait {
     #[command(flatten)]
     pub(crate) target: ObjectArgs,
     /// What to wait for: rollout, condition=TYPE[=STATUS], field=PATH, value=PATH=TEXT, create or delete
     #[arg(long = "for", value_name = "WHAT")]
-    pub(crate) wanted: Wanted,
-    /// How long to wait at most, including for the object to appear
-    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "10m")]
+    pub(crate) wait_for: WaitFor,
+    /// Time limit, including the time until the object exists
+    #[arg(long, value_name = "DURATION", value_parser = go_duration, default_value = "10m")]
     pub(crate) timeout: GoDuration,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) enum Wanted {
-    /// That the object meets this wait.
-    As(WrittenWait),
-    /// That the object exists.
-    There,
-    /// That it does not exist.
-    Gone,
+pub(crate) enum WaitFor {
+    State(WrittenWait),
+    Creation,
+    Deletion,
 }
 
-impl FromStr for Wanted {
+impl FromStr for WaitFor {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let ours = match text {
-            "create" => return Ok(Self::There),
-            "delete" => return Ok(Self::Gone),
-            _ => translated(text).unwrap_or_else(|| text.to_owned()),
-        };
-        ours.parse().map(Self::As).map_err(|error| format!("{error}"))
+        match text {
+            "create" => Ok(Self::Creation),
+            "delete" => Ok(Self::Deletion),
+            _ => from_kubectl(text).parse().map(Self::State).map_err(|error| format!("{error}")),
+        }
     }
 }
 
-/// kubectl's other ways to write it, in ours.
-fn translated(text: &str) -> Option<String> {
-    if let Some(path) = text.strip_prefix("jsonpath=") {
-        return Some(match path.rsplit_once("}=") {
-            Some((path, value)) => format!("value={path}}}={value}"),
-            None => format!("field={path}"),
-        });
+/// Translates kubectl's `jsonpath=…` to our notation.
+fn from_kubectl(text: &str) -> Cow<'_, str> {
+    match text.strip_prefix("jsonpath=").map(|path| (path, path.rsplit_once("}="))) {
+        None => text.into(),
+        Some((_, Some((path, value)))) => format!("value={path}}}={value}").into(),
+        Some((path, None)) => format!("field={path}").into(),
     }
-    None
 }
 
 #[cfg(test)]
@@ -67,14 +65,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_people_type_for_kubectl_is_understood() {
-        let check = |text: &str, ours: Option<&str>| assert_eq!(translated(text).as_deref(), ours, "{text}");
-        check("jsonpath={.status.phase}=Running", Some("value={.status.phase}=Running"));
-        check("jsonpath={.status.ip}", Some("field={.status.ip}"));
-        check("condition=Ready=false", None);
-        check("value=status.phase=Bound", None);
-        assert!(matches!("delete".parse(), Ok(Wanted::Gone)));
-        assert!(matches!("create".parse(), Ok(Wanted::There)));
-        assert!("rollouts".parse::<Wanted>().is_err());
+    fn kubectls_notation_is_understood() {
+        let check = |text: &str, ours: &str| assert_eq!(from_kubectl(text), ours, "{text}");
+        check("jsonpath={.status.phase}=Running", "value={.status.phase}=Running");
+        check("jsonpath={.status.ip}", "field={.status.ip}");
+        check("condition=Ready=false", "condition=Ready=false");
+        check("value=status.phase=Bound", "value=status.phase=Bound");
+        assert!(matches!("delete".parse(), Ok(WaitFor::Deletion)));
+        assert!(matches!("create".parse(), Ok(WaitFor::Creation)));
+        assert!("rollouts".parse::<WaitFor>().is_err());
     }
 }

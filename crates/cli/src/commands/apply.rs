@@ -10,30 +10,31 @@ use manifest::{GroupVersionKind, ObjectRef};
 use plan::Question;
 use readiness::{Cut, Wait, Written, WrittenWait, is_ready_when_created};
 
-use super::connect::Cluster;
-use super::files;
-use super::plan::report::{Action, ObjectReport, Report};
-use super::plan::{Work, refusal, until, view};
 use super::wait::follow;
 use crate::args::plan::Apply;
 use crate::codes;
-use crate::exit::{Exit, Failure, Outcome};
-use crate::outstanding::Outstanding;
-use crate::printer::{GOOD, Printer};
-use crate::process::{INTERRUPTED, interrupt, until_interrupted};
+use crate::support::batch::{Batch, refusal};
+use crate::support::concurrency::until;
+use crate::support::connect::Cluster;
+use crate::support::exit::{Exit, Failure, Outcome};
+use crate::support::files;
+use crate::support::in_flight::InFlight;
+use crate::support::printer::{GOOD, Printer};
+use crate::support::process::{INTERRUPTED, interrupt, until_interrupted};
+use crate::support::report::{Action, ObjectReport, Report, text};
 
 pub(super) fn run(args: &Apply, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
         let loaded = files::load_bodies(&args.files)?;
         let cluster = Cluster::connect(&args.cluster)?;
-        let mut work = Work::prepare(&cluster, loaded).await?;
-        if !work.problems.is_empty() {
-            return Ok(refuse(&work, printer));
+        let mut batch = Batch::prepare(&cluster, loaded).await?;
+        if !batch.problems.is_empty() {
+            return Ok(refuse(&batch, printer));
         }
-        let problems = std::mem::take(&mut work.problems);
-        let report = Report { objects: apply(&work, &cluster.session, args, printer).await, problems };
-        view::report(printer, &report, view::Tense::Applied)?;
-        let left = work.objects.len() - report.objects.len();
+        let problems = std::mem::take(&mut batch.problems);
+        let report = Report { objects: apply(&batch, &cluster.session, args, printer).await, problems };
+        text::report(printer, &report, text::Tense::Applied)?;
+        let left = batch.objects.len() - report.objects.len();
         if left > 0 {
             printer.diagnostic(&interrupted(left));
             return Ok(Exit::Passed(INTERRUPTED));
@@ -44,11 +45,11 @@ pub(super) fn run(args: &Apply, printer: &mut Printer) -> Outcome {
 }
 
 /// Refuses to begin with invalid files: half of them may be worse than none.
-fn refuse(work: &Work, printer: &mut Printer) -> Exit {
-    for problem in &work.problems {
+fn refuse(batch: &Batch, printer: &mut Printer) -> Exit {
+    for problem in &batch.problems {
         printer.diagnostic(problem);
     }
-    let title = format!("nothing was applied: the files have {}", view::problems(work.problems.len()));
+    let title = format!("nothing was applied: the files have {}", text::problems(batch.problems.len()));
     printer.diagnostic(
         &Diagnostic::error(codes::NOTHING_APPLIED, title).hint("Correct the files and apply again."),
     );
@@ -64,30 +65,30 @@ fn interrupted(left: usize) -> Diagnostic {
 
 /// Applies what may change; an object that would stay as it is costs no request. Fewer reports than objects mean an
 /// interrupt.
-async fn apply(work: &Work, session: &Session, args: &Apply, printer: &Printer) -> Vec<ObjectReport> {
-    let outstanding = Outstanding::new(printer.progress(work.objects.len(), "applying"));
+async fn apply(batch: &Batch, session: &Session, args: &Apply, printer: &Printer) -> Vec<ObjectReport> {
+    let in_flight = InFlight::new(printer.progress(batch.objects.len(), "applying"));
     let write = Write::by(&args.writer.field_manager);
     let write = if args.writer.force_conflicts { write.force() } else { write };
-    let local = work.local_answers(session, &args.writer).await;
-    let applied = work.objects.iter().map(|object| {
-        outstanding.during(&object.target, async {
+    let local = batch.dry_runs(session, &args.writer).await;
+    let applied = batch.objects.iter().map(|object| {
+        in_flight.track(&object.target, async {
             let (target, body) = (&object.target, &object.body);
             if local.question(target) == Question::Needless {
                 return ObjectReport::unchanged(target);
             }
-            let reply = if work.may_bring_what_lacks(object) {
+            let reply = if batch.may_bring_what_lacks(object) {
                 session.apply_when_possible(target, body, write).await
             } else {
                 session.apply(target, body, write).await
             };
             match reply {
-                Ok(reply) => work.compare(object, reply, &args.writer),
+                Ok(reply) => batch.compare(object, reply, &args.writer),
                 Err(error) => ObjectReport::refused(target, refusal(&error, "Apply")),
             }
         })
     });
     let reports = until(interrupt(), applied).await;
-    outstanding.finish();
+    in_flight.finish();
     reports
 }
 

@@ -10,8 +10,8 @@ use serde_json::json;
 use crate::args::Format;
 use crate::args::certs::Certs;
 use crate::codes;
-use crate::exit::{Exit, Failure, Outcome};
-use crate::printer::{LITERAL, Printer};
+use crate::support::exit::{Exit, Failure, Outcome};
+use crate::support::printer::{LITERAL, Printer};
 
 pub(super) fn run(args: &Certs, printer: &mut Printer) -> Outcome {
     let order = IssueOptions { name: args.name.clone(), sans: args.san.clone(), days: args.days };

@@ -4,8 +4,8 @@ use clap::CommandFactory;
 
 use crate::args::Cli;
 use crate::args::completions::Completions;
-use crate::exit::{Exit, Outcome};
-use crate::printer::Printer;
+use crate::support::exit::{Exit, Outcome};
+use crate::support::printer::Printer;
 
 pub(super) fn run(args: &Completions, printer: &mut Printer) -> Outcome {
     printer.only_text("completions are a script for a shell")?;

@@ -3,12 +3,12 @@
 use operator::install::{definitions, install};
 use serde_json::{Value, json};
 
-use super::connect::Cluster;
 use crate::args::Format;
 use crate::args::crds::Crds;
-use crate::exit::{Exit, Outcome};
-use crate::printer::{GOOD, Printer};
-use crate::process::until_interrupted;
+use crate::support::connect::Cluster;
+use crate::support::exit::{Exit, Outcome};
+use crate::support::printer::{GOOD, Printer};
+use crate::support::process::until_interrupted;
 
 /// Prints the CRDs, or installs them.
 pub(super) fn run(args: &Crds, printer: &mut Printer) -> Outcome {

@@ -6,16 +6,17 @@ use manifest::ObjectRef;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-use super::connect::{Cluster, missing};
-use super::files::{self, Loaded};
-use super::kinds;
-use super::plan::{all, placed};
 use crate::args::Format;
 use crate::args::delete::{Cascade, Delete};
-use crate::exit::{Exit, Failure, Outcome};
-use crate::outstanding::Outstanding;
-use crate::printer::{BAD, DIM, GOOD, PENDING, Printer};
-use crate::process::until_interrupted;
+use crate::support::batch::resolve;
+use crate::support::concurrency::all;
+use crate::support::connect::{Cluster, missing};
+use crate::support::exit::{Exit, Failure, Outcome};
+use crate::support::files::{self, Loaded};
+use crate::support::in_flight::InFlight;
+use crate::support::kinds;
+use crate::support::printer::{BAD, DIM, GOOD, PENDING, Printer};
+use crate::support::process::until_interrupted;
 
 /// Deletes the objects, and reports the outcome.
 pub(super) fn run(args: &Delete, printer: &mut Printer) -> Outcome {
@@ -26,7 +27,7 @@ pub(super) fn run(args: &Delete, printer: &mut Printer) -> Outcome {
         let targets =
             if named { typed(&cluster, args).await? } else { written(&cluster, loaded, printer).await? };
         // Namespaces and CRDs go last: their objects would go with them, and what holds those would stay hidden.
-        let (last, first): (Vec<_>, Vec<_>) = targets.into_iter().partition(placed::is_needed_by_others);
+        let (last, first): (Vec<_>, Vec<_>) = targets.into_iter().partition(resolve::is_needed_by_others);
         let mut reports = Vec::new();
         for targets in [first, last] {
             reports.extend(delete(&cluster.session, targets, args, printer).await);
@@ -104,7 +105,7 @@ async fn written(
     loaded: Loaded,
     printer: &mut Printer,
 ) -> Result<Vec<ObjectRef>, Failure> {
-    let (objects, problems) = placed::place_all(cluster, loaded, "Delete").await?;
+    let (objects, problems) = resolve::resolve_all(cluster, loaded, "Delete").await?;
     let mut problems = problems.into_iter();
     let Some(first) = problems.next() else {
         // If its kind does not exist, neither does the object.
@@ -120,9 +121,9 @@ async fn delete(
     args: &Delete,
     printer: &Printer,
 ) -> Vec<(ObjectRef, Fate)> {
-    let outstanding = Outstanding::new(printer.progress(targets.len(), "deleting"));
+    let in_flight = InFlight::new(printer.progress(targets.len(), "deleting"));
     let deleted = targets.into_iter().map(|target| {
-        outstanding.during(target.clone(), async {
+        in_flight.track(target.clone(), async {
             let fate = match delete_one(session, &target, args).await {
                 Ok(fate) => fate,
                 Err(error) => Fate::Failed(Box::new(error.diagnostic("Delete"))),
@@ -131,7 +132,7 @@ async fn delete(
         })
     });
     let fates = all(deleted).await;
-    outstanding.finish();
+    in_flight.finish();
     fates
 }
 
@@ -151,7 +152,7 @@ async fn delete_one(session: &Session, target: &ObjectRef, args: &Delete) -> Res
         },
         // A new object of the same name is not ours to delete.
         uid: live.object["metadata"]["uid"].as_str().map(str::to_owned),
-        timeout: if args.no_wait { Duration::ZERO } else { args.timeout.to_std().unwrap_or_default() },
+        timeout: if args.no_wait { Duration::ZERO } else { args.timeout },
         force: args.force,
         ..cluster::Delete::of(target)
     };

@@ -2,13 +2,13 @@
 //!
 //! Every statement is checked before it is printed. One that turns out to be false ends the demo with exit status 1.
 
-mod objects;
-mod player;
+mod client;
+mod events;
+mod examples;
 mod plimsoll;
-mod scene;
-mod stage;
-mod story;
+mod processes;
 mod terraform;
+mod transcript;
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -22,16 +22,16 @@ use manifest::ObjectRef;
 use sandbox::{Environment, Layout, Name, UpRequest};
 use serde_json::{Value, json};
 
-use super::sandbox::progress;
 use crate::args::demo::Demo;
 use crate::codes;
-use crate::exit::{Exit, Failure, Outcome};
-use crate::printer::{DIM, LITERAL, Printer};
-use crate::process::{own_executable, runtime};
-use player::Player;
-use scene::Scene;
-use stage::Stage;
-use story::Seen;
+use crate::support::exit::{Exit, Failure, Outcome};
+use crate::support::printer::{DIM, LITERAL, Printer};
+use crate::support::process::{own_executable, runtime};
+use crate::support::sandbox_progress;
+use client::Client;
+use events::DemoEvent;
+use processes::Processes;
+use transcript::Transcript;
 
 const DEFINITION: &str = include_str!("../../../../examples/demo/definition.yaml");
 const COMPOSITION: &str = include_str!("../../../../examples/demo/composition.yaml");
@@ -52,38 +52,40 @@ pub(super) fn run(args: &Demo, printer: &mut Printer) -> Outcome {
         linger: (!args.keep).then_some(Duration::ZERO),
         ..UpRequest::new(name, own_executable()?)
     };
-    let mut scene = Scene::new(printer, args.pause);
+    let mut transcript = Transcript::new(printer, args.pause);
     // A sandbox kept by an earlier run is no longer needed.
     sandbox::down(&environment, &request.name, &mut |_| {})?;
-    scene.title("a real Kubernetes, on this machine, without containers");
-    let up = progress::follow(scene.printer(), |on_event| sandbox::up(&environment, &request, on_event))?;
+    transcript.title("a real Kubernetes, on this machine, without containers");
+    let up = sandbox_progress::follow(transcript.printer(), |on_event| {
+        sandbox::up(&environment, &request, on_event)
+    })?;
     let version = up.status.versions.get("kubernetes").map_or("", String::as_str);
-    scene.line(format_args!("Kubernetes {version} is ready at {}", up.status.server));
+    transcript.line(format_args!("Kubernetes {version} is ready at {}", up.status.server));
 
     let kubeconfig = std::fs::read_to_string(&up.status.kubeconfig)?;
     let connection = Connection::from_kubeconfig(kubeconfig, up.status.contexts.first().cloned());
     let layout = Layout::new(&environment, &request.name);
-    let mut stage = Stage::build(&layout)?;
+    let mut processes = Processes::start(&layout)?;
     let tool = (!args.no_terraform).then(|| terraform::Terraform::find(&environment)).flatten();
-    let player = match tool {
-        Some(tool) => Player::Terraform(terraform::Terraform::set_up(tool, &stage, &layout)?),
-        None => Player::Plimsoll(plimsoll::Plimsoll::new(&stage.compartment)?),
+    let client = match tool {
+        Some(tool) => Client::Terraform(terraform::Terraform::set_up(tool, &processes, &layout)?),
+        None => Client::Plimsoll(plimsoll::Plimsoll::new(&processes.compartment)?),
     };
-    runtime()?.block_on(play(&connection, &layout, &mut stage, &player, &mut scene))?;
+    runtime()?.block_on(play(&connection, &layout, &mut processes, &client, &mut transcript))?;
 
-    next(&mut scene, args.keep);
+    next(&mut transcript, args.keep);
     if args.keep {
-        stage.leave();
+        processes.detach();
     } else {
-        drop(stage);
+        drop(processes);
         drop(up.lease);
         sandbox::down(&environment, &request.name, &mut |_| {})?;
     }
     Ok(Exit::Success)
 }
 
-fn next(scene: &mut Scene<'_>, kept: bool) {
-    scene.title("what comes next");
+fn next(transcript: &mut Transcript<'_>, kept: bool) {
+    transcript.title("what comes next");
     let commands: &[&str] = if kept {
         &[
             "eval \"$(plimsoll sandbox env --name demo)\"",
@@ -95,31 +97,31 @@ fn next(scene: &mut Scene<'_>, kept: bool) {
         &["plimsoll demo --keep", "plimsoll sandbox up --detach", "plimsoll doctor"]
     };
     for command in commands {
-        scene.line(format_args!("{LITERAL}{command}{LITERAL:#}"));
+        transcript.line(format_args!("{LITERAL}{command}{LITERAL:#}"));
     }
 }
 
 async fn play(
     connection: &Connection,
     layout: &Layout,
-    stage: &mut Stage,
-    player: &Player,
-    scene: &mut Scene<'_>,
+    processes: &mut Processes,
+    client: &Client,
+    transcript: &mut Transcript<'_>,
 ) -> Result<(), Failure> {
     let session = Session::connect(connection, &cluster::Environment::of_process(), "plimsoll-demo")
         .map_err(|error| error.diagnostic())?;
-    scene.title(
+    transcript.title(
         "a platform on it: the operator, a composition function behind mutual TLS, and a cloud to play with",
     );
-    unless_one_ends(stage, async {
+    unless_one_ends(processes, async {
         for crd in [
             "compositeresourcedefinitions.apiextensions.crossplane.io",
             "compositions.apiextensions.crossplane.io",
             "queues.queue.oracle.com",
         ] {
-            story::served(&session, crd).await?;
+            events::served(&session, crd).await?;
         }
-        let objects = objects::of("examples/demo/catalogue.yaml", CATALOGUE)?;
+        let objects = examples::objects("examples/demo/catalogue.yaml", CATALOGUE)?;
         let apply = |(target, body): &(ObjectRef, Value)| {
             let (session, target, body) = (session.clone(), target.clone(), body.clone());
             async move { session.apply_when_possible(&target, &body, Write::by("platform-team").force()).await }
@@ -128,26 +130,26 @@ async fn play(
         Ok(())
     })
     .await?;
-    scene.line("the operator serves CompositeResourceDefinition, Composition and Queue");
-    scene.line(format_args!("the catalogue of images in namespace shop does not have {IMAGE}"));
+    transcript.line("the operator serves CompositeResourceDefinition, Composition and Queue");
+    transcript.line(format_args!("the catalogue of images in namespace shop does not have {IMAGE}"));
 
-    scene.title("one apply: a definition, its composition, a claim that needs both, and a Deployment");
-    let queue = Box::pin(apply(&session, layout, stage, player, scene)).await?;
+    transcript.title("one apply: a definition, its composition, a claim that needs both, and a Deployment");
+    let queue = Box::pin(apply(&session, layout, processes, client, transcript)).await?;
 
-    scene.title("you get what you waited for, and nothing else");
+    transcript.title("you get what you waited for, and nothing else");
     let endpoint = queue["status"]["messagesEndpoint"].as_str().unwrap_or_default().to_owned();
-    let (value, status) = player.value(&session).await?;
+    let (value, status) = client.value(&session).await?;
     expect(value == endpoint, || format!("the value is {value}, and the queue says {endpoint}"))?;
     expect(status == json!({ "endpoint": endpoint }), || format!("more came along: {status}"))?;
-    scene.line(format_args!("status.endpoint = {endpoint}"));
+    transcript.line(format_args!("status.endpoint = {endpoint}"));
 
-    scene.title("what hangs on the claim");
-    tree(layout, stage, scene)?;
+    transcript.title("what hangs on the claim");
+    tree(layout, processes, transcript)?;
 
-    scene.title("somebody scales the Deployment by hand, and you see it before you apply");
-    kubectl(layout, &["--namespace=shop", "scale", "deployment/front", "--replicas=5"], scene)?;
-    scene.typed(player.plans());
-    let warnings = player.drift(&session).await?;
+    transcript.title("somebody scales the Deployment by hand, and you see it before you apply");
+    kubectl(layout, &["--namespace=shop", "scale", "deployment/front", "--replicas=5"], transcript)?;
+    transcript.typed(client.plans());
+    let warnings = client.drift(&session).await?;
     let [warning] = &warnings[..] else {
         return Err(untrue(format!("one warning was expected, and there are {}", warnings.len())));
     };
@@ -156,7 +158,7 @@ async fn play(
     })?;
     // Omits the provider's advice and links, which are for users with a real conflict.
     for line in warning.split("\n\nIf ").next().unwrap_or(warning).lines() {
-        scene.line(line);
+        transcript.line(line);
     }
     Ok(())
 }
@@ -165,33 +167,33 @@ async fn play(
 async fn apply(
     session: &Session,
     layout: &Layout,
-    stage: &mut Stage,
-    player: &Player,
-    scene: &mut Scene<'_>,
+    processes: &mut Processes,
+    client: &Client,
+    transcript: &mut Transcript<'_>,
 ) -> Result<Value, Failure> {
-    scene.typed(player.applies());
+    transcript.typed(client.applies());
     let began = Instant::now();
     let reference = |gvk: &str| {
         let namespace = manifest::Namespace::new("shop");
         ObjectRef::new(gvk.parse().expect("a sound kind"), namespace, "orders")
     };
     let (queue, claim) = (reference("queue.oracle.com/v1beta1/Queue"), reference("demo.plimsoll.dev/v1/App"));
-    let (tell, mut told) = mpsc::unbounded();
+    let (sender, mut events) = mpsc::unbounded();
     let work = try_join3(
-        player.apply(session),
-        story::follow_queue(session, &queue, tell.clone()),
-        story::follow_claim(session, &claim, tell),
+        client.apply(session),
+        events::follow_queue(session, &queue, sender.clone()),
+        events::follow_claim(session, &claim, sender),
     );
-    let mut work = std::pin::pin!(unless_one_ends(stage, work));
-    let mut seen: Vec<Seen> = Vec::new();
+    let mut work = std::pin::pin!(unless_one_ends(processes, work));
+    let mut seen: Vec<DemoEvent> = Vec::new();
     let mut missing_since: Option<tokio::time::Instant> = None;
     let (summary, queue, _) = loop {
         let due = missing_since.map(|since| since + THINKING);
         tokio::select! {
             biased;
-            Some(event) = told.next() => {
-                show(scene, &event);
-                if matches!(&event, Seen::Condition { reason, .. } if reason == "NotFound") {
+            Some(event) = events.next() => {
+                show(transcript, &event);
+                if matches!(&event, DemoEvent::Condition { reason, .. } if reason == "NotFound") {
                     missing_since = Some(tokio::time::Instant::now());
                 }
                 seen.push(event);
@@ -200,57 +202,58 @@ async fn apply(
                 missing_since = None;
                 let catalogue = json!({ "data": { "catalogue": format!("nginx:1.26\n{IMAGE}\n") } }).to_string();
                 let arguments = ["--namespace=shop", "patch", "configmap/images", "--type=merge", "--patch", &catalogue];
-                kubectl(layout, &arguments, scene)?;
+                kubectl(layout, &arguments, transcript)?;
             }
             done = &mut work => break done?,
         }
     };
-    while let Ok(event) = told.try_recv() {
-        show(scene, &event);
+    while let Ok(event) = events.try_recv() {
+        show(transcript, &event);
         seen.push(event);
     }
     in_order(&seen)?;
-    scene.line(summary);
-    scene.line(format_args!("{DIM}after {} s{DIM:#}", began.elapsed().as_secs()));
+    transcript.line(summary);
+    transcript.line(format_args!("{DIM}after {} s{DIM:#}", began.elapsed().as_secs()));
     Ok(queue)
 }
 
 /// Checks that the claim's conditions and the operation went through the expected states.
-fn in_order(seen: &[Seen]) -> Result<(), Failure> {
+fn in_order(seen: &[DemoEvent]) -> Result<(), Failure> {
     let mut words = seen.iter().filter_map(|it| match it {
-        Seen::Condition { reason, .. } => Some(reason.as_str()),
-        Seen::Operation { .. } => None,
+        DemoEvent::Condition { reason, .. } => Some(reason.as_str()),
+        DemoEvent::Operation { .. } => None,
     });
     for expected in ["NotFound", "Progressing", "Success"] {
         expect(words.any(|reason| reason == expected), || {
             format!("the claim was not told {expected} in its turn")
         })?;
     }
-    let followed = seen.iter().any(|it| matches!(it, Seen::Operation { phase, .. } if phase == "create"));
+    let followed =
+        seen.iter().any(|it| matches!(it, DemoEvent::Operation { phase, .. } if phase == "create"));
     expect(followed, || "no operation of the cloud was seen".to_owned())
 }
 
-fn show(scene: &mut Scene<'_>, seen: &Seen) {
+fn show(transcript: &mut Transcript<'_>, seen: &DemoEvent) {
     match seen {
-        Seen::Operation { phase, standing } => {
-            scene.line(format_args!("Queue shop/orders  {phase} operation: {standing}"));
+        DemoEvent::Operation { phase, standing } => {
+            transcript.line(format_args!("Queue shop/orders  {phase} operation: {standing}"));
         }
-        Seen::Condition { kind, status, reason, message } => {
+        DemoEvent::Condition { kind, status, reason, message } => {
             let message = if message.is_empty() { String::new() } else { format!(": {message}") };
-            scene.line(format_args!("App shop/orders    {kind} is {status} ({reason}){message}"));
+            transcript.line(format_args!("App shop/orders    {kind} is {status} ({reason}){message}"));
         }
     }
 }
 
 /// Runs `work`, unless one of the processes it depends on ends.
 async fn unless_one_ends<T>(
-    stage: &mut Stage,
+    processes: &mut Processes,
     work: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
     let watch = async {
         loop {
             tokio::time::sleep(Duration::from_millis(250)).await;
-            stage.check()?;
+            processes.check()?;
         }
     };
     tokio::select! {
@@ -260,25 +263,25 @@ async fn unless_one_ends<T>(
 }
 
 /// The tree of the claim, from `plimsoll tree`.
-fn tree(layout: &Layout, stage: &Stage, scene: &mut Scene<'_>) -> Result<(), Failure> {
+fn tree(layout: &Layout, processes: &Processes, transcript: &mut Transcript<'_>) -> Result<(), Failure> {
     let arguments = ["tree", "app/orders", "--namespace", "shop"];
-    scene.typed(&format!("plimsoll {}", arguments.join(" ")));
-    let mut command = Command::new(stage.program());
+    transcript.typed(&format!("plimsoll {}", arguments.join(" ")));
+    let mut command = Command::new(processes.program());
     command.args(arguments).env("KUBECONFIG", layout.kubeconfig()).env("COLUMNS", "100").env("NO_COLOR", "1");
     let output = command.output()?;
     let shown = String::from_utf8_lossy(&output.stdout).into_owned();
     let parts = ["App orders", "XApp orders-", "Queue orders", "Deployment orders"];
     expect(parts.iter().all(|part| shown.contains(part)), || format!("the tree lacks something:\n{shown}"))?;
     for line in shown.lines() {
-        scene.line(line);
+        transcript.line(line);
     }
     Ok(())
 }
 
 /// Makes a manual change with the sandbox's own kubectl.
-fn kubectl(layout: &Layout, arguments: &[&str], scene: &mut Scene<'_>) -> Result<(), Failure> {
+fn kubectl(layout: &Layout, arguments: &[&str], transcript: &mut Transcript<'_>) -> Result<(), Failure> {
     let shown: Vec<String> = arguments.iter().map(|word| quoted(word)).collect();
-    scene.typed(&format!("kubectl {}", shown.join(" ")));
+    transcript.typed(&format!("kubectl {}", shown.join(" ")));
     let mut command = Command::new(layout.bin().join("kubectl"));
     let output = command.args(arguments).env("KUBECONFIG", layout.kubeconfig()).output()?;
     let said = String::from_utf8_lossy(&output.stderr);

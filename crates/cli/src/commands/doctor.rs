@@ -7,9 +7,9 @@ use serde_json::json;
 
 use crate::args::Format;
 use crate::args::doctor::Doctor;
-use crate::exit::{Exit, Outcome};
-use crate::printer::{BAD, DIM, GOOD, PENDING, Printer};
-use crate::process::until_interrupted;
+use crate::support::exit::{Exit, Outcome};
+use crate::support::printer::{BAD, DIM, GOOD, PENDING, Printer};
+use crate::support::process::until_interrupted;
 
 /// Runs the checks, and reports the findings.
 pub(super) fn run(args: &Doctor, printer: &mut Printer) -> Outcome {

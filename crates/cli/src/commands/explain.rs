@@ -4,12 +4,12 @@ use diag::terminal::Renderer;
 use diag::{Code, Diagnostic};
 use serde_json::{Value, json};
 
-use super::kinds::ALIKE;
 use crate::args::Format;
 use crate::args::explain::Explain;
 use crate::codes;
-use crate::exit::{Exit, Outcome};
-use crate::printer::{LITERAL, Printer, width};
+use crate::support::exit::{Exit, Outcome};
+use crate::support::kinds::ALIKE;
+use crate::support::printer::{LITERAL, Printer, width};
 
 /// Every code by the part of Plimsoll that reports it, in the order users meet them.
 pub(super) const AREAS: &[(&str, &[Code])] = &[

@@ -8,9 +8,9 @@ use serde_json::json;
 
 use crate::args::function::{Function, Serve};
 use crate::codes;
-use crate::exit::{Exit, Outcome};
-use crate::printer::Printer;
-use crate::process::{self, Ending};
+use crate::support::exit::{Exit, Outcome};
+use crate::support::printer::Printer;
+use crate::support::process::{self, Ending};
 
 pub(super) fn run(function: &Function, printer: &mut Printer) -> Outcome {
     match function {

@@ -7,9 +7,9 @@ use oraclecloud_emulator::{Options, Script};
 
 use crate::args::oci_server::OciServer;
 use crate::codes;
-use crate::exit::{Exit, Failure, Outcome};
-use crate::printer::Printer;
-use crate::process::{self, Ending};
+use crate::support::exit::{Exit, Failure, Outcome};
+use crate::support::printer::Printer;
+use crate::support::process::{self, Ending};
 
 /// Runs the server, and prints its address in one line.
 pub(super) fn run(args: &OciServer, printer: &mut Printer) -> Outcome {

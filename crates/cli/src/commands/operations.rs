@@ -5,15 +5,15 @@ use jiff::Timestamp;
 use manifest::ObjectRef;
 use serde_json::{Value, json};
 
-use super::connect::Cluster;
-use super::family::reference_of;
-use super::informer::Informer;
-use super::operation::Operation;
 use crate::args::Format;
 use crate::args::operations::Operations;
-use crate::exit::{Exit, Failure, Outcome};
-use crate::printer::Printer;
-use crate::process::until_interrupted;
+use crate::support::connect::Cluster;
+use crate::support::exit::{Exit, Failure, Outcome};
+use crate::support::informer::Informer;
+use crate::support::operation::Operation;
+use crate::support::owner_tree::reference_of;
+use crate::support::printer::Printer;
+use crate::support::process::until_interrupted;
 
 /// Shows the operations, once or whenever one of them changes.
 pub(super) fn run(args: &Operations, printer: &mut Printer) -> Outcome {

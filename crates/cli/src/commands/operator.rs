@@ -1,23 +1,21 @@
 //! `plimsoll operator`: runs the controllers until it is stopped.
 
 use std::io::{self, IsTerminal as _};
-use std::time::Duration;
 
 use diag::Diagnostic;
-use manifest::GoDuration;
 use manifest::Namespace;
 use operator::{FunctionOptions, Options};
 use tokio::runtime::Builder;
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
-use super::connect::{about_options, connection};
 use crate::args::cluster::ClusterArgs;
 use crate::args::operator::Operator;
 use crate::codes;
-use crate::exit::{Exit, Failure, Outcome};
-use crate::printer::Printer;
-use crate::process::{self, Ending};
+use crate::support::connect::{about_options, connection};
+use crate::support::exit::{Exit, Failure, Outcome};
+use crate::support::printer::Printer;
+use crate::support::process::{self, Ending};
 
 /// Enough to compose while responses are parsed; each further thread costs memory.
 const WORKERS: usize = 2;
@@ -80,27 +78,23 @@ fn options(args: &Operator) -> Result<Options, Failure> {
         install_crds: args.install_crds,
         take_over: args.take_over,
         leader_elect: args.leader_elect,
-        lease_duration: std_duration(args.lease_duration),
+        lease_duration: args.lease_duration,
         metrics_address: args.metrics_address.0,
         health_address: args.health_address.0,
         operations: operations::Schedule {
-            poll_interval: std_duration(args.poll_interval),
-            operation_deadline: std_duration(args.operation_deadline),
-            create_grace: std_duration(args.create_grace),
-            slow_retry: std_duration(args.slow_retry),
-            drift_interval: std_duration(args.drift_interval),
+            poll_interval: args.poll_interval,
+            operation_deadline: args.operation_deadline,
+            create_grace: args.create_grace,
+            slow_retry: args.slow_retry,
+            drift_interval: args.drift_interval,
         },
         oci: oci_settings(args)?,
         require_namespace_credentials: args.require_namespace_credentials,
         no_adoption: args.no_adopt,
         functions: FunctionOptions {
-            endpoints: args
-                .functions
-                .iter()
-                .map(|function| (function.name.clone(), function.endpoint.clone()))
-                .collect(),
+            endpoints: args.functions.iter().cloned().collect(),
             certs_dir: args.function_certs_dir.clone(),
-            timeout: std_duration(args.function_timeout),
+            timeout: args.function_timeout,
             concurrency: args.function_concurrency.into(),
             max_message: usize::from(args.function_max_message_size) << 20,
         },
@@ -122,9 +116,4 @@ fn oci_settings(args: &Operator) -> Result<oraclecloud::Settings, Failure> {
         limiter: oraclecloud::RateLimiter::new(args.oci_qps),
         ..oraclecloud::Settings::default()
     })
-}
-
-/// The value from the command line is positive, so it is a valid duration.
-fn std_duration(duration: GoDuration) -> Duration {
-    duration.to_std().expect("clap lets only positive durations through")
 }

@@ -7,16 +7,16 @@ use diag::Diagnostic;
 use fields::jsonpath::{JsonPath, Place, Step};
 use fields::{FieldPath, PathElement};
 use manifest::{ObjectRef, secret, server_metadata};
-use ownership::{Entry, FieldManager, ManagedFieldsError, Observed};
+use ownership::{Entry, FieldManager, Observed};
 use serde_json::{Value, json};
 
-use super::connect::Cluster;
 use crate::args::Format;
 use crate::args::owners::Owners;
 use crate::codes;
-use crate::exit::{Exit, Failure, Outcome};
-use crate::printer::Printer;
-use crate::process::until_interrupted;
+use crate::support::connect::{Cluster, unreadable_managers};
+use crate::support::exit::{Exit, Failure, Outcome};
+use crate::support::printer::Printer;
+use crate::support::process::until_interrupted;
 
 pub(super) fn run(args: &Owners, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
@@ -41,7 +41,7 @@ struct Held {
 
 impl Held {
     fn of(target: &ObjectRef, live: Value) -> Result<Self, Failure> {
-        let live = Observed::new(live).map_err(|error| unreadable(target, &error))?;
+        let live = Observed::new(live).map_err(|error| unreadable_managers(target, &error))?;
         let mut object = secret::masked(live.object());
         server_metadata::remove(object.get_mut("metadata"), server_metadata::OWNERSHIP);
         Ok(Self { live, object })
@@ -147,11 +147,4 @@ fn places(path: &str, object: &Value) -> Result<Vec<Place>, Failure> {
     let places =
         parsed.find_places(object).map_err(|error| wrong(format!("It selects nothing: {error}.")))?;
     if places.is_empty() { Err(wrong("It selects nothing.".to_owned()).into()) } else { Ok(places) }
-}
-
-/// The error about managedFields that do not parse.
-pub(super) fn unreadable(target: &ObjectRef, error: &ManagedFieldsError) -> Diagnostic {
-    Diagnostic::error(codes::OWNERSHIP_UNREADABLE, format!("the managers of {target} cannot be read"))
-        .detail(format!("{error}."))
-        .object(target.to_string())
 }

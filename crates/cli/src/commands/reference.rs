@@ -5,8 +5,8 @@ mod diagnostics;
 mod kinds;
 
 use crate::args::reference::{Page, Reference};
-use crate::exit::{Exit, Outcome};
-use crate::printer::Printer;
+use crate::support::exit::{Exit, Outcome};
+use crate::support::printer::Printer;
 
 pub(super) fn run(args: &Reference, printer: &mut Printer) -> Outcome {
     printer.only_text("a page is Markdown")?;

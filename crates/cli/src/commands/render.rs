@@ -1,12 +1,9 @@
 //! `plimsoll render`: what an XR would be composed of, without a cluster.
 
 mod defaults;
-pub(super) mod engine;
-mod inputs;
-mod rehearse;
+pub(super) mod inputs;
+pub(super) mod reconcile;
 mod resolver;
-
-use std::time::Duration;
 
 use composition::pipeline::Failure as PipelineFailure;
 use composition::protocol::{FunctionResult, Object, Severity};
@@ -14,12 +11,12 @@ use manifest::ObjectRef;
 use serde_json::{Value, json};
 
 use self::inputs::Inputs;
-use self::rehearse::Rendered;
+use self::reconcile::Rendered;
 use crate::args::Format;
 use crate::args::render::Render;
-use crate::exit::{Exit, Failure, Outcome};
-use crate::printer::Printer;
-use crate::process::until_interrupted;
+use crate::support::exit::{Exit, Failure, Outcome};
+use crate::support::printer::Printer;
+use crate::support::process::until_interrupted;
 
 /// The API version of results and context in the output, the same as in Crossplane's command.
 const RENDER_VERSION: &str = "render.crossplane.io/v1beta1";
@@ -30,9 +27,8 @@ pub(super) fn run(args: &Render, printer: &mut Printer) -> Outcome {
     for warning in &inputs.warnings {
         printer.diagnostic(warning);
     }
-    let timeout = args.timeout.to_std().unwrap_or(Duration::MAX);
     until_interrupted(async {
-        let rendered = rehearse::rehearse(&inputs, timeout).await?;
+        let rendered = reconcile::reconcile(&inputs, args.timeout).await?;
         Shown::of(&rendered, args).print(printer)?;
         match &rendered.failure {
             None => Ok(Exit::Success),

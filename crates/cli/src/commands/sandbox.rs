@@ -2,7 +2,6 @@
 
 mod exec;
 mod logs;
-pub(super) mod progress;
 mod up;
 mod view;
 
@@ -13,9 +12,10 @@ use serde_json::json;
 
 use crate::args::Format;
 use crate::args::sandbox::{Command, Which};
-use crate::exit::{Exit, Failure, Outcome};
-use crate::printer::{GOOD, Printer};
-use crate::process::runtime;
+use crate::support::exit::{Exit, Failure, Outcome};
+use crate::support::printer::{GOOD, Printer};
+use crate::support::process::runtime;
+use crate::support::sandbox_progress;
 
 pub(super) fn run(command: Command, printer: &mut Printer) -> Outcome {
     let environment = Environment::from_process()?;
@@ -37,7 +37,7 @@ pub(super) fn run(command: Command, printer: &mut Printer) -> Outcome {
 }
 
 fn down(environment: &Environment, name: &Name, printer: &mut Printer) -> Outcome {
-    let outcome = progress::follow(printer, |on_event| sandbox::down(environment, name, on_event))?;
+    let outcome = sandbox_progress::follow(printer, |on_event| sandbox::down(environment, name, on_event))?;
     match printer.format() {
         Format::Json | Format::Yaml => {
             printer.structured(&json!({ "name": name, "stopped": outcome != DownOutcome::NotFound }))?;

@@ -5,29 +5,29 @@ use jiff::Timestamp;
 use readiness::Health;
 use serde_json::{Value, json};
 
-use super::age::age;
-use super::connect::Cluster;
-use super::family::{Family, Node};
-use super::health::word;
-use super::operation::Operation;
 use crate::args::Format;
 use crate::args::tree::Tree;
-use crate::exit::{Exit, Failure, Outcome};
-use crate::printer::{BAD, DIM, GOOD, PENDING, Printer, width};
-use crate::process::until_interrupted;
+use crate::support::age::age;
+use crate::support::connect::Cluster;
+use crate::support::exit::{Exit, Failure, Outcome};
+use crate::support::health::word;
+use crate::support::operation::Operation;
+use crate::support::owner_tree::{Node, OwnerTree};
+use crate::support::printer::{BAD, DIM, GOOD, PENDING, Printer, width};
+use crate::support::process::until_interrupted;
 
 pub(super) fn run(args: &Tree, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
         let cluster = Cluster::connect(&args.target.cluster)?;
         let target = cluster.target(&args.target).await?;
-        let mut family = Family::gather(&cluster, &target, "Tree").await?;
-        if !family.unreadable().is_empty() {
-            let unreadable = family.unreadable().join(", ");
+        let mut tree = OwnerTree::list(&cluster, &target, "Tree").await?;
+        if !tree.unreadable().is_empty() {
+            let unreadable = tree.unreadable().join(", ");
             printer.message(format_args!("{DIM}could not be read: {unreadable}{DIM:#}"));
         }
         let mut last = None;
         loop {
-            let root = family.root()?;
+            let root = tree.root()?;
             let shape = to_json(&root);
             if last.as_ref() != Some(&shape) {
                 show(printer, &root, &shape)?;
@@ -36,7 +36,7 @@ pub(super) fn run(args: &Tree, printer: &mut Printer) -> Outcome {
             if !args.watch {
                 return Ok(Exit::Success);
             }
-            family.change().await?;
+            tree.changed().await?;
         }
     })
 }

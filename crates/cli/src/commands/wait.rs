@@ -7,22 +7,22 @@ use manifest::ObjectRef;
 use readiness::{Check, Cut, Health, Wait, Written, WrittenWait};
 use serde_json::{Value, json};
 
-use super::connect::Cluster;
 use crate::args::Format;
-use crate::args::wait::{Wait as Args, Wanted};
+use crate::args::wait::{Wait as Args, WaitFor};
 use crate::codes;
-use crate::exit::{Exit, Failure, Outcome};
-use crate::printer::{GOOD, Printer};
-use crate::process::until_interrupted;
+use crate::support::connect::Cluster;
+use crate::support::exit::{Exit, Failure, Outcome};
+use crate::support::printer::{GOOD, Printer};
+use crate::support::process::until_interrupted;
 
 pub(super) fn run(args: &Args, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
         let cluster = Cluster::connect(&args.target.cluster)?;
         let target = cluster.target(&args.target).await?;
-        let wait = match &args.wanted {
-            Wanted::As(written) => parse(written, args, &target, printer)?,
-            Wanted::There => return presence(&cluster.session, args, &target, true, printer).await,
-            Wanted::Gone => return presence(&cluster.session, args, &target, false, printer).await,
+        let wait = match &args.wait_for {
+            WaitFor::State(written) => parse(written, args, &target, printer)?,
+            WaitFor::Creation => return presence(&cluster.session, args, &target, true, printer).await,
+            WaitFor::Deletion => return presence(&cluster.session, args, &target, false, printer).await,
         };
         let bar = printer.spinner();
         let readiness = follow(&cluster.session, &target, &wait, &bar).await;

@@ -6,21 +6,21 @@ use readiness::{Health, because};
 use serde_json::{Value, json};
 
 use self::last_event::{LastEvent, last_event};
-use super::connect::Cluster;
-use super::family::{self, Family, Node};
-use super::health::{rank, word};
 use crate::args::Format;
 use crate::args::tree::Why;
-use crate::exit::{Exit, Outcome};
-use crate::printer::{BAD, DIM, GOOD, PENDING, Printer};
-use crate::process::until_interrupted;
+use crate::support::connect::Cluster;
+use crate::support::exit::{Exit, Outcome};
+use crate::support::health::{rank, word};
+use crate::support::owner_tree::{self, Node, OwnerTree};
+use crate::support::printer::{BAD, DIM, GOOD, PENDING, Printer};
+use crate::support::process::until_interrupted;
 
 pub(super) fn run(args: &Why, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
         let cluster = Cluster::connect(&args.target.cluster)?;
         let target = cluster.target(&args.target).await?;
-        let family = Family::gather(&cluster, &target, "Why").await?;
-        let root = family.root()?;
+        let tree = OwnerTree::list(&cluster, &target, "Why").await?;
+        let root = tree.root()?;
         let mut chain = chain(&root);
         if let Some(cause) = chain.last_mut().filter(|cause| matches!(cause.node.health, Health::Waiting(_)))
         {
@@ -42,7 +42,7 @@ pub(super) fn run(args: &Why, printer: &mut Printer) -> Outcome {
                         node.target
                     ))?;
                 }
-                if let Some(parent) = family::parent(&family.object) {
+                if let Some(parent) = owner_tree::parent(&tree.object) {
                     printer.message(format_args!("{DIM}it belongs to {parent}{DIM:#}"));
                 }
             }

@@ -11,8 +11,8 @@ use plan::Preview;
 use readiness::{Cut, WrittenWait};
 use serde_json::Value;
 
-use super::{CLAIM, COMPOSITION, DEFINITION, FRONT, objects, untrue};
-use crate::exit::Failure;
+use super::{CLAIM, COMPOSITION, DEFINITION, FRONT, examples, untrue};
+use crate::support::exit::Failure;
 
 /// The field manager of the demo.
 const US: &str = "plimsoll";
@@ -33,7 +33,7 @@ impl Plimsoll {
             ("claim.yaml", &claim),
             ("front.yaml", FRONT),
         ] {
-            all.extend(objects::of(name, text)?);
+            all.extend(examples::objects(name, text)?);
         }
         Ok(Self { objects: all, front: OnceLock::new() })
     }

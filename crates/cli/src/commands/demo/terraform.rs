@@ -9,9 +9,9 @@ use sandbox::{Environment, Layout, gobuild};
 use serde_json::Value;
 use tokio::process::Command;
 
-use super::stage::Stage;
+use super::processes::Processes;
 use super::untrue;
-use crate::exit::Failure;
+use crate::support::exit::Failure;
 
 /// The files of the configuration.
 const FILES: [(&str, &str); 5] = [
@@ -43,13 +43,13 @@ impl Terraform {
     /// Writes the configuration.
     pub(super) fn set_up(
         (name, program): (&'static str, PathBuf),
-        stage: &Stage,
+        processes: &Processes,
         layout: &Layout,
     ) -> Result<Self, Failure> {
-        let folder = stage.folder.join("terraform");
+        let folder = processes.folder.join("terraform");
         let plugins = folder.join("plugins");
         fs::create_dir_all(&plugins)?;
-        symlink(stage.program(), plugins.join(provider::PROGRAM))?;
+        symlink(processes.program(), plugins.join(provider::PROGRAM))?;
         for (name, content) in FILES {
             fs::write(folder.join(name), content)?;
         }
@@ -58,7 +58,7 @@ impl Terraform {
             plugins.display().to_string()
         );
         fs::write(folder.join("terraform.rc"), overrides)?;
-        let (kubeconfig, compartment) = (layout.kubeconfig(), stage.compartment.clone());
+        let (kubeconfig, compartment) = (layout.kubeconfig(), processes.compartment.clone());
         Ok(Self { name, program, folder, kubeconfig, compartment })
     }
 

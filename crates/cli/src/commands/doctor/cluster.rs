@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use super::{Finding, State};
 use crate::args::cluster::ClusterArgs;
-use crate::commands::age::age;
-use crate::commands::connect::Cluster;
-use crate::exit::Failure;
+use crate::support::age::age;
+use crate::support::connect::Cluster;
+use crate::support::exit::Failure;
 
 /// The leases that engines hold while they run, and what that means for us.
 const ENGINES: [(&str, &str, &str); 3] = [

@@ -7,7 +7,7 @@ use fields::FieldPath;
 use ownership::{Entry, FieldManager, Operation};
 
 use super::lines::Line;
-use crate::printer::{DIM, Printer, width};
+use crate::support::printer::{DIM, Printer, width};
 
 const COLOURS: [AnsiColor; 6] = [
     AnsiColor::Cyan,

@@ -16,27 +16,27 @@ use serde_json::Value;
 use crate::args::files::FileArgs;
 use crate::args::render::Render;
 use crate::codes;
-use crate::commands::files;
-use crate::exit::Failure;
+use crate::support::exit::Failure;
+use crate::support::files;
 
-pub(super) struct Inputs {
-    pub(super) xr: Object,
-    pub(super) composition: Composition,
-    pub(super) definition: Option<Definition>,
-    pub(super) functions: Vec<Function>,
-    pub(super) observed: Vec<Object>,
-    pub(super) required: Vec<Object>,
-    pub(super) schemas: Vec<Object>,
+pub(in crate::commands) struct Inputs {
+    pub(in crate::commands) xr: Object,
+    pub(in crate::commands) composition: Composition,
+    pub(in crate::commands) definition: Option<Definition>,
+    pub(in crate::commands) functions: Vec<Function>,
+    pub(in crate::commands) observed: Vec<Object>,
+    pub(in crate::commands) required: Vec<Object>,
+    pub(in crate::commands) schemas: Vec<Object>,
     /// Secrets by namespace and name.
-    pub(super) credentials: BTreeMap<(String, String), SecretData>,
-    pub(super) context: Object,
+    pub(in crate::commands) credentials: BTreeMap<(String, String), SecretData>,
+    pub(in crate::commands) context: Object,
     /// Problems that do not stop the rendering.
-    pub(super) warnings: Vec<Diagnostic>,
+    pub(in crate::commands) warnings: Vec<Diagnostic>,
 }
 
 impl Inputs {
     /// Reads the files, and reports all problems of a file at once.
-    pub(super) fn read(args: &Render) -> Result<Self, Failure> {
+    pub(in crate::commands) fn read(args: &Render) -> Result<Self, Failure> {
         let xr = single(&args.composite, "the composite resource")?;
         let composition = single(&args.composition, "the Composition")?;
         let composition =
@@ -139,7 +139,7 @@ fn in_file(found: Vec<Diagnostic>, path: &Path) -> Failure {
 }
 
 /// The first problem of one of the inputs, with the others in its detail.
-pub(super) fn together(found: Vec<Diagnostic>, place: &str) -> Failure {
+pub(in crate::commands) fn together(found: Vec<Diagnostic>, place: &str) -> Failure {
     let mut found = found.into_iter();
     let Some(first) = found.next() else {
         return Diagnostic::error(codes::RENDER_INPUT, format!("{place} cannot be used")).into();
@@ -149,7 +149,7 @@ pub(super) fn together(found: Vec<Diagnostic>, place: &str) -> Failure {
     first.detail(detail).into()
 }
 
-pub(super) fn secret(object: &Object) -> ((String, String), SecretData) {
+pub(in crate::commands) fn secret(object: &Object) -> ((String, String), SecretData) {
     let namespace = object::namespace(object).unwrap_or_default().to_owned();
     let name = object::name(object).unwrap_or_default().to_owned();
     ((namespace, name), connection::data(object))

@@ -13,7 +13,7 @@ use serde_json::Value;
 const DEEPEST: usize = 32;
 
 /// Objects and OpenAPI documents from files.
-pub(super) struct Files<'a> {
+pub(in crate::commands) struct Files<'a> {
     objects: &'a [Object],
     schemas: &'a [Object],
     asked: Mutex<Asked>,
@@ -21,22 +21,22 @@ pub(super) struct Files<'a> {
 
 /// What functions and pipelines required, found or not, without duplicates and in order of first use.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Asked {
-    pub(super) resources: Vec<ResourceSelector>,
-    pub(super) schemas: Vec<SchemaSelector>,
+pub(in crate::commands) struct Asked {
+    pub(in crate::commands) resources: Vec<ResourceSelector>,
+    pub(in crate::commands) schemas: Vec<SchemaSelector>,
 }
 
 impl<'a> Files<'a> {
-    pub(super) fn new(objects: &'a [Object], schemas: &'a [Object]) -> Self {
+    pub(in crate::commands) fn new(objects: &'a [Object], schemas: &'a [Object]) -> Self {
         Self { objects, schemas, asked: Mutex::default() }
     }
 
-    pub(super) fn asked(&self) -> Asked {
+    pub(in crate::commands) fn asked(&self) -> Asked {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The matching objects, sorted by namespace and name.
-    pub(super) fn find(&self, selector: &ResourceSelector) -> Vec<Resource> {
+    pub(in crate::commands) fn find(&self, selector: &ResourceSelector) -> Vec<Resource> {
         note(&mut self.asked.lock().unwrap_or_else(PoisonError::into_inner).resources, selector);
         let kind = selector.gvk();
         let has_labels = |object: &Object, labels: &BTreeMap<String, String>| {
@@ -64,7 +64,7 @@ impl<'a> Files<'a> {
     }
 
     /// The schema of a kind with its references inlined.
-    pub(super) fn schema_of(&self, selector: &SchemaSelector) -> Schema {
+    pub(in crate::commands) fn schema_of(&self, selector: &SchemaSelector) -> Schema {
         note(&mut self.asked.lock().unwrap_or_else(PoisonError::into_inner).schemas, selector);
         let Ok(api_version) = selector.api_version.parse::<ApiVersion>() else { return Schema::default() };
         let is_of = |schema: &Value| {

@@ -12,8 +12,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::{ready, runtime};
 use crate::args::sandbox::Exec;
 use crate::codes::{self, ENVIRONMENT};
-use crate::exit::{Exit, Failure, Outcome};
-use crate::printer::Printer;
+use crate::support::exit::{Exit, Failure, Outcome};
+use crate::support::printer::Printer;
 
 /// Runs the command with the sandbox's kubeconfig, and passes on its exit status.
 pub(super) fn run(environment: &Environment, args: &Exec, printer: &mut Printer) -> Outcome {

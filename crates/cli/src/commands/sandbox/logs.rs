@@ -11,8 +11,8 @@ use sandbox::{Environment, Error, Layout, Name, Program};
 
 use super::folder;
 use crate::args::sandbox::Logs;
-use crate::exit::{Exit, Failure, Outcome};
-use crate::printer::{LITERAL, Printer};
+use crate::support::exit::{Exit, Failure, Outcome};
+use crate::support::printer::{LITERAL, Printer};
 
 /// The pause between two checks for new lines.
 const PAUSE: Duration = Duration::from_millis(50);

@@ -6,13 +6,14 @@ use diag::Diagnostic;
 use sandbox::{Environment, Lease, Name, SandboxState, Status, UpRequest};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::{progress, view};
+use super::view;
 use crate::args::Format;
 use crate::args::sandbox::Up;
 use crate::codes::ENVIRONMENT;
-use crate::exit::{Exit, Failure, Outcome};
-use crate::printer::{GOOD, LITERAL, Printer};
-use crate::process::{own_executable, runtime};
+use crate::support::exit::{Exit, Failure, Outcome};
+use crate::support::printer::{GOOD, LITERAL, Printer};
+use crate::support::process::{own_executable, runtime};
+use crate::support::sandbox_progress;
 
 /// How often the foreground process checks that its sandbox still runs.
 const LOOK: Duration = Duration::from_millis(250);
@@ -28,7 +29,7 @@ pub(super) fn run(environment: &Environment, args: &Up, printer: &mut Printer) -
         timeout: args.timeout,
         ..UpRequest::new(args.which.name.clone(), own_executable()?)
     };
-    let up = progress::follow(printer, |on_event| sandbox::up(environment, &request, on_event))?;
+    let up = sandbox_progress::follow(printer, |on_event| sandbox::up(environment, &request, on_event))?;
     if let Some(warning) = up.warning() {
         printer.diagnostic(&warning);
     }
@@ -85,7 +86,7 @@ fn stay(environment: &Environment, name: &Name, lease: Lease, printer: &mut Prin
     })?;
     match ended {
         None => {
-            progress::follow(printer, |on_event| sandbox::down(environment, name, on_event))?;
+            sandbox_progress::follow(printer, |on_event| sandbox::down(environment, name, on_event))?;
             drop(lease);
             printer.message(format_args!("{GOOD}stopped{GOOD:#} sandbox {name}"));
             Ok(())

@@ -5,8 +5,8 @@ use std::io;
 use jiff::Timestamp;
 use sandbox::{Name, SandboxState, Status};
 
-use crate::commands::age;
-use crate::printer::{BAD, DIM, GOOD, PENDING, Printer};
+use crate::support::age;
+use crate::support::printer::{BAD, DIM, GOOD, PENDING, Printer};
 
 /// Everything about one sandbox.
 pub(super) fn status(printer: &mut Printer, status: &Status) -> io::Result<()> {

@@ -5,7 +5,7 @@ use cluster::{Selection, Session};
 use manifest::Namespace;
 use serde_json::Value;
 
-use crate::commands::family::Node;
+use crate::support::owner_tree::Node;
 
 /// The prefix of a message that combines several similar events.
 const COMBINED: &str = "(combined from similar events): ";

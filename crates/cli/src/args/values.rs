@@ -1,0 +1,48 @@
+//! Values that the options of several commands share: durations and pairs.
+
+use std::time::Duration;
+
+use manifest::GoDuration;
+
+/// A positive duration in Go's notation.
+pub(super) fn go_duration(text: &str) -> Result<GoDuration, String> {
+    match text.parse::<GoDuration>() {
+        Ok(duration) if duration > GoDuration::default() => Ok(duration),
+        Ok(_) => Err("it must be positive".to_owned()),
+        Err(error) => Err(format!("{error}; write it like 30s, 5m or 1h30m")),
+    }
+}
+
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
+    go_duration(text).map(|duration| duration.to_std().expect("it is positive"))
+}
+
+/// `KEY=VALUE`; the value may be empty.
+pub(super) fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        _ => Err("write a key, an equals sign and a value".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_positive() {
+        assert_eq!(duration("1m30s"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("60s"), Ok(Duration::from_secs(60)));
+        for invalid in ["0", "-1s", "60", "soon"] {
+            assert!(duration(invalid).is_err(), "{invalid}");
+        }
+    }
+
+    #[test]
+    fn a_pair_has_a_key() {
+        assert_eq!(pair("event-ttl=1h=x"), Ok(("event-ttl".to_owned(), "1h=x".to_owned())));
+        for invalid in ["event-ttl", "=1", ""] {
+            assert!(pair(invalid).is_err(), "{invalid}");
+        }
+    }
+}

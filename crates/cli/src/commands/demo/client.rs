@@ -1,0 +1,57 @@
+//! The program that applies and plans in the demo: Terraform or OpenTofu if installed, otherwise plimsoll itself.
+
+use cluster::Session;
+use serde_json::Value;
+
+use super::plimsoll::Plimsoll;
+use super::terraform::Terraform;
+use crate::support::exit::Failure;
+
+pub(super) enum Client {
+    Terraform(Terraform),
+    Plimsoll(Plimsoll),
+}
+
+impl Client {
+    /// The command that applies, as typed.
+    pub(super) fn applies(&self) -> &'static str {
+        match self {
+            Self::Terraform(terraform) if terraform.name == "tofu" => "tofu apply",
+            Self::Terraform(_) => "terraform apply",
+            Self::Plimsoll(_) => "plimsoll apply --filename demo/",
+        }
+    }
+
+    /// The command that plans, as typed.
+    pub(super) fn plans(&self) -> &'static str {
+        match self {
+            Self::Terraform(terraform) if terraform.name == "tofu" => "tofu plan",
+            Self::Terraform(_) => "terraform plan",
+            Self::Plimsoll(_) => "plimsoll plan --filename demo/",
+        }
+    }
+
+    /// Applies everything and waits for the endpoint; returns a line about the result.
+    pub(super) async fn apply(&self, session: &Session) -> Result<String, Failure> {
+        match self {
+            Self::Terraform(terraform) => terraform.apply().await,
+            Self::Plimsoll(plimsoll) => plimsoll.apply(session).await,
+        }
+    }
+
+    /// The endpoint that the demo waited for, and what came with it.
+    pub(super) async fn value(&self, session: &Session) -> Result<(String, Value), Failure> {
+        match self {
+            Self::Terraform(terraform) => Ok((terraform.endpoint().await?, terraform.status().await?)),
+            Self::Plimsoll(plimsoll) => plimsoll.value(session).await,
+        }
+    }
+
+    /// The warnings about drift before the next apply.
+    pub(super) async fn drift(&self, session: &Session) -> Result<Vec<String>, Failure> {
+        match self {
+            Self::Terraform(terraform) => terraform.warnings().await,
+            Self::Plimsoll(plimsoll) => plimsoll.drift(session).await,
+        }
+    }
+}

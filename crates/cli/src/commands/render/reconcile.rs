@@ -1,0 +1,238 @@
+//! One reconcile of an XR as the operator does it, with files instead of the cluster.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use composition::composite::{Composite, Layout, refs_intent};
+use composition::composition::{CredentialsSource, Step};
+use composition::condition::{Condition, Conditions, RESPONSIVE};
+use composition::event::Event;
+use composition::function::{BUILT_IN, Function, Location};
+use composition::health::{ReconcileFailure, Stage};
+use composition::observed::Observed;
+use composition::pipeline::{Audience, Outcome, Pipeline};
+use composition::protocol::{ConditionStatus, Object, SecretData, State};
+use composition::readiness::{Child, ChildState};
+use composition::render::{self, RenderInput};
+use composition::status::{self, Reconcile};
+use composition::{FunctionRunner as _, RunError, RunErrorClass, crd, desired, garbage_collection, object};
+use diag::Diagnostic;
+use functions::{Functions, Options};
+use jiff::Timestamp;
+use manifest::{GroupVersionKind, ObjectRef};
+use serde_json::Value;
+
+use super::defaults;
+use super::inputs::Inputs;
+use super::resolver::{Asked, Files};
+use crate::codes;
+use crate::support::exit::Failure;
+
+/// The result of a rendering.
+pub(in crate::commands) struct Rendered {
+    /// The XR after the reconcile.
+    pub(in crate::commands) composite: Object,
+    /// The objects that would be applied, by key.
+    pub(in crate::commands) composed: Vec<Object>,
+    /// The objects that would be deleted.
+    pub(in crate::commands) deleted: Vec<Object>,
+    pub(in crate::commands) outcome: Outcome,
+    /// The events that would be recorded on the XR and on its claim.
+    pub(in crate::commands) events: Vec<Event>,
+    /// What the functions required.
+    pub(in crate::commands) asked: Asked,
+    /// The context after the last step.
+    pub(in crate::commands) context: Option<Object>,
+    /// Why the reconcile failed, if it did.
+    pub(in crate::commands) failure: Option<Diagnostic>,
+}
+
+/// The fixed time of every rendering, so that the same input renders to the same text.
+const MOMENT: &str = "2024-01-01T00:00:00Z";
+
+pub(in crate::commands) async fn reconcile(inputs: &Inputs, timeout: Duration) -> Result<Rendered, Failure> {
+    let mut xr = inputs.xr.clone();
+    if let Some(definition) = &inputs.definition {
+        defaults::fill(&mut xr, &crd::composite(definition));
+    }
+    let prepared = render::prepare(&xr, inputs.definition.as_ref(), &inputs.composition, &inputs.observed);
+    let RenderInput { mut xr, layout, revision } = prepared.map_err(|errors| {
+        let all: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        Diagnostic::error(codes::RENDER_INPUT, "the files do not fit together").detail(all.join("\n"))
+    })?;
+    // The preparation has rejected those that cannot be referred to.
+    let given = inputs.observed.iter().filter_map(|one| Some((ObjectRef::of(one).ok()?, one.clone())));
+    let observed =
+        Observed::given(given).map_err(|error| Diagnostic::error(codes::RENDER_INPUT, error.to_string()))?;
+    let state = Arc::new(observed.state(&xr, SecretData::default(), BTreeMap::new()));
+
+    let files = Files::new(&inputs.required, &inputs.schemas);
+    let ran = run(inputs, &files, layout, &revision.spec.pipeline, &state);
+    let ran = tokio::time::timeout(timeout, ran).await;
+    let Ok(ran) = ran else {
+        let title = format!("the functions did not answer within {} s", timeout.as_secs());
+        return Err(Diagnostic::error(codes::RENDER_FUNCTION, title)
+            .hint("See whether they run, or give them more time with --timeout.")
+            .into());
+    };
+    let (outcome, context) = ran?;
+    let mut failure = outcome.failure.as_ref().map(ReconcileFailure::of);
+    let mut composed = BTreeMap::new();
+    let mut deleted = Vec::new();
+    if failure.is_none() {
+        match compose(&xr, &observed.resources, &outcome) {
+            Ok(made) => (composed, deleted) = made,
+            Err(message) => failure = Some(ReconcileFailure::engine(Stage::Compose, "Render", message)),
+        }
+    }
+    let children: Vec<Child> = composed
+        .iter()
+        .map(|(key, one): (&String, &desired::Composed)| Child {
+            key: key.clone(),
+            ready: one.ready,
+            state: ChildState::Applied,
+            problem: observed.resources.get(key).and_then(composition::health::problem),
+        })
+        .collect();
+    let now: Timestamp = MOMENT.parse().expect("it is a time");
+    let settled = status::report(&Reconcile {
+        xr: Composite::new(&xr, layout),
+        revision: object::name(&revision.object).unwrap_or_default(),
+        outcome: &outcome,
+        failure: failure.as_ref(),
+        children: &children,
+        missing: &[],
+        responsive: Condition::new(RESPONSIVE, ConditionStatus::True, "WatchCircuitClosed", now),
+        published: None,
+        now,
+    });
+    if failure.is_none() {
+        let refs = refs_intent(Composite::new(&xr, layout), composed.values().map(|one| &one.reference));
+        let refs =
+            object::nested(&refs, layout.path()).and_then(|engine| engine.get("resourceRefs")).cloned();
+        object::nested_mut(&mut xr, layout.path()).extend(refs.map(|refs| ("resourceRefs".to_owned(), refs)));
+    }
+    Ok(Rendered {
+        composite: with_status(xr, &settled.intent),
+        composed: composed.into_values().map(|one| one.intent).collect(),
+        deleted,
+        failure: failure.as_ref().map(|failure| told(failure, &outcome)),
+        outcome,
+        events: settled.events,
+        asked: files.asked(),
+        context,
+    })
+}
+
+/// Runs the steps, and returns their result with the context after the last.
+async fn run(
+    inputs: &Inputs,
+    files: &Files<'_>,
+    layout: Layout,
+    steps: &[Step],
+    observed: &Arc<State>,
+) -> Result<(Outcome, Option<Object>), Failure> {
+    let known = inputs.functions.clone();
+    let functions = Functions::new(Options::default(), move |name| locate(name, &known))
+        .map_err(|error| Diagnostic::error(codes::RENDER_FUNCTION, error.to_string()))?;
+    let runner = functions.runner(files);
+    let audience = match layout {
+        Layout::Legacy => Audience::CompositeAndClaim,
+        Layout::Modern => Audience::CompositeOnly,
+    };
+    let mut pipeline = Pipeline::new(audience).with_context(inputs.context.clone());
+    for step in steps {
+        let mut request = pipeline.request(step, observed, credentials(inputs, step)?);
+        for (name, selector) in step.requirements.resources() {
+            request.required_resources.insert(name, files.find(&selector));
+        }
+        for (name, selector) in step.requirements.schemas() {
+            request.required_schemas.insert(name, files.schema_of(&selector));
+        }
+        match runner.run(&step.function_ref.name, &request).await {
+            Ok(answer) => pipeline.answered(&step.step, &request.meta.tag, answer),
+            Err(error) => pipeline.failed(&step.step, &step.function_ref.name, error),
+        }
+        if !pipeline.goes_on() {
+            break;
+        }
+    }
+    let context = pipeline.context().cloned();
+    Ok((pipeline.finish(), context))
+}
+
+/// The address of a function from the files.
+fn locate(name: &str, functions: &[Function]) -> Result<Location, RunError> {
+    let function = functions.iter().find(|function| function.name == name);
+    let endpoint =
+        function.and_then(|function| function.development.clone().or_else(|| function.endpoint.clone()));
+    match endpoint {
+        Some(endpoint) => Ok(Location::Endpoint(endpoint)),
+        None if BUILT_IN.contains(&name) => Ok(Location::BuiltIn),
+        None => {
+            let why = if function.is_some() { "has no endpoint" } else { "is not among the functions" };
+            let message = format!(
+                "function {name:?} {why}: run it, and annotate its Function with \
+                 render.crossplane.io/runtime: Development and \
+                 render.crossplane.io/runtime-development-target: HOST:PORT (no containers are started here)"
+            );
+            Err(RunError::new(RunErrorClass::FunctionNotFound, message))
+        }
+    }
+}
+
+fn credentials(inputs: &Inputs, step: &Step) -> Result<BTreeMap<String, SecretData>, Failure> {
+    let mut given = BTreeMap::new();
+    let from_secrets = step.credentials.iter().filter(|one| one.source == CredentialsSource::Secret);
+    for (name, secret) in from_secrets.filter_map(|one| Some((&one.name, one.secret_ref.as_ref()?))) {
+        let key = (secret.namespace.clone(), secret.name.clone());
+        let Some(data) = inputs.credentials.get(&key) else {
+            let title = format!(
+                "step {:?} needs credentials from Secret {}/{}",
+                step.step, secret.namespace, secret.name
+            );
+            return Err(Diagnostic::error(codes::RENDER_INPUT, title)
+                .hint("Put the Secret into a file, and name the file with --function-credentials.")
+                .into());
+        };
+        given.insert(name.clone(), data.clone());
+    }
+    Ok(given)
+}
+
+/// The objects that would be applied and deleted.
+type Made = (BTreeMap<String, desired::Composed>, Vec<Object>);
+
+fn compose(xr: &Object, observed: &BTreeMap<String, Object>, outcome: &Outcome) -> Result<Made, String> {
+    // Without a cluster, scopes are a guess: built-in kinds are known, and most others are namespaced.
+    let is_namespaced =
+        |gvk: &GroupVersionKind| Some(!manifest::is_known_cluster_scoped(gvk.group(), gvk.kind()));
+    let rendered = desired::render(xr, observed, &outcome.desired, is_namespaced);
+    let rendered = rendered.map_err(|error| error.to_string())?;
+    let uid = object::uid(xr).unwrap_or_default();
+    let doomed = garbage_collection::undesired(uid, observed, &rendered.resources)
+        .map_err(|error| error.to_string())?;
+    let deleted = doomed.iter().filter_map(|one| observed.get(&one.key).cloned()).collect();
+    Ok((rendered.resources, deleted))
+}
+
+/// The XR with the computed status.
+fn with_status(mut xr: Object, intent: &Object) -> Object {
+    let mut status = intent.get("status").and_then(Value::as_object).cloned().unwrap_or_default();
+    // Nothing is watched here, so there is nothing to report about watches.
+    let conditions = Conditions::of(intent);
+    let shown: Conditions = conditions.iter().filter(|one| one.kind != RESPONSIVE).cloned().collect();
+    status.insert("conditions".to_owned(), shown.to_value());
+    xr.insert("status".to_owned(), status.into());
+    xr
+}
+
+fn told(failure: &ReconcileFailure, outcome: &Outcome) -> Diagnostic {
+    let diagnostic = Diagnostic::error(codes::RENDER_FUNCTION, failure.text());
+    match &outcome.failure {
+        Some(composition::pipeline::Failure::Fatal { step, .. }) => diagnostic
+            .detail(format!("The function of step {step:?} stopped the pipeline; nothing would be applied.")),
+        _ => diagnostic,
+    }
+}

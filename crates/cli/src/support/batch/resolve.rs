@@ -1,0 +1,197 @@
+//! Resolves the objects from the files: their scopes and namespaces, and which kinds the same files define.
+
+use std::collections::HashMap;
+
+use cluster::Resource;
+use diag::Diagnostic;
+use manifest::{GroupVersionKind, Namespace, ObjectRef};
+use serde_json::Value;
+
+use crate::codes;
+use crate::support::connect::Cluster;
+use crate::support::exit::Failure;
+use crate::support::files::{Loaded, Written};
+
+pub(crate) struct ResolvedObject {
+    pub(crate) target: ObjectRef,
+    pub(crate) body: Value,
+    /// Whether the cluster serves its kind.
+    pub(crate) is_served: bool,
+    /// A dependency that the cluster lacks and the same files create.
+    pub(crate) pending: Option<Pending>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pending {
+    Kind,
+    Namespace,
+}
+
+impl Pending {
+    pub(crate) const fn reason(self) -> &'static str {
+        match self {
+            Self::Kind => "these files create its kind; the rest is known once that exists",
+            Self::Namespace => "these files create its namespace; the rest is known once that exists",
+        }
+    }
+}
+
+/// The kinds that the files define, and whether they are namespaced.
+#[derive(Default)]
+struct DefinedKinds {
+    kinds: HashMap<GroupVersionKind, bool>,
+}
+
+impl DefinedKinds {
+    fn of(objects: &[Written]) -> Self {
+        let mut defined = Self::default();
+        for object in objects {
+            let is_crd = object.gvk.kind() == "CustomResourceDefinition";
+            if is_crd && object.gvk.group() == "apiextensions.k8s.io" {
+                defined.add_kinds(&object.body["spec"]);
+            }
+        }
+        defined
+    }
+
+    fn add_kinds(&mut self, spec: &Value) {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let (group, kind) = (text(&spec["group"]), text(&spec["names"]["kind"]));
+        for version in spec["versions"].as_array().into_iter().flatten() {
+            if let Ok(gvk) = format!("{group}/{}/{kind}", text(&version["name"])).parse() {
+                self.kinds.insert(gvk, spec["scope"] == "Namespaced");
+            }
+        }
+    }
+}
+
+/// Resolves each object; also returns problems in documents that are not among them.
+pub(crate) async fn resolve_all(
+    cluster: &Cluster,
+    loaded: Loaded,
+    operation: &str,
+) -> Result<(Vec<ResolvedObject>, Vec<Diagnostic>), Failure> {
+    let resources = cluster.session.resources().await.map_err(|error| error.diagnostic(operation))?;
+    let defined = DefinedKinds::of(&loaded.objects);
+    let (objects, elsewhere) =
+        resolve(loaded.objects, &defined, &resources, &cluster.namespace, cluster.namespace_typed);
+    Ok((objects, loaded.problems.into_iter().chain(elsewhere).collect()))
+}
+
+/// Puts every object into its namespace; dependencies come first, objects of missing kinds last.
+fn resolve(
+    objects: Vec<Written>,
+    defined: &DefinedKinds,
+    resources: &[Resource],
+    default: &Namespace,
+    typed: bool,
+) -> (Vec<ResolvedObject>, Vec<Diagnostic>) {
+    let scopes: HashMap<&GroupVersionKind, bool> =
+        resources.iter().map(|resource| (&resource.gvk, resource.namespaced)).collect();
+    let (mut resolved, mut problems) = (Vec::new(), Vec::new());
+    for mut object in objects {
+        let known = scopes.get(&object.gvk).copied();
+        let namespaced = known.or_else(|| defined.kinds.get(&object.gvk).copied());
+        let pending = (known.is_none() && namespaced.is_some()).then_some(Pending::Kind);
+        if namespaced == Some(true) {
+            match &object.namespace {
+                Some(namespace) if typed && namespace != default => {
+                    problems.push(elsewhere(&object, namespace, default));
+                    continue;
+                }
+                Some(_) => {}
+                None => {
+                    object.body["metadata"]["namespace"] = default.as_str().into();
+                    object.namespace = Some(default.clone());
+                }
+            }
+        }
+        let namespace = object.namespace.filter(|_| namespaced != Some(false));
+        let target = ObjectRef::new(object.gvk, namespace, object.name);
+        resolved.push(ResolvedObject { target, body: object.body, is_served: known.is_some(), pending });
+    }
+    // An object that may create a kind must not come after objects that wait for it.
+    resolved.sort_by_key(|object| (!is_needed_by_others(&object.target), !object.is_served));
+    (resolved, problems)
+}
+
+/// Whether other objects may need this one. They wait for it by themselves, but must not occupy all requests before it.
+pub(crate) fn is_needed_by_others(target: &ObjectRef) -> bool {
+    matches!(
+        (target.group(), target.kind()),
+        ("", "Namespace") | ("apiextensions.k8s.io", "CustomResourceDefinition")
+    )
+}
+
+fn elsewhere(object: &Written, namespace: &Namespace, typed: &Namespace) -> Diagnostic {
+    let title = format!("{} {} is in another namespace than --namespace", object.gvk.kind(), object.name);
+    Diagnostic::error(codes::NAMESPACE_OTHER, title)
+        .at(&object.source, object.span, "")
+        .detail(format!("The file has {namespace}, --namespace is {typed}."))
+        .hint("Omit --namespace, or take metadata.namespace out of the file.")
+}
+
+#[cfg(test)]
+mod tests {
+    use diag::{Source, Span};
+    use serde_json::json;
+
+    use super::*;
+    use crate::support::kinds;
+
+    fn written(gvk: &str, namespace: &str, name: &str, spec: &Value) -> Written {
+        Written {
+            body: json!({ "metadata": { "name": name }, "spec": spec }),
+            gvk: gvk.parse().unwrap(),
+            namespace: Namespace::new(namespace),
+            name: name.to_owned(),
+            source: Source::new("a.yaml", ""),
+            span: Span::default(),
+            violations: Vec::new(),
+        }
+    }
+
+    fn resource(gvk: &str, namespaced: bool) -> Resource {
+        kinds::tests::resource(gvk, "", namespaced)
+    }
+
+    #[test]
+    fn objects_get_their_namespaces_and_what_others_need_comes_first() {
+        let crd = json!({
+            "group": "shop.org", "names": { "kind": "Widget" }, "scope": "Namespaced", "versions": [{ "name": "v1" }],
+        });
+        let objects = vec![
+            written("v1/ConfigMap", "", "a", &json!({})),
+            written("v1/ConfigMap", "other", "b", &json!({})),
+            written("shop.org/v1/Widget", "", "w", &json!({})),
+            written("rbac.authorization.k8s.io/v1/ClusterRole", "shop", "r", &json!({})),
+            written("apiextensions.k8s.io/v1/CustomResourceDefinition", "", "widgets.shop.org", &crd),
+            written("none.org/v1/None", "", "n", &json!({})),
+        ];
+        let resources = [
+            resource("v1/ConfigMap", true),
+            resource("rbac.authorization.k8s.io/v1/ClusterRole", false),
+            resource("apiextensions.k8s.io/v1/CustomResourceDefinition", false),
+        ];
+        let defined = DefinedKinds::of(&objects);
+        let shop = Namespace::new("shop").unwrap();
+        let (resolved, problems) = resolve(objects.clone(), &defined, &resources, &shop, false);
+        let shown: Vec<String> =
+            resolved.iter().map(|it| format!("{} {:?}", it.target, it.pending)).collect();
+        assert_eq!(
+            shown,
+            [
+                "CustomResourceDefinition widgets.shop.org None",
+                "ConfigMap shop/a None",
+                "ConfigMap other/b None",
+                "ClusterRole r None",
+                "Widget shop/w Some(Kind)",
+                "None n None",
+            ]
+        );
+        assert!(problems.is_empty());
+        let (_, problems) = resolve(objects, &defined, &resources, &shop, true);
+        assert_eq!(problems.len(), 1);
+        assert_eq!(problems[0].summary, "ConfigMap b is in another namespace than --namespace");
+    }
+}

@@ -1,0 +1,207 @@
+//! The objects in the input files: everything that parses, and the problems in the rest.
+
+mod kustomize;
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use diag::{Diagnostic, Source, Span};
+use manifest::{GroupVersionKind, Limits, Name, Namespace, Object, body, secret};
+use serde_json::Value;
+
+use crate::args::files::FileArgs;
+use crate::codes;
+use crate::support::exit::Failure;
+
+/// An object from a file.
+#[derive(Clone)]
+pub(crate) struct Written {
+    /// The object; a Secret has its values under `data`.
+    pub(crate) body: Value,
+    pub(crate) gvk: GroupVersionKind,
+    pub(crate) namespace: Option<Namespace>,
+    pub(crate) name: String,
+    pub(crate) source: Source,
+    pub(crate) span: Span,
+    /// Why the object cannot be applied as written; it may still be deleted or rendered.
+    pub(crate) violations: Vec<Diagnostic>,
+}
+
+#[derive(Default)]
+pub(crate) struct Loaded {
+    pub(crate) objects: Vec<Written>,
+    /// Problems in documents that are not among the objects.
+    pub(crate) problems: Vec<Diagnostic>,
+}
+
+/// Reads the files. An unreadable file ends the command; an invalid document does not hide the others.
+pub(crate) fn load(args: &FileArgs) -> Result<Loaded, Failure> {
+    if args.filenames.is_empty() && args.kustomize.is_none() {
+        let diagnostic = Diagnostic::error(codes::FILE_UNREADABLE, "no input: pass -f or -k");
+        return Err(diagnostic
+            .hint("Pass files or folders with --filename, or a kustomization with --kustomize.")
+            .into());
+    }
+    let mut loaded = Loaded::default();
+    match &args.kustomize {
+        Some(folder) => loaded.read(&kustomize::build(folder)?),
+        None => {
+            for path in &args.filenames {
+                for source in sources(path, args.recursive)? {
+                    loaded.read(&source);
+                }
+            }
+        }
+    }
+    if loaded.objects.is_empty() && loaded.problems.is_empty() {
+        let diagnostic = Diagnostic::error(codes::FILE_UNREADABLE, "the input contains no objects");
+        return Err(diagnostic
+            .hint("Check the command or file that produces it: comments and empty documents are not objects.")
+            .into());
+    }
+    loaded.refuse_duplicates();
+    Ok(loaded)
+}
+
+/// The same for objects to apply: those that set what a body may not contain become problems.
+pub(crate) fn load_bodies(args: &FileArgs) -> Result<Loaded, Failure> {
+    let mut loaded = load(args)?;
+    let (valid, invalid) = loaded.objects.into_iter().partition(|object| object.violations.is_empty());
+    loaded.objects = valid;
+    let invalid: Vec<Written> = invalid;
+    loaded.problems.extend(invalid.into_iter().flat_map(|object| object.violations));
+    Ok(loaded)
+}
+
+impl Loaded {
+    fn read(&mut self, source: &Source) {
+        for document in manifest::read(source, &Limits::default()).documents {
+            match document {
+                Err(broken) => self.problems.extend(broken.problems),
+                Ok(document) => match manifest::objects(&document) {
+                    Err(problems) => self.problems.extend(problems),
+                    Ok(objects) => objects.iter().for_each(|object| self.take(source, object)),
+                },
+            }
+        }
+    }
+
+    fn take(&mut self, source: &Source, object: &Object<'_>) {
+        let span = object.span(&[manifest::Step::Key("metadata"), manifest::Step::Key("name")]);
+        let name = match &object.name {
+            Name::Given(name) => name.clone(),
+            Name::Generated(_) => {
+                let problem = Diagnostic::error(codes::NAME_GENERATED, "the object has no name")
+                    .at(source, object.span(&[manifest::Step::Key("metadata")]), "")
+                    .detail("An object with generateName gets a new name at every apply, so there is nothing to compare it with.")
+                    .hint("Set metadata.name, or create the object with `kubectl create`.");
+                return self.problems.push(problem);
+            }
+        };
+        let fields = body::server_fields(object).into_iter().filter(|field| !field.is_empty);
+        let mut violations: Vec<Diagnostic> = fields.map(|field| field.finding).collect();
+        violations.extend(body::unnamed_containers(object));
+        let mut body = object.value.clone();
+        secret::normalise(&mut body);
+        let (gvk, namespace) = (object.gvk.clone(), object.namespace.clone());
+        self.objects.push(Written { body, gvk, namespace, name, source: source.clone(), span, violations });
+    }
+
+    /// Rejects two definitions of one object, because which one wins would be arbitrary.
+    fn refuse_duplicates(&mut self) {
+        let mut first: HashMap<(String, String, Option<Namespace>, String), usize> = HashMap::new();
+        let mut kept: Vec<Written> = Vec::with_capacity(self.objects.len());
+        for object in self.objects.drain(..) {
+            let key = (
+                object.gvk.group().to_owned(),
+                object.gvk.kind().to_owned(),
+                object.namespace.clone(),
+                object.name.clone(),
+            );
+            match first.get(&key) {
+                None => {
+                    first.insert(key, kept.len());
+                    kept.push(object);
+                }
+                Some(twin) => {
+                    let twin: &Written = &kept[*twin];
+                    let title = format!("{} {} is defined twice", object.gvk.kind(), object.name);
+                    self.problems.push(
+                        Diagnostic::error(codes::OBJECT_TWICE, title)
+                            .at(&object.source, object.span, "second definition")
+                            .related(&twin.source, twin.span, "first definition")
+                            .hint("Keep one of them."),
+                    );
+                }
+            }
+        }
+        self.objects = kept;
+    }
+}
+
+/// The texts at `path`: standard input, a file, or the manifests in a folder, sorted by name.
+fn sources(path: &Path, recursive: bool) -> Result<Vec<Source>, Failure> {
+    if path == Path::new("-") {
+        let mut bytes = Vec::new();
+        io::stdin().read_to_end(&mut bytes).map_err(|error| unreadable(path, &error))?;
+        return Ok(vec![decode("<stdin>", &bytes)?]);
+    }
+    let read = |path: &Path| {
+        let bytes = fs::read(path).map_err(|error| unreadable(path, &error))?;
+        decode(&path.display().to_string(), &bytes)
+    };
+    if !path.is_dir() {
+        return Ok(vec![read(path)?]);
+    }
+    let mut found = Vec::new();
+    collect(path, recursive, &mut found)?;
+    if found.is_empty() {
+        let title = format!("no manifests in {}", path.display());
+        let hint = "Manifests end in .yaml, .yml or .json; pass --recursive to include subfolders.";
+        return Err(Diagnostic::error(codes::FILE_UNREADABLE, title).hint(hint).into());
+    }
+    found.iter().map(|path| read(path)).collect()
+}
+
+fn collect(folder: &Path, recursive: bool, found: &mut Vec<PathBuf>) -> Result<(), Failure> {
+    let entries = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+    let mut paths: Vec<PathBuf> =
+        entries.map_err(|error| unreadable(folder, &error))?.into_iter().map(|entry| entry.path()).collect();
+    paths.sort();
+    for path in paths {
+        let is_manifest = path
+            .extension()
+            .is_some_and(|extension| ["yaml", "yml", "json"].iter().any(|known| extension == *known));
+        if path.is_dir() {
+            if recursive {
+                collect(&path, recursive, found)?;
+            }
+        } else if is_manifest {
+            found.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn decode(name: &str, bytes: &[u8]) -> Result<Source, Failure> {
+    manifest::decode(name, bytes).map_err(Failure::Diagnostic)
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Failure {
+    let name = path.display().to_string();
+    let diagnostic = Diagnostic::error(codes::FILE_UNREADABLE, format!("cannot read {name}"));
+    if name.starts_with("https://") || name.starts_with("http://") {
+        return diagnostic
+            .detail("URLs are not fetched: review what you apply first.")
+            .hint(format!(
+                "Fetch and review it, then pipe it in: curl --fail --location {name} | plimsoll plan -f -"
+            ))
+            .into();
+    }
+    diagnostic.detail(format!("The operating system reports: {error}.")).into()
+}
+
+#[cfg(test)]
+mod tests;

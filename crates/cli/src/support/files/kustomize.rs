@@ -1,0 +1,50 @@
+//! Builds a kustomization with whichever program on this machine can do it.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use diag::{Diagnostic, Source};
+use sandbox::{Environment, Layout};
+
+use crate::codes;
+use crate::support::exit::Failure;
+
+pub(crate) fn build(folder: &Path) -> Result<Source, Failure> {
+    for (program, verb) in programs() {
+        let output = match Command::new(&program).arg(verb).arg(folder).output() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            other => other,
+        };
+        return read(folder, &program, output);
+    }
+    Err(Diagnostic::error(codes::KUSTOMIZE_MISSING, format!("nothing here can build {}", folder.display()))
+        .detail("Neither kustomize nor kubectl is on PATH, and no sandbox runs whose kubectl could do it.")
+        .hint("Install kustomize or kubectl, or run `plimsoll sandbox up --detach`.")
+        .into())
+}
+
+/// Programs that may be installed, with their arguments, in order of preference.
+fn programs() -> Vec<(PathBuf, &'static str)> {
+    let mut programs = vec![(PathBuf::from("kustomize"), "build"), (PathBuf::from("kubectl"), "kustomize")];
+    if let Ok(environment) = Environment::from_process() {
+        for sandbox in sandbox::list(&environment).unwrap_or_default() {
+            programs.push((Layout::new(&environment, &sandbox.name).bin().join("kubectl"), "kustomize"));
+        }
+    }
+    programs
+}
+
+fn read(folder: &Path, program: &Path, output: io::Result<Output>) -> Result<Source, Failure> {
+    let name = program.file_name().unwrap_or(OsStr::new("kustomize")).to_string_lossy();
+    let failed = |why: String| {
+        Diagnostic::error(codes::KUSTOMIZE_FAILED, format!("{name} cannot build {}", folder.display()))
+            .detail(why)
+    };
+    let output = output.map_err(|error| failed(format!("It does not start: {error}.")))?;
+    if !output.status.success() {
+        return Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()).into());
+    }
+    super::decode(&format!("{name} {}", folder.display()), &output.stdout)
+}

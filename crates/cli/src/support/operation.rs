@@ -1,0 +1,104 @@
+//! The cloud operation of an object, as operators record it in the status.
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::age::age;
+
+/// The operation of an object that is in progress, or that has ended and is not settled yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Operation {
+    pub(crate) phase: String,
+    pub(crate) class: String,
+    /// In hundredths of a percent, as numbers that can be compared.
+    pub(crate) percent: Option<u8>,
+    pub(crate) work_request: String,
+    pub(crate) request_id: String,
+    pub(crate) message: String,
+    /// When it began or, if that was not recorded, when it was last observed.
+    since: String,
+}
+
+impl Operation {
+    /// The operation recorded at `.status.status.async.current`.
+    pub(crate) fn of(object: &Value) -> Option<Self> {
+        let status = object.pointer("/status/status")?;
+        let current = status.pointer("/async/current")?.as_object().filter(|current| !current.is_empty())?;
+        let text = |name: &str| current.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let percent = current.get("percentComplete").and_then(Value::as_f64);
+        let started = text("startedAt");
+        Some(Self {
+            phase: text("phase"),
+            class: text("normalizedClass"),
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is clamped")]
+            percent: percent.map(|percent| percent.clamp(0.0, 100.0).round() as u8),
+            work_request: text("workRequestId"),
+            request_id: status["opcRequestId"].as_str().unwrap_or_default().to_owned(),
+            message: text("message"),
+            since: if started.is_empty() { text("updatedAt") } else { started },
+        })
+    }
+
+    pub(crate) fn age(&self, now: Timestamp) -> String {
+        age(&self.since, now)
+    }
+
+    /// As in `40 %`, or empty if unknown.
+    pub(crate) fn percentage(&self) -> String {
+        self.percent.map_or_else(String::new, |percent| format!("{percent} %"))
+    }
+
+    /// Phase and progress: `pending, 40 %`.
+    pub(crate) fn standing(&self) -> String {
+        match self.percent {
+            Some(percent) => format!("{}, {percent} %", self.class),
+            None => self.class.clone(),
+        }
+    }
+
+    /// The same with the message: `pending, 40 %: waiting for capacity`.
+    pub(crate) fn sentence(&self) -> String {
+        let standing = self.standing();
+        if self.message.is_empty() { standing } else { format!("{standing}: {}", self.message) }
+    }
+
+    pub(crate) fn to_json(&self) -> Value {
+        json!({
+            "phase": self.phase, "class": self.class, "percent": self.percent, "workRequest": self.work_request,
+            "requestId": self.request_id, "message": self.message, "since": self.since,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_operation_is_read_from_status() {
+        let object = json!({ "status": { "status": {
+            "opcRequestId": "req-1",
+            "async": { "current": {
+                "phase": "create", "normalizedClass": "pending", "percentComplete": 39.6, "workRequestId": "wr-1",
+                "message": "making it", "startedAt": "2026-01-01T00:00:00Z", "updatedAt": "2026-01-01T00:00:05Z",
+            } },
+        } } });
+        let operation = Operation::of(&object).unwrap();
+        assert_eq!(operation.sentence(), "pending, 40 %: making it");
+        assert_eq!((operation.work_request.as_str(), operation.request_id.as_str()), ("wr-1", "req-1"));
+        assert_eq!(operation.age("2026-01-01T00:00:30Z".parse().unwrap()), "30s");
+    }
+
+    #[test]
+    fn an_object_without_one_has_none() {
+        for status in [
+            json!({}),
+            json!({ "status": { "async": {} } }),
+            json!({ "status": { "async": { "current": {} } } }),
+        ] {
+            assert_eq!(Operation::of(&json!({ "status": status })), None);
+        }
+        let odd = json!({ "status": { "status": { "async": { "current": { "percentComplete": 400 } } } } });
+        assert_eq!(Operation::of(&odd).unwrap().percentage(), "100 %");
+    }
+}

@@ -1,0 +1,170 @@
+//! An object and its tree: what it owns, and what it refers to as its own.
+
+mod lister;
+
+pub(crate) use lister::OwnerTree;
+
+use std::collections::{HashMap, HashSet};
+
+use manifest::{GroupVersionKind, Namespace, ObjectRef};
+use readiness::Health;
+use serde_json::Value;
+
+use super::operation::Operation;
+
+/// An object with its children.
+#[derive(Debug)]
+pub(crate) struct Node {
+    pub(crate) target: ObjectRef,
+    /// Tells it apart from earlier and later objects of the same name; empty if it does not exist.
+    pub(crate) uid: String,
+    pub(crate) health: Health,
+    /// The API server's timestamp.
+    pub(crate) created: Option<String>,
+    /// The cloud operation in progress.
+    pub(crate) operation: Option<Operation>,
+    pub(crate) children: Vec<Node>,
+}
+
+/// The object `root` with its descendants among `all`, sorted by kind and name. `publishing` has the kinds whose CRDs
+/// declare conditions.
+pub(crate) fn tree(
+    root: &Value,
+    all: &[&Value],
+    publishing: &HashMap<GroupVersionKind, bool>,
+) -> Option<Node> {
+    let mut owned: HashMap<&str, Vec<&Value>> = HashMap::new();
+    for &object in all {
+        for owner in array(&object["metadata"]["ownerReferences"]) {
+            owned.entry(owner["uid"].as_str().unwrap_or_default()).or_default().push(object);
+        }
+    }
+    TreeBuilder { all, owned, publishing, seen: HashSet::new() }.node(root)
+}
+
+/// The parent of an object as `Kind name`: its controller, or the claim it was created for.
+pub(crate) fn parent(object: &Value) -> Option<String> {
+    let owners = array(&object["metadata"]["ownerReferences"]);
+    let controller = owners.iter().find(|owner| owner["controller"] == true).or(owners.first());
+    let claim = &object["spec"]["claimRef"];
+    let parent = controller.unwrap_or(claim);
+    Some(format!("{} {}", parent["kind"].as_str()?, parent["name"].as_str()?))
+}
+
+struct TreeBuilder<'a> {
+    all: &'a [&'a Value],
+    owned: HashMap<&'a str, Vec<&'a Value>>,
+    publishing: &'a HashMap<GroupVersionKind, bool>,
+    /// Uids on the current path: references may form a cycle, and an object may be both owned and referred to.
+    seen: HashSet<String>,
+}
+
+impl TreeBuilder<'_> {
+    fn node(&mut self, object: &Value) -> Option<Node> {
+        let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
+        if !self.seen.insert(uid.to_owned()) {
+            return None;
+        }
+        let owned = self.owned.get(uid).cloned().unwrap_or_default();
+        let mut children: Vec<Node> = owned.into_iter().filter_map(|child| self.node(child)).collect();
+        for reference in references(object) {
+            let found = self.all.iter().find(|candidate| reference.is_to(candidate));
+            match found {
+                Some(found) => children.extend(self.node(found)),
+                None => children.push(reference.missing()),
+            }
+        }
+        children.sort_by(|left, right| left.target.cmp(&right.target));
+        let created = object["metadata"]["creationTimestamp"].as_str().map(str::to_owned);
+        let operation = Operation::of(object);
+        let (target, uid) = (reference_of(object)?, uid.to_owned());
+        let publishes_conditions = self.publishing.get(&target.gvk) == Some(&true);
+        let health = Health::of(object, publishes_conditions);
+        Some(Node { target, uid, health, created, operation, children })
+    }
+}
+
+pub(crate) fn reference_of(object: &Value) -> Option<ObjectRef> {
+    let api_version = object["apiVersion"].as_str()?.parse().ok()?;
+    let gvk = GroupVersionKind::new(api_version, object["kind"].as_str()?).ok()?;
+    let namespace = object["metadata"]["namespace"].as_str().and_then(Namespace::new);
+    Some(ObjectRef::new(gvk, namespace, object["metadata"]["name"].as_str()?))
+}
+
+/// A reference from a claim to its composite, or from a composite to its composed resources.
+struct Reference {
+    target: ObjectRef,
+    /// Whether the namespace of the target is set.
+    is_exact: bool,
+}
+
+impl Reference {
+    fn is_to(&self, object: &Value) -> bool {
+        reference_of(object).is_some_and(|candidate| {
+            candidate.name == self.target.name
+                && candidate.kind() == self.target.kind()
+                && candidate.group() == self.target.group()
+                && (candidate.namespace == self.target.namespace
+                    || (!self.is_exact && candidate.namespace.is_none()))
+        })
+    }
+
+    fn missing(self) -> Node {
+        Node {
+            target: self.target,
+            uid: String::new(),
+            health: Health::Missing,
+            created: None,
+            operation: None,
+            children: Vec::new(),
+        }
+    }
+}
+
+/// Whether an object refers to others as its own, which may be anywhere in the cluster.
+pub(crate) fn refers_elsewhere(object: &Value) -> bool {
+    !composed(object).is_empty()
+}
+
+/// The objects that an object refers to as its own.
+fn references(object: &Value) -> Vec<Reference> {
+    let mut references = composed(object);
+    references.extend(volumes(object));
+    references
+}
+
+/// The PersistentVolumeClaims of a pod; those that a StatefulSet creates for its pods have no owner.
+fn volumes(object: &Value) -> impl Iterator<Item = Reference> {
+    let is_pod = object["apiVersion"] == "v1" && object["kind"] == "Pod";
+    let namespace = object["metadata"]["namespace"].as_str().and_then(Namespace::new);
+    let volumes = array(&object["spec"]["volumes"]).iter().filter(move |_| is_pod);
+    let named = volumes.filter_map(|volume| volume["persistentVolumeClaim"]["claimName"].as_str());
+    named.map(move |name| {
+        let gvk = "v1/PersistentVolumeClaim".parse().expect("a fixed kind");
+        Reference { target: ObjectRef::new(gvk, namespace.clone(), name), is_exact: true }
+    })
+}
+
+/// Crossplane's references: `resourceRef` and `resourceRefs` under `spec` or `spec.crossplane`.
+fn composed(object: &Value) -> Vec<Reference> {
+    let own = object["metadata"]["namespace"].as_str();
+    let places = [&object["spec"], &object["spec"]["crossplane"]];
+    let single = places.iter().map(|place| &place["resourceRef"]);
+    let several = places.iter().flat_map(|place| array(&place["resourceRefs"]));
+    let read = |reference: &Value| {
+        let api_version = reference["apiVersion"].as_str()?.parse().ok()?;
+        let gvk = GroupVersionKind::new(api_version, reference["kind"].as_str()?).ok()?;
+        let said = reference["namespace"].as_str();
+        let namespace = said.or(own).and_then(Namespace::new);
+        let target = ObjectRef::new(gvk, namespace, reference["name"].as_str()?);
+        Some(Reference { target, is_exact: said.is_some() })
+    };
+    single.chain(several).filter_map(read).collect()
+}
+
+fn array(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+#[cfg(test)]
+mod tests;

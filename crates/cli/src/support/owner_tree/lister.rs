@@ -1,0 +1,124 @@
+//! Reads all objects that may belong to one, with one request per kind, and watches them if they are followed.
+
+use std::collections::{BTreeMap, HashMap};
+
+use cluster::{Resource, Session};
+use manifest::{GroupVersionKind, ObjectRef};
+use readiness::Health;
+use serde_json::Value;
+
+use super::{Node, refers_elsewhere};
+use crate::support::connect::{Cluster, missing};
+use crate::support::exit::Failure;
+use crate::support::informer::{Informer, uid};
+use crate::support::kinds::version;
+
+/// An object and everything that may belong to it.
+pub(crate) struct OwnerTree {
+    target: ObjectRef,
+    /// The root object, as first read.
+    pub(crate) object: Value,
+    members: Informer,
+    session: Session,
+    /// Whether the CRDs of kinds without any status declare conditions.
+    publishing: HashMap<GroupVersionKind, bool>,
+}
+
+impl OwnerTree {
+    /// Reads `target` and everything that may belong to it.
+    pub(crate) async fn list(
+        cluster: &Cluster,
+        target: &ObjectRef,
+        operation: &str,
+    ) -> Result<Self, Failure> {
+        let object = cluster.read(target, operation).await?;
+        // A namespaced owner owns nothing outside its namespace; an object with references, or a cluster-scoped one,
+        // may.
+        let namespace = target.namespace.as_ref().filter(|_| !refers_elsewhere(&object));
+        let resources = cluster.session.resources().await.map_err(|error| error.diagnostic(operation))?;
+        let kinds = worth_listing(resources, namespace.is_some());
+        let members = Informer::list(&cluster.session, kinds, namespace).await;
+        let (target, session) = (target.clone(), cluster.session.clone());
+        let mut tree = Self { target, object, members, session, publishing: HashMap::new() };
+        tree.look_up_definitions().await?;
+        Ok(tree)
+    }
+
+    /// The current tree of the object.
+    pub(crate) fn root(&self) -> Result<Node, Failure> {
+        let root = super::tree(&self.object, &self.members.objects(), &self.publishing);
+        root.ok_or_else(|| missing(&self.target).into())
+    }
+
+    /// Finds out for kinds without a status whether they will have one.
+    async fn look_up_definitions(&mut self) -> Result<(), Failure> {
+        let mut nodes = vec![self.root()?];
+        while let Some(node) = nodes.pop() {
+            nodes.extend(node.children);
+            if node.health == Health::NoStatus && !self.publishing.contains_key(&node.target.gvk) {
+                let publishes = self.session.publishes_conditions(&node.target.gvk).await;
+                self.publishing.insert(node.target.gvk, publishes);
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until something in the tree changes. The deletion of the root object is a failure.
+    pub(crate) async fn changed(&mut self) -> Result<(), Failure> {
+        self.members.changed().await;
+        match self.members.get(&uid(&self.object)) {
+            Some(object) => self.object = object.clone(),
+            // A kind that we may get but not list is not followed.
+            None if self.members.has_kind(&self.target.gvk) => return Err(missing(&self.target).into()),
+            None => {}
+        }
+        self.look_up_definitions().await
+    }
+
+    /// The plural names of kinds that could not be listed.
+    pub(crate) fn unreadable(&self) -> &[String] {
+        &self.members.unreadable
+    }
+}
+
+/// Each kind once, in its preferred version, without numerous kinds that own nothing.
+fn worth_listing(resources: Vec<Resource>, only_namespaced: bool) -> Vec<Resource> {
+    let mut best: BTreeMap<(String, String), Resource> = BTreeMap::new();
+    for resource in resources {
+        let gvk = &resource.gvk;
+        let noise = matches!(gvk.kind(), "Event" | "ComponentStatus") || gvk.group() == "metrics.k8s.io";
+        if noise || !resource.can("list") || (only_namespaced && !resource.namespaced) {
+            continue;
+        }
+        let key = (gvk.group().to_owned(), gvk.kind().to_owned());
+        let is_better = best
+            .get(&key)
+            .is_none_or(|known| version::rank(gvk.version()) < version::rank(known.gvk.version()));
+        if is_better {
+            best.insert(key, resource);
+        }
+    }
+    best.into_values().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::support::kinds::tests::resource;
+
+    #[test]
+    fn each_kind_is_listed_once() {
+        let resource = |gvk: &str, namespaced: bool| resource(gvk, "", namespaced);
+        let all = || {
+            vec![
+                resource("autoscaling/v1/HorizontalPodAutoscaler", true),
+                resource("autoscaling/v2/HorizontalPodAutoscaler", true),
+                resource("v1/Event", true),
+                resource("v1/Node", false),
+            ]
+        };
+        let names = |only| worth_listing(all(), only).iter().map(|it| it.gvk.to_string()).collect::<Vec<_>>();
+        assert_eq!(names(true), ["autoscaling/v2/HorizontalPodAutoscaler"]);
+        assert_eq!(names(false), ["v1/Node", "autoscaling/v2/HorizontalPodAutoscaler"]);
+    }
+}

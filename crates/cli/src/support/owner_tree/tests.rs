@@ -1,0 +1,78 @@
+//! Trees of small objects.
+
+use serde_json::json;
+
+use super::*;
+use crate::support::health::word;
+
+fn object(kind: &str, name: &str, owner: Option<&str>, spec: &Value) -> Value {
+    let owners: Vec<Value> = owner
+        .iter()
+        .map(|owner| json!({ "kind": "Any", "name": owner, "uid": format!("uid-{owner}"), "controller": true }))
+        .collect();
+    json!({
+        "apiVersion": "example.org/v1", "kind": kind, "spec": spec,
+        "metadata": { "name": name, "namespace": "shop", "uid": format!("uid-{name}"), "ownerReferences": owners },
+    })
+}
+
+fn draw(node: &Node, depth: usize, out: &mut Vec<String>) {
+    out.push(format!("{}{} {}", "  ".repeat(depth), node.target, word(&node.health)));
+    node.children.iter().for_each(|child| draw(child, depth + 1, out));
+}
+
+fn check(root: &Value, all: &[Value], expected: &[&str]) {
+    let mut drawn = Vec::new();
+    draw(&tree(root, &all.iter().collect::<Vec<_>>(), &HashMap::new()).unwrap(), 0, &mut drawn);
+    assert_eq!(drawn, expected);
+}
+
+#[test]
+fn owners_lead_down_to_what_they_own() {
+    let root = object("A", "a", None, &json!({}));
+    let all = [
+        object("C", "c", Some("b"), &json!({})),
+        object("B", "b2", Some("a"), &json!({})),
+        object("B", "b", Some("a"), &json!({})),
+        object("D", "other", None, &json!({})),
+    ];
+    check(
+        &root,
+        &all,
+        &["A shop/a silent", "  B shop/b silent", "    C shop/c silent", "  B shop/b2 silent"],
+    );
+    assert_eq!(parent(&all[0]).as_deref(), Some("Any b"));
+    assert_eq!(parent(&root), None);
+}
+
+#[test]
+fn references_lead_on_and_show_what_is_missing() {
+    let reference = |name: &str| json!({ "apiVersion": "example.org/v1", "kind": "X", "name": name });
+    let claim = object("Claim", "c", None, &json!({ "resourceRef": reference("x") }));
+    let mut composite = object(
+        "X",
+        "x",
+        None,
+        &json!({
+            "claimRef": { "apiVersion": "example.org/v1", "kind": "Claim", "name": "c", "namespace": "shop" },
+            "resourceRefs": [reference("y"), reference("gone")],
+        }),
+    );
+    composite["metadata"].as_object_mut().unwrap().remove("namespace");
+    let mut composed = object("X", "y", Some("x"), &json!({}));
+    composed["metadata"].as_object_mut().unwrap().remove("namespace");
+    check(
+        &claim,
+        &[composite.clone(), composed],
+        &["Claim shop/c silent", "  X x silent", "    X gone missing", "    X y silent"],
+    );
+    assert_eq!(parent(&composite).as_deref(), Some("Claim c"));
+}
+
+#[test]
+fn circles_end() {
+    let reference =
+        |name: &str| json!({ "resourceRef": { "apiVersion": "example.org/v1", "kind": "A", "name": name } });
+    let (a, b) = (object("A", "a", None, &reference("b")), object("A", "b", None, &reference("a")));
+    check(&a, &[a.clone(), b], &["A shop/a silent", "  A shop/b silent"]);
+}

@@ -1,0 +1,81 @@
+//! The process that commands run in: its executable, runtime and signals.
+
+use std::env;
+use std::io;
+use std::path::PathBuf;
+
+use diag::Diagnostic;
+use tokio::runtime::{Builder, Runtime};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::codes::ENVIRONMENT;
+use crate::support::exit::{Exit, Failure, Outcome};
+
+/// The path of this program, which also supervises sandboxes.
+pub(crate) fn own_executable() -> Result<PathBuf, Failure> {
+    let describe =
+        |error: io::Error| Diagnostic::error(ENVIRONMENT, format!("cannot find my own executable: {error}"));
+    Ok(env::current_exe().map_err(describe)?)
+}
+
+/// A runtime for commands that do I/O.
+pub(crate) fn runtime() -> Result<Runtime, Failure> {
+    Builder::new_current_thread().enable_all().build().map_err(|error| no_runtime(&error))
+}
+
+/// The error if the runtime cannot be created.
+pub(crate) fn no_runtime(error: &io::Error) -> Failure {
+    Diagnostic::error(ENVIRONMENT, format!("cannot start the asynchronous runtime: {error}")).into()
+}
+
+/// The exit status of a program that was interrupted, as shells report it.
+pub(crate) const INTERRUPTED: u8 = 130;
+
+/// Runs `work` until it is done or the user presses Ctrl-C. It is then dropped, unless it watches for [`interrupt`] and
+/// ends by itself.
+pub(crate) fn until_interrupted(work: impl Future<Output = Outcome>) -> Outcome {
+    runtime()?.block_on(async {
+        tokio::select! {
+            biased;
+            outcome = work => outcome,
+            () = interrupt() => Ok(Exit::Passed(INTERRUPTED)),
+        }
+    })
+}
+
+/// Waits until the user presses Ctrl-C.
+pub(crate) async fn interrupt() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        // Without a handler, the signal itself ends the process.
+        std::future::pending::<()>().await;
+    }
+}
+
+/// The signals that ask a server to shut down: Ctrl-C, or the one a supervisor sends.
+pub(crate) struct Ending {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Ending {
+    /// From now on, signals are handled instead of ending the process.
+    pub(crate) fn listen() -> Result<Self, Failure> {
+        let listen = || {
+            Ok(Self {
+                interrupt: signal(SignalKind::interrupt())?,
+                terminate: signal(SignalKind::terminate())?,
+            })
+        };
+        listen().map_err(|error: io::Error| {
+            Diagnostic::error(ENVIRONMENT, format!("cannot listen for signals: {error}")).into()
+        })
+    }
+
+    /// Waits for the next signal.
+    pub(crate) async fn asked(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! The results for all objects, for people, programs and CI.
+
+mod findings;
+mod junit;
+pub(crate) mod text;
+
+pub(crate) use junit::junit;
+
+use diag::Diagnostic;
+use manifest::ObjectRef;
+use plan::{FieldChange, Preview};
+use serde_json::{Value, json};
+
+use super::batch::resolve::Pending;
+use crate::codes;
+
+/// The results for all objects, in the order in which they are applied.
+pub(crate) struct Report {
+    pub(crate) objects: Vec<ObjectReport>,
+    /// Problems in documents that are not among the objects.
+    pub(crate) problems: Vec<Diagnostic>,
+}
+
+pub(crate) struct ObjectReport {
+    pub(crate) target: ObjectRef,
+    pub(crate) state: ObjectState,
+    /// Whether the API server rejected the dry run, so that this is only a local comparison.
+    pub(crate) not_asked: bool,
+    /// Includes errors.
+    pub(crate) findings: Vec<Diagnostic>,
+}
+
+pub(crate) enum ObjectState {
+    Known(Box<Preview>),
+    Pending(Pending),
+    Refused,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    Create,
+    Change,
+    /// Values stay, managers change.
+    Hold,
+    Nothing,
+    Pending,
+    Refused,
+}
+
+impl Action {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Change => "change",
+            Self::Hold => "hold",
+            Self::Nothing => "none",
+            Self::Pending => "pending",
+            Self::Refused => "refused",
+        }
+    }
+}
+
+impl ObjectReport {
+    fn new(target: &ObjectRef, state: ObjectState, findings: Vec<Diagnostic>) -> Self {
+        Self { target: target.clone(), state, not_asked: false, findings }
+    }
+
+    pub(crate) fn known(target: &ObjectRef, preview: Preview, findings: Vec<Diagnostic>) -> Self {
+        Self::new(target, ObjectState::Known(Box::new(preview)), findings)
+    }
+
+    pub(crate) fn unchanged(target: &ObjectRef) -> Self {
+        Self::known(target, Preview::default(), Vec::new())
+    }
+
+    /// An object that matches the files, although the API server may not be asked what an apply would do.
+    pub(crate) fn not_asked(target: &ObjectRef) -> Self {
+        let note = Diagnostic::note(codes::NOT_ASKED, format!("{target} was only compared locally"))
+            .object(target.to_string())
+            .detail(
+                "You may neither make a dry run of it nor list webhooks and admission policies. It is as written; a \
+                 webhook or a policy could still change it.",
+            );
+        Self { not_asked: true, findings: vec![note], ..Self::unchanged(target) }
+    }
+
+    pub(crate) fn pending(target: &ObjectRef, pending: Pending) -> Self {
+        Self::new(target, ObjectState::Pending(pending), Vec::new())
+    }
+
+    pub(crate) fn refused(target: &ObjectRef, why: Diagnostic) -> Self {
+        Self::new(target, ObjectState::Refused, vec![why])
+    }
+
+    /// Adds an error, which makes the warnings about other managers redundant.
+    pub(crate) fn but(mut self, error: Diagnostic) -> Self {
+        self.findings.retain(is_by_server);
+        self.findings.insert(0, error);
+        self
+    }
+
+    /// Keeps only differences in values, and drops those in managers.
+    pub(crate) fn values_only(&mut self) {
+        if let ObjectState::Known(preview) = &mut self.state {
+            preview.takes.clear();
+            preview.releases.clear();
+        }
+        let is_kept = |finding: &Diagnostic| finding.code == codes::NOT_ASKED || is_by_server(finding);
+        self.findings.retain(|finding| finding.is_error() || is_kept(finding));
+    }
+
+    pub(crate) fn has_errors(&self) -> bool {
+        self.findings.iter().any(Diagnostic::is_error)
+    }
+
+    pub(crate) fn action(&self) -> Action {
+        match &self.state {
+            ObjectState::Pending(_) => Action::Pending,
+            ObjectState::Refused => Action::Refused,
+            ObjectState::Known(preview) if preview.created => Action::Create,
+            ObjectState::Known(preview) if preview.changes_values() => Action::Change,
+            ObjectState::Known(preview) if preview.is_empty() => Action::Nothing,
+            ObjectState::Known(_) => Action::Hold,
+        }
+    }
+
+    fn to_json(&self) -> Value {
+        let mut report = json!({
+            "apiVersion": self.target.api_version().to_string(),
+            "kind": self.target.kind(),
+            "name": self.target.name,
+            "action": self.action().name(),
+        });
+        if let Some(namespace) = &self.target.namespace {
+            report["namespace"] = namespace.as_str().into();
+        }
+        match &self.state {
+            ObjectState::Known(preview) => {
+                report["fields"] = preview.changes.iter().map(change).collect();
+                report["takes"] = json!(preview.takes);
+                report["releases"] = json!(preview.releases);
+                if self.not_asked {
+                    report["asked"] = false.into();
+                }
+            }
+            ObjectState::Pending(pending) => report["pending"] = pending.reason().into(),
+            ObjectState::Refused => {}
+        }
+        report["findings"] = self.findings.iter().map(finding).collect();
+        report
+    }
+}
+
+impl Report {
+    pub(crate) fn has_errors(&self) -> bool {
+        self.problems.iter().any(Diagnostic::is_error) || self.objects.iter().any(ObjectReport::has_errors)
+    }
+
+    /// Whether an apply would do anything.
+    pub(crate) fn has_changes(&self) -> bool {
+        self.objects.iter().any(|object| !matches!(object.action(), Action::Nothing | Action::Refused))
+    }
+
+    pub(crate) fn count(&self, action: Action, not_asked: bool) -> usize {
+        let is_counted = |object: &&ObjectReport| object.action() == action && object.not_asked == not_asked;
+        self.objects.iter().filter(is_counted).count()
+    }
+
+    pub(crate) fn to_json(&self) -> Value {
+        json!({
+            "objects": self.objects.iter().map(ObjectReport::to_json).collect::<Vec<_>>(),
+            "problems": self.problems.iter().map(finding).collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// Whether the finding comes from the API server rather than from a comparison of managers.
+fn is_by_server(finding: &Diagnostic) -> bool {
+    finding.code == cluster::codes::API_WARNING
+}
+
+fn change(change: &FieldChange) -> Value {
+    json!({
+        "field": change.field,
+        "old": change.old,
+        "new": change.new,
+        "heldNow": change.held_now,
+        "heldAfter": change.held_after,
+        "row": change.row.map(|row| json!({ "number": row.number(), "name": row.name() })),
+    })
+}
+
+fn finding(diagnostic: &Diagnostic) -> Value {
+    json!({
+        "severity": diagnostic.severity.word(),
+        "code": diagnostic.code.name(),
+        "summary": diagnostic.summary,
+        "detail": diagnostic.detail,
+        "hint": diagnostic.hint,
+        "at": diagnostic.location.as_ref().map(ToString::to_string),
+    })
+}
