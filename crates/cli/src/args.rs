@@ -81,7 +81,7 @@ pub(crate) enum Command {
     Apply(plan::Apply),
     /// Check whether the cluster matches the files; made for CI
     Drift(plan::Drift),
-    /// Delete objects, wait until they are gone, and report what blocks the others
+    /// Delete objects, wait until they are gone, and report what blocks the rest
     Delete(delete::Delete),
     /// Wait for a condition, a field or a rollout, and print the value waited for
     Wait(wait::Wait),
@@ -107,13 +107,23 @@ pub(crate) enum Command {
     Certs(certs::Certs),
     /// Run an Oracle Cloud emulator for development, with checked signatures and scripted faults
     OciServer(oci_server::OciServer),
-    /// Walk through every feature on a real Kubernetes, step by step; needs no cluster
+    /// Walk through the main features on a real Kubernetes, step by step; needs no cluster
     Demo(demo::Demo),
     /// Start, use and stop a real Kubernetes control plane on this machine, without containers
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:
+  plimsoll sandbox up --detach
+  plimsoll sandbox exec -- kubectl get nodes
+  plimsoll sandbox down"
+    )]
     Sandbox(sandbox::Command),
     /// Serve a composition function that is part of plimsoll
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:
+  plimsoll function demo --certs-dir certs/server"
+    )]
     Function(function::Function),
     /// Commands for other programs
     #[command(subcommand, hide = true)]

@@ -2,18 +2,29 @@
 
 pub(crate) mod age;
 pub(crate) mod batch;
+pub(crate) mod cloud_operation;
 pub(crate) mod concurrency;
 pub(crate) mod connect;
 pub(crate) mod exit;
 pub(crate) mod files;
-pub(crate) mod health;
 pub(crate) mod in_flight;
 pub(crate) mod informer;
 pub(crate) mod kinds;
 pub(crate) mod multicall;
-pub(crate) mod operation;
 pub(crate) mod owner_tree;
 pub(crate) mod printer;
 pub(crate) mod process;
 pub(crate) mod report;
 pub(crate) mod sandbox_progress;
+
+use manifest::{Namespace, ObjectRef};
+use serde_json::Value;
+
+/// `fields` about an object, with the fields that identify it.
+pub(crate) fn object_json(object: &ObjectRef, mut fields: Value) -> Value {
+    fields["apiVersion"] = object.api_version().to_string().into();
+    fields["kind"] = object.kind().into();
+    fields["namespace"] = object.namespace.as_ref().map(Namespace::as_str).into();
+    fields["name"] = object.name.as_str().into();
+    fields
+}

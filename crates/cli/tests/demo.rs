@@ -34,9 +34,9 @@ impl Viewer {
     fn plimsoll(&self, arguments: &[&str]) -> (String, String) {
         let output = self.command(PLIMSOLL).args(arguments).output().unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let (told, data) = (text(&output.stderr), text(&output.stdout));
-        assert!(output.status.success(), "{arguments:?}: {told}");
-        (told, data)
+        let (transcript, data) = (text(&output.stderr), text(&output.stdout));
+        assert!(output.status.success(), "{arguments:?}: {transcript}");
+        (transcript, data)
     }
 
     /// Plays the demo to its end; returns its output.
@@ -110,44 +110,47 @@ fn steady(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_demo_says_what_readme_shows_and_leaves_nothing_running() {
+fn the_demo_prints_what_the_readme_shows_and_leaves_nothing_running() {
     let viewer = Viewer::new();
     assert_eq!(steady(&viewer.play(&[])), steady(promised()));
     viewer.nothing_is_left();
 }
 
 #[test]
-fn the_demo_needs_no_terraform_and_goes_on_when_enter_is_pressed() {
+fn the_demo_works_without_terraform_and_continues_on_enter() {
     let viewer = Viewer::new();
     let mut demo = viewer.command(PLIMSOLL);
     demo.args(["demo", "--no-terraform", "--pause"]).stdin(Stdio::piped()).stderr(Stdio::piped());
     let mut demo = demo.spawn().unwrap();
     let mut keyboard = demo.stdin.take().unwrap();
-    let mut told = String::new();
+    let mut transcript = String::new();
     for line in BufReader::new(demo.stderr.take().unwrap()).lines() {
         let line = line.unwrap();
         if line.trim() == "press Enter" {
             keyboard.write_all(b"\n").unwrap();
         }
-        told.push_str(&line);
-        told.push('\n');
+        transcript.push_str(&line);
+        transcript.push('\n');
     }
-    assert!(demo.wait().unwrap().success(), "{told}");
-    assert_eq!(told.matches("press Enter").count(), 6, "{told}");
-    assert!(told.contains("4 objects are applied, and what was waited for is there"), "{told}");
-    assert!(told.contains("spec.replicas: 5 → 3 (modified by: kubectl)"), "{told}");
+    assert!(demo.wait().unwrap().success(), "{transcript}");
+    assert_eq!(transcript.matches("press Enter").count(), 6, "{transcript}");
+    assert!(
+        transcript.contains("4 objects applied; the endpoint exists and the Deployment is rolled out"),
+        "{transcript}"
+    );
+    assert!(transcript.contains("spec.replicas: 5 → 3 (modified by: kubectl)"), "{transcript}");
     viewer.nothing_is_left();
 }
 
 #[test]
-fn a_demo_that_is_kept_goes_on_until_the_commands_that_it_names_end_it() {
+fn a_kept_demo_runs_until_its_own_commands_stop_it() {
     let viewer = Viewer::new();
-    let told = viewer.play(&["--no-terraform", "--keep"]);
+    let transcript = viewer.play(&["--no-terraform", "--keep"]);
     let members = viewer.members();
     for part in ["oci-server", "function demo", "operator", "kube-apiserver"] {
         assert!(members.iter().any(|member| member.contains(part)), "{part} is not in {members:?}");
     }
-    let (_, next) = told.split_once("what comes next").unwrap();
+    let (_, next) = transcript.split_once("next steps").unwrap();
     let bin = viewer.folder.path().join("bin");
     fs::create_dir(&bin).unwrap();
     std::os::unix::fs::symlink(PLIMSOLL, bin.join("plimsoll")).unwrap();
@@ -170,7 +173,7 @@ fn a_demo_that_is_kept_goes_on_until_the_commands_that_it_names_end_it() {
 }
 
 #[test]
-fn nothing_is_left_of_a_demo_that_is_interrupted_or_killed() {
+fn an_interrupted_or_killed_demo_leaves_nothing_running() {
     for signal in ["INT", "KILL"] {
         let viewer = Viewer::new();
         // Tests that run in the background may have SIGINT ignored, and child processes inherit that.
@@ -179,13 +182,13 @@ fn nothing_is_left_of_a_demo_that_is_interrupted_or_killed() {
         demo.stdin(Stdio::piped()).stderr(Stdio::piped());
         let mut demo = demo.spawn().unwrap();
         let mut keyboard = demo.stdin.take().unwrap();
-        let mut told = BufReader::new(demo.stderr.take().unwrap());
+        let mut transcript = BufReader::new(demo.stderr.take().unwrap());
         // At the second pause, the operator and all other processes run.
         for pause in 1..=2 {
             let mut line = String::new();
             while line.trim() != "press Enter" {
                 line.clear();
-                assert_ne!(told.read_line(&mut line).unwrap(), 0, "it ends before pause {pause}");
+                assert_ne!(transcript.read_line(&mut line).unwrap(), 0, "it ends before pause {pause}");
             }
             if pause == 1 {
                 keyboard.write_all(b"\n").unwrap();
@@ -196,7 +199,7 @@ fn nothing_is_left_of_a_demo_that_is_interrupted_or_killed() {
         assert!(sent.unwrap().success());
         assert!(!demo.wait().unwrap().success());
         let mut rest = String::new();
-        told.read_to_string(&mut rest).unwrap();
+        transcript.read_to_string(&mut rest).unwrap();
         assert_eq!(rest, "", "it did not wait for Enter");
         viewer.nothing_is_left();
     }

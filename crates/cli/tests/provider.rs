@@ -14,7 +14,7 @@ const COOKIE: (&str, &str) =
     ("TF_PLUGIN_MAGIC_COOKIE", "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2");
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_link_called_like_the_provider_is_the_provider() {
+async fn a_link_named_like_the_provider_is_the_provider() {
     let sandbox = Sandbox::shared();
     let namespace = sandbox.namespace("link").await;
     // The workspace starts its providers through links with their names.
@@ -36,7 +36,7 @@ async fn a_link_called_like_the_provider_is_the_provider() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn both_contexts_of_a_sandboxs_kubeconfig_are_good_for_terraform() {
+async fn terraform_works_with_both_contexts_of_a_sandbox() {
     let sandbox = Sandbox::shared();
     let namespace = sandbox.namespace("contexts").await;
     let workspace = Workspace::new(Client::any(), &[("jmorris0x0/k8sconnect", &plimsoll())]);
@@ -60,7 +60,7 @@ async fn both_contexts_of_a_sandboxs_kubeconfig_are_good_for_terraform() {
 }
 
 #[test]
-fn the_handshake_comes_before_anything_is_made_of_the_arguments() {
+fn the_handshake_comes_before_the_arguments_are_parsed() {
     let folder = tempfile::tempdir().unwrap();
     // As in a registry's folder, with the version after the name.
     let link = folder.path().join(format!("{NAME}_v9.9.9"));

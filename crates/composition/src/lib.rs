@@ -34,6 +34,7 @@ pub mod intent;
 pub mod naming;
 pub mod object;
 pub mod observed;
+pub mod openapi;
 pub mod pipeline;
 pub mod protocol;
 mod read;

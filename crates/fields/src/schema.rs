@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::items::Name;
 use crate::{FieldSet, ListKey, PathElement};
 use table::Definition;
 
@@ -135,6 +136,11 @@ impl<'s> Shape<'s> {
             Definition::Plain => self.learned.map_or(ListKind::Atomic, Learned::list_kind),
             _ => ListKind::Atomic,
         }
+    }
+
+    /// The path element of `item`, at `index` of a list here.
+    pub fn item(self, index: usize, item: &Value) -> PathElement {
+        Name::of(item, index, self.list_kind()).to_element()
     }
 
     /// Whether an object here is held as a whole.

@@ -20,5 +20,5 @@ mod run;
 pub mod runtime;
 
 pub use options::{FunctionOptions, Half, Options};
-pub use rivals::Rival;
+pub use rivals::{Engine, Rival};
 pub use run::{Context, Error, USER_AGENT, run};

@@ -6,9 +6,11 @@ use k8s_openapi::api::coordination::v1::Lease;
 use manifest::GroupVersionKind;
 
 use crate::options::Half;
+use crate::runtime;
 
-/// Another engine, and the lease it holds while it runs.
-struct Engine {
+/// An engine, and the lease it holds while it runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Engine {
     name: &'static str,
     lease: &'static str,
 }
@@ -20,25 +22,36 @@ pub struct Rival {
     /// `namespace/name`
     pub lease: String,
     pub holder: String,
+    pub renewed: Timestamp,
 }
 
-const fn engine_of(half: Half) -> Engine {
-    match half {
-        Half::Oci => Engine { name: "the OCI Service Operator", lease: "40558063.oci" },
-        Half::Composition => Engine { name: "Crossplane", lease: "crossplane-leader-election-core" },
+impl Engine {
+    /// This operator.
+    pub const OURS: Self = Self { name: "Plimsoll's operator", lease: runtime::lease::NAME };
+
+    /// The other engine that does what `half` does.
+    pub const fn rival_of(half: Half) -> Self {
+        match half {
+            Half::Oci => Self { name: "the OCI Service Operator", lease: "40558063.oci" },
+            Half::Composition => Self { name: "Crossplane", lease: "crossplane-leader-election-core" },
+        }
+    }
+
+    /// The engine, if it is running.
+    pub async fn find(self, session: &Session) -> Result<Option<Rival>, Error> {
+        // In any namespace, and with a right that can be limited to this name.
+        let selection =
+            Selection { fields: Some(format!("metadata.name={}", self.lease)), ..Selection::default() };
+        let listing = session.list(&lease_kind(), &selection).await?;
+        let mut leases = listing.items.into_iter().filter_map(|item| serde_json::from_value(item).ok());
+        Ok(leases.find_map(|lease| held(self, &lease, Timestamp::now())))
     }
 }
 
 /// The first running engine that does what one of `halves` would do.
 pub(crate) async fn find(session: &Session, halves: &[Half]) -> Result<Option<Rival>, Error> {
     for half in halves {
-        let engine = engine_of(*half);
-        // In any namespace, and with a right that can be limited to this name.
-        let selection =
-            Selection { fields: Some(format!("metadata.name={}", engine.lease)), ..Selection::default() };
-        let listing = session.list(&lease_kind(), &selection).await?;
-        let leases = listing.items.into_iter().filter_map(|item| serde_json::from_value(item).ok());
-        if let Some(rival) = leases.into_iter().find_map(|lease| held(&engine, &lease, Timestamp::now())) {
+        if let Some(rival) = Engine::rival_of(*half).find(session).await? {
             return Ok(Some(rival));
         }
     }
@@ -51,7 +64,7 @@ pub(crate) fn lease_kind() -> GroupVersionKind {
 }
 
 /// The engine, if its lease is held and has not expired.
-fn held(engine: &Engine, lease: &Lease, now: Timestamp) -> Option<Rival> {
+fn held(engine: Engine, lease: &Lease, now: Timestamp) -> Option<Rival> {
     let spec = lease.spec.as_ref()?;
     let holder = spec.holder_identity.clone().filter(|holder| !holder.is_empty())?;
     let renewed = spec.renew_time.as_ref()?.0;
@@ -61,7 +74,7 @@ fn held(engine: &Engine, lease: &Lease, now: Timestamp) -> Option<Rival> {
     }
     let namespace = lease.metadata.namespace.as_deref().unwrap_or_default();
     let name = lease.metadata.name.as_deref().unwrap_or_default();
-    Some(Rival { engine: engine.name, lease: format!("{namespace}/{name}"), holder })
+    Some(Rival { engine: engine.name, lease: format!("{namespace}/{name}"), holder, renewed })
 }
 
 #[cfg(test)]

@@ -7,15 +7,22 @@ use clap::Args;
 
 pub(super) const CLUSTER: &str = "Cluster options";
 
-/// Which cluster, and as which user.
+/// Which cluster.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ClusterArgs {
+pub(crate) struct KubeconfigArgs {
     /// Kubeconfig file; the default is kubectl's: KUBECONFIG, ~/.kube/config, or the pod's service account
     #[arg(long, help_heading = CLUSTER, value_name = "FILE")]
     pub(crate) kubeconfig: Option<PathBuf>,
     /// Kubeconfig context; the default is the current one
     #[arg(long, help_heading = CLUSTER, value_name = "NAME")]
     pub(crate) context: Option<String>,
+}
+
+/// Which cluster and namespace, and as which user.
+#[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ClusterArgs {
+    #[command(flatten)]
+    pub(crate) kubeconfig: KubeconfigArgs,
     /// Namespace; the default is the context's
     #[arg(short, long, help_heading = CLUSTER, value_name = "NAME")]
     pub(crate) namespace: Option<String>,

@@ -1,15 +1,17 @@
 //! Cluster options before the command, as kubectl allows: `plimsoll -n shop tree deploy/web`.
 
 use super::Command;
-use super::cluster::ClusterArgs;
+use super::cluster::{ClusterArgs, KubeconfigArgs};
 
 impl ClusterArgs {
     /// Options after the command take precedence over those before it.
     fn or(self, leading: &Self) -> Self {
         let leading = leading.clone();
         Self {
-            kubeconfig: self.kubeconfig.or(leading.kubeconfig),
-            context: self.context.or(leading.context),
+            kubeconfig: KubeconfigArgs {
+                kubeconfig: self.kubeconfig.kubeconfig.or(leading.kubeconfig.kubeconfig),
+                context: self.kubeconfig.context.or(leading.kubeconfig.context),
+            },
             namespace: self.namespace.or(leading.namespace),
             as_user: self.as_user.or(leading.as_user),
             as_group: if self.as_group.is_empty() { leading.as_group } else { self.as_group },

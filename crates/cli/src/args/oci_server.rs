@@ -7,8 +7,8 @@ use clap::Args;
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Prints one line of JSON with url, configFile and compartment. Set OCI_CONFIG_FILE_PATH of the operator
-to configFile: the emulator accepts signatures made with its key.
+    after_help = "Prints one line of JSON with url, configFile and compartment. Point OCI_CONFIG_FILE_PATH of the
+operator at configFile: the emulator accepts signatures made with its key.
 
 Examples:
   plimsoll oci-server

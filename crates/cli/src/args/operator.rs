@@ -9,7 +9,7 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use operator::{Half, Options};
 
-use super::cluster::CLUSTER;
+use super::cluster::{CLUSTER, KubeconfigArgs};
 use super::values::{duration, pair};
 
 const OCI: &str = "Oracle Cloud options";
@@ -31,12 +31,8 @@ Examples:
   plimsoll operator --leader-elect --metrics-address 0.0.0.0:8080 --health-address 0.0.0.0:8081"
 )]
 pub(crate) struct Operator {
-    /// Kubeconfig file; the default is kubectl's: KUBECONFIG, ~/.kube/config, or the pod's service account
-    #[arg(long, help_heading = CLUSTER, value_name = "FILE")]
-    pub(crate) kubeconfig: Option<PathBuf>,
-    /// Kubeconfig context; the default is the current one
-    #[arg(long, help_heading = CLUSTER, value_name = "NAME")]
-    pub(crate) context: Option<String>,
+    #[command(flatten)]
+    pub(crate) kubeconfig: KubeconfigArgs,
     /// Watch only this namespace; it also holds the lease
     #[arg(short, long, help_heading = CLUSTER, value_name = "NAME")]
     pub(crate) namespace: Option<String>,

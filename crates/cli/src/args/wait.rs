@@ -26,7 +26,7 @@ pub(crate) struct Wait {
     pub(crate) target: ObjectArgs,
     /// What to wait for: rollout, condition=TYPE[=STATUS], field=PATH, value=PATH=TEXT, create or delete
     #[arg(long = "for", value_name = "WHAT")]
-    pub(crate) wait_for: WaitFor,
+    pub(crate) goal: WaitFor,
     /// Time limit, including the time until the object exists
     #[arg(long, value_name = "DURATION", value_parser = go_duration, default_value = "10m")]
     pub(crate) timeout: GoDuration,

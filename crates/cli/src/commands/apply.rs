@@ -15,9 +15,7 @@ use crate::args::plan::Apply;
 use crate::codes;
 use crate::support::batch::{Batch, refusal};
 use crate::support::concurrency::until;
-use crate::support::connect::Cluster;
 use crate::support::exit::{Exit, Failure, Outcome};
-use crate::support::files;
 use crate::support::in_flight::InFlight;
 use crate::support::printer::{GOOD, Printer};
 use crate::support::process::{INTERRUPTED, interrupt, until_interrupted};
@@ -25,9 +23,7 @@ use crate::support::report::{Action, ObjectReport, Report, text};
 
 pub(super) fn run(args: &Apply, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
-        let loaded = files::load_bodies(&args.files)?;
-        let cluster = Cluster::connect(&args.cluster)?;
-        let mut batch = Batch::prepare(&cluster, loaded).await?;
+        let (mut batch, cluster) = Batch::load(&args.files, &args.cluster).await?;
         if !batch.problems.is_empty() {
             return Ok(refuse(&batch, printer));
         }
@@ -59,8 +55,8 @@ fn refuse(batch: &Batch, printer: &mut Printer) -> Exit {
 fn interrupted(left: usize) -> Diagnostic {
     let objects = if left == 1 { "1 object was" } else { &format!("{left} objects were") };
     Diagnostic::error(codes::INTERRUPTED, format!("interrupted: {objects} not applied"))
-        .detail("Requests in flight may have reached the cluster nevertheless.")
-        .hint("Apply again: objects that are already applied stay as they are.")
+        .detail("Requests already sent may still take effect.")
+        .hint("Apply again: objects already applied stay as they are.")
 }
 
 /// Applies what may change; an object that would stay as it is costs no request. Fewer reports than objects mean an
@@ -69,14 +65,14 @@ async fn apply(batch: &Batch, session: &Session, args: &Apply, printer: &Printer
     let in_flight = InFlight::new(printer.progress(batch.objects.len(), "applying"));
     let write = Write::by(&args.writer.field_manager);
     let write = if args.writer.force_conflicts { write.force() } else { write };
-    let local = batch.dry_runs(session, &args.writer).await;
+    let dry_runs = batch.dry_runs(session, &args.writer).await;
     let applied = batch.objects.iter().map(|object| {
         in_flight.track(&object.target, async {
             let (target, body) = (&object.target, &object.body);
-            if local.question(target) == Question::Needless {
+            if dry_runs.question(target) == Question::Needless {
                 return ObjectReport::unchanged(target);
             }
-            let reply = if batch.may_bring_what_lacks(object) {
+            let reply = if batch.may_create_dependencies(object) {
                 session.apply_when_possible(target, body, write).await
             } else {
                 session.apply(target, body, write).await

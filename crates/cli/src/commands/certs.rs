@@ -1,64 +1,44 @@
 //! `plimsoll certs`: issues the certificates with which an operator and its functions authenticate each other.
 
-use std::error::Error as _;
+use std::collections::BTreeMap;
 
-use diag::Diagnostic;
 use functions::certs::{IssueError, IssueOptions, issue};
 use jiff::Timestamp;
 use serde_json::json;
 
-use crate::args::Format;
 use crate::args::certs::Certs;
 use crate::codes;
-use crate::support::exit::{Exit, Failure, Outcome};
+use crate::support::exit::{Exit, Failure, Outcome, diagnose};
 use crate::support::printer::{LITERAL, Printer};
 
 pub(super) fn run(args: &Certs, printer: &mut Printer) -> Outcome {
-    let order = IssueOptions { name: args.name.clone(), sans: args.san.clone(), days: args.days };
-    let made = issue(&args.out, &order, Timestamp::now()).map_err(|error| told(&error))?;
-    let folders = [("ca", &made.authority), ("client", &made.client), ("server", &made.server)];
-    match printer.format() {
-        Format::Json | Format::Yaml => {
-            let folders = folders.map(|(role, folder)| (role, folder.display().to_string()));
-            let folders: std::collections::BTreeMap<_, _> = folders.into_iter().collect();
-            printer.structured(
-                &json!({"folders": folders, "names": made.names, "keptAuthority": made.kept_authority}),
-            )?;
-        }
-        Format::Name => {
-            for (_, folder) in folders {
-                printer.data(folder.display())?;
-            }
-        }
-        Format::Text => {
-            let kept = if made.kept_authority { ", kept" } else { "" };
-            printer.data(format_args!("{:8}{}  the authority{kept}", "ca", made.authority.display()))?;
-            printer.data(format_args!("{:8}{}  for the operator", "client", made.client.display()))?;
-            let names = made.names.join(", ");
-            printer.data(format_args!(
-                "{:8}{}  for the function: {names}",
-                "server",
-                made.server.display()
-            ))?;
-            let (folder, secret) = (made.client.display(), "plimsoll-tls-client");
-            printer.message(format_args!(
-                "\nGive the operator its own: {LITERAL}--function-certs-dir {folder}{LITERAL:#}, or in a cluster\n  \
-                 {LITERAL}kubectl create secret generic {secret} --from-file {folder}{LITERAL:#}"
-            ));
-        }
-    }
+    let options = IssueOptions { name: args.name.clone(), sans: args.san.clone(), days: args.days };
+    let issued = issue(&args.out, &options, Timestamp::now()).map_err(|error| issue_failure(&error))?;
+    let folders = [("ca", &issued.authority), ("client", &issued.client), ("server", &issued.server)];
+    let paths: BTreeMap<_, _> = folders.map(|(role, folder)| (role, folder.display().to_string())).into();
+    let data = json!({"folders": paths, "names": issued.names, "keptAuthority": issued.kept_authority});
+    printer.output(&data, folders.map(|(_, folder)| folder.display()), |printer| {
+        let kept = if issued.kept_authority { ", kept" } else { "" };
+        let names = issued.names.join(", ");
+        printer.data(format_args!("{:8}{}  the authority{kept}", "ca", issued.authority.display()))?;
+        printer.data(format_args!("{:8}{}  for the operator", "client", issued.client.display()))?;
+        printer.data(format_args!("{:8}{}  for the function: {names}", "server", issued.server.display()))?;
+        let (folder, secret) = (issued.client.display(), "plimsoll-tls-client");
+        printer.message(format_args!(
+            "\nConfigure the operator with {LITERAL}--function-certs-dir {folder}{LITERAL:#}, or in a cluster with\n  \
+             {LITERAL}kubectl create secret generic {secret} --from-file {folder}{LITERAL:#}"
+        ));
+        Ok(())
+    })?;
     Ok(Exit::Success)
 }
 
-fn told(error: &IssueError) -> Failure {
-    let mut diagnostic = Diagnostic::error(codes::CERTS_FAILED, error.to_string());
-    if let Some(cause) = error.source() {
-        diagnostic = diagnostic.detail(format!("The cause: {cause}."));
-    }
+fn issue_failure(error: &IssueError) -> Failure {
+    let diagnostic = diagnose(codes::CERTS_FAILED, error);
     match error {
-        IssueError::File { .. } => diagnostic.hint("Name a folder that can be written to with `--out`."),
+        IssueError::File { .. } => diagnostic.hint("Choose a writable folder with --out."),
         IssueError::Certificate(_) => {
-            diagnostic.hint("Write names as DNS does, for instance `--name function-web.shop`.")
+            diagnostic.hint("Use DNS names, for instance `--name function-web.shop`.")
         }
         // This error already says what to do.
         IssueError::ForeignAuthority { .. } => diagnostic,

@@ -8,7 +8,7 @@ use crate::support::exit::{Exit, Outcome};
 use crate::support::printer::Printer;
 
 pub(super) fn run(args: &Completions, printer: &mut Printer) -> Outcome {
-    printer.only_text("completions are a script for a shell")?;
+    printer.only_text("completions are a shell script")?;
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "plimsoll", &mut script);
     printer.raw(&script)?;

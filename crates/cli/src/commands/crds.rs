@@ -7,10 +7,10 @@ use crate::args::Format;
 use crate::args::crds::Crds;
 use crate::support::connect::Cluster;
 use crate::support::exit::{Exit, Outcome};
-use crate::support::printer::{GOOD, Printer};
+use crate::support::owner_tree::reference_of;
+use crate::support::printer::{GOOD, Printer, object_name};
 use crate::support::process::until_interrupted;
 
-/// Prints the CRDs, or installs them.
 pub(super) fn run(args: &Crds, printer: &mut Printer) -> Outcome {
     if args.apply {
         return until_interrupted(apply(args, printer));
@@ -23,10 +23,8 @@ pub(super) fn run(args: &Crds, printer: &mut Printer) -> Outcome {
             printer.raw(documents.join("---\n").as_bytes())?;
         }
         Format::Name => {
-            for definition in &all {
-                let name = definition.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
-                printer.data(format_args!("customresourcedefinition.apiextensions.k8s.io/{name}"))?;
-            }
+            let targets = all.iter().filter_map(reference_of);
+            targets.map(|target| object_name(&target)).try_for_each(|name| printer.data(name))?;
         }
     }
     Ok(Exit::Success)
@@ -39,7 +37,7 @@ async fn apply(args: &Crds, printer: &mut Printer) -> Outcome {
         if printer.format() == Format::Text {
             printer.data(format_args!("{GOOD}served{GOOD:#} {}", target.name))?;
         } else {
-            printer.name(&target)?;
+            printer.data(object_name(&target))?;
         }
     }
     Ok(Exit::Success)

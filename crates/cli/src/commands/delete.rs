@@ -1,12 +1,14 @@
-//! `plimsoll delete`: deletes objects, waits until they are gone, and says what holds those that stay.
+//! `plimsoll delete`: deletes objects, waits until they are gone, and reports what blocks the rest.
+
+use std::io;
+use std::time::Duration;
 
 use cluster::{Class, Deletion, Error, Propagation, Session};
 use diag::Diagnostic;
+use futures::future::try_join_all;
 use manifest::ObjectRef;
 use serde_json::{Value, json};
-use std::time::Duration;
 
-use crate::args::Format;
 use crate::args::delete::{Cascade, Delete};
 use crate::support::batch::resolve;
 use crate::support::concurrency::all;
@@ -14,27 +16,29 @@ use crate::support::connect::{Cluster, missing};
 use crate::support::exit::{Exit, Failure, Outcome};
 use crate::support::files::{self, Loaded};
 use crate::support::in_flight::InFlight;
-use crate::support::kinds;
-use crate::support::printer::{BAD, DIM, GOOD, PENDING, Printer};
+use crate::support::object_json;
+use crate::support::printer::{BAD, DIM, GOOD, PENDING, Printer, object_name};
 use crate::support::process::until_interrupted;
 
-/// Deletes the objects, and reports the outcome.
 pub(super) fn run(args: &Delete, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
         let named = !args.objects.is_empty();
         let loaded = if named { Loaded::default() } else { files::load(&args.files)? };
         let cluster = Cluster::connect(&args.cluster)?;
-        let targets =
-            if named { typed(&cluster, args).await? } else { written(&cluster, loaded, printer).await? };
-        // Namespaces and CRDs go last: their objects would go with them, and what holds those would stay hidden.
+        let targets = if named {
+            try_join_all(args.objects.iter().map(|object| cluster.target(object))).await?
+        } else {
+            written(&cluster, loaded, printer).await?
+        };
+        // Namespaces and CRDs last: deleting them deletes their objects, and hides what blocks those.
         let (last, first): (Vec<_>, Vec<_>) = targets.into_iter().partition(resolve::is_needed_by_others);
-        let mut reports = Vec::new();
+        let mut results = Vec::new();
         for targets in [first, last] {
-            reports.extend(delete(&cluster.session, targets, args, printer).await);
+            results.extend(delete(&cluster.session, targets, args, printer).await);
         }
-        show(printer, &reports, named)?;
-        let failed = |(_, fate): &(ObjectRef, Fate)| fate.is_failure(named);
-        Ok(if reports.iter().any(failed) { Exit::Failure } else { Exit::Success })
+        show(printer, &results, named)?;
+        let failed = |(_, result): &(ObjectRef, DeleteResult)| result.is_failure(named);
+        Ok(if results.iter().any(failed) { Exit::Failure } else { Exit::Success })
     })
 }
 
@@ -42,21 +46,21 @@ pub(super) fn run(args: &Delete, printer: &mut Printer) -> Outcome {
 fn missing_here(target: &ObjectRef) -> Diagnostic {
     let finding = missing(target);
     if target.namespace.is_some() {
-        finding.hint("Name another namespace with --namespace.")
+        finding.hint("Choose another namespace with --namespace.")
     } else {
         finding
     }
 }
 
 /// The outcome for one object.
-enum Fate {
+enum DeleteResult {
     /// It did not exist.
     Absent,
     Ended(Deletion),
     Failed(Box<Diagnostic>),
 }
 
-impl Fate {
+impl DeleteResult {
     /// An object from the command line should exist; one from a file may be gone already.
     fn is_failure(&self, named: bool) -> bool {
         match self {
@@ -82,22 +86,12 @@ impl Fate {
             Self::Absent if named => Some(missing_here(target)),
             Self::Failed(diagnostic) => Some((**diagnostic).clone()),
             Self::Ended(Deletion::Stuck(stuck)) => Some(stuck.diagnostic().hint(
-                "Allow more time with --timeout, let the controllers behind the finalizers finish, or remove the finalizers with --force.",
+                "Wait longer with --timeout, let the controllers behind the finalizers finish, or remove the finalizers with --force.",
             )),
             Self::Ended(ended) => ended.warning(target),
             Self::Absent => None,
         }
     }
-}
-
-async fn typed(cluster: &Cluster, args: &Delete) -> Result<Vec<ObjectRef>, Failure> {
-    let mut targets = Vec::new();
-    for object in &args.objects {
-        let resource = kinds::resolve(&cluster.session, &object.kind).await?;
-        let namespace = resource.namespaced.then(|| cluster.namespace.clone());
-        targets.push(ObjectRef::new(resource.gvk, namespace, &object.name));
-    }
-    Ok(targets)
 }
 
 async fn written(
@@ -120,30 +114,30 @@ async fn delete(
     targets: Vec<ObjectRef>,
     args: &Delete,
     printer: &Printer,
-) -> Vec<(ObjectRef, Fate)> {
+) -> Vec<(ObjectRef, DeleteResult)> {
     let in_flight = InFlight::new(printer.progress(targets.len(), "deleting"));
     let deleted = targets.into_iter().map(|target| {
         in_flight.track(target.clone(), async {
-            let fate = match delete_one(session, &target, args).await {
-                Ok(fate) => fate,
-                Err(error) => Fate::Failed(Box::new(error.diagnostic("Delete"))),
+            let result = match delete_one(session, &target, args).await {
+                Ok(result) => result,
+                Err(error) => DeleteResult::Failed(Box::new(error.diagnostic("Delete"))),
             };
-            (target, fate)
+            (target, result)
         })
     });
-    let fates = all(deleted).await;
+    let results = all(deleted).await;
     in_flight.finish();
-    fates
+    results
 }
 
-async fn delete_one(session: &Session, target: &ObjectRef, args: &Delete) -> Result<Fate, Error> {
+async fn delete_one(session: &Session, target: &ObjectRef, args: &Delete) -> Result<DeleteResult, Error> {
     let live = match session.read(target).await {
         Err(error) if matches!(error.class(), Class::KindMissing | Class::InvalidGroup) => {
-            return Ok(Fate::Absent);
+            return Ok(DeleteResult::Absent);
         }
         read => read?,
     };
-    let Some(live) = live else { return Ok(Fate::Absent) };
+    let Some(live) = live else { return Ok(DeleteResult::Absent) };
     let how = cluster::Delete {
         propagation: match args.cascade {
             Cascade::Background => Propagation::Background,
@@ -156,56 +150,40 @@ async fn delete_one(session: &Session, target: &ObjectRef, args: &Delete) -> Res
         force: args.force,
         ..cluster::Delete::of(target)
     };
-    session.delete(target, &how).await.map(Fate::Ended)
+    session.delete(target, &how).await.map(DeleteResult::Ended)
 }
 
-fn show(printer: &mut Printer, reports: &[(ObjectRef, Fate)], named: bool) -> Result<(), Failure> {
-    match printer.format() {
-        Format::Json | Format::Yaml => {
-            printer.structured(
-                &reports.iter().map(|(target, fate)| to_json(target, fate)).collect::<Vec<_>>(),
-            )?;
-        }
-        Format::Name => {
-            for (target, fate) in reports {
-                if matches!(fate, Fate::Ended(Deletion::Gone { .. } | Deletion::Requested)) {
-                    printer.name(target)?;
-                }
-            }
-        }
-        Format::Text => {
-            for (target, fate) in reports {
-                printer.data(line(target, fate))?;
-            }
-        }
-    }
-    for finding in reports.iter().filter_map(|(target, fate)| fate.finding(target, named)) {
+fn show(printer: &mut Printer, results: &[(ObjectRef, DeleteResult)], named: bool) -> io::Result<()> {
+    let data: Vec<Value> = results.iter().map(|(target, result)| to_json(target, result)).collect();
+    let deleted = results
+        .iter()
+        .filter(|(_, result)| matches!(result, DeleteResult::Ended(Deletion::Gone { .. } | Deletion::Requested)));
+    printer.output(&data, deleted.map(|(target, _)| object_name(target)), |printer| {
+        results.iter().try_for_each(|(target, result)| printer.data(line(target, result)))
+    })?;
+    for finding in results.iter().filter_map(|(target, result)| result.finding(target, named)) {
         printer.diagnostic(&finding);
     }
     Ok(())
 }
 
-fn line(target: &ObjectRef, fate: &Fate) -> String {
-    match fate {
-        Fate::Absent => format!("{DIM}  {target} was not there{DIM:#}"),
-        Fate::Failed(_) => format!("{BAD}! {target} was not deleted{BAD:#}"),
-        Fate::Ended(Deletion::Requested) => format!("{PENDING}- {target} is asked to go{PENDING:#}"),
-        Fate::Ended(Deletion::Stuck(_)) => format!("{BAD}! {target} is still there{BAD:#}"),
-        Fate::Ended(Deletion::Recreated) => {
-            format!("{PENDING}- {target} is gone, and another object has its name{PENDING:#}")
+fn line(target: &ObjectRef, result: &DeleteResult) -> String {
+    match result {
+        DeleteResult::Absent => format!("{DIM}  {target} did not exist{DIM:#}"),
+        DeleteResult::Failed(_) => format!("{BAD}! {target} was not deleted{BAD:#}"),
+        DeleteResult::Ended(Deletion::Requested) => format!("{PENDING}- {target} is being deleted{PENDING:#}"),
+        DeleteResult::Ended(Deletion::Stuck(_)) => format!("{BAD}! {target} still exists{BAD:#}"),
+        DeleteResult::Ended(Deletion::Recreated) => {
+            format!("{PENDING}- {target} is gone, and a new object has its name{PENDING:#}")
         }
-        Fate::Ended(Deletion::Gone { .. }) => format!("{GOOD}- {target} is gone{GOOD:#}"),
+        DeleteResult::Ended(Deletion::Gone { .. }) => format!("{GOOD}- {target} is gone{GOOD:#}"),
     }
 }
 
-fn to_json(target: &ObjectRef, fate: &Fate) -> Value {
-    let forced = match fate {
-        Fate::Ended(Deletion::Gone { forced }) => forced.clone(),
+fn to_json(target: &ObjectRef, result: &DeleteResult) -> Value {
+    let forced = match result {
+        DeleteResult::Ended(Deletion::Gone { forced }) => forced.clone(),
         _ => Vec::new(),
     };
-    json!({
-        "apiVersion": target.api_version().to_string(), "kind": target.kind(), "name": target.name,
-        "namespace": target.namespace.as_ref().map(manifest::Namespace::as_str),
-        "outcome": fate.word(), "forcedFinalizers": forced,
-    })
+    object_json(target, json!({ "outcome": result.word(), "forcedFinalizers": forced }))
 }

@@ -1,6 +1,6 @@
-//! `plimsoll demo`: the whole story on a real Kubernetes, step by step.
+//! `plimsoll demo`: the main features on a real Kubernetes, step by step.
 //!
-//! Every statement is checked before it is printed. One that turns out to be false ends the demo with exit status 1.
+//! The demo checks every statement before it prints it; a false one ends it with exit status 1.
 
 mod client;
 mod events;
@@ -22,6 +22,7 @@ use manifest::ObjectRef;
 use sandbox::{Environment, Layout, Name, UpRequest};
 use serde_json::{Value, json};
 
+use super::sandbox::view::shell_quoted;
 use crate::args::demo::Demo;
 use crate::codes;
 use crate::support::exit::{Exit, Failure, Outcome};
@@ -41,10 +42,10 @@ const CATALOGUE: &str = include_str!("../../../../examples/demo/catalogue.yaml")
 /// The image that is missing from the catalogue at first.
 const IMAGE: &str = "nginx:1.27";
 /// How long the claim reports its image as missing before the demo adds it.
-const THINKING: Duration = Duration::from_secs(3);
+const PAUSE_BEFORE_FIX: Duration = Duration::from_secs(3);
 
 pub(super) fn run(args: &Demo, printer: &mut Printer) -> Outcome {
-    printer.only_text("the demo is a story to read")?;
+    printer.only_text("the demo is for people")?;
     let environment = Environment::from_process()?;
     let name: Name = "demo".parse().expect("a simple name");
     let request = UpRequest {
@@ -73,7 +74,7 @@ pub(super) fn run(args: &Demo, printer: &mut Printer) -> Outcome {
     };
     runtime()?.block_on(play(&connection, &layout, &mut processes, &client, &mut transcript))?;
 
-    next(&mut transcript, args.keep);
+    next_steps(&mut transcript, args.keep);
     if args.keep {
         processes.detach();
     } else {
@@ -84,8 +85,8 @@ pub(super) fn run(args: &Demo, printer: &mut Printer) -> Outcome {
     Ok(Exit::Success)
 }
 
-fn next(transcript: &mut Transcript<'_>, kept: bool) {
-    transcript.title("what comes next");
+fn next_steps(transcript: &mut Transcript<'_>, kept: bool) {
+    transcript.title("next steps");
     let commands: &[&str] = if kept {
         &[
             "eval \"$(plimsoll sandbox env --name demo)\"",
@@ -111,9 +112,9 @@ async fn play(
     let session = Session::connect(connection, &cluster::Environment::of_process(), "plimsoll-demo")
         .map_err(|error| error.diagnostic())?;
     transcript.title(
-        "a platform on it: the operator, a composition function behind mutual TLS, and a cloud to play with",
+        "a platform on top: the operator, a composition function with mutual TLS, and an emulated cloud",
     );
-    unless_one_ends(processes, async {
+    while_all_run(processes, async {
         for crd in [
             "compositeresourcedefinitions.apiextensions.crossplane.io",
             "compositions.apiextensions.crossplane.io",
@@ -130,8 +131,8 @@ async fn play(
         Ok(())
     })
     .await?;
-    transcript.line("the operator serves CompositeResourceDefinition, Composition and Queue");
-    transcript.line(format_args!("the catalogue of images in namespace shop does not have {IMAGE}"));
+    transcript.line("the operator has installed CompositeResourceDefinition, Composition and Queue");
+    transcript.line(format_args!("the image catalogue in namespace shop does not list {IMAGE}"));
 
     transcript.title("one apply: a definition, its composition, a claim that needs both, and a Deployment");
     let queue = Box::pin(apply(&session, layout, processes, client, transcript)).await?;
@@ -139,22 +140,26 @@ async fn play(
     transcript.title("you get what you waited for, and nothing else");
     let endpoint = queue["status"]["messagesEndpoint"].as_str().unwrap_or_default().to_owned();
     let (value, status) = client.value(&session).await?;
-    expect(value == endpoint, || format!("the value is {value}, and the queue says {endpoint}"))?;
-    expect(status == json!({ "endpoint": endpoint }), || format!("more came along: {status}"))?;
+    expect(value == endpoint, || {
+        format!("the value is {value}, but the endpoint of the queue is {endpoint}")
+    })?;
+    expect(status == json!({ "endpoint": endpoint }), || {
+        format!("the status has other fields, too: {status}")
+    })?;
     transcript.line(format_args!("status.endpoint = {endpoint}"));
 
-    transcript.title("what hangs on the claim");
+    transcript.title("everything that the claim owns");
     tree(layout, processes, transcript)?;
 
-    transcript.title("somebody scales the Deployment by hand, and you see it before you apply");
+    transcript.title("a user scales the Deployment by hand, and the next plan shows it");
     kubectl(layout, &["--namespace=shop", "scale", "deployment/front", "--replicas=5"], transcript)?;
-    transcript.typed(client.plans());
+    transcript.typed(&client.command("plan"));
     let warnings = client.drift(&session).await?;
     let [warning] = &warnings[..] else {
-        return Err(untrue(format!("one warning was expected, and there are {}", warnings.len())));
+        return Err(untrue(format!("expected one warning, found {}", warnings.len())));
     };
     expect(warning.contains("spec.replicas: 5 → 3 (modified by: kubectl)"), || {
-        format!("the warning says {warning}")
+        format!("the warning is {warning}")
     })?;
     // Omits the provider's advice and links, which are for users with a real conflict.
     for line in warning.split("\n\nIf ").next().unwrap_or(warning).lines() {
@@ -171,7 +176,7 @@ async fn apply(
     client: &Client,
     transcript: &mut Transcript<'_>,
 ) -> Result<Value, Failure> {
-    transcript.typed(client.applies());
+    transcript.typed(&client.command("apply"));
     let began = Instant::now();
     let reference = |gvk: &str| {
         let namespace = manifest::Namespace::new("shop");
@@ -184,16 +189,16 @@ async fn apply(
         events::follow_queue(session, &queue, sender.clone()),
         events::follow_claim(session, &claim, sender),
     );
-    let mut work = std::pin::pin!(unless_one_ends(processes, work));
+    let mut work = std::pin::pin!(while_all_run(processes, work));
     let mut seen: Vec<DemoEvent> = Vec::new();
     let mut missing_since: Option<tokio::time::Instant> = None;
     let (summary, queue, _) = loop {
-        let due = missing_since.map(|since| since + THINKING);
+        let due = missing_since.map(|since| since + PAUSE_BEFORE_FIX);
         tokio::select! {
             biased;
             Some(event) = events.next() => {
-                show(transcript, &event);
-                if matches!(&event, DemoEvent::Condition { reason, .. } if reason == "NotFound") {
+                transcript.line(&event.text);
+                if event.reason == "NotFound" {
                     missing_since = Some(tokio::time::Instant::now());
                 }
                 seen.push(event);
@@ -208,45 +213,29 @@ async fn apply(
         }
     };
     while let Ok(event) = events.try_recv() {
-        show(transcript, &event);
+        transcript.line(&event.text);
         seen.push(event);
     }
     in_order(&seen)?;
     transcript.line(summary);
-    transcript.line(format_args!("{DIM}after {} s{DIM:#}", began.elapsed().as_secs()));
+    transcript.line(format_args!("{DIM}took {} s{DIM:#}", began.elapsed().as_secs()));
     Ok(queue)
 }
 
 /// Checks that the claim's conditions and the operation went through the expected states.
-fn in_order(seen: &[DemoEvent]) -> Result<(), Failure> {
-    let mut words = seen.iter().filter_map(|it| match it {
-        DemoEvent::Condition { reason, .. } => Some(reason.as_str()),
-        DemoEvent::Operation { .. } => None,
-    });
+fn in_order(events: &[DemoEvent]) -> Result<(), Failure> {
+    let mut reasons = events.iter().map(|event| event.reason.as_str());
     for expected in ["NotFound", "Progressing", "Success"] {
-        expect(words.any(|reason| reason == expected), || {
-            format!("the claim was not told {expected} in its turn")
+        expect(reasons.any(|reason| reason == expected), || {
+            format!("the claim did not report {expected} in order")
         })?;
     }
-    let followed =
-        seen.iter().any(|it| matches!(it, DemoEvent::Operation { phase, .. } if phase == "create"));
-    expect(followed, || "no operation of the cloud was seen".to_owned())
+    let followed = events.iter().any(|event| event.reason == "create");
+    expect(followed, || "no cloud operation was observed".to_owned())
 }
 
-fn show(transcript: &mut Transcript<'_>, seen: &DemoEvent) {
-    match seen {
-        DemoEvent::Operation { phase, standing } => {
-            transcript.line(format_args!("Queue shop/orders  {phase} operation: {standing}"));
-        }
-        DemoEvent::Condition { kind, status, reason, message } => {
-            let message = if message.is_empty() { String::new() } else { format!(": {message}") };
-            transcript.line(format_args!("App shop/orders    {kind} is {status} ({reason}){message}"));
-        }
-    }
-}
-
-/// Runs `work`, unless one of the processes it depends on ends.
-async fn unless_one_ends<T>(
+/// Runs `work`; fails if one of the processes it depends on ends.
+async fn while_all_run<T>(
     processes: &mut Processes,
     work: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
@@ -271,7 +260,7 @@ fn tree(layout: &Layout, processes: &Processes, transcript: &mut Transcript<'_>)
     let output = command.output()?;
     let shown = String::from_utf8_lossy(&output.stdout).into_owned();
     let parts = ["App orders", "XApp orders-", "Queue orders", "Deployment orders"];
-    expect(parts.iter().all(|part| shown.contains(part)), || format!("the tree lacks something:\n{shown}"))?;
+    expect(parts.iter().all(|part| shown.contains(part)), || format!("the tree is incomplete:\n{shown}"))?;
     for line in shown.lines() {
         transcript.line(line);
     }
@@ -280,17 +269,12 @@ fn tree(layout: &Layout, processes: &Processes, transcript: &mut Transcript<'_>)
 
 /// Makes a manual change with the sandbox's own kubectl.
 fn kubectl(layout: &Layout, arguments: &[&str], transcript: &mut Transcript<'_>) -> Result<(), Failure> {
-    let shown: Vec<String> = arguments.iter().map(|word| quoted(word)).collect();
+    let shown: Vec<String> = arguments.iter().map(|word| shell_quoted(word)).collect();
     transcript.typed(&format!("kubectl {}", shown.join(" ")));
     let mut command = Command::new(layout.bin().join("kubectl"));
     let output = command.args(arguments).env("KUBECONFIG", layout.kubeconfig()).output()?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    expect(output.status.success(), || format!("kubectl says {}", said.trim()))
-}
-
-/// A word as typed in a shell.
-fn quoted(word: &str) -> String {
-    if word.contains(['{', ' ', '"']) { format!("'{word}'") } else { word.to_owned() }
+    let message = String::from_utf8_lossy(&output.stderr);
+    expect(output.status.success(), || format!("kubectl failed: {}", message.trim()))
 }
 
 fn expect(is_true: bool, otherwise: impl FnOnce() -> String) -> Result<(), Failure> {
@@ -302,6 +286,6 @@ fn untrue(what: impl Into<String>) -> Failure {
     let (summary, detail) = what.split_once('\n').unwrap_or((&what, ""));
     Diagnostic::error(codes::DEMO_UNTRUE, summary)
         .detail(detail)
-        .hint("Report it with this output, please: it is a bug in plimsoll.")
+        .hint("Report this output, please: it is a bug in plimsoll.")
         .into()
 }

@@ -1,41 +1,33 @@
-//! `plimsoll doctor`: what is reachable, in which versions, what is missing, and which other engines are at work.
+//! `plimsoll doctor`: checks this machine and the cluster.
 
 mod cluster;
 mod machine;
 
-use serde_json::json;
+use std::io;
 
-use crate::args::Format;
+use serde_json::{Value, json};
+
 use crate::args::doctor::Doctor;
 use crate::support::exit::{Exit, Outcome};
 use crate::support::printer::{BAD, DIM, GOOD, PENDING, Printer};
 use crate::support::process::until_interrupted;
 
-/// Runs the checks, and reports the findings.
 pub(super) fn run(args: &Doctor, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
-        let mut findings = machine::look();
-        findings.extend(cluster::look(&args.cluster).await);
-        match printer.format() {
-            Format::Json | Format::Yaml => {
-                printer.structured(&findings.iter().map(Finding::to_json).collect::<Vec<_>>())?;
-            }
-            Format::Name => findings.iter().try_for_each(|finding| printer.data(finding.subject))?,
-            Format::Text => {
-                for finding in &findings {
-                    finding.show(printer)?;
-                }
-            }
-        }
-        let in_the_way = findings.iter().any(|finding| finding.state == State::Broken);
-        Ok(if in_the_way { Exit::Failure } else { Exit::Success })
+        let mut findings = machine::check();
+        findings.extend(cluster::check(&args.cluster).await);
+        let data: Vec<Value> = findings.iter().map(Finding::to_json).collect();
+        printer.output(&data, findings.iter().map(|finding| finding.subject), |printer| {
+            findings.iter().try_for_each(|finding| finding.show(printer))
+        })?;
+        let is_broken = findings.iter().any(|finding| finding.status == Status::Broken);
+        Ok(if is_broken { Exit::Failure } else { Exit::Success })
     })
 }
 
 /// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    /// Present.
+enum Status {
     Good,
     /// Missing, and only some commands need it.
     Absent,
@@ -47,7 +39,7 @@ enum State {
 
 struct Finding {
     subject: &'static str,
-    state: State,
+    status: Status,
     /// A version, a path, or what went wrong.
     found: String,
     /// What to do, if anything.
@@ -55,8 +47,8 @@ struct Finding {
 }
 
 impl Finding {
-    fn new(subject: &'static str, state: State, found: impl Into<String>) -> Self {
-        Self { subject, state, found: found.into(), advice: None }
+    fn new(subject: &'static str, status: Status, found: impl Into<String>) -> Self {
+        Self { subject, status, found: found.into(), advice: None }
     }
 
     fn advise(self, advice: impl Into<String>) -> Self {
@@ -64,34 +56,30 @@ impl Finding {
     }
 
     const fn word(&self) -> &'static str {
-        match self.state {
-            State::Good => "ok",
-            State::Absent => "absent",
-            State::Odd => "odd",
-            State::Broken => "broken",
+        match self.status {
+            Status::Good => "ok",
+            Status::Absent => "absent",
+            Status::Odd => "odd",
+            Status::Broken => "broken",
         }
     }
 
-    fn show(&self, printer: &mut Printer) -> std::io::Result<()> {
-        let style = match self.state {
-            State::Good => GOOD,
-            State::Absent => DIM,
-            State::Odd => PENDING,
-            State::Broken => BAD,
+    fn show(&self, printer: &mut Printer) -> io::Result<()> {
+        let style = match self.status {
+            Status::Good => GOOD,
+            Status::Absent => DIM,
+            Status::Odd => PENDING,
+            Status::Broken => BAD,
         };
-        printer.data(format_args!(
-            "{style}{:<6}{style:#} {:<13} {}",
-            self.word(),
-            self.subject,
-            self.found
-        ))?;
+        let (word, subject, found) = (self.word(), self.subject, &self.found);
+        printer.data(format_args!("{style}{word:<6}{style:#} {subject:<13} {found}"))?;
         match &self.advice {
             Some(advice) => printer.data(format_args!("{:21}{DIM}{advice}{DIM:#}", "")),
             None => Ok(()),
         }
     }
 
-    fn to_json(&self) -> serde_json::Value {
+    fn to_json(&self) -> Value {
         json!({ "subject": self.subject, "state": self.word(), "found": self.found, "advice": self.advice })
     }
 }

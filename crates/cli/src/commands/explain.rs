@@ -4,11 +4,10 @@ use diag::terminal::Renderer;
 use diag::{Code, Diagnostic};
 use serde_json::{Value, json};
 
-use crate::args::Format;
 use crate::args::explain::Explain;
 use crate::codes;
 use crate::support::exit::{Exit, Outcome};
-use crate::support::kinds::ALIKE;
+use crate::support::kinds::SIMILARITY;
 use crate::support::printer::{LITERAL, Printer, width};
 
 /// Every code by the part of Plimsoll that reports it, in the order users meet them.
@@ -45,40 +44,27 @@ fn explain(name: &str, printer: &mut Printer) -> Outcome {
     let Some((area, code)) = all().find(|(_, code)| code.name() == name) else {
         return Err(unknown(name).into());
     };
-    match printer.format() {
-        Format::Json | Format::Yaml => printer.structured(&structured(area, code))?,
-        Format::Name => printer.data(code)?,
-        Format::Text => {
-            printer.data(format_args!("{LITERAL}{code}{LITERAL:#}\n"))?;
-            printer.raw(Renderer::styled(width()).entry(code).as_bytes())?;
-        }
-    }
+    printer.output(&structured(area, code), [code], |printer| {
+        printer.data(format_args!("{LITERAL}{code}{LITERAL:#}\n"))?;
+        printer.raw(Renderer::styled(width()).entry(code).as_bytes())
+    })?;
     Ok(Exit::Success)
 }
 
 fn list(printer: &mut Printer) -> Outcome {
-    match printer.format() {
-        Format::Json | Format::Yaml => {
-            let all: Vec<Value> = all().map(|(area, code)| structured(area, code)).collect();
-            printer.structured(&all)?;
-        }
-        Format::Name => {
-            for (_, code) in all() {
-                printer.data(code)?;
+    let data: Vec<Value> = all().map(|(area, code)| structured(area, code)).collect();
+    printer.output(&data, all().map(|(_, code)| code), |printer| {
+        let longest = all().map(|(_, code)| code.name().len()).max().unwrap_or_default();
+        for (number, (area, codes)) in AREAS.iter().enumerate() {
+            let gap = if number == 0 { "" } else { "\n" };
+            printer.data(format_args!("{gap}{area}"))?;
+            for code in sorted(codes) {
+                let name = code.name();
+                printer.data(format_args!("  {LITERAL}{name:longest$}{LITERAL:#}  {}", gist(code)))?;
             }
         }
-        Format::Text => {
-            let longest = all().map(|(_, code)| code.name().len()).max().unwrap_or_default();
-            for (number, (area, codes)) in AREAS.iter().enumerate() {
-                let gap = if number == 0 { "" } else { "\n" };
-                printer.data(format_args!("{gap}{area}"))?;
-                for code in sorted(codes) {
-                    let name = code.name();
-                    printer.data(format_args!("  {LITERAL}{name:longest$}{LITERAL:#}  {}", gist(code)))?;
-                }
-            }
-        }
-    }
+        Ok(())
+    })?;
     Ok(Exit::Success)
 }
 
@@ -98,14 +84,14 @@ fn gist(code: Code) -> String {
 }
 
 fn unknown(name: &str) -> Diagnostic {
-    let likeness = |code: &Code| strsim::jaro(&name.to_lowercase(), code.name());
+    let similarity = |code: &Code| strsim::jaro(&name.to_lowercase(), code.name());
     let closest =
-        all().map(|(_, code)| code).max_by(|left, right| likeness(left).total_cmp(&likeness(right)));
-    let hint = match closest.filter(|code| likeness(code) > ALIKE) {
+        all().map(|(_, code)| code).max_by(|left, right| similarity(left).total_cmp(&similarity(right)));
+    let hint = match closest.filter(|code| similarity(code) > SIMILARITY) {
         Some(code) => format!("Did you mean {code}?"),
-        None => "List every code with `plimsoll explain`.".to_owned(),
+        None => "List all codes with `plimsoll explain`.".to_owned(),
     };
-    Diagnostic::error(codes::CODE_UNKNOWN, format!("there is no code {name:?}")).hint(hint)
+    Diagnostic::error(codes::CODE_UNKNOWN, format!("no diagnostic has the code {name:?}")).hint(hint)
 }
 
 #[cfg(test)]
@@ -137,10 +123,10 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_is_answered_with_the_code_that_was_meant() {
+    fn a_typo_gets_a_suggestion() {
         let hint = |name| unknown(name).hint.unwrap_or_default();
         assert_eq!(hint("ownership-drfit"), "Did you mean ownership-drift?");
         assert_eq!(hint("Wait-Timeout"), "Did you mean wait-timed-out?");
-        assert_eq!(hint("E0308"), "List every code with `plimsoll explain`.");
+        assert_eq!(hint("E0308"), "List all codes with `plimsoll explain`.");
     }
 }

@@ -8,9 +8,9 @@ use serde_json::json;
 
 use crate::args::function::{Function, Serve};
 use crate::codes;
-use crate::support::exit::{Exit, Outcome};
+use crate::support::exit::{Exit, Outcome, diagnose};
 use crate::support::printer::Printer;
-use crate::support::process::{self, Ending};
+use crate::support::process::{self, ShutdownSignals};
 
 pub(super) fn run(function: &Function, printer: &mut Printer) -> Outcome {
     match function {
@@ -23,20 +23,18 @@ fn serve(args: &Serve, printer: &mut Printer) -> Outcome {
         args.certs_dir.clone().map_or(Transport::Insecure, |dir| Transport::Tls(Certificates::Folder(dir)));
     let options = ServeOptions::new(&args.listen, transport);
     process::runtime()?.block_on(async {
-        let mut ending = Ending::listen()?;
+        let mut signals = ShutdownSignals::listen()?;
         let server = Server::bind(options).await.map_err(|error| refused(&error))?;
         let address = server.address().map_or_else(|| args.listen.clone(), |address| address.to_string());
         printer.data(json!({ "address": address }))?;
-        let answer = async |request: RunRequest| Ok::<_, FunctionError>(demo::answer(&request));
-        let answer = move |request| answer(request);
-        server.run(answer, async { ending.asked().await }).await.map_err(|error| refused(&error))?;
+        let respond = async |request: RunRequest| Ok::<_, FunctionError>(demo::respond(&request));
+        let respond = move |request| respond(request);
+        server.run(respond, async { signals.recv().await }).await.map_err(|error| refused(&error))?;
         Ok(Exit::Success)
     })
 }
 
 fn refused(error: &ServeError) -> Diagnostic {
-    let cause = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
-    Diagnostic::error(codes::FUNCTION_NOT_SERVED, error.to_string())
-        .detail(cause)
-        .hint("Name another address with --listen, or a folder that `plimsoll certs` made with --certs-dir.")
+    diagnose(codes::FUNCTION_NOT_SERVED, error)
+        .hint("Choose another address with --listen, or a folder from `plimsoll certs` with --certs-dir.")
 }

@@ -1,9 +1,8 @@
-//! `plimsoll internal render`: the engine behind another command line, with messages instead of files and text.
+//! `plimsoll internal render`: renders for Crossplane's CLI, with protobuf messages instead of files and text.
 
 use std::io::{self, Read as _};
 
 use composition::composition::Composition;
-use composition::definition::Definition;
 use composition::event::{Event, Recipient};
 use composition::function::Function;
 use composition::pipeline::Failure as PipelineFailure;
@@ -12,7 +11,7 @@ use diag::Diagnostic;
 use functions::render::{BadRequest, Request, Response};
 use manifest::GroupVersionKind;
 
-use super::render::inputs::{Inputs, together};
+use super::render::inputs::{self, Inputs, together};
 use super::render::reconcile::{Rendered, reconcile};
 use crate::args::internal::{Engine, Internal};
 use crate::codes;
@@ -24,7 +23,6 @@ use crate::support::process::until_interrupted;
 /// functions required, and retry with it.
 const FATAL: u8 = 3;
 
-/// Handles one request.
 pub(super) fn run(command: &Internal, printer: &mut Printer) -> Outcome {
     let Internal::Render(Engine { timeout }) = command;
     let mut bytes = Vec::new();
@@ -46,22 +44,22 @@ pub(super) fn run(command: &Internal, printer: &mut Printer) -> Outcome {
             }
             (Some(failure), _) => return Err(failure.clone().into()),
         };
-        printer.bytes(&answer(&rendered))?;
+        printer.bytes(&response(&rendered))?;
         Ok(exit)
     })
 }
 
 fn unreadable(error: &BadRequest) -> Diagnostic {
-    let diagnostic = Diagnostic::error(codes::RENDER_INPUT, "standard input is not what can be rendered");
+    let diagnostic = Diagnostic::error(codes::RENDER_INPUT, "standard input is not a valid RenderRequest");
     let cause = match error {
-        BadRequest::Malformed(cause) => format!("The request cannot be read: {error} ({cause})."),
-        _ => format!("The request cannot be read: {error}."),
+        BadRequest::Malformed(cause) => format!("Cause: {error} ({cause})."),
+        _ => format!("Cause: {error}."),
     };
     diagnostic.detail(cause).hint("To render from files, use `plimsoll render XR COMPOSITION FUNCTIONS`.")
 }
 
 /// Without a claim, messages to the claim are dropped.
-fn answer(rendered: &Rendered) -> Vec<u8> {
+fn response(rendered: &Rendered) -> Vec<u8> {
     let is_on_composite = |event: &&Event| event.on == Recipient::Composite;
     let events: Vec<Event> = rendered.events.iter().filter(is_on_composite).cloned().collect();
     Response {
@@ -69,8 +67,8 @@ fn answer(rendered: &Rendered) -> Vec<u8> {
         composed: &rendered.composed,
         deleted: &rendered.deleted,
         events: &events,
-        resources: &rendered.asked.resources,
-        schemas: &rendered.asked.schemas,
+        resources: &rendered.requirements.resources,
+        schemas: &rendered.requirements.schemas,
     }
     .write()
 }
@@ -81,20 +79,13 @@ impl Inputs {
         if GroupVersionKind::of(&request.composite).is_err() {
             let title = "the composite resource has no apiVersion and kind";
             return Err(Diagnostic::error(codes::RENDER_INPUT, title)
-                .hint("Say what is to be rendered: `composite_resource` has to be a whole object.")
+                .hint("Set `composite_resource` to a whole object.")
                 .into());
         }
         let composition =
             Composition::read(&request.composition).map_err(|found| together(found, "the Composition"))?;
-        let (definition, warnings) = match &request.definition {
-            None => (None, Vec::new()),
-            Some(object) => {
-                let read = Definition::read(object);
-                let (definition, warnings) =
-                    read.map_err(|found| together(found, "the CompositeResourceDefinition"))?;
-                (Some(definition), warnings)
-            }
-        };
+        let (definition, warnings) =
+            inputs::definition(request.definition.as_ref(), "the CompositeResourceDefinition")?;
         let served = |(name, address): (String, String)| Function {
             name,
             package: String::new(),
@@ -109,7 +100,7 @@ impl Inputs {
             observed: request.observed,
             required: request.required,
             schemas: request.schemas,
-            credentials: request.credentials.iter().map(super::render::inputs::secret).collect(),
+            credentials: request.credentials.iter().map(inputs::secret).collect(),
             context: Object::new(),
             warnings,
         })

@@ -7,11 +7,10 @@ use oraclecloud_emulator::{Options, Script};
 
 use crate::args::oci_server::OciServer;
 use crate::codes;
-use crate::support::exit::{Exit, Failure, Outcome};
+use crate::support::exit::{Exit, Failure, Outcome, diagnose};
 use crate::support::printer::Printer;
-use crate::support::process::{self, Ending};
+use crate::support::process::{self, ShutdownSignals};
 
-/// Runs the server, and prints its address in one line.
 pub(super) fn run(args: &OciServer, printer: &mut Printer) -> Outcome {
     let options = Options {
         listen: args.listen,
@@ -22,11 +21,11 @@ pub(super) fn run(args: &OciServer, printer: &mut Printer) -> Outcome {
         seed: None,
     };
     process::runtime()?.block_on(async {
-        let mut ending = Ending::listen()?;
+        let mut signals = ShutdownSignals::listen()?;
         let server = oraclecloud_emulator::serve(options).await.map_err(|error| refused(&error))?;
         printer.data(server.announcement())?;
-        printer.message("Serving Oracle Cloud's API for development; Ctrl-C ends it.");
-        ending.asked().await;
+        printer.message("Oracle Cloud emulator is running; press Ctrl-C to stop it.");
+        signals.recv().await;
         Ok(Exit::Success)
     })
 }
@@ -35,17 +34,16 @@ fn script(args: &OciServer) -> Result<Script, Failure> {
     let Some(path) = &args.script else { return Ok(Script::default()) };
     let unusable = |summary: String| Diagnostic::error(codes::OPTION_UNUSABLE, summary);
     let text = fs::read_to_string(path).map_err(|error| {
-        unusable(format!("cannot read {}: {error}", path.display())).hint("Name a script with --script.")
+        unusable(format!("cannot read {}: {error}", path.display()))
+            .hint("Pass a readable file with --script.")
     })?;
     Ok(Script::read(&text).map_err(|error| {
         unusable(format!("{}: {error}", path.display()))
-            .hint("A script is JSON; `{}` is the shortest, and lets everything go well.")
+            .hint("Write the script as JSON; `{}` scripts no faults.")
     })?)
 }
 
 fn refused(error: &oraclecloud_emulator::ServeError) -> Diagnostic {
-    let cause = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
-    Diagnostic::error(codes::SERVER_NOT_STARTED, error.to_string())
-        .detail(cause)
-        .hint("Name another address with --listen, or another file or folder with --journal or --key-dir.")
+    diagnose(codes::SERVER_NOT_STARTED, error)
+        .hint("Choose another address with --listen, or another path with --journal or --key-dir.")
 }

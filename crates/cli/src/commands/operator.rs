@@ -9,19 +9,18 @@ use tokio::runtime::Builder;
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
-use crate::args::cluster::ClusterArgs;
 use crate::args::operator::Operator;
 use crate::codes;
 use crate::support::connect::{about_options, connection};
 use crate::support::exit::{Exit, Failure, Outcome};
 use crate::support::printer::Printer;
-use crate::support::process::{self, Ending};
+use crate::support::process::{self, ShutdownSignals};
 
 /// Enough to compose while responses are parsed; each further thread costs memory.
 const WORKERS: usize = 2;
 
 pub(super) fn run(args: &Operator, printer: &mut Printer) -> Outcome {
-    printer.only_text("the operator only logs")?;
+    printer.only_text("the operator writes only logs")?;
     let options = options(args)?;
     log();
     let runtime = Builder::new_multi_thread()
@@ -33,15 +32,15 @@ pub(super) fn run(args: &Operator, printer: &mut Printer) -> Outcome {
     runtime.block_on(async {
         let stop = CancellationToken::new();
         let mut running = tokio::spawn(operator::run(options, stop.clone()));
-        let mut ending = Ending::listen()?;
+        let mut signals = ShutdownSignals::listen()?;
         let ended = tokio::select! {
             ended = &mut running => ended,
-            () = ending.asked() => {
-                tracing::info!("asked to end; once more ends at once");
+            () = signals.recv() => {
+                tracing::info!("shutting down; send the signal again to exit at once");
                 stop.cancel();
                 tokio::select! {
                     ended = &mut running => ended,
-                    () = ending.asked() => return Ok(Exit::Passed(process::INTERRUPTED)),
+                    () = signals.recv() => return Ok(Exit::Passed(process::INTERRUPTED)),
                 }
             }
         };
@@ -67,11 +66,6 @@ fn log() {
 }
 
 fn options(args: &Operator) -> Result<Options, Failure> {
-    let cluster = ClusterArgs {
-        kubeconfig: args.kubeconfig.clone(),
-        context: args.context.clone(),
-        ..ClusterArgs::default()
-    };
     Ok(Options {
         namespace: args.namespace.clone().and_then(Namespace::new),
         controllers: args.controllers.clone(),
@@ -99,7 +93,7 @@ fn options(args: &Operator) -> Result<Options, Failure> {
             max_message: usize::from(args.function_max_message_size) << 20,
         },
         default_service_account: args.default_service_account.clone(),
-        ..Options::on(connection(&cluster))
+        ..Options::on(connection(&args.kubeconfig))
     })
 }
 
@@ -108,7 +102,7 @@ fn oci_settings(args: &Operator) -> Result<oraclecloud::Settings, Failure> {
     for endpoint in &args.oci_endpoint {
         endpoints.add(endpoint).map_err(|error| {
             Diagnostic::error(codes::OPTION_UNUSABLE, format!("--oci-endpoint {endpoint} cannot be used: {error}"))
-                .hint("Write URL or SERVICE=URL, for instance queue=https://messaging.example.com; plain http is for this machine only.")
+                .hint("Write URL or SERVICE=URL, for instance queue=https://messaging.example.com; http:// is allowed only for this machine.")
         })?;
     }
     Ok(oraclecloud::Settings {

@@ -10,7 +10,6 @@ use manifest::{ObjectRef, secret, server_metadata};
 use ownership::{Entry, FieldManager, Observed};
 use serde_json::{Value, json};
 
-use crate::args::Format;
 use crate::args::owners::Owners;
 use crate::codes;
 use crate::support::connect::{Cluster, unreadable_managers};
@@ -20,26 +19,25 @@ use crate::support::process::until_interrupted;
 
 pub(super) fn run(args: &Owners, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
-        let cluster = Cluster::connect(&args.target.cluster)?;
-        let target = cluster.target(&args.target).await?;
+        let (cluster, target) = Cluster::with_target(&args.target).await?;
         let live = cluster.read(&target, "Owners").await?;
-        let held = Held::of(&target, live)?;
+        let object = ManagedObject::of(&target, live)?;
         match (&args.who, &args.manager) {
-            (Some(path), _) => held.who(path, printer),
-            (None, Some(name)) => held.by(&FieldManager::new(name.as_str()), &target)?.show(printer),
-            (None, None) => held.show(printer),
+            (Some(path), _) => object.who(path, printer),
+            (None, Some(name)) => object.part_of(&FieldManager::new(name.as_str()), &target)?.show(printer),
+            (None, None) => object.show(printer),
         }
     })
 }
 
 /// An object and the managers of its fields.
-struct Held {
+struct ManagedObject {
     live: Observed,
     /// The part to show, without managedFields. Values of Secrets are masked.
     object: Value,
 }
 
-impl Held {
+impl ManagedObject {
     fn of(target: &ObjectRef, live: Value) -> Result<Self, Failure> {
         let live = Observed::new(live).map_err(|error| unreadable_managers(target, &error))?;
         let mut object = secret::masked(live.object());
@@ -48,17 +46,16 @@ impl Held {
     }
 
     /// The part of the object that `manager` holds.
-    fn by(mut self, manager: &FieldManager, target: &ObjectRef) -> Result<Self, Failure> {
+    fn part_of(mut self, manager: &FieldManager, target: &ObjectRef) -> Result<Self, Failure> {
         let held = self.live.managed().held_by(manager);
         if held.is_empty() {
-            let mut names: Vec<&str> =
-                self.live.managed().entries().iter().map(|entry| entry.manager.as_str()).collect();
-            names.dedup();
+            let managers = view::managers(self.live.managed().entries());
+            let names: Vec<&str> = managers.iter().map(FieldManager::as_str).collect();
             return Err(Diagnostic::error(
                 codes::MANAGER_UNKNOWN,
                 format!("{manager} holds no field of {target}"),
             )
-            .hint(format!("Name one of its managers: {}.", names.join(", ")))
+            .hint(format!("Choose one of its managers: {}.", names.join(", ")))
             .into());
         }
         self.object = fields::project(&self.object, &held.union(&fields::identity()), self.live.schema());
@@ -67,84 +64,65 @@ impl Held {
 
     fn show(&self, printer: &mut Printer) -> Outcome {
         let lines = lines::of(&self.object, &self.live).map_err(|mut problems| problems.swap_remove(0))?;
-        match printer.format() {
-            Format::Text => view::object(printer, &lines, self.live.managed().entries())?,
-            Format::Name => view::names(printer, self.live.managed().entries())?,
-            Format::Json | Format::Yaml => {
-                let leaves = lines.iter().filter_map(|line| line.field.as_ref());
-                let fields =
-                    leaves.map(|(path, holders)| json!({ "field": path.to_string(), "managers": holders }));
-                printer.structured(&json!({ "fields": fields.collect::<Vec<_>>() }))?;
-            }
-        }
+        let entries = self.live.managed().entries();
+        let leaves = lines.iter().filter_map(|line| line.field.as_ref());
+        let fields = leaves.map(|(path, holders)| json!({ "field": path.to_string(), "managers": holders }));
+        let data = json!({ "fields": fields.collect::<Vec<_>>() });
+        printer.output(&data, view::managers(entries), |printer| view::object(printer, &lines, entries))?;
         Ok(Exit::Success)
     }
 
     fn who(&self, path: &str, printer: &mut Printer) -> Outcome {
-        let places = places(path, &self.object)?;
-        let paths: Vec<FieldPath> = places.iter().map(|place| self.path_of(place)).collect();
-        let entries = |path: &FieldPath| -> Vec<&Entry> {
-            let holders = self.live.managed().holders(path);
+        let entries = |path: FieldPath| {
+            let holders = self.live.managed().holders(&path);
             let entries = self.live.managed().entries().iter();
-            entries
+            let entries = entries
                 .filter(|entry| holders.contains(&entry.manager))
-                .filter(|entry| entry.fields.touches(path) || entry.fields.covers(path))
-                .collect()
+                .filter(|entry| entry.fields.touches(&path) || entry.fields.covers(&path));
+            (path.clone(), entries.collect())
         };
+        let places = places(path, &self.object)?;
         let found: Vec<(FieldPath, Vec<&Entry>)> =
-            paths.into_iter().map(|path| (path.clone(), entries(&path))).collect();
-        match printer.format() {
-            Format::Text => view::who(printer, &found)?,
-            Format::Name => {
-                for entry in found.iter().flat_map(|(_, entries)| entries) {
-                    printer.data(&entry.manager)?;
-                }
-            }
-            Format::Json | Format::Yaml => {
-                let rows = found.iter().flat_map(|(path, entries)| {
-                    entries.iter().map(move |entry| {
-                        json!({
-                            "field": path.to_string(), "manager": entry.manager, "operation": entry.operation,
-                            "subresource": entry.subresource, "time": entry.time,
-                        })
-                    })
-                });
-                printer.structured(&rows.collect::<Vec<_>>())?;
-            }
-        }
+            places.iter().map(|place| entries(self.path_of(place))).collect();
+        let flat = || found.iter().flat_map(|(path, entries)| entries.iter().map(move |entry| (path, entry)));
+        let row = |(path, entry): (&FieldPath, &&Entry)| {
+            json!({
+                "field": path.to_string(), "manager": entry.manager, "operation": entry.operation,
+                "subresource": entry.subresource, "time": entry.time,
+            })
+        };
+        let data: Vec<Value> = flat().map(row).collect();
+        printer
+            .output(&data, flat().map(|(_, entry)| &entry.manager), |printer| view::who(printer, &found))?;
         Ok(Exit::Success)
     }
 
     /// The field path of a place in the object.
     fn path_of(&self, place: &Place) -> FieldPath {
         let (mut value, mut shape) = (&self.object, self.live.schema().root());
-        let mut elements: Vec<PathElement> = Vec::new();
-        for step in place {
-            let element = match step {
-                Step::Key(name) => PathElement::field(name),
-                Step::Index(index) => lines::item(shape, *index, &value[*index]),
-            };
-            value = match step {
-                Step::Key(name) => &value[name.as_str()],
-                Step::Index(index) => &value[*index],
+        let elements = place.iter().map(|step| {
+            let element;
+            (element, value) = match step {
+                Step::Key(name) => (PathElement::field(name), &value[name.as_str()]),
+                Step::Index(index) => (shape.item(*index, &value[*index]), &value[*index]),
             };
             shape = shape.step(&element);
-            elements.push(element);
-        }
-        elements.into_iter().collect()
+            element
+        });
+        elements.collect()
     }
 }
 
 /// The places that `path` selects in the object; at least one.
 fn places(path: &str, object: &Value) -> Result<Vec<Place>, Failure> {
-    let wrong = |why: String| {
+    let unknown = |why: String| {
         Diagnostic::error(codes::FIELD_UNKNOWN, format!("{path} is not a field of the object"))
             .detail(why)
             .hint("Write a path such as spec.replicas or spec.template.spec.containers[0].image.")
     };
     let parsed =
-        JsonPath::parse_relaxed(path).map_err(|error| wrong(format!("The path cannot be read: {error}.")))?;
+        JsonPath::parse_relaxed(path).map_err(|error| unknown(format!("The path is invalid: {error}.")))?;
     let places =
-        parsed.find_places(object).map_err(|error| wrong(format!("It selects nothing: {error}.")))?;
-    if places.is_empty() { Err(wrong("It selects nothing.".to_owned()).into()) } else { Ok(places) }
+        parsed.find_places(object).map_err(|error| unknown(format!("It selects nothing: {error}.")))?;
+    if places.is_empty() { Err(unknown("It selects nothing.".to_owned()).into()) } else { Ok(places) }
 }

@@ -5,23 +5,24 @@ pub(super) mod inputs;
 pub(super) mod reconcile;
 mod resolver;
 
+use std::io;
+
 use composition::pipeline::Failure as PipelineFailure;
 use composition::protocol::{FunctionResult, Object, Severity};
-use manifest::ObjectRef;
 use serde_json::{Value, json};
 
 use self::inputs::Inputs;
 use self::reconcile::Rendered;
 use crate::args::Format;
 use crate::args::render::Render;
-use crate::support::exit::{Exit, Failure, Outcome};
-use crate::support::printer::Printer;
+use crate::support::exit::{Exit, Outcome};
+use crate::support::owner_tree::reference_of;
+use crate::support::printer::{Printer, object_name};
 use crate::support::process::until_interrupted;
 
 /// The API version of results and context in the output, the same as in Crossplane's command.
 const RENDER_VERSION: &str = "render.crossplane.io/v1beta1";
 
-/// Renders, and shows the result.
 pub(super) fn run(args: &Render, printer: &mut Printer) -> Outcome {
     let inputs = Inputs::read(args)?;
     for warning in &inputs.warnings {
@@ -29,7 +30,7 @@ pub(super) fn run(args: &Render, printer: &mut Printer) -> Outcome {
     }
     until_interrupted(async {
         let rendered = reconcile::reconcile(&inputs, args.timeout).await?;
-        Shown::of(&rendered, args).print(printer)?;
+        show(&rendered, args, printer)?;
         match &rendered.failure {
             None => Ok(Exit::Success),
             Some(failure) => {
@@ -40,65 +41,37 @@ pub(super) fn run(args: &Render, printer: &mut Printer) -> Outcome {
     })
 }
 
-/// The documents to show, in order.
-struct Shown {
-    composite: Value,
-    composed: Vec<Value>,
-    deleted: Vec<Value>,
-    results: Option<Vec<Value>>,
-    context: Option<Value>,
-}
-
-impl Shown {
-    fn of(rendered: &Rendered, args: &Render) -> Self {
-        let objects = |objects: &[Object]| objects.iter().cloned().map(Value::Object).collect();
-        let context = rendered.context.clone().unwrap_or_default();
-        Self {
-            composite: composite(&rendered.composite, args.include_full_xr),
-            composed: objects(&rendered.composed),
-            deleted: objects(&rendered.deleted),
-            results: args.include_function_results.then(|| results(rendered)),
-            context: args
-                .include_context
-                .then(|| json!({"apiVersion": RENDER_VERSION, "kind": "Context", "fields": context})),
-        }
-    }
-
-    fn print(&self, printer: &mut Printer) -> Result<(), Failure> {
-        match printer.format() {
-            Format::Text | Format::Yaml => {
-                for document in self.documents() {
-                    printer.data("---")?;
-                    printer.raw(manifest::to_yaml(document).as_bytes())?;
-                }
-                for gone in &self.deleted {
-                    if let Some(Ok(name)) = gone.as_object().map(ObjectRef::of) {
-                        printer.message(format_args!("would be deleted: {name}"));
-                    }
-                }
+fn show(rendered: &Rendered, args: &Render, printer: &mut Printer) -> io::Result<()> {
+    let objects = |objects: &[Object]| -> Vec<Value> { objects.iter().cloned().map(Value::Object).collect() };
+    let composite = composite(&rendered.composite, args.include_full_xr);
+    let (composed, deleted) = (objects(&rendered.composed), objects(&rendered.deleted));
+    let results = args.include_function_results.then(|| results(rendered));
+    let fields = rendered.context.clone().unwrap_or_default();
+    let context = json!({"apiVersion": RENDER_VERSION, "kind": "Context", "fields": fields});
+    let context = Some(context).filter(|_| args.include_context);
+    match printer.format() {
+        Format::Text | Format::Yaml => {
+            let objects = [&composite].into_iter().chain(&composed);
+            for document in objects.chain(results.iter().flatten()).chain(&context) {
+                printer.data("---")?;
+                printer.raw(manifest::to_yaml(document).as_bytes())?;
             }
-            Format::Json => printer.structured(&json!({
-                "compositeResource": self.composite,
-                "composedResources": self.composed,
-                "deletedResources": self.deleted,
-                "results": self.results,
-                "context": self.context,
-            }))?,
-            Format::Name => {
-                for document in [&self.composite].into_iter().chain(&self.composed) {
-                    if let Some(Ok(named)) = document.as_object().map(ObjectRef::of) {
-                        let kind = named.gvk.group_kind().to_lowercase();
-                        printer.data(format_args!("{kind}/{}", named.name))?;
-                    }
-                }
+            for target in deleted.iter().filter_map(reference_of) {
+                printer.message(format_args!("would be deleted: {target}"));
             }
+            Ok(())
         }
-        Ok(())
-    }
-
-    fn documents(&self) -> impl Iterator<Item = &Value> {
-        let results = self.results.iter().flatten();
-        [&self.composite].into_iter().chain(&self.composed).chain(results).chain(&self.context)
+        Format::Json => printer.structured(&json!({
+            "compositeResource": composite,
+            "composedResources": composed,
+            "deletedResources": deleted,
+            "results": results,
+            "context": context,
+        })),
+        Format::Name => {
+            let mut targets = [&composite].into_iter().chain(&composed).filter_map(reference_of);
+            targets.try_for_each(|target| printer.data(object_name(&target)))
+        }
     }
 }
 
@@ -133,10 +106,10 @@ fn results(rendered: &Rendered) -> Vec<Value> {
         }
         shown
     };
-    let said = rendered.outcome.results.iter().map(|said| show(&said.step, &said.output));
+    let results = rendered.outcome.results.iter().map(|it| show(&it.step, &it.output));
     let fatal = match &rendered.outcome.failure {
         Some(PipelineFailure::Fatal { step, result }) => Some(show(step, result)),
         _ => None,
     };
-    said.chain(fatal).collect()
+    results.chain(fatal).collect()
 }

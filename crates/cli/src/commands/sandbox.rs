@@ -3,7 +3,7 @@
 mod exec;
 mod logs;
 mod up;
-mod view;
+pub(super) mod view;
 
 use std::fs;
 
@@ -38,42 +38,33 @@ pub(super) fn run(command: Command, printer: &mut Printer) -> Outcome {
 
 fn down(environment: &Environment, name: &Name, printer: &mut Printer) -> Outcome {
     let outcome = sandbox_progress::follow(printer, |on_event| sandbox::down(environment, name, on_event))?;
-    match printer.format() {
-        Format::Json | Format::Yaml => {
-            printer.structured(&json!({ "name": name, "stopped": outcome != DownOutcome::NotFound }))?;
-        }
-        Format::Name => printer.data(name)?,
-        Format::Text => printer.message(match outcome {
+    let data = json!({ "name": name, "stopped": outcome != DownOutcome::NotFound });
+    printer.output(&data, [name], |printer| {
+        printer.message(match outcome {
             DownOutcome::Stopped => format!("{GOOD}stopped{GOOD:#} sandbox {name}"),
             DownOutcome::Cancelled => {
                 format!("{GOOD}stopped{GOOD:#} sandbox {name}: it will not start once its programs are built")
             }
-            DownOutcome::NotFound => format!("there is no sandbox {name}, nothing to stop"),
-        }),
-    }
+            DownOutcome::NotFound => format!("sandbox {name} does not exist, nothing to stop"),
+        });
+        Ok(())
+    })?;
     Ok(Exit::Success)
 }
 
 fn status(environment: &Environment, name: &Name, printer: &mut Printer) -> Outcome {
-    let Some(status) = sandbox::inspect(environment, name)? else {
-        return Err(Error::NotRunning { name: name.clone(), state: None }.into());
-    };
-    match printer.format() {
-        Format::Json | Format::Yaml => printer.structured(&status)?,
-        Format::Name => printer.data(name)?,
-        Format::Text => view::status(printer, &status)?,
-    }
+    let status = sandbox::inspect(environment, name)?.ok_or_else(|| not_running(name, None))?;
+    printer.output(&status, [name], |printer| view::status(printer, &status))?;
     Ok(if status.state == SandboxState::Ready { Exit::Success } else { Exit::Failure })
 }
 
 fn list(environment: &Environment, printer: &mut Printer) -> Outcome {
     let all = sandbox::list(environment)?;
-    match printer.format() {
-        Format::Json | Format::Yaml => printer.structured(&all)?,
-        Format::Name => all.iter().try_for_each(|status| printer.data(&status.name))?,
-        Format::Text if all.is_empty() => printer.message("there are no sandboxes"),
-        Format::Text => view::list(printer, &all)?,
+    if all.is_empty() && printer.format() == Format::Text {
+        printer.message("there are no sandboxes");
+        return Ok(Exit::Success);
     }
+    printer.output(&all, all.iter().map(|status| &status.name), |printer| view::list(printer, &all))?;
     Ok(Exit::Success)
 }
 
@@ -103,7 +94,7 @@ fn purge(environment: &Environment, printer: &mut Printer) -> Outcome {
     let freed = sandbox::purge(environment)?;
     match printer.format() {
         Format::Json | Format::Yaml => printer.structured(&json!({ "freedBytes": freed }))?,
-        Format::Text | Format::Name if freed == 0 => printer.message("there is nothing to remove"),
+        Format::Text | Format::Name if freed == 0 => printer.message("nothing to remove"),
         Format::Text | Format::Name => {
             printer.message(format_args!("{GOOD}removed{GOOD:#} {} MB of built programs", freed / 1_000_000));
         }
@@ -113,21 +104,18 @@ fn purge(environment: &Environment, printer: &mut Printer) -> Outcome {
 
 /// The sandbox, which must be ready.
 fn ready(environment: &Environment, name: &Name) -> Result<Status, Failure> {
-    let status = sandbox::inspect(environment, name)?;
-    match status {
+    match sandbox::inspect(environment, name)? {
         Some(status) if status.state == SandboxState::Ready => Ok(status),
-        other => {
-            Err(Error::NotRunning { name: name.clone(), state: other.map(|status| status.state) }.into())
-        }
+        other => Err(not_running(name, other.map(|status| status.state)).into()),
     }
 }
 
 /// The folder of the sandbox, which must exist; the sandbox need not run.
 fn folder(environment: &Environment, name: &Name) -> Result<Layout, Failure> {
     let layout = Layout::new(environment, name);
-    if layout.root().is_dir() {
-        Ok(layout)
-    } else {
-        Err(Error::NotRunning { name: name.clone(), state: None }.into())
-    }
+    if layout.root().is_dir() { Ok(layout) } else { Err(not_running(name, None).into()) }
+}
+
+fn not_running(name: &Name, state: Option<SandboxState>) -> Error {
+    Error::NotRunning { name: name.clone(), state }
 }

@@ -1,29 +1,28 @@
 //! `plimsoll tree`: an object with everything that belongs to it, and the health of each.
 
+use std::io;
+
 use anstyle::Style;
 use jiff::Timestamp;
 use readiness::Health;
 use serde_json::{Value, json};
 
-use crate::args::Format;
 use crate::args::tree::Tree;
 use crate::support::age::age;
 use crate::support::connect::Cluster;
-use crate::support::exit::{Exit, Failure, Outcome};
-use crate::support::health::word;
-use crate::support::operation::Operation;
+use crate::support::exit::{Exit, Outcome};
+use crate::support::object_json;
 use crate::support::owner_tree::{Node, OwnerTree};
-use crate::support::printer::{BAD, DIM, GOOD, PENDING, Printer, width};
+use crate::support::printer::{BAD, DIM, GOOD, PENDING, Printer, object_name, width};
 use crate::support::process::until_interrupted;
 
 pub(super) fn run(args: &Tree, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
-        let cluster = Cluster::connect(&args.target.cluster)?;
-        let target = cluster.target(&args.target).await?;
+        let (cluster, target) = Cluster::with_target(&args.target).await?;
         let mut tree = OwnerTree::list(&cluster, &target, "Tree").await?;
         if !tree.unreadable().is_empty() {
             let unreadable = tree.unreadable().join(", ");
-            printer.message(format_args!("{DIM}could not be read: {unreadable}{DIM:#}"));
+            printer.message(format_args!("{DIM}cannot list: {unreadable}{DIM:#}"));
         }
         let mut last = None;
         loop {
@@ -41,24 +40,19 @@ pub(super) fn run(args: &Tree, printer: &mut Printer) -> Outcome {
     })
 }
 
-fn show(printer: &mut Printer, root: &Node, shape: &Value) -> Result<(), Failure> {
-    match printer.format() {
-        Format::Json | Format::Yaml => printer.structured(shape)?,
-        Format::Name => names(printer, root)?,
-        Format::Text => {
-            let mut rows = Vec::new();
-            rows_of(root, "", "", Timestamp::now(), &mut rows);
-            for line in lines(&rows, width()) {
-                printer.data(line)?;
-            }
-        }
-    }
-    Ok(())
+fn show(printer: &mut Printer, root: &Node, shape: &Value) -> io::Result<()> {
+    let mut names = Vec::new();
+    names_of(root, &mut names);
+    printer.output(shape, names, |printer| {
+        let mut rows = Vec::new();
+        rows_of(root, "", "", Timestamp::now(), &mut rows);
+        lines(&rows, width()).iter().try_for_each(|line| printer.data(line))
+    })
 }
 
-fn names(printer: &mut Printer, node: &Node) -> Result<(), Failure> {
-    printer.name(&node.target)?;
-    node.children.iter().try_for_each(|child| names(printer, child))
+fn names_of(node: &Node, names: &mut Vec<String>) {
+    names.push(object_name(&node.target));
+    node.children.iter().for_each(|child| names_of(child, names));
 }
 
 struct Row {
@@ -120,17 +114,14 @@ fn cut(text: &str, room: usize) -> String {
 }
 
 fn to_json(node: &Node) -> Value {
-    json!({
-        "apiVersion": node.target.api_version().to_string(),
-        "kind": node.target.kind(),
-        "namespace": node.target.namespace.as_ref().map(manifest::Namespace::as_str),
-        "name": node.target.name,
-        "health": word(&node.health),
+    let fields = json!({
+        "health": node.health_word(),
         "why": node.health.trouble(),
         "created": node.created,
-        "operation": node.operation.as_ref().map(Operation::to_json),
+        "operation": node.operation,
         "children": node.children.iter().map(to_json).collect::<Vec<_>>(),
-    })
+    });
+    object_json(&node.target, fields)
 }
 
 #[cfg(test)]

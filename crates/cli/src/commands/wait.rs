@@ -1,25 +1,25 @@
 //! `plimsoll wait`: waits until an object meets a condition, and prints the value it waited for.
 
+use std::io;
+
 use cluster::{Readiness, Session, WaitOutcome};
 use diag::Diagnostic;
 use indicatif::ProgressBar;
 use manifest::ObjectRef;
 use readiness::{Check, Cut, Health, Wait, Written, WrittenWait};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::args::Format;
 use crate::args::wait::{Wait as Args, WaitFor};
 use crate::codes;
 use crate::support::connect::Cluster;
 use crate::support::exit::{Exit, Failure, Outcome};
-use crate::support::printer::{GOOD, Printer};
+use crate::support::printer::{GOOD, Printer, object_name};
 use crate::support::process::until_interrupted;
 
 pub(super) fn run(args: &Args, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
-        let cluster = Cluster::connect(&args.target.cluster)?;
-        let target = cluster.target(&args.target).await?;
-        let wait = match &args.wait_for {
+        let (cluster, target) = Cluster::with_target(&args.target).await?;
+        let wait = match &args.goal {
             WaitFor::State(written) => parse(written, args, &target, printer)?,
             WaitFor::Creation => return presence(&cluster.session, args, &target, true, printer).await,
             WaitFor::Deletion => return presence(&cluster.session, args, &target, false, printer).await,
@@ -31,15 +31,17 @@ pub(super) fn run(args: &Args, printer: &mut Printer) -> Outcome {
             Readiness::Unmet { diagnosis, .. } => Err(Failure::Diagnostic(diagnosis)),
             Readiness::Met { value, .. } => {
                 printer.message(format_args!("{GOOD}met{GOOD:#} {target} {}", wait.mode));
-                match (printer.format(), value) {
-                    (Format::Name, _) => printer.name(&target)?,
-                    (Format::Json | Format::Yaml, value) => printer.structured(&json!(value))?,
-                    (Format::Text, Some(value)) => printer.raw(manifest::to_yaml(&value).as_bytes())?,
-                    (Format::Text, None) => {}
-                }
+                show(printer, &target, value.as_ref())?;
                 Ok(Exit::Success)
             }
         }
+    })
+}
+
+fn show(printer: &mut Printer, target: &ObjectRef, value: Option<&Value>) -> io::Result<()> {
+    printer.output(&value, [object_name(target)], |printer| match value {
+        Some(value) => printer.raw(manifest::to_yaml(value).as_bytes()),
+        None => Ok(()),
     })
 }
 
@@ -68,11 +70,7 @@ async fn presence(
         WaitOutcome::Met { .. } => {
             let word = if wanted { "exists" } else { "is gone" };
             printer.message(format_args!("{GOOD}met{GOOD:#} {target} {word}"));
-            match printer.format() {
-                Format::Name => printer.name(target)?,
-                Format::Json | Format::Yaml => printer.structured(&json!(null))?,
-                Format::Text => {}
-            }
+            show(printer, target, None)?;
             Ok(Exit::Success)
         }
         WaitOutcome::Never { why, .. } | WaitOutcome::TimedOut { why, .. } => {
@@ -80,8 +78,8 @@ async fn presence(
             let title = format!("{target} {word} after {}", args.timeout);
             let code = if wanted { codes::OBJECT_MISSING } else { cluster::codes::DELETION_TIMEOUT };
             Err(Diagnostic::error(code, title)
-                .detail(format!("Last seen: {why}."))
-                .hint("If it only needs more time, wait longer with --timeout.")
+                .detail(format!("Last state: {why}."))
+                .hint("Raise --timeout if it only needs more time.")
                 .into())
         }
     }
@@ -105,7 +103,7 @@ fn parse(
         }
         printer.diagnostic(&problem);
     }
-    Ok(parsed.wait.expect("the arguments name a mode and a timeout"))
+    Ok(parsed.wait.expect("the arguments have a mode and a timeout"))
 }
 
 /// Waits, and shows the reason in the progress bar.

@@ -6,19 +6,17 @@ use readiness::{Health, because};
 use serde_json::{Value, json};
 
 use self::last_event::{LastEvent, last_event};
-use crate::args::Format;
 use crate::args::tree::Why;
 use crate::support::connect::Cluster;
 use crate::support::exit::{Exit, Outcome};
-use crate::support::health::{rank, word};
+use crate::support::object_json;
 use crate::support::owner_tree::{self, Node, OwnerTree};
-use crate::support::printer::{BAD, DIM, GOOD, PENDING, Printer};
+use crate::support::printer::{BAD, DIM, GOOD, PENDING, Printer, object_name};
 use crate::support::process::until_interrupted;
 
 pub(super) fn run(args: &Why, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
-        let cluster = Cluster::connect(&args.target.cluster)?;
-        let target = cluster.target(&args.target).await?;
+        let (cluster, target) = Cluster::with_target(&args.target).await?;
         let tree = OwnerTree::list(&cluster, &target, "Why").await?;
         let root = tree.root()?;
         let mut chain = chain(&root);
@@ -26,27 +24,22 @@ pub(super) fn run(args: &Why, printer: &mut Printer) -> Outcome {
         {
             cause.add(last_event(&cluster.session, cause.node).await);
         }
-        match printer.format() {
-            Format::Json | Format::Yaml => printer.structured(&to_json(&root, &chain))?,
-            Format::Name => chain.iter().try_for_each(|step| printer.name(&step.node.target))?,
-            Format::Text => {
-                let style = if chain.is_empty() { GOOD } else { BAD };
-                printer.data(format_args!("{style}{}{style:#}", sentence(&root, &chain)))?;
-                for (depth, Step { node, why }) in chain.iter().enumerate().filter(|_| chain.len() > 1) {
-                    let is_cause = depth + 1 == chain.len();
-                    let why = if is_cause { why } else { first_clause(why) };
-                    let why = if why.is_empty() { "it reports no status" } else { why };
-                    let indent = "  ".repeat(depth + 1);
-                    printer.data(format_args!(
-                        "{indent}{} {DIM}→{DIM:#} {PENDING}{why}{PENDING:#}",
-                        node.target
-                    ))?;
-                }
-                if let Some(parent) = owner_tree::parent(&tree.object) {
-                    printer.message(format_args!("{DIM}it belongs to {parent}{DIM:#}"));
-                }
+        let names = chain.iter().map(|step| object_name(&step.node.target));
+        printer.output(&to_json(&root, &chain), names, |printer| {
+            let style = if chain.is_empty() { GOOD } else { BAD };
+            printer.data(format_args!("{style}{}{style:#}", sentence(&root, &chain)))?;
+            for (depth, Step { node, why }) in chain.iter().enumerate().filter(|_| chain.len() > 1) {
+                let is_cause = depth + 1 == chain.len();
+                let why = if is_cause { why } else { first_clause(why) };
+                let why = if why.is_empty() { "it reports no status" } else { why };
+                let (indent, target) = ("  ".repeat(depth + 1), &node.target);
+                printer.data(format_args!("{indent}{target} {DIM}→{DIM:#} {PENDING}{why}{PENDING:#}"))?;
             }
-        }
+            if let Some(parent) = owner_tree::parent(&tree.object) {
+                printer.message(format_args!("{DIM}it belongs to {parent}{DIM:#}"));
+            }
+            Ok(())
+        })?;
         Ok(Exit::Success)
     })
 }
@@ -96,6 +89,17 @@ fn is_unrelated(pod: &Node, child: &Node) -> bool {
     child.target.kind() == "PersistentVolumeClaim" && !trouble.contains("persistentvolumeclaim")
 }
 
+/// The severity; of several problems the worst is the likeliest cause.
+const fn rank(health: &Health) -> u8 {
+    match health {
+        Health::NoStatus | Health::Ready => 0,
+        Health::Waiting(_) => 1,
+        Health::Terminating(_) => 2,
+        Health::Missing => 3,
+        Health::Failed(_) => 4,
+    }
+}
+
 /// The worst rank of a node and of everything below it.
 fn worst_rank(node: &Node) -> u8 {
     match &node.health {
@@ -107,7 +111,7 @@ fn worst_rank(node: &Node) -> u8 {
 fn sentence(root: &Node, chain: &[Step<'_>]) -> String {
     match chain {
         [] if root.health == Health::Ready => format!("{} is ready", root.target),
-        [] => format!("{} reports no status, and nothing it owns is in trouble", root.target),
+        [] => format!("{} reports no status, and nothing it owns has a problem", root.target),
         [only] => format!("{} is not ready: {}", root.target, only.why),
         [.., cause] => {
             let why = first_sentence(&cause.why);
@@ -128,11 +132,8 @@ fn first_sentence(text: &str) -> &str {
 
 fn to_json(root: &Node, chain: &[Step<'_>]) -> Value {
     let step = |Step { node, why }: &Step<'_>| {
-        json!({
-            "apiVersion": node.target.api_version().to_string(), "kind": node.target.kind(), "name": node.target.name,
-            "namespace": node.target.namespace.as_ref().map(manifest::Namespace::as_str),
-            "health": word(&node.health), "why": Some(why).filter(|why| !why.is_empty()),
-        })
+        let why = Some(why).filter(|why| !why.is_empty());
+        object_json(&node.target, json!({ "health": node.health_word(), "why": why }))
     };
     json!({
         "ready": chain.is_empty(),
@@ -180,20 +181,20 @@ mod tests {
         let silent = node("s", Health::NoStatus, vec![node("x", Health::Missing, Vec::new())]);
         check(&silent, "Thing s is not ready because of Thing x: it does not exist", &["s", "x"]);
         let quiet = node("q", Health::NoStatus, Vec::new());
-        check(&quiet, "Thing q reports no status, and nothing it owns is in trouble", &[]);
+        check(&quiet, "Thing q reports no status, and nothing it owns has a problem", &[]);
         check(&node("w", waiting("soon"), Vec::new()), "Thing w is not ready: soon", &["w"]);
     }
 
     #[test]
     fn the_last_event_is_added_unless_it_is_known() {
         let node = node("w", waiting("it is Pending (NoClass): no class"), Vec::new());
-        let said = |reason: &str, message: &str| {
+        let why = |reason: &str, message: &str| {
             let mut step = Step::new(&node);
             step.add(Some(LastEvent { reason: reason.to_owned(), message: message.to_owned() }));
             step.why
         };
-        assert_eq!(said("Failed", "no class"), "it is Pending (NoClass): no class");
-        assert_eq!(said("NoClass", "no class at all"), "it is Pending (NoClass): no class");
-        assert_eq!(said("Failed", "no room"), "it is Pending (NoClass): no class (Failed): no room");
+        assert_eq!(why("Failed", "no class"), "it is Pending (NoClass): no class");
+        assert_eq!(why("NoClass", "no class at all"), "it is Pending (NoClass): no class");
+        assert_eq!(why("Failed", "no room"), "it is Pending (NoClass): no class (Failed): no room");
     }
 }

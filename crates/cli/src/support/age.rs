@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ages_are_told_in_their_largest_unit() {
+    fn ages_are_shown_in_their_largest_unit() {
         let now = "2026-01-10T00:00:00Z".parse().unwrap();
         let check = |then: &str, expected: &str| assert_eq!(age(then, now), expected);
         check("2026-01-09T23:59:55Z", "5s");

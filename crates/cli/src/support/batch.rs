@@ -20,17 +20,19 @@ use self::resolve::{Pending, ResolvedObject};
 use super::concurrency::all;
 use super::connect::{Cluster, unreadable_managers};
 use super::exit::Failure;
-use super::files::Loaded;
+use super::files;
 use super::in_flight::InFlight;
 use super::printer::Printer;
 use super::report::{ObjectReport, Report};
+use crate::args::cluster::ClusterArgs;
+use crate::args::files::FileArgs;
 use crate::args::plan::WriterArgs;
 use crate::codes;
 
-/// Files have no `ignore_fields`: to leave a field to others, do not write it.
-const LEAVE_TO_OTHERS: &str = "Take them out of the file to leave them to the other manager.";
+/// Replaces the advice to use `ignore_fields`, which files do not have.
+const OMIT_FIELDS: &str = "Remove them from the file to leave them to the other manager.";
 
-/// The objects in the files, their places, and their live state.
+/// The objects in the files, resolved, and their live state.
 pub(crate) struct Batch {
     pub(crate) objects: Vec<ResolvedObject>,
     live: HashMap<ObjectRef, Result<Observed, ManagedFieldsError>>,
@@ -39,21 +41,22 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    pub(crate) async fn prepare(cluster: &Cluster, loaded: Loaded) -> Result<Self, Failure> {
-        let (objects, problems) = resolve::resolve_all(cluster, loaded, "Plan").await?;
+    pub(crate) async fn load(files: &FileArgs, cluster: &ClusterArgs) -> Result<(Self, Cluster), Failure> {
+        let loaded = files::load_bodies(files)?;
+        let cluster = Cluster::connect(cluster)?;
+        let (objects, problems) = resolve::resolve_all(&cluster, loaded, "Plan").await?;
         let live = live::read(&cluster.session, &objects).await.map_err(|error| error.diagnostic("Plan"))?;
         let live = live.into_iter().map(|(target, object)| (target, Observed::new(object))).collect();
-        Ok(Self { objects, live, problems })
+        Ok((Self { objects, live, problems }, cluster))
     }
 
     /// Makes a dry run for every object that is not known to stay as it is.
     pub(crate) async fn preview(self, session: &Session, writer: &WriterArgs, printer: &Printer) -> Report {
         let in_flight = InFlight::new(printer.progress(self.objects.len(), "planning"));
-        let local = self.dry_runs(session, writer).await;
-        let asked = self
-            .objects
-            .iter()
-            .map(|object| in_flight.track(&object.target, self.preview_one(session, object, writer, &local)));
+        let dry_runs = self.dry_runs(session, writer).await;
+        let asked = self.objects.iter().map(|object| {
+            in_flight.track(&object.target, self.preview_one(session, object, writer, &dry_runs))
+        });
         let objects = all(asked).await;
         in_flight.finish();
         Report { objects, problems: self.problems }
@@ -74,9 +77,9 @@ impl Batch {
         session: &Session,
         object: &ResolvedObject,
         writer: &WriterArgs,
-        local: &DryRuns<'_>,
+        dry_runs: &DryRuns<'_>,
     ) -> ObjectReport {
-        if local.question(&object.target) == Question::Needless {
+        if dry_runs.question(&object.target) == Question::Needless {
             return ObjectReport::unchanged(&object.target);
         }
         if let Some(pending) = object.pending {
@@ -89,8 +92,10 @@ impl Batch {
             Err(error) => error,
         };
         match error.class() {
-            _ if self.brings(&error) => ObjectReport::pending(&object.target, Pending::Namespace),
-            _ if error.is_unauthorized() && local.is_unchanged_unasked(&object.target) => {
+            _ if self.creates_missing_namespace(&error) => {
+                ObjectReport::pending(&object.target, Pending::Namespace)
+            }
+            _ if error.is_unauthorized() && dry_runs.is_unchanged_unasked(&object.target) => {
                 ObjectReport::not_asked(&object.target)
             }
             Class::FieldManagerConflict => {
@@ -118,26 +123,26 @@ impl Batch {
         };
         let manager = FieldManager::new(writer.field_manager.as_str());
         let preview = Preview::new(&Desired::new(&manager, body), Prior::Unrecorded, live, &answer);
-        let warnings = preview.warnings(&target.to_string(), Verbosity::Full, Some(LEAVE_TO_OTHERS));
+        let warnings = preview.warnings(&target.to_string(), Verbosity::Full, Some(OMIT_FIELDS));
         ObjectReport::known(target, preview, warnings.into_iter().chain(findings).collect())
     }
 
     /// Whether the same files create the missing namespace.
-    fn brings(&self, error: &Error) -> bool {
+    fn creates_missing_namespace(&self, error: &Error) -> bool {
         let ErrorKind::NamespaceMissing { namespace, .. } = error.kind() else { return false };
-        self.brings_namespace(namespace)
+        self.creates_namespace(namespace)
     }
 
-    fn brings_namespace(&self, name: &str) -> bool {
+    fn creates_namespace(&self, name: &str) -> bool {
         let is_it = |target: &ObjectRef| target.group().is_empty() && target.kind() == "Namespace";
         self.objects.iter().any(|object| is_it(&object.target) && object.target.name == name)
     }
 
-    /// Whether an object of the files may create what `object` lacks: its namespace, or its kind, which an operator or
-    /// a CRD may bring. Otherwise there is nothing to wait for.
-    pub(crate) fn may_bring_what_lacks(&self, object: &ResolvedObject) -> bool {
+    /// Whether the same files may create the namespace or kind that `object` needs: a kind comes with a CRD or with an
+    /// operator. Otherwise there is nothing to wait for.
+    pub(crate) fn may_create_dependencies(&self, object: &ResolvedObject) -> bool {
         if object.is_served {
-            return object.target.namespace.as_ref().is_some_and(|it| self.brings_namespace(it.as_str()));
+            return object.target.namespace.as_ref().is_some_and(|it| self.creates_namespace(it.as_str()));
         }
         let is_open = plan::may_still_come(&object.target.gvk);
         object.pending.is_some() || (is_open && self.objects.iter().any(|other| other.is_served))
@@ -149,7 +154,7 @@ fn being_deleted(target: &ObjectRef, object: &Value) -> Option<Diagnostic> {
     let finding = Diagnostic::warning(codes::OBJECT_GOING, format!("{target} is being deleted"))
         .object(target.to_string())
         .detail(format!("Deletion was requested at {since}. What is applied now is deleted with it."))
-        .hint("Wait until it is deleted, then apply again; `plimsoll why` shows what holds it up.");
+        .hint("Wait until it is deleted, then apply again; `plimsoll why` shows what blocks the deletion.");
     Some(finding)
 }
 
@@ -162,7 +167,7 @@ pub(crate) fn refusal(error: &Error, operation: &str) -> Diagnostic {
         )),
         _ => match error.class() {
             Class::FieldManagerConflict => diagnostic.hint(
-                "Take the fields out of the file, or take them from the other managers with --force-conflicts.",
+                "Remove the fields from the file, or take them from the other managers with --force-conflicts.",
             ),
             Class::Immutable => diagnostic.hint(
                 "Revert the change, or replace the object: delete it with `plimsoll delete`, then apply again.",
@@ -177,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_the_files_may_create_is_waited_for() {
+    fn an_apply_waits_only_for_what_the_files_may_create() {
         let object = |gvk: &str, namespace: &str, name: &str, is_served: bool| {
             let namespace = manifest::Namespace::new(namespace);
             let target = ObjectRef::new(gvk.parse().unwrap(), namespace, name);
@@ -186,7 +191,7 @@ mod tests {
         let check = |objects: Vec<ResolvedObject>, expected: bool| {
             let batch = Batch { objects, live: HashMap::new(), problems: Vec::new() };
             assert_eq!(
-                batch.may_bring_what_lacks(&batch.objects[0]),
+                batch.may_create_dependencies(&batch.objects[0]),
                 expected,
                 "{}",
                 batch.objects[0].target

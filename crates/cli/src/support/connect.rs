@@ -2,16 +2,16 @@
 
 use cluster::{Connection, Environment, Error, Impersonate, Selection, Session};
 use diag::Diagnostic;
-use manifest::{Namespace, ObjectRef};
+use manifest::{GroupVersionKind, Namespace, ObjectRef};
 use ownership::ManagedFieldsError;
 use serde_json::Value;
 
+use super::exit::Failure;
 use super::kinds;
-use crate::args::cluster::{ClusterArgs, ObjectArgs};
+use crate::args::cluster::{ClusterArgs, KubeconfigArgs, ObjectArgs, TypeName};
 use crate::codes;
-use crate::support::exit::Failure;
 
-/// Identifies us in the server's audit log.
+/// Identifies plimsoll in the API server's audit log.
 const USER_AGENT: &str = concat!("plimsoll/", env!("CARGO_PKG_VERSION"));
 
 pub(crate) struct Cluster {
@@ -25,7 +25,13 @@ pub(crate) struct Cluster {
 impl Cluster {
     /// The cluster selected by `args`. Sends nothing yet.
     pub(crate) fn connect(args: &ClusterArgs) -> Result<Self, Failure> {
-        let session = Session::connect(&connection(args), &Environment::of_process(), USER_AGENT)
+        let impersonate = args.as_user.as_ref().map(|user| Impersonate {
+            user: Some(user.clone()),
+            groups: args.as_group.clone(),
+            ..Impersonate::default()
+        });
+        let connection = Connection { impersonate, ..connection(&args.kubeconfig) };
+        let session = Session::connect(&connection, &Environment::of_process(), USER_AGENT)
             .map_err(|error| about_options(error.diagnostic()))?;
         let namespace =
             args.namespace.clone().unwrap_or_else(|| session.client().default_namespace().to_owned());
@@ -37,16 +43,21 @@ impl Cluster {
         })
     }
 
-    /// The object selected by `args`. Its existence is not checked, unless it is searched for in all namespaces.
-    pub(crate) async fn target(&self, args: &ObjectArgs) -> Result<ObjectRef, Failure> {
-        let resource = kinds::resolve(&self.session, &args.object.kind).await?;
-        let name = &args.object.name;
-        let namespace = match (resource.namespaced, args.all_namespaces) {
-            (false, _) => None,
-            (true, false) => Some(self.namespace.clone()),
-            (true, true) => Some(self.namespace_of(&resource.gvk, name).await?),
-        };
-        Ok(ObjectRef::new(resource.gvk, namespace, name))
+    /// The cluster and the object selected by `args`. The object may not exist, unless all namespaces were searched.
+    pub(crate) async fn with_target(args: &ObjectArgs) -> Result<(Self, ObjectRef), Failure> {
+        let cluster = Self::connect(&args.cluster)?;
+        let mut target = cluster.target(&args.object).await?;
+        if args.all_namespaces && target.namespace.is_some() {
+            target.namespace = Some(cluster.namespace_of(&target.gvk, &target.name).await?);
+        }
+        Ok((cluster, target))
+    }
+
+    /// The object of this name in the selected namespace.
+    pub(crate) async fn target(&self, object: &TypeName) -> Result<ObjectRef, Failure> {
+        let resource = kinds::resolve(&self.session, &object.kind).await?;
+        let namespace = resource.namespaced.then(|| self.namespace.clone());
+        Ok(ObjectRef::new(resource.gvk, namespace, &object.name))
     }
 
     /// Reads the object, which must exist. `operation` begins the title of an error.
@@ -58,7 +69,7 @@ impl Cluster {
         }
     }
 
-    async fn namespace_of(&self, gvk: &manifest::GroupVersionKind, name: &str) -> Result<Namespace, Failure> {
+    async fn namespace_of(&self, gvk: &GroupVersionKind, name: &str) -> Result<Namespace, Failure> {
         let selection = Selection { fields: Some(format!("metadata.name={name}")), ..Selection::default() };
         let found =
             self.session.list(gvk, &selection).await.map_err(|error: Error| error.diagnostic("Find"))?;
@@ -68,16 +79,16 @@ impl Cluster {
         match namespaces[..] {
             [] => Err(Diagnostic::error(
                 codes::OBJECT_MISSING,
-                format!("no namespace has a {} called {name}", gvk.kind()),
+                format!("no namespace has a {} named {name}", gvk.kind()),
             )
             .into()),
             [only] => Ok(Namespace::new(only).unwrap_or_else(|| self.namespace.clone())),
             _ => Err(Diagnostic::error(
                 codes::OBJECT_AMBIGUOUS,
-                format!("{} namespaces have a {} called {name}", namespaces.len(), gvk.kind()),
+                format!("{} namespaces have a {} named {name}", namespaces.len(), gvk.kind()),
             )
-            .detail(format!("It is in {}.", namespaces.join(", ")))
-            .hint("Say which one is meant with --namespace.")
+            .detail(format!("It exists in {}.", namespaces.join(", ")))
+            .hint("Choose one with --namespace.")
             .into()),
         }
     }
@@ -85,37 +96,32 @@ impl Cluster {
 
 /// The error for an object that does not exist.
 pub(crate) fn missing(target: &ObjectRef) -> Diagnostic {
-    let diagnostic = Diagnostic::error(codes::OBJECT_MISSING, format!("there is no {target}"));
+    let diagnostic = Diagnostic::error(codes::OBJECT_MISSING, format!("{target} does not exist"));
     match &target.namespace {
         Some(namespace) => diagnostic
-            .detail(format!("It was looked for in the namespace {namespace}."))
-            .hint("Name another namespace with --namespace, or look in all with --all-namespaces."),
+            .detail(format!("Only namespace {namespace} was searched."))
+            .hint("Choose another namespace with --namespace, or search all of them with --all-namespaces."),
         None => diagnostic,
     }
 }
 
-pub(crate) fn connection(args: &ClusterArgs) -> Connection {
-    let impersonate = args.as_user.as_ref().map(|user| Impersonate {
-        user: Some(user.clone()),
-        groups: args.as_group.clone(),
-        ..Impersonate::default()
-    });
+pub(crate) fn connection(args: &KubeconfigArgs) -> Connection {
     let place = match &args.kubeconfig {
         Some(path) => Connection { config_paths: vec![path.clone()], ..Connection::default() },
         None => Connection::from_environment(None),
     };
-    Connection { context: args.context.clone(), impersonate, ..place }
+    Connection { context: args.context.clone(), ..place }
 }
 
-/// Adapts the message: the connection comes from options, not from an attribute named `cluster`.
+/// Adapts a message about the provider's `cluster` attribute: here, options select the cluster.
 pub(crate) fn about_options(mut diagnostic: Diagnostic) -> Diagnostic {
     diagnostic.field = None;
-    diagnostic.hint("Name a kubeconfig with --kubeconfig or KUBECONFIG, and a context of it with --context; `plimsoll sandbox up` starts a cluster of your own.")
+    diagnostic.hint("Choose a kubeconfig with --kubeconfig or KUBECONFIG, and a context with --context; `plimsoll sandbox up` starts a cluster on this machine.")
 }
 
 /// The error about managedFields that do not parse.
 pub(crate) fn unreadable_managers(target: &ObjectRef, error: &ManagedFieldsError) -> Diagnostic {
-    Diagnostic::error(codes::OWNERSHIP_UNREADABLE, format!("the managers of {target} cannot be read"))
+    Diagnostic::error(codes::OWNERSHIP_UNREADABLE, format!("cannot read the managers of {target}"))
         .detail(format!("{error}."))
         .object(target.to_string())
 }

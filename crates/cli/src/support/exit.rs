@@ -1,9 +1,10 @@
 //! How a command ends: the exit status, or the diagnostics that explain the failure.
 
+use std::error::Error;
 use std::io;
 use std::process::ExitCode;
 
-use diag::Diagnostic;
+use diag::{Code, Diagnostic};
 
 use crate::codes::ENVIRONMENT;
 
@@ -31,6 +32,15 @@ impl From<Exit> for ExitCode {
     }
 }
 
+/// A diagnostic about `error`, with its source as the detail.
+pub(crate) fn diagnose(code: Code, error: &dyn Error) -> Diagnostic {
+    let diagnostic = Diagnostic::error(code, error.to_string());
+    match error.source() {
+        Some(cause) => diagnostic.detail(format!("Cause: {cause}.")),
+        None => diagnostic,
+    }
+}
+
 /// Why a command failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -55,9 +65,7 @@ impl From<sandbox::Error> for Failure {
 
 impl From<sandbox::NoHome> for Failure {
     fn from(error: sandbox::NoHome) -> Self {
-        Diagnostic::error(ENVIRONMENT, error.to_string())
-            .hint("Set HOME to a folder you can write to.")
-            .into()
+        diagnose(ENVIRONMENT, &error).hint("Set HOME to a folder you can write to.").into()
     }
 }
 

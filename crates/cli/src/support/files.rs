@@ -11,9 +11,9 @@ use diag::{Diagnostic, Source, Span};
 use manifest::{GroupVersionKind, Limits, Name, Namespace, Object, body, secret};
 use serde_json::Value;
 
+use super::exit::Failure;
 use crate::args::files::FileArgs;
 use crate::codes;
-use crate::support::exit::Failure;
 
 /// An object from a file.
 #[derive(Clone)]
@@ -95,7 +95,7 @@ impl Loaded {
             Name::Generated(_) => {
                 let problem = Diagnostic::error(codes::NAME_GENERATED, "the object has no name")
                     .at(source, object.span(&[manifest::Step::Key("metadata")]), "")
-                    .detail("An object with generateName gets a new name at every apply, so there is nothing to compare it with.")
+                    .detail("generateName gives an object a new name at every apply, so there is nothing to compare it with.")
                     .hint("Set metadata.name, or create the object with `kubectl create`.");
                 return self.problems.push(problem);
             }
@@ -111,15 +111,10 @@ impl Loaded {
 
     /// Rejects two definitions of one object, because which one wins would be arbitrary.
     fn refuse_duplicates(&mut self) {
-        let mut first: HashMap<(String, String, Option<Namespace>, String), usize> = HashMap::new();
+        let mut first: HashMap<(String, Option<Namespace>, String), usize> = HashMap::new();
         let mut kept: Vec<Written> = Vec::with_capacity(self.objects.len());
         for object in self.objects.drain(..) {
-            let key = (
-                object.gvk.group().to_owned(),
-                object.gvk.kind().to_owned(),
-                object.namespace.clone(),
-                object.name.clone(),
-            );
+            let key = (object.gvk.group_kind(), object.namespace.clone(), object.name.clone());
             match first.get(&key) {
                 None => {
                     first.insert(key, kept.len());
@@ -142,7 +137,7 @@ impl Loaded {
 }
 
 /// The texts at `path`: standard input, a file, or the manifests in a folder, sorted by name.
-fn sources(path: &Path, recursive: bool) -> Result<Vec<Source>, Failure> {
+pub(crate) fn sources(path: &Path, recursive: bool) -> Result<Vec<Source>, Failure> {
     if path == Path::new("-") {
         let mut bytes = Vec::new();
         io::stdin().read_to_end(&mut bytes).map_err(|error| unreadable(path, &error))?;
@@ -189,7 +184,7 @@ fn decode(name: &str, bytes: &[u8]) -> Result<Source, Failure> {
     manifest::decode(name, bytes).map_err(Failure::Diagnostic)
 }
 
-fn unreadable(path: &Path, error: &io::Error) -> Failure {
+pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Failure {
     let name = path.display().to_string();
     let diagnostic = Diagnostic::error(codes::FILE_UNREADABLE, format!("cannot read {name}"));
     if name.starts_with("https://") || name.starts_with("http://") {
@@ -200,7 +195,7 @@ fn unreadable(path: &Path, error: &io::Error) -> Failure {
             ))
             .into();
     }
-    diagnostic.detail(format!("The operating system reports: {error}.")).into()
+    diagnostic.detail(format!("Cause: {error}.")).into()
 }
 
 #[cfg(test)]

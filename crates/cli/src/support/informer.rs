@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use cluster::{Error, Resource, Selection, Session, WatchEvent};
+use cluster::{Resource, Selection, Session, WatchEvent};
 use futures::stream::{self, BoxStream, SelectAll, StreamExt as _};
 use manifest::{GroupVersionKind, Namespace};
 use serde_json::Value;
@@ -24,7 +24,7 @@ pub(crate) struct Informer {
 }
 
 /// Events of all kinds, each with the index of its store.
-type Watches = SelectAll<BoxStream<'static, (usize, Result<WatchEvent, Error>)>>;
+type Watches = SelectAll<BoxStream<'static, (usize, WatchEvent)>>;
 
 struct Store {
     gvk: GroupVersionKind,
@@ -77,22 +77,11 @@ impl Informer {
             self.watches = Some(self.open().await);
         }
         let Some(watches) = &mut self.watches else { return };
-        let mut deadline = None;
-        loop {
-            let next = match deadline {
-                None => watches.next().await,
-                Some(end) => match tokio::time::timeout_at(end, watches.next()).await {
-                    Ok(next) => next,
-                    Err(_) => return,
-                },
-            };
-            let Some((kind, event)) = next else {
-                return std::future::pending().await;
-            };
-            if let Ok(event) = event {
-                self.stores[kind].update(event);
-                deadline.get_or_insert_with(|| tokio::time::Instant::now() + DEBOUNCE);
-            }
+        let Some((kind, event)) = watches.next().await else { return std::future::pending().await };
+        self.stores[kind].update(event);
+        let end = tokio::time::Instant::now() + DEBOUNCE;
+        while let Ok(Some((kind, event))) = tokio::time::timeout_at(end, watches.next()).await {
+            self.stores[kind].update(event);
         }
     }
 
@@ -103,12 +92,9 @@ impl Informer {
             let Ok(watch) = self.session.watch(&store.gvk, self.selection.clone(), from).await else {
                 continue;
             };
-            let events = stream::unfold(Some(watch), move |watch| async move {
-                let mut watch = watch?;
-                match watch.next().await {
-                    Ok(event) => Some(((index, Ok(event)), Some(watch))),
-                    Err(error) => Some(((index, Err(error)), None)),
-                }
+            let events = stream::unfold(watch, move |mut watch| async move {
+                let event = watch.next().await.ok()?;
+                Some(((index, event), watch))
             });
             watches.push(events.boxed());
         }

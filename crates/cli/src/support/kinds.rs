@@ -1,12 +1,12 @@
 //! Resolves the kinds that users type: `deploy`, `deployment`, `Deployments`, `deploy.apps`, `deployments.v1.apps`.
 
-pub(crate) mod version;
+use std::cmp::Reverse;
 
 use cluster::{Resource, Session};
 use diag::Diagnostic;
 
+use super::exit::Failure;
 use crate::codes;
-use crate::support::exit::Failure;
 
 /// The kind that `typed` names.
 pub(crate) async fn resolve(session: &Session, typed: &str) -> Result<Resource, Failure> {
@@ -31,7 +31,7 @@ fn rank(resource: &Resource) -> impl Ord + use<'_> {
         _ if !group.contains('.') || group.ends_with(".k8s.io") => 1,
         _ => 2,
     };
-    (ours, group, version::rank(resource.gvk.version()))
+    (ours, group, Reverse(resource.version_priority()))
 }
 
 /// The best kind that `typed` names: `NAME`, `NAME.GROUP` or `NAME.VERSION.GROUP`.
@@ -51,14 +51,14 @@ fn find<'r>(typed: &str, resources: &'r [Resource]) -> Option<&'r Resource> {
 }
 
 /// How similar two names must be for a suggestion; the same measure and limit as clap's.
-pub(crate) const ALIKE: f64 = 0.8;
+pub(crate) const SIMILARITY: f64 = 0.8;
 
 fn unknown(typed: &str, resources: &[Resource]) -> Diagnostic {
     let name = typed.split('.').next().unwrap_or(typed).to_lowercase();
     let mut close: Vec<(f64, &Resource)> = Vec::new();
     for candidate in resources {
         let alike = names(candidate).map(|own| strsim::jaro(&name, &own)).fold(0.0, f64::max);
-        if alike > ALIKE {
+        if alike > SIMILARITY {
             close.push((alike, candidate));
         }
     }
@@ -71,7 +71,7 @@ fn unknown(typed: &str, resources: &[Resource]) -> Diagnostic {
             let gvk = &likely.gvk;
             diagnostic.hint(format!("Did you mean {} ({})?", gvk.kind(), gvk.api_version()))
         }
-        None => diagnostic.hint("Look for it in what `kubectl api-resources` lists."),
+        None => diagnostic.hint("List the kinds of the cluster with `kubectl api-resources`."),
     }
 }
 

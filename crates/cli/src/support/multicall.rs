@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_makes_it_a_plugin() {
+    fn a_link_makes_it_a_plugin_or_the_provider() {
         let check = |argument: &str, program| assert_eq!(Program::named(OsStr::new(argument)), program);
         check("plimsoll", Program::Plimsoll);
         check("./anything", Program::Plimsoll);

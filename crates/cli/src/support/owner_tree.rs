@@ -10,7 +10,7 @@ use manifest::{GroupVersionKind, Namespace, ObjectRef};
 use readiness::Health;
 use serde_json::Value;
 
-use super::operation::Operation;
+use super::cloud_operation::CloudOperation;
 
 /// An object with its children.
 #[derive(Debug)]
@@ -22,8 +22,22 @@ pub(crate) struct Node {
     /// The API server's timestamp.
     pub(crate) created: Option<String>,
     /// The cloud operation in progress.
-    pub(crate) operation: Option<Operation>,
+    pub(crate) operation: Option<CloudOperation>,
     pub(crate) children: Vec<Node>,
+}
+
+impl Node {
+    /// The health in one word, for programs.
+    pub(crate) const fn health_word(&self) -> &'static str {
+        match self.health {
+            Health::NoStatus => "silent",
+            Health::Ready => "ready",
+            Health::Waiting(_) => "waiting",
+            Health::Failed(_) => "failed",
+            Health::Terminating(_) => "going",
+            Health::Missing => "missing",
+        }
+    }
 }
 
 /// The object `root` with its descendants among `all`, sorted by kind and name. `publishing` has the kinds whose CRDs
@@ -76,7 +90,7 @@ impl TreeBuilder<'_> {
         }
         children.sort_by(|left, right| left.target.cmp(&right.target));
         let created = object["metadata"]["creationTimestamp"].as_str().map(str::to_owned);
-        let operation = Operation::of(object);
+        let operation = CloudOperation::of(object);
         let (target, uid) = (reference_of(object)?, uid.to_owned());
         let publishes_conditions = self.publishing.get(&target.gvk) == Some(&true);
         let health = Health::of(object, publishes_conditions);
@@ -85,10 +99,7 @@ impl TreeBuilder<'_> {
 }
 
 pub(crate) fn reference_of(object: &Value) -> Option<ObjectRef> {
-    let api_version = object["apiVersion"].as_str()?.parse().ok()?;
-    let gvk = GroupVersionKind::new(api_version, object["kind"].as_str()?).ok()?;
-    let namespace = object["metadata"]["namespace"].as_str().and_then(Namespace::new);
-    Some(ObjectRef::new(gvk, namespace, object["metadata"]["name"].as_str()?))
+    ObjectRef::of(object.as_object()?).ok()
 }
 
 /// A reference from a claim to its composite, or from a composite to its composed resources.
@@ -102,8 +113,7 @@ impl Reference {
     fn is_to(&self, object: &Value) -> bool {
         reference_of(object).is_some_and(|candidate| {
             candidate.name == self.target.name
-                && candidate.kind() == self.target.kind()
-                && candidate.group() == self.target.group()
+                && candidate.gvk.is_same_kind(&self.target.gvk)
                 && (candidate.namespace == self.target.namespace
                     || (!self.is_exact && candidate.namespace.is_none()))
         })
@@ -152,12 +162,11 @@ fn composed(object: &Value) -> Vec<Reference> {
     let single = places.iter().map(|place| &place["resourceRef"]);
     let several = places.iter().flat_map(|place| array(&place["resourceRefs"]));
     let read = |reference: &Value| {
-        let api_version = reference["apiVersion"].as_str()?.parse().ok()?;
-        let gvk = GroupVersionKind::new(api_version, reference["kind"].as_str()?).ok()?;
-        let said = reference["namespace"].as_str();
-        let namespace = said.or(own).and_then(Namespace::new);
+        let gvk = GroupVersionKind::of(reference.as_object()?).ok()?;
+        let explicit = reference["namespace"].as_str();
+        let namespace = explicit.or(own).and_then(Namespace::new);
         let target = ObjectRef::new(gvk, namespace, reference["name"].as_str()?);
-        Some(Reference { target, is_exact: said.is_some() })
+        Some(Reference { target, is_exact: explicit.is_some() })
     };
     single.chain(several).filter_map(read).collect()
 }

@@ -60,12 +60,12 @@ impl Printer {
         self.format
     }
 
-    /// Rejects machine-readable formats for a command that has none; `why` is the reason.
+    /// Rejects machine-readable formats for a command that has none; `why` gives the reason.
     pub(crate) fn only_text(&self, why: &str) -> Result<(), Failure> {
         if self.format == Format::Text {
             return Ok(());
         }
-        Err(Diagnostic::error(codes::FORMAT_UNSUPPORTED, format!("{why}: there is no data for programs"))
+        Err(Diagnostic::error(codes::FORMAT_UNSUPPORTED, format!("{why}, so there is no data for programs"))
             .hint("Omit --output.")
             .into())
     }
@@ -99,10 +99,18 @@ impl Printer {
         self.data(text)
     }
 
-    /// The name of an object, in a form that kubectl and plimsoll accept: `deployment.apps/web`.
-    pub(crate) fn name(&mut self, object: &ObjectRef) -> io::Result<()> {
-        let dot = if object.group().is_empty() { "" } else { "." };
-        self.data(format_args!("{}{dot}{}/{}", object.kind().to_lowercase(), object.group(), object.name))
+    /// The result of a command in the requested format: `data` for programs, `names`, or `text` for people.
+    pub(crate) fn output(
+        &mut self,
+        data: &impl Serialize,
+        names: impl IntoIterator<Item = impl fmt::Display>,
+        text: impl FnOnce(&mut Self) -> io::Result<()>,
+    ) -> io::Result<()> {
+        match self.format {
+            Format::Json | Format::Yaml => self.structured(data),
+            Format::Name => names.into_iter().try_for_each(|name| self.data(name)),
+            Format::Text => text(self),
+        }
     }
 
     /// A table: the first row is the header, columns are as wide as they need to be.
@@ -151,7 +159,7 @@ impl Printer {
     pub(crate) fn progress(&self, total: usize, doing: &'static str) -> ProgressBar {
         let bar = self.spinner();
         let template = format!("{{spinner:.cyan}} {doing} {{pos}} of {{len}} {{wide_msg}}");
-        bar.set_style(ProgressStyle::with_template(&template).expect("the words have no braces"));
+        bar.set_style(ProgressStyle::with_template(&template).expect("the text has no braces"));
         bar.set_length(u64::try_from(total).unwrap_or(u64::MAX));
         bar
     }
@@ -169,10 +177,15 @@ impl Printer {
     }
 }
 
+/// The name of an object, in a form that kubectl and plimsoll accept: `deployment.apps/web`.
+pub(crate) fn object_name(object: &ObjectRef) -> String {
+    format!("{}/{}", object.gvk.group_kind().to_lowercase(), object.name)
+}
+
 /// The number of columns: COLUMNS, otherwise the terminal's width.
 pub(crate) fn width() -> usize {
-    let said =
+    let set =
         std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|columns| *columns > 0);
     let measured = || rustix::termios::tcgetwinsize(io::stderr()).ok().map(|size| usize::from(size.ws_col));
-    said.or_else(|| measured().filter(|columns| *columns > 0)).unwrap_or(DEFAULT_WIDTH)
+    set.or_else(|| measured().filter(|columns| *columns > 0)).unwrap_or(DEFAULT_WIDTH)
 }

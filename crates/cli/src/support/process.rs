@@ -13,8 +13,9 @@ use crate::support::exit::{Exit, Failure, Outcome};
 
 /// The path of this program, which also supervises sandboxes.
 pub(crate) fn own_executable() -> Result<PathBuf, Failure> {
-    let describe =
-        |error: io::Error| Diagnostic::error(ENVIRONMENT, format!("cannot find my own executable: {error}"));
+    let describe = |error: io::Error| {
+        Diagnostic::error(ENVIRONMENT, format!("cannot determine the path of this program: {error}"))
+    };
     Ok(env::current_exe().map_err(describe)?)
 }
 
@@ -51,13 +52,13 @@ pub(crate) async fn interrupt() {
     }
 }
 
-/// The signals that ask a server to shut down: Ctrl-C, or the one a supervisor sends.
-pub(crate) struct Ending {
+/// The signals that stop a server: SIGINT from Ctrl-C, SIGTERM from a supervisor.
+pub(crate) struct ShutdownSignals {
     interrupt: Signal,
     terminate: Signal,
 }
 
-impl Ending {
+impl ShutdownSignals {
     /// From now on, signals are handled instead of ending the process.
     pub(crate) fn listen() -> Result<Self, Failure> {
         let listen = || {
@@ -72,7 +73,7 @@ impl Ending {
     }
 
     /// Waits for the next signal.
-    pub(crate) async fn asked(&mut self) {
+    pub(crate) async fn recv(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}

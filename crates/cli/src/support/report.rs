@@ -12,6 +12,7 @@ use plan::{FieldChange, Preview};
 use serde_json::{Value, json};
 
 use super::batch::resolve::Pending;
+use super::exit::Exit;
 use crate::codes;
 
 /// The results for all objects, in the order in which they are applied.
@@ -78,7 +79,7 @@ impl ObjectReport {
         let note = Diagnostic::note(codes::NOT_ASKED, format!("{target} was only compared locally"))
             .object(target.to_string())
             .detail(
-                "You may neither make a dry run of it nor list webhooks and admission policies. It is as written; a \
+                "You are not allowed to dry-run it or to list webhooks and admission policies. It matches the file, but a \
                  webhook or a policy could still change it.",
             );
         Self { not_asked: true, findings: vec![note], ..Self::unchanged(target) }
@@ -157,8 +158,17 @@ impl Report {
     }
 
     /// Whether an apply would do anything.
-    pub(crate) fn has_changes(&self) -> bool {
+    fn has_changes(&self) -> bool {
         self.objects.iter().any(|object| !matches!(object.action(), Action::Nothing | Action::Refused))
+    }
+
+    /// The exit status of a command that writes nothing.
+    pub(crate) fn exit(&self) -> Exit {
+        match (self.has_errors(), self.has_changes()) {
+            (true, _) => Exit::Failure,
+            (false, true) => Exit::Changes,
+            (false, false) => Exit::Success,
+        }
     }
 
     pub(crate) fn count(&self, action: Action, not_asked: bool) -> usize {

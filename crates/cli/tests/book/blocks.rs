@@ -55,7 +55,7 @@ pub(crate) fn quoted(text: &str) -> String {
 }
 
 #[test]
-fn commands_and_files_are_told_apart_from_pictures() {
+fn commands_and_files_are_distinguished_from_output() {
     let page = "a\n```sh\nls -l  # all\n\ncat <<EOF\nx\nEOF\n```\n```text\nno\n```\n```yaml file=a.yaml\nk: v\n```\n";
     assert_eq!(
         of(page),

@@ -19,7 +19,7 @@ fn root() -> PathBuf {
 }
 
 #[test]
-fn the_reference_is_fresh() {
+fn the_generated_pages_are_up_to_date() {
     for page in ["cli", "kinds", "diagnostics"] {
         let printed = Command::new(PLIMSOLL).args(["reference", page]).output().unwrap();
         assert!(printed.status.success(), "{}", String::from_utf8_lossy(&printed.stderr));
@@ -31,12 +31,12 @@ fn the_reference_is_fresh() {
 }
 
 #[test]
-fn the_first_chapter_works_as_it_is_written() {
+fn the_commands_of_the_first_chapter_work() {
     Reader::new().follow("book/src/first-steps.md", |_| true);
 }
 
 #[test]
-fn the_commands_of_readme_work_as_they_are_written() {
+fn the_commands_of_the_readme_work() {
     // A test cannot run its own suite, and the demo has a test of its own.
     let elsewhere = ["cargo test --workspace", "cargo run --release -- demo"];
     Reader::new().follow("README.md", |command| !elsewhere.contains(&command));

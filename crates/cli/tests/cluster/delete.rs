@@ -14,29 +14,29 @@ async fn namespace() -> Namespace {
 }
 
 #[tokio::test]
-async fn objects_go_and_those_that_were_not_there_are_named() {
+async fn objects_are_deleted_and_missing_ones_reported() {
     let ns = namespace().await;
-    ns.apply_as("somebody", &object("a", &[])).await;
+    ns.apply_as("another-manager", &object("a", &[])).await;
     insta::assert_snapshot!(run(&ns, &["delete", "cm/a", "cm/none"]), @"
     exit 1
     --- stdout
     - ConfigMap NS/a is gone
-      ConfigMap NS/none was not there
+      ConfigMap NS/none did not exist
     --- stderr
-    error[object-missing]: there is no ConfigMap NS/none
+    error[object-missing]: ConfigMap NS/none does not exist
 
-      It was looked for in the namespace NS.
+      Only namespace NS was searched.
 
-    hint: Name another namespace with --namespace.
+    hint: Choose another namespace with --namespace.
     ");
     assert_eq!(ns.get(&object("a", &[])).await, None);
-    ns.apply_as("somebody", &object("a", &[])).await;
+    ns.apply_as("another-manager", &object("a", &[])).await;
     let files = format!("{}\n---\n{}", object("a", &[]), object("b", &[]));
     insta::assert_snapshot!(run_with(&ns, &["delete", "-f", "-"], &files), @"
     exit 0
     --- stdout
     - ConfigMap NS/a is gone
-      ConfigMap NS/b was not there
+      ConfigMap NS/b did not exist
     ");
     insta::assert_snapshot!(run_with(&ns, &["delete", "-f", "-", "-o", "json"], &files), @r#"
     exit 0
@@ -63,13 +63,13 @@ async fn objects_go_and_those_that_were_not_there_are_named() {
 }
 
 #[tokio::test]
-async fn what_holds_an_object_is_told_and_can_be_taken_away() {
+async fn blocking_finalizers_are_reported_and_can_be_removed() {
     let ns = namespace().await;
-    ns.apply_as("somebody", &object("held", &["example.org/backup"])).await;
+    ns.apply_as("another-manager", &object("held", &["example.org/backup"])).await;
     insta::assert_snapshot!(run(&ns, &["delete", "cm/held", "--timeout", "300ms"]), @"
     exit 1
     --- stdout
-    ! ConfigMap NS/held is still there
+    ! ConfigMap NS/held still exists
     --- stderr
     error[deletion-blocked]: Deletion Blocked by Finalizers
       object: ConfigMap NS/held
@@ -78,8 +78,8 @@ async fn what_holds_an_object_is_told_and_can_be_taken_away() {
 
         - example.org/backup: custom finalizer; its controller has work to do first
 
-    hint: Allow more time with --timeout, let the controllers behind the finalizers finish, or remove
-          the finalizers with --force.
+    hint: Wait longer with --timeout, let the controllers behind the finalizers finish, or remove the
+          finalizers with --force.
 
     help: kubectl describe configmap held -n NS
     ");
@@ -103,9 +103,9 @@ async fn what_holds_an_object_is_told_and_can_be_taken_away() {
 }
 
 #[tokio::test]
-async fn nobody_need_wait() {
+async fn a_delete_can_return_without_waiting() {
     let ns = namespace().await;
-    ns.apply_as("somebody", &object("a", &[])).await;
+    ns.apply_as("another-manager", &object("a", &[])).await;
     assert_eq!(run(&ns, &["delete", "cm/a", "--no-wait", "-o", "name"]), "exit 0\n--- stdout\nconfigmap/a\n");
     insta::assert_snapshot!(run(&ns, &["delete"]), @"
     exit 1
@@ -117,7 +117,7 @@ async fn nobody_need_wait() {
 
     For more information, try '--help'.
     ");
-    insta::assert_snapshot!(run(&ns, &["delete", "cm/a", "--as", "nobody"]), @r#"
+    insta::assert_snapshot!(run(&ns, &["delete", "cm/a", "--as", "guest"]), @r#"
     exit 1
     --- stdout
     ! ConfigMap NS/a was not deleted
@@ -126,7 +126,7 @@ async fn nobody_need_wait() {
       object: ConfigMap NS/a
 
       Could not read ConfigMap NS/a. The server says: configmaps "a" is forbidden: User
-      "nobody" cannot get resource "configmaps" in API group "" in the namespace "NS"
+      "guest" cannot get resource "configmaps" in API group "" in the namespace "NS"
 
     hint: Ask an administrator of the cluster for a Role or ClusterRole with the verb and resource named
           above; `kubectl auth can-i` shows what is granted.

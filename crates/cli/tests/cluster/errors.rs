@@ -6,14 +6,14 @@ use std::process::{Command, Stdio};
 use serde_json::json;
 use testkit::{Namespace, Sandbox};
 
-use crate::program::{plimsoll, run, told};
+use crate::program::{plimsoll, run, transcript};
 
 async fn namespace() -> Namespace {
     Sandbox::shared().namespace("cli-errors").await
 }
 
 #[tokio::test]
-async fn a_cluster_that_is_not_there_is_named() {
+async fn an_unreachable_cluster_is_named() {
     let ns = namespace().await;
     let folder = tempfile::tempdir().unwrap();
     let kubeconfig = folder.path().join("config");
@@ -24,7 +24,7 @@ async fn a_cluster_that_is_not_there_is_named() {
     )
     .unwrap();
     let output = plimsoll(&ns, &["owners", "cm/x"]).env("KUBECONFIG", &kubeconfig).output().unwrap();
-    insta::assert_snapshot!(told(&output, &ns), @"
+    insta::assert_snapshot!(transcript(&output, &ns), @"
     exit 1
     --- stderr
     error[connection-failed]: Connect: Cluster Connection Failed
@@ -41,7 +41,7 @@ async fn a_cluster_that_is_not_there_is_named() {
 }
 
 #[tokio::test]
-async fn a_machine_without_a_kubeconfig_is_told_how_to_get_a_cluster() {
+async fn without_a_kubeconfig_the_hint_is_how_to_get_a_cluster() {
     let ns = namespace().await;
     let folder = tempfile::tempdir().unwrap();
     let output = plimsoll(&ns, &["owners", "cm/x"])
@@ -49,8 +49,8 @@ async fn a_machine_without_a_kubeconfig_is_told_how_to_get_a_cluster() {
         .env("HOME", folder.path())
         .output()
         .unwrap();
-    let told = told(&output, &ns).replace(&folder.path().display().to_string(), "HOME");
-    insta::assert_snapshot!(told, @"
+    let transcript = transcript(&output, &ns).replace(&folder.path().display().to_string(), "HOME");
+    insta::assert_snapshot!(transcript, @"
     exit 1
     --- stderr
     error[connection-invalid]: Invalid Connection Configuration
@@ -58,18 +58,18 @@ async fn a_machine_without_a_kubeconfig_is_told_how_to_get_a_cluster() {
       no cluster is configured: HOME/.kube/config does not exist, and this process does not
       run in a pod
 
-    hint: Name a kubeconfig with --kubeconfig or KUBECONFIG, and a context of it with --context;
-          `plimsoll sandbox up` starts a cluster of your own.
+    hint: Choose a kubeconfig with --kubeconfig or KUBECONFIG, and a context with --context; `plimsoll
+          sandbox up` starts a cluster on this machine.
     ");
 }
 
 #[tokio::test]
-async fn a_wrong_context_is_named_with_those_there_are() {
+async fn an_unknown_context_is_reported_with_the_known_ones() {
     let ns = namespace().await;
-    let told = run(&ns, &["owners", "cm/x", "--context", "production"]);
+    let transcript = run(&ns, &["owners", "cm/x", "--context", "production"]);
     // The contexts are named after the sandbox, which is named after the checkout.
     let sandbox = Sandbox::shared().status().name.to_string();
-    insta::assert_snapshot!(told.replace(&sandbox, "SANDBOX"), @r#"
+    insta::assert_snapshot!(transcript.replace(&sandbox, "SANDBOX"), @r#"
     exit 1
     --- stderr
     error[connection-invalid]: Invalid Connection Configuration
@@ -77,22 +77,22 @@ async fn a_wrong_context_is_named_with_those_there_are() {
       context "production" not found in kubeconfig; it has plimsoll-SANDBOX,
       plimsoll-SANDBOX-token
 
-    hint: Name a kubeconfig with --kubeconfig or KUBECONFIG, and a context of it with --context;
-          `plimsoll sandbox up` starts a cluster of your own.
+    hint: Choose a kubeconfig with --kubeconfig or KUBECONFIG, and a context with --context; `plimsoll
+          sandbox up` starts a cluster on this machine.
     "#);
 }
 
 #[tokio::test]
-async fn a_user_without_rights_is_told_which_are_missing() {
+async fn missing_rights_are_named() {
     let ns = namespace().await;
-    insta::assert_snapshot!(run(&ns, &["owners", "cm/x", "--as", "nobody"]), @r#"
+    insta::assert_snapshot!(run(&ns, &["owners", "cm/x", "--as", "guest"]), @r#"
     exit 1
     --- stderr
     error[permission-denied]: Owners: Insufficient Permissions
       object: ConfigMap NS/x
 
       Could not read ConfigMap NS/x. The server says: configmaps "x" is forbidden: User
-      "nobody" cannot get resource "configmaps" in API group "" in the namespace "NS"
+      "guest" cannot get resource "configmaps" in API group "" in the namespace "NS"
 
     hint: Ask an administrator of the cluster for a Role or ClusterRole with the verb and resource named
           above; `kubectl auth can-i` shows what is granted.
@@ -100,7 +100,7 @@ async fn a_user_without_rights_is_told_which_are_missing() {
 }
 
 #[tokio::test]
-async fn a_slip_in_a_kind_gets_a_suggestion() {
+async fn a_typo_in_a_kind_gets_a_suggestion() {
     let ns = namespace().await;
     insta::assert_snapshot!(run(&ns, &["owners", "deploymnet/web"]), @"
     exit 1
@@ -112,11 +112,11 @@ async fn a_slip_in_a_kind_gets_a_suggestion() {
     insta::assert_snapshot!(run(&ns, &["owners", "deploy/none"]), @"
     exit 1
     --- stderr
-    error[object-missing]: there is no Deployment NS/none
+    error[object-missing]: Deployment NS/none does not exist
 
-      It was looked for in the namespace NS.
+      Only namespace NS was searched.
 
-    hint: Name another namespace with --namespace, or look in all with --all-namespaces.
+    hint: Choose another namespace with --namespace, or search all of them with --all-namespaces.
     ");
 }
 
@@ -126,7 +126,7 @@ async fn a_name_is_found_in_all_namespaces_unless_it_is_in_several() {
     let name = format!("only-{}", one.name());
     let object =
         |name: &str| json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name } });
-    one.apply_as("somebody", &object(&name)).await;
+    one.apply_as("another-manager", &object(&name)).await;
     let everywhere = |object: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
         command
@@ -135,10 +135,10 @@ async fn a_name_is_found_in_all_namespaces_unless_it_is_in_several() {
         command.output().unwrap()
     };
     assert!(everywhere(&format!("cm/{name}")).status.success());
-    two.apply_as("somebody", &object(&name)).await;
+    two.apply_as("another-manager", &object(&name)).await;
     let several = everywhere(&format!("cm/{name}"));
-    let told = String::from_utf8_lossy(&several.stderr);
-    assert!(told.contains("2 namespaces have a ConfigMap called"), "{told}");
+    let transcript = String::from_utf8_lossy(&several.stderr);
+    assert!(transcript.contains("2 namespaces have a ConfigMap named"), "{transcript}");
 }
 
 #[tokio::test]
@@ -154,13 +154,16 @@ async fn short_names_are_those_of_the_api_server() {
         shorts.flat_map(|list| list.split(',').map(str::to_owned).collect::<Vec<_>>()).collect();
     assert!(shorts.len() > 20, "{listed}");
     for short in shorts {
-        let told = run(&ns, &["owners", &format!("{short}/none-such")]);
-        assert!(told.contains("there is no ") && !told.contains("has no kind"), "{short}: {told}");
+        let transcript = run(&ns, &["owners", &format!("{short}/none-such")]);
+        assert!(
+            transcript.contains(" does not exist") && !transcript.contains("has no kind"),
+            "{short}: {transcript}"
+        );
     }
 }
 
 #[tokio::test]
-async fn a_reader_that_has_seen_enough_is_no_failure_to_talk_about() {
+async fn a_closed_pipe_is_not_reported() {
     let ns = namespace().await;
     let mut child = plimsoll(&ns, &["owners", "ns/kube-system", "-q"])
         .stdout(Stdio::piped())
@@ -175,10 +178,10 @@ async fn a_reader_that_has_seen_enough_is_no_failure_to_talk_about() {
 }
 
 #[tokio::test]
-async fn an_interrupt_ends_whatever_waits_at_once() {
+async fn an_interrupt_ends_a_wait_at_once() {
     let ns = namespace().await;
     let object = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "later" } });
-    ns.apply_as("somebody", &object).await;
+    ns.apply_as("another-manager", &object).await;
     let commands: [&[&str]; 3] = [
         &["wait", "cm/later", "--for", "field=data.x"],
         &["tree", "cm/later", "--watch"],
@@ -206,7 +209,7 @@ async fn kubectl_runs_it_as_a_plugin() {
         command.env("KUBECONFIG", Sandbox::shared().kubeconfig()).env("NO_COLOR", "1").output().unwrap()
     };
     let who = run(&["owners", "ns/default", "-o", "name"]);
-    assert!(who.status.success(), "{}", told(&who, &ns));
+    assert!(who.status.success(), "{}", transcript(&who, &ns));
     let help = run(&["wait", "--help"]);
     let help = String::from_utf8(help.stdout).unwrap();
     assert!(help.contains("Usage: kubectl plimsoll wait "), "{help}");

@@ -9,7 +9,7 @@ fn plimsoll(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// The examples in the help of a command: lines that begin with `plimsoll`, up to a comment or redirection.
+/// The examples in the help of a command, up to a comment or redirection.
 fn examples(help: &str) -> Vec<Vec<String>> {
     let (_, after) = help.split_once("Examples:\n").expect("the help has examples");
     let commands = after.lines().filter_map(|line| line.split_once("plimsoll ").map(|(_, rest)| rest));
@@ -21,48 +21,34 @@ fn examples(help: &str) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn every_example_is_understood() {
-    let commands = [
-        "plan",
-        "apply",
-        "drift",
-        "delete",
-        "wait",
-        "owners",
-        "tree",
-        "why",
-        "operations",
-        "doctor",
-        "explain",
-        "operator",
-        "crds",
-        "certs",
-        "oci-server",
-        "completions",
-        "demo",
-    ];
-    for command in commands {
-        let examples = examples(&plimsoll(&[command, "--help"]));
-        assert!(!examples.is_empty(), "{command}");
+fn every_example_parses() {
+    // `sandbox exec` passes every argument on, and `sandbox env` is shown inside a shell command.
+    let commands = "plan, apply, drift, delete, wait, owners, tree, why, render, operations, doctor, explain, \
+                    operator, crds, certs, oci-server, completions, demo, function demo, reference, sandbox up, \
+                    sandbox down, sandbox status, sandbox list, sandbox kubeconfig, sandbox logs, sandbox purge";
+    for command in commands.split(", ") {
+        let command: Vec<&str> = command.split(' ').collect();
+        let examples = examples(&plimsoll(&[&command[..], &["--help"]].concat()));
+        assert!(!examples.is_empty(), "{command:?}");
         for mut example in examples {
-            assert_eq!(example[0], command);
+            assert_eq!(example[..command.len()], command);
             // Only the first mistake is reported, so everything before the unknown flag must be valid.
             example.push("--unknown-flag".to_owned());
             let output = Command::new(env!("CARGO_BIN_EXE_plimsoll"))
                 .args(&example)
                 .output()
                 .expect("plimsoll starts");
-            let told = String::from_utf8_lossy(&output.stderr).into_owned();
+            let transcript = String::from_utf8_lossy(&output.stderr).into_owned();
             assert!(
-                told.starts_with("error: unexpected argument '--unknown-flag' found"),
-                "{example:?}: {told}"
+                transcript.starts_with("error: unexpected argument '--unknown-flag' found"),
+                "{example:?}: {transcript}"
             );
         }
     }
 }
 
 #[test]
-fn shells_get_a_script() {
+fn every_shell_has_a_completion_script() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = plimsoll(&["completions", shell]);
         assert!(script.contains("owners") && script.contains("force-conflicts"), "{shell}");
@@ -70,13 +56,13 @@ fn shells_get_a_script() {
 }
 
 #[test]
-fn what_is_said_of_the_cluster_may_stand_before_the_command() {
+fn cluster_options_before_a_command_without_a_cluster_are_refused() {
     let output = Command::new(env!("CARGO_BIN_EXE_plimsoll"))
         .args(["--context", "none-such", "certs", "--out", "certs", "--name", "x"])
         .output()
         .expect("plimsoll starts");
     insta::assert_snapshot!(String::from_utf8_lossy(&output.stderr), @"
-    error: 'certs' does not understand the options before it: they are for commands that ask a cluster
+    error: 'certs' does not accept the options before it, which are for commands that connect to a cluster
 
     Usage: plimsoll [OPTIONS] <COMMAND>
 

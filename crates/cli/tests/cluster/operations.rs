@@ -6,7 +6,7 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 use testkit::{Namespace, Sandbox};
 
-use crate::program::{plimsoll, run, run_with, told};
+use crate::program::{plimsoll, run, run_with, transcript};
 
 /// A namespace with a kind that records operations, and one object of it.
 async fn crates() -> (Namespace, Value) {
@@ -44,7 +44,7 @@ async fn crates() -> (Namespace, Value) {
 }
 
 #[tokio::test]
-async fn operations_are_shown_at_a_glance_and_followed() {
+async fn operations_are_listed_and_watched() {
     let (ns, object) = crates().await;
     let shown = run(&ns, &["operations"]);
     let line = shown.lines().nth(3).unwrap_or_default().split_whitespace().collect::<Vec<_>>();
@@ -56,8 +56,11 @@ async fn operations_are_shown_at_a_glance_and_followed() {
         (&line[..6], &line[7..]),
         (&["Crate", "orders", "create", "pending", "40", "%"][..], &["wr-1", "req-1"][..])
     );
-    let told = run(&ns, &["operations", "-o", "json"]);
-    assert!(told.contains("\"workRequest\": \"wr-1\"") && told.contains("\"percent\": 40"), "{told}");
+    let transcript = run(&ns, &["operations", "-o", "json"]);
+    assert!(
+        transcript.contains("\"workRequest\": \"wr-1\"") && transcript.contains("\"percent\": 40"),
+        "{transcript}"
+    );
     let tree = run(&ns, &["tree", &format!("crates.{}.oracle.com/orders", ns.name())]);
     assert!(tree.contains("└─ create operation") && tree.contains("pending, 40 %"), "{tree}");
 
@@ -80,22 +83,22 @@ async fn operations_are_shown_at_a_glance_and_followed() {
     insta::assert_snapshot!(run(&ns, &["operations"]), @r"
     exit 0
     --- stderr
-    no operation is under way
+    no operation is in progress
     ");
     // Which other kinds exist depends on what else runs in the sandbox.
-    let unseen = run(&ns, &["operations", "--as", "nobody"]);
-    assert!(unseen.contains("could not be read: ") && unseen.contains("crates"), "{unseen}");
-    assert!(unseen.ends_with("no operation is under way elsewhere\n"), "{unseen}");
+    let unseen = run(&ns, &["operations", "--as", "guest"]);
+    assert!(unseen.contains("cannot list: ") && unseen.contains("crates"), "{unseen}");
+    assert!(unseen.ends_with("no other operation is in progress\n"), "{unseen}");
 }
 
 #[tokio::test]
-async fn the_doctor_says_what_is_there_and_what_is_not() {
+async fn the_doctor_reports_what_is_present_and_what_is_missing() {
     let ns = Sandbox::shared().namespace("cli-doctor").await;
     let healthy = run(&ns, &["doctor"]);
     assert!(healthy.starts_with("exit 0"), "{healthy}");
     for line in [
         "ok     cluster       Kubernetes v1.36.3, ",
-        "ok     control plane built, in ",
+        "ok     control plane built in ",
         "ok     go            1.",
     ] {
         assert!(healthy.contains(line), "{healthy}");
@@ -105,7 +108,7 @@ async fn the_doctor_says_what_is_there_and_what_is_not() {
     let mut bare = plimsoll(&ns, &["doctor"]);
     bare.env("PATH", "/none").env("XDG_STATE_HOME", folder.path()).env("XDG_CACHE_HOME", folder.path());
     bare.env("HOME", folder.path()).env_remove("KUBECONFIG");
-    let bare = told(&bare.output().unwrap(), &ns).replace(&folder.path().display().to_string(), "HOME");
+    let bare = transcript(&bare.output().unwrap(), &ns).replace(&folder.path().display().to_string(), "HOME");
     insta::assert_snapshot!(bare, @r"
     exit 0
     --- stdout
@@ -113,18 +116,18 @@ async fn the_doctor_says_what_is_there_and_what_is_not() {
     absent go            not on PATH
                          The first start of a sandbox builds its programs with Go 1.26 or later.
     absent kubectl       not on PATH
-                         A sandbox brings its own; `--kustomize` uses it where kustomize is missing.
+                         A sandbox has its own; `--kustomize` uses kubectl if kustomize is missing.
     absent kustomize     not on PATH
-                         `--kustomize` uses kubectl in its place.
+                         `--kustomize` uses kubectl instead.
     absent terraform     not on PATH
-                         The demo and the provider are for terraform or tofu.
+                         The demo and the provider work with terraform or tofu.
     absent tofu          not on PATH
-                         The demo and the provider are for terraform or tofu.
+                         The demo and the provider work with terraform or tofu.
     absent control plane not built yet
-                         `plimsoll sandbox up --detach` builds it, in four to six minutes.
+                         `plimsoll sandbox up --detach` builds it in four to six minutes.
     ok     sandboxes     none
     absent cluster       no cluster is configured: HOME/.kube/config does not exist, and this process does not run in a pod
-                         Name a kubeconfig with --kubeconfig or KUBECONFIG, and a context of it with --context; `plimsoll sandbox up` starts a cluster of your own.
+                         Choose a kubeconfig with --kubeconfig or KUBECONFIG, and a context with --context; `plimsoll sandbox up` starts a cluster on this machine.
     ");
 
     let refused = run(&ns, &["doctor", "--context", "production"]);

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use testkit::{Namespace, Sandbox};
 
-use crate::program::{plimsoll, run, told};
+use crate::program::{plimsoll, run, transcript};
 
 fn settings(value: &str) -> Value {
     json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "settings" }, "data": { "colour": value, "size": "9" } })
@@ -65,12 +65,12 @@ async fn every_field_has_its_manager_in_the_margin() {
                    │   name: settings
                    │   namespace: NS
     ");
-    insta::assert_snapshot!(run(&ns, &["owners", "cm/settings", "--manager", "nobody"]), @"
+    insta::assert_snapshot!(run(&ns, &["owners", "cm/settings", "--manager", "flux"]), @"
     exit 1
     --- stderr
-    error[manager-unknown]: nobody holds no field of ConfigMap NS/settings
+    error[manager-unknown]: flux holds no field of ConfigMap NS/settings
 
-    hint: Name one of its managers: plimsoll, argocd, kubectl-edit.
+    hint: Choose one of its managers: plimsoll, argocd, kubectl-edit.
     ");
     insta::assert_snapshot!(run(&ns, &["owners", "cm/settings", "-o", "name"]), @"
     exit 0
@@ -85,7 +85,7 @@ async fn every_field_has_its_manager_in_the_margin() {
 async fn on_forty_columns_the_margin_has_letters() {
     let ns = contended().await;
     let output = plimsoll(&ns, &["owners", "cm/settings"]).env("COLUMNS", "40").output().unwrap();
-    insta::assert_snapshot!(less_generated(&told(&output, &ns)), @r#"
+    insta::assert_snapshot!(less_generated(&transcript(&output, &ns)), @r#"
     exit 0
     --- stdout
          │ apiVersion: v1
@@ -107,7 +107,7 @@ async fn on_forty_columns_the_margin_has_letters() {
 }
 
 #[tokio::test]
-async fn one_field_can_be_asked_for() {
+async fn one_field_can_be_selected() {
     let ns = contended().await;
     insta::assert_snapshot!(run(&ns, &["owners", "cm/settings", "--who", "data.size"]), @"
     exit 0
@@ -164,9 +164,9 @@ async fn values_of_secrets_are_masked() {
     let secret = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "db" }, "stringData": { "password": "hunter2" } });
     ns.apply_as("argocd", &secret).await;
     for arguments in [&["owners", "secret/db"][..], &["owners", "secret/db", "-o", "json"]] {
-        let told = run(&ns, arguments);
-        assert!(!told.contains("aHVudGVyMg") && !told.contains("hunter2"), "{told}");
-        assert!(told.contains("data"), "{told}");
+        let transcript = run(&ns, arguments);
+        assert!(!transcript.contains("aHVudGVyMg") && !transcript.contains("hunter2"), "{transcript}");
+        assert!(transcript.contains("data"), "{transcript}");
     }
     assert!(run(&ns, &["owners", "secret/db"]).contains("password: (sensitive sha256:"));
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use testkit::{Namespace, Sandbox};
 
-use crate::program::{in_one_line, plimsoll, run, run_with, told, with_input};
+use crate::program::{in_one_line, plimsoll, run, run_with, transcript, with_input};
 
 fn settings(value: &str) -> Value {
     json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "settings" }, "data": { "colour": value } })
@@ -14,7 +14,7 @@ async fn namespace() -> Namespace {
 }
 
 #[tokio::test]
-async fn a_plan_shows_fields_and_says_by_its_status_whether_there_is_work() {
+async fn a_plan_shows_fields_and_its_exit_status_tells_whether_anything_changes() {
     let ns = namespace().await;
     let plan = |value: &str| run_with(&ns, &["plan", "-f", "-"], &settings(value).to_string());
     insta::assert_snapshot!(plan("red"), @r#"
@@ -112,7 +112,7 @@ async fn fields_that_another_manager_changes_are_named_with_their_manager() {
 
         - data.colour (managed by kubectl-edit)
 
-    hint: Take the fields out of the file, or take them from the other managers with --force-conflicts.
+    hint: Remove the fields from the file, or take them from the other managers with --force-conflicts.
     1 to change
     "#);
     insta::assert_snapshot!(run_with(&ns, &["plan", "-f", "-", "--force-conflicts"], &input), @r#"
@@ -132,7 +132,7 @@ async fn fields_that_another_manager_changes_are_named_with_their_manager() {
 
       If that manager stays active, both will keep setting them, and every plan will show a difference.
 
-    hint: Take them out of the file to leave them to the other manager.
+    hint: Remove them from the file to leave them to the other manager.
 
     help: plimsoll explain ownership-taking
     1 to change
@@ -150,7 +150,7 @@ async fn fields_that_another_manager_changes_are_named_with_their_manager() {
 
         - data.colour (managed by kubectl-edit)
 
-    hint: Take the fields out of the file, or take them from the other managers with --force-conflicts.
+    hint: Remove the fields from the file, or take them from the other managers with --force-conflicts.
     ");
     let forced = run_with(&ns, &["apply", "-f", "-", "--force-conflicts", "-q"], &input);
     assert!(forced.starts_with("exit 0"), "{forced}");
@@ -158,7 +158,7 @@ async fn fields_that_another_manager_changes_are_named_with_their_manager() {
 }
 
 #[tokio::test]
-async fn forty_columns_put_holders_on_a_line_of_their_own() {
+async fn forty_columns_put_managers_on_their_own_line() {
     let ns = namespace().await;
     ns.apply_as("plimsoll", &settings("red")).await;
     let folder = tempfile::tempdir().unwrap();
@@ -166,7 +166,7 @@ async fn forty_columns_put_holders_on_a_line_of_their_own() {
     std::fs::write(&path, settings("blue").to_string()).unwrap();
     let output =
         plimsoll(&ns, &["plan", "-f", path.to_str().unwrap()]).env("COLUMNS", "40").output().unwrap();
-    insta::assert_snapshot!(told(&output, &ns), @r#"
+    insta::assert_snapshot!(transcript(&output, &ns), @r#"
     exit 2
     --- stdout
     ~ ConfigMap NS/settings
@@ -207,7 +207,7 @@ async fn a_kind_and_a_namespace_may_come_with_the_same_files() {
         (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
     };
     let planned = without_namespace(&["plan", "-f", "-"]);
-    assert_eq!(planned, (Some(2), "2 to create, 2 to create once possible\n".to_owned()));
+    assert_eq!(planned, (Some(2), "2 to create, 2 to create later\n".to_owned()));
     let applied = without_namespace(&["apply", "-f", "-"]);
     assert_eq!(applied, (Some(0), "4 created\n".to_owned()));
     let again = without_namespace(&["plan", "-f", "-"]);
@@ -224,7 +224,7 @@ async fn a_kind_and_a_namespace_may_come_with_the_same_files() {
 }
 
 #[tokio::test]
-async fn broken_documents_are_shown_and_the_others_still_planned() {
+async fn invalid_documents_are_reported_and_the_others_planned() {
     let ns = namespace().await;
     let input = format!("{}\n---\nkind: ConfigMap\n  broken: [\n---\nkind: None\n", settings("red"));
     insta::assert_snapshot!(run_with(&ns, &["plan", "-f", "-"], &input), @r#"
@@ -272,7 +272,7 @@ async fn broken_documents_are_shown_and_the_others_still_planned() {
 }
 
 #[tokio::test]
-async fn what_the_server_refuses_is_told_for_each_object() {
+async fn refusals_are_reported_for_each_object() {
     let ns = namespace().await;
     let typo =
         json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" }, "dta": { "k": "v" } });
@@ -314,7 +314,7 @@ async fn what_the_server_refuses_is_told_for_each_object() {
     --- stderr
     error[file-unreadable]: cannot read /none/such.yaml
 
-      The operating system reports: No such file or directory (os error 2).
+      Cause: No such file or directory (os error 2).
     ");
 }
 
@@ -327,16 +327,19 @@ async fn secrets_are_planned_without_showing_them() {
     run_with(&ns, &["apply", "-f", "-"], &secret("hunter1"));
     assert!(run_with(&ns, &["plan", "-f", "-"], &secret("hunter1")).starts_with("exit 0"));
     for format in ["text", "json", "yaml"] {
-        let told = run_with(&ns, &["plan", "-f", "-", "-o", format], &secret("hunter2"));
-        assert!(told.starts_with("exit 2") && told.contains("(sensitive sha256:"), "{told}");
+        let transcript = run_with(&ns, &["plan", "-f", "-", "-o", format], &secret("hunter2"));
+        assert!(
+            transcript.starts_with("exit 2") && transcript.contains("(sensitive sha256:"),
+            "{transcript}"
+        );
         for hidden in ["hunter", "aHVudGVy"] {
-            assert!(!told.contains(hidden), "{told}");
+            assert!(!transcript.contains(hidden), "{transcript}");
         }
     }
 }
 
 #[tokio::test]
-async fn an_apply_waits_for_what_rolls_out() {
+async fn an_apply_waits_for_rollouts() {
     let ns = namespace().await;
     let job = json!({
         "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": "web" },
@@ -345,18 +348,22 @@ async fn an_apply_waits_for_what_rolls_out() {
         } },
     });
     let input = format!("{job}\n---\n{}", settings("red"));
-    let told = run_with(&ns, &["apply", "-f", "-", "--wait"], &input);
-    assert!(told.starts_with("exit 0") && told.contains("ready Deployment NS/web"), "{told}");
-    let stuck = crate::wait::unschedulable("stuck").to_string();
-    let told = run_with(&ns, &["apply", "-f", "-", "--wait", "--timeout", "300ms"], &stuck);
+    let transcript = run_with(&ns, &["apply", "-f", "-", "--wait"], &input);
     assert!(
-        told.starts_with("exit 1") && in_one_line(&told).contains("did not complete rollout within 300ms"),
-        "{told}"
+        transcript.starts_with("exit 0") && transcript.contains("ready Deployment NS/web"),
+        "{transcript}"
+    );
+    let stuck = crate::wait::unschedulable("stuck").to_string();
+    let transcript = run_with(&ns, &["apply", "-f", "-", "--wait", "--timeout", "300ms"], &stuck);
+    assert!(
+        transcript.starts_with("exit 1")
+            && in_one_line(&transcript).contains("did not complete rollout within 300ms"),
+        "{transcript}"
     );
 }
 
 #[tokio::test]
-async fn drift_is_a_value_that_differs_whoever_holds_it() {
+async fn drift_is_a_different_value_whichever_manager_holds_it() {
     let ns = namespace().await;
     ns.apply_as("argocd", &settings("red")).await;
     let folder = tempfile::tempdir().unwrap();
@@ -367,7 +374,7 @@ async fn drift_is_a_value_that_differs_whoever_holds_it() {
     insta::assert_snapshot!(drift("red"), @"
     exit 0
     --- stderr
-    1 as the files say
+    1 in sync
     ");
     insta::assert_snapshot!(std::fs::read_to_string(&junit).unwrap().replace(ns.name(), "NS"), @r#"
     <?xml version="1.0" encoding="UTF-8"?>
@@ -408,7 +415,7 @@ async fn forty_columns_and_colour_say_the_same() {
         },
         &input,
     );
-    insta::assert_snapshot!(told(&narrow, &ns), @r#"
+    insta::assert_snapshot!(transcript(&narrow, &ns), @r#"
     exit 2
     --- stdout
     ~ ConfigMap NS/settings
@@ -419,29 +426,26 @@ async fn forty_columns_and_colour_say_the_same() {
     "#);
     let mut coloured = plimsoll(&ns, &["plan", "-f", "-", "--color", "always"]);
     coloured.env_remove("NO_COLOR");
-    let coloured = told(&with_input(coloured, &input), &ns);
+    let coloured = transcript(&with_input(coloured, &input), &ns);
     assert!(coloured.contains('\u{1b}'));
     let stripped = anstream::adapter::strip_str(&coloured).to_string();
     assert_eq!(stripped, run_with(&ns, &["plan", "-f", "-"], &input));
 }
 
 #[tokio::test]
-async fn a_kustomization_is_built_by_whatever_can() {
+async fn a_kustomization_is_built_with_an_installed_program() {
     let ns = namespace().await;
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("a.yaml"), settings("red").to_string()).unwrap();
     std::fs::write(folder.path().join("kustomization.yaml"), "resources: [a.yaml]\nnamePrefix: x-\n")
         .unwrap();
-    let told = run(&ns, &["plan", "-k", folder.path().to_str().unwrap()]);
-    assert!(told.contains("+ ConfigMap NS/x-settings"), "{told}");
+    let transcript = run(&ns, &["plan", "-k", folder.path().to_str().unwrap()]);
+    assert!(transcript.contains("+ ConfigMap NS/x-settings"), "{transcript}");
     let nowhere = plimsoll(&ns, &["plan", "-k", folder.path().to_str().unwrap()])
         .env("PATH", "/none")
         .env("XDG_STATE_HOME", folder.path())
         .output()
         .unwrap();
     let text = String::from_utf8_lossy(&nowhere.stderr);
-    assert!(
-        text.contains("nothing here can build") && text.contains("Install kustomize or kubectl"),
-        "{text}"
-    );
+    assert!(text.contains("no program to build") && text.contains("Install kustomize or kubectl"), "{text}");
 }

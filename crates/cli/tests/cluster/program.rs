@@ -19,12 +19,12 @@ pub(crate) fn plimsoll(namespace: &Namespace, arguments: &[&str]) -> Command {
 
 /// Runs `plimsoll` in a namespace, and returns its output and exit status.
 pub(crate) fn run(namespace: &Namespace, arguments: &[&str]) -> String {
-    told(&plimsoll(namespace, arguments).output().expect("plimsoll starts"), namespace)
+    transcript(&plimsoll(namespace, arguments).output().expect("plimsoll starts"), namespace)
 }
 
 /// The same with something on standard input.
 pub(crate) fn run_with(namespace: &Namespace, arguments: &[&str], input: &str) -> String {
-    told(&with_input(plimsoll(namespace, arguments), input), namespace)
+    transcript(&with_input(plimsoll(namespace, arguments), input), namespace)
 }
 
 /// Runs a command with something on standard input.
@@ -39,17 +39,17 @@ pub(crate) fn with_input(mut command: Command, input: &str) -> Output {
 }
 
 /// The output and exit status, without what differs between runs.
-pub(crate) fn told(output: &Output, namespace: &Namespace) -> String {
+pub(crate) fn transcript(output: &Output, namespace: &Namespace) -> String {
     let text = |bytes: &[u8]| steady(&String::from_utf8_lossy(bytes), namespace);
     let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
     let code = output.status.code().map_or("a signal".to_owned(), |code| code.to_string());
-    let mut told = format!("exit {code}\n");
+    let mut transcript = format!("exit {code}\n");
     for (name, text) in [("stdout", stdout), ("stderr", stderr)] {
         if !text.is_empty() {
-            told.extend(["--- ", name, "\n", text.trim_end(), "\n"]);
+            transcript.extend(["--- ", name, "\n", text.trim_end(), "\n"]);
         }
     }
-    told
+    transcript
 }
 
 /// The text on one line, for comparisons regardless of line breaks.

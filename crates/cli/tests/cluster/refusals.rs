@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 use testkit::{Namespace, Sandbox};
 
-use crate::program::{plimsoll, run_with, told, with_input};
+use crate::program::{plimsoll, run_with, transcript, with_input};
 
 async fn namespace() -> Namespace {
     Sandbox::shared().namespace("cli-refusals").await
@@ -18,7 +18,7 @@ fn written(objects: &[Value]) -> String {
 }
 
 #[tokio::test]
-async fn a_namespace_that_nothing_brings_is_named_once_and_not_waited_for() {
+async fn a_namespace_that_nothing_creates_is_reported_once_without_waiting() {
     let ns = namespace().await;
     let settings = |name: &str| json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name, "namespace": "none-such" } });
     let input = written(&["a", "b", "c", "d", "e", "f"].map(settings));
@@ -28,7 +28,7 @@ async fn a_namespace_that_nothing_brings_is_named_once_and_not_waited_for() {
         command.env("COLUMNS", "100").env("NO_COLOR", "1");
         command
     };
-    insta::assert_snapshot!(told(&with_input(apply(), &input), &ns), @r#"
+    insta::assert_snapshot!(transcript(&with_input(apply(), &input), &ns), @r#"
     exit 1
     --- stdout
     ! ConfigMap none-such/a
@@ -45,7 +45,7 @@ async fn a_namespace_that_nothing_brings_is_named_once_and_not_waited_for() {
 
       ConfigMap none-such/a needs it to exist.
 
-      The same is true of 5 others: ConfigMap none-such/b, ConfigMap none-such/c, ConfigMap none-such/d
+      The same applies to 5 others: ConfigMap none-such/b, ConfigMap none-such/c, ConfigMap none-such/d
       and 2 more.
 
     hint: Check its spelling, add it to the files, or create it first: kubectl create namespace
@@ -55,7 +55,7 @@ async fn a_namespace_that_nothing_brings_is_named_once_and_not_waited_for() {
 }
 
 #[tokio::test]
-async fn a_kind_that_nothing_brings_is_not_waited_for() {
+async fn an_apply_does_not_wait_for_a_kind_that_nothing_creates() {
     let ns = namespace().await;
     let slip = json!({ "apiVersion": "apps/v1", "kind": "Deploymnet", "metadata": { "name": "web" } });
     insta::assert_snapshot!(run_with(&ns, &["apply", "-f", "-"], &slip.to_string()), @r#"
@@ -78,7 +78,7 @@ async fn a_kind_that_nothing_brings_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_changed_gets_advice_for_a_command_line() {
+async fn immutable_fields_get_advice_for_the_command_line() {
     let ns = namespace().await;
     let secret = |value: &str| json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "fixed" }, "immutable": true, "data": { "a": value } });
     ns.apply_as("plimsoll", &secret("1")).await;
@@ -102,12 +102,12 @@ async fn what_cannot_be_changed_gets_advice_for_a_command_line() {
 }
 
 #[tokio::test]
-async fn what_a_quota_forbids_is_no_lack_of_rights() {
+async fn a_quota_is_not_reported_as_missing_rights() {
     let ns = namespace().await;
     let quota = json!({
         "apiVersion": "v1", "kind": "ResourceQuota", "metadata": { "name": "none" }, "spec": { "hard": { "count/podtemplates": "0" } },
     });
-    ns.apply_as("somebody", &quota).await;
+    ns.apply_as("another-manager", &quota).await;
     ns.until(&quota, "it has a status", |object| object.is_some_and(|it| it["status"]["hard"].is_object()))
         .await;
     let pod = json!({ "containers": [{ "name": "a", "image": "b" }] });
@@ -131,7 +131,7 @@ async fn what_a_quota_forbids_is_no_lack_of_rights() {
 }
 
 #[tokio::test]
-async fn of_long_values_the_difference_is_shown() {
+async fn long_values_are_cut_around_the_difference() {
     let ns = namespace().await;
     let service = |value: &str| {
         let prefix = "app.kubernetes.io";
@@ -156,20 +156,20 @@ async fn of_long_values_the_difference_is_shown() {
 }
 
 #[tokio::test]
-async fn files_are_looked_at_before_a_cluster_is() {
+async fn files_are_checked_before_the_cluster() {
     let ns = namespace().await;
     let folder = tempfile::tempdir().unwrap();
     let without_cluster = |arguments: &[&str], input: &str| {
         let mut command = plimsoll(&ns, arguments);
         command.env_remove("KUBECONFIG").env("HOME", folder.path()).current_dir(folder.path());
-        told(&with_input(command, input), &ns)
+        transcript(&with_input(command, input), &ns)
     };
     insta::assert_snapshot!(without_cluster(&["plan", "-f", "none.yaml"], ""), @"
     exit 1
     --- stderr
     error[file-unreadable]: cannot read none.yaml
 
-      The operating system reports: No such file or directory (os error 2).
+      Cause: No such file or directory (os error 2).
     ");
     insta::assert_snapshot!(without_cluster(&["plan", "-f", "https://example.org/shop.yaml"], ""), @"
     exit 1
@@ -194,7 +194,7 @@ async fn files_are_looked_at_before_a_cluster_is() {
     --- stderr
     error: unexpected argument 'shop.yaml' found
 
-      tip: to name a file or a folder, write '-f shop.yaml'
+      tip: to pass a file or a folder, write '-f shop.yaml'
 
     Usage: plimsoll plan [OPTIONS]
 
@@ -219,16 +219,16 @@ async fn a_reader_plans_and_applies_unchanged_objects() {
         run_with(&ns, &args, &input).replace("reader-of-NS", "READER")
     };
     // Neither a dry run nor the list of webhooks is allowed: what can be compared locally is shown as such.
-    insta::assert_snapshot!(plan(&[]), @r"
+    insta::assert_snapshot!(plan(&[]), @"
     exit 0
     --- stderr
     note[not-asked]: ResourceQuota NS/a was only compared locally
       object: ResourceQuota NS/a
 
-      You may neither make a dry run of it nor list webhooks and admission policies. It is as written; a
-      webhook or a policy could still change it.
+      You are not allowed to dry-run it or to list webhooks and admission policies. It matches the file,
+      but a webhook or a policy could still change it.
 
-      The same is true of 5 others: ResourceQuota NS/b, ResourceQuota
+      The same applies to 5 others: ResourceQuota NS/b, ResourceQuota
       NS/c, ResourceQuota NS/d and 2 more.
 
     help: plimsoll explain not-asked
@@ -260,7 +260,7 @@ async fn a_reader_plans_and_applies_unchanged_objects() {
       forbidden: User "READER" cannot patch resource "resourcequotas" in API group
       "" in the namespace "NS"
 
-      The same is true of 5 others: ResourceQuota NS/b, ResourceQuota
+      The same applies to 5 others: ResourceQuota NS/b, ResourceQuota
       NS/c, ResourceQuota NS/d and 2 more.
 
     hint: Ask an administrator of the cluster for a Role or ClusterRole with the verb and resource named
@@ -271,9 +271,9 @@ async fn a_reader_plans_and_applies_unchanged_objects() {
     ns.kubectl(&["create", "clusterrole", &reader, "--verb=list", &format!("--resource={kinds}")]).unwrap();
     ns.kubectl(&["create", "clusterrolebinding", &reader, &format!("--clusterrole={reader}"), &user])
         .unwrap();
-    let told = apply();
+    let transcript = apply();
     ns.kubectl(&["delete", "clusterrole,clusterrolebinding", &reader]).unwrap();
-    insta::assert_snapshot!(told, @"
+    insta::assert_snapshot!(transcript, @"
     exit 0
     --- stderr
     6 unchanged
@@ -281,7 +281,7 @@ async fn a_reader_plans_and_applies_unchanged_objects() {
 }
 
 #[tokio::test]
-async fn whoever_interrupts_an_apply_is_told_how_far_it_came() {
+async fn an_interrupted_apply_reports_what_was_not_applied() {
     let ns = namespace().await;
     let settings = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "settings" }, "data": { "a": "b" } });
     // An operator among the objects might create the kind, so the apply waits for it.
@@ -293,9 +293,12 @@ async fn whoever_interrupts_an_apply_is_told_how_far_it_came() {
     apply.stdin.take().unwrap().write_all(written(&[late, settings.clone()]).as_bytes()).unwrap();
     ns.until(&settings, "it is applied", |object| object.is_some()).await;
     Command::new("kill").args(["-INT", &apply.id().to_string()]).status().unwrap();
-    let told = told(&apply.wait_with_output().unwrap(), &ns);
+    let transcript = transcript(&apply.wait_with_output().unwrap(), &ns);
     // How much was known at that moment is up to timing; but the late object was not applied.
     let none = "error[interrupted]: interrupted: 2 objects were not applied";
     let one = "1 created\nerror[interrupted]: interrupted: 1 object was not applied";
-    assert!(told.starts_with("exit 130\n") && (told.contains(none) || told.contains(one)), "{told}");
+    assert!(
+        transcript.starts_with("exit 130\n") && (transcript.contains(none) || transcript.contains(one)),
+        "{transcript}"
+    );
 }

@@ -36,7 +36,7 @@ fn ageless(text: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_tree_shows_what_belongs_to_an_object() {
+async fn a_tree_shows_everything_an_object_owns() {
     let ns = stuck().await;
     insta::assert_snapshot!(ageless(&run(&ns, &["tree", "deploy/web"])), @"
     exit 0
@@ -55,11 +55,11 @@ async fn a_tree_shows_what_belongs_to_an_object() {
     insta::assert_snapshot!(run(&ns, &["tree", "deploy/none"]), @"
     exit 1
     --- stderr
-    error[object-missing]: there is no Deployment NS/none
+    error[object-missing]: Deployment NS/none does not exist
 
-      It was looked for in the namespace NS.
+      Only namespace NS was searched.
 
-    hint: Name another namespace with --namespace, or look in all with --all-namespaces.
+    hint: Choose another namespace with --namespace, or search all of them with --all-namespaces.
     ");
 }
 
@@ -74,8 +74,11 @@ async fn the_cause_is_named_in_one_sentence() {
         ReplicaSet NS/web-GENERATED → 0 of 1 replicas are ready
           Pod NS/web-GENERATED → cannot be scheduled (Unschedulable): 0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector. no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.
     ");
-    let told = run(&ns, &["why", "deploy/web", "-o", "json"]);
-    assert!(told.contains("\"ready\": false") && told.contains("\"kind\": \"Pod\""), "{told}");
+    let transcript = run(&ns, &["why", "deploy/web", "-o", "json"]);
+    assert!(
+        transcript.contains("\"ready\": false") && transcript.contains("\"kind\": \"Pod\""),
+        "{transcript}"
+    );
     ns.apply_as(
         "other-manager",
         &json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "quiet" } }),
@@ -84,7 +87,7 @@ async fn the_cause_is_named_in_one_sentence() {
     insta::assert_snapshot!(run(&ns, &["why", "cm/quiet"]), @"
     exit 0
     --- stdout
-    ConfigMap NS/quiet reports no status, and nothing it owns is in trouble
+    ConfigMap NS/quiet reports no status, and nothing it owns has a problem
     ");
     let held = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "held", "finalizers": ["example.org/x"] } });
     ns.apply_as("other-manager", &held).await;
@@ -120,6 +123,6 @@ async fn a_watched_tree_is_shown_again_when_it_changes() {
     ns.kubectl(&["delete", "cm", "root"]).unwrap();
     let mut said = String::new();
     child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-    assert!(said.starts_with("error[object-missing]: there is no ConfigMap "), "{said}");
+    assert!(said.starts_with("error[object-missing]: ConfigMap "), "{said}");
     assert_eq!(child.wait().unwrap().code(), Some(1));
 }

@@ -44,7 +44,7 @@ async fn many_objects_of_a_kind_are_read_with_one_request() {
 }
 
 #[tokio::test]
-async fn an_unchanged_object_is_neither_asked_about_nor_written_unless_a_webhook_concerns_its_kind() {
+async fn an_unchanged_object_is_neither_dry_run_nor_written_unless_a_webhook_concerns_its_kind() {
     let ns = namespace().await;
     let template = |number: usize| {
         json!({
@@ -68,14 +68,14 @@ async fn an_unchanged_object_is_neither_asked_about_nor_written_unless_a_webhook
     let edit = json!({ "template": { "metadata": { "labels": { "app": "z" } } } });
     ns.merge_as("kubectl-edit", &template(3), &edit).await;
     for command in ["plan", "apply"] {
-        let told = run_with(&ns, &[command, "-f", "-", "--force-conflicts"], &input);
-        assert!(told.contains("template.metadata.labels.app: \"z\" → \"a\""), "{told}");
+        let transcript = run_with(&ns, &[command, "-f", "-", "--force-conflicts"], &input);
+        assert!(transcript.contains("template.metadata.labels.app: \"z\" → \"a\""), "{transcript}");
     }
     assert_eq!(dry_runs_and_applies(&ns), (1, 7));
 
     // Another manager has not written it yet, although every value matches.
-    let told = run_with(&ns, &["apply", "-f", "-", "--field-manager", "other"], &input);
-    assert!(told.contains("6 held"), "{told}");
+    let transcript = run_with(&ns, &["apply", "-f", "-", "--field-manager", "other"], &input);
+    assert!(transcript.contains("6 held"), "{transcript}");
     assert_eq!(dry_runs_and_applies(&ns), (1, 13));
 
     // It covers the kind, although its selector matches no object: only the server knows its effect.
@@ -85,7 +85,7 @@ async fn an_unchanged_object_is_neither_asked_about_nor_written_unless_a_webhook
         "webhooks": [{
             "name": "a.example.org", "sideEffects": "None", "admissionReviewVersions": ["v1"], "failurePolicy": "Ignore",
             "timeoutSeconds": 1, "clientConfig": { "url": "https://127.0.0.1:1/" },
-            "namespaceSelector": { "matchLabels": { "nobody-has": "this-label" } },
+            "namespaceSelector": { "matchLabels": { "unused": "label" } },
             "rules": [{ "operations": ["*"], "apiGroups": [""], "apiVersions": ["*"], "resources": ["podtemplates"] }],
         }],
     });

@@ -35,7 +35,7 @@ async fn namespace() -> Namespace {
 }
 
 #[tokio::test]
-async fn a_field_is_printed_cut_out_of_its_object() {
+async fn a_field_is_printed_without_the_rest_of_its_object() {
     let ns = namespace().await;
     ns.apply_as("other-manager", &settings("red")).await;
     insta::assert_snapshot!(run(&ns, &["wait", "cm/settings", "--for", "field=data.colour"]), @r#"
@@ -71,10 +71,10 @@ async fn a_wait_that_times_out_is_explained() {
         object.is_some_and(|object| object["status"]["observedGeneration"] == 1)
     })
     .await;
-    let told = run(&ns, &["wait", "deploy/web", "--for", "rollout", "--timeout", "500ms"]);
-    assert!(told.starts_with("exit 1\n"), "{told}");
-    assert!(told.contains("Deployment did not complete rollout within 500ms"), "{told}");
-    assert!(told.contains("0 of 1 updated replicas are available"), "{told}");
+    let transcript = run(&ns, &["wait", "deploy/web", "--for", "rollout", "--timeout", "500ms"]);
+    assert!(transcript.starts_with("exit 1\n"), "{transcript}");
+    assert!(transcript.contains("Deployment did not complete rollout within 500ms"), "{transcript}");
+    assert!(transcript.contains("0 of 1 updated replicas are available"), "{transcript}");
     insta::assert_snapshot!(run(&ns, &["wait", "cm/none", "--for", "field=data.x", "--timeout", "100ms"]), @r#"
     exit 1
     --- stderr
@@ -97,7 +97,7 @@ async fn a_wait_that_times_out_is_explained() {
 }
 
 #[tokio::test]
-async fn a_wait_that_can_never_be_met_is_cut_short() {
+async fn a_wait_that_can_never_be_met_fails_early() {
     let ns = namespace().await;
     let job = json!({
         "apiVersion": "batch/v1", "kind": "Job", "metadata": { "name": "migrate" },
@@ -114,8 +114,11 @@ async fn a_wait_that_can_never_be_met_is_cut_short() {
         json!({ "status": { "startTime": "2026-01-01T00:00:00Z", "conditions": failed } }).to_string();
     ns.kubectl(&["patch", "job", "migrate", "--subresource", "status", "--type", "merge", "--patch", &patch])
         .unwrap();
-    let told = run(&ns, &["wait", "job/migrate", "--for", "condition=Complete", "--timeout", "10m"]);
-    assert!(in_one_line(&told).contains("the Job failed (BackoffLimitExceeded): too many"), "{told}");
+    let transcript = run(&ns, &["wait", "job/migrate", "--for", "condition=Complete", "--timeout", "10m"]);
+    assert!(
+        in_one_line(&transcript).contains("the Job failed (BackoffLimitExceeded): too many"),
+        "{transcript}"
+    );
 }
 
 /// A kind that publishes conditions, and an object of it at generation 2; returns its `TYPE/NAME`.
@@ -146,7 +149,7 @@ fn widget(ns: &Namespace) -> String {
 }
 
 #[tokio::test]
-async fn a_status_of_the_generation_before_does_not_end_a_wait() {
+async fn a_status_of_the_previous_generation_does_not_end_a_wait() {
     let ns = namespace().await;
     let widget = widget(&ns);
     let report = |generation: u8| {
@@ -167,15 +170,15 @@ async fn a_status_of_the_generation_before_does_not_end_a_wait() {
     let forms = ["condition=ready", "field=status.endpoint", "value=status.endpoint=x", "rollout"];
     report(1);
     for form in forms {
-        let told = run(&ns, &["wait", &widget, "--for", form, "--timeout", "300ms"]);
-        assert!(told.starts_with("exit 1\n"), "{form}: {told}");
+        let transcript = run(&ns, &["wait", &widget, "--for", form, "--timeout", "300ms"]);
+        assert!(transcript.starts_with("exit 1\n"), "{form}: {transcript}");
         let why = "the controller has observed generation 1 of 2";
-        assert!(in_one_line(&told).contains(why), "{form}: {told}");
+        assert!(in_one_line(&transcript).contains(why), "{form}: {transcript}");
     }
     report(2);
     for form in forms {
-        let told = run(&ns, &["wait", &widget, "--for", form]);
-        assert!(told.starts_with("exit 0\n"), "{form}: {told}");
+        let transcript = run(&ns, &["wait", &widget, "--for", form]);
+        assert!(transcript.starts_with("exit 0\n"), "{form}: {transcript}");
     }
 }
 
@@ -189,8 +192,8 @@ async fn an_object_that_no_controller_has_seen_is_not_ready() {
         &["why", &widget],
         &["tree", &widget],
     ] {
-        let told = run(&ns, command);
-        assert!(told.contains(why), "{command:?}: {told}");
+        let transcript = run(&ns, command);
+        assert!(transcript.contains(why), "{command:?}: {transcript}");
     }
     let claim = json!({
         "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": { "name": "data" },
@@ -199,13 +202,16 @@ async fn an_object_that_no_controller_has_seen_is_not_ready() {
             "resources": { "requests": { "storage": "1Gi" } },
         },
     });
-    let told = run_with(&ns, &["apply", "-f", "-", "--wait", "--timeout", "500ms"], &claim.to_string());
-    assert!(told.starts_with("exit 1\n") && told.contains("did not become ready within 500ms"), "{told}");
-    assert!(told.contains("it is Pending"), "{told}");
+    let transcript = run_with(&ns, &["apply", "-f", "-", "--wait", "--timeout", "500ms"], &claim.to_string());
+    assert!(
+        transcript.starts_with("exit 1\n") && transcript.contains("did not become ready within 500ms"),
+        "{transcript}"
+    );
+    assert!(transcript.contains("it is Pending"), "{transcript}");
 }
 
 #[tokio::test]
-async fn an_object_that_is_deleted_meanwhile_ends_the_wait() {
+async fn deleting_the_object_ends_the_wait() {
     let ns = namespace().await;
     let held = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "held", "finalizers": ["example.org/hold"] } });
     ns.apply_as("other-manager", &held).await;
@@ -214,15 +220,15 @@ async fn an_object_that_is_deleted_meanwhile_ends_the_wait() {
         .spawn()
         .unwrap();
     ns.kubectl(&["delete", "cm", "held", "--wait=false"]).unwrap();
-    let mut told = String::new();
-    child.stderr.take().unwrap().read_to_string(&mut told).unwrap();
+    let mut transcript = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut transcript).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(1));
-    assert!(in_one_line(&told).contains("deletion was requested at"), "{told}");
+    assert!(in_one_line(&transcript).contains("deletion was requested at"), "{transcript}");
     ns.merge_as("other-manager", &held, &json!({ "metadata": { "finalizers": null } })).await;
 }
 
 #[tokio::test]
-async fn a_wait_that_makes_no_sense_is_refused_at_once() {
+async fn an_invalid_wait_is_refused_at_once() {
     let ns = namespace().await;
     insta::assert_snapshot!(run(&ns, &["wait", "svc/web", "--for", "rollout"]), @"
     exit 1
@@ -269,17 +275,17 @@ async fn the_forms_of_kubectl_are_understood() {
     let ns = namespace().await;
     ns.apply_as("other-manager", &settings("red")).await;
     for wanted in ["jsonpath={.data.colour}=red", "create"] {
-        let told = run(&ns, &["wait", "cm/settings", "--for", wanted]);
-        assert!(told.starts_with("exit 0"), "{wanted}: {told}");
+        let transcript = run(&ns, &["wait", "cm/settings", "--for", wanted]);
+        assert!(transcript.starts_with("exit 0"), "{wanted}: {transcript}");
     }
     insta::assert_snapshot!(run(&ns, &["wait", "cm/none", "--for", "create", "--timeout", "100ms"]), @"
     exit 1
     --- stderr
     error[object-missing]: ConfigMap NS/none does not exist after 100ms
 
-      Last seen: it does not exist.
+      Last state: it does not exist.
 
-    hint: If it only needs more time, wait longer with --timeout.
+    hint: Raise --timeout if it only needs more time.
     ");
     insta::assert_snapshot!(run(&ns, &["wait", &format!("ns/{}", ns.name()), "--for", "condition=Ready=False", "--timeout", "100ms"]), @r#"
     exit 1

@@ -157,7 +157,7 @@ async fn a_namespace_that_is_being_deleted_says_what_is_left_in_it() {
 
       Deletion was requested at TIME. What is applied now is deleted with it.
 
-    hint: Wait until it is deleted, then apply again; `plimsoll why` shows what holds it up.
+    hint: Wait until it is deleted, then apply again; `plimsoll why` shows what blocks the deletion.
     1 changed
     "#);
     insta::assert_snapshot!(run(&ns, &["wait", "cm/held", "--for", "delete", "--timeout", "200ms"]), @"
@@ -165,9 +165,9 @@ async fn a_namespace_that_is_being_deleted_says_what_is_left_in_it() {
     --- stderr
     error[deletion-timeout]: ConfigMap NS/held still exists after 200ms
 
-      Last seen: deletion was requested at TIME and is blocked by example.org/x.
+      Last state: deletion was requested at TIME and is blocked by example.org/x.
 
-    hint: If it only needs more time, wait longer with --timeout.
+    hint: Raise --timeout if it only needs more time.
     ");
     ns.merge_as("other-manager", &held, &json!({ "metadata": { "finalizers": null } })).await;
     insta::assert_snapshot!(run(&ns, &["wait", "cm/held", "--for", "delete"]), @"

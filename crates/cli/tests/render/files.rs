@@ -3,14 +3,14 @@
 use functions::{RunRequest, response};
 use serde_json::{Value, json};
 
-use crate::scene::{Scene, XR, config_map};
+use crate::fixture::{Fixture, XR, config_map};
 
 #[test]
-fn an_xr_is_shown_with_what_it_is_composed_of() {
-    let scene = Scene::new();
-    scene.composition(&["main"], |_| {});
-    scene.serve(config_map);
-    insta::assert_snapshot!(scene.render(&["-r", "-c"]), @r#"
+fn an_xr_is_shown_with_its_composed_resources() {
+    let fixture = Fixture::new();
+    fixture.composition(&["main"], |_| {});
+    fixture.serve(config_map);
+    insta::assert_snapshot!(fixture.render(&["-r", "-c"]), @r#"
     exit 0
     ---
     apiVersion: example.org/v1
@@ -69,7 +69,7 @@ fn an_xr_is_shown_with_what_it_is_composed_of() {
       seen: true
     kind: Context
     "#);
-    insta::assert_snapshot!(scene.render(&["--output", "name"]), @r"
+    insta::assert_snapshot!(fixture.render(&["--output", "name"]), @r"
     exit 0
     xapp.example.org/shop
     configmap/shop-9c1a21435007
@@ -77,10 +77,10 @@ fn an_xr_is_shown_with_what_it_is_composed_of() {
 }
 
 #[test]
-fn what_is_there_already_is_observed_and_what_is_not_wanted_any_more_is_deleted() {
-    let scene = Scene::new();
-    scene.composition(&["main", "function-auto-ready"], |_| {});
-    scene.serve(config_map);
+fn existing_resources_are_observed_and_undesired_ones_deleted() {
+    let fixture = Fixture::new();
+    fixture.composition(&["main", "function-auto-ready"], |_| {});
+    fixture.serve(config_map);
     let observed = |key: &str, name: &str| {
         format!(
             "
@@ -95,13 +95,13 @@ metadata:
 "
         )
     };
-    scene.write(
+    fixture.write(
         "xr.yaml",
         &XR.replace("name: shop", "name: shop\n  uid: 6b7d8f33-6d0f-4e0c-8f2e-6f1c1d1a2b3c"),
     );
-    scene.write("observed/map.yaml", &observed("map", "kept"));
-    scene.write("observed/old.yaml", &observed("old", "goes"));
-    insta::assert_snapshot!(scene.render(&["-o", &scene.path("observed"), "-x"]), @r#"
+    fixture.write("observed/map.yaml", &observed("map", "kept"));
+    fixture.write("observed/old.yaml", &observed("old", "goes"));
+    insta::assert_snapshot!(fixture.render(&["-o", &fixture.path("observed"), "-x"]), @r#"
     exit 0
     ---
     apiVersion: example.org/v1
@@ -175,15 +175,15 @@ metadata:
 }
 
 #[test]
-fn a_fatal_result_says_what_the_functions_said_and_composes_nothing() {
-    let scene = Scene::new();
-    scene.composition(&["main"], |_| {});
-    scene.serve(|request: RunRequest| async move {
+fn a_fatal_result_is_shown_and_composes_nothing() {
+    let fixture = Fixture::new();
+    fixture.composition(&["main"], |_| {});
+    fixture.serve(|request: RunRequest| async move {
         let mut answer = response::to(&request);
         response::fatal(&mut answer, "no such image").condition_false("ImageReady", "NotFound");
         Ok(answer)
     });
-    insta::assert_snapshot!(scene.render(&["-r"]), @r#"
+    insta::assert_snapshot!(fixture.render(&["-r"]), @r#"
     exit 1
     ---
     apiVersion: example.org/v1
@@ -227,15 +227,15 @@ fn a_fatal_result_says_what_the_functions_said_and_composes_nothing() {
     "#);
 }
 
-#[expect(clippy::too_many_lines, reason = "one scene with all that a function can say, shown whole")]
+#[expect(clippy::too_many_lines, reason = "one request with everything a function can require, shown whole")]
 #[test]
-fn what_functions_require_comes_from_files() {
-    let scene = Scene::new();
-    scene.composition(&["main"], |composition| {
+fn requirements_are_resolved_from_files() {
+    let fixture = Fixture::new();
+    fixture.composition(&["main"], |composition| {
         composition["spec"]["pipeline"][0]["credentials"] =
             json!([{"name": "db", "source": "Secret", "secretRef": {"namespace": "default", "name": "db"}}]);
     });
-    scene.serve(|request: RunRequest| async move {
+    fixture.serve(|request: RunRequest| async move {
         let mut answer = response::to(&request);
         let selector = composition::protocol::ResourceSelector {
             api_version: "v1".to_owned(),
@@ -257,7 +257,7 @@ fn what_functions_require_comes_from_files() {
         response::normal(&mut answer, format!("context {}", Value::Object(given)));
         Ok(answer)
     });
-    scene.write(
+    fixture.write(
         "extra.yaml",
         "
 apiVersion: v1
@@ -273,7 +273,7 @@ kind: ConfigMap
 metadata: {name: c, namespace: shop}
 ",
     );
-    scene.write(
+    fixture.write(
         "secret.yaml",
         "
 apiVersion: v1
@@ -282,24 +282,24 @@ metadata: {name: db, namespace: default}
 stringData: {user: alice}
 ",
     );
-    scene.write("region.json", r#"{"name": "eu"}"#);
-    let arguments = |scene: &Scene| {
+    fixture.write("region.json", r#"{"name": "eu"}"#);
+    let arguments = |fixture: &Fixture| {
         [
             "-r",
             "-e",
-            &scene.path("extra.yaml"),
+            &fixture.path("extra.yaml"),
             "--function-credentials",
-            &scene.path("secret.yaml"),
+            &fixture.path("secret.yaml"),
             "--context-files",
-            &format!("region={}", scene.path("region.json")),
+            &format!("region={}", fixture.path("region.json")),
             "--context-values",
             "size=3",
         ]
         .map(str::to_owned)
     };
-    let arguments = arguments(&scene);
+    let arguments = arguments(&fixture);
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    insta::assert_snapshot!(scene.render(&arguments), @r#"
+    insta::assert_snapshot!(fixture.render(&arguments), @r#"
     exit 0
     ---
     apiVersion: example.org/v1
@@ -333,21 +333,21 @@ stringData: {user: alice}
     severity: SEVERITY_NORMAL
     step: run-main
     "#);
-    insta::assert_snapshot!(scene.render(&["-r"]), @r#"
+    insta::assert_snapshot!(fixture.render(&["-r"]), @r#"
     exit 1
     --- stderr
     error[render-input]: step "run-main" needs credentials from Secret default/db
 
-    hint: Put the Secret into a file, and name the file with --function-credentials.
+    hint: Write the Secret to a file and pass it with --function-credentials.
     "#);
 }
 
 #[test]
-fn a_definition_says_where_engine_fields_are_and_what_is_filled_in() {
-    let scene = Scene::new();
-    scene.composition(&["main"], |_| {});
-    scene.serve(config_map);
-    scene.write("xr.yaml", &XR.replace("  size: 3", "  color: red"));
+fn a_definition_places_engine_fields_and_sets_defaults() {
+    let fixture = Fixture::new();
+    fixture.composition(&["main"], |_| {});
+    fixture.serve(config_map);
+    fixture.write("xr.yaml", &XR.replace("  size: 3", "  color: red"));
     let xrd = |kind: &str| {
         json!({
             "apiVersion": "apiextensions.crossplane.io/v1", "kind": "CompositeResourceDefinition",
@@ -363,8 +363,8 @@ fn a_definition_says_where_engine_fields_are_and_what_is_filled_in() {
             },
         })
     };
-    scene.write("xrd.yaml", &manifest::to_yaml(&xrd("XApp")));
-    insta::assert_snapshot!(scene.render(&["--xrd", &scene.path("xrd.yaml"), "-x"]), @r#"
+    fixture.write("xrd.yaml", &manifest::to_yaml(&xrd("XApp")));
+    insta::assert_snapshot!(fixture.render(&["--xrd", &fixture.path("xrd.yaml"), "-x"]), @r#"
     exit 0
     ---
     apiVersion: example.org/v1
@@ -435,11 +435,11 @@ fn a_definition_says_where_engine_fields_are_and_what_is_filled_in() {
         name: shop
         uid: 1b0dc85e-913f-5925-9e76-a269606f5ce6
     "#);
-    scene.write("xrd.yaml", &manifest::to_yaml(&xrd("XOther")));
-    insta::assert_snapshot!(scene.render(&["--xrd", &scene.path("xrd.yaml")]), @r#"
+    fixture.write("xrd.yaml", &manifest::to_yaml(&xrd("XOther")));
+    insta::assert_snapshot!(fixture.render(&["--xrd", &fixture.path("xrd.yaml")]), @r#"
     exit 1
     --- stderr
-    error[render-input]: the files do not fit together
+    error[render-input]: the files contradict each other
 
       CompositeResourceDefinition "xapps.example.org" (composite Group=example.org Kind=XOther) does not
       match the input XR's Group=example.org Kind=XApp
@@ -447,11 +447,11 @@ fn a_definition_says_where_engine_fields_are_and_what_is_filled_in() {
 }
 
 #[test]
-fn what_cannot_be_rendered_is_said_with_what_to_do() {
-    let scene = Scene::new();
-    scene.composition(&["unheard-of"], |_| {});
-    scene.functions("127.0.0.1:1");
-    insta::assert_snapshot!(scene.render(&[]), @r#"
+fn invalid_inputs_get_an_error_with_a_hint() {
+    let fixture = Fixture::new();
+    fixture.composition(&["unheard-of"], |_| {});
+    fixture.functions("127.0.0.1:1");
+    insta::assert_snapshot!(fixture.render(&[]), @r#"
     exit 1
     ---
     apiVersion: example.org/v1
@@ -463,9 +463,9 @@ fn what_cannot_be_rendered_is_said_with_what_to_do() {
       - lastTransitionTime: "2024-01-01T00:00:00Z"
         message: 'cannot compose resources: cannot run Composition pipeline step "run-unheard-of":
           cannot run Function "unheard-of": function "unheard-of" is not among the functions:
-          run it, and annotate its Function with render.crossplane.io/runtime: Development
-          and render.crossplane.io/runtime-development-target: HOST:PORT (no containers
-          are started here)'
+          start it, and annotate its Function with render.crossplane.io/runtime: Development
+          and render.crossplane.io/runtime-development-target: HOST:PORT (render starts
+          no containers)'
         reason: ReconcileError
         status: "False"
         type: Synced
@@ -476,22 +476,22 @@ fn what_cannot_be_rendered_is_said_with_what_to_do() {
       - lastTransitionTime: "2024-01-01T00:00:00Z"
         message: 'cannot compose resources: cannot run Composition pipeline step "run-unheard-of":
           cannot run Function "unheard-of": function "unheard-of" is not among the functions:
-          run it, and annotate its Function with render.crossplane.io/runtime: Development
-          and render.crossplane.io/runtime-development-target: HOST:PORT (no containers
-          are started here) (error id d1b94cc7)'
+          start it, and annotate its Function with render.crossplane.io/runtime: Development
+          and render.crossplane.io/runtime-development-target: HOST:PORT (render starts
+          no containers) (error id d1b94cc7)'
         reason: FunctionNotFound
         status: "False"
         type: Healthy
     --- stderr
     error[render-function]: cannot compose resources: cannot run Composition pipeline step
                             "run-unheard-of": cannot run Function "unheard-of": function "unheard-of" is
-                            not among the functions: run it, and annotate its Function with
+                            not among the functions: start it, and annotate its Function with
                             render.crossplane.io/runtime: Development and
-                            render.crossplane.io/runtime-development-target: HOST:PORT (no containers
-                            are started here)
+                            render.crossplane.io/runtime-development-target: HOST:PORT (render starts no
+                            containers)
     "#);
-    scene.composition(&["main"], |_| {});
-    insta::assert_snapshot!(scene.render(&["--timeout", "20s"]), @r#"
+    fixture.composition(&["main"], |_| {});
+    insta::assert_snapshot!(fixture.render(&["--timeout", "20s"]), @r#"
     exit 1
     ---
     apiVersion: example.org/v1
@@ -526,21 +526,21 @@ fn what_cannot_be_rendered_is_said_with_what_to_do() {
                             reach the function at 127.0.0.1:1: 127.0.0.1:1: cannot connect: Connection
                             refused (os error 111)
     "#);
-    scene.write("xr.yaml", &format!("{XR}---{XR}").replacen("name: shop", "name: other", 1));
-    insta::assert_snapshot!(scene.render(&[]), @r"
+    fixture.write("xr.yaml", &format!("{XR}---{XR}").replacen("name: shop", "name: other", 1));
+    insta::assert_snapshot!(fixture.render(&[]), @"
     exit 1
     --- stderr
-    error[render-input]: DIR/xr.yaml holds 2 objects instead of one: the composite resource
+    error[render-input]: DIR/xr.yaml has 2 objects; expected one, the composite resource
 
-    hint: Give each of XR, Composition and XRD a file of its own.
+    hint: Put the XR, the Composition and the XRD into separate files.
     ");
-    scene.write("xr.yaml", XR);
-    scene.composition(&[], |_| {});
-    insta::assert_snapshot!(scene.render(&[]), @r"
+    fixture.write("xr.yaml", XR);
+    fixture.composition(&[], |_| {});
+    insta::assert_snapshot!(fixture.render(&[]), @"
     exit 1
     --- stderr
     error[render-input]: the pipeline in DIR/composition.yaml has no steps
 
-    hint: Name the functions to run under spec.pipeline.
+    hint: List the functions to run under spec.pipeline.
     ");
 }

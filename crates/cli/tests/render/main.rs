@@ -2,6 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "all of this is tests, also what has no #[test] of its own")]
 
-mod engine;
 mod files;
-mod scene;
+mod fixture;
+mod internal;

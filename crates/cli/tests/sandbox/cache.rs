@@ -36,7 +36,7 @@ fn build(user: &User) -> std::path::PathBuf {
 }
 
 #[test]
-fn the_first_start_builds_and_says_how_long_it_takes() {
+fn the_first_start_builds_and_announces_how_long_it_takes() {
     let user = user_with_go(GO);
     let said = user.run(&["up", "--detach", "--timeout", "10ms"]).failed();
     assert!(said.contains("building control-plane with Go; the first time takes 4 to 6 minutes"), "{said}");
@@ -57,7 +57,7 @@ fn the_first_start_builds_and_says_how_long_it_takes() {
 }
 
 #[test]
-fn a_half_built_cache_is_built_again() {
+fn an_incomplete_cache_is_rebuilt() {
     let user = user_with_go(GO);
     fs::create_dir_all(build(&user)).unwrap();
     fs::write(build(&user).join("control-plane"), "half").unwrap();
@@ -67,7 +67,7 @@ fn a_half_built_cache_is_built_again() {
 }
 
 #[test]
-fn a_build_that_fails_shows_what_go_said() {
+fn a_failed_build_shows_the_output_of_go() {
     let user =
         user_with_go("#!/bin/sh\necho 'go: go.mod requires go >= 1.26.0 (running go 1.21)' >&2\nexit 1\n");
     insta::assert_snapshot!(user.run(&["up", "--detach"]).failed(), @r#"

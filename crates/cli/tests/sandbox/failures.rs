@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use crate::harness::{User, eventually};
 
 #[test]
-fn without_go_and_without_programs_there_are_three_solutions() {
+fn without_go_and_programs_the_error_offers_three_solutions() {
     let user = User::without_programs().with("PATH", "/nonexistent");
     let said = user.run(&["up", "--detach"]).failed();
     let cache = said.split("cache/plimsoll/control-plane/").nth(1).unwrap()[..16].to_owned();
@@ -25,7 +25,7 @@ fn without_go_and_without_programs_there_are_three_solutions() {
 }
 
 #[test]
-fn a_cache_that_cannot_be_written_is_named() {
+fn a_cache_that_cannot_be_written_is_reported() {
     // A file where a folder should be stops even root.
     let user = User::without_programs();
     fs::write(user.path("cache"), "").unwrap();
@@ -43,7 +43,7 @@ fn a_cache_that_cannot_be_written_is_named() {
 }
 
 #[test]
-fn a_cache_that_may_not_be_written_is_named() {
+fn a_cache_without_write_permission_is_reported() {
     let user = User::without_programs();
     let cache = user.path("cache");
     fs::create_dir(&cache).unwrap();
@@ -57,7 +57,7 @@ fn a_cache_that_may_not_be_written_is_named() {
 }
 
 #[test]
-fn a_state_folder_that_cannot_be_written_is_named() {
+fn a_state_folder_that_cannot_be_written_is_reported() {
     let user = User::with_stand_ins(&[]);
     fs::write(user.path("state"), "").unwrap();
     insta::assert_snapshot!(user.run(&["up", "--detach"]).failed(), @r#"
@@ -70,7 +70,7 @@ fn a_state_folder_that_cannot_be_written_is_named() {
 }
 
 #[test]
-fn a_port_that_is_taken_is_named_before_anything_starts() {
+fn a_taken_port_is_reported_before_anything_starts() {
     let user = User::with_stand_ins(&[]);
     let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
@@ -86,7 +86,7 @@ fn a_port_that_is_taken_is_named_before_anything_starts() {
 }
 
 #[test]
-fn a_port_that_somebody_else_was_faster_to_take_is_replaced() {
+fn a_port_that_another_process_took_first_is_replaced() {
     // The first API server finds its port taken; the second ends for another reason.
     let server = "echo port $4; if [ -e tried ]; then exit 7; fi; : > tried; echo bind: address already in use; exit 1";
     let user = User::with_stand_ins(&[("kube-apiserver", server)]);
@@ -98,7 +98,7 @@ fn a_port_that_somebody_else_was_faster_to_take_is_replaced() {
 }
 
 #[test]
-fn a_program_that_dies_at_start_shows_its_last_words() {
+fn a_program_that_dies_at_start_shows_its_last_log_lines() {
     let user = User::with_stand_ins(&[(
         "kube-apiserver",
         "echo reading flags; echo 'Error: no such flag' >&2; exit 3",
@@ -139,7 +139,7 @@ fn a_log_is_followed_until_the_sandbox_is_gone() {
 }
 
 #[test]
-fn a_program_that_cannot_be_run_is_named() {
+fn a_program_that_cannot_be_run_is_reported() {
     let user = User::with_stand_ins(&[]);
     fs::write(user.path("assets/etcd"), "\x7fELF but not really").unwrap();
     let said = user.run(&["up", "--detach"]).failed();
@@ -148,7 +148,7 @@ fn a_program_that_cannot_be_run_is_named() {
 }
 
 #[test]
-fn a_start_that_takes_too_long_says_what_it_waited_for() {
+fn a_start_that_times_out_reports_what_it_waited_for() {
     let user = User::with_stand_ins(&[("etcd", "echo still thinking; exec sleep 1000")]);
     insta::assert_snapshot!(user.run(&["up", "--detach", "--timeout", "3s"]).failed(), @r#"
     error[sandbox-start-failed]: sandbox default did not start: etcd did not accept connections in time
@@ -160,7 +160,7 @@ fn a_start_that_takes_too_long_says_what_it_waited_for() {
 }
 
 #[test]
-fn an_empty_name_in_the_environment_is_named() {
+fn an_empty_name_in_the_environment_is_reported() {
     let user = User::with_stand_ins(&[]).with("PLIMSOLL_SANDBOX", "");
     insta::assert_snapshot!(user.run(&["status"]).failed(), @r"
     error: invalid value '' for '--name <NAME>': it is empty; give a name, or leave --name out and unset PLIMSOLL_SANDBOX
@@ -170,7 +170,7 @@ fn an_empty_name_in_the_environment_is_named() {
 }
 
 #[test]
-fn whatever_is_mistyped_ends_with_the_same_status() {
+fn every_usage_error_has_the_same_exit_status() {
     let user = User::with_stand_ins(&[]);
     for arguments in [
         &["sandbx"][..],
@@ -186,19 +186,19 @@ fn whatever_is_mistyped_ends_with_the_same_status() {
 }
 
 #[test]
-fn stories_and_logs_have_no_data_for_programs() {
+fn the_demo_and_logs_have_no_data_for_programs() {
     let user = User::with_stand_ins(&[]);
     for arguments in [&["demo", "-o", "json"][..], &["completions", "bash", "-o", "yaml"]] {
         let output = user.command(arguments).output().unwrap();
         assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{arguments:?}");
-        let told = String::from_utf8(output.stderr).unwrap();
-        assert!(told.starts_with("error[format-unsupported]: "), "{told}");
-        assert!(told.ends_with("hint: Leave out --output.\n"), "{told}");
+        let transcript = String::from_utf8(output.stderr).unwrap();
+        assert!(transcript.starts_with("error[format-unsupported]: "), "{transcript}");
+        assert!(transcript.ends_with("hint: Omit --output.\n"), "{transcript}");
     }
 }
 
 #[test]
-fn a_name_that_is_no_name_is_refused() {
+fn an_invalid_name_is_refused() {
     let user = User::with_stand_ins(&[]);
     let ran = user.run(&["up", "--name", "../x"]);
     assert_eq!(ran.code(), Some(1));

@@ -29,7 +29,7 @@ fn all_end(pids: &[i64]) {
 }
 
 #[test]
-fn programs_that_outlive_a_killed_supervisor_are_ended() {
+fn programs_that_outlive_a_killed_supervisor_are_stopped() {
     // The stand-ins, like stock programs from KUBEBUILDER_ASSETS, ignore their standard input.
     let user = User::with_stand_ins(&[]);
     let (mut up, state) = begin(&user);
@@ -63,7 +63,7 @@ fn programs_are_found_even_if_the_state_file_is_damaged() {
 }
 
 #[test]
-fn a_damaged_state_file_of_a_living_supervisor_is_cleaned_up_too() {
+fn a_damaged_state_file_of_a_running_supervisor_is_cleaned_up() {
     let user = User::with_stand_ins(&[]);
     let (mut up, state) = begin(&user);
     fs::write(user.sandbox("default").join("state.json"), "").unwrap();
@@ -76,7 +76,7 @@ fn a_damaged_state_file_of_a_living_supervisor_is_cleaned_up_too() {
 }
 
 #[test]
-fn a_start_that_nobody_waits_for_any_more_ends_by_itself() {
+fn an_abandoned_start_stops_by_itself() {
     let user = User::with_stand_ins(&[]);
     let (mut up, state) = begin(&user);
     up.kill().unwrap();
@@ -99,7 +99,7 @@ fn programs_are_found_even_if_the_folder_was_removed_by_hand() {
 }
 
 #[test]
-fn a_pipe_that_was_passed_on_by_accident_is_not_kept_open() {
+fn an_inherited_pipe_is_not_kept_open() {
     let user = User::with_stand_ins(&[]);
     // Like a test runner that writes to descriptor 3, and waits until every process has closed it.
     let up = user.command(&["sandbox", "up", "--detach"]);
@@ -121,7 +121,7 @@ fn a_pipe_that_was_passed_on_by_accident_is_not_kept_open() {
 }
 
 #[test]
-fn a_stranger_who_has_the_pid_now_is_never_signalled() {
+fn a_process_with_a_reused_pid_is_never_signalled() {
     let user = User::with_stand_ins(&[]);
     let (mut up, mut state) = begin(&user);
     user.run(&["down"]);

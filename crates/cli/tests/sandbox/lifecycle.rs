@@ -49,7 +49,7 @@ fn two_ups_at_once_start_one_sandbox_and_down_leaves_nothing() {
     keeps_its_secrets(&user.sandbox("once"));
     let port: u16 = address(&status).rsplit_once(':').unwrap().1.parse().unwrap();
     assert_eq!(listening(&pids), [format!("0100007F:{port:04X}")], "only the API server, on 127.0.0.1");
-    is_used_with_either_credential(&user, kubeconfig);
+    works_with_either_credential(&user, kubeconfig);
     shows_its_logs(&user);
 
     user.run(&["down", "--name", "once"]).succeeded();
@@ -103,7 +103,7 @@ fn listening(pids: &[i64]) -> Vec<String> {
         .collect()
 }
 
-fn is_used_with_either_credential(user: &User, kubeconfig: &Path) {
+fn works_with_either_credential(user: &User, kubeconfig: &Path) {
     let printed = user.run(&["env", "--name", "once"]).succeeded();
     assert_eq!(printed, format!("export KUBECONFIG={}\n", kubeconfig.display()));
     assert_eq!(user.run(&["list", "-o", "name"]).succeeded(), "once\n");
@@ -193,7 +193,7 @@ fn a_killed_supervisor_is_cleaned_up_and_its_neighbour_stays() {
     // The neighbour was kept alive by its lease, and ends soon after it is released.
     assert_eq!(user.status("two"), two);
     drop(lease);
-    eventually("the sandbox that nobody needs ends", || (!user.sandbox("two").exists()).then_some(()));
+    eventually("the unused sandbox stops", || (!user.sandbox("two").exists()).then_some(()));
     eventually("nothing is left of both", || {
         let left = fs::read_dir(user.sandbox("two").parent().unwrap()).unwrap().count();
         (left == 0).then_some(())

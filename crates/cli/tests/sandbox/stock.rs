@@ -20,7 +20,7 @@ const STOCK: Module<'static> = Module {
 };
 
 #[test]
-fn stock_programs_serve_as_well_and_are_ended_though_they_do_not_look_at_their_input() {
+fn stock_programs_work_and_are_stopped_although_they_ignore_stdin() {
     let environment = Environment::from_process().unwrap();
     let assets = STOCK.ensure(&environment.cache, &environment.path, &mut |_| {}).unwrap();
     let user = User::new().with("KUBEBUILDER_ASSETS", assets);

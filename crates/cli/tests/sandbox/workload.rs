@@ -83,7 +83,7 @@ spec:
 "#;
 
 #[test]
-fn an_application_comes_to_life_and_goes_again() {
+fn an_application_starts_and_is_removed() {
     let user = User::new();
     user.run(&["up", "--name", "work", "--detach", "--audit"]).succeeded();
     let kubectl = |arguments: &[&str]| user.kubectl("work", &[&["-n", "shop"], arguments].concat());
@@ -106,7 +106,7 @@ fn an_application_comes_to_life_and_goes_again() {
     let address = get("service/web", ".status.loadBalancer.ingress[0].ip");
     assert_eq!(address.strip_prefix("198.18."), cluster_ip.strip_prefix("10.0."), "no other Service has it");
     assert_eq!(get("ingress/web", ".status.loadBalancer.ingress[0].ip"), "203.0.113.1");
-    assert_eq!(get("pvc/unused", ".status.phase"), "Pending", "nobody has asked for its volume yet");
+    assert_eq!(get("pvc/unused", ".status.phase"), "Pending", "no pod uses its volume yet");
     assert_eq!(get("pvc/data-db-1", ".status.phase"), "Bound");
     assert_eq!(get("pvc/at-once", ".status.capacity.storage"), "5Gi");
     let addresses =
@@ -114,7 +114,7 @@ fn an_application_comes_to_life_and_goes_again() {
     assert_eq!(addresses.split(' ').count(), 3, "{addresses}");
 
     collects_garbage(&user);
-    deletes_the_namespace_with_all_in_it(&user);
+    deletes_the_namespace_and_its_content(&user);
     counts_requests(&user);
 }
 
@@ -128,7 +128,7 @@ fn collects_garbage(user: &User) {
     }
 }
 
-fn deletes_the_namespace_with_all_in_it(user: &User) {
+fn deletes_the_namespace_and_its_content(user: &User) {
     let volumes = user.kubectl("work", &["get", "pv", "-o", "name"]);
     assert_eq!(volumes.lines().count(), 3, "{volumes}");
     user.kubectl("work", &["delete", "namespace", "shop", "--timeout=120s"]);

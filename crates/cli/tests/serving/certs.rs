@@ -2,23 +2,23 @@
 
 use std::path::Path;
 
-use crate::program::{Running, plimsoll, told};
+use crate::program::{Running, plimsoll, transcript};
 
 fn certs(folder: &Path, arguments: &[&str]) -> String {
     let mut command = plimsoll(&["certs", "--out", "certs"]);
-    told(&command.args(arguments).current_dir(folder).output().unwrap())
+    transcript(&command.args(arguments).current_dir(folder).output().unwrap())
 }
 
 #[test]
 fn each_side_gets_a_folder_and_the_authority_stays() {
     let folder = tempfile::tempdir().unwrap();
-    insta::assert_snapshot!(certs(folder.path(), &["--name", "function-web.shop", "--san", "127.0.0.1"]), @r"
+    insta::assert_snapshot!(certs(folder.path(), &["--name", "function-web.shop", "--san", "127.0.0.1"]), @"
     exit 0
     ca      certs/ca  the authority
     client  certs/client  for the operator
     server  certs/server  for the function: function-web, function-web.shop, function-web.shop.svc, 127.0.0.1
 
-    Give the operator its own: --function-certs-dir certs/client, or in a cluster
+    Configure the operator with --function-certs-dir certs/client, or in a cluster with
       kubectl create secret generic plimsoll-tls-client --from-file certs/client
     ");
     for side in ["ca", "client", "server"] {
@@ -34,35 +34,35 @@ fn each_side_gets_a_folder_and_the_authority_stays() {
 }
 
 #[test]
-fn what_stands_in_the_way_is_named() {
+fn an_unusable_folder_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("certs"), "a file").unwrap();
-    insta::assert_snapshot!(certs(folder.path(), &["--name", "function-web"]), @r"
+    insta::assert_snapshot!(certs(folder.path(), &["--name", "function-web"]), @"
     exit 1
     error[certs-failed]: cannot read or write certs/ca
 
-      The cause: Not a directory (os error 20).
+      Cause: Not a directory (os error 20).
 
-    hint: Name a folder that can be written to with `--out`.
+    hint: Choose a writable folder with --out.
     ");
 }
 
 #[test]
-fn a_name_that_no_certificate_can_have_is_refused() {
+fn a_name_that_is_invalid_in_a_certificate_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     insta::assert_snapshot!(certs(folder.path(), &["--name", "fünction"]), @"
     exit 1
     error[certs-failed]: cannot issue a certificate
 
-      The cause: Invalid IA5String: 'fünction'.
+      Cause: Invalid IA5String: 'fünction'.
 
-    hint: Write names as DNS does, for instance `--name function-web.shop`.
+    hint: Use DNS names, for instance `--name function-web.shop`.
     ");
 }
 
 #[test]
 fn a_function_is_served_in_plaintext_only_if_asked() {
-    let refused = told(&plimsoll(&["function", "demo", "--listen", "127.0.0.1:0"]).output().unwrap());
+    let refused = transcript(&plimsoll(&["function", "demo", "--listen", "127.0.0.1:0"]).output().unwrap());
     insta::assert_snapshot!(refused, @"
     exit 1
     error: the following required arguments were not provided:

@@ -5,10 +5,10 @@ use std::net::TcpListener;
 
 use serde_json::Value;
 
-use crate::program::{Running, plimsoll, told};
+use crate::program::{Running, plimsoll, transcript};
 
 #[test]
-fn one_line_says_where_it_is_and_a_signal_ends_it() {
+fn it_prints_its_address_and_stops_on_a_signal() {
     let folder = tempfile::tempdir().unwrap();
     let keys = folder.path().join("keys");
     for signal in ["-INT", "-TERM"] {
@@ -23,7 +23,7 @@ fn one_line_says_where_it_is_and_a_signal_ends_it() {
 }
 
 #[test]
-fn what_cannot_be_used_is_named() {
+fn unusable_options_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("script.json"), "{\n  \"pagesize\": 1\n}").unwrap();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -31,34 +31,34 @@ fn what_cannot_be_used_is_named() {
     let check = |arguments: &[&str]| {
         let mut command = plimsoll(&["oci-server"]);
         let output = command.args(arguments).current_dir(folder.path()).output().unwrap();
-        told(&output).replace(&port, "PORT")
+        transcript(&output).replace(&port, "PORT")
     };
-    insta::assert_snapshot!(check(&["--script", "script.json"]), @r"
+    insta::assert_snapshot!(check(&["--script", "script.json"]), @"
     exit 1
     error[option-unusable]: script.json: invalid script: unknown field `pagesize`, expected one of
                             `pace`, `timelines`, `faults`, `pageSize`, `streamWorkRequests`,
                             `tagDefaults`, `revoked` at line 2 column 12
 
-    hint: A script is JSON; `{}` is the shortest, and lets everything go well.
+    hint: Write the script as JSON; `{}` scripts no faults.
     ");
-    insta::assert_snapshot!(check(&["--script", "none.json"]), @r"
+    insta::assert_snapshot!(check(&["--script", "none.json"]), @"
     exit 1
     error[option-unusable]: cannot read none.json: No such file or directory (os error 2)
 
-    hint: Name a script with --script.
+    hint: Pass a readable file with --script.
     ");
-    insta::assert_snapshot!(check(&["--listen", "0.0.0.0:0"]), @r"
+    insta::assert_snapshot!(check(&["--listen", "0.0.0.0:0"]), @"
     exit 1
     error[server-not-started]: 0.0.0.0:0 is not a loopback address; listen on 127.0.0.1
 
-    hint: Name another address with --listen, or another file or folder with --journal or --key-dir.
+    hint: Choose another address with --listen, or another path with --journal or --key-dir.
     ");
-    insta::assert_snapshot!(check(&["--listen", &format!("127.0.0.1:{port}")]), @r"
+    insta::assert_snapshot!(check(&["--listen", &format!("127.0.0.1:{port}")]), @"
     exit 1
     error[server-not-started]: cannot listen on 127.0.0.1:PORT
 
-      Address already in use (os error 98)
+      Cause: Address already in use (os error 98).
 
-    hint: Name another address with --listen, or another file or folder with --journal or --key-dir.
+    hint: Choose another address with --listen, or another path with --journal or --key-dir.
     ");
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use testkit::{Namespace, Sandbox};
 
-use crate::program::{Running, plimsoll, told};
+use crate::program::{Running, plimsoll, transcript};
 
 /// A namespace, and an account for an operator in it.
 struct Place {
@@ -35,7 +35,7 @@ impl Place {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_signal_ends_it_in_good_order_and_the_log_is_for_programs() {
+async fn a_signal_shuts_it_down_and_logs_are_json() {
     let place = Place::new("signals").await;
     for signal in ["-INT", "-TERM"] {
         let mut operator = Running::logging(place.operator(&[
@@ -57,7 +57,7 @@ async fn a_signal_ends_it_in_good_order_and_the_log_is_for_programs() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_queue_is_made_and_deleted_with_kubectl_as_the_only_client() {
+async fn a_queue_is_created_and_deleted_with_kubectl_alone() {
     let place = Place::new("queue").await;
     let keys = place.folder.path().join("keys");
     let mut cloud =
@@ -72,7 +72,7 @@ async fn a_queue_is_made_and_deleted_with_kubectl_as_the_only_client() {
         "apiVersion": "queue.oracle.com/v1beta1", "kind": "Queue", "metadata": { "name": "orders" },
         "spec": { "displayName": "orders", "compartmentId": announced["compartment"] },
     });
-    place.namespace.apply_as("somebody", &queue).await;
+    place.namespace.apply_as("another-manager", &queue).await;
     let kubectl = |arguments: &[&str]| place.namespace.kubectl(arguments);
     let ready =
         kubectl(&["wait", "--for=condition=Ready", "queues.queue.oracle.com/orders", "--timeout=60s"]);
@@ -86,31 +86,31 @@ async fn a_queue_is_made_and_deleted_with_kubectl_as_the_only_client() {
 }
 
 #[test]
-fn what_keeps_it_from_starting_is_named() {
+fn errors_at_startup_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let check = |arguments: &[&str]| {
         let mut command = plimsoll(&["operator", "--metrics-address=off", "--health-address=off"]);
         let output = command.args(arguments).current_dir(folder.path()).output().unwrap();
-        told(&output).replace(&address, "ADDRESS")
+        transcript(&output).replace(&address, "ADDRESS")
     };
-    insta::assert_snapshot!(check(&["--oci-endpoint", "ftp://example.com"]), @r"
+    insta::assert_snapshot!(check(&["--oci-endpoint", "ftp://example.com"]), @"
     exit 1
     error[option-unusable]: --oci-endpoint ftp://example.com cannot be used: `ftp://example.com` is not
                             an address such as https://host or http://127.0.0.1:8080
 
-    hint: Write URL or SERVICE=URL, for instance queue=https://messaging.example.com; plain http is for
-          this machine only.
+    hint: Write URL or SERVICE=URL, for instance queue=https://messaging.example.com; http:// is allowed
+          only for this machine.
     ");
-    insta::assert_snapshot!(check(&["--kubeconfig", "none"]), @r"
+    insta::assert_snapshot!(check(&["--kubeconfig", "none"]), @"
     exit 1
     error[connection-invalid]: Invalid Connection Configuration
 
       cannot read the kubeconfig none: No such file or directory (os error 2)
 
-    hint: Name a kubeconfig with --kubeconfig or KUBECONFIG, and a context of it with --context;
-          `plimsoll sandbox up` starts a cluster of your own.
+    hint: Choose a kubeconfig with --kubeconfig or KUBECONFIG, and a context with --context; `plimsoll
+          sandbox up` starts a cluster on this machine.
     ");
     insta::assert_snapshot!(check(&["--lease-duration", "1s"]), @r"
     exit 1
@@ -124,7 +124,7 @@ fn what_keeps_it_from_starting_is_named() {
         "{unknown}"
     );
     let mut command = plimsoll(&["operator", "--metrics-address=off", "--health-address", &address]);
-    let port = told(&command.output().unwrap()).replace(&address, "ADDRESS");
+    let port = transcript(&command.output().unwrap()).replace(&address, "ADDRESS");
     insta::assert_snapshot!(port, @r"
     exit 1
     error[operator-listen]: cannot listen on ADDRESS for health

@@ -14,7 +14,7 @@ pub(crate) fn plimsoll(arguments: &[&str]) -> Command {
 }
 
 /// The output and exit status of a command that ends by itself.
-pub(crate) fn told(output: &Output) -> String {
+pub(crate) fn transcript(output: &Output) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let code = output.status.code().map_or("a signal".to_owned(), |code| code.to_string());
     format!("exit {code}\n{}{}", text(&output.stdout), text(&output.stderr)).trim_end().to_owned()

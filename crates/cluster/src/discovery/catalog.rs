@@ -46,6 +46,11 @@ impl Resource {
     pub fn can(&self, verb: &str) -> bool {
         self.verbs.iter().any(|able| able == verb)
     }
+
+    /// Kubernetes' order of versions; the greatest is preferred.
+    pub fn version_priority(&self) -> impl Ord + use<> {
+        kube::core::Version::parse(self.gvk.version()).priority()
+    }
 }
 
 /// A name as one path segment: RBAC names contain colons, and a slash must not lead elsewhere.

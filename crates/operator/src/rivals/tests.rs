@@ -10,7 +10,7 @@ fn an_engine_runs_while_its_lease_is_held_and_renewed() {
             "metadata": { "namespace": "osok", "name": "40558063.oci" },
             "spec": { "holderIdentity": holder, "renewTime": renewed, "leaseDurationSeconds": 15 },
         });
-        let found = held(&engine_of(Half::Oci), &serde_json::from_value(lease).unwrap(), now);
+        let found = held(Engine::rival_of(Half::Oci), &serde_json::from_value(lease).unwrap(), now);
         assert_eq!(found.is_some(), expected, "{holder:?} {renewed:?}");
         assert!(found.is_none_or(|rival| rival.lease == "osok/40558063.oci" && rival.holder == "pod-1"));
     };

@@ -13,21 +13,11 @@ pub(super) enum Client {
 }
 
 impl Client {
-    /// The command that applies, as typed.
-    pub(super) fn applies(&self) -> &'static str {
+    /// The command line of `apply` or `plan`, as typed.
+    pub(super) fn command(&self, verb: &str) -> String {
         match self {
-            Self::Terraform(terraform) if terraform.name == "tofu" => "tofu apply",
-            Self::Terraform(_) => "terraform apply",
-            Self::Plimsoll(_) => "plimsoll apply --filename demo/",
-        }
-    }
-
-    /// The command that plans, as typed.
-    pub(super) fn plans(&self) -> &'static str {
-        match self {
-            Self::Terraform(terraform) if terraform.name == "tofu" => "tofu plan",
-            Self::Terraform(_) => "terraform plan",
-            Self::Plimsoll(_) => "plimsoll plan --filename demo/",
+            Self::Terraform(terraform) => format!("{} {verb}", terraform.name),
+            Self::Plimsoll(_) => format!("plimsoll {verb} --filename demo/"),
         }
     }
 

@@ -1,4 +1,4 @@
-//! The objects of the examples, as they are written.
+//! The objects in the manifests of `examples/demo`.
 
 use diag::{Diagnostic, Source};
 use manifest::{Limits, ObjectRef};
@@ -13,7 +13,7 @@ pub(super) fn objects(name: &str, text: &str) -> Result<Vec<(ObjectRef, Value)>,
     let mut objects = Vec::new();
     for document in &documents {
         for object in manifest::objects(document).map_err(first)? {
-            let target = object.reference().expect("the examples name their objects");
+            let target = object.reference().expect("the examples have names");
             objects.push((target, object.value.clone()));
         }
     }

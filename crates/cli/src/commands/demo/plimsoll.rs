@@ -1,16 +1,16 @@
-//! Plays the demo with plimsoll itself if Terraform is not installed.
+//! Applies and plans the demo with plimsoll itself if Terraform is not installed.
 
 use std::sync::OnceLock;
 
-use cluster::{Readiness, Session, Write};
+use cluster::{Session, Write};
 use diag::Diagnostic;
 use futures::future::try_join_all;
 use manifest::ObjectRef;
 use ownership::{Baseline, Desired, FieldManager, Observed, Prior, Verbosity};
 use plan::Preview;
-use readiness::{Cut, WrittenWait};
 use serde_json::Value;
 
+use super::events::wait_for;
 use super::{CLAIM, COMPOSITION, DEFINITION, FRONT, examples, untrue};
 use crate::support::exit::Failure;
 
@@ -52,12 +52,15 @@ impl Plimsoll {
         }
         wait_for(session, self.target("App"), "field=status.endpoint").await?;
         wait_for(session, self.target("Deployment"), "rollout").await?;
-        Ok(format!("{} objects are applied, and what was waited for is there", self.objects.len()))
+        Ok(format!(
+            "{} objects applied; the endpoint exists and the Deployment is rolled out",
+            self.objects.len()
+        ))
     }
 
     pub(super) async fn value(&self, session: &Session) -> Result<(String, Value), Failure> {
         let value = wait_for(session, self.target("App"), "field=status.endpoint").await?;
-        let value = value.ok_or_else(|| untrue("the wait yields nothing"))?;
+        let value = value.ok_or_else(|| untrue("the wait returned no value"))?;
         Ok((value["endpoint"].as_str().unwrap_or_default().to_owned(), value))
     }
 
@@ -65,7 +68,7 @@ impl Plimsoll {
     pub(super) async fn drift(&self, session: &Session) -> Result<Vec<String>, Failure> {
         let (target, body) = self.find("Deployment");
         let live = session.read(target).await.map_err(|error| error.diagnostic("Read"))?;
-        let live = live.ok_or_else(|| untrue(format!("{target} is gone")))?;
+        let live = live.ok_or_else(|| untrue(format!("{target} does not exist")))?;
         let planned = session.apply(target, body, Write::by(US).force().dry_run()).await;
         let planned = planned.map_err(|error| error.diagnostic("Plan"))?;
         let answer = self.front.get().ok_or_else(|| untrue("nothing was applied"))?;
@@ -86,16 +89,6 @@ impl Plimsoll {
 
     fn find(&self, kind: &str) -> &(ObjectRef, Value) {
         let found = self.objects.iter().find(|(target, _)| target.kind() == kind);
-        found.expect("the demo names kinds of its examples")
-    }
-}
-
-/// Waits for `what` (`rollout`, `field=…`), and returns the value it yields.
-async fn wait_for(session: &Session, target: &ObjectRef, what: &str) -> Result<Option<Value>, Failure> {
-    let written: WrittenWait = what.parse().expect("the demo writes its waits well");
-    let wait = written.parse(None, Cut::Status).wait.expect("the demo writes its waits well");
-    match session.wait_for(target, &wait, |_| {}).await.map_err(|error| error.diagnostic("Wait"))? {
-        Readiness::Met { value, .. } => Ok(value),
-        Readiness::Unmet { diagnosis, .. } => Err(Failure::Diagnostic(diagnosis)),
+        found.expect("a kind of the examples")
     }
 }

@@ -43,7 +43,7 @@ impl Processes {
     }
 
     fn start_all(&mut self) -> Result<(), Failure> {
-        let cloud = self.announced("oci-server", &["oci-server", "--retry-after", "1"])?;
+        let cloud = self.start_server("oci-server", &["oci-server", "--retry-after", "1"])?;
         self.compartment = text(&cloud["compartment"]);
         let certificates = self.folder.join("certs");
         let made = self
@@ -51,13 +51,10 @@ impl Processes {
             .arg(&certificates)
             .output()?;
         if !made.status.success() {
-            return Err(untrue(format!(
-                "there are no certificates: {}",
-                String::from_utf8_lossy(&made.stderr)
-            )));
+            return Err(untrue(format!("plimsoll certs failed: {}", String::from_utf8_lossy(&made.stderr))));
         }
         let server = certificates.join("server").display().to_string();
-        let function = self.announced(
+        let function = self.start_server(
             "function",
             &["function", "demo", "--listen", "127.0.0.1:0", "--certs-dir", &server],
         )?;
@@ -73,14 +70,14 @@ impl Processes {
     }
 
     /// Starts a server that prints its address as a line of JSON.
-    fn announced(&mut self, name: &'static str, arguments: &[&str]) -> Result<Value, Failure> {
+    fn start_server(&mut self, name: &'static str, arguments: &[&str]) -> Result<Value, Failure> {
         let command = self.command(arguments);
         let child = self.spawn(name, command, Stdio::piped())?;
-        let stdout = child.stdout.take().expect("standard output was asked to be a pipe");
+        let stdout = child.stdout.take().expect("standard output is piped");
         let mut line = String::new();
         BufReader::new(stdout).read_line(&mut line)?;
         serde_json::from_str(&line)
-            .map_err(|_| untrue(format!("{name} does not start: {}", self.last_words(name))))
+            .map_err(|_| untrue(format!("{name} did not start: {}", self.log_tail(name))))
     }
 
     fn spawn(
@@ -92,7 +89,7 @@ impl Processes {
         let log = File::create(self.log(name))?;
         let child = command.stdin(Stdio::null()).stdout(stdout).stderr(log).spawn()?;
         self.running.push((name, child));
-        Ok(&mut self.running.last_mut().expect("it was just put there").1)
+        Ok(&mut self.running.last_mut().expect("it was just added").1)
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
@@ -108,7 +105,7 @@ impl Processes {
         match ended {
             None => Ok(()),
             Some((name, status)) => {
-                Err(untrue(format!("{name} ended with {status}: {}", self.last_words(name))))
+                Err(untrue(format!("{name} ended with {status}: {}", self.log_tail(name))))
             }
         }
     }
@@ -117,7 +114,7 @@ impl Processes {
         self.folder.join(format!("{name}.log"))
     }
 
-    fn last_words(&self, name: &str) -> String {
+    fn log_tail(&self, name: &str) -> String {
         let log = fs::read_to_string(self.log(name)).unwrap_or_default();
         let lines: Vec<&str> = log.lines().collect();
         lines[lines.len().saturating_sub(5)..].join("\n")

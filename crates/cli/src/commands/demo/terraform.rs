@@ -1,4 +1,4 @@
-//! Plays the demo with Terraform or OpenTofu, with this very program as the provider.
+//! Applies and plans the demo with Terraform or OpenTofu, with this program as the provider.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -33,7 +33,7 @@ pub(super) struct Terraform {
 }
 
 impl Terraform {
-    /// Whichever of the two is installed.
+    /// The first that is installed.
     pub(super) fn find(environment: &Environment) -> Option<(&'static str, PathBuf)> {
         ["terraform", "tofu"]
             .into_iter()
@@ -66,7 +66,7 @@ impl Terraform {
     pub(super) async fn apply(&self) -> Result<String, Failure> {
         let said = self.succeeded(&["apply", "-auto-approve", "-input=false", "-no-color"]).await?;
         let summary = said.lines().find(|line| line.starts_with("Apply complete!"));
-        Ok(summary.ok_or_else(|| untrue("the apply is not complete"))?.to_owned())
+        Ok(summary.ok_or_else(|| untrue("the apply did not complete"))?.to_owned())
     }
 
     /// The output `endpoint`.
@@ -77,8 +77,8 @@ impl Terraform {
     /// The claim's `status` in the state.
     pub(super) async fn status(&self) -> Result<Value, Failure> {
         let shown = self.succeeded(&["show", "-json"]).await?;
-        let state: Value =
-            serde_json::from_str(&shown).map_err(|error| untrue(format!("the state: {error}")))?;
+        let state: Value = serde_json::from_str(&shown)
+            .map_err(|error| untrue(format!("cannot read the state: {error}")))?;
         let resources = state.pointer("/values/root_module/resources").and_then(Value::as_array);
         let claim = resources.into_iter().flatten().find(|it| it["address"] == "k8sconnect_object.orders");
         Ok(claim.map_or(Value::Null, |claim| claim["values"]["status"].clone()))
@@ -97,7 +97,7 @@ impl Terraform {
         }
         let name = self.name;
         let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
-        Err(untrue(format!("`{name} {}` does not succeed:\n{said}", arguments.join(" "))))
+        Err(untrue(format!("`{name} {}` failed:\n{said}", arguments.join(" "))))
     }
 
     async fn run(&self, arguments: &[&str]) -> Result<Output, Failure> {
@@ -116,8 +116,8 @@ impl Terraform {
 }
 
 /// The warnings about drift in the output of `plan -json`, which is one JSON object per line.
-fn warnings(said: &str) -> Vec<String> {
-    let lines = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+fn warnings(output: &str) -> Vec<String> {
+    let lines = output.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let warning = |line: Value| {
         let text = |name: &str| line["diagnostic"][name].as_str().unwrap_or_default().to_owned();
         let is_drift = text("severity") == "warning" && text("summary").starts_with("Drift");
@@ -131,11 +131,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn warnings_about_drift_are_found_among_all_that_is_said() {
-        let said = r#"{"@message":"Plan: 1","type":"change_summary"}
+    fn warnings_about_drift_are_found_in_the_output() {
+        let output = r#"{"@message":"Plan: 1","type":"change_summary"}
 {"type":"diagnostic","diagnostic":{"severity":"warning","summary":"Drift Detected","detail":"a → b"}}
 {"type":"diagnostic","diagnostic":{"severity":"warning","summary":"Development overrides","detail":"x"}}
 not json"#;
-        assert_eq!(warnings(said), ["Warning: Drift Detected\n\na → b"]);
+        assert_eq!(warnings(output), ["Warning: Drift Detected\n\na → b"]);
     }
 }

@@ -17,7 +17,7 @@ impl<'p> Transcript<'p> {
         Self { printer, number: 0, pauses }
     }
 
-    /// The title of the next part.
+    /// The title of the next step.
     pub(super) fn title(&mut self, text: &str) {
         if self.pauses && self.number > 0 {
             self.printer.message(format_args!("\n{DIM}   press Enter{DIM:#}"));

@@ -14,7 +14,7 @@ const QUEUE: &str = "queue";
 const DEPLOYMENT: &str = "deployment";
 
 /// The response for one composite.
-pub(super) fn answer(request: &RunRequest) -> RunResponse {
+pub(super) fn respond(request: &RunRequest) -> RunResponse {
     let mut answer = response::to(request);
     let composite = Value::Object(request.observed.composite.object.clone());
     let app = App::of(&composite);
@@ -41,7 +41,7 @@ pub(super) fn answer(request: &RunRequest) -> RunResponse {
         // The condition was about an earlier image.
         if has_condition(&composite, "Deployed") {
             response::condition_false(&mut answer, "Deployed", "ImageNotFound")
-                .with_message("The application waits for its image.")
+                .with_message("The application is waiting for its image.")
                 .target_composite_and_claim();
         }
         return answer;
@@ -51,11 +51,11 @@ pub(super) fn answer(request: &RunRequest) -> RunResponse {
     answer.desired.resources.insert(DEPLOYMENT.to_owned(), with_readiness(app.deployment(), is_rolled_out));
     if is_rolled_out && is_queue_ready && endpoint.is_some() {
         response::condition_true(&mut answer, "Deployed", "Success")
-            .with_message("The application runs and its queue takes messages.")
+            .with_message("The application is running and its queue accepts messages.")
             .target_composite_and_claim();
     } else {
         response::condition_false(&mut answer, "Deployed", "Progressing")
-            .with_message("The application and its queue are being made.")
+            .with_message("The application and its queue are being created.")
             .target_composite_and_claim();
     }
     answer
@@ -167,7 +167,7 @@ mod tests {
         }
     }
 
-    fn said(answer: &RunResponse) -> Vec<String> {
+    fn conditions(answer: &RunResponse) -> Vec<String> {
         answer
             .conditions
             .iter()
@@ -176,40 +176,40 @@ mod tests {
     }
 
     #[test]
-    fn without_its_image_an_application_gets_a_queue_and_an_explanation() {
-        let first = answer(&request(None, &[]));
+    fn an_application_without_its_image_gets_a_queue_and_a_condition() {
+        let first = respond(&request(None, &[]));
         assert_eq!(first.desired.resources.keys().collect::<Vec<_>>(), ["queue"]);
         assert_eq!(first.requirements.resources["images"].namespace.as_deref(), Some("shop"));
-        assert!(said(&first).is_empty());
-        let answer = answer(&request(Some(json!({ "catalogue": "nginx:1\nnginx:3\n" })), &[]));
+        assert!(conditions(&first).is_empty());
+        let answer = respond(&request(Some(json!({ "catalogue": "nginx:1\nnginx:3\n" })), &[]));
         assert_eq!(answer.desired.resources.keys().collect::<Vec<_>>(), ["queue"]);
-        assert_eq!(said(&answer), ["ImageReady False NotFound CompositeAndClaim"]);
+        assert_eq!(conditions(&answer), ["ImageReady False NotFound CompositeAndClaim"]);
     }
 
     #[test]
-    fn an_image_that_is_not_listed_takes_back_that_it_is_deployed() {
+    fn removing_the_image_from_the_catalogue_resets_deployed() {
         let mut request = request(Some(json!({ "catalogue": "nginx:1\n" })), &[]);
         let state = Arc::make_mut(&mut request.observed);
         let deployed = json!({ "conditions": [{ "type": "Deployed", "status": "True" }] });
         state.composite.object.insert("status".to_owned(), deployed);
         let expected =
             ["ImageReady False NotFound CompositeAndClaim", "Deployed False ImageNotFound CompositeAndClaim"];
-        assert_eq!(said(&answer(&request)), expected);
+        assert_eq!(conditions(&respond(&request)), expected);
     }
 
     #[test]
-    fn with_its_image_it_is_deployed_and_says_when_it_is_there() {
+    fn an_application_with_its_image_is_deployed_and_reports_success() {
         let listed = || Some(json!({ "catalogue": "nginx:1\nnginx:2\n" }));
-        let begun = answer(&request(listed(), &[]));
+        let begun = respond(&request(listed(), &[]));
         assert_eq!(begun.desired.resources["deployment"].object["spec"]["replicas"], 2);
         assert_eq!(begun.desired.resources["deployment"].object["metadata"]["namespace"], "shop");
-        assert_eq!(said(&begun)[1], "Deployed False Progressing CompositeAndClaim");
+        assert_eq!(conditions(&begun)[1], "Deployed False Progressing CompositeAndClaim");
         let is = |kind: &str| json!([{ "type": kind, "status": "True" }]);
         let queue = json!({ "status": { "messagesEndpoint": "https://q", "conditions": is("Ready") } });
         let deployment = json!({ "status": { "conditions": is("Available") } });
-        let done = answer(&request(listed(), &[("queue", queue), ("deployment", deployment)]));
+        let done = respond(&request(listed(), &[("queue", queue), ("deployment", deployment)]));
         assert_eq!(done.desired.composite.object["status"]["endpoint"], "https://q");
-        assert_eq!(said(&done)[1], "Deployed True Success CompositeAndClaim");
+        assert_eq!(conditions(&done)[1], "Deployed True Success CompositeAndClaim");
         assert!(done.desired.resources.values().all(|resource| resource.ready == Ready::True));
     }
 }

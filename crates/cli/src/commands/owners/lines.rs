@@ -4,7 +4,7 @@
 //! margin fits the text whatever style the serialiser chose.
 
 use diag::{Diagnostic, Source, Span};
-use fields::{FieldPath, ListKind, PathElement, Shape};
+use fields::{FieldPath, PathElement, Shape};
 use manifest::{Document, Limits, Step};
 use ownership::{FieldManager, Observed};
 use serde_json::Value;
@@ -28,21 +28,6 @@ pub(super) fn of(object: &Value, live: &Observed) -> Result<Vec<Line>, Vec<Diagn
     Ok(margin.lines)
 }
 
-/// The path element of a list item, as the API server names it.
-pub(super) fn item(list: Shape<'_>, index: usize, item: &Value) -> PathElement {
-    match list.list_kind() {
-        ListKind::Keyed(keys) => {
-            let named = keys.iter().filter_map(|key| {
-                let value = item.get(&*key.name).or(key.default.as_ref())?;
-                Some((key.name.clone(), value.clone()))
-            });
-            PathElement::key(named)
-        }
-        ListKind::Set => PathElement::value(item.clone()),
-        ListKind::Atomic => PathElement::Index(index),
-    }
-}
-
 struct Margin<'d> {
     document: &'d Document,
     live: &'d Observed,
@@ -54,37 +39,37 @@ impl Margin<'_> {
         &mut self,
         value: &'v Value,
         shape: Shape<'_>,
-        way: &mut Vec<Step<'v>>,
+        steps: &mut Vec<Step<'v>>,
         path: &mut Vec<PathElement>,
     ) {
         match value {
             Value::Object(fields) if !fields.is_empty() => {
                 for (name, child) in fields {
-                    way.push(Step::Key(name));
+                    steps.push(Step::Key(name));
                     path.push(PathElement::field(name));
-                    self.mark(child, shape.field(name), way, path);
+                    self.mark(child, shape.field(name), steps, path);
                     path.pop();
-                    way.pop();
+                    steps.pop();
                 }
             }
             Value::Array(items) if !items.is_empty() => {
                 for (index, child) in items.iter().enumerate() {
-                    let element = item(shape, index, child);
+                    let element = shape.item(index, child);
                     let below = shape.step(&element);
-                    way.push(Step::Index(index));
+                    steps.push(Step::Index(index));
                     path.push(element);
-                    self.mark(child, below, way, path);
+                    self.mark(child, below, steps, path);
                     path.pop();
-                    way.pop();
+                    steps.pop();
                 }
             }
-            _ => self.mark_leaf(way, path.as_slice().into()),
+            _ => self.mark_leaf(steps, path.as_slice().into()),
         }
     }
 
-    fn mark_leaf(&mut self, way: &[Step<'_>], path: FieldPath) {
-        let Some(value) = self.document.value_span(way) else { return };
-        let start = self.document.key_span(way).unwrap_or(value).start;
+    fn mark_leaf(&mut self, steps: &[Step<'_>], path: FieldPath) {
+        let Some(value) = self.document.value_span(steps) else { return };
+        let start = self.document.key_span(steps).unwrap_or(value).start;
         let line = |at: usize| self.document.source().position(Span::new(at, at)).line - 1;
         let (first, last) = (line(start), line(value.end.saturating_sub(1).max(start)));
         let holders = self.live.managed().holders(&path).into_iter().cloned().collect();

@@ -4,7 +4,7 @@ use std::io;
 
 use anstyle::{AnsiColor, Style};
 use fields::FieldPath;
-use ownership::{Entry, FieldManager, Operation};
+use ownership::{Entry, FieldManager};
 
 use super::lines::Line;
 use crate::support::printer::{DIM, Printer, width};
@@ -73,19 +73,7 @@ fn way(entry: &Entry) -> String {
     let fields = entry.fields.clone().leaves().len();
     let part =
         if entry.subresource.is_empty() { String::new() } else { format!(" of {}", entry.subresource) };
-    format!("{}{part}, {fields} {}", operation(entry), if fields == 1 { "field" } else { "fields" })
-}
-
-fn operation(entry: &Entry) -> &'static str {
-    match entry.operation {
-        Operation::Apply => "Apply",
-        Operation::Update => "Update",
-    }
-}
-
-/// The names of the managers, one per line.
-pub(super) fn names(printer: &mut Printer, entries: &[Entry]) -> io::Result<()> {
-    managers(entries).iter().try_for_each(|manager| printer.data(manager))
+    format!("{:?}{part}, {fields} {}", entry.operation, if fields == 1 { "field" } else { "fields" })
 }
 
 /// The managers of each field, and since when.
@@ -99,7 +87,7 @@ pub(super) fn who(printer: &mut Printer, found: &[(FieldPath, Vec<&Entry>)]) -> 
             rows.push(vec![
                 path.to_string(),
                 entry.manager.to_string(),
-                operation(entry).to_owned(),
+                format!("{:?}", entry.operation),
                 subresource.to_owned(),
                 since,
             ]);
@@ -112,7 +100,7 @@ pub(super) fn who(printer: &mut Printer, found: &[(FieldPath, Vec<&Entry>)]) -> 
 }
 
 /// Every manager once, in the API server's order.
-fn managers(entries: &[Entry]) -> Vec<FieldManager> {
+pub(super) fn managers(entries: &[Entry]) -> Vec<FieldManager> {
     let mut managers: Vec<FieldManager> = Vec::new();
     for entry in entries {
         if !managers.contains(&entry.manager) {

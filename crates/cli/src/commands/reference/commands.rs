@@ -11,8 +11,8 @@ const WIDTH: usize = 100;
 
 pub(super) fn page() -> String {
     let mut page = String::from(
-        "# Commands\n\nMade from the definition of the command line by `cargo xtask book`. As a plugin of kubectl \
-         (`ln -s plimsoll kubectl-plimsoll` on `PATH`) every command is `kubectl plimsoll …` as well.\n",
+        "# Commands\n\nGenerated from the definition of the command line by `cargo xtask book`. With a link named `kubectl-plimsoll` on \
+         `PATH`, every command also works as `kubectl plimsoll …`.\n",
     );
     let mut command = Cli::command().term_width(WIDTH);
     command.build();

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 pub(super) fn page() -> String {
     let mut page = String::from(
-        "# Kinds\n\nThe kinds that `plimsoll crds` prints and `plimsoll operator` works on. Made from their definitions by \
-         `cargo xtask book`; `kubectl explain` shows the same on a cluster.\n",
+        "# Kinds\n\nThe kinds that `plimsoll crds` prints and `plimsoll operator` reconciles, generated from their CRDs by \
+         `cargo xtask book`. `kubectl explain` shows the same on a cluster.\n",
     );
     for definition in Half::ALL.iter().flat_map(|half| definitions(*half)) {
         kind(&mut page, &definition["spec"]);
@@ -23,7 +23,8 @@ fn kind(page: &mut String, spec: &Value) {
     for version in spec["versions"].as_array().into_iter().flatten() {
         let schema = &version["schema"]["openAPIV3Schema"];
         let _infallible = write!(page, "\n## {kind}\n\n`{group}/{}`, {scope}. ", text(&version["name"]));
-        let _infallible = writeln!(page, "{}\n\n| field | type | what it is |\n|---|---|---|", about(schema));
+        let _infallible =
+            writeln!(page, "{}\n\n| field | type | description |\n|---|---|---|", about(schema));
         for part in ["spec", "status"] {
             fields(page, part, &schema["properties"][part]);
         }

@@ -11,6 +11,7 @@ use composition::function::Function;
 use composition::object;
 use composition::protocol::{Object, SecretData};
 use diag::Diagnostic;
+use manifest::Limits;
 use serde_json::Value;
 
 use crate::args::files::FileArgs;
@@ -19,24 +20,24 @@ use crate::codes;
 use crate::support::exit::Failure;
 use crate::support::files;
 
-pub(in crate::commands) struct Inputs {
-    pub(in crate::commands) xr: Object,
-    pub(in crate::commands) composition: Composition,
-    pub(in crate::commands) definition: Option<Definition>,
-    pub(in crate::commands) functions: Vec<Function>,
-    pub(in crate::commands) observed: Vec<Object>,
-    pub(in crate::commands) required: Vec<Object>,
-    pub(in crate::commands) schemas: Vec<Object>,
+pub(crate) struct Inputs {
+    pub(crate) xr: Object,
+    pub(crate) composition: Composition,
+    pub(crate) definition: Option<Definition>,
+    pub(crate) functions: Vec<Function>,
+    pub(crate) observed: Vec<Object>,
+    pub(crate) required: Vec<Object>,
+    pub(crate) schemas: Vec<Object>,
     /// Secrets by namespace and name.
-    pub(in crate::commands) credentials: BTreeMap<(String, String), SecretData>,
-    pub(in crate::commands) context: Object,
+    pub(crate) credentials: BTreeMap<(String, String), SecretData>,
+    pub(crate) context: Object,
     /// Problems that do not stop the rendering.
-    pub(in crate::commands) warnings: Vec<Diagnostic>,
+    pub(crate) warnings: Vec<Diagnostic>,
 }
 
 impl Inputs {
     /// Reads the files, and reports all problems of a file at once.
-    pub(in crate::commands) fn read(args: &Render) -> Result<Self, Failure> {
+    pub(crate) fn read(args: &Render) -> Result<Self, Failure> {
         let xr = single(&args.composite, "the composite resource")?;
         let composition = single(&args.composition, "the Composition")?;
         let composition =
@@ -44,19 +45,13 @@ impl Inputs {
         if composition.spec.pipeline.is_empty() {
             let title = format!("the pipeline in {} has no steps", args.composition.display());
             return Err(Diagnostic::error(codes::RENDER_INPUT, title)
-                .hint("Name the functions to run under spec.pipeline.")
+                .hint("List the functions to run under spec.pipeline.")
                 .into());
         }
-        let mut warnings = Vec::new();
-        let definition = match &args.xrd {
-            None => None,
-            Some(path) => {
-                let xrd = single(path, "the CompositeResourceDefinition")?;
-                let (definition, found) = Definition::read(&xrd).map_err(|found| in_file(found, path))?;
-                warnings.extend(found);
-                Some(definition)
-            }
-        };
+        let xrd = args.xrd.as_ref();
+        let place = xrd.map(|path| path.display().to_string()).unwrap_or_default();
+        let xrd = xrd.map(|path| single(path, "the CompositeResourceDefinition")).transpose()?;
+        let (definition, warnings) = definition(xrd.as_ref(), &place)?;
         let read =
             |object: &Object| Function::read(object).map_err(|found| in_file(vec![*found], &args.functions));
         let functions = many(Some(&args.functions))?.iter().map(read).collect::<Result<_, _>>()?;
@@ -73,6 +68,16 @@ impl Inputs {
             warnings,
         })
     }
+}
+
+/// The definition of the XR, and warnings about it. `place` is where it comes from.
+pub(crate) fn definition(
+    xrd: Option<&Object>,
+    place: &str,
+) -> Result<(Option<Definition>, Vec<Diagnostic>), Failure> {
+    let Some(xrd) = xrd else { return Ok((None, Vec::new())) };
+    let (definition, warnings) = Definition::read(xrd).map_err(|found| together(found, place))?;
+    Ok((Some(definition), warnings))
 }
 
 /// The objects in a file or folder, in their order.
@@ -93,9 +98,9 @@ fn single(path: &Path, what: &str) -> Result<Object, Failure> {
         (Some(object), true) => Ok(object),
         (found, _) => {
             let count = objects.len() + usize::from(found.is_some());
-            let title = format!("{} holds {count} objects instead of one: {what}", path.display());
+            let title = format!("{} has {count} objects; expected one, {what}", path.display());
             Err(Diagnostic::error(codes::RENDER_INPUT, title)
-                .hint("Give each of XR, Composition and XRD a file of its own.")
+                .hint("Put the XR, the Composition and the XRD into separate files.")
                 .into())
         }
     }
@@ -104,32 +109,11 @@ fn single(path: &Path, what: &str) -> Result<Object, Failure> {
 /// The documents in a file or folder, which need not be Kubernetes objects: OpenAPI documents are not.
 fn documents(path: Option<&PathBuf>) -> Result<Vec<Object>, Failure> {
     let Some(path) = path else { return Ok(Vec::new()) };
-    let unreadable = |path: &Path, error: std::io::Error| {
-        Diagnostic::error(codes::FILE_UNREADABLE, format!("cannot read {}", path.display()))
-            .detail(format!("The system says: {error}."))
-    };
-    let mut paths = if path.is_dir() {
-        let entries = fs::read_dir(path).and_then(Iterator::collect::<std::io::Result<Vec<_>>>);
-        let entries = entries.map_err(|error| unreadable(path, error))?;
-        entries.into_iter().map(|entry| entry.path()).filter(|path| path.is_file()).collect()
-    } else {
-        vec![path.clone()]
-    };
-    paths.sort();
     let mut found = Vec::new();
-    for path in paths {
-        let bytes = fs::read(&path).map_err(|error| unreadable(&path, error))?;
-        let source = manifest::decode(&path.display().to_string(), &bytes).map_err(Failure::Diagnostic)?;
-        for document in manifest::read(&source, &manifest::Limits::default()).documents {
-            match document {
-                Ok(document) => found.extend(document.value().as_object().cloned()),
-                Err(broken) => {
-                    if let Some(problem) = broken.problems.into_iter().next() {
-                        return Err(problem.into());
-                    }
-                }
-            }
-        }
+    for source in files::sources(path, false)? {
+        let documents = manifest::read(&source, &Limits::default()).all();
+        let documents = documents.map_err(|mut problems| problems.swap_remove(0))?;
+        found.extend(documents.iter().filter_map(|document| document.value().as_object().cloned()));
     }
     Ok(found)
 }
@@ -139,17 +123,17 @@ fn in_file(found: Vec<Diagnostic>, path: &Path) -> Failure {
 }
 
 /// The first problem of one of the inputs, with the others in its detail.
-pub(in crate::commands) fn together(found: Vec<Diagnostic>, place: &str) -> Failure {
+pub(crate) fn together(found: Vec<Diagnostic>, place: &str) -> Failure {
     let mut found = found.into_iter();
     let Some(first) = found.next() else {
-        return Diagnostic::error(codes::RENDER_INPUT, format!("{place} cannot be used")).into();
+        return Diagnostic::error(codes::RENDER_INPUT, format!("{place} is invalid")).into();
     };
     let others: Vec<String> = found.map(|other| format!("Also: {}.", other.summary)).collect();
-    let detail = [vec![format!("It is in {place}.")], others].concat().join("\n");
+    let detail = [vec![format!("Found in {place}.")], others].concat().join("\n");
     first.detail(detail).into()
 }
 
-pub(in crate::commands) fn secret(object: &Object) -> ((String, String), SecretData) {
+pub(crate) fn secret(object: &Object) -> ((String, String), SecretData) {
     let namespace = object::namespace(object).unwrap_or_default().to_owned();
     let name = object::name(object).unwrap_or_default().to_owned();
     ((namespace, name), connection::data(object))
@@ -159,10 +143,7 @@ pub(in crate::commands) fn secret(object: &Object) -> ((String, String), SecretD
 fn context(args: &Render) -> Result<Object, Failure> {
     let mut context = Object::new();
     for (key, path) in &args.context_files {
-        let text = fs::read_to_string(path).map_err(|error| {
-            Diagnostic::error(codes::FILE_UNREADABLE, format!("cannot read {path}"))
-                .detail(format!("The system says: {error}."))
-        })?;
+        let text = fs::read_to_string(path).map_err(|error| files::unreadable(Path::new(path), &error))?;
         context.insert(key.clone(), parse(key, &text)?);
     }
     for (key, text) in &args.context_values {
@@ -174,8 +155,8 @@ fn context(args: &Render) -> Result<Object, Failure> {
 fn parse(key: &str, text: &str) -> Result<Value, Failure> {
     serde_json::from_str(text).map_err(|error| {
         Diagnostic::error(codes::RENDER_INPUT, format!("the context {key:?} is not JSON"))
-            .detail(format!("The parser says: {error}."))
-            .hint("Write a JSON value; a text is in double quotes.")
+            .detail(format!("Cause: {error}."))
+            .hint("Write a JSON value; strings need double quotes.")
             .into()
     })
 }

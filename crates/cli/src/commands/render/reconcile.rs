@@ -25,33 +25,33 @@ use serde_json::Value;
 
 use super::defaults;
 use super::inputs::Inputs;
-use super::resolver::{Asked, Files};
+use super::resolver::{FileResolver, Requirements};
 use crate::codes;
 use crate::support::exit::Failure;
 
 /// The result of a rendering.
-pub(in crate::commands) struct Rendered {
+pub(crate) struct Rendered {
     /// The XR after the reconcile.
-    pub(in crate::commands) composite: Object,
+    pub(crate) composite: Object,
     /// The objects that would be applied, by key.
-    pub(in crate::commands) composed: Vec<Object>,
+    pub(crate) composed: Vec<Object>,
     /// The objects that would be deleted.
-    pub(in crate::commands) deleted: Vec<Object>,
-    pub(in crate::commands) outcome: Outcome,
+    pub(crate) deleted: Vec<Object>,
+    pub(crate) outcome: Outcome,
     /// The events that would be recorded on the XR and on its claim.
-    pub(in crate::commands) events: Vec<Event>,
+    pub(crate) events: Vec<Event>,
     /// What the functions required.
-    pub(in crate::commands) asked: Asked,
+    pub(crate) requirements: Requirements,
     /// The context after the last step.
-    pub(in crate::commands) context: Option<Object>,
+    pub(crate) context: Option<Object>,
     /// Why the reconcile failed, if it did.
-    pub(in crate::commands) failure: Option<Diagnostic>,
+    pub(crate) failure: Option<Diagnostic>,
 }
 
 /// The fixed time of every rendering, so that the same input renders to the same text.
-const MOMENT: &str = "2024-01-01T00:00:00Z";
+const RENDER_TIME: &str = "2024-01-01T00:00:00Z";
 
-pub(in crate::commands) async fn reconcile(inputs: &Inputs, timeout: Duration) -> Result<Rendered, Failure> {
+pub(crate) async fn reconcile(inputs: &Inputs, timeout: Duration) -> Result<Rendered, Failure> {
     let mut xr = inputs.xr.clone();
     if let Some(definition) = &inputs.definition {
         defaults::fill(&mut xr, &crd::composite(definition));
@@ -59,7 +59,7 @@ pub(in crate::commands) async fn reconcile(inputs: &Inputs, timeout: Duration) -
     let prepared = render::prepare(&xr, inputs.definition.as_ref(), &inputs.composition, &inputs.observed);
     let RenderInput { mut xr, layout, revision } = prepared.map_err(|errors| {
         let all: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        Diagnostic::error(codes::RENDER_INPUT, "the files do not fit together").detail(all.join("\n"))
+        Diagnostic::error(codes::RENDER_INPUT, "the files contradict each other").detail(all.join("\n"))
     })?;
     // The preparation has rejected those that cannot be referred to.
     let given = inputs.observed.iter().filter_map(|one| Some((ObjectRef::of(one).ok()?, one.clone())));
@@ -67,13 +67,13 @@ pub(in crate::commands) async fn reconcile(inputs: &Inputs, timeout: Duration) -
         Observed::given(given).map_err(|error| Diagnostic::error(codes::RENDER_INPUT, error.to_string()))?;
     let state = Arc::new(observed.state(&xr, SecretData::default(), BTreeMap::new()));
 
-    let files = Files::new(&inputs.required, &inputs.schemas);
+    let files = FileResolver::new(&inputs.required, &inputs.schemas);
     let ran = run(inputs, &files, layout, &revision.spec.pipeline, &state);
     let ran = tokio::time::timeout(timeout, ran).await;
     let Ok(ran) = ran else {
-        let title = format!("the functions did not answer within {} s", timeout.as_secs());
+        let title = format!("the functions did not respond within {} s", timeout.as_secs());
         return Err(Diagnostic::error(codes::RENDER_FUNCTION, title)
-            .hint("See whether they run, or give them more time with --timeout.")
+            .hint("Check that they are running, or raise --timeout.")
             .into());
     };
     let (outcome, context) = ran?;
@@ -95,7 +95,7 @@ pub(in crate::commands) async fn reconcile(inputs: &Inputs, timeout: Duration) -
             problem: observed.resources.get(key).and_then(composition::health::problem),
         })
         .collect();
-    let now: Timestamp = MOMENT.parse().expect("it is a time");
+    let now: Timestamp = RENDER_TIME.parse().expect("a constant time");
     let settled = status::report(&Reconcile {
         xr: Composite::new(&xr, layout),
         revision: object::name(&revision.object).unwrap_or_default(),
@@ -117,10 +117,10 @@ pub(in crate::commands) async fn reconcile(inputs: &Inputs, timeout: Duration) -
         composite: with_status(xr, &settled.intent),
         composed: composed.into_values().map(|one| one.intent).collect(),
         deleted,
-        failure: failure.as_ref().map(|failure| told(failure, &outcome)),
+        failure: failure.as_ref().map(|failure| diagnose(failure, &outcome)),
         outcome,
         events: settled.events,
-        asked: files.asked(),
+        requirements: files.requirements(),
         context,
     })
 }
@@ -128,7 +128,7 @@ pub(in crate::commands) async fn reconcile(inputs: &Inputs, timeout: Duration) -
 /// Runs the steps, and returns their result with the context after the last.
 async fn run(
     inputs: &Inputs,
-    files: &Files<'_>,
+    files: &FileResolver<'_>,
     layout: Layout,
     steps: &[Step],
     observed: &Arc<State>,
@@ -173,9 +173,9 @@ fn locate(name: &str, functions: &[Function]) -> Result<Location, RunError> {
         None => {
             let why = if function.is_some() { "has no endpoint" } else { "is not among the functions" };
             let message = format!(
-                "function {name:?} {why}: run it, and annotate its Function with \
+                "function {name:?} {why}: start it, and annotate its Function with \
                  render.crossplane.io/runtime: Development and \
-                 render.crossplane.io/runtime-development-target: HOST:PORT (no containers are started here)"
+                 render.crossplane.io/runtime-development-target: HOST:PORT (render starts no containers)"
             );
             Err(RunError::new(RunErrorClass::FunctionNotFound, message))
         }
@@ -193,7 +193,7 @@ fn credentials(inputs: &Inputs, step: &Step) -> Result<BTreeMap<String, SecretDa
                 step.step, secret.namespace, secret.name
             );
             return Err(Diagnostic::error(codes::RENDER_INPUT, title)
-                .hint("Put the Secret into a file, and name the file with --function-credentials.")
+                .hint("Write the Secret to a file and pass it with --function-credentials.")
                 .into());
         };
         given.insert(name.clone(), data.clone());
@@ -228,7 +228,7 @@ fn with_status(mut xr: Object, intent: &Object) -> Object {
     xr
 }
 
-fn told(failure: &ReconcileFailure, outcome: &Outcome) -> Diagnostic {
+fn diagnose(failure: &ReconcileFailure, outcome: &Outcome) -> Diagnostic {
     let diagnostic = Diagnostic::error(codes::RENDER_FUNCTION, failure.text());
     match &outcome.failure {
         Some(composition::pipeline::Failure::Fatal { step, .. }) => diagnostic

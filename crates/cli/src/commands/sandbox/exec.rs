@@ -25,16 +25,15 @@ pub(super) fn run(environment: &Environment, args: &Exec, printer: &mut Printer)
     // An empty entry would mean the current folder.
     let folders = env::split_paths(&environment.path).filter(|folder| !folder.as_os_str().is_empty());
     let path = env::join_paths([bin].into_iter().chain(folders))
-        .map_err(|error| Diagnostic::error(ENVIRONMENT, format!("PATH cannot be extended: {error}")))?;
-    let (program, arguments) = args.command.split_first().expect("clap asks for a command");
+        .map_err(|error| Diagnostic::error(ENVIRONMENT, format!("cannot extend PATH: {error}")))?;
+    let (program, arguments) = args.command.split_first().expect("clap requires a command");
     let mut command = Command::new(program);
     command.args(arguments).env("KUBECONFIG", &status.kubeconfig).env("PATH", path);
     wait(command).map(passed).or_else(|error| {
         let program = program.to_string_lossy();
         printer.diagnostic(
-            &Diagnostic::error(codes::EXEC_NO_COMMAND, format!("cannot run {program}: {error}")).hint(
-                "Name a program that is on PATH, for instance `plimsoll sandbox exec -- kubectl get pods`.",
-            ),
+            &Diagnostic::error(codes::EXEC_NO_COMMAND, format!("cannot run {program}: {error}"))
+                .hint("Choose a program on PATH, for instance `plimsoll sandbox exec -- kubectl get pods`."),
         );
         Ok(Exit::Passed(if error.kind() == io::ErrorKind::NotFound { NOT_FOUND } else { NOT_RUN }))
     })
@@ -47,7 +46,8 @@ const NOT_RUN: u8 = 126;
 
 /// Runs `command` to its end. Ctrl-C reaches the command itself through the terminal; here it must not end the wait.
 fn wait(command: Command) -> io::Result<ExitStatus> {
-    let runtime = runtime().map_err(|_: Failure| io::Error::other("there is no runtime"))?;
+    let runtime =
+        runtime().map_err(|_: Failure| io::Error::other("cannot start the asynchronous runtime"))?;
     runtime.block_on(async {
         let _interrupt = signal(SignalKind::interrupt())?;
         let _quit = signal(SignalKind::quit())?;

@@ -15,11 +15,11 @@ use crate::support::exit::{Exit, Failure, Outcome};
 use crate::support::printer::{LITERAL, Printer};
 
 /// The pause between two checks for new lines.
-const PAUSE: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Prints one log, or all of them with the program's name before each line.
 pub(super) fn run(environment: &Environment, args: &Logs, printer: &mut Printer) -> Outcome {
-    printer.only_text("logs are printed as they were written")?;
+    printer.only_text("logs are printed as written")?;
     let layout = folder(environment, &args.which.name)?;
     let mut logs = match &args.program {
         Some(program) => vec![Log::open(&layout, &args.which.name, program)?],
@@ -44,7 +44,7 @@ pub(super) fn run(environment: &Environment, args: &Logs, printer: &mut Printer)
         if !args.follow || !runs || logs.iter().all(Log::is_removed) {
             return Ok(Exit::Success);
         }
-        thread::sleep(PAUSE);
+        thread::sleep(POLL_INTERVAL);
     }
 }
 

@@ -2,21 +2,17 @@
 
 use std::time::Duration;
 
-use diag::Diagnostic;
 use sandbox::{Environment, Lease, Name, SandboxState, Status, UpRequest};
-use tokio::signal::unix::{SignalKind, signal};
 
 use super::view;
-use crate::args::Format;
 use crate::args::sandbox::Up;
-use crate::codes::ENVIRONMENT;
 use crate::support::exit::{Exit, Failure, Outcome};
 use crate::support::printer::{GOOD, LITERAL, Printer};
-use crate::support::process::{own_executable, runtime};
+use crate::support::process::{ShutdownSignals, own_executable, runtime};
 use crate::support::sandbox_progress;
 
 /// How often the foreground process checks that its sandbox still runs.
-const LOOK: Duration = Duration::from_millis(250);
+const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Starts the sandbox; without `--detach`, waits for Ctrl-C and stops it.
 pub(super) fn run(environment: &Environment, args: &Up, printer: &mut Printer) -> Outcome {
@@ -33,13 +29,12 @@ pub(super) fn run(environment: &Environment, args: &Up, printer: &mut Printer) -
     if let Some(warning) = up.warning() {
         printer.diagnostic(&warning);
     }
-    match printer.format() {
-        Format::Json | Format::Yaml => printer.structured(&up.status)?,
-        Format::Name => printer.data(&up.status.name)?,
-        Format::Text => announce(printer, &up.status, up.started),
-    }
+    printer.output(&up.status, [&up.status.name], |printer| {
+        announce(printer, &up.status, up.started);
+        Ok(())
+    })?;
     if !args.detach && up.started {
-        stay(environment, &request.name, up.lease, printer)?;
+        run_until_stopped(environment, &request.name, up.lease, printer)?;
     }
     Ok(Exit::Success)
 }
@@ -51,7 +46,10 @@ fn announce(printer: &mut Printer, status: &Status, started: bool) {
             status.ready_after_ms.map_or_else(String::new, |ms| format!(" after {}", view::seconds(ms)));
         printer.message(format_args!("{GOOD}ready{GOOD:#} sandbox {name}{seconds}, {}", status.server));
     } else {
-        printer.message(format_args!("{GOOD}ready{GOOD:#} sandbox {name} runs already, {}", status.server));
+        printer.message(format_args!(
+            "{GOOD}ready{GOOD:#} sandbox {name} is already running, {}",
+            status.server
+        ));
     }
     let flag = view::name_flag(name);
     printer
@@ -63,21 +61,19 @@ fn announce(printer: &mut Printer, status: &Status, started: bool) {
 }
 
 /// Waits for Ctrl-C, or until another process stops the sandbox.
-fn stay(environment: &Environment, name: &Name, lease: Lease, printer: &mut Printer) -> Result<(), Failure> {
+fn run_until_stopped(
+    environment: &Environment,
+    name: &Name,
+    lease: Lease,
+    printer: &mut Printer,
+) -> Result<(), Failure> {
     printer.message("  or             Ctrl-C");
     let ended = runtime()?.block_on(async {
-        let listen = |kind| {
-            let describe =
-                |error| Diagnostic::error(ENVIRONMENT, format!("cannot watch for signals: {error}"));
-            signal(kind).map_err(|error| Failure::from(describe(error)))
-        };
-        let (mut interrupt, mut terminate) =
-            (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
+        let mut signals = ShutdownSignals::listen()?;
         loop {
             tokio::select! {
-                _ = interrupt.recv() => return Ok::<_, Failure>(None),
-                _ = terminate.recv() => return Ok(None),
-                () = tokio::time::sleep(LOOK) => match sandbox::inspect(environment, name)? {
+                () = signals.recv() => return Ok::<_, Failure>(None),
+                () = tokio::time::sleep(CHECK_INTERVAL) => match sandbox::inspect(environment, name)? {
                     Some(status) if status.state == SandboxState::Ready => {}
                     other => return Ok(Some(other)),
                 },

@@ -76,7 +76,7 @@ pub(super) fn seconds(milliseconds: u64) -> String {
 }
 
 /// `text` as one word of a POSIX shell.
-pub(super) fn shell_quoted(text: &str) -> String {
+pub(crate) fn shell_quoted(text: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+:@%=,".contains(letter);
     if !text.is_empty() && text.chars().all(plain) {
         return text.to_owned();

@@ -7,14 +7,13 @@ use futures::future::try_join_all;
 use manifest::{GroupVersionKind, ObjectRef};
 use plan::{Admission, Intervention, LastAnswer, Question};
 
-use crate::support::kinds::version;
-
 const GROUP: &str = "admissionregistration.k8s.io";
 
 /// The number of unchanged objects from which listing webhooks and policies takes fewer requests than asking about
 /// each.
 const WORTH_LISTING: usize = 5;
 
+/// The answers that need no request to the API server.
 pub(crate) struct DryRuns<'w> {
     /// The objects that are already as an apply would leave them.
     applied: HashSet<&'w ObjectRef>,
@@ -31,7 +30,7 @@ impl<'w> DryRuns<'w> {
         Self { applied, interventions: interventions.unwrap_or_default() }
     }
 
-    /// Whether the API server has to be asked about an object. Responses are not kept between runs.
+    /// Whether an object needs a dry run. Responses are not kept between runs.
     pub(crate) fn question(&self, target: &ObjectRef) -> Question {
         plan::question(LastAnswer::Forgotten, || self.applied.contains(target), self.intervention(target))
     }
@@ -63,5 +62,5 @@ async fn interventions(session: &Session) -> Option<HashMap<GroupVersionKind, In
 /// The kind in its preferred version, if the cluster serves it.
 fn served<'r>(resources: &'r [Resource], kind: &str) -> Option<&'r Resource> {
     let known = resources.iter().filter(|it| it.gvk.group() == GROUP && it.gvk.kind() == kind);
-    known.min_by_key(|resource| version::rank(resource.gvk.version()))
+    known.max_by_key(|resource| resource.version_priority())
 }

@@ -30,39 +30,29 @@ pub(crate) enum Pending {
 impl Pending {
     pub(crate) const fn reason(self) -> &'static str {
         match self {
-            Self::Kind => "these files create its kind; the rest is known once that exists",
-            Self::Namespace => "these files create its namespace; the rest is known once that exists",
+            Self::Kind => "these files create its kind; the details are known once it exists",
+            Self::Namespace => "these files create its namespace; the details are known once it exists",
         }
     }
 }
 
-/// The kinds that the files define, and whether they are namespaced.
-#[derive(Default)]
-struct DefinedKinds {
-    kinds: HashMap<GroupVersionKind, bool>,
-}
-
-impl DefinedKinds {
-    fn of(objects: &[Written]) -> Self {
-        let mut defined = Self::default();
-        for object in objects {
-            let is_crd = object.gvk.kind() == "CustomResourceDefinition";
-            if is_crd && object.gvk.group() == "apiextensions.k8s.io" {
-                defined.add_kinds(&object.body["spec"]);
-            }
-        }
-        defined
-    }
-
-    fn add_kinds(&mut self, spec: &Value) {
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+/// The kinds that the CRDs in the files define, and whether they are namespaced.
+fn defined_kinds(objects: &[Written]) -> HashMap<GroupVersionKind, bool> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let mut kinds = HashMap::new();
+    for spec in objects.iter().filter(|it| is_crd(&it.gvk)).map(|it| &it.body["spec"]) {
         let (group, kind) = (text(&spec["group"]), text(&spec["names"]["kind"]));
         for version in spec["versions"].as_array().into_iter().flatten() {
             if let Ok(gvk) = format!("{group}/{}/{kind}", text(&version["name"])).parse() {
-                self.kinds.insert(gvk, spec["scope"] == "Namespaced");
+                kinds.insert(gvk, spec["scope"] == "Namespaced");
             }
         }
     }
+    kinds
+}
+
+fn is_crd(gvk: &GroupVersionKind) -> bool {
+    (gvk.group(), gvk.kind()) == ("apiextensions.k8s.io", "CustomResourceDefinition")
 }
 
 /// Resolves each object; also returns problems in documents that are not among them.
@@ -72,16 +62,16 @@ pub(crate) async fn resolve_all(
     operation: &str,
 ) -> Result<(Vec<ResolvedObject>, Vec<Diagnostic>), Failure> {
     let resources = cluster.session.resources().await.map_err(|error| error.diagnostic(operation))?;
-    let defined = DefinedKinds::of(&loaded.objects);
-    let (objects, elsewhere) =
+    let defined = defined_kinds(&loaded.objects);
+    let (objects, conflicts) =
         resolve(loaded.objects, &defined, &resources, &cluster.namespace, cluster.namespace_typed);
-    Ok((objects, loaded.problems.into_iter().chain(elsewhere).collect()))
+    Ok((objects, loaded.problems.into_iter().chain(conflicts).collect()))
 }
 
 /// Puts every object into its namespace; dependencies come first, objects of missing kinds last.
 fn resolve(
     objects: Vec<Written>,
-    defined: &DefinedKinds,
+    defined: &HashMap<GroupVersionKind, bool>,
     resources: &[Resource],
     default: &Namespace,
     typed: bool,
@@ -91,12 +81,12 @@ fn resolve(
     let (mut resolved, mut problems) = (Vec::new(), Vec::new());
     for mut object in objects {
         let known = scopes.get(&object.gvk).copied();
-        let namespaced = known.or_else(|| defined.kinds.get(&object.gvk).copied());
+        let namespaced = known.or_else(|| defined.get(&object.gvk).copied());
         let pending = (known.is_none() && namespaced.is_some()).then_some(Pending::Kind);
         if namespaced == Some(true) {
             match &object.namespace {
                 Some(namespace) if typed && namespace != default => {
-                    problems.push(elsewhere(&object, namespace, default));
+                    problems.push(namespace_conflict(&object, namespace, default));
                     continue;
                 }
                 Some(_) => {}
@@ -117,18 +107,15 @@ fn resolve(
 
 /// Whether other objects may need this one. They wait for it by themselves, but must not occupy all requests before it.
 pub(crate) fn is_needed_by_others(target: &ObjectRef) -> bool {
-    matches!(
-        (target.group(), target.kind()),
-        ("", "Namespace") | ("apiextensions.k8s.io", "CustomResourceDefinition")
-    )
+    is_crd(&target.gvk) || (target.group(), target.kind()) == ("", "Namespace")
 }
 
-fn elsewhere(object: &Written, namespace: &Namespace, typed: &Namespace) -> Diagnostic {
-    let title = format!("{} {} is in another namespace than --namespace", object.gvk.kind(), object.name);
+fn namespace_conflict(object: &Written, namespace: &Namespace, typed: &Namespace) -> Diagnostic {
+    let title = format!("--namespace contradicts the namespace of {} {}", object.gvk.kind(), object.name);
     Diagnostic::error(codes::NAMESPACE_OTHER, title)
         .at(&object.source, object.span, "")
-        .detail(format!("The file has {namespace}, --namespace is {typed}."))
-        .hint("Omit --namespace, or take metadata.namespace out of the file.")
+        .detail(format!("The file has {namespace}; --namespace is {typed}."))
+        .hint("Omit --namespace, or remove metadata.namespace from the file.")
 }
 
 #[cfg(test)]
@@ -173,7 +160,7 @@ mod tests {
             resource("rbac.authorization.k8s.io/v1/ClusterRole", false),
             resource("apiextensions.k8s.io/v1/CustomResourceDefinition", false),
         ];
-        let defined = DefinedKinds::of(&objects);
+        let defined = defined_kinds(&objects);
         let shop = Namespace::new("shop").unwrap();
         let (resolved, problems) = resolve(objects.clone(), &defined, &resources, &shop, false);
         let shown: Vec<String> =
@@ -192,6 +179,6 @@ mod tests {
         assert!(problems.is_empty());
         let (_, problems) = resolve(objects, &defined, &resources, &shop, true);
         assert_eq!(problems.len(), 1);
-        assert_eq!(problems[0].summary, "ConfigMap b is in another namespace than --namespace");
+        assert_eq!(problems[0].summary, "--namespace contradicts the namespace of ConfigMap b");
     }
 }

@@ -1,4 +1,4 @@
-//! Builds a kustomization with whichever program on this machine can do it.
+//! Builds a kustomization with kustomize, or with kubectl.
 
 use std::ffi::OsStr;
 use std::io;
@@ -19,8 +19,8 @@ pub(crate) fn build(folder: &Path) -> Result<Source, Failure> {
         };
         return read(folder, &program, output);
     }
-    Err(Diagnostic::error(codes::KUSTOMIZE_MISSING, format!("nothing here can build {}", folder.display()))
-        .detail("Neither kustomize nor kubectl is on PATH, and no sandbox runs whose kubectl could do it.")
+    Err(Diagnostic::error(codes::KUSTOMIZE_MISSING, format!("no program to build {}", folder.display()))
+        .detail("Neither kustomize nor kubectl is on PATH, and no running sandbox provides kubectl.")
         .hint("Install kustomize or kubectl, or run `plimsoll sandbox up --detach`.")
         .into())
 }
@@ -42,7 +42,7 @@ fn read(folder: &Path, program: &Path, output: io::Result<Output>) -> Result<Sou
         Diagnostic::error(codes::KUSTOMIZE_FAILED, format!("{name} cannot build {}", folder.display()))
             .detail(why)
     };
-    let output = output.map_err(|error| failed(format!("It does not start: {error}.")))?;
+    let output = output.map_err(|error| failed(format!("It did not start: {error}.")))?;
     if !output.status.success() {
         return Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()).into());
     }

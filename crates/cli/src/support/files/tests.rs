@@ -19,7 +19,7 @@ fn config_map(name: &str) -> String {
 }
 
 #[test]
-fn a_broken_document_does_not_hide_the_others() {
+fn an_invalid_document_does_not_hide_the_others() {
     let loaded = load_text(&format!("{}a: [\n---\n{}", config_map("one"), config_map("two")));
     let names: Vec<&str> = loaded.objects.iter().map(|object| object.name.as_str()).collect();
     assert_eq!(names, ["one", "two"]);
@@ -42,7 +42,7 @@ fn an_object_with_a_generated_name_is_refused() {
 }
 
 #[test]
-fn folders_are_read_by_name_and_as_deep_as_asked() {
+fn folders_are_read_in_order_and_recursively_if_requested() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("deep")).unwrap();
     for (file, name) in [("b.yml", "b"), ("a.yaml", "a"), ("deep/c.json", "c"), ("notes.txt", "d")] {

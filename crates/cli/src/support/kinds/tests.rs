@@ -57,7 +57,7 @@ fn every_form_of_kubectl_finds_its_kind() {
 }
 
 #[test]
-fn a_slip_is_told_what_was_probably_meant() {
+fn a_typo_gets_a_suggestion() {
     let kinds = cluster();
     let check = |typed: &str, expected: &str| {
         let diagnostic = unknown(typed, &kinds);
@@ -67,5 +67,16 @@ fn a_slip_is_told_what_was_probably_meant() {
     check("deploymnet", "Did you mean Deployment (apps/v1)?");
     check("Widgte", "Did you mean Widget (shop.example.org/v1)?");
     check("deploymnet.apps", "Did you mean Deployment (apps/v1)?");
-    check("zebra", "Look for it in what `kubectl api-resources` lists.");
+    check("zebra", "List the kinds of the cluster with `kubectl api-resources`.");
+}
+
+#[test]
+fn versions_are_ordered_as_kubernetes_orders_them() {
+    // The example from the documentation of CRD versions.
+    let expected =
+        ["v10", "v2", "v1", "v11beta2", "v10beta3", "v3beta1", "v12alpha1", "v11alpha2", "foo1", "foo10"];
+    let mut kinds = expected.map(|version| resource(&format!("example.org/{version}/Widget"), "", true));
+    kinds.sort_by(|left, right| left.gvk.cmp(&right.gvk));
+    kinds.sort_by_key(|kind| Reverse(kind.version_priority()));
+    assert_eq!(kinds.each_ref().map(|kind| kind.gvk.version()), expected);
 }

@@ -1,4 +1,4 @@
-//! Reads all objects that may belong to one, with one request per kind, and watches them if they are followed.
+//! Lists all objects that may belong to a tree, with one request per kind, and watches them.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,7 +11,6 @@ use super::{Node, refers_elsewhere};
 use crate::support::connect::{Cluster, missing};
 use crate::support::exit::Failure;
 use crate::support::informer::{Informer, uid};
-use crate::support::kinds::version;
 
 /// An object and everything that may belong to it.
 pub(crate) struct OwnerTree {
@@ -36,7 +35,7 @@ impl OwnerTree {
         // may.
         let namespace = target.namespace.as_ref().filter(|_| !refers_elsewhere(&object));
         let resources = cluster.session.resources().await.map_err(|error| error.diagnostic(operation))?;
-        let kinds = worth_listing(resources, namespace.is_some());
+        let kinds = kinds_to_list(resources, namespace.is_some());
         let members = Informer::list(&cluster.session, kinds, namespace).await;
         let (target, session) = (target.clone(), cluster.session.clone());
         let mut tree = Self { target, object, members, session, publishing: HashMap::new() };
@@ -82,7 +81,7 @@ impl OwnerTree {
 }
 
 /// Each kind once, in its preferred version, without numerous kinds that own nothing.
-fn worth_listing(resources: Vec<Resource>, only_namespaced: bool) -> Vec<Resource> {
+fn kinds_to_list(resources: Vec<Resource>, only_namespaced: bool) -> Vec<Resource> {
     let mut best: BTreeMap<(String, String), Resource> = BTreeMap::new();
     for resource in resources {
         let gvk = &resource.gvk;
@@ -91,10 +90,7 @@ fn worth_listing(resources: Vec<Resource>, only_namespaced: bool) -> Vec<Resourc
             continue;
         }
         let key = (gvk.group().to_owned(), gvk.kind().to_owned());
-        let is_better = best
-            .get(&key)
-            .is_none_or(|known| version::rank(gvk.version()) < version::rank(known.gvk.version()));
-        if is_better {
+        if best.get(&key).is_none_or(|known| resource.version_priority() > known.version_priority()) {
             best.insert(key, resource);
         }
     }
@@ -117,7 +113,7 @@ mod tests {
                 resource("v1/Node", false),
             ]
         };
-        let names = |only| worth_listing(all(), only).iter().map(|it| it.gvk.to_string()).collect::<Vec<_>>();
+        let names = |only| kinds_to_list(all(), only).iter().map(|it| it.gvk.to_string()).collect::<Vec<_>>();
         assert_eq!(names(true), ["autoscaling/v2/HorizontalPodAutoscaler"]);
         assert_eq!(names(false), ["v1/Node", "autoscaling/v2/HorizontalPodAutoscaler"]);
     }

@@ -3,7 +3,6 @@
 use serde_json::json;
 
 use super::*;
-use crate::support::health::word;
 
 fn object(kind: &str, name: &str, owner: Option<&str>, spec: &Value) -> Value {
     let owners: Vec<Value> = owner
@@ -17,7 +16,7 @@ fn object(kind: &str, name: &str, owner: Option<&str>, spec: &Value) -> Value {
 }
 
 fn draw(node: &Node, depth: usize, out: &mut Vec<String>) {
-    out.push(format!("{}{} {}", "  ".repeat(depth), node.target, word(&node.health)));
+    out.push(format!("{}{} {}", "  ".repeat(depth), node.target, node.health_word()));
     node.children.iter().for_each(|child| draw(child, depth + 1, out));
 }
 
@@ -28,7 +27,7 @@ fn check(root: &Value, all: &[Value], expected: &[&str]) {
 }
 
 #[test]
-fn owners_lead_down_to_what_they_own() {
+fn a_tree_has_everything_its_root_owns() {
     let root = object("A", "a", None, &json!({}));
     let all = [
         object("C", "c", Some("b"), &json!({})),
@@ -46,7 +45,7 @@ fn owners_lead_down_to_what_they_own() {
 }
 
 #[test]
-fn references_lead_on_and_show_what_is_missing() {
+fn references_are_followed_and_missing_objects_shown() {
     let reference = |name: &str| json!({ "apiVersion": "example.org/v1", "kind": "X", "name": name });
     let claim = object("Claim", "c", None, &json!({ "resourceRef": reference("x") }));
     let mut composite = object(
@@ -70,7 +69,7 @@ fn references_lead_on_and_show_what_is_missing() {
 }
 
 #[test]
-fn circles_end() {
+fn reference_cycles_end() {
     let reference =
         |name: &str| json!({ "resourceRef": { "apiVersion": "example.org/v1", "kind": "A", "name": name } });
     let (a, b) = (object("A", "a", None, &reference("b")), object("A", "b", None, &reference("a")));

@@ -11,7 +11,7 @@ pub(crate) fn findings(report: &Report) -> Vec<Diagnostic> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for object in &report.objects {
         for finding in &object.findings {
-            let key = without(finding, &object.target);
+            let key = without_name(finding, &object.target);
             match groups.iter_mut().find(|group| group.key == key) {
                 Some(group) => group.others.push(object.target.to_string()),
                 None => groups.push(Group { key, finding, others: Vec::new() }),
@@ -22,26 +22,19 @@ pub(crate) fn findings(report: &Report) -> Vec<Diagnostic> {
 }
 
 struct Group<'r> {
-    key: Key,
+    key: [String; 3],
     /// The finding of the first object.
     finding: &'r Diagnostic,
     others: Vec<String>,
 }
 
-/// The text of a finding without the name of its object.
-#[derive(PartialEq, Eq)]
-struct Key {
-    code: &'static str,
-    summary: String,
-    detail: String,
-}
-
-fn without(finding: &Diagnostic, target: &ObjectRef) -> Key {
+/// Code, summary and detail of a finding without the name of its object.
+fn without_name(finding: &Diagnostic, target: &ObjectRef) -> [String; 3] {
     let names =
         [target.to_string(), format!("{}/{}", target.kind(), target.name), format!("{:?}", target.name)];
     let general =
         |text: &str| names.iter().fold(text.to_owned(), |text, name| text.replace(name.as_str(), "\0"));
-    Key { code: finding.code.name(), summary: general(&finding.summary), detail: general(&finding.detail) }
+    [finding.code.name().to_owned(), general(&finding.summary), general(&finding.detail)]
 }
 
 impl Group<'_> {
@@ -49,8 +42,8 @@ impl Group<'_> {
         let mut finding = self.finding.clone();
         let same = match self.others.len() {
             0 => return finding,
-            1 => format!("The same is true of {}.", self.others[0]),
-            count => format!("The same is true of {count} others: {}.", some(&self.others)),
+            1 => format!("The same applies to {}.", self.others[0]),
+            count => format!("The same applies to {count} others: {}.", some(&self.others)),
         };
         let gap = if finding.detail.is_empty() { "" } else { "\n\n" };
         finding.detail.push_str(gap);
@@ -86,7 +79,7 @@ mod tests {
             [
                 (
                     "no room (Secret/a)",
-                    "Secret shop/a needs \"a\"\n\nThe same is true of 4 others: Secret shop/b, Secret shop/c, Secret shop/d and 1 more."
+                    "Secret shop/a needs \"a\"\n\nThe same applies to 4 others: Secret shop/b, Secret shop/c, Secret shop/d and 1 more."
                 ),
                 ("no room (Secret/f)", "another thing"),
             ]

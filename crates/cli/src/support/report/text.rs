@@ -10,8 +10,7 @@ use serde_json::Value;
 
 use super::findings::findings;
 use super::{Action, ObjectReport, ObjectState, Report};
-use crate::args::Format;
-use crate::support::printer::{BAD, DIM, GOOD, PENDING, Printer, width};
+use crate::support::printer::{BAD, DIM, GOOD, PENDING, Printer, object_name, width};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tense {
@@ -27,19 +26,10 @@ const MOST_NAMED: usize = 3;
 
 /// The whole report in the format of `-o`, findings on standard error.
 pub(crate) fn report(printer: &mut Printer, report: &Report, tense: Tense) -> io::Result<()> {
-    match printer.format() {
-        Format::Json | Format::Yaml => printer.structured(&report.to_json())?,
-        Format::Name => {
-            for object in report.objects.iter().filter(|object| object.action() != Action::Nothing) {
-                printer.name(&object.target)?;
-            }
-        }
-        Format::Text => {
-            for it in &report.objects {
-                object(printer, it)?;
-            }
-        }
-    }
+    let touched = report.objects.iter().filter(|object| object.action() != Action::Nothing);
+    printer.output(&report.to_json(), touched.map(|it| object_name(&it.target)), |printer| {
+        report.objects.iter().try_for_each(|it| object(printer, it))
+    })?;
     for finding in findings(report) {
         printer.diagnostic(&finding);
     }
@@ -170,11 +160,11 @@ pub(crate) fn problems(count: usize) -> String {
 fn summary(report: &Report, tense: Tense) -> String {
     let words: [(Action, &str, Style); 6] = [
         (Action::Create, ["to create", "created", "missing"][tense as usize], GOOD),
-        (Action::Pending, ["to create once possible", "waited for", "missing"][tense as usize], GOOD),
+        (Action::Pending, ["to create later", "waited for", "missing"][tense as usize], GOOD),
         (Action::Change, ["to change", "changed", "different"][tense as usize], PENDING),
         (Action::Hold, ["to hold", "held", "held by others"][tense as usize], DIM),
         (Action::Refused, "refused", BAD),
-        (Action::Nothing, ["unchanged", "unchanged", "as the files say"][tense as usize], DIM),
+        (Action::Nothing, ["unchanged", "unchanged", "in sync"][tense as usize], DIM),
     ];
     let mut parts = Vec::new();
     for (not_asked, mark) in [(false, ""), (true, " (not asked)")] {
@@ -196,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_long_values_the_difference_is_shown() {
+    fn long_values_are_cut_around_the_difference() {
         let check = |old: &str, new: &str, expected: &str| {
             let (old, new) = (Some(Value::from(old)), Some(Value::from(new)));
             let (held_now, held_after) = (Vec::new(), Vec::new());

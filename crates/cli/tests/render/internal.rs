@@ -8,7 +8,7 @@ use prost_reflect::prost::Message as _;
 use prost_reflect::{DescriptorPool, DynamicMessage};
 use serde_json::{Value, json};
 
-use crate::scene::{Scene, config_map};
+use crate::fixture::{Fixture, config_map};
 
 /// The response of `plimsoll internal render` to one request, as protobuf's JSON.
 struct Answer {
@@ -108,8 +108,8 @@ fn conditions(output: &Value) -> Vec<String> {
 
 #[test]
 fn an_xr_is_rendered_with_events_and_names() {
-    let scene = Scene::new();
-    let functions = json!([{"name": "main", "address": scene.endpoint(config_map)}]);
+    let fixture = Fixture::new();
+    let functions = json!([{"name": "main", "address": fixture.endpoint(config_map)}]);
     let answer = Answer::to(&json!({"composite": {
         "compositeResource": xr(), "composition": composition(&[step("run-main")]), "functions": functions,
     }}));
@@ -125,7 +125,7 @@ fn an_xr_is_rendered_with_events_and_names() {
 }
 
 #[test]
-fn an_empty_pipeline_is_ready_and_the_definition_says_where_references_are() {
+fn an_empty_pipeline_is_ready_and_the_definition_places_the_references() {
     let observed = json!({
         "apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {
@@ -174,11 +174,11 @@ async fn fetch(request: RunRequest) -> Result<functions::RunResponse, functions:
 }
 
 #[test]
-fn a_fatal_result_has_its_own_exit_status_and_says_what_was_asked_for() {
-    let scene = Scene::new();
+fn a_fatal_result_has_its_own_exit_status_and_lists_the_requirements() {
+    let fixture = Fixture::new();
     let answer = Answer::to(&json!({"composite": {
         "compositeResource": xr(), "composition": composition(&[step("fetch-extras")]),
-        "functions": [{"name": "main", "address": scene.endpoint(fetch)}],
+        "functions": [{"name": "main", "address": fixture.endpoint(fetch)}],
     }}));
     assert_eq!(answer.exit, 3, "{}", answer.stderr);
     let output = &answer.response.as_ref().unwrap()["composite"];
@@ -195,7 +195,7 @@ fn a_fatal_result_has_its_own_exit_status_and_says_what_was_asked_for() {
 }
 
 #[test]
-fn what_cannot_be_rendered_gets_a_sentence_and_no_answer() {
+fn an_invalid_request_gets_an_error_and_no_response() {
     let check = |request: Answer, expected: &str| {
         assert_eq!((request.exit, &request.response), (1, &None), "{expected}: {}", request.stderr);
         assert!(request.stderr.contains(expected), "{expected}: {}", request.stderr);

@@ -17,7 +17,7 @@ fn check(kind: &str, expected: Option<&Value>) {
         "Options": {"x-kubernetes-group-version-kind": [gvk("Options")[0], gvk("Other")[0]]},
     }}});
     let selector = SchemaSelector { api_version: "v1".to_owned(), kind: kind.to_owned() };
-    let found = find(&document, &selector).map(|mut schema| {
+    let found = schema(document.as_object().unwrap(), &selector).map(|mut schema| {
         schema.remove("x-kubernetes-group-version-kind");
         Value::Object(schema)
     });

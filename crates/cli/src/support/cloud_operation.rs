@@ -1,16 +1,18 @@
 //! The cloud operation of an object, as operators record it in the status.
 
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 use super::age::age;
 
-/// The operation of an object that is in progress, or that has ended and is not settled yet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Operation {
+/// The operation of an object that is in progress, or that has ended and is not settled yet. Read leniently: other
+/// operators record operations, too.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct CloudOperation {
     pub(crate) phase: String,
     pub(crate) class: String,
-    /// In hundredths of a percent, as numbers that can be compared.
     pub(crate) percent: Option<u8>,
     pub(crate) work_request: String,
     pub(crate) request_id: String,
@@ -19,7 +21,7 @@ pub(crate) struct Operation {
     since: String,
 }
 
-impl Operation {
+impl CloudOperation {
     /// The operation recorded at `.status.status.async.current`.
     pub(crate) fn of(object: &Value) -> Option<Self> {
         let status = object.pointer("/status/status")?;
@@ -48,30 +50,22 @@ impl Operation {
         self.percent.map_or_else(String::new, |percent| format!("{percent} %"))
     }
 
-    /// Phase and progress: `pending, 40 %`.
-    pub(crate) fn standing(&self) -> String {
-        match self.percent {
-            Some(percent) => format!("{}, {percent} %", self.class),
-            None => self.class.clone(),
-        }
+    /// Class and percentage: `pending, 40 %`.
+    pub(crate) fn progress(&self) -> String {
+        self.percent.map_or_else(|| self.class.clone(), |percent| format!("{}, {percent} %", self.class))
     }
 
     /// The same with the message: `pending, 40 %: waiting for capacity`.
     pub(crate) fn sentence(&self) -> String {
-        let standing = self.standing();
-        if self.message.is_empty() { standing } else { format!("{standing}: {}", self.message) }
-    }
-
-    pub(crate) fn to_json(&self) -> Value {
-        json!({
-            "phase": self.phase, "class": self.class, "percent": self.percent, "workRequest": self.work_request,
-            "requestId": self.request_id, "message": self.message, "since": self.since,
-        })
+        let progress = self.progress();
+        if self.message.is_empty() { progress } else { format!("{progress}: {}", self.message) }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -83,7 +77,7 @@ mod tests {
                 "message": "making it", "startedAt": "2026-01-01T00:00:00Z", "updatedAt": "2026-01-01T00:00:05Z",
             } },
         } } });
-        let operation = Operation::of(&object).unwrap();
+        let operation = CloudOperation::of(&object).unwrap();
         assert_eq!(operation.sentence(), "pending, 40 %: making it");
         assert_eq!((operation.work_request.as_str(), operation.request_id.as_str()), ("wr-1", "req-1"));
         assert_eq!(operation.age("2026-01-01T00:00:30Z".parse().unwrap()), "30s");
@@ -96,9 +90,9 @@ mod tests {
             json!({ "status": { "async": {} } }),
             json!({ "status": { "async": { "current": {} } } }),
         ] {
-            assert_eq!(Operation::of(&json!({ "status": status })), None);
+            assert_eq!(CloudOperation::of(&json!({ "status": status })), None);
         }
         let odd = json!({ "status": { "status": { "async": { "current": { "percentComplete": 400 } } } } });
-        assert_eq!(Operation::of(&odd).unwrap().percentage(), "100 %");
+        assert_eq!(CloudOperation::of(&odd).unwrap().percentage(), "100 %");
     }
 }

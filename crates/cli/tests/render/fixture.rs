@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// A folder with the inputs, and a function that is served while it exists.
-pub(crate) struct Scene {
+pub(crate) struct Fixture {
     folder: TempDir,
     runtime: tokio::runtime::Runtime,
 }
@@ -21,12 +21,12 @@ spec:
   size: 3
 ";
 
-impl Scene {
+impl Fixture {
     pub(crate) fn new() -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
-        let scene = Self { folder: tempfile::tempdir().unwrap(), runtime: runtime.unwrap() };
-        scene.write("xr.yaml", XR);
-        scene
+        let fixture = Self { folder: tempfile::tempdir().unwrap(), runtime: runtime.unwrap() };
+        fixture.write("xr.yaml", XR);
+        fixture
     }
 
     pub(crate) fn path(&self, name: &str) -> String {
@@ -86,7 +86,7 @@ spec:
         self.functions(&self.endpoint(function));
     }
 
-    /// The address where `function` is served while the scene exists.
+    /// The address where `function` is served while the fixture exists.
     pub(crate) fn endpoint(&self, function: impl functions::Function) -> String {
         self.runtime.block_on(async {
             let address = "127.0.0.1:0".to_owned();
@@ -107,12 +107,12 @@ spec:
             String::from_utf8_lossy(bytes).replace(&self.folder.path().display().to_string(), "DIR")
         };
         let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
-        let mut told = format!("exit {}\n{}", output.status.code().unwrap(), stdout);
+        let mut transcript = format!("exit {}\n{}", output.status.code().unwrap(), stdout);
         if !stderr.is_empty() {
-            told.push_str("--- stderr\n");
-            told.push_str(&stderr);
+            transcript.push_str("--- stderr\n");
+            transcript.push_str(&stderr);
         }
-        told
+        transcript
     }
 }
 
