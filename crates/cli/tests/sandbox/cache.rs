@@ -94,7 +94,7 @@ fn a_start_that_is_still_building_can_be_cancelled() {
     assert_eq!(said, "stopped sandbox default: it will not start once its programs are built\n");
     fs::write(user.path("cache/go-on"), "").unwrap();
     assert_eq!(up.wait().unwrap().code(), Some(1));
-    assert_eq!(user.run(&["down"]).stderr(), "there is no sandbox default, nothing to stop\n");
+    assert_eq!(user.run(&["down"]).stderr(), "sandbox default does not exist, nothing to stop\n");
 }
 
 #[test]

@@ -162,8 +162,8 @@ fn a_start_that_times_out_reports_what_it_waited_for() {
 #[test]
 fn an_empty_name_in_the_environment_is_reported() {
     let user = User::with_stand_ins(&[]).with("PLIMSOLL_SANDBOX", "");
-    insta::assert_snapshot!(user.run(&["status"]).failed(), @r"
-    error: invalid value '' for '--name <NAME>': it is empty; give a name, or leave --name out and unset PLIMSOLL_SANDBOX
+    insta::assert_snapshot!(user.run(&["status"]).failed(), @"
+    error: invalid value '' for '--name <NAME>': it is empty; give a name, or omit --name and unset PLIMSOLL_SANDBOX
 
     For more information, try '--help'.
     ");

@@ -95,7 +95,7 @@ fn programs_are_found_even_if_the_folder_was_removed_by_hand() {
     assert!(children(&state).iter().all(|pid| is_running(*pid)));
     assert!(user.run(&["down"]).stderr().contains("stopped sandbox default"));
     all_end(&children(&state));
-    assert!(user.run(&["down"]).stderr().contains("there is no sandbox default"));
+    assert!(user.run(&["down"]).stderr().contains("sandbox default does not exist"));
 }
 
 #[test]
