@@ -22,14 +22,23 @@ pub struct Write<'a> {
     pub force: bool,
     /// Write only the status; the kind must have a status subresource.
     pub status: bool,
-    /// Send a namespace that a cluster-scoped kind does not have, which the server rejects; only for applies.
-    pub strict_scope: bool,
+    /// Only for applies.
+    scope: ScopeCheck,
+}
+
+/// What becomes of a namespace on a cluster-scoped kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ScopeCheck {
+    /// It is left out, as in kubectl.
+    Lenient,
+    /// It is sent, and the server rejects it.
+    Strict,
 }
 
 impl<'a> Write<'a> {
     /// A real write by `manager` that respects other managers' fields.
     pub const fn by(manager: &'a str) -> Self {
-        Self { manager, dry_run: false, force: false, status: false, strict_scope: false }
+        Self { manager, dry_run: false, force: false, status: false, scope: ScopeCheck::Lenient }
     }
 
     #[must_use]
@@ -53,7 +62,7 @@ impl<'a> Write<'a> {
     /// user who wrote it is the user who applies it.
     #[must_use]
     pub const fn strict_scope(self) -> Self {
-        Self { strict_scope: true, ..self }
+        Self { scope: ScopeCheck::Strict, ..self }
     }
 
     /// The path to write to, given the object's path.
@@ -97,10 +106,12 @@ impl Session {
         }
         let path = write.path(path, &query);
         let mut body = Cow::Borrowed(object);
-        if !resource.namespaced && !write.strict_scope && object.pointer("/metadata/namespace").is_some() {
-            if let Some(metadata) = body.to_mut()["metadata"].as_object_mut() {
-                metadata.remove("namespace");
-            }
+        let is_misplaced = !resource.namespaced && object.pointer("/metadata/namespace").is_some();
+        if is_misplaced
+            && write.scope == ScopeCheck::Lenient
+            && let Some(metadata) = body.to_mut()["metadata"].as_object_mut()
+        {
+            metadata.remove("namespace");
         }
         let call =
             Call::write(Verb::Apply, target, Method::PATCH, path, "application/apply-patch+yaml", &body);

@@ -50,7 +50,7 @@ fn only_what_exists_and_belongs_to_the_xr_is_observed() {
     let check = |namespace: Option<&str>, expected: &[&str]| {
         let observed = observe(&xr(namespace), read()).unwrap();
         assert_eq!(observed.resources.keys().collect::<Vec<_>>(), expected);
-        assert_eq!(observed.missing, [missing.clone()]);
+        assert_eq!(observed.missing, std::slice::from_ref(&missing));
     };
     check(Some("own"), &["mine", "orphan"]);
     check(None, &["cluster-scoped", "elsewhere", "mine", "orphan"]);

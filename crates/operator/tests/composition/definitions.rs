@@ -211,6 +211,18 @@ async fn an_xrd_in_a_group_of_kubernetes_is_refused_and_grants_nothing() {
         assert!(message.contains(&format!("the group {group:?} belongs to Kubernetes")), "{message}");
         until_recorded(&session, &refused, &format!("the group {group:?} belongs to Kubernetes")).await;
         assert_eq!(get(&session, &role(&name)).await, None, "{name}");
+
+        // What an earlier operator granted for it is taken back.
+        let mut granted = role(&name);
+        granted["metadata"]["ownerReferences"] = json!([{
+            "apiVersion": xrd["apiVersion"], "kind": xrd["kind"], "name": name, "uid": xrd["metadata"]["uid"],
+            "controller": true,
+        }]);
+        granted["rules"] = json!([{"apiGroups": [group], "resources": ["made-up"], "verbs": ["*"]}]);
+        apply(&session, &granted).await;
+        wanted["metadata"]["labels"] = json!({"look": "again"});
+        apply(&session, &wanted).await;
+        until(&session, &granted, "it grants nothing", |role| role["rules"] == json!([])).await;
         delete(&session, &xrd).await;
         until_gone(&session, &xrd).await;
     }

@@ -20,14 +20,14 @@ async fn platform(test: &str, scope: &str) -> (Platform, Seen) {
     let records = Arc::clone(&seen);
     let run = move |request: RunRequest| {
         let records = Arc::clone(&records);
-        async move { compose(&request, &records) }
+        async move { Ok::<_, FunctionError>(compose(&request, &records)) }
     };
     (Platform::with(test, run, |group| modern_xrd(group, scope), &[]).await, seen)
 }
 
-fn compose(request: &RunRequest, seen: &Seen) -> Result<RunResponse, FunctionError> {
+fn compose(request: &RunRequest, seen: &Seen) -> RunResponse {
     for (key, resource) in &request.observed.resources {
-        let details: Vec<&str> = resource.connection_details.iter().map(|(key, _)| key.as_str()).collect();
+        let details: Vec<&str> = resource.connection_details.keys().map(String::as_str).collect();
         let kind = resource.object["kind"].as_str().unwrap_or_default();
         seen.lock().unwrap().push(format!("{key}: {kind} [{}]", details.join(",")));
     }
@@ -36,7 +36,7 @@ fn compose(request: &RunRequest, seen: &Seen) -> Result<RunResponse, FunctionErr
     if child.is_object() {
         desire(&mut rsp, "child", child);
     }
-    Ok(rsp)
+    rsp
 }
 
 /// Defines kinds that write connection Secrets, `Bucket` and `ClusterBucket`, and grants them to the operator.

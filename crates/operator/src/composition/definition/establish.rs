@@ -48,7 +48,12 @@ impl Reconcile<'_> {
         }
         let established = crds.iter().filter(|(_, state)| *state == CrdState::Established);
         let established: Vec<Role> = established.map(|(role, _)| *role).collect();
-        let missing = if established.is_empty() { None } else { self.grant(definition, &established).await };
+        let mut missing = None;
+        if !established.is_empty() {
+            missing = self.grant(definition, &established).await;
+        } else if !status.is_established() {
+            self.revoke().await;
+        }
         for role in established {
             match &missing {
                 None => self.start_controller(definition, role, &mut status).await,
