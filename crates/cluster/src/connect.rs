@@ -13,6 +13,7 @@ mod exec;
 mod kubeconfig;
 mod oidc;
 mod pem;
+mod streams;
 mod proxy;
 mod transport;
 

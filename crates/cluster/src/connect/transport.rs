@@ -16,6 +16,7 @@ use http::uri::PathAndQuery;
 use http::{Request, Response, StatusCode, Uri};
 use http_body_util::Full;
 use hyper::body::Incoming;
+use hyper_rustls::{FixedServerNameResolver, HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::proxy::{SocksV5, Tunnel};
@@ -30,6 +31,7 @@ use super::ConnectError;
 use super::credentials::{CredentialError, CredentialSource};
 use super::endpoint::Endpoint;
 use super::pem::Identity;
+use super::streams::{ResponseBody, Stream, StreamPools, is_watch_of_one};
 use crate::Impersonate;
 use crate::discovery::percent_encode;
 
@@ -53,10 +55,21 @@ struct Inner {
     http: Mutex<HttpClient>,
 }
 
+/// What connections of a pool speak.
+#[derive(Clone, Copy)]
+enum Protocol {
+    /// One request at a time.
+    Http1,
+    /// Many, if the server speaks HTTP/2 too.
+    Http2,
+}
+
 /// A connection pool and the client certificate it presents; another certificate needs another pool.
 struct HttpClient {
     identity: Option<Identity>,
     service: HttpService,
+    /// For watches of single objects.
+    streams: StreamPools<HttpService>,
 }
 
 /// Why a request got no response.
@@ -81,12 +94,13 @@ impl Transport {
         headers.insert(USER_AGENT, agent);
         let Endpoint { config, proxy, identity, credentials, .. } = endpoint;
         let connector = Connector { config, proxy, identity, timeout };
-        let http = Mutex::new(HttpClient { identity: None, service: connector.pool(None)? });
+        let http = HttpClient { identity: None, service: connector.pool(None, Protocol::Http1)?, streams: StreamPools::default() };
+        let http = Mutex::new(http);
         let credentials = CredentialSource::new(credentials);
         Ok(Self(Arc::new(Inner { connector, headers, credentials, http })))
     }
 
-    async fn send(self, request: Request<Body>) -> Result<Response<Incoming>, TransportError> {
+    async fn send(self, request: Request<Body>) -> Result<Response<ResponseBody>, TransportError> {
         let inner = &*self.0;
         let (mut parts, body) = request.into_parts();
         // Request bodies are already in memory; collecting them again copies nothing.
@@ -106,8 +120,7 @@ impl Transport {
             }
             request
         };
-        let service = inner.service(credential.identity.as_ref())?;
-        let answer = service.oneshot(attempt(&credential)).await.map_err(TransportError::Http)?;
+        let answer = inner.send(credential.identity.as_ref(), attempt(&credential)).await?;
         if answer.status() != StatusCode::UNAUTHORIZED {
             return Ok(answer);
         }
@@ -116,8 +129,7 @@ impl Transport {
         match inner.credentials.instead_of(&credential).await {
             Ok(Some(renewed)) => {
                 tracing::debug!("the server rejected the credentials; retrying once with new ones");
-                let service = inner.service(renewed.identity.as_ref())?;
-                service.oneshot(attempt(&renewed)).await.map_err(TransportError::Http)
+                inner.send(renewed.identity.as_ref(), attempt(&renewed)).await
             }
             Ok(None) => Ok(answer),
             Err(error) => Err(error.into()),
@@ -126,7 +138,7 @@ impl Transport {
 }
 
 impl Service<Request<Body>> for Transport {
-    type Response = Response<Incoming>;
+    type Response = Response<ResponseBody>;
     type Error = TransportError;
     type Future = BoxFuture<'static, Result<Self::Response, Self::Error>>;
 
@@ -140,14 +152,34 @@ impl Service<Request<Body>> for Transport {
 }
 
 impl Inner {
-    /// The connection pool for `identity`; `None` means the connection's own.
-    fn service(&self, identity: Option<&Identity>) -> Result<HttpService, TransportError> {
+    /// Sends a request over a connection that presents `identity`; `None` means the connection's own.
+    async fn send(
+        &self,
+        identity: Option<&Identity>,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Response<ResponseBody>, TransportError> {
+        let (service, stream) =
+            self.service(identity, request.uri()).map_err(TransportError::Identity)?;
+        let response = service.oneshot(request).await.map_err(TransportError::Http)?;
+        Ok(response.map(|body| ResponseBody::new(body, stream)))
+    }
+
+    /// The connection pool for a request, and its place on a connection that it shares.
+    fn service(
+        &self,
+        identity: Option<&Identity>,
+        uri: &Uri,
+    ) -> Result<(HttpService, Option<Stream>), ConnectError> {
         let mut http = self.http.lock().unwrap_or_else(PoisonError::into_inner);
         if http.identity.as_ref() != identity {
-            let service = self.connector.pool(identity).map_err(TransportError::Identity)?;
-            *http = HttpClient { identity: identity.cloned(), service };
+            let service = self.connector.pool(identity, Protocol::Http1)?;
+            *http = HttpClient { identity: identity.cloned(), service, streams: StreamPools::default() };
         }
-        Ok(http.service.clone())
+        if !is_watch_of_one(uri) {
+            return Ok((http.service.clone(), None));
+        }
+        let (service, stream) = http.streams.acquire(|| self.connector.pool(identity, Protocol::Http2))?;
+        Ok((service, Some(stream)))
     }
 }
 
@@ -162,7 +194,7 @@ struct Connector {
 
 impl Connector {
     /// A new connection pool that presents `identity`; `None` means the connection's own.
-    fn pool(&self, identity: Option<&Identity>) -> Result<HttpService, ConnectError> {
+    fn pool(&self, identity: Option<&Identity>, protocol: Protocol) -> Result<HttpService, ConnectError> {
         // The only possible failure is that a provider is already installed.
         let _: Result<(), _> = rustls::crypto::aws_lc_rs::default_provider().install_default();
         let mut tcp = HttpConnector::new();
@@ -177,13 +209,13 @@ impl Connector {
             config.auth_info.client_certificate_data = Some(encode(&identity.certificate));
             config.auth_info.client_key_data = Some(encode(&identity.key).into());
         }
-        let Some(proxy) = &self.proxy else { return self.pool_over(&config, tcp) };
+        let Some(proxy) = &self.proxy else { return self.pool_over(&config, tcp, protocol) };
         if matches!(proxy.uri().scheme_str(), Some("socks5" | "socks5h")) {
             let mut socks = SocksV5::new(proxy.uri().clone(), tcp);
             if let Some((user, password)) = proxy.raw_auth() {
                 socks = socks.with_auth(user.to_owned(), password.to_owned());
             }
-            return self.pool_over(&config, socks);
+            return self.pool_over(&config, socks, protocol);
         }
         // A proxy's TLS certificate is checked against the system's roots, not the cluster's.
         let to_proxy = kube::Config::new(proxy.uri().clone())
@@ -193,11 +225,16 @@ impl Connector {
         if let Some(authorization) = proxy.basic_auth() {
             tunnel = tunnel.with_auth(authorization.clone());
         }
-        self.pool_over(&config, tunnel)
+        self.pool_over(&config, tunnel, protocol)
     }
 
     /// A pool of TLS connections over those that `route` makes.
-    fn pool_over<C>(&self, config: &kube::Config, route: C) -> Result<HttpService, ConnectError>
+    fn pool_over<C>(
+        &self,
+        config: &kube::Config,
+        route: C,
+        protocol: Protocol,
+    ) -> Result<HttpService, ConnectError>
     where
         C: Service<Uri> + Clone + Send + Sync + 'static,
         C::Response:
@@ -205,15 +242,32 @@ impl Connector {
         C::Future: Send + 'static,
         C::Error: Into<BoxError>,
     {
-        let tls = config.rustls_https_connector_with_connector(route).map_err(unusable)?;
+        let tls = match protocol {
+            Protocol::Http1 => config.rustls_https_connector_with_connector(route).map_err(unusable)?,
+            Protocol::Http2 => http2_connector(config, route)?,
+        };
         // Boxed, because the pool requires `Unpin` futures.
         let connector = Timeout::new(tls, self.timeout).map_future(Box::pin);
         let client = legacy::Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(Duration::from_secs(90))
+            .timer(TokioTimer::new())
+            .http2_keep_alive_interval(KEEPALIVE)
+            .http2_keep_alive_while_idle(true)
             .build::<_, Full<Bytes>>(connector);
         Ok(BoxCloneSyncService::new(client))
     }
+}
+
+/// A connector that offers HTTP/2, which kube's does not, and is otherwise the same.
+fn http2_connector<C>(config: &kube::Config, route: C) -> Result<HttpsConnector<C>, ConnectError> {
+    let tls = config.rustls_client_config().map_err(unusable)?;
+    let mut builder = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http();
+    if let Some(name) = &config.tls_server_name {
+        let name = name.clone().try_into().map_err(|error| ConnectError::Tls(Box::new(error)))?;
+        builder = builder.with_server_name_resolver(FixedServerNameResolver::new(name));
+    }
+    Ok(builder.enable_all_versions().wrap_connector(route))
 }
 
 fn unusable(error: kube::Error) -> ConnectError {

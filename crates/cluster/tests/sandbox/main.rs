@@ -9,6 +9,7 @@ mod dependency;
 mod error;
 mod outage;
 mod ready;
+mod watch;
 
 use cluster::{Connection, Environment, Session};
 use manifest::{Namespace, ObjectRef};

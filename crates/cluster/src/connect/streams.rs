@@ -1,0 +1,124 @@
+//! Watches of single objects share connections, each of which carries as many as the server allows.
+//!
+//! Everything else has a connection of its own (HTTP/1.1): no write waits behind a watch, and no long list stalls others.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::Uri;
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+
+/// A kube-apiserver allows 100 streams on a connection. One more would not be refused, but hang until another ends.
+const MAX_STREAMS: usize = 90;
+
+/// Whether a request is the watch of a single object.
+pub(super) fn is_watch_of_one(uri: &Uri) -> bool {
+    let query = uri.query().unwrap_or_default();
+    query.contains("watch=true") && query.contains("fieldSelector=metadata.name%3D")
+}
+
+/// Pools of one HTTP/2 connection each. For a server that does not speak HTTP/2, a pool has a connection per watch.
+pub(super) struct StreamPools<S>(Vec<StreamPool<S>>);
+
+struct StreamPool<S> {
+    service: S,
+    /// Shared with every stream.
+    streams: Arc<()>,
+}
+
+impl<S> Default for StreamPools<S> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<S: Clone> StreamPools<S> {
+    /// A pool with room for one more stream; `open` makes one if there is none. Those without streams are closed.
+    pub(super) fn acquire<E>(&mut self, open: impl FnOnce() -> Result<S, E>) -> Result<(S, Stream), E> {
+        let streams = |pool: &StreamPool<S>| Arc::strong_count(&pool.streams) - 1;
+        let pool = match self.0.iter().position(|pool| streams(pool) < MAX_STREAMS) {
+            Some(found) => &self.0[found],
+            None => {
+                self.0.push(StreamPool { service: open()?, streams: Arc::default() });
+                &self.0[self.0.len() - 1]
+            }
+        };
+        let acquired = (pool.service.clone(), Stream(Arc::clone(&pool.streams)));
+        self.0.retain(|pool| streams(pool) > 0);
+        Ok(acquired)
+    }
+}
+
+/// A place on a connection, until it is dropped.
+pub(super) struct Stream(#[expect(dead_code, reason = "it is counted")] Arc<()>);
+
+/// The body of a response. A watch keeps its place on the connection until the body is dropped.
+pub(crate) struct ResponseBody {
+    body: Incoming,
+    _stream: Option<Stream>,
+}
+
+impl ResponseBody {
+    pub(super) fn new(body: Incoming, stream: Option<Stream>) -> Self {
+        Self { body, _stream: stream }
+    }
+}
+
+impl Body for ResponseBody {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_takes_no_more_streams_than_a_server_allows() {
+        let mut pools = StreamPools::default();
+        let mut opened = 0;
+        let mut acquire = |pools: &mut StreamPools<usize>| {
+            let open = || {
+                opened += 1;
+                Ok::<_, ()>(opened)
+            };
+            pools.acquire(open).unwrap()
+        };
+        let mut streams: Vec<_> = (0..2 * MAX_STREAMS + 1).map(|_| acquire(&mut pools)).collect();
+        let on = |streams: &[(usize, Stream)], pool| streams.iter().filter(|(on, _)| *on == pool).count();
+        assert_eq!([1, 2, 3].map(|pool| on(&streams, pool)), [MAX_STREAMS, MAX_STREAMS, 1]);
+        // Places that were given back are taken again, and pools without streams are closed.
+        streams.truncate(MAX_STREAMS + 1);
+        streams.remove(0);
+        streams.push(acquire(&mut pools));
+        assert_eq!([1, 2, 3].map(|pool| on(&streams, pool)), [MAX_STREAMS, 1, 0]);
+        assert_eq!(pools.0.len(), 2);
+    }
+
+    #[test]
+    fn only_watches_of_single_objects_share_connections() {
+        let check = |path: &str, expected: bool| assert_eq!(is_watch_of_one(&path.parse().unwrap()), expected, "{path}");
+        check("/api/v1/configmaps?watch=true&fieldSelector=metadata.name%3Dweb", true);
+        check("/api/v1/configmaps?watch=true", false);
+        check("/api/v1/configmaps?fieldSelector=metadata.name%3Dweb", false);
+        check("/api/v1/configmaps?watch=true&fieldSelector=spec.nodeName%3Dweb", false);
+        check("/api/v1/namespaces/shop/configmaps/web", false);
+    }
+}
