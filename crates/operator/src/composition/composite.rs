@@ -29,7 +29,7 @@ use composition::composite::{Composite, Layout, UpdatePolicy};
 use composition::health::{ReconcileFailure, Stage};
 use composition::object;
 use composition::protocol::Object;
-use manifest::GroupVersionKind;
+use manifest::ObjectRef;
 use serde_json::Value;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
@@ -166,8 +166,8 @@ impl Composer {
         if let (Some(uid), Some(version)) = (object::uid(child), object::resource_version(child)) {
             self.queue.signals(xr, |signals| signals.written.insert(uid.to_owned(), version.to_owned()));
         }
-        let Ok(gvk) = GroupVersionKind::of(child) else { return };
-        if let Some(watched) = self.dependents.watched(&Scope::composed(gvk)) {
+        let Ok(reference) = ObjectRef::of(child) else { return };
+        if let Some(watched) = self.dependents.watched(&Scope::composed(&reference)) {
             watched.store.record_write(Value::Object(child.clone()));
         }
     }

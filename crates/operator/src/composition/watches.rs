@@ -1,7 +1,8 @@
 //! Stores of XRs, claims, and composed and required resources: one per scope, shared by its users, dropped with the last.
 //!
 //! Composed resources carry a label, so only those of a kind are watched and kept. Required resources are watched by name
-//! or labels, as the function asks; a whole kind only if the function asks for all of it.
+//! or labels, as the function asks; a whole kind only if the function asks for all of it. Secrets are watched one by one:
+//! no more of them are read than an XR is about.
 
 mod dependents;
 
@@ -14,11 +15,11 @@ use std::time::Duration;
 use cluster::{Selection, Session};
 use composition::naming::{COMPOSED_MANAGER_PREFIX, LABEL_COMPOSITE};
 use composition::protocol::{Match, ResourceSelector};
-use manifest::{GroupVersionKind, KindError, Namespace};
+use manifest::{GroupVersionKind, KindError, Namespace, ObjectRef};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::runtime::store::{Source, Store};
+use crate::runtime::store::{Key, Source, Store};
 
 /// Which objects of a kind are watched.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -35,6 +36,8 @@ pub(crate) enum Which {
     All,
     /// Those that XRs of any kind compose.
     Composed,
+    /// One that an XR composes.
+    ComposedOne { namespace: Option<String>, name: String },
     /// Those that a function requires.
     Required { namespace: Option<String>, matching: Match },
 }
@@ -48,8 +51,20 @@ impl Scope {
         Self { gvk, which: Which::All }
     }
 
-    pub(super) fn composed(gvk: GroupVersionKind) -> Self {
-        Self { gvk, which: Which::Composed }
+    /// The scope in which the composed resource `child` is.
+    pub(super) fn composed(child: &ObjectRef) -> Self {
+        let which = if is_secret(&child.gvk) {
+            let Key { namespace, name } = Key::from(child);
+            Which::ComposedOne { namespace, name }
+        } else {
+            Which::Composed
+        };
+        Self { gvk: child.gvk.clone(), which }
+    }
+
+    /// Whether its objects are composed ones.
+    fn is_composed(&self) -> bool {
+        matches!(self.which, Which::Composed | Which::ComposedOne { .. })
     }
 
     pub(super) fn required(selector: &ResourceSelector) -> Result<Self, KindError> {
@@ -58,7 +73,7 @@ impl Scope {
         Ok(Self { gvk: selector.gvk()?, which })
     }
 
-    fn source(&self) -> Source {
+    pub(super) fn source(&self) -> Source {
         let source = Source::of(self.gvk.clone());
         let selection = match &self.which {
             Which::Whole => return source,
@@ -66,6 +81,12 @@ impl Scope {
             Which::Composed => {
                 let labels = Some(LABEL_COMPOSITE.to_owned());
                 let selection = Selection { labels, ..Selection::default() };
+                return Source { selection, trim: keep_engines_managed_fields, ..source };
+            }
+            Which::ComposedOne { namespace, name } => {
+                let namespace = namespace.as_deref().and_then(Namespace::new);
+                let fields = Some(format!("metadata.name={name}"));
+                let selection = Selection { namespace, fields, ..Selection::default() };
                 return Source { selection, trim: keep_engines_managed_fields, ..source };
             }
             Which::Required { namespace, matching } => Selection {
@@ -83,6 +104,10 @@ impl Scope {
         };
         Source { selection, ..source.without_managed_fields() }
     }
+}
+
+pub(super) fn is_secret(gvk: &GroupVersionKind) -> bool {
+    (gvk.group(), gvk.kind()) == ("", "Secret")
 }
 
 /// managedFields are the larger part of many objects. Of a composed resource, the entries of engines stay, as text, which is

@@ -42,8 +42,7 @@ impl Composer {
 
     /// A composed resource in the store of its kind.
     pub(super) fn child(&self, child: &ObjectRef) -> Option<Arc<Value>> {
-        let scope = Scope::composed(child.gvk.clone());
-        find(&self.dependents.watched(&scope)?.store, child)
+        find(&self.dependents.watched(&Scope::composed(child))?.store, child)
     }
 
     /// The composed resources that exist. One that no store has is read: it may have lost its label, or the store may be
@@ -51,7 +50,7 @@ impl Composer {
     pub(super) async fn observe(&self, xr: &Object) -> Result<Observed, ReconcileFailure> {
         let mut read = Vec::new();
         for reference in Composite::new(xr, self.layout).resource_refs() {
-            let scope = Scope::composed(reference.gvk.clone());
+            let scope = Scope::composed(&reference);
             let is_current =
                 self.dependents.watched(&scope).is_some_and(|watched| watched.store.error().is_none());
             let found = match self.child(&reference).filter(|_| is_current) {

@@ -9,7 +9,7 @@ use composition::connection;
 use composition::health::{ReconcileFailure, Stage};
 use composition::pipeline::{Audience, Outcome, Pipeline};
 use composition::protocol::{
-    Requirements, Resource, ResourceSelector, RunRequest, Schema, SchemaSelector, SecretData, State,
+    Match, Requirements, Resource, ResourceSelector, RunRequest, Schema, SchemaSelector, SecretData, State,
 };
 use composition::{FunctionRunner as _, RunErrorClass, pipeline::Failure};
 use functions::{ResolveError, ResolveFuture, Resolver};
@@ -18,7 +18,8 @@ use tokio::time::Instant;
 
 use super::Composer;
 use crate::composition::schema;
-use crate::composition::watches::{Scope, Watched};
+use crate::composition::watches::{Scope, Watched, is_secret};
+use diag::error_chain;
 
 /// Stands in for the tag of our requests: `functions` sends the real one, and puts this into a response that carries it.
 const TAG: &str = "pass";
@@ -190,10 +191,24 @@ impl StoreResolver<'_> {
     }
 }
 
+impl StoreResolver<'_> {
+    /// Objects as they are now, of which no copy is kept. Only the TTL of its answer makes the function see changes.
+    async fn list(&self, scope: &Scope) -> Result<Vec<Resource>, ResolveError> {
+        let source = scope.source();
+        let session = self.composer.engine.client.session();
+        let listed = session.list_trimmed(&source.gvk, &source.selection, &source.trim).await;
+        let listed = listed.map_err(|error| ResolveError(error_chain(&error)))?;
+        Ok(listed.items.into_iter().map(Resource::of).collect())
+    }
+}
+
 impl Resolver for StoreResolver<'_> {
     fn resources<'a>(&'a self, selector: &'a ResourceSelector) -> ResolveFuture<'a, Vec<Resource>> {
         Box::pin(async move {
             let scope = Scope::required(selector).map_err(|error| ResolveError(error.to_string()))?;
+            if is_secret(&scope.gvk) && !matches!(selector.matching, Match::Name(_)) {
+                return self.list(&scope).await;
+            }
             let watched = self.open(scope);
             watched.ready().await.map_err(ResolveError)?;
             let mut found: Vec<Arc<Value>> = watched.store.state();

@@ -18,7 +18,7 @@ use composition::readiness::Child;
 use composition::requeue::{DEBOUNCE, Due, Fingerprint, interval};
 use composition::takeover::fold_updates;
 use jiff::Timestamp;
-use manifest::GroupVersionKind;
+use manifest::ObjectRef;
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -161,10 +161,8 @@ impl Composer {
         }
 
         self.depend(key, xr, None, &memory.scopes);
-        let kinds =
-            Composite::new(xr, self.layout).resource_refs().into_iter().map(|reference| reference.gvk);
         // What cannot be watched is read instead, and reported when it is applied.
-        let _watched = self.watched(kinds.collect()).await;
+        let _watched = self.watched(&Composite::new(xr, self.layout).resource_refs()).await;
         let observed = self.observe(xr).await?;
         progress.missing = observed.missing.iter().map(|reference| reference.name.clone()).collect();
         let actor = self.actor(xr)?;
@@ -218,8 +216,7 @@ impl Composer {
             *xr = answer;
         }
         // Watched before they are applied, so that no change is missed.
-        let kinds = rendered.resources.values().map(|composed| composed.reference.gvk.clone());
-        let watched = self.watched(kinds.collect()).await;
+        let watched = self.watched(rendered.resources.values().map(|composed| &composed.reference)).await;
         let (children, applied) = self.apply_children(key, xr, memory, &rendered.resources, actor).await;
         progress.children = children;
         // Those that are desired are among the children now.
@@ -284,22 +281,24 @@ impl Composer {
 
     /// Sets what `xr` depends on: the kinds of what it refers to and of what is desired, and what is required.
     fn depend(&self, key: &Key, xr: &Object, rendered: Option<&Rendered>, required: &BTreeSet<Scope>) {
-        let refs = Composite::new(xr, self.layout).resource_refs();
-        let referred = refs.into_iter().map(|reference| reference.gvk);
+        let referred = Composite::new(xr, self.layout).resource_refs();
         let desired = rendered.into_iter().flat_map(|rendered| rendered.resources.values());
-        let desired = desired.map(|composed| composed.reference.gvk.clone());
+        let desired = desired.map(|composed| &composed.reference);
         let mut scopes = required.clone();
-        scopes.extend(referred.chain(desired).map(Scope::composed));
+        scopes.extend(referred.iter().chain(desired).map(Scope::composed));
         self.dependents.depend(&self.engine.watches, key, &scopes);
     }
 
-    /// Waits until each of these kinds is watched; why not, if it cannot be.
-    async fn watched(&self, kinds: BTreeSet<GroupVersionKind>) -> Result<(), ReconcileFailure> {
-        for gvk in kinds {
-            let group_kind = gvk.group_kind();
-            let Some(watched) = self.dependents.watched(&Scope::composed(gvk)) else { continue };
+    /// Waits until these are watched; why not, if they cannot be.
+    async fn watched(
+        &self,
+        children: impl IntoIterator<Item = &ObjectRef>,
+    ) -> Result<(), ReconcileFailure> {
+        let scopes: BTreeSet<Scope> = children.into_iter().map(Scope::composed).collect();
+        for scope in scopes {
+            let Some(watched) = self.dependents.watched(&scope) else { continue };
             if let Err(error) = watched.ready().await {
-                return Err(ReconcileFailure::engine(Stage::Watch, group_kind, error));
+                return Err(ReconcileFailure::engine(Stage::Watch, scope.gvk.group_kind(), error));
             }
         }
         Ok(())

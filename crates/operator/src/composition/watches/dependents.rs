@@ -97,7 +97,7 @@ impl Dependents {
     }
 
     fn changed(&self, scope: &Scope, change: &Change) {
-        let dependency = if scope.which == super::Which::Composed {
+        let dependency = if scope.is_composed() {
             Dependency::Composed
         } else {
             let users = self.lock().get(scope).map(|entry| entry.users.iter().cloned().collect());

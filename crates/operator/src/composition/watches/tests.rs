@@ -28,7 +28,7 @@ fn of_a_composed_resource_only_the_managed_fields_of_engines_are_kept() {
     };
     let engine = format!("{COMPOSED_MANAGER_PREFIX}/1a");
     let mut map = json!({"metadata": {"name": "a", "managedFields": [share("kubectl"), share(&engine)]}});
-    let trim = Scope::composed("v1/ConfigMap".parse().unwrap()).source().trim;
+    let trim = Scope::composed(&child("v1/ConfigMap")).source().trim;
     trim(&mut map);
     let kept = json!([{
         "manager": engine, "operation": "Apply", "apiVersion": "v1", "fieldsV1": r#"{"f:data":{"f:a":{}}}"#,
@@ -39,11 +39,16 @@ fn of_a_composed_resource_only_the_managed_fields_of_engines_are_kept() {
     assert_eq!(theirs, json!({"metadata": {"name": "a"}}));
 }
 
+fn child(kind: &str) -> ObjectRef {
+    ObjectRef::new(kind.parse().unwrap(), Namespace::new("shop"), "a")
+}
+
 #[test]
 fn no_more_is_watched_than_is_needed() {
     let maps: GroupVersionKind = "v1/ConfigMap".parse().unwrap();
-    check(&Scope::whole(maps.clone()), None, None, None);
-    check(&Scope::composed(maps), None, Some("crossplane.io/composite"), None);
+    check(&Scope::whole(maps), None, None, None);
+    check(&Scope::composed(&child("v1/ConfigMap")), None, Some("crossplane.io/composite"), None);
+    check(&Scope::composed(&child("v1/Secret")), Some("shop"), None, Some("metadata.name=a"));
     check(&required(Some("shop"), Match::Name("a".to_owned())), Some("shop"), None, Some("metadata.name=a"));
     let labels = [("a", "1"), ("b", "2")].map(|(key, value)| (key.to_owned(), value.to_owned()));
     check(&required(None, Match::Labels(BTreeMap::from(labels))), None, Some("a=1,b=2"), None);
