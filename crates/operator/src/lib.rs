@@ -19,6 +19,6 @@ mod rivals;
 mod run;
 pub mod runtime;
 
-pub use options::{FunctionOptions, Half, Options};
+pub use options::{FunctionOptions, Half, Options, TenantOptions};
 pub use rivals::{Engine, Rival};
 pub use run::{Context, Error, USER_AGENT, run};

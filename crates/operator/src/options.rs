@@ -27,14 +27,20 @@ pub struct Options {
     pub health_address: Option<SocketAddr>,
     pub operations: operations::Schedule,
     pub oci: oraclecloud::Settings,
-    /// Whether cloud resources are reached with the credentials of their namespace only.
-    pub require_namespace_credentials: bool,
-    /// Whether existing cloud resources must not be adopted.
-    pub no_adoption: bool,
+    pub tenants: TenantOptions,
     pub functions: FunctionOptions,
     /// The ServiceAccount, in the namespace of an XR or claim, that its composed resources are written as. `None`: the
     /// operator's own account.
     pub default_service_account: Option<String>,
+}
+
+/// What namespaces may do at the cloud.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TenantOptions {
+    /// Resources are reached with the credentials of their namespace only.
+    pub require_credentials: bool,
+    /// Existing resources are not adopted.
+    pub no_adoption: bool,
 }
 
 /// The halves of an operator.
@@ -107,8 +113,7 @@ impl Options {
             health_address: Some(Self::HEALTH_ADDRESS),
             operations: operations::Schedule::default(),
             oci: oraclecloud::Settings::default(),
-            require_namespace_credentials: false,
-            no_adoption: false,
+            tenants: TenantOptions::default(),
             functions: FunctionOptions::default(),
             default_service_account: None,
         }

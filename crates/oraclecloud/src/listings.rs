@@ -30,14 +30,15 @@ impl Listings {
         let asked = Instant::now();
         let slot = Arc::clone(self.slots().entry(key.clone()).or_default());
         let mut last = slot.lock().await;
-        let listing = match last.as_ref().filter(|(began, _)| *began >= asked) {
-            Some((_, listing)) => Arc::clone(listing),
-            None => {
-                let began = Instant::now();
-                let listing = Arc::new(read().await?);
-                *last = Some((began, Arc::clone(&listing)));
-                listing
-            }
+        let shared =
+            last.as_ref().filter(|(began, _)| *began >= asked).map(|(_, listing)| Arc::clone(listing));
+        let listing = if let Some(listing) = shared {
+            listing
+        } else {
+            let began = Instant::now();
+            let listing = Arc::new(read().await?);
+            *last = Some((began, Arc::clone(&listing)));
+            listing
         };
         drop(last);
         let mut slots = self.slots();

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal as _};
 
 use diag::Diagnostic;
 use manifest::Namespace;
-use operator::{FunctionOptions, Options};
+use operator::{FunctionOptions, Options, TenantOptions};
 use tokio::runtime::Builder;
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
@@ -83,8 +83,10 @@ fn options(args: &Operator) -> Result<Options, Failure> {
             drift_interval: args.drift_interval,
         },
         oci: oci_settings(args)?,
-        require_namespace_credentials: args.require_namespace_credentials,
-        no_adoption: args.no_adopt,
+        tenants: TenantOptions {
+            require_credentials: args.require_namespace_credentials,
+            no_adoption: args.no_adopt,
+        },
         functions: FunctionOptions {
             endpoints: args.functions.iter().cloned().collect(),
             certs_dir: args.function_certs_dir.clone(),

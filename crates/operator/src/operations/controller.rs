@@ -138,7 +138,7 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static> ExternalCo
                 self.queue.enqueue(key);
             }
         }
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 
     fn objects_in(&self, namespace: &str) -> Vec<Key> {

@@ -59,7 +59,7 @@ impl Clients {
             connections: Connections::new(),
             settings: context.options.oci.clone(),
             environment: context.environment,
-            required: context.options.require_namespace_credentials,
+            required: context.options.tenants.require_credentials,
             own: Mutex::default(),
             of_namespaces: Mutex::default(),
         }

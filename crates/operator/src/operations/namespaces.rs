@@ -23,7 +23,10 @@ impl Namespaces {
         let selection = Selection { fields, ..Selection::default() };
         let gvk = "v1/Namespace".parse().expect("a valid kind");
         let source = Source { selection, trim: keep_compartments, ..Source::of(gvk) };
-        Self { store: Store::start(context.session.clone(), source, stop), no_adoption: options.no_adoption }
+        Self {
+            store: Store::start(context.session.clone(), source, stop),
+            no_adoption: options.tenants.no_adoption,
+        }
     }
 
     pub(super) const fn store(&self) -> &Store {

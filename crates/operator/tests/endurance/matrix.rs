@@ -65,6 +65,9 @@ impl Run {
             Kind::Queue => place.queue("it"),
             Kind::Stream => place.stream("it"),
         };
+        if self.kind == Kind::Queue {
+            place.namespace.apply_as("person", &place.credentials()).await;
+        }
         let mut operator;
         if self.action == Action::Create {
             self.arm(&place);
@@ -77,17 +80,12 @@ impl Run {
             self.arm(&place);
             self.act(&place, &object).await;
         }
-        let converged = |object: Option<&Value>| match self.action {
-            Action::Create => object.is_some_and(is_ready),
-            Action::Update => object.is_some_and(|it| is_ready(it) && it["metadata"]["generation"] == 2),
-            Action::Delete => object.is_none(),
-        };
         tokio::select! {
             () = struck(&place) => {
                 operator = start(&place);
-                self.until(&place, &object, &operator, converged).await;
+                self.converge(&place, &object, &operator).await;
             }
-            () = self.until(&place, &object, &operator, converged) => {}
+            () = self.converge(&place, &object, &operator) => {}
         }
         self.judge(&place, &object).await;
         drop(operator);
@@ -109,6 +107,23 @@ impl Run {
         } else {
             let kind = format!("{:?}", self.kind);
             place.namespace.kubectl(&["delete", "--wait=false", &kind, "it"]).unwrap();
+        }
+    }
+
+    /// Waits until the object is as it should be, and its credentials are kept exactly as long as it is there.
+    async fn converge(self, place: &Place, object: &Value, operator: &Operator) {
+        let converged = |object: Option<&Value>| match self.action {
+            Action::Create => object.is_some_and(is_ready),
+            Action::Update => object.is_some_and(|it| is_ready(it) && it["metadata"]["generation"] == 2),
+            Action::Delete => object.is_none(),
+        };
+        self.until(place, object, operator, converged).await;
+        if self.kind == Kind::Queue {
+            let is_right = |secret: Option<&Value>| {
+                let finalizers = secret.and_then(|secret| secret["metadata"]["finalizers"].as_array());
+                finalizers.is_some_and(|all| !all.is_empty()) != (self.action == Action::Delete)
+            };
+            self.until(place, &place.credentials(), operator, is_right).await;
         }
     }
 

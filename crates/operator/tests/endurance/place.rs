@@ -59,6 +59,20 @@ impl Place {
         })
     }
 
+    /// A Secret with the credentials that the operator has, too.
+    pub(crate) fn credentials(&self) -> Value {
+        let config = std::fs::read_to_string(self.server.config_file()).unwrap();
+        let values = config.lines().filter_map(|line| line.split_once('='));
+        let entries = values.map(|(name, value)| match name {
+            "key_file" => ("privatekey".to_owned(), json!(std::fs::read_to_string(value).unwrap())),
+            _ => (name.to_owned(), json!(value)),
+        });
+        json!({
+            "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "ocicredentials"},
+            "stringData": entries.collect::<serde_json::Map<_, _>>(),
+        })
+    }
+
     /// The resources at the cloud that are not deleted.
     pub(crate) fn living(&self) -> Vec<Value> {
         self.server.resources().into_iter().filter(|it| it["lifecycleState"] != "DELETED").collect()

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use cluster::{Connection, Environment, Session};
 use k8s_openapi::api::core::v1;
+use operator::TenantOptions;
 use operator::operations::{COMPARTMENTS, CREDENTIALS_FINALIZER};
 use oraclecloud_emulator::{Fault, FaultKind, Operation, Script};
 use serde_json::{Value, json};
@@ -375,7 +376,7 @@ async fn a_users_change_is_taken_up_before_everything_that_is_merely_due() {
 async fn credentials_of_the_namespace_can_be_required() {
     let options = operator::Options {
         operations: quick(),
-        require_namespace_credentials: true,
+        tenants: TenantOptions { require_credentials: true, ..TenantOptions::default() },
         ..operator::Options::on(Connection::default())
     };
     let bench = Bench::run("required", Script::default(), options, at_home).await;
@@ -392,7 +393,7 @@ async fn credentials_of_the_namespace_can_be_required() {
 async fn adoption_can_be_disabled() {
     let options = operator::Options {
         operations: quick(),
-        no_adoption: true,
+        tenants: TenantOptions { no_adoption: true, ..TenantOptions::default() },
         ..operator::Options::on(Connection::default())
     };
     let bench = Bench::run("no_adopt", Script::default(), options, at_home).await;
