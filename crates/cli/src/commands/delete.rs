@@ -155,9 +155,9 @@ async fn delete_one(session: &Session, target: &ObjectRef, args: &Delete) -> Res
 
 fn show(printer: &mut Printer, results: &[(ObjectRef, DeleteResult)], named: bool) -> io::Result<()> {
     let data: Vec<Value> = results.iter().map(|(target, result)| to_json(target, result)).collect();
-    let deleted = results
-        .iter()
-        .filter(|(_, result)| matches!(result, DeleteResult::Ended(Deletion::Gone { .. } | Deletion::Requested)));
+    let deleted = results.iter().filter(|(_, result)| {
+        matches!(result, DeleteResult::Ended(Deletion::Gone { .. } | Deletion::Requested))
+    });
     printer.output(&data, deleted.map(|(target, _)| object_name(target)), |printer| {
         results.iter().try_for_each(|(target, result)| printer.data(line(target, result)))
     })?;
@@ -171,7 +171,9 @@ fn line(target: &ObjectRef, result: &DeleteResult) -> String {
     match result {
         DeleteResult::Absent => format!("{DIM}  {target} did not exist{DIM:#}"),
         DeleteResult::Failed(_) => format!("{BAD}! {target} was not deleted{BAD:#}"),
-        DeleteResult::Ended(Deletion::Requested) => format!("{PENDING}- {target} is being deleted{PENDING:#}"),
+        DeleteResult::Ended(Deletion::Requested) => {
+            format!("{PENDING}- {target} is being deleted{PENDING:#}")
+        }
         DeleteResult::Ended(Deletion::Stuck(_)) => format!("{BAD}! {target} still exists{BAD:#}"),
         DeleteResult::Ended(Deletion::Recreated) => {
             format!("{PENDING}- {target} is gone, and a new object has its name{PENDING:#}")
