@@ -15,6 +15,7 @@ pub mod codes;
 mod connection;
 mod context;
 mod data;
+mod dependency;
 pub mod docs;
 mod dynamic;
 mod identity;

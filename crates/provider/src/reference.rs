@@ -1,11 +1,15 @@
 //! An object identified by the attributes `api_version`, `kind`, `name` and `namespace`.
 
-use cluster::{Error, Reply, Session};
+use cluster::{Error, Reply, Session, Waited};
 use diag::Diagnostic;
 use manifest::{ApiVersion, GroupVersionKind, KindError, Namespace, ObjectRef};
+use readiness::Check;
+use serde_json::Value as Json;
 use tfplugin::value::Object;
+use tokio::time::Instant;
 
 use crate::codes;
+use crate::dependency::{self, PATIENCE};
 
 /// The parsed attributes; only the cluster knows whether the kind is namespaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,12 +46,64 @@ impl Reference {
         Ok((target, found))
     }
 
+    /// Like [`Self::look`], and waits for a kind or a namespace that the same apply may still create. What comes with
+    /// them takes a moment to follow, so the object is then waited for as well.
+    pub(crate) async fn look_when_possible(
+        &self,
+        session: &Session,
+    ) -> Result<(ObjectRef, Option<Json>), Error> {
+        let began = Instant::now();
+        let (target, found, is_new) = match self.look(session).await {
+            Err(error) if dependency::may_still_come(&error) => {
+                let (target, found) = self.when_possible(session, || self.look(session)).await?;
+                (target, found, true)
+            }
+            looked => {
+                let (target, found) = looked?;
+                let is_new = found.is_none() && lacks_namespace(session, &target).await;
+                (target, found, is_new)
+            }
+        };
+        if found.is_some() || !is_new {
+            return Ok((target, found.map(|reply| reply.object)));
+        }
+        let exists = |object: Option<&Json>| match object {
+            Some(_) => Check::Met(()),
+            None => Check::NotYet("it does not exist".to_owned()),
+        };
+        let rest = PATIENCE.saturating_sub(began.elapsed());
+        match session.wait_until(&target, rest, exists).await? {
+            Waited::Met { object, .. } => Ok((target, object)),
+            Waited::Never { .. } | Waited::TimedOut { .. } => Ok((target, None)),
+        }
+    }
+
+    /// Repeats `attempt` until the kind exists, with the limits of [`Session::when_possible`].
+    pub(crate) async fn when_possible<T, F>(
+        &self,
+        session: &Session,
+        attempt: impl Fn() -> F,
+    ) -> Result<T, Error>
+    where
+        F: Future<Output = Result<T, Error>>,
+    {
+        let unscoped = ObjectRef::new(self.gvk.clone(), self.namespace.clone(), &self.name);
+        session.when_possible(&unscoped, attempt).await
+    }
+
     /// The object in a cluster: in `default` if its kind is namespaced and no namespace is set.
     pub(crate) async fn locate(&self, session: &Session) -> Result<ObjectRef, Error> {
         let resource = session.resource(&self.gvk).await?;
         let namespace = self.namespace.clone().or_else(|| Namespace::new("default"));
         Ok(ObjectRef::new(self.gvk.clone(), namespace.filter(|_| resource.namespaced), &self.name))
     }
+}
+
+/// Whether the namespace of `target` does not exist; the API server does not say so when the object is read.
+async fn lacks_namespace(session: &Session, target: &ObjectRef) -> bool {
+    let Some(namespace) = &target.namespace else { return false };
+    let namespace = ObjectRef::new("v1/Namespace".parse().expect("a fixed kind"), None, namespace.as_str());
+    matches!(session.read(&namespace).await, Ok(None))
 }
 
 #[cfg(test)]

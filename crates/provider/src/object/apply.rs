@@ -26,7 +26,7 @@ use crate::context::Context;
 use crate::planned_change::PlannedChange;
 use crate::private::{IMPORTED, Keys as _, PENDING_PROJECTION, STALE_READ, WAIT_OWED};
 use crate::projection::{self, Maps};
-use crate::{codes, identity, stop, whereabouts};
+use crate::{codes, dependency, identity, stop, whereabouts};
 
 /// How long to wait for a response after Terraform stops the provider: without it, a created object is not recorded.
 const GRACE: Duration = Duration::from_secs(5);
@@ -117,7 +117,7 @@ impl Job {
         let session = self.cluster.session();
         let mut applied = stop::unless(stop, GRACE, session.apply(&self.target, &sent, write)).await;
         if let Some(Err(error)) = &applied
-            && may_still_become_possible(error)
+            && dependency::may_still_come(error)
         {
             // While it waits for a dependency, there is no response to lose.
             let later = session.apply_when_possible(&self.target, &sent, write);
@@ -238,14 +238,6 @@ fn projection_pending(target: &ObjectRef, error: &ManagedFieldsError) -> Diagnos
         .detail(format!("{target} was applied, but its managedFields cannot be read: {error}."))
         .object(target.to_string())
         .hint("Run terraform apply again to complete the state.")
-}
-
-/// Whether another resource of this very run may create what the apply lacks.
-fn may_still_become_possible(error: &Error) -> bool {
-    match error.kind() {
-        ErrorKind::KindMissing(missing) => plan::may_still_come(&missing.gvk),
-        kind => matches!(kind, ErrorKind::NamespaceMissing { .. }),
-    }
 }
 
 /// The operation's name in messages.

@@ -1,6 +1,6 @@
 //! Asks the cluster what an apply would do: reads the object, and makes a dry run if something may have changed.
 
-use cluster::{Class, Error, ErrorKind, Write};
+use cluster::{Class, Error, Write};
 use diag::{Diagnostic, Severity};
 use fields::{FieldSet, IgnoreFields};
 use manifest::ObjectRef;
@@ -20,7 +20,7 @@ use crate::context::{self, Context, Reach};
 use crate::planned_change::PlannedChange;
 use crate::private::{IMPORTED, Keys as _, STALE_READ};
 use crate::whereabouts::{self, Moved};
-use crate::{codes, report};
+use crate::{codes, dependency};
 
 pub(super) async fn dry_run(context: &Context, change: &PlannedChange) -> Result<Outcome, Diagnostics> {
     let unknown = |target| Outcome::Unknown { target, diagnostics: Diagnostics::new() };
@@ -192,17 +192,8 @@ impl DryRun<'_> {
     }
 }
 
-/// Decides what an API error means for a plan.
 fn unanswered(error: &Error, target: Option<ObjectRef>) -> Result<Outcome, Diagnostics> {
-    let mut diagnostics = Diagnostics::new();
-    match error.kind() {
-        // The same apply may create them.
-        ErrorKind::NamespaceMissing { .. } => {}
-        ErrorKind::KindMissing(missing) if plan::may_still_come(&missing.gvk) => {}
-        ErrorKind::Unreachable(_) => return Err(error.diagnostic("Plan").into()),
-        _ if error.is_server_fault() => diagnostics.add(report::no_preview(error.diagnostic("Plan"))),
-        _ => return Err(error.diagnostic("Plan").into()),
-    }
+    let diagnostics = dependency::unknown_in_plan(error, "Plan")?;
     Ok(Outcome::Unknown { target, diagnostics })
 }
 

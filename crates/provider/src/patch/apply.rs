@@ -54,66 +54,90 @@ pub(super) async fn apply(
     change: PlannedChange,
     stop: &CancellationToken,
 ) -> ApplyResponse {
-    let done = stop::unless(stop, GRACE, carry_out(context, change.clone())).await;
+    // Nothing has been sent yet, so stopping at once is safe.
+    let prepared = stop::unless(stop, Duration::ZERO, Job::prepare(context, &change)).await;
+    let done = match prepared {
+        Some(Ok(job)) => stop::unless(stop, GRACE, job.carry_out(change.clone())).await,
+        Some(Err(diagnostics)) => Some(Err(diagnostics)),
+        None => None,
+    };
     let done = done.unwrap_or_else(|| Err(interrupted().into()));
     done.unwrap_or_else(|diagnostics| change.undone(diagnostics))
 }
 
-async fn carry_out(context: &Context, change: PlannedChange) -> Result<ApplyResponse, Diagnostics> {
-    let PlannedChange { prior, planned, mut private } = change;
-    let prior = prior.as_ref();
-    let cluster = context.ready(planned.get("cluster"), NO_CLIENT).map_err(|error| *error)?;
-    if let Some(prior) = prior.filter(|prior| prior.get("target") != planned.get("target")) {
-        return Err(target_changed(prior).into());
-    }
-    let Some(content) = Content::of(&planned) else { return Err(nothing_to_do().into()) };
-    let content = content.map_err(|problem| *problem)?;
-    let before = prior.and_then(Content::of).and_then(Result::ok);
-    let (target, live) = existing(&cluster, &planned).await?;
-    let mut diagnostics = Diagnostics::new();
-    if let Some(finding) = target_owner::check(context, &cluster, &target, &live).await {
-        if finding.is_error() {
-            return Err(finding.into());
-        }
-        diagnostics.add(finding);
-    }
-    let id = planned.text("id").map_or_else(new_id, str::to_owned);
-    let manager = manager(Some(&id));
-    let operation = if prior.is_some() { "Update Patch" } else { "Apply Patch" };
-    let write = Write::by(manager.as_str());
-    // Fetched before the write, so that nothing can fail between the write and its record.
-    whereabouts::keep(&mut private, &cluster).await;
-    let sent = send(cluster.session(), &target, live.object(), (&content, before.as_ref()), write).await;
-    cluster.wrote(&target);
-    let reply = sent.map_err(|error| refused(&error, operation))?;
-    diagnostics.add(reply.diagnostics(&target));
-    let mut response = ApplyResponse { state: None, private, identity: None, diagnostics };
-    let mut state = planned.with("id", id);
-    match observed(&target, reply.object) {
-        Ok(answer) => {
-            let what = (&content, before.as_ref() == Some(&content));
-            let baseline = response.private.baseline(None);
-            let removed = maps::removals(what, (&live, &answer), baseline.as_ref(), &manager);
-            let what = (&content, &removed);
-            store(&mut state, &mut response.private, &target, what, &answer, &manager);
-        }
-        Err(unreadable) => response.diagnostics.add(unreadable),
-    }
-    for name in ["managed_state_projection", "managed_fields"] {
-        if !state.get(name).is_wholly_known() {
-            state.set(name, Value::Null);
-        }
-    }
-    response.state = Some(state);
-    Ok(response)
+/// A patch to send, and its target.
+struct Job {
+    cluster: Arc<Cluster>,
+    content: Content,
+    /// The content of the last apply.
+    before: Option<Content>,
+    target: ObjectRef,
+    live: Observed,
+    diagnostics: Diagnostics,
 }
 
-/// The target as it is now; an error if it does not exist.
+impl Job {
+    async fn prepare(context: &Context, change: &PlannedChange) -> Result<Self, Diagnostics> {
+        let (prior, planned) = (change.prior.as_ref(), &change.planned);
+        let cluster = context.ready(planned.get("cluster"), NO_CLIENT).map_err(|error| *error)?;
+        if let Some(prior) = prior.filter(|prior| prior.get("target") != planned.get("target")) {
+            return Err(target_changed(prior).into());
+        }
+        let Some(content) = Content::of(planned) else { return Err(nothing_to_do().into()) };
+        let content = content.map_err(|problem| *problem)?;
+        let before = prior.and_then(Content::of).and_then(Result::ok);
+        let (target, live) = existing(&cluster, planned).await?;
+        let mut diagnostics = Diagnostics::new();
+        if let Some(finding) = target_owner::check(context, &cluster, &target, &live).await {
+            if finding.is_error() {
+                return Err(finding.into());
+            }
+            diagnostics.add(finding);
+        }
+        Ok(Self { cluster, content, before, target, live, diagnostics })
+    }
+
+    async fn carry_out(self, change: PlannedChange) -> Result<ApplyResponse, Diagnostics> {
+        let Self { cluster, content, before, target, live, mut diagnostics } = self;
+        let PlannedChange { prior, planned, mut private } = change;
+        let id = planned.text("id").map_or_else(new_id, str::to_owned);
+        let manager = manager(Some(&id));
+        let operation = if prior.is_some() { "Update Patch" } else { "Apply Patch" };
+        let write = Write::by(manager.as_str());
+        // Fetched before the write, so that nothing can fail between the write and its record.
+        whereabouts::keep(&mut private, &cluster).await;
+        let sent = send(cluster.session(), &target, live.object(), (&content, before.as_ref()), write).await;
+        cluster.wrote(&target);
+        let reply = sent.map_err(|error| refused(&error, operation))?;
+        diagnostics.add(reply.diagnostics(&target));
+        let mut response = ApplyResponse { state: None, private, identity: None, diagnostics };
+        let mut state = planned.with("id", id);
+        match observed(&target, reply.object) {
+            Ok(answer) => {
+                let what = (&content, before.as_ref() == Some(&content));
+                let baseline = response.private.baseline(None);
+                let removed = maps::removals(what, (&live, &answer), baseline.as_ref(), &manager);
+                let what = (&content, &removed);
+                store(&mut state, &mut response.private, &target, what, &answer, &manager);
+            }
+            Err(unreadable) => response.diagnostics.add(unreadable),
+        }
+        for name in ["managed_state_projection", "managed_fields"] {
+            if !state.get(name).is_wholly_known() {
+                state.set(name, Value::Null);
+            }
+        }
+        response.state = Some(state);
+        Ok(response)
+    }
+}
+
+/// The target as it is now, or once it has come with a kind or a namespace of the same apply.
 async fn existing(cluster: &Arc<Cluster>, planned: &Object) -> Result<(ObjectRef, Observed), Diagnostics> {
     let reference = reference(planned).map_err(|error| *error)?;
-    match reference.look(cluster.session()).await {
-        Ok((target, Some(reply))) => {
-            let live = observed(&target, reply.object)?;
+    match reference.look_when_possible(cluster.session()).await {
+        Ok((target, Some(live))) => {
+            let live = observed(&target, live)?;
             Ok((target, live))
         }
         Ok((target, None)) => Err(absent(&format!("{target} does not exist.")).into()),

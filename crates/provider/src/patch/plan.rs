@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use cluster::{Error, ErrorKind, Write};
+use cluster::Write;
 use diag::Diagnostic;
 use manifest::ObjectRef;
 use ownership::{Analysis, Desired, FieldManager, FieldTransition, Observed, Prior, Verbosity};
@@ -18,9 +18,8 @@ use super::{NO_CLIENT, apply, manager, observed, overlap, reference, target_owne
 use crate::context::{self, Context, Reach};
 use crate::planned_change::PlannedChange;
 use crate::private::Keys as _;
-use crate::report;
 use crate::whereabouts::{self, Moved};
-use crate::{codes, projection};
+use crate::{codes, dependency, projection};
 
 const VALUES: &str = "managed_state_projection";
 const MANAGERS: &str = "managed_fields";
@@ -89,7 +88,10 @@ pub(super) async fn plan(context: &Context, change: &PlannedChange) -> Result<Pl
         }
         // The same apply may create it.
         Ok((_, None)) => return Ok(Plan::unknown(change, diagnostics)),
-        Err(error) => return unanswered(change, &error, "Get Target Resource"),
+        Err(error) => {
+            let diagnostics = dependency::unknown_in_plan(&error, "Get Target Resource")?;
+            return Ok(Plan::unknown(change, diagnostics));
+        }
     };
     if let Some(finding) = target_owner::check(context, &cluster, &target, &live).await {
         if finding.is_error() {
@@ -109,7 +111,10 @@ pub(super) async fn plan(context: &Context, change: &PlannedChange) -> Result<Pl
     let write = Write::by(manager.as_str()).dry_run();
     let reply = match apply::send(session, &target, live.object(), (&content, before.as_ref()), write).await {
         Ok(reply) => reply,
-        Err(error) if error.is_server_fault() => return unanswered(change, &error, "Dry-run Patch"),
+        Err(error) if error.is_server_trouble() => {
+            let diagnostics = dependency::unknown_in_plan(&error, "Dry-run Patch")?;
+            return Ok(Plan::unknown(change, diagnostics));
+        }
         Err(error) => return Err(apply::refused(&error, "Dry-run Patch").into()),
     };
     diagnostics.add(reply.diagnostics(&target));
@@ -137,21 +142,6 @@ fn kept(change: &PlannedChange) -> Object {
         }
     }
     planned
-}
-
-/// Decides what an API error means for a plan.
-fn unanswered(change: &PlannedChange, error: &Error, operation: &str) -> Result<Plan, Diagnostics> {
-    match error.kind() {
-        ErrorKind::NamespaceMissing { .. } => Ok(Plan::unknown(change, Diagnostics::new())),
-        ErrorKind::KindMissing(missing) if plan::may_still_come(&missing.gvk) => {
-            Ok(Plan::unknown(change, Diagnostics::new()))
-        }
-        ErrorKind::Unreachable(_) => Err(error.diagnostic(operation).into()),
-        _ if error.is_server_fault() => {
-            Ok(Plan::unknown(change, report::no_preview(error.diagnostic(operation))))
-        }
-        _ => Err(error.diagnostic(operation).into()),
-    }
 }
 
 /// The API server's response to a dry run of a patch.

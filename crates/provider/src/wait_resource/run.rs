@@ -2,13 +2,16 @@
 
 use std::time::Duration;
 
-use cluster::{Error, ErrorKind, Readiness};
+use cluster::{Error, ErrorKind, Readiness, Session};
 use diag::{Diagnostic, Severity};
+use manifest::{GoDuration, ObjectRef};
+use readiness::Wait;
 use serde_json::Value as Json;
 use tfplugin::CancellationToken;
 use tfplugin::private::Private;
 use tfplugin::provider::{ReadRequest, ReadResponse};
 use tfplugin::value::{Object, Value};
+use tokio::time::Instant;
 
 use super::wait_for;
 use crate::context::Context;
@@ -16,7 +19,7 @@ use crate::dynamic::dynamic;
 use crate::object::new_id;
 use crate::reference::Reference;
 use crate::report::titled;
-use crate::{codes, reading, stop, waiting, whereabouts};
+use crate::{codes, dependency, reading, stop, waiting, whereabouts};
 
 const FAILED: &str = "Wait Operation Failed";
 const NO_CLIENT: &str = "Failed to Create Kubernetes Client";
@@ -32,8 +35,10 @@ pub(super) async fn run(
     let cluster = context.ready(planned.get("cluster"), NO_CLIENT)?;
     let work = async {
         let reference = reference(&planned)?;
-        let target = reference.locate(cluster.session()).await.map_err(|error| undiscovered(&error))?;
-        let Some(wait) = wait_for(&planned) else { return Ok(None) };
+        let wait = wait_for(&planned);
+        let timeout = wait.as_ref().map_or(GoDuration::default(), |wait| wait.timeout);
+        let (target, timeout) = locate(cluster.session(), &reference, timeout).await?;
+        let Some(wait) = wait.map(|wait| Wait { timeout, ..wait }) else { return Ok(None) };
         match cluster.session().wait_for(&target, &wait, waiting::log(&target)).await {
             Ok(Readiness::Met { value, .. }) => Ok(value),
             Ok(Readiness::Unmet { diagnosis, .. }) => Err(diagnosis),
@@ -47,6 +52,42 @@ pub(super) async fn run(
         planned.set("id", new_id());
     }
     Ok(planned.with("result", result(value.as_ref())))
+}
+
+/// The object in the cluster, and what is left of `timeout`, which also covers waiting for the kind to exist.
+async fn locate(
+    session: &Session,
+    reference: &Reference,
+    timeout: GoDuration,
+) -> Result<(ObjectRef, GoDuration), Box<Diagnostic>> {
+    let missing = match reference.locate(session).await {
+        Ok(target) => return Ok((target, timeout)),
+        Err(error) if dependency::may_still_come(&error) => error,
+        Err(error) => return Err(undiscovered(&error)),
+    };
+    let began = Instant::now();
+    let located = async {
+        loop {
+            match reference.when_possible(session, || reference.locate(session)).await {
+                Err(error) if dependency::may_still_come(&error) => {}
+                located => return located,
+            }
+        }
+    };
+    match tokio::time::timeout(timeout.to_std().unwrap_or_default(), located).await {
+        Ok(Ok(target)) => {
+            // In whole seconds, because the diagnosis of an unfinished wait shows it.
+            let spent = Duration::from_secs(began.elapsed().as_secs()).as_nanos();
+            let rest = timeout.as_nanos() - i64::try_from(spent).unwrap_or(i64::MAX);
+            Ok((target, GoDuration::from_nanos(rest)))
+        }
+        Ok(Err(error)) => Err(undiscovered(&error)),
+        Err(_) => {
+            let mut diagnostic = undiscovered(&missing);
+            diagnostic.detail.push_str(&format!("\n\nThe kind was not installed within {timeout}."));
+            Err(diagnostic)
+        }
+    }
 }
 
 /// Reads the tracked field again; if the object is gone, removes the wait from the state.

@@ -76,3 +76,31 @@ impl Case {
         requests.iter().filter(|request| ours(request)).map(shown).collect()
     }
 }
+
+/// A CRD in a group of the test's own.
+pub(crate) fn crd(plural: &str, kind: &str) -> String {
+    format!(
+        "apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {{name: {plural}.NS.example.com}}
+spec:
+  group: NS.example.com
+  scope: Namespaced
+  names: {{plural: {plural}, kind: {kind}}}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {{status: {{}}}}
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              size: {{type: integer}}
+              tags: {{type: array, items: {{type: string}}, x-kubernetes-list-type: set}}
+          status: {{type: object, x-kubernetes-preserve-unknown-fields: true}}"
+    )
+}

@@ -121,3 +121,30 @@ async fn an_object_knows_its_resource_by_its_annotations() {
     case.workspace.run(&["destroy", "-no-color", "-auto-approve", "-refresh=false"]).expect_success();
     assert!(case.namespace.get(&wanted).await.is_some());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn items_that_another_manager_adds_to_keyed_lists_are_no_change_and_need_no_dry_run() {
+    let mut case = Case::new("keyed", Client::any()).await;
+    let image = "image: 'web:1'";
+    let keyed = format!("{image}, env: [{{name: B, value: x}}], ports: [{{containerPort: 80}}]");
+    let wanted = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}});
+    case.object("web", &WEB.replace(image, &keyed), "");
+    case.workspace.apply(&[]).expect_success();
+
+    // By an apply, and by an update that puts its items before ours.
+    let mut more = wanted.clone();
+    let container = json!({"name": "web", "env": [{"name": "C", "value": "x"}], "ports": [{"containerPort": 81}]});
+    more["spec"] = json!({"template": {"spec": {"containers": [container]}}});
+    case.namespace.apply_as("other-manager", &more).await;
+    let live = case.namespace.get(&wanted).await.unwrap();
+    let mut spec = live["spec"]["template"]["spec"].clone();
+    let env = spec["containers"][0]["env"].as_array_mut().unwrap();
+    env.insert(0, json!({"name": "A", "value": "x"}));
+    assert_eq!(env.len(), 3);
+    case.namespace.merge_as("kubectl-edit", &wanted, &json!({"spec": {"template": {"spec": spec}}})).await;
+
+    case.requests();
+    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+    let asked = case.requests();
+    assert!(asked.len() == 1 && asked[0].starts_with("get "), "{asked:#?}");
+}

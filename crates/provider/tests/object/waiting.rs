@@ -3,8 +3,7 @@
 use serde_json::json;
 use testkit::terraform::Client;
 
-use crate::case::Case;
-use crate::dependencies::crd;
+use crate::case::{Case, crd};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_waited_field_is_the_status_and_nothing_else() {

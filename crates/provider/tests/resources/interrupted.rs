@@ -6,6 +6,7 @@ use testkit::terraform::Client;
 
 use crate::case::Case;
 use crate::config_map;
+use crate::dependencies::custom;
 
 const BODY: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: NS}\ndata: {k: v}";
 const ADDRESS: &str = "k8sconnect_object.a";
@@ -227,5 +228,20 @@ async fn an_apply_that_waits_for_a_namespace_ends_when_it_is_interrupted() {
         here.case.object("a", &BODY.replace("namespace: NS", "namespace: NS-never"), "");
         let (succeeded, told) = here.run(false, Disturbance::Interrupt, is_write).await;
         assert!(!succeeded && told.contains("Create: Interrupted"), "{told}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_patch_and_a_wait_that_wait_for_a_kind_end_when_they_are_interrupted() {
+    let is_watch: fn(&str, &str) -> bool = |_, uri| uri.contains("customresourcedefinitions");
+    for (client, (resource, attributes, title)) in with_all_clients([
+        ("k8sconnect_patch", "patch = \"spec: {size: 2}\"", "Apply Patch: Interrupted"),
+        ("k8sconnect_wait", "wait_for = { field = \"spec.size\" }", "Wait Operation Failed"),
+    ]) {
+        let here = Disturbed::new("kind", client).await;
+        custom(&here.case, resource, "a", attributes);
+        let (succeeded, told) = here.run(false, Disturbance::Interrupt, is_watch).await;
+        assert!(!succeeded && told.contains(title), "{told}");
+        assert_eq!(here.case.workspace.attributes(&format!("{resource}.a")), json!(null), "{told}");
     }
 }

@@ -5,6 +5,7 @@ mod case;
 
 mod config_map;
 mod data;
+mod dependencies;
 mod examples;
 mod interrupted;
 mod patching;

@@ -1,7 +1,9 @@
+//! `k8sconnect_wait`: what it waits for, what it returns, and how it fails.
+
 use serde_json::json;
 use testkit::terraform::Client;
 
-use crate::case::Case;
+use crate::case::{Case, crd};
 use crate::config_map;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -94,19 +96,7 @@ async fn waits_know_what_is_ready_and_what_never_will_be() {
 async fn a_field_of_the_generation_before_is_reported_by_a_refresh_and_does_not_end_a_wait() {
     let case = Case::new("stale", Client::any()).await;
     let group = format!("{}.example.com", case.namespace.name());
-    let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
-    let definition = json!({
-        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-        "metadata": {"name": format!("widgets.{group}")},
-        "spec": {
-            "group": group, "scope": "Namespaced", "names": {"plural": "widgets", "kind": "Widget"},
-            "versions": [{
-                "name": "v1", "served": true, "storage": true, "subresources": {"status": {}},
-                "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": any, "status": any}}},
-            }],
-        },
-    });
-    case.object("widgets", &definition.to_string(), "");
+    case.object("widgets", &crd("widgets", "Widget"), "");
     case.workspace.apply(&[]).expect_success();
     let resize = async |size: u8| {
         let widget = json!({"apiVersion": format!("{group}/v1"), "kind": "Widget", "metadata": {"name": "a"}, "spec": {"size": size}});
