@@ -16,10 +16,14 @@ use anyhow::{Result, bail};
 
 /// Folders whose citations and words are still being revised; those checks leave them out.
 const PENDING: &[&str] = &[
-    "crates/provider",
+    "ARCHITECTURE.md",
+    "crates/cli",
+    "crates/cluster",
+    "crates/operator",
+    // Shows what the demo prints.
+    "README.md",
     // Made from the code.
     "book/src/reference",
-    "docs",
 ];
 
 fn is_pending(file: &Path) -> bool {

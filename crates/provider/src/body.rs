@@ -26,7 +26,7 @@ impl Body {
         Self::read(&document(text)?)
     }
 
-    /// The reference of the object: a namespaced kind without a namespace is in `default`.
+    /// The object; a namespaced kind without a namespace is in `default`.
     pub(crate) fn target(&self, namespaced: bool) -> ObjectRef {
         let namespace = self.namespace.clone().or_else(|| Namespace::new("default")).filter(|_| namespaced);
         ObjectRef::new(self.gvk.clone(), namespace, self.name.clone())
@@ -40,13 +40,9 @@ impl Body {
         let object = match objects.pop() {
             Some(object) if objects.is_empty() && std::ptr::eq(object.value, document.value()) => object,
             _ => {
-                let list = Diagnostic::error(codes::INVALID_YAML, "a List is not an object of its own")
-                    .at(
-                        document.source(),
-                        document.closest_span(&[Step::Key("kind")]),
-                        "stands for several objects",
-                    )
-                    .hint("Give every item a resource of its own; k8sconnect_yaml_split helps.");
+                let list = Diagnostic::error(codes::INVALID_YAML, "a List is not a single object")
+                    .at(document.source(), document.closest_span(&[Step::Key("kind")]), "several objects")
+                    .hint("Write one resource per item; k8sconnect_yaml_split splits them.");
                 return Err(vec![titled(list, INVALID)]);
             }
         };
@@ -59,7 +55,7 @@ impl Body {
                         object.span(&[Step::Key("metadata"), Step::Key("generateName")]),
                         "",
                     )
-                    .detail("A generated name would be another one at every apply.")
+                    .detail("A generated name would differ at every apply.")
                     .hint("Write metadata.name.");
                 return Err(vec![titled(generated, INVALID)]);
             }
@@ -102,15 +98,15 @@ pub(crate) fn check(text: &str) -> Vec<Diagnostic> {
 fn document(text: &str) -> Result<Document, Vec<Diagnostic>> {
     let source = Source::new("yaml_body", text);
     manifest::read(&source, &Limits::default()).single().map_err(|problems| {
-        let told = |problem: Diagnostic| {
+        let retitled = |problem: Diagnostic| {
             if problem.code == manifest::codes::SEVERAL_DOCUMENTS {
                 let hint =
-                    "Divide multi-document YAML with the data source k8sconnect_yaml_split and for_each.";
+                    "Split multi-document YAML with the data source k8sconnect_yaml_split and for_each.";
                 return titled(problem, INVALID).hint(hint);
             }
             titled(problem, INVALID)
         };
-        problems.into_iter().map(told).collect()
+        problems.into_iter().map(retitled).collect()
     })
 }
 
@@ -122,7 +118,7 @@ fn internal_annotations(document: &Document) -> Vec<Diagnostic> {
             let path = [Step::Key("metadata"), Step::Key("annotations"), Step::Key(key)];
             let title = "Provider internal annotations not allowed in yaml_body";
             Diagnostic::error(codes::INTERNAL_ANNOTATION, title)
-                .at(document.source(), document.closest_span(&path), "set by the provider alone")
+                .at(document.source(), document.closest_span(&path), "only the provider sets it")
                 .detail(format!("The annotation {key:?} is how the provider recognises its objects."))
                 .field(format!("metadata.annotations.{key}"))
                 .hint("Remove it.")

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use cluster::{ConnectError, Connection, Environment, Error, Reply, Session};
-use manifest::ObjectRef;
+use manifest::{Namespace, ObjectRef};
 use serde_json::Value;
 use tfplugin::CancellationToken;
 use tokio::sync::{Notify, OnceCell, OwnedMutexGuard};
@@ -17,8 +17,10 @@ use reads::Reads;
 
 const USER_AGENT: &str = concat!("terraform-provider-k8sconnect/", env!("CARGO_PKG_VERSION"));
 
+type ObjectKey = String;
+
 /// How long a read may be reused. Terraform plans a resource right after reading it.
-const FRESH: Duration = Duration::from_secs(30);
+const MAX_AGE: Duration = Duration::from_secs(30);
 
 pub(crate) struct Clusters {
     environment: Environment,
@@ -29,23 +31,14 @@ pub(crate) struct Cluster {
     session: Session,
     uid: OnceCell<Option<String>>,
     reads: Reads,
-    objects: Mutex<HashMap<ObjectKey, ObjectMemory>>,
+    objects: Mutex<HashMap<ObjectKey, KnownObject>>,
     deletions: Mutex<HashMap<ObjectKey, CancellationToken>>,
     deletion_began: Notify,
     creations: Mutex<HashMap<ObjectKey, Arc<tokio::sync::Mutex<()>>>>,
 }
 
-/// Identifies an object regardless of version.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct ObjectKey {
-    group: String,
-    kind: String,
-    namespace: String,
-    name: String,
-}
-
 #[derive(Default)]
-struct ObjectMemory {
+struct KnownObject {
     /// The last read, until it is used; as text, which takes a fraction of the memory.
     live: Option<(Instant, Box<str>)>,
     /// When a dry run showed that it does not exist.
@@ -105,8 +98,10 @@ impl Cluster {
             let namespace =
                 ObjectRef::new("v1/Namespace".parse().expect("a fixed kind"), None, "kube-system");
             match self.session.read(&namespace).await {
-                Ok(found) => Ok(found.and_then(|reply| text(&reply.object["metadata"]["uid"]))),
-                Err(error) if error.is_server_fault() => Err(error),
+                Ok(found) => {
+                    Ok(found.and_then(|reply| Some(reply.object["metadata"]["uid"].as_str()?.to_owned())))
+                }
+                Err(error) if error.is_server_trouble() => Err(error),
                 Err(_) => Ok(None),
             }
         });
@@ -120,88 +115,85 @@ impl Cluster {
     }
 
     /// Reads an object, or reuses what this process read a moment ago.
-    pub(crate) async fn read_or_recall(&self, target: &ObjectRef) -> Result<Option<Value>, Error> {
-        if let Some(live) = self.recall(target) {
+    pub(crate) async fn cached_or_read(&self, target: &ObjectRef) -> Result<Option<Value>, Error> {
+        if let Some(live) = self.take_cached(target) {
             return Ok(Some(live));
         }
         Ok(self.read(target).await?.map(|reply| reply.object))
     }
 
     /// Caches an object that was read or returned; it belongs to this state.
-    pub(crate) fn remember(&self, target: &ObjectRef, live: &Value) {
+    pub(crate) fn cache(&self, target: &ObjectRef, live: &Value) {
         let text = live.to_string().into_boxed_str();
         let mut objects = lock(&self.objects);
-        let memory = objects.entry(ObjectKey::of(target)).or_default();
-        memory.live = Some((Instant::now(), text));
-        memory.ours.get_or_insert(Ours::Before);
+        let known = objects.entry(key_of(target)).or_default();
+        known.live = Some((Instant::now(), text));
+        known.ours.get_or_insert(Ours::Before);
     }
 
     /// What was read of an object a moment ago. Only once, because it gets stale.
-    pub(crate) fn recall(&self, target: &ObjectRef) -> Option<Value> {
-        let (read, live) = lock(&self.objects).get_mut(&ObjectKey::of(target))?.live.take()?;
-        serde_json::from_str(&live).ok().filter(|_| read.elapsed() < FRESH)
+    fn take_cached(&self, target: &ObjectRef) -> Option<Value> {
+        let (read, live) = lock(&self.objects).get_mut(&key_of(target))?.live.take()?;
+        serde_json::from_str(&live).ok().filter(|_| read.elapsed() < MAX_AGE)
     }
 
     /// Drops an object that was deleted.
     pub(crate) fn forget(&self, target: &ObjectRef) {
         self.reads.forget(target);
-        lock(&self.objects).remove(&ObjectKey::of(target));
+        lock(&self.objects).remove(&key_of(target));
     }
 
     /// Drops what was read of an object that has been written since.
-    pub(crate) fn wrote(&self, target: &ObjectRef) {
+    pub(crate) fn invalidate(&self, target: &ObjectRef) {
         self.reads.forget(target);
-        if let Some(memory) = lock(&self.objects).get_mut(&ObjectKey::of(target)) {
-            memory.live = None;
-            memory.absent = None;
+        if let Some(known) = lock(&self.objects).get_mut(&key_of(target)) {
+            known.live = None;
+            known.absent = None;
         }
     }
 
     /// Records that this state has the object.
     pub(crate) fn mark_ours(&self, target: &ObjectRef) {
         let mut objects = lock(&self.objects);
-        objects.entry(ObjectKey::of(target)).or_default().ours.get_or_insert(Ours::Before);
+        objects.entry(key_of(target)).or_default().ours.get_or_insert(Ours::Before);
     }
 
     /// Records that this state has just created the object.
     pub(crate) fn mark_created(&self, target: &ObjectRef) {
-        lock(&self.objects).entry(ObjectKey::of(target)).or_default().ours = Some(Ours::Created);
+        lock(&self.objects).entry(key_of(target)).or_default().ours = Some(Ours::Created);
     }
 
     /// Whether this state already had the object, so that it is expected to exist.
     pub(crate) fn was_ours(&self, target: &ObjectRef) -> bool {
-        lock(&self.objects)
-            .get(&ObjectKey::of(target))
-            .is_some_and(|memory| memory.ours == Some(Ours::Before))
+        lock(&self.objects).get(&key_of(target)).is_some_and(|known| known.ours == Some(Ours::Before))
     }
 
     /// Whether this state has the object, as far as this process knows.
     pub(crate) fn is_ours(&self, target: &ObjectRef) -> bool {
-        lock(&self.objects).get(&ObjectKey::of(target)).is_some_and(|memory| memory.ours.is_some())
+        lock(&self.objects).get(&key_of(target)).is_some_and(|known| known.ours.is_some())
     }
 
     /// Records that an object does not exist.
     pub(crate) fn mark_absent(&self, target: &ObjectRef) {
-        lock(&self.objects).entry(ObjectKey::of(target)).or_default().absent = Some(Instant::now());
+        lock(&self.objects).entry(key_of(target)).or_default().absent = Some(Instant::now());
     }
 
     /// Whether an object did not exist a moment ago. Only once: the caller is about to create it.
     pub(crate) fn take_absent(&self, target: &ObjectRef) -> bool {
-        let absent =
-            lock(&self.objects).get_mut(&ObjectKey::of(target)).and_then(|memory| memory.absent.take());
-        absent.is_some_and(|seen| seen.elapsed() < FRESH)
+        let absent = lock(&self.objects).get_mut(&key_of(target)).and_then(|known| known.absent.take());
+        absent.is_some_and(|seen| seen.elapsed() < MAX_AGE)
     }
 
     /// Locks the creation of an object until the guard is dropped: of two resources that name the same object, the
     /// second has to find what the first has created.
     pub(crate) async fn lock_creation(&self, target: &ObjectRef) -> OwnedMutexGuard<()> {
-        let turn = Arc::clone(lock(&self.creations).entry(ObjectKey::of(target)).or_default());
-        turn.lock_owned().await
+        let creation = Arc::clone(lock(&self.creations).entry(key_of(target)).or_default());
+        creation.lock_owned().await
     }
 
     /// Marks an object as being deleted until the guard is dropped.
     pub(crate) fn begin_deletion(&self, target: &ObjectRef) -> Deletion<'_> {
-        let (key, ended) = (ObjectKey::of(target), CancellationToken::new());
+        let (key, ended) = (key_of(target), CancellationToken::new());
         lock(&self.deletions).insert(key.clone(), ended.clone());
         self.deletion_began.notify_waiters();
         Deletion { cluster: self, key, ended }
@@ -209,8 +201,8 @@ impl Cluster {
 
     /// Waits for a deletion of the object in this process, which may begin within `begin` and take `end`; returns
     /// whether there was one.
-    pub(crate) async fn deletion_of(&self, target: &ObjectRef, begin: Duration, end: Duration) -> bool {
-        let key = ObjectKey::of(target);
+    pub(crate) async fn wait_for_deletion(&self, target: &ObjectRef, begin: Duration, end: Duration) -> bool {
+        let key = key_of(target);
         let begun = async {
             loop {
                 let next = self.deletion_began.notified();
@@ -240,19 +232,10 @@ impl Drop for Deletion<'_> {
     }
 }
 
-impl ObjectKey {
-    fn of(target: &ObjectRef) -> Self {
-        Self {
-            group: target.group().to_owned(),
-            kind: target.kind().to_owned(),
-            namespace: target.namespace.as_ref().map_or_else(String::new, ToString::to_string),
-            name: target.name.clone(),
-        }
-    }
-}
-
-fn text(value: &Value) -> Option<String> {
-    value.as_str().map(str::to_owned)
+/// Identifies an object regardless of version.
+fn key_of(target: &ObjectRef) -> ObjectKey {
+    let namespace = target.namespace.as_ref().map_or("", Namespace::as_str);
+    format!("{}/{}/{namespace}/{}", target.group(), target.kind(), target.name)
 }
 
 /// The data behind these locks is always consistent, so a panic elsewhere does no harm.

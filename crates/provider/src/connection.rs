@@ -14,19 +14,18 @@ use crate::codes;
 
 pub(crate) use schema::{data_attribute, provider_attribute, resource_attribute};
 
-/// A connection, as far as Terraform knows it.
+/// A connection, or its cluster, as far as Terraform knows it.
 #[derive(Clone, Debug, Default)]
-pub(crate) enum Configured {
-    /// Not configured.
+pub(crate) enum Configured<T> {
     #[default]
     Absent,
     /// Configured with values that are not known yet.
     Unknown,
-    Known(Box<Connection>),
+    Known(T),
 }
 
 /// Parses a `cluster` attribute. It is known only when all of it is: a connection with unknown parts is useless.
-pub(crate) fn read(value: &Value) -> Configured {
+pub(crate) fn read(value: &Value) -> Configured<Box<Connection>> {
     match value.as_object() {
         _ if !value.is_wholly_known() => Configured::Unknown,
         None => Configured::Absent,
@@ -35,9 +34,9 @@ pub(crate) fn read(value: &Value) -> Configured {
 }
 
 /// Parses the provider's own `cluster`; an empty one means what kubectl would use.
-pub(crate) fn read_provider(value: &Value) -> Configured {
+pub(crate) fn read_provider(value: &Value) -> Configured<Box<Connection>> {
     match read(value) {
-        Configured::Known(connection) if says_nothing(&connection) => {
+        Configured::Known(connection) if is_empty(&connection) => {
             Configured::Known(Box::new(Connection { from_environment: true, ..*connection }))
         }
         configured => configured,
@@ -54,13 +53,13 @@ pub(crate) fn validate(value: &Value) -> Diagnostics {
         return diagnostics;
     }
     if let Err(error) = connection.validate() {
-        diagnostics.add_at(place(&error), *error);
+        diagnostics.add_at(path_of(&error), *error);
     }
     if object.iter().all(|(_, value)| value.is_null()) {
         let empty = Diagnostic::error(codes::CLUSTER_EMPTY, "Missing Required Configuration Block")
-            .detail("cluster is there, and nothing in it is set.")
+            .detail("cluster is empty.")
             .field("cluster")
-            .hint("Set host or kubeconfig, or leave cluster out to use the provider's.");
+            .hint("Set host or kubeconfig, or omit cluster to use the provider's.");
         diagnostics.add_at(Path::of("cluster"), empty);
     }
     diagnostics
@@ -72,17 +71,17 @@ pub(crate) fn validate_provider(value: &Value) -> Diagnostics {
     if let Configured::Known(connection) = read_provider(value)
         && let Err(error) = connection.validate()
     {
-        diagnostics.add_at(place(&error), *error);
+        diagnostics.add_at(path_of(&error), *error);
     }
     diagnostics
 }
 
-fn place(error: &Diagnostic) -> Path {
+fn path_of(error: &Diagnostic) -> Path {
     let cluster = Path::of("cluster");
     if error.field.as_deref() == Some("cluster.exec") { cluster.attribute("exec") } else { cluster }
 }
 
-fn says_nothing(connection: &Connection) -> bool {
+fn is_empty(connection: &Connection) -> bool {
     connection.host.is_none()
         && connection.cluster_ca_certificate.is_none()
         && connection.kubeconfig.is_none()

@@ -2,9 +2,11 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use cluster::{ConnectError, Environment};
+use cluster::{ConnectError, Connection, Environment};
 use diag::Diagnostic;
 use ownership::Verbosity;
+use tfplugin::diagnostics::Diagnostics;
+use tfplugin::path::Path;
 use tfplugin::value::Value;
 
 use crate::clusters::{Cluster, Clusters};
@@ -24,19 +26,9 @@ pub(crate) struct Context {
 #[derive(Clone, Default)]
 pub(crate) struct Settings {
     /// The cluster of resources without their own.
-    pub(crate) cluster: Configured,
+    pub(crate) cluster: Configured<Box<Connection>>,
     /// How much plans say about ownership.
     pub(crate) verbosity: Verbosity,
-}
-
-/// Whether a resource's cluster can be used.
-pub(crate) enum Reach {
-    /// Ready; nothing has been sent yet.
-    Ready(Arc<Cluster>),
-    /// Not known before the apply.
-    NotYet,
-    /// No cluster is configured.
-    Nowhere,
 }
 
 impl Context {
@@ -62,27 +54,42 @@ impl Context {
         self.clusters.environment()
     }
 
-    /// The cluster of a resource whose `cluster` attribute is `own`; without one, the provider's.
-    pub(crate) fn reach(&self, own: &Value) -> Result<Reach, ConnectError> {
+    /// The cluster of a resource whose `cluster` attribute is `own`; without one, the provider's. Sends nothing.
+    pub(crate) fn cluster(&self, own: &Value) -> Result<Configured<Arc<Cluster>>, ConnectError> {
         let configured = if own.is_null() { self.settings().cluster } else { connection::read(own) };
-        match configured {
-            Configured::Absent => Ok(Reach::Nowhere),
-            Configured::Unknown => Ok(Reach::NotYet),
-            Configured::Known(connection) => self.clusters.get(&connection).map(Reach::Ready),
-        }
+        Ok(match configured {
+            Configured::Absent => Configured::Absent,
+            Configured::Unknown => Configured::Unknown,
+            Configured::Known(connection) => Configured::Known(self.clusters.get(&connection)?),
+        })
     }
 
     /// The cluster for an operation that runs now; `title` is the title of the error about an unusable connection.
-    pub(crate) fn ready(&self, own: &Value, title: &str) -> Result<Arc<Cluster>, Box<Diagnostic>> {
-        match self.reach(own) {
-            Ok(Reach::Ready(cluster)) => Ok(cluster),
-            Ok(Reach::NotYet | Reach::Nowhere) => Err(Box::new(nowhere())),
-            Err(error) => Err(Box::new(unprepared(&error, title))),
+    pub(crate) fn known_cluster(&self, own: &Value, title: &str) -> Result<Arc<Cluster>, Box<Diagnostic>> {
+        match self.cluster(own) {
+            Ok(Configured::Known(cluster)) => Ok(cluster),
+            Ok(Configured::Absent | Configured::Unknown) => Err(Box::new(not_configured())),
+            Err(error) => Err(Box::new(unusable(&error, title))),
         }
     }
 
+    /// The cluster for a plan; `None` if it is known only after the apply.
+    pub(crate) fn planned_cluster(
+        &self,
+        own: &Value,
+        unusable: impl FnOnce(&ConnectError) -> Diagnostic,
+    ) -> Result<Option<Arc<Cluster>>, Diagnostics> {
+        let error = match self.cluster(own) {
+            Ok(Configured::Known(cluster)) => return Ok(Some(cluster)),
+            Ok(Configured::Unknown) => return Ok(None),
+            Ok(Configured::Absent) => not_configured(),
+            Err(error) => unusable(&error),
+        };
+        Err(Diagnostics::from(error).or_at(&Path::of("cluster")))
+    }
+
     /// The cluster of a connection that neither a resource nor the provider configures.
-    pub(crate) fn connect(&self, connection: &cluster::Connection) -> Result<Arc<Cluster>, ConnectError> {
+    pub(crate) fn connect(&self, connection: &Connection) -> Result<Arc<Cluster>, ConnectError> {
         self.clusters.get(connection)
     }
 
@@ -92,12 +99,12 @@ impl Context {
 }
 
 /// The error for a connection from which no client can be built, under the title that users know.
-pub(crate) fn unprepared(error: &ConnectError, title: &str) -> Diagnostic {
+pub(crate) fn unusable(error: &ConnectError, title: &str) -> Diagnostic {
     Diagnostic { code: codes::UNPREPARED, ..titled(error.diagnostic(), title) }
 }
 
 /// The error if neither the resource nor the provider configures a cluster.
-pub(crate) fn nowhere() -> Diagnostic {
+fn not_configured() -> Diagnostic {
     Diagnostic::error(codes::CONNECTION_ABSENT, "Missing Cluster Connection Configuration")
         .detail("no connection mode specified: neither this resource nor the provider has a `cluster`.")
         .field("cluster")

@@ -3,9 +3,9 @@
 use serde_json::Value as Json;
 use tfplugin::value::{Number, Value};
 
-/// `json` for a dynamic attribute. Lists become tuples, because their items may differ in shape.
-pub(crate) fn dynamic(json: &Json) -> Value {
-    Value::dynamic(value(json))
+/// `json` for a dynamic attribute, or null. Lists become tuples, because their items may differ in shape.
+pub(crate) fn dynamic(json: Option<&Json>) -> Value {
+    json.map_or(Value::Null, |json| Value::dynamic(value(json)))
 }
 
 fn value(json: &Json) -> Value {
@@ -29,9 +29,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bug_12_items_of_different_shape_and_empty_lists_keep_their_shape() {
-        let value =
-            dynamic(&json!({"a": [{"x": 1}, {"y": "z"}], "b": [], "n": 12_345_678_901_234_567_890_u64}));
+    fn items_of_different_shape_and_empty_lists_keep_their_shape() {
+        let value = dynamic(Some(
+            &json!({"a": [{"x": 1}, {"y": "z"}], "b": [], "n": 12_345_678_901_234_567_890_u64}),
+        ));
         let Value::Dynamic(value) = value else { panic!("{value:?}") };
         let object = |name: &str, ty: Type| Type::object([(name, ty)]);
         assert_eq!(
@@ -47,7 +48,8 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_null() {
-        assert_eq!(dynamic(&Json::Null), Value::Null);
+    fn an_absent_value_is_null() {
+        assert_eq!(dynamic(None), Value::Null);
+        assert_eq!(dynamic(Some(&Json::Null)), Value::Null);
     }
 }

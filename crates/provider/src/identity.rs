@@ -15,9 +15,9 @@ pub(crate) fn schema() -> IdentitySchema {
     IdentitySchema {
         version: 0,
         attributes: vec![
-            attribute("group", false, "The API group; left out for the core group."),
-            attribute("kind", true, "The kind, as in `Deployment`."),
-            attribute("namespace", false, "The namespace; left out for kinds that live in none."),
+            attribute("group", false, "The API group; omitted for the core group."),
+            attribute("kind", true, "The kind, such as `Deployment`."),
+            attribute("namespace", false, "The namespace; omitted for cluster-scoped kinds."),
             attribute("name", true, "The name."),
         ],
     }

@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 #[derive(Default)]
 pub(crate) struct Ids {
     known: Mutex<HashSet<String>>,
-    came: Notify,
+    added: Notify,
 }
 
 impl Ids {
@@ -19,7 +19,7 @@ impl Ids {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let is_new = known.insert(id.to_owned());
         if is_new {
-            self.came.notify_waiters();
+            self.added.notify_waiters();
         }
         is_new
     }
@@ -27,16 +27,16 @@ impl Ids {
     /// Whether a resource of this state has the id, if Terraform asks about it within `patience`: it asks about
     /// independent resources in no particular order.
     pub(crate) async fn has(&self, id: &str, patience: Duration) -> bool {
-        let heard = async {
+        let added = async {
             loop {
-                let next = self.came.notified();
+                let next = self.added.notified();
                 if self.known.lock().unwrap_or_else(PoisonError::into_inner).contains(id) {
                     return;
                 }
                 next.await;
             }
         };
-        tokio::time::timeout(patience, heard).await.is_ok()
+        tokio::time::timeout(patience, added).await.is_ok()
     }
 }
 
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn an_id_is_waited_for_as_long_as_patience_lasts() {
+    async fn an_id_is_waited_for_until_the_time_is_over() {
         let ids = Ids::default();
         let soon = async {
             tokio::time::sleep(Duration::from_secs(1)).await;

@@ -1,8 +1,8 @@
 //! terraform-provider-k8sconnect: Kubernetes objects, patches and waits as Terraform resources.
 //!
 //! ```text
-//! Terraform ─ tfplugin ─▶ Provider ─▶ object, …  ──▶ decide (plan, projection, ownership, wait)   pure
-//!                            │                   └─▶ do     (Cluster: session, memory)            cluster
+//! Terraform ─ tfplugin ─▶ Provider ─▶ object, …  ──▶ decide (plan, projection, ownership, readiness)   pure
+//!                            │                   └─▶ do     (Cluster: session, caches)                 cluster
 //!                            └─ Context: the provider's own cluster, one Cluster per connection
 //! ```
 //!
@@ -10,13 +10,13 @@
 //! [`cluster::Session`]. A drop-in for the Go provider of the same name: it keeps its types, states, titles and texts.
 
 mod body;
+mod cluster_identity;
 mod clusters;
 pub mod codes;
 mod connection;
 mod context;
 mod data;
 mod dependency;
-pub mod docs;
 mod dynamic;
 mod identity;
 mod ids;
@@ -26,16 +26,15 @@ mod planned_change;
 mod private;
 mod projection;
 mod provider;
-mod reading;
 mod reference;
+mod refresh;
 mod report;
 mod stop;
 #[cfg(test)]
 mod testing;
 mod upgrade;
+mod wait_attribute;
 mod wait_resource;
-mod waiting;
-mod whereabouts;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -53,5 +52,5 @@ pub const PROGRAM: &str = "terraform-provider-k8sconnect";
 
 /// Serves the provider to the Terraform process that started it.
 pub fn serve() -> ExitCode {
-    tfplugin::serve(ADDRESS, || Arc::new(Provider::new()))
+    tfplugin::serve(ADDRESS, || Arc::new(Provider::default()))
 }

@@ -5,6 +5,7 @@
 //! apply: write (create, update) · delete      read: refresh      import · upgrade · move_state
 //! ```
 
+mod annotations;
 mod apply;
 mod attributes;
 mod decide;
@@ -18,7 +19,6 @@ mod move_state;
 pub mod parity;
 mod read;
 mod schema;
-mod stamp;
 mod validate;
 mod wait_for;
 
@@ -35,11 +35,11 @@ use tfplugin::schema::Schema;
 use tfplugin::value::Object as Attributes;
 
 use crate::context::Context;
-use crate::planned_change::PlannedChange;
+use crate::planned_change::{Decision, PlannedChange};
 use crate::{identity, upgrade};
 
+pub(crate) use annotations::{id_of, new_id};
 pub(crate) use decide::projection_failed;
-pub(crate) use stamp::{id_of, new_id};
 
 /// The field manager of objects.
 pub(crate) const MANAGER: &str = "k8sconnect";
@@ -51,18 +51,12 @@ pub(crate) fn manager() -> FieldManager {
     FieldManager::new(MANAGER)
 }
 
-pub(crate) struct Object {
-    context: Arc<Context>,
-}
+pub(crate) struct Object(pub(crate) Arc<Context>);
 
 impl Object {
-    pub(crate) fn new(context: Arc<Context>) -> Self {
-        Self { context }
-    }
-
     /// Records that this state has the object; returns whether that is new.
     fn add_id(&self, state: Option<&Attributes>) -> bool {
-        state.and_then(|state| state.text("id")).is_some_and(|id| self.context.ids().add(id))
+        state.and_then(|state| state.text("id")).is_some_and(|id| self.0.ids().add(id))
     }
 }
 
@@ -90,41 +84,35 @@ impl Resource for Object {
             };
             // During an apply, Terraform plans again what was unknown before, without reading.
             let unread = self.add_id(change.prior.as_ref());
-            let decision = match dry_run::dry_run(&self.context, &change).await {
+            let decision = match dry_run::dry_run(&self.0, &change).await {
                 Ok(outcome) => {
                     let outcome = if unread { outcome.during_apply() } else { outcome };
-                    decide::decide(&change, outcome, self.context.verbosity())
+                    decide::decide(&change, outcome, self.0.verbosity())
                 }
-                Err(diagnostics) => decide::Decision::failed(&change, diagnostics),
+                Err(diagnostics) => Decision::new(change.planned, diagnostics),
             };
-            PlanResponse {
-                planned: Some(decision.planned),
-                requires_replace: decision.requires_replace,
-                private: request.private,
-                identity: decision.identity.or(request.identity),
-                diagnostics: decision.diagnostics,
-            }
+            decision.respond(request)
         })
     }
 
     fn apply(&self, request: ApplyRequest) -> BoxFuture<'_, ApplyResponse> {
         Box::pin(async move {
             if let Some(change) = PlannedChange::of(&request.change, &request.private) {
-                return apply::apply(&self.context, change, &request.stop).await;
+                return apply::apply(&self.0, change, &request.stop).await;
             }
             let prior = request.change.prior().cloned().unwrap_or_default();
-            delete::delete(&self.context, prior, request.private, &request.stop).await
+            delete::delete(&self.0, prior, request.private, &request.stop).await
         })
     }
 
     fn read(&self, request: ReadRequest) -> BoxFuture<'_, ReadResponse> {
         self.add_id(Some(&request.state));
-        Box::pin(read::read(&self.context, request))
+        Box::pin(read::read(&self.0, request))
     }
 
     fn import(&self, request: ImportRequest) -> BoxFuture<'_, ImportResponse> {
         Box::pin(async move {
-            match import::import(&self.context, &request.target).await {
+            match import::import(&self.0, &request.target).await {
                 Ok((imported, diagnostics)) => ImportResponse { imported: Some(imported), diagnostics },
                 Err(diagnostic) => ImportResponse { imported: None, diagnostics: (*diagnostic).into() },
             }

@@ -32,21 +32,13 @@ use tfplugin::value::Object;
 use crate::codes;
 use crate::context::Context;
 use crate::object::projection_failed;
-use crate::planned_change::PlannedChange;
+use crate::planned_change::{Decision, PlannedChange};
 use crate::reference::Reference;
 use crate::upgrade;
 
 const NO_CLIENT: &str = "Failed to Create Kubernetes Client";
 
-pub(crate) struct Patch {
-    context: Arc<Context>,
-}
-
-impl Patch {
-    pub(crate) fn new(context: Arc<Context>) -> Self {
-        Self { context }
-    }
-}
+pub(crate) struct Patch(pub(crate) Arc<Context>);
 
 /// The field manager of a patch: each has its own. A patch without an id only makes dry runs.
 fn manager(id: Option<&str>) -> FieldManager {
@@ -83,40 +75,32 @@ impl Resource for Patch {
         Box::pin(async move {
             let change = PlannedChange::of(&request.change, &request.private);
             // Another target means another patch, which Terraform plans as a create.
-            let change = change.filter(|_| request.requires_replace.is_empty());
-            let mut response = request.accept();
-            if let Some(change) = change {
-                match plan::plan(&self.context, &change).await {
-                    Ok(plan) => {
-                        response.planned = Some(plan.planned);
-                        response.requires_replace = plan.requires_replace;
-                        response.diagnostics = plan.diagnostics;
-                    }
-                    Err(diagnostics) => response.diagnostics = diagnostics,
-                }
-            }
-            response
+            let Some(change) = change.filter(|_| request.requires_replace.is_empty()) else {
+                return request.accept();
+            };
+            let planned = plan::plan(&self.0, &change).await;
+            planned.unwrap_or_else(|diagnostics| Decision::new(change.planned, diagnostics)).respond(request)
         })
     }
 
     fn apply(&self, request: ApplyRequest) -> BoxFuture<'_, ApplyResponse> {
         Box::pin(async move {
             if let Some(change) = PlannedChange::of(&request.change, &request.private) {
-                return apply::apply(&self.context, change, &request.stop).await;
+                return apply::apply(&self.0, change, &request.stop).await;
             }
             let prior = request.change.prior().cloned().unwrap_or_default();
-            apply::delete(&self.context, prior, request.private).await
+            apply::delete(&self.0, prior, request.private).await
         })
     }
 
     fn read(&self, request: ReadRequest) -> BoxFuture<'_, ReadResponse> {
-        Box::pin(read::read(&self.context, request))
+        Box::pin(read::read(&self.0, request))
     }
 
     fn import(&self, _: ImportRequest) -> BoxFuture<'_, ImportResponse> {
         Box::pin(async {
             let refusal = Diagnostic::error(codes::PATCH_IMPORT, "Import Not Supported")
-                .detail("A patch does not exist in the cluster: its fields belong to its target.")
+                .detail("A patch is not an object: its fields are part of its target.")
                 .hint("Write the resource and apply it; a patch that changes nothing takes over its fields.");
             ImportResponse { imported: None, diagnostics: refusal.into() }
         })

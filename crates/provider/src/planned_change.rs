@@ -1,9 +1,10 @@
 //! A change that Terraform plans or applies to a resource, other than its destruction.
 
 use tfplugin::diagnostics::Diagnostics;
+use tfplugin::path::Path;
 use tfplugin::private::Private;
-use tfplugin::provider::{ApplyResponse, Change};
-use tfplugin::value::Object;
+use tfplugin::provider::{ApplyResponse, Change, Identity, PlanRequest, PlanResponse};
+use tfplugin::value::{Object, Value};
 
 #[derive(Clone)]
 pub(crate) struct PlannedChange {
@@ -26,8 +27,40 @@ impl PlannedChange {
     }
 
     /// The response if nothing was changed.
-    pub(crate) fn undone(self, diagnostics: impl Into<Diagnostics>) -> ApplyResponse {
+    pub(crate) fn failed(self, diagnostics: impl Into<Diagnostics>) -> ApplyResponse {
         let diagnostics = diagnostics.into();
         ApplyResponse { state: self.prior, private: self.private, identity: None, diagnostics }
+    }
+}
+
+/// What a plan shows.
+#[derive(Default)]
+pub(crate) struct Decision {
+    pub(crate) planned: Object,
+    pub(crate) requires_replace: Vec<Path>,
+    pub(crate) identity: Option<Identity>,
+    pub(crate) diagnostics: Diagnostics,
+}
+
+impl Decision {
+    pub(crate) fn new(planned: Object, diagnostics: impl Into<Diagnostics>) -> Self {
+        Self { planned, diagnostics: diagnostics.into(), ..Self::default() }
+    }
+
+    pub(crate) fn respond(self, request: PlanRequest) -> PlanResponse {
+        PlanResponse {
+            planned: Some(self.planned),
+            requires_replace: self.requires_replace,
+            private: request.private,
+            identity: self.identity.or(request.identity),
+            diagnostics: self.diagnostics,
+        }
+    }
+}
+
+/// Fills in a value that was unknown in the plan.
+pub(crate) fn set_unknown(state: &mut Object, name: &str, value: impl FnOnce() -> Value) {
+    if !state.get(name).is_wholly_known() {
+        state.set(name, value());
     }
 }

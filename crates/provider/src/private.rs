@@ -2,14 +2,12 @@
 //!
 //! The first four keys are the Go provider's own, so that a state can go back to it.
 
-use std::collections::BTreeMap;
-
-use ownership::{Baseline, FieldManager, FormerManagers};
+use ownership::Baseline;
 use serde_json::Value;
 use tfplugin::private::Private;
 
 /// Field → first manager, as the Go provider stores it.
-const BASELINE_FORMER: &str = "ownership_baseline";
+pub(crate) const FORMER_BASELINE: &str = "ownership_baseline";
 /// The maps could not be computed; another apply or refresh will.
 pub(crate) const PENDING_PROJECTION: &str = "pending_projection";
 /// Imported or moved here, and not applied since.
@@ -17,38 +15,28 @@ pub(crate) const IMPORTED: &str = "imported_without_annotations";
 /// The last read was rejected, so the state may be stale.
 pub(crate) const STALE_READ: &str = "stale_read";
 /// Every written field with its managers and value at the last apply.
-const BASELINE: &str = "ownership_baseline_v2";
+pub(crate) const BASELINE: &str = "ownership_baseline_v2";
 /// A wait did not finish and has to run again.
 pub(crate) const WAIT_OWED: &str = "wait_owed";
 /// Which cluster the object is in.
-const CLUSTER_UID: &str = "cluster_uid";
+pub(crate) const CLUSTER_UID: &str = "cluster_uid";
 /// The fingerprint of the API server's last response (`plan::fingerprint`).
-const LAST_ANSWER: &str = "settled";
-/// The managers of the tool the object was moved from.
-const MOVED_FROM: &str = "moved_from";
+pub(crate) const LAST_ANSWER: &str = "settled";
+/// The managers of the tool the object was moved from; their fields become ours at the next apply.
+pub(crate) const MOVED_FROM: &str = "moved_from";
 /// Moved here without a body, which the first read fills in.
 pub(crate) const BODY_MISSING: &str = "body_missing";
 
+/// What most keys of [`Private`] store.
 pub(crate) trait Keys {
     fn flag(&self, key: &str) -> bool;
     fn set_flag(&mut self, key: &str, on: bool);
     /// The baseline of the last apply; `written` is the body of an object that was applied.
     fn baseline(&self, written: Option<&Value>) -> Option<Baseline>;
-    fn has_baseline(&self) -> bool;
-    /// The part of the baseline that the Go provider stored.
-    fn former_baseline(&self) -> BTreeMap<String, FormerManagers>;
     /// Stores the baseline after an apply of `written`, which is in the state, for us and for the Go provider.
     fn set_baseline(&mut self, baseline: &Baseline, written: &Value);
     /// Stores a whole baseline: one of a patch, or one rebuilt from what the Go provider stored.
     fn adopt_baseline(&mut self, baseline: &Baseline);
-    fn cluster_uid(&self) -> Option<String>;
-    fn set_cluster_uid(&mut self, uid: Option<&str>);
-    /// The fingerprint of the API server's last response.
-    fn last_answer(&self) -> Option<String>;
-    fn set_last_answer(&mut self, fingerprint: Option<&str>);
-    /// The managers whose fields become ours at the next apply.
-    fn moved_from(&self) -> Vec<FieldManager>;
-    fn set_moved_from(&mut self, managers: &[FieldManager]);
 }
 
 impl Keys for Private {
@@ -57,59 +45,20 @@ impl Keys for Private {
     }
 
     fn set_flag(&mut self, key: &str, on: bool) {
-        if on { self.set(key, &true) } else { self.remove(key) }
+        self.set_optional(key, on.then_some(&true));
     }
 
     fn baseline(&self, written: Option<&Value>) -> Option<Baseline> {
         Baseline::from_value(&self.get_as(BASELINE)?, written).ok()
     }
 
-    fn has_baseline(&self) -> bool {
-        self.has(BASELINE)
-    }
-
-    fn former_baseline(&self) -> BTreeMap<String, FormerManagers> {
-        self.get_as(BASELINE_FORMER).unwrap_or_default()
-    }
-
     fn set_baseline(&mut self, baseline: &Baseline, written: &Value) {
         self.set(BASELINE, &baseline.to_value_beside(written));
-        self.set(BASELINE_FORMER, &baseline.to_former(written));
+        self.set(FORMER_BASELINE, &baseline.to_former(written));
     }
 
     fn adopt_baseline(&mut self, baseline: &Baseline) {
         self.set(BASELINE, &baseline.to_value());
-    }
-
-    fn cluster_uid(&self) -> Option<String> {
-        self.get_as(CLUSTER_UID)
-    }
-
-    fn set_cluster_uid(&mut self, uid: Option<&str>) {
-        set_or_remove(self, CLUSTER_UID, uid);
-    }
-
-    fn last_answer(&self) -> Option<String> {
-        self.get_as(LAST_ANSWER)
-    }
-
-    fn set_last_answer(&mut self, fingerprint: Option<&str>) {
-        set_or_remove(self, LAST_ANSWER, fingerprint);
-    }
-
-    fn moved_from(&self) -> Vec<FieldManager> {
-        self.get_as(MOVED_FROM).unwrap_or_default()
-    }
-
-    fn set_moved_from(&mut self, managers: &[FieldManager]) {
-        if managers.is_empty() { self.remove(MOVED_FROM) } else { self.set(MOVED_FROM, &managers) }
-    }
-}
-
-fn set_or_remove(private: &mut Private, key: &str, value: Option<&str>) {
-    match value {
-        Some(value) => private.set(key, &value),
-        None => private.remove(key),
     }
 }
 
@@ -139,13 +88,12 @@ mod tests {
             "fieldsV1": {"f:data": {"f:k.x": {}}},
         }]);
         let answer = ownership::Observed::new(answer).unwrap();
-        let manager = FieldManager::new("k8sconnect");
+        let manager = ownership::FieldManager::new("k8sconnect");
         let baseline = Baseline::record(&answer, &ownership::Desired::new(&manager, &written));
         let mut private = Private::default();
         private.set_baseline(&baseline, &written);
         assert_eq!(private.baseline(Some(&written)), Some(baseline));
         assert_eq!(private.get(BASELINE), Some(r#"{"by":[["k8sconnect"]],"rest":true}"#));
         assert_eq!(private.get("ownership_baseline"), Some(r#"{"data.k.x":"k8sconnect"}"#));
-        assert_eq!(private.former_baseline().len(), 1);
     }
 }

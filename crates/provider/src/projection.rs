@@ -8,16 +8,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fields::{FieldPath, FieldSet, PathElement, Positions, Schema};
 use manifest::secret;
-use ownership::{Desired, Observed};
+use ownership::{Desired, FieldManager, Observed};
 use serde_json::Value;
-use tfplugin::value::Value as Attribute;
+use tfplugin::value::{Object, Value as Attribute};
+
+pub(crate) const VALUES: &str = "managed_state_projection";
+pub(crate) const MANAGERS: &str = "managed_fields";
 
 /// The maps, path → text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Maps {
-    /// `managed_state_projection`: the values of the fields we hold. Values of Secrets are masked.
+    /// The values of the fields we hold. Values of Secrets are masked.
     pub(crate) values: BTreeMap<String, String>,
-    /// `managed_fields`: the manager of each field.
+    /// The manager of each field.
     pub(crate) managers: BTreeMap<String, String>,
     /// Which of the values are strings: `"80"`, not 80.
     texts: BTreeSet<FieldPath>,
@@ -52,6 +55,23 @@ impl Maps {
                 &positions,
             ),
         }
+    }
+
+    /// The maps of a patch: only what `manager` holds, whose name is shown without the id. List positions follow
+    /// `written`.
+    pub(crate) fn of_patch(object: &Observed, manager: &FieldManager, written: &Value) -> Self {
+        const SHOWN: &str = "k8sconnect-patch";
+        let held = object.held_by(manager);
+        let positions = Positions::of(written, object.schema());
+        let managers = fields::flat_managers([(SHOWN, &held)], SHOWN, &positions);
+        let values = fields::leaf_values(&masked(object.object()), &held.leaves(), object.schema());
+        Self { values: fields::flat_values(&values, &positions), managers, texts: BTreeSet::new() }
+    }
+
+    /// Sets both attributes.
+    pub(crate) fn set_on(&self, state: &mut Object) {
+        state.set(VALUES, attribute(&self.values));
+        state.set(MANAGERS, attribute(&self.managers));
     }
 
     /// Whether a value has another type than in `other`, which its text does not show.
@@ -93,7 +113,7 @@ fn has_items_of(path: &FieldPath, body: &Value, schema: &Schema) -> bool {
 }
 
 /// The object with the values of a Secret masked, in their stored form.
-pub(crate) fn masked(object: &Value) -> Cow<'_, Value> {
+fn masked(object: &Value) -> Cow<'_, Value> {
     if !secret::is_secret(object) {
         return Cow::Borrowed(object);
     }

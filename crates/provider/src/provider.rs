@@ -25,20 +25,16 @@ pub struct Provider {
 }
 
 impl Provider {
-    /// An unconfigured provider in the environment of this process.
-    pub fn new() -> Self {
-        Self::in_environment(Environment::of_process())
-    }
-
-    /// An unconfigured provider in a given environment.
+    /// An unconfigured provider.
     pub fn in_environment(environment: Environment) -> Self {
         Self { context: Arc::new(Context::new(environment)) }
     }
 }
 
+/// In the environment of this process.
 impl Default for Provider {
     fn default() -> Self {
-        Self::new()
+        Self::in_environment(Environment::of_process())
     }
 }
 
@@ -46,14 +42,14 @@ impl tfplugin::provider::Provider for Provider {
     fn schema(&self) -> Schema {
         Schema::new()
             .description(
-                "Manages Kubernetes objects by server-side apply. Plans show what the API server will do, who holds which \
-                 field, and whose changes would be overwritten.",
+                "Manages Kubernetes objects by server-side apply. Plans show what the API server will do, which manager holds \
+                 each field, and which changes of other managers would be overwritten.",
             )
             .attribute(connection::provider_attribute())
             .attribute(
                 Attribute::optional("managed_fields_verbosity", Type::String)
                     .description(
-                        "How much plans say when a field is taken from somebody who is changing it: `full` (the default), \
+                        "How much detail plans give when a field is taken from another manager: `full` (the default), \
                          `minimal` (one line per resource) or `none`.",
                     )
                     .validate(check_verbosity),
@@ -76,18 +72,14 @@ impl tfplugin::provider::Provider for Provider {
 
     fn resources(&self) -> Vec<Arc<dyn Resource>> {
         vec![
-            Arc::new(Object::new(Arc::clone(&self.context))),
-            Arc::new(Patch::new(Arc::clone(&self.context))),
-            Arc::new(Wait::new(Arc::clone(&self.context))),
+            Arc::new(Object(Arc::clone(&self.context))),
+            Arc::new(Patch(Arc::clone(&self.context))),
+            Arc::new(Wait(Arc::clone(&self.context))),
         ]
     }
 
     fn data_sources(&self) -> Vec<Arc<dyn DataSource>> {
-        vec![
-            Arc::new(LiveObject::new(Arc::clone(&self.context))),
-            Arc::new(YAML_SPLIT),
-            Arc::new(YAML_SCOPED),
-        ]
+        vec![Arc::new(LiveObject(Arc::clone(&self.context))), Arc::new(YAML_SPLIT), Arc::new(YAML_SCOPED)]
     }
 }
 

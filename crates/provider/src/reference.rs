@@ -5,11 +5,24 @@ use diag::Diagnostic;
 use manifest::{ApiVersion, GroupVersionKind, KindError, Namespace, ObjectRef};
 use readiness::Check;
 use serde_json::Value as Json;
+use tfplugin::schema::Attribute;
+use tfplugin::types::Type;
 use tfplugin::value::Object;
 use tokio::time::Instant;
 
 use crate::codes;
 use crate::dependency::{self, PATIENCE};
+
+pub(crate) fn attributes() -> [Attribute; 4] {
+    let required = |name: &str, about: &str| Attribute::required(name, Type::String).description(about);
+    [
+        required("api_version", "Its group and version, such as `apps/v1`."),
+        required("kind", "Its kind, such as `Deployment`."),
+        required("name", "Its name."),
+        Attribute::optional("namespace", Type::String)
+            .description("Its namespace. Defaults to `default` for namespaced kinds."),
+    ]
+}
 
 /// The parsed attributes; only the cluster knows whether the kind is namespaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +41,7 @@ impl Reference {
             |error| {
                 Diagnostic::error(codes::INVALID_KIND, title)
                     .detail(format!(
-                        "api_version {:?} and kind {:?} name no kind: {error}.",
+                        "api_version {:?} and kind {:?} do not name a kind: {error}.",
                         text("api_version"),
                         text("kind")
                     ))

@@ -5,24 +5,21 @@ use diag::Diagnostic;
 use crate::codes;
 
 /// The warning that a plan could not preview an apply, from the error of an unavailable server.
-pub(crate) fn no_preview(told: Diagnostic) -> Diagnostic {
+pub(crate) fn no_preview(error: Diagnostic) -> Diagnostic {
     let warning = Diagnostic::warning(codes::NO_PREVIEW, "Plan: No Preview Possible")
         .detail(format!(
-            "{}: {}\n\nWhat the apply will do is not known. If Terraform is applying already, it calls that an inconsistent \
-             plan and leaves the object as it is; apply again then.",
-            told.summary, told.detail
+            "{}: {}\n\nWhat the apply will do is not known. If this happens during an apply, Terraform reports an inconsistent plan \
+             and leaves the object as it is; apply again then.",
+            error.summary, error.detail
         ))
         .hint("Plan again once the server has recovered, to see the changes before they are applied.");
-    Diagnostic { object: told.object, ..warning }
+    Diagnostic { object: error.object, ..warning }
 }
 
 /// The same diagnostic under the title that users of the Go provider know; its old title begins the text.
 pub(crate) fn titled(mut diagnostic: Diagnostic, title: &str) -> Diagnostic {
-    let told = std::mem::replace(&mut diagnostic.summary, title.to_owned());
-    diagnostic.detail = match (sentence(&told), diagnostic.detail.as_str()) {
-        (told, "") => told,
-        (told, detail) => format!("{told} {detail}"),
-    };
+    let summary = sentence(&std::mem::replace(&mut diagnostic.summary, title.to_owned()));
+    diagnostic.detail = format!("{summary} {}", diagnostic.detail).trim_end().to_owned();
     diagnostic
 }
 
@@ -44,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_finding_under_another_title_keeps_its_words() {
+    fn another_title_keeps_the_text() {
         let finding =
             Diagnostic::error(codes::INVALID_YAML, "this is not valid YAML").detail("Line 3 ends early.");
         let shown = titled(finding, "Invalid YAML");
@@ -53,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_fields_are_written_as_they_are() {
+    fn field_names_keep_their_spelling() {
         let check = |summary: &str, expected: &str| assert_eq!(sentence(summary), expected);
         check("metadata.name is missing", "metadata.name is missing.");
         check("yaml_body holds no object", "yaml_body holds no object.");

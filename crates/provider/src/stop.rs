@@ -6,7 +6,7 @@ use tfplugin::CancellationToken;
 
 /// The result of `work`, unless Terraform stops the provider; `work` may then take `grace` longer, so that a response
 /// already on its way is not lost.
-pub(crate) async fn unless<T>(
+pub(crate) async fn run_unless_stopped<T>(
     stop: &CancellationToken,
     grace: Duration,
     work: impl Future<Output = T>,
@@ -30,7 +30,7 @@ mod tests {
     async fn work_that_is_done_counts_even_if_stopped() {
         let stop = CancellationToken::new();
         stop.cancel();
-        assert_eq!(unless(&stop, Duration::ZERO, async { 7 }).await, Some(7));
-        assert_eq!(unless(&stop, Duration::ZERO, std::future::pending::<()>()).await, None);
+        assert_eq!(run_unless_stopped(&stop, Duration::ZERO, async { 7 }).await, Some(7));
+        assert_eq!(run_unless_stopped(&stop, Duration::ZERO, std::future::pending::<()>()).await, None);
     }
 }

@@ -8,7 +8,7 @@ mod schema;
 
 use std::sync::Arc;
 
-use readiness::{Cut, Planned, Wait as WaitFor};
+use readiness::{Cut, Wait as WaitFor};
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::provider::{
     ApplyRequest, ApplyResponse, BoxFuture, PlanRequest, PlanResponse, ReadRequest, ReadResponse, Resource,
@@ -18,17 +18,9 @@ use tfplugin::value::{Object, Value};
 
 use crate::context::Context;
 use crate::planned_change::PlannedChange;
-use crate::waiting;
+use crate::wait_attribute;
 
-pub(crate) struct Wait {
-    context: Arc<Context>,
-}
-
-impl Wait {
-    pub(crate) fn new(context: Arc<Context>) -> Self {
-        Self { context }
-    }
-}
+pub(crate) struct Wait(pub(crate) Arc<Context>);
 
 impl Resource for Wait {
     fn type_name(&self) -> &'static str {
@@ -63,7 +55,7 @@ impl Resource for Wait {
             else {
                 return ApplyResponse::default();
             };
-            let waited = run::run(&self.context, planned, &mut private, &request.stop).await;
+            let waited = run::run(&self.0, planned, &mut private, &request.stop).await;
             let (state, diagnostics) = match waited {
                 Ok(state) => (Some(state), Diagnostics::new()),
                 Err(diagnostic) => (prior, (*diagnostic).into()),
@@ -73,13 +65,13 @@ impl Resource for Wait {
     }
 
     fn read(&self, request: ReadRequest) -> BoxFuture<'_, ReadResponse> {
-        Box::pin(run::refresh(&self.context, request))
+        Box::pin(run::refresh(&self.0, request))
     }
 }
 
 /// `None` if `wait_for` is empty or not known yet.
 fn wait_for(attributes: &Object) -> Option<WaitFor> {
-    waiting::read(attributes.get("wait_for"))?.parse(None, Cut::Root).wait
+    wait_attribute::read(attributes.get("wait_for"))?.parse(None, Cut::Root).wait
 }
 
 /// The planned `result`. A tracked value that has vanished is unknown, which makes Terraform wait again.
@@ -90,13 +82,8 @@ fn planned_result(prior: Option<&Object>, planned: &Object) -> Value {
     let differs = |prior: &Object| {
         ["object_ref", "cluster", "wait_for"].into_iter().any(|name| prior.get(name) != planned.get(name))
     };
-    let result = prior.map_or(&Value::Null, |prior| prior.get("result"));
-    let changes = prior.is_none_or(differs);
-    match Planned::new(wait_for(planned).as_ref(), !result.is_null(), changes, false) {
-        Planned::Null => Value::Null,
-        Planned::Unknown => Value::unknown(),
-        Planned::Prior => result.clone(),
-    }
+    let result = prior.map(|prior| prior.get("result"));
+    wait_attribute::planned(wait_for(planned).as_ref(), result, prior.is_none_or(differs), false)
 }
 
 #[cfg(test)]

@@ -55,6 +55,12 @@ impl From<Diagnostic> for Diagnostics {
     }
 }
 
+impl From<Box<Diagnostic>> for Diagnostics {
+    fn from(diagnostic: Box<Diagnostic>) -> Self {
+        Self::from(*diagnostic)
+    }
+}
+
 impl From<Vec<Diagnostic>> for Diagnostics {
     fn from(diagnostics: Vec<Diagnostic>) -> Self {
         diagnostics.into_iter().collect()

@@ -77,6 +77,14 @@ impl Private {
         self.keys.insert(key, text);
     }
 
+    /// Stores the value, or removes the key.
+    pub fn set_optional(&mut self, key: &str, value: Option<&impl Serialize>) {
+        match value {
+            Some(value) => self.set(key, value),
+            None => self.remove(key),
+        }
+    }
+
     pub fn remove(&mut self, key: &str) {
         self.keys.remove(key);
     }

@@ -109,13 +109,17 @@ async fn items_that_another_manager_adds_to_keyed_lists_need_no_dry_run() {
             "template": { "metadata": { "labels": { "app": "a" } }, "spec": { "containers": [container] } },
         })
     };
-    let (env, port) = (|name: &str| json!({ "name": name, "value": "x" }), |port: u16| json!({ "containerPort": port }));
+    let (env, port) =
+        (|name: &str| json!({ "name": name, "value": "x" }), |port: u16| json!({ "containerPort": port }));
     let ours = template(json!([env("B"), env("D")]), json!([port(80)]));
     assert!(run_with(&ns, &["apply", "-f", "-"], &ours.to_string()).contains("1 created"));
     assert_eq!(dry_runs_and_applies(&ns), (0, 1));
 
     // By an update, before, between and behind our items; then by an apply.
-    let all = template(json!([env("A"), env("B"), env("C"), env("D"), env("E")]), json!([port(79), port(80), port(81)]));
+    let all = template(
+        json!([env("A"), env("B"), env("C"), env("D"), env("E")]),
+        json!([port(79), port(80), port(81)]),
+    );
     ns.merge_as("kubectl-edit", &ours, &json!({ "template": all["template"] })).await;
     let more = template(json!([env("F")]), json!([{ "containerPort": 80, "protocol": "UDP" }]));
     let live = ns.apply_as("other-manager", &more).await;
@@ -125,11 +129,13 @@ async fn items_that_another_manager_adds_to_keyed_lists_need_no_dry_run() {
     };
     assert_eq!(names(&live), "ABCDEF");
     for command in ["plan", "apply"] {
-        insta::allow_duplicates!(insta::assert_snapshot!(run_with(&ns, &[command, "-f", "-"], &ours.to_string()), @r"
+        insta::allow_duplicates!(
+            insta::assert_snapshot!(run_with(&ns, &[command, "-f", "-"], &ours.to_string()), @r"
         exit 0
         --- stderr
         1 unchanged
-        "));
+        ")
+        );
     }
     assert_eq!(dry_runs_and_applies(&ns), (0, 1));
     // The API server agrees: an apply would change nothing.

@@ -4,15 +4,15 @@ const POD: &str = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\nspec:\n  c
 
 /// Titles with line and column.
 fn found(text: &str) -> Vec<String> {
-    let told = |problem: Diagnostic| match &problem.location {
+    let shown = |problem: Diagnostic| match &problem.location {
         Some(location) => format!("{} {}", problem.summary, location.position()),
         None => problem.summary,
     };
-    check(text).into_iter().map(told).collect()
+    check(text).into_iter().map(shown).collect()
 }
 
 #[test]
-fn what_is_wrong_with_a_body_has_a_title_a_line_and_a_column() {
+fn problems_of_a_body_have_a_title_a_line_and_a_column() {
     let check = |text: &str, expected: &[&str]| assert_eq!(found(text), expected, "{text}");
     check(POD, &[]);
     check("a: [", &["Invalid YAML 1:4"]);
@@ -42,7 +42,7 @@ fn what_is_wrong_with_a_body_has_a_title_a_line_and_a_column() {
 }
 
 #[test]
-fn bug_24_a_literal_dollar_brace_changes_nothing() {
+fn a_literal_dollar_brace_changes_nothing() {
     let script = POD.replace("- name: a\n", "- name: a\n    command: [sh, -c, 'echo ${HOME}']\n");
     assert_eq!(found(&script), [""; 0]);
     assert_eq!(found("a: [ ${x}"), ["Invalid YAML 1:4"]);
@@ -50,7 +50,7 @@ fn bug_24_a_literal_dollar_brace_changes_nothing() {
 }
 
 #[test]
-fn bug_25_one_parser_reads_for_validation_plan_and_apply() {
+fn validation_plan_and_apply_share_one_parser() {
     // Comments alone are not a document, `yes` is a boolean, 0644 is octal, and duplicate keys are always errors.
     let text = "# only a comment\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: a}\nx: yes\nmode: 0644\n---\n# end\n";
     let body = Body::parse(text).unwrap();
@@ -60,7 +60,7 @@ fn bug_25_one_parser_reads_for_validation_plan_and_apply() {
 }
 
 #[test]
-fn several_documents_point_at_the_data_source_that_divides_them() {
+fn several_documents_hint_at_the_data_source_that_splits_them() {
     let problems = check(&format!("{POD}---\n{POD}"));
     let hint = problems[0].hint.as_deref().unwrap_or_default();
     assert!(hint.contains("multi-document YAML") && hint.contains("k8sconnect_yaml_split"), "{hint}");

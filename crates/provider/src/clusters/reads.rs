@@ -16,11 +16,11 @@ use tokio::time::Instant;
 use super::lock;
 
 /// How long a list may answer reads.
-const FRESH: Duration = Duration::from_secs(5);
+const MAX_AGE: Duration = Duration::from_secs(5);
 /// How many objects of a kind are read one by one before the kind is listed. Terraform reads ten at a time.
-const FEW: usize = 12;
+const READS_BEFORE_LIST: usize = 12;
 /// How many items of a list cost as much as a read of one object.
-const ITEMS_A_READ: usize = 20;
+const ITEMS_PER_READ: usize = 20;
 
 #[derive(Default)]
 pub(super) struct Reads {
@@ -37,12 +37,12 @@ struct Collection {
 struct ListCache {
     /// Locked while a list is in flight, so that no read overtakes it.
     policy: tokio::sync::Mutex<ListPolicy>,
-    known: Mutex<Known>,
+    contents: Mutex<ListContents>,
 }
 
 /// The last list, minus what is stale.
 #[derive(Default)]
-struct Known {
+struct ListContents {
     listed: Option<Listed>,
     /// What was written since the last list, and when: a list in flight may still have the old state.
     written: Vec<(Instant, String)>,
@@ -60,7 +60,7 @@ struct ListPolicy {
     reads: usize,
     /// How many reads trigger a list, so that lists never cost more than the reads they may save; `None` if lists are
     /// no use.
-    enough: Option<usize>,
+    threshold: Option<usize>,
 }
 
 impl Reads {
@@ -78,8 +78,8 @@ impl Reads {
     /// Drops a listed object that was written, in all its API versions.
     pub(super) fn forget(&self, target: &ObjectRef) {
         let collections = lock(&self.collections);
-        for (_, cache) in collections.iter().filter(|(collection, _)| collection.may_have(target)) {
-            lock(&cache.known).wrote(&target.name);
+        for (_, cache) in collections.iter().filter(|(collection, _)| collection.contains(target)) {
+            lock(&cache.contents).invalidate(&target.name);
         }
     }
 
@@ -103,27 +103,27 @@ impl ListCache {
         if let Some(found) = self.listed(&target.name) {
             return Some(found);
         }
-        let most = policy.count()?;
+        let max = policy.count_read()?;
         let asked = Instant::now();
-        match session.list_raw(&target.gvk, target.namespace.as_ref(), most).await {
-            Ok(BoundedList::All(objects)) => {
-                policy.learn(Some(objects.len()));
-                lock(&self.known).came(asked, objects);
+        match session.gather(&target.gvk, target.namespace.as_ref(), max).await {
+            Ok(Gathering::All(objects)) => {
+                policy.record(Some(objects.len()));
+                lock(&self.contents).store(asked, objects);
             }
-            Ok(BoundedList::TooMany(total)) => policy.learn(Some(total)),
+            Ok(Gathering::TooMany(total)) => policy.record(Some(total)),
             // No permission to list, or the objects are too large: a read reports the problem.
             Err(error) => {
                 tracing::debug!(%error, "objects of a kind cannot be listed");
-                policy.learn(None);
+                policy.record(None);
             }
         }
         self.listed(&target.name)
     }
 
     fn listed(&self, name: &str) -> Option<Reply> {
-        let slot = &mut lock(&self.known).listed;
+        let slot = &mut lock(&self.contents).listed;
         let listed = slot.as_mut()?;
-        if listed.asked.elapsed() > FRESH {
+        if listed.asked.elapsed() > MAX_AGE {
             *slot = None;
             return None;
         }
@@ -136,8 +136,8 @@ impl ListCache {
     }
 }
 
-impl Known {
-    fn wrote(&mut self, name: &str) {
+impl ListContents {
+    fn invalidate(&mut self, name: &str) {
         if let Some(listed) = &mut self.listed {
             listed.objects.remove(name);
         }
@@ -145,7 +145,7 @@ impl Known {
     }
 
     /// Stores a list that was requested at `asked`.
-    fn came(&mut self, asked: Instant, mut objects: RawList) {
+    fn store(&mut self, asked: Instant, mut objects: Gathered) {
         for (_, name) in self.written.drain(..).filter(|(when, _)| *when >= asked) {
             objects.remove(&name);
         }
@@ -155,22 +155,22 @@ impl Known {
 
 impl ListPolicy {
     /// Counts a read; if a list is due now, returns how many objects it may have.
-    fn count(&mut self) -> Option<usize> {
+    fn count_read(&mut self) -> Option<usize> {
         self.reads += 1;
-        self.enough.filter(|enough| self.reads > *enough).map(|_| self.reads * ITEMS_A_READ)
+        self.threshold.filter(|threshold| self.reads > *threshold).map(|_| self.reads * ITEMS_PER_READ)
     }
 
     /// Records that a list found `total` objects; `None` if they cannot be listed.
-    fn learn(&mut self, total: Option<usize>) {
+    fn record(&mut self, total: Option<usize>) {
         self.reads = 0;
-        self.enough = total.map(|total| FEW.max(total / ITEMS_A_READ));
+        self.threshold = total.map(|total| READS_BEFORE_LIST.max(total / ITEMS_PER_READ));
     }
 }
 
 impl Default for ListCache {
     fn default() -> Self {
-        let policy = ListPolicy { reads: 0, enough: Some(FEW) };
-        Self { policy: tokio::sync::Mutex::new(policy), known: Mutex::default() }
+        let policy = ListPolicy { reads: 0, threshold: Some(READS_BEFORE_LIST) };
+        Self { policy: tokio::sync::Mutex::new(policy), contents: Mutex::default() }
     }
 }
 
@@ -180,7 +180,7 @@ impl Collection {
     }
 
     /// Whether `target` would be in the list, in this version or another.
-    fn may_have(&self, target: &ObjectRef) -> bool {
+    fn contains(&self, target: &ObjectRef) -> bool {
         self.gvk.group() == target.group()
             && self.gvk.kind() == target.kind()
             && self.namespace == target.namespace

@@ -12,15 +12,15 @@ use crate::codes;
 
 /// `cluster` of a resource, with the checks of its parts.
 pub(crate) fn resource_attribute() -> Attribute {
-    Attribute::optional("cluster", Kind::nested(attributes().into_iter().map(with_checks))).description(
-        "How to reach the cluster. Without it, the provider's `cluster` is used, and no credentials are stored in the state.",
+    Attribute::optional("cluster", Nested::single(attributes().into_iter().map(with_checks))).description(
+        "The connection to the cluster. By default the provider's `cluster` is used, and no credentials are stored in the state.",
     )
 }
 
 /// `cluster` of a data source, whose parts are checked when it is read.
 pub(crate) fn data_attribute() -> Attribute {
-    Attribute::optional("cluster", Kind::nested(attributes()))
-        .description("How to reach the cluster. Without it, the provider's `cluster` is used.")
+    Attribute::optional("cluster", Nested::single(attributes()))
+        .description("The connection to the cluster. By default the provider's `cluster` is used.")
 }
 
 /// `cluster` of the provider: the attributes of a resource's, and those that only make sense once.
@@ -31,19 +31,20 @@ pub(crate) fn provider_attribute() -> Attribute {
         Attribute::optional("in_cluster", Type::Bool)
             .description("Use the service account of the pod that Terraform runs in."),
         Attribute::optional("tls_server_name", Type::String)
-            .description("The name to expect in the server's certificate instead of the host's."),
+            .description("The name to expect in the server's certificate, if it is not the host's."),
         Attribute::optional(
             "impersonate",
-            Kind::nested([
-                Attribute::optional("user", Type::String).description("The user to act as."),
-                Attribute::optional("groups", Type::list(Type::String)).description("The groups to act as."),
+            Nested::single([
+                Attribute::optional("user", Type::String).description("The user to impersonate."),
+                Attribute::optional("groups", Type::list(Type::String))
+                    .description("The groups to impersonate."),
             ]),
         )
-        .description("Whom to act as."),
+        .description("The user and groups to impersonate."),
     ];
     let attributes = attributes().into_iter().map(with_checks).chain(more);
-    Attribute::optional("cluster", Kind::nested(attributes)).description(
-        "The cluster of every resource that names none. `cluster = {}` uses what kubectl would use: `KUBECONFIG`, \
+    Attribute::optional("cluster", Nested::single(attributes)).description(
+        "The connection for resources without their own. `cluster = {}` uses what kubectl would use: `KUBECONFIG`, \
          `~/.kube/config`, or the service account of the pod.",
     )
 }
@@ -54,12 +55,9 @@ fn attributes() -> Vec<Attribute> {
     let secret = |name: &str, about: &str| text(name, about).sensitive();
     vec![
         text("host", "The URL of the API server."),
-        secret(
-            "cluster_ca_certificate",
-            "The certificates that vouch for the server: PEM, or PEM in base64.",
-        ),
-        secret("kubeconfig", "The content of a kubeconfig file, as `file(\"~/.kube/config\")` gives it."),
-        text("context", "The context of the kubeconfig to use. Required if it has more than one."),
+        secret("cluster_ca_certificate", "The certificate authority of the server: PEM, or PEM in base64."),
+        secret("kubeconfig", "The content of a kubeconfig file, for instance `file(\"~/.kube/config\")`."),
+        text("context", "The context of the kubeconfig. Required if it has more than one."),
         secret("token", "A bearer token."),
         secret("client_certificate", "A client certificate: PEM, or PEM in base64."),
         secret("client_key", "The key of the client certificate: PEM, or PEM in base64."),
@@ -75,7 +73,7 @@ fn attributes() -> Vec<Attribute> {
                 Attribute::required("command", Type::String).description("The program to run."),
                 Attribute::optional("args", Type::list(Type::String)).description("Its arguments."),
                 Attribute::optional("env", Type::map(Type::String))
-                    .description("Variables it gets beside the provider's own."),
+                    .description("Environment variables to add to the provider's own."),
             ]),
         )
         .sensitive()

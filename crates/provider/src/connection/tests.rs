@@ -1,5 +1,5 @@
 use super::*;
-use crate::testing::assert_told;
+use crate::testing::assert_diagnostics;
 
 fn cluster(entries: &[(&str, Value)]) -> Value {
     Value::Object(entries.iter().map(|(name, value)| (*name, value.clone())).collect())
@@ -22,7 +22,7 @@ fn a_connection_is_known_only_when_all_of_it_is() {
 }
 
 #[test]
-fn bug_13_an_unknown_exec_or_argument_is_not_ready_and_does_not_panic() {
+fn an_unknown_exec_or_argument_is_not_ready_and_does_not_panic() {
     let exec =
         |value: Value| cluster(&[("host", "https://h".into()), ("insecure", true.into()), ("exec", value)]);
     let with = |name: &str, value: Value| {
@@ -40,7 +40,7 @@ fn bug_13_an_unknown_exec_or_argument_is_not_ready_and_does_not_panic() {
 }
 
 #[test]
-fn bug_13_connections_that_differ_anywhere_are_different_keys() {
+fn connections_that_differ_anywhere_are_different_keys() {
     let known = |value: Value| match read(&value) {
         Configured::Known(connection) => connection,
         other => panic!("{other:?}"),
@@ -57,8 +57,8 @@ fn bug_13_connections_that_differ_anywhere_are_different_keys() {
 }
 
 #[test]
-fn parts_that_do_not_belong_together_are_refused_where_they_stand() {
-    let check = |value: Value, expected: &[(&str, &str)]| assert_told(&validate(&value), expected);
+fn contradictory_parts_are_rejected_at_their_path() {
+    let check = |value: Value, expected: &[(&str, &str)]| assert_diagnostics(&validate(&value), expected);
     let invalid = "Invalid Cluster Connection Configuration";
     check(Value::Null, &[]);
     check(

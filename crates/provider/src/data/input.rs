@@ -21,19 +21,19 @@ pub(super) fn schema(about: &str) -> Schema {
     Schema::new()
         .description(about)
         .attribute(
-            Attribute::computed("id", Type::String).description("A hash of the input, with its kind in front."),
+            Attribute::computed("id", Type::String).description("A hash of the input, prefixed with the name of the input."),
         )
         .attribute(
             Attribute::optional("content", Type::String)
-                .description("The manifests themselves, as YAML with any number of documents."),
+                .description("The manifests as multi-document YAML."),
         )
         .attribute(
             Attribute::optional("pattern", Type::String).description(
-                "Files with manifests: `manifests/*.yaml`, or `manifests/**/*.yaml` for those in folders below as well.",
+                "A pattern for files with manifests: `manifests/*.yaml`, or `manifests/**/*.yaml` to include subfolders.",
             ),
         )
         .attribute(Attribute::optional("kustomize_path", Type::String).description(
-            "A folder with a kustomization, which an installed `kustomize` or `kubectl` builds.",
+            "A folder with a kustomization, built with the installed `kustomize` or `kubectl`.",
         ))
 }
 
@@ -44,7 +44,7 @@ pub(super) fn validate(config: &Object) -> Diagnostics {
         return Diagnostics::new();
     }
     let found =
-        if given.is_empty() { "None is given".to_owned() } else { format!("Given are {}", given.join(", ")) };
+        if given.is_empty() { "None is set".to_owned() } else { format!("Found: {}", given.join(", ")) };
     Diagnostic::error(codes::INPUT_CHOICE, "Invalid Configuration")
         .detail(format!(
             "Exactly one of 'content', 'pattern', or 'kustomize_path' must be specified.\n\n{found}."
@@ -72,7 +72,8 @@ pub(super) async fn load(type_name: &str, request: &ReadDataRequest) -> Result<L
     } else if let Some(pattern) = config.text("pattern") {
         (id("pattern", pattern), files(pattern)?)
     } else if let Some(path) = config.text("kustomize_path") {
-        let built = stop::unless(&request.stop, std::time::Duration::ZERO, kustomize::build(path)).await;
+        let built =
+            stop::run_unless_stopped(&request.stop, std::time::Duration::ZERO, kustomize::build(path)).await;
         let built = built
             .unwrap_or_else(|| Err("failed to build kustomization: Terraform was interrupted".to_owned()));
         let built = built.map_err(|why| refused(&why))?;
@@ -87,7 +88,7 @@ pub(super) async fn load(type_name: &str, request: &ReadDataRequest) -> Result<L
     let mut manifests = Vec::new();
     let mut problems = Vec::new();
     for source in &sources {
-        match manifests::divide(source) {
+        match manifests::split(source) {
             Ok(found) => manifests.extend(found),
             Err(found) => problems.extend(found),
         }
@@ -103,7 +104,7 @@ pub(super) async fn load(type_name: &str, request: &ReadDataRequest) -> Result<L
 
 fn files(pattern: &str) -> Result<Vec<Source>, Diagnostics> {
     let paths = glob::files(pattern)
-        .map_err(|error| refused(&format!("The pattern {pattern:?} cannot be read: {error}.")))?;
+        .map_err(|error| refused(&format!("The pattern {pattern:?} is malformed: {}.", error.kind())))?;
     if paths.is_empty() {
         return Err(refused(&format!("No files matched pattern {pattern:?}.")));
     }
@@ -133,7 +134,7 @@ fn refused(why: &str) -> Diagnostics {
 
 fn unknown() -> Diagnostic {
     Diagnostic::error(codes::INPUT_UNKNOWN, "Unknown Input Value")
-        .detail("The input is known only after an apply, so there is nothing to divide yet.")
+        .detail("The input is known only after an apply, so it cannot be split yet.")
         .hint("Apply what it depends on first, with -target.")
 }
 
@@ -149,7 +150,7 @@ mod tests {
             .await
     }
 
-    fn told(result: Result<Loaded, Diagnostics>) -> (String, String) {
+    fn failure(result: Result<Loaded, Diagnostics>) -> (String, String) {
         let diagnostics = result.err().expect("it fails");
         let (_, diagnostic) = diagnostics.iter().next().unwrap();
         (diagnostic.summary.clone(), diagnostic.detail.clone())
@@ -190,15 +191,15 @@ mod tests {
             .manifests;
         assert_eq!(keys.iter().map(|manifest| manifest.key.as_str()).collect::<Vec<_>>(), ["a.a", "b.b"]);
         fs::write(folder.path().join("c.yaml"), "metadata: {}").unwrap();
-        let (title, detail) = told(loaded(("pattern", pattern.as_str().into())).await);
+        let (title, detail) = failure(loaded(("pattern", pattern.as_str().into())).await);
         assert_eq!(title, LOADING);
         assert!(detail.contains("Document 1 of") && detail.contains("c.yaml"), "{detail}");
     }
 
     #[tokio::test]
-    async fn nothing_to_divide_is_an_error() {
+    async fn an_input_without_manifests_is_an_error() {
         let check = async |name: &str, value: Value, title: &str, text: &str| {
-            let (found, detail) = told(loaded((name, value)).await);
+            let (found, detail) = failure(loaded((name, value)).await);
             assert_eq!(found, title);
             assert!(detail.contains(text), "{detail}");
         };

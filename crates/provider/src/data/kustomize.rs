@@ -40,24 +40,22 @@ async fn build_with(builders: &[(&str, &[&str])], path: &str) -> Result<Built, S
         };
         let errors = String::from_utf8_lossy(&output.stderr);
         if !output.status.success() {
-            return Err(failed(&format!("{program} says:\n\n{}", errors.trim())));
+            return Err(failed(&format!("{program} reports:\n\n{}", errors.trim())));
         }
         let text = String::from_utf8(output.stdout)
-            .map_err(|_| failed(&format!("{program} printed something that is not text")))?;
+            .map_err(|_| failed(&format!("{program} printed something other than text")))?;
         return Ok(Built { text, warnings: warnings(&errors) });
     }
-    Err(failed(
-        "neither kustomize nor kubectl is installed, and one of them has to build it. Install kustomize.",
-    ))
+    Err(failed("neither kustomize nor kubectl is installed. Install kustomize."))
 }
 
 /// The warnings among the lines of `errors`, without their prefix.
 fn warnings(errors: &str) -> Vec<String> {
-    let said = |line: &str| {
+    let warning = |line: &str| {
         let text = line.trim_start_matches("# ").strip_prefix("Warning:")?;
         Some(text.trim().to_owned())
     };
-    errors.lines().filter_map(said).collect()
+    errors.lines().filter_map(warning).collect()
 }
 
 #[cfg(test)]
@@ -79,7 +77,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn bug_26_a_builder_that_says_a_lot_neither_hangs_nor_mixes_with_another() {
+    async fn a_builder_with_much_output_neither_hangs_nor_mixes_with_another() {
         let noisy = |name: &str| {
             format!(
                 "i=0; while [ $i -lt 3000 ]; do echo 'Warning: {name} {name} {name} {name} {name}' >&2; i=$((i+1)); done"
@@ -94,10 +92,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_failure_says_what_the_builder_said() {
+    async fn a_failure_quotes_the_builder() {
         let failed = built("echo 'no such file' >&2; exit 1").await.unwrap_err();
-        assert_eq!(failed, "failed to build kustomization at \"some/folder\": sh says:\n\nno such file");
-        let nobody = build_with(&[("no-such-builder", &[])], "x").await.unwrap_err();
-        assert!(nobody.contains("neither kustomize nor kubectl is installed"), "{nobody}");
+        assert_eq!(failed, "failed to build kustomization at \"some/folder\": sh reports:\n\nno such file");
+        let missing = build_with(&[("no-such-builder", &[])], "x").await.unwrap_err();
+        assert!(missing.contains("neither kustomize nor kubectl is installed"), "{missing}");
     }
 }

@@ -12,21 +12,13 @@ use tfplugin::schema::{Attribute, Schema};
 use tfplugin::types::Type;
 use tfplugin::value::Object;
 
-use super::answer;
+use super::respond;
 use crate::context::Context;
 use crate::dynamic::dynamic;
 use crate::reference::Reference;
-use crate::{codes, connection};
+use crate::{codes, connection, reference};
 
-pub(crate) struct LiveObject {
-    context: Arc<Context>,
-}
-
-impl LiveObject {
-    pub(crate) fn new(context: Arc<Context>) -> Self {
-        Self { context }
-    }
-}
+pub(crate) struct LiveObject(pub(crate) Arc<Context>);
 
 impl DataSource for LiveObject {
     fn type_name(&self) -> &'static str {
@@ -34,25 +26,16 @@ impl DataSource for LiveObject {
     }
 
     fn schema(&self) -> Schema {
-        Schema::new()
-            .description("An object as it is in the cluster.")
-            .attribute(
-                Attribute::required("api_version", Type::String)
-                    .description("Its group and version: `apps/v1`."),
-            )
-            .attribute(Attribute::required("kind", Type::String).description("Its kind: `Deployment`."))
-            .attribute(Attribute::required("name", Type::String).description("Its name."))
-            .attribute(
-                Attribute::optional("namespace", Type::String)
-                    .description("Its namespace; `default` if its kind has namespaces and none is given."),
-            )
+        let schema = Schema::new()
+            .description("Reads an object from the cluster.")
             .attribute(connection::data_attribute())
             .attribute(Attribute::computed("manifest", Type::String).description("The object as JSON."))
             .attribute(Attribute::computed("yaml_body", Type::String).description("The object as YAML."))
             .attribute(
                 Attribute::computed("object", Type::Dynamic)
                     .description("The object, for expressions: `object.status.loadBalancer.ingress[0].ip`."),
-            )
+            );
+        reference::attributes().into_iter().fold(schema, Schema::attribute)
     }
 
     fn validate(&self, config: &Object) -> Diagnostics {
@@ -60,16 +43,15 @@ impl DataSource for LiveObject {
     }
 
     fn read(&self, request: ReadDataRequest) -> BoxFuture<'_, ReadDataResponse> {
-        Box::pin(async move { answer(read(&self.context, request.config).await) })
+        Box::pin(async move { respond(read(&self.0, request.config).await) })
     }
 }
 
 async fn read(context: &Context, config: Object) -> Result<(Object, Diagnostics), Diagnostics> {
     let cluster = context
-        .ready(config.get("cluster"), "Invalid connection")
+        .known_cluster(config.get("cluster"), "Invalid connection")
         .map_err(|error| Diagnostics::from(*error).or_at(&Path::of("cluster")))?;
-    let reference =
-        Reference::parse(&config, "Discover Resource Type: Invalid Kind").map_err(|error| *error)?;
+    let reference = Reference::parse(&config, "Discover Resource Type: Invalid Kind")?;
     let session = cluster.session();
     let target =
         reference.locate(session).await.map_err(|error| error.diagnostic("Discover Resource Type"))?;
@@ -81,7 +63,7 @@ async fn read(context: &Context, config: Object) -> Result<(Object, Diagnostics)
     let state = config
         .with("manifest", manifest::to_json_pretty(&reply.object))
         .with("yaml_body", manifest::to_yaml(&reply.object))
-        .with("object", dynamic(&shown));
+        .with("object", dynamic(Some(&shown)));
     Ok((state, reply.diagnostics(&target).into()))
 }
 
@@ -101,7 +83,9 @@ fn absent(target: &ObjectRef) -> Diagnostic {
     Diagnostic::error(codes::DATA_ABSENT, "Read Resource: Resource Not Found")
         .detail(format!("{target} does not exist, so there is nothing to read."))
         .object(target.to_string())
-        .hint("Check its name and namespace, or let this data source depend on what creates it.")
+        .hint(
+            "Check its name and namespace, or make this data source depend on the resource that creates it.",
+        )
 }
 
 #[cfg(test)]
@@ -120,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn bug_21_an_object_that_is_not_there_is_an_error() {
+    fn an_object_that_does_not_exist_is_an_error() {
         let target = ObjectRef::new("v1/Pod".parse().unwrap(), Namespace::new("shop"), "web");
         assert!(absent(&target).is_error());
     }

@@ -32,7 +32,7 @@ struct Place {
 }
 
 /// The manifests of a text; comments alone are not one. `source` may have any number of documents.
-pub(super) fn divide(source: &Source) -> Result<Vec<Manifest>, Vec<Diagnostic>> {
+pub(super) fn split(source: &Source) -> Result<Vec<Manifest>, Vec<Diagnostic>> {
     let mut manifests = Vec::new();
     let mut problems = Vec::new();
     for (index, part) in parts(source.text()).into_iter().enumerate() {
@@ -95,7 +95,7 @@ fn parts(text: &str) -> Vec<Span> {
     parts
         .into_iter()
         .map(|part| trimmed(text, part))
-        .filter(|part| says_something(&text[part.start..part.end]))
+        .filter(|part| has_content(&text[part.start..part.end]))
         .collect()
 }
 
@@ -112,7 +112,7 @@ fn trimmed(text: &str, part: Span) -> Span {
     Span::new(start, start + part_text.trim().len())
 }
 
-fn says_something(part: &str) -> bool {
+fn has_content(part: &str) -> bool {
     part.lines().any(|line| !matches!(line.trim_start().chars().next(), None | Some('#')))
 }
 
@@ -128,7 +128,7 @@ fn read(source: &Source, part: Span, number: usize) -> Result<Manifest, Vec<Diag
     let Some(kind) = field("/kind") else {
         let missing = Diagnostic::error(codes::NO_KIND, "kind is missing")
             .at(&padded, document.closest_span(&[Step::Key("kind")]), "")
-            .detail("Every Kubernetes object has one.")
+            .detail("Every Kubernetes object has a kind.")
             .hint("Say what kind of object it is, for instance `kind: Deployment`.");
         return Err(vec![missing]);
     };
@@ -161,12 +161,12 @@ mod tests {
 
     fn found(text: &str) -> Vec<(String, String)> {
         let manifests =
-            divide(&Source::new("content", text)).unwrap_or_else(|problems| panic!("{problems:?}"));
+            split(&Source::new("content", text)).unwrap_or_else(|problems| panic!("{problems:?}"));
         manifests.into_iter().map(|manifest| (manifest.key, manifest.text)).collect()
     }
 
     #[test]
-    fn a_text_is_divided_at_lines_of_three_dashes() {
+    fn a_text_is_split_at_lines_of_three_dashes() {
         let check = |text: &str, expected: &[&str]| {
             let keys: Vec<_> = found(text).into_iter().map(|(key, _)| key).collect();
             assert_eq!(keys, expected, "{text:?}");
@@ -200,16 +200,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_document_and_line() {
-        let problems =
-            divide(&Source::new("content", "kind: A\n---\n\nmetadata:\n  name: b\n---\nkind: [\n"))
-                .err()
-                .unwrap();
-        let told: Vec<_> = problems
+    fn problems_name_their_document_and_line() {
+        let problems = split(&Source::new("content", "kind: A\n---\n\nmetadata:\n  name: b\n---\nkind: [\n"))
+            .err()
+            .unwrap();
+        let found: Vec<_> = problems
             .iter()
             .map(|problem| (problem.summary.as_str(), problem.location.as_ref().unwrap().position().line))
             .collect();
-        assert_eq!(told, [(LOADING, 4), (LOADING, 7)]);
+        assert_eq!(found, [(LOADING, 4), (LOADING, 7)]);
         assert!(
             problems[0].detail.starts_with("Document 2 of content: kind is missing."),
             "{}",
@@ -218,8 +217,8 @@ mod tests {
     }
 
     #[test]
-    fn bug_25_manifests_are_read_as_bodies_are() {
-        let refused = |text: &str| divide(&Source::new("content", text)).is_err();
+    fn manifests_are_read_as_bodies_are() {
+        let refused = |text: &str| split(&Source::new("content", text)).is_err();
         assert!(refused("kind: A\nkind: B\nmetadata: {name: a}"), "duplicate keys");
         // In YAML 1.1, `n` is a boolean, not a name.
         assert_eq!(found("kind: A\nmetadata: {name: n}")[0].0, "a.unnamed");
@@ -230,7 +229,7 @@ mod tests {
     fn two_objects_of_one_key_are_refused_with_both_places() {
         let source =
             Source::new("content", "kind: A\nmetadata: {name: a}\n---\nkind: A\nmetadata: {name: a}\n");
-        let error = by_key(divide(&source).unwrap(), "Manifest Generation Error").err().unwrap();
+        let error = by_key(split(&source).unwrap(), "Manifest Generation Error").err().unwrap();
         assert!(error.detail.starts_with("duplicate resource ID \"a.a\""), "{}", error.detail);
         assert!(
             error.detail.contains("document 1 of content and in document 2 of content"),

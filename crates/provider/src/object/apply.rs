@@ -17,16 +17,19 @@ use tfplugin::provider::ApplyResponse;
 use tfplugin::value::{Object, Value};
 use tokio::sync::OwnedMutexGuard;
 
+use super::annotations::{self, OwnerAnnotations};
 use super::decide::projection_failed;
-use super::stamp::{self, Stamp};
 use super::{MANAGER, NO_CLIENT, attributes, existing, manager, wait_for};
 use crate::body::Body;
 use crate::clusters::Cluster;
 use crate::context::Context;
-use crate::planned_change::PlannedChange;
-use crate::private::{IMPORTED, Keys as _, PENDING_PROJECTION, STALE_READ, WAIT_OWED};
-use crate::projection::{self, Maps};
-use crate::{codes, dependency, identity, stop, whereabouts};
+use crate::dynamic::dynamic;
+use crate::planned_change::{PlannedChange, set_unknown};
+use crate::private::{
+    IMPORTED, Keys as _, LAST_ANSWER, MOVED_FROM, PENDING_PROJECTION, STALE_READ, WAIT_OWED,
+};
+use crate::projection::{self, MANAGERS, Maps, VALUES};
+use crate::{cluster_identity, codes, dependency, identity, stop};
 
 /// How long to wait for a response after Terraform stops the provider: without it, a created object is not recorded.
 const GRACE: Duration = Duration::from_secs(5);
@@ -38,23 +41,24 @@ pub(super) async fn apply(
     stop: &CancellationToken,
 ) -> ApplyResponse {
     // Nothing has been sent yet, so stopping at once is safe.
-    let prepared = stop::unless(stop, Duration::ZERO, Job::prepare(context, &change)).await;
-    let mut job = match prepared.unwrap_or_else(|| Err(interrupted(&change, None).into())) {
-        Ok(job) => job,
-        Err(diagnostics) => return change.undone(diagnostics),
+    let prepared =
+        stop::run_unless_stopped(stop, Duration::ZERO, ObjectApply::prepare(context, &change)).await;
+    let mut object = match prepared.unwrap_or_else(|| Err(interrupted(&change, None).into())) {
+        Ok(object) => object,
+        Err(diagnostics) => return change.failed(diagnostics),
     };
-    let sent = job.send(&change, stop).await;
+    let sent = object.send(&change, stop).await;
     // Even without a response: the server may have carried it out.
-    job.cluster.wrote(&job.target);
-    drop(job.turn.take());
+    object.cluster.invalidate(&object.target);
+    drop(object.creation_lock.take());
     match sent {
-        Ok(reply) => job.finish(change, reply, stop).await,
-        Err(diagnostic) => change.undone(*diagnostic),
+        Ok(reply) => object.finish(change, reply, stop).await,
+        Err(diagnostic) => change.failed(*diagnostic),
     }
 }
 
 /// An object to apply, and its cluster.
-struct Job {
+struct ObjectApply {
     cluster: Arc<Cluster>,
     body: Body,
     ignored: IgnoreFields,
@@ -63,37 +67,45 @@ struct Job {
     provisional: bool,
     id: String,
     /// Prevents other resources from creating the same object meanwhile.
-    turn: Option<OwnedMutexGuard<()>>,
+    creation_lock: Option<OwnedMutexGuard<()>>,
 }
 
-impl Job {
+impl ObjectApply {
     async fn prepare(context: &Context, change: &PlannedChange) -> Result<Self, Diagnostics> {
         let planned = &change.planned;
         let text = planned.text("yaml_body").unwrap_or_default();
         if text.is_empty() {
             let empty = Diagnostic::error(codes::EMPTY_BODY, "Invalid Configuration")
                 .detail("The yaml_body attribute cannot be empty: there is no object to apply.")
-                .hint("Give yaml_body the object in YAML.");
+                .hint("Set yaml_body to the object in YAML.");
             return Err(empty.into());
         }
         let body = Body::parse(text)?;
-        let cluster = context.ready(planned.get("cluster"), NO_CLIENT).map_err(|error| *error)?;
+        let cluster = context.known_cluster(planned.get("cluster"), NO_CLIENT)?;
         let (target, provisional) = match cluster.session().resource(&body.gvk).await {
             Ok(resource) => (body.target(resource.namespaced), false),
-            // This very run may create the kind; then its scope is known as well.
+            // This run may create the kind; then its scope is known as well.
             Err(error) if matches!(error.kind(), ErrorKind::KindMissing(_)) => (body.target(true), true),
             Err(error) => return Err(error.diagnostic(operation(change)).into()),
         };
-        let mut turn = None;
+        let mut creation_lock = None;
         if change.is_create() {
-            turn = Some(cluster.lock_creation(&target).await);
-            existing::ensure_absent(&cluster, &target, planned).await.map_err(|error| *error)?;
+            creation_lock = Some(cluster.lock_creation(&target).await);
+            existing::ensure_absent(&cluster, &target, planned).await?;
         }
         // Fetched before the write, so that nothing can fail between the write and its record.
         let _prefetched = cluster.uid().await;
         let id = change.prior.as_ref().and_then(|prior| prior.text("id"));
-        let id = id.map_or_else(stamp::new_id, str::to_owned);
-        Ok(Self { cluster, body, ignored: attributes::ignored(planned), target, provisional, id, turn })
+        let id = id.map_or_else(annotations::new_id, str::to_owned);
+        Ok(Self {
+            cluster,
+            body,
+            ignored: attributes::ignored(planned),
+            target,
+            provisional,
+            id,
+            creation_lock,
+        })
     }
 
     async fn send(&self, change: &PlannedChange, stop: &CancellationToken) -> Result<Reply, Box<Diagnostic>> {
@@ -103,7 +115,7 @@ impl Job {
             // A create gives ignored fields their initial value.
             (self.body.value.clone(), None)
         } else {
-            let live = self.cluster.read_or_recall(&self.target).await.map_err(|error| failed(&error))?;
+            let live = self.cluster.cached_or_read(&self.target).await.map_err(|error| failed(&error))?;
             let live = live.map(Observed::new).transpose();
             let live = live.map_err(|error| Box::new(projection_failed(&self.target, &error)))?;
             let live = self.hand_over(live, &change.private).await.map_err(|error| failed(&error))?;
@@ -111,17 +123,19 @@ impl Job {
             let body = plan::body_to_send(&self.desired(&manager), live.as_ref());
             (body, live.map(Observed::into_object))
         };
-        let created_at = live.as_ref().and_then(stamp::created_at_of).map_or_else(stamp::now, str::to_owned);
-        let sent = Stamp { id: self.id.clone(), created_at }.put_on(&sent);
+        let created_at =
+            live.as_ref().and_then(annotations::created_at_of).map_or_else(annotations::now, str::to_owned);
+        let sent = OwnerAnnotations { id: self.id.clone(), created_at }.add_to(&sent);
         let write = Write::by(MANAGER).force();
         let session = self.cluster.session();
-        let mut applied = stop::unless(stop, GRACE, session.apply(&self.target, &sent, write)).await;
+        let mut applied =
+            stop::run_unless_stopped(stop, GRACE, session.apply(&self.target, &sent, write)).await;
         if let Some(Err(error)) = &applied
             && dependency::may_still_come(error)
         {
             // While it waits for a dependency, there is no response to lose.
             let later = session.apply_when_possible(&self.target, &sent, write);
-            applied = stop::unless(stop, Duration::ZERO, later).await;
+            applied = stop::run_unless_stopped(stop, Duration::ZERO, later).await;
         }
         match applied {
             Some(Ok(reply)) => Ok(reply),
@@ -133,7 +147,8 @@ impl Job {
     /// Releases ignored fields that only we hold, and takes over the fields of the tool the object was moved from.
     async fn hand_over(&self, live: Option<Observed>, private: &Private) -> Result<Option<Observed>, Error> {
         let Some(live) = live else { return Ok(None) };
-        let (manager, former) = (manager(), private.moved_from());
+        let (manager, former) =
+            (manager(), private.get_as::<Vec<FieldManager>>(MOVED_FROM).unwrap_or_default());
         let desired = self.desired(&manager);
         let part_of_former = |entry: &Entry| {
             let is_former = entry.subresource.is_empty() && former.contains(&entry.manager);
@@ -158,7 +173,7 @@ impl Job {
         reply: Reply,
         stop: &CancellationToken,
     ) -> ApplyResponse {
-        // A kind created by this very run is known by now.
+        // A kind created by this run is known by now.
         if self.provisional
             && let Ok(resource) = self.cluster.session().resource(&self.body.gvk).await
         {
@@ -176,11 +191,12 @@ impl Job {
         for flag in [IMPORTED, STALE_READ, PENDING_PROJECTION] {
             private.set_flag(flag, false);
         }
-        private.set_moved_from(&[]);
-        whereabouts::keep(&mut private, &self.cluster).await;
+        private.remove(MOVED_FROM);
+        cluster_identity::store(&mut private, &self.cluster).await;
         if let Err(error) = self.store(&mut state, &mut private, reply.object) {
-            set_unknown(&mut state, "managed_state_projection", || Value::Object(Object::new()));
-            set_unknown(&mut state, "managed_fields", || Value::Object(Object::new()));
+            for name in [VALUES, MANAGERS] {
+                set_unknown(&mut state, name, || Value::Object(Object::new()));
+            }
             private.set_flag(PENDING_PROJECTION, true);
             diagnostics.add(projection_pending(&self.target, &error));
         }
@@ -195,7 +211,7 @@ impl Job {
             }
         };
         private.set_flag(WAIT_OWED, kept.owed && attributes::wait(&planned).is_some());
-        set_unknown(&mut state, "status", || wait_for::status(kept.value.as_ref()));
+        set_unknown(&mut state, "status", || dynamic(kept.value.as_ref()));
         ApplyResponse { state: Some(state), private, identity: Some(identity::of(&self.target)), diagnostics }
     }
 
@@ -211,25 +227,18 @@ impl Job {
         let desired = self.desired(&manager);
         let maps = Maps::of(&answer, &desired);
         let values = projection::attribute(&maps.values);
-        set_unknown(state, "managed_state_projection", || values.clone());
-        set_unknown(state, "managed_fields", || projection::attribute(&maps.managers));
+        set_unknown(state, VALUES, || values.clone());
+        set_unknown(state, MANAGERS, || projection::attribute(&maps.managers));
         private.set_baseline(&Baseline::record(&answer, &desired), &self.body.value);
         let ignore = attributes::ignore_list(state);
         let fingerprint = plan::fingerprint(&self.body.value, &ignore, &manager, &answer);
-        let as_promised = *state.get("managed_state_projection") == values;
-        private.set_last_answer(Some(fingerprint.as_str()).filter(|_| as_promised));
+        let as_planned = *state.get(VALUES) == values;
+        private.set_optional(LAST_ANSWER, as_planned.then_some(&fingerprint));
         Ok(())
     }
 
     fn desired<'a>(&'a self, manager: &'a FieldManager) -> Desired<'a> {
         Desired::new(manager, &self.body.value).ignoring(&self.ignored)
-    }
-}
-
-/// Fills in a value that was unknown in the plan.
-fn set_unknown(state: &mut Object, name: &str, value: impl FnOnce() -> Value) {
-    if !state.get(name).is_wholly_known() {
-        state.set(name, value());
     }
 }
 

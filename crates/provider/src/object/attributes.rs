@@ -6,7 +6,7 @@ use readiness::{Cut, Wait};
 use tfplugin::value::{Object, Value};
 
 use crate::body::Body;
-use crate::waiting;
+use crate::wait_attribute;
 
 /// The entries of `ignore_fields`; an unknown or empty list ignores nothing.
 pub(super) fn ignore_list(attributes: &Object) -> Vec<String> {
@@ -23,7 +23,7 @@ pub(super) fn ignored(attributes: &Object) -> IgnoreFields {
 
 /// The parsed `wait_for`; `None` if it is empty or not known yet.
 pub(super) fn wait(attributes: &Object) -> Option<Wait> {
-    waiting::read(attributes.get("wait_for"))?.parse(None, Cut::Status).wait
+    wait_attribute::read(attributes.get("wait_for"))?.parse(None, Cut::Status).wait
 }
 
 /// The body, if it is set and parses.

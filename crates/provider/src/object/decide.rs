@@ -1,25 +1,24 @@
 //! Decides what a Terraform plan shows, from the configuration, the state and the cluster's response. Pure.
 
+use std::collections::BTreeMap;
+
 use diag::Diagnostic;
 use fields::{FieldSet, IgnoreFields};
 use manifest::ObjectRef;
-use ownership::{Baseline, Desired, ManagedFieldsError, Observed, Prior, Verbosity};
+use ownership::{Baseline, Desired, FormerManagers, ManagedFieldsError, Observed, Prior, Verbosity};
 use plan::Preview;
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::path::Path;
 use tfplugin::private::Private;
-use tfplugin::provider::Identity;
 use tfplugin::value::{Object, Value};
 
-use super::{attributes, manager, stamp, wait_for};
+use super::{annotations, attributes, manager, wait_for};
 use crate::body::Body;
-use crate::planned_change::PlannedChange;
-use crate::private::{IMPORTED, Keys as _, STALE_READ};
-use crate::projection::{self, Maps};
+use crate::planned_change::{Decision, PlannedChange};
+use crate::private::{FORMER_BASELINE, IMPORTED, Keys as _, STALE_READ};
+use crate::projection::{self, MANAGERS, Maps, VALUES};
 use crate::{codes, identity};
 
-const VALUES: &str = "managed_state_projection";
-const MANAGERS: &str = "managed_fields";
 const REFERENCE: &str = "object_ref";
 
 /// What is known about the object after an apply.
@@ -39,7 +38,7 @@ pub(super) enum Outcome {
         target: ObjectRef,
         diagnostics: Diagnostics,
     },
-    Answered(Box<Answer>),
+    Answered(Box<DryRunResult>),
 }
 
 impl Outcome {
@@ -59,7 +58,7 @@ impl Outcome {
 }
 
 /// The API server's response to a dry run.
-pub(super) struct Answer {
+pub(super) struct DryRunResult {
     pub(super) target: ObjectRef,
     pub(super) body: Body,
     pub(super) ignored: IgnoreFields,
@@ -68,19 +67,6 @@ pub(super) struct Answer {
     /// The fields released before the apply.
     pub(super) released: FieldSet,
     pub(super) diagnostics: Diagnostics,
-}
-
-pub(super) struct Decision {
-    pub(super) planned: Object,
-    pub(super) requires_replace: Vec<Path>,
-    pub(super) identity: Option<Identity>,
-    pub(super) diagnostics: Diagnostics,
-}
-
-impl Decision {
-    pub(super) fn failed(change: &PlannedChange, diagnostics: Diagnostics) -> Self {
-        Self { planned: change.planned.clone(), requires_replace: Vec::new(), identity: None, diagnostics }
-    }
 }
 
 pub(super) fn decide(change: &PlannedChange, outcome: Outcome, verbosity: Verbosity) -> Decision {
@@ -119,7 +105,7 @@ impl PlannedChange {
         }
     }
 
-    fn answered(&self, answer: &Answer, verbosity: Verbosity) -> Decision {
+    fn answered(&self, answer: &DryRunResult, verbosity: Verbosity) -> Decision {
         let manager = manager();
         let desired = Desired::new(&manager, &answer.body.value).ignoring(&answer.ignored);
         let maps = Maps::after_release(&answer.planned, &desired, &answer.released);
@@ -134,8 +120,8 @@ impl PlannedChange {
         let preview = self.preview(prior, &desired, answer);
         diagnostics.add(preview.warnings(&answer.target.to_string(), verbosity, None));
         let live = answer.live.as_ref();
-        let stamped = live.is_some_and(|live| stamp::id_of(live.object()) == prior.text("id"));
-        let unstamped = self.private.flag(IMPORTED) && !stamped;
+        let annotated = live.is_some_and(|live| annotations::id_of(live.object()) == prior.text("id"));
+        let unannotated = self.private.flag(IMPORTED) && !annotated;
         let managers = projection::attribute(&maps.managers);
         let live = live.map(|live| Maps::of(live, &desired));
         let retyped =
@@ -145,17 +131,17 @@ impl PlannedChange {
             Some(live) if self.private.flag(STALE_READ) => Some(live.values),
             _ => projection::texts(prior.get(VALUES)),
         };
-        if before.as_ref() == Some(&maps.values) && !unstamped && !retyped {
+        if before.as_ref() == Some(&maps.values) && !unannotated && !retyped {
             let managers =
                 if self.managers_change(prior, &maps) { managers } else { prior.get(MANAGERS).clone() };
             return self.keep(prior, &answer.target, managers, diagnostics);
         }
         let mut planned = self.planned.clone();
         planned.set(VALUES, projection::attribute(&maps.values));
-        // An import without other changes still has to be stamped, and Terraform applies only if there is a difference.
+        // An import without other changes still has to be annotated, and Terraform applies only if there is a difference.
         // The same is true of a value of another type with the same text.
         let same_body = planned.get("yaml_body") == prior.get("yaml_body");
-        let same = (unstamped || (retyped && same_body)) && managers == *prior.get(MANAGERS);
+        let same = (unannotated || (retyped && same_body)) && managers == *prior.get(MANAGERS);
         planned.set(MANAGERS, if same { Value::unknown() } else { managers });
         planned.set(REFERENCE, attributes::object_ref(&answer.target));
         self.decision(planned, Some(&answer.target), true, diagnostics)
@@ -184,7 +170,7 @@ impl PlannedChange {
         prior.get("ignore_fields") != self.planned.get("ignore_fields") || maps.managers.iter().any(differs)
     }
 
-    fn preview(&self, prior: &Object, desired: &Desired<'_>, answer: &Answer) -> Preview {
+    fn preview(&self, prior: &Object, desired: &Desired<'_>, answer: &DryRunResult) -> Preview {
         let written = attributes::body(prior).map(|body| body.value);
         let baseline = self.private.baseline(written.as_ref());
         let baseline = baseline.or_else(|| former_baseline(prior, &self.private));
@@ -205,13 +191,13 @@ impl PlannedChange {
     ) -> Decision {
         let status = wait_for::planned_status(self.prior.as_ref(), &planned, &self.private, changes);
         planned.set("status", status);
-        Decision { planned, requires_replace: Vec::new(), identity: target.map(identity::of), diagnostics }
+        Decision { identity: target.map(identity::of), ..Decision::new(planned, diagnostics) }
     }
 }
 
 /// The baseline in a state of the Go provider: its projection and its first managers.
 pub(super) fn former_baseline(state: &Object, private: &Private) -> Option<Baseline> {
-    let former = private.former_baseline();
+    let former: BTreeMap<String, FormerManagers> = private.get_as(FORMER_BASELINE)?;
     if former.is_empty() {
         return None;
     }

@@ -4,21 +4,20 @@ use std::time::Duration;
 
 use cluster::{Class, Delete, Deletion, Error, ErrorKind, Reply};
 use diag::Diagnostic;
-use manifest::GoDuration;
-use manifest::ObjectRef;
+use manifest::{GoDuration, ObjectRef};
 use tfplugin::CancellationToken;
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::private::Private;
 use tfplugin::provider::ApplyResponse;
 use tfplugin::value::Object;
 
-use super::{NO_CLIENT, attributes, stamp};
+use super::{NO_CLIENT, annotations, attributes};
 use crate::clusters::Cluster;
 use crate::context::Context;
-use crate::{codes, stop, whereabouts};
+use crate::{cluster_identity, codes, stop};
 
 /// A negative `delete_timeout` allows for a single check.
-const ONE_LOOK: Duration = Duration::from_secs(2);
+const SINGLE_CHECK: Duration = Duration::from_secs(2);
 /// How long a request in flight may still take when Terraform stops the provider.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -28,7 +27,7 @@ pub(super) async fn delete(
     private: Private,
     stop: &CancellationToken,
 ) -> ApplyResponse {
-    let deleted = stop::unless(stop, GRACE, remove(context, &prior, &private)).await;
+    let deleted = stop::run_unless_stopped(stop, GRACE, remove(context, &prior, &private)).await;
     match deleted.unwrap_or_else(|| Err(Box::new(interrupted()))) {
         Ok(diagnostics) => ApplyResponse { diagnostics, ..ApplyResponse::default() },
         Err(error) => {
@@ -45,119 +44,88 @@ async fn remove(
     if prior.get("delete_protection").as_bool() == Some(true) {
         return Err(Box::new(protected(prior)));
     }
-    let stored = context.ready(prior.get("cluster"), NO_CLIENT);
+    let stored = context.known_cluster(prior.get("cluster"), NO_CLIENT);
     let Some(target) = attributes::target(prior) else { return stored.map(|_| Diagnostics::new()) };
-    let refusal = match stored {
+    let failed = |error: &Error| Box::new(error.diagnostic("Delete"));
+    let rejection = match stored {
         Err(unusable) => unusable,
         Ok(cluster) => match remove_from(&cluster, prior, &target).await {
-            Err(Refusal::Credentials(told)) => told,
-            Err(Refusal::Other(told)) => return Err(told),
-            Ok(diagnostics) => return Ok(diagnostics),
+            Ok(deletion) => return outcome(deletion, &target),
+            // Other credentials may work.
+            Err(error) if error.class() == Class::AuthenticationFailed => failed(&error),
+            Err(error) => return Err(failed(&error)),
         },
     };
-    match whereabouts::with_the_providers_credentials(context, prior) {
+    match cluster_identity::provider_cluster(context, prior) {
         Some(cluster) if is_there(&cluster, prior, private, &target).await => {
-            remove_from(&cluster, prior, &target).await.map_err(Refusal::told)
+            let deletion = remove_from(&cluster, prior, &target).await.map_err(|error| failed(&error))?;
+            outcome(deletion, &target)
         }
-        _ => Err(Box::new(refusal.hint(
+        _ => Err(Box::new(rejection.hint(
             "Deleting uses the connection in the state. Apply once with new credentials to store them there, or give the \
              provider block a `cluster` that leads to the same cluster.",
         ))),
     }
 }
 
-/// Why an object was not deleted.
-enum Refusal {
-    /// The credentials were rejected; others may work.
-    Credentials(Box<Diagnostic>),
-    /// Other credentials would not help.
-    Other(Box<Diagnostic>),
-}
-
-impl Refusal {
-    fn of(error: &Error) -> Self {
-        let told = Box::new(error.diagnostic("Delete"));
-        if error.class() == Class::AuthenticationFailed { Self::Credentials(told) } else { Self::Other(told) }
-    }
-
-    fn told(self) -> Box<Diagnostic> {
-        match self {
-            Self::Credentials(told) | Self::Other(told) => told,
-        }
-    }
-}
-
 /// Whether there is proof that the object of this state is, or was, in `cluster`.
 async fn is_there(cluster: &Cluster, prior: &Object, private: &Private, target: &ObjectRef) -> bool {
-    if whereabouts::is_same(private, cluster).await {
+    if cluster_identity::is_proven(private, cluster).await {
         return true;
     }
     match cluster.session().read(target).await {
-        Ok(Some(live)) => stamp::id_of(&live.object).is_some_and(|id| Some(id) == prior.text("id")),
+        Ok(Some(live)) => annotations::id_of(&live.object).is_some_and(|id| Some(id) == prior.text("id")),
         _ => false,
     }
 }
 
-async fn remove_from(cluster: &Cluster, prior: &Object, target: &ObjectRef) -> Result<Diagnostics, Refusal> {
+async fn remove_from(cluster: &Cluster, prior: &Object, target: &ObjectRef) -> Result<Deletion, Error> {
     let _deletion = cluster.begin_deletion(target);
     // The read may be a few seconds old, so only that version is deleted.
-    let ended = match cluster.read(target).await {
-        Ok(live) => ask(cluster, prior, target, live, Version::Seen).await,
+    let deleted = match cluster.read(target).await {
+        Ok(live) => request(cluster, prior, target, live, true).await,
         Err(error) => Err(error),
     };
-    let ended = match ended {
+    let deleted = match deleted {
         Err(error) if error.status().is_some_and(|status| status.code == 409) => {
             match cluster.session().read(target).await {
-                Ok(live) => ask(cluster, prior, target, live, Version::Any).await,
+                Ok(live) => request(cluster, prior, target, live, false).await,
                 Err(error) => Err(error),
             }
         }
-        ended => ended,
+        deleted => deleted,
     };
-    match ended {
-        Ok(Deletion::Stuck(stuck)) => Err(Refusal::Other(Box::new(stuck.diagnostic().hint(
-            "Allow more time with delete_timeout, let the controllers behind the finalizers finish, or set \
-             force_destroy to remove the finalizers.",
-        )))),
-        Ok(ended) => {
-            cluster.forget(target);
-            Ok(ended.warning(target).into_iter().collect())
-        }
+    let deleted = match deleted {
         // The kind is missing from a fresh and complete discovery, so no object of it can exist.
         Err(error) if matches!(error.kind(), ErrorKind::KindMissing(_)) => {
-            cluster.forget(target);
-            Ok(Diagnostics::new())
+            Ok(Deletion::Gone { forced: Vec::new() })
         }
-        Err(error) => Err(Refusal::of(&error)),
+        deleted => deleted,
+    };
+    if deleted.as_ref().is_ok_and(|deletion| !matches!(deletion, Deletion::Stuck(_))) {
+        cluster.forget(target);
     }
+    deleted
 }
 
-/// Which version of an object may be deleted.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Version {
-    /// Only the version that was read.
-    Seen,
-    /// The current version, whatever it is.
-    Any,
-}
-
-async fn ask(
+/// Deletes `live`; if `is_pinned`, only the version that was read.
+async fn request(
     cluster: &Cluster,
     prior: &Object,
     target: &ObjectRef,
     live: Option<Reply>,
-    version: Version,
+    is_pinned: bool,
 ) -> Result<Deletion, Error> {
     let Some(Reply { object: live, .. }) = live else { return Ok(Deletion::Gone { forced: Vec::new() }) };
     // Another resource has taken over the object, for instance because the key of a for_each was renamed.
-    if stamp::id_of(&live).is_some_and(|id| Some(id) != prior.text("id")) {
-        return Ok(Deletion::Recreated);
+    if annotations::id_of(&live).is_some_and(|id| Some(id) != prior.text("id")) {
+        return Ok(Deletion::Taken);
     }
     let text = |field: &str| live["metadata"][field].as_str().map(str::to_owned);
     let usual = Delete::of(target);
     let how = Delete {
         uid: text("uid"),
-        version: text("resourceVersion").filter(|_| version == Version::Seen),
+        version: text("resourceVersion").filter(|_| is_pinned),
         timeout: timeout(prior).unwrap_or(usual.timeout),
         force: prior.get("force_destroy").as_bool() == Some(true),
         ..usual
@@ -165,10 +133,20 @@ async fn ask(
     cluster.session().delete(target, &how).await
 }
 
+fn outcome(deletion: Deletion, target: &ObjectRef) -> Result<Diagnostics, Box<Diagnostic>> {
+    match deletion {
+        Deletion::Stuck(stuck) => Err(Box::new(stuck.diagnostic().hint(
+            "Allow more time with delete_timeout, let the controllers behind the finalizers finish, or set \
+             force_destroy to remove the finalizers.",
+        ))),
+        deletion => Ok(deletion.warning(target).into_iter().collect()),
+    }
+}
+
 /// The `delete_timeout`, if it is set and valid.
 fn timeout(prior: &Object) -> Option<Duration> {
     let written: GoDuration = prior.text("delete_timeout")?.parse().ok()?;
-    Some(written.to_std().unwrap_or(ONE_LOOK))
+    Some(written.to_std().unwrap_or(SINGLE_CHECK))
 }
 
 fn protected(prior: &Object) -> Diagnostic {
@@ -190,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn delete_timeout_beats_the_default_and_a_negative_one_means_a_single_look() {
+    fn delete_timeout_overrides_the_default_and_a_negative_one_means_a_single_check() {
         let check = |written: Option<&str>, seconds: Option<u64>| {
             let prior = Object::new().with("delete_timeout", written);
             assert_eq!(timeout(&prior), seconds.map(Duration::from_secs), "{written:?}");

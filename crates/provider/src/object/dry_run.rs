@@ -1,6 +1,6 @@
 //! Asks the cluster what an apply would do: reads the object, and makes a dry run if something may have changed.
 
-use cluster::{Class, Error, Write};
+use cluster::{Class, ConnectError, Error, Write};
 use diag::{Diagnostic, Severity};
 use fields::{FieldSet, IgnoreFields};
 use manifest::ObjectRef;
@@ -11,15 +11,15 @@ use tfplugin::diagnostics::Diagnostics;
 use tfplugin::path::Path;
 use tfplugin::value::Object;
 
-use super::decide::{Answer, Outcome, projection_failed};
-use super::stamp::{self, Stamp};
+use super::annotations::{self, OwnerAnnotations};
+use super::decide::{DryRunResult, Outcome, projection_failed};
 use super::{MANAGER, attributes, existing, manager};
 use crate::body::Body;
+use crate::cluster_identity::{self, ClusterChange};
 use crate::clusters::Cluster;
-use crate::context::{self, Context, Reach};
+use crate::context::Context;
 use crate::planned_change::PlannedChange;
-use crate::private::{IMPORTED, Keys as _, STALE_READ};
-use crate::whereabouts::{self, Moved};
+use crate::private::{IMPORTED, Keys as _, LAST_ANSWER, STALE_READ};
 use crate::{codes, dependency};
 
 pub(super) async fn dry_run(context: &Context, change: &PlannedChange) -> Result<Outcome, Diagnostics> {
@@ -33,11 +33,8 @@ pub(super) async fn dry_run(context: &Context, change: &PlannedChange) -> Result
         return Ok(Outcome::Replace { paths: vec![Path::of("yaml_body")], warning: Box::new(warning) });
     }
     let own = change.planned.get("cluster");
-    let cluster = match context.reach(own) {
-        Ok(Reach::Ready(cluster)) => cluster,
-        Ok(Reach::NotYet) => return Ok(unknown(None)),
-        Ok(Reach::Nowhere) => return Err(Diagnostics::from(context::nowhere()).or_at(&Path::of("cluster"))),
-        Err(error) => return Err(Diagnostics::from(error.diagnostic()).or_at(&Path::of("cluster"))),
+    let Some(cluster) = context.planned_cluster(own, ConnectError::diagnostic)? else {
+        return Ok(unknown(None));
     };
     let target = match cluster.session().resource(&body.gvk).await {
         Ok(resource) => body.target(resource.namespaced),
@@ -45,16 +42,16 @@ pub(super) async fn dry_run(context: &Context, change: &PlannedChange) -> Result
     };
     let mut diagnostics = Diagnostics::new();
     if !change.is_create() {
-        match whereabouts::moved(context, change, &cluster).await {
-            Moved::No => {}
-            Moved::Yes => {
-                let warning = Box::new(whereabouts::replaced(
+        match cluster_identity::change(context, change, &cluster).await {
+            ClusterChange::None => {}
+            ClusterChange::Another => {
+                let warning = Box::new(cluster_identity::replacement(
                     "The object will be deleted in the old cluster, with the connection in the state, and created in the new \
                      one.",
                 ));
                 return Ok(Outcome::Replace { paths: vec![Path::of("cluster")], warning });
             }
-            Moved::Unproven => diagnostics.add(whereabouts::unproven("The object")),
+            ClusterChange::Unproven => diagnostics.add(cluster_identity::unproven("The object")),
         }
         cluster.mark_ours(&target);
     }
@@ -77,7 +74,7 @@ struct DryRun<'a> {
 impl DryRun<'_> {
     async fn run(mut self) -> Result<Outcome, Diagnostics> {
         let Some(prior) = &self.change.prior else { return self.of_create().await };
-        let live = match self.cluster.read_or_recall(&self.target).await {
+        let live = match self.cluster.cached_or_read(&self.target).await {
             Ok(live) => live.map(|live| self.observed(live)).transpose()?,
             Err(error) => return unanswered(&error, Some(self.target)),
         };
@@ -89,12 +86,12 @@ impl DryRun<'_> {
                 return Ok(Outcome::Unchanged { target: self.target, diagnostics: self.diagnostics });
             }
             // A following apply needs it again.
-            self.cluster.remember(&self.target, live.object());
+            self.cluster.cache(&self.target, live.object());
             released = plan::to_release(&desired, live.managed(), live.schema());
             let sent = plan::body_for_dry_run(&desired, live, &released);
-            match (prior.text("id"), stamp::created_at_of(live.object())) {
+            match (prior.text("id"), annotations::created_at_of(live.object())) {
                 (Some(id), Some(created_at)) => {
-                    Stamp { id: id.to_owned(), created_at: created_at.to_owned() }.put_on(&sent)
+                    OwnerAnnotations { id: id.to_owned(), created_at: created_at.to_owned() }.add_to(&sent)
                 }
                 _ => sent,
             }
@@ -174,7 +171,15 @@ impl DryRun<'_> {
         released: FieldSet,
     ) -> Outcome {
         let Self { target, body, diagnostics, .. } = self;
-        Outcome::Answered(Box::new(Answer { target, body, ignored, live, planned, released, diagnostics }))
+        Outcome::Answered(Box::new(DryRunResult {
+            target,
+            body,
+            ignored,
+            live,
+            planned,
+            released,
+            diagnostics,
+        }))
     }
 
     fn observed(&self, object: Json) -> Result<Observed, Diagnostics> {
@@ -184,8 +189,8 @@ impl DryRun<'_> {
     /// The fingerprint of the last response, if the state can be relied on.
     fn last_answer(&self, live: &Observed) -> LastAnswer {
         let private = &self.change.private;
-        let remembered =
-            private.last_answer().filter(|_| !private.flag(STALE_READ) && !private.flag(IMPORTED));
+        let remembered: Option<String> =
+            private.get_as(LAST_ANSWER).filter(|_| !private.flag(STALE_READ) && !private.flag(IMPORTED));
         let ignore = attributes::ignore_list(&self.change.planned);
         let now = remembered.as_ref().map(|_| plan::fingerprint(&self.body.value, &ignore, &manager(), live));
         LastAnswer::compare(remembered.as_ref(), now.as_ref())

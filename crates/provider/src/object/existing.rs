@@ -8,7 +8,7 @@ use manifest::ObjectRef;
 use serde_json::Value as Json;
 use tfplugin::value::Object;
 
-use super::stamp;
+use super::annotations;
 use crate::clusters::Cluster;
 use crate::codes;
 
@@ -28,8 +28,8 @@ pub(super) async fn ensure_absent(
     }
     let mut live = read(cluster, target).await?;
     // Another resource of this state may be deleting the object, for instance when the key of a for_each is renamed.
-    if live.as_ref().and_then(stamp::id_of).is_some()
-        && cluster.deletion_of(target, DELETION_BEGINS, DELETION_ENDS).await
+    if live.as_ref().and_then(annotations::id_of).is_some()
+        && cluster.wait_for_deletion(target, DELETION_BEGINS, DELETION_ENDS).await
     {
         live = read(cluster, target).await?;
     }
@@ -50,7 +50,7 @@ async fn read(cluster: &Cluster, target: &ObjectRef) -> Result<Option<Json>, Box
 /// The error about an object that already exists.
 pub(super) fn found(target: &ObjectRef, live: &Json, attributes: &Object) -> Diagnostic {
     let command = import_command(target, attributes);
-    let (code, title, detail) = match stamp::id_of(live) {
+    let (code, title, detail) = match annotations::id_of(live) {
         Some(id) => (
             codes::ALREADY_MANAGED,
             "Resource Already Managed",

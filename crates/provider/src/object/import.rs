@@ -16,12 +16,13 @@ use tfplugin::value::{Object, Value};
 
 use super::decide::projection_failed;
 use super::import_id::{self, ImportId};
-use super::{attributes, manager, stamp};
+use super::{annotations, attributes, manager};
 use crate::body::Body;
 use crate::clusters::Cluster;
-use crate::context::{Context, Reach};
+use crate::connection::Configured;
+use crate::context::Context;
 use crate::private::{IMPORTED, Keys as _};
-use crate::projection::{self, Maps};
+use crate::projection::Maps;
 use crate::{codes, identity};
 
 pub(super) async fn import(
@@ -38,7 +39,7 @@ pub(super) async fn import(
         Err(error) => return Err(failed(&error, "")),
     };
     let mut diagnostics = Diagnostics::new();
-    if let Some(id) = stamp::id_of(&live) {
+    if let Some(id) = annotations::id_of(&live) {
         diagnostics.add(already_managed(&target, id));
     }
     let state = state_of(&target, live, stored)?;
@@ -91,7 +92,7 @@ async fn find_identity(context: &Context, identity: &Identity) -> Result<Found, 
         let title = "Import Failed: Resource Type Discovery";
         let missing = Diagnostic::error(codes::IMPORT_FAILED, title)
             .detail(format!("The cluster has no kind {kind:?} in the group {group:?}."))
-            .hint("Check group and kind; the core group is left out.");
+            .hint("Check group and kind. Omit the group for the core group.");
         return Err(Box::new(missing));
     };
     let namespace = identity.text("namespace").or(Some("default")).filter(|_| resource.namespaced);
@@ -106,9 +107,9 @@ fn connect(context: &Context, name: &str) -> Result<(Arc<Cluster>, Value), Box<D
         Box::new(crate::report::titled(error.diagnostic(), "Import Failed: Client Creation Error"))
     };
     if name.is_empty() {
-        return match context.reach(&Value::Null).map_err(unusable)? {
-            Reach::Ready(cluster) => Ok((cluster, Value::Null)),
-            Reach::NotYet | Reach::Nowhere => Err(Box::new(import_id::context_missing())),
+        return match context.cluster(&Value::Null).map_err(unusable)? {
+            Configured::Known(cluster) => Ok((cluster, Value::Null)),
+            Configured::Absent | Configured::Unknown => Err(Box::new(import_id::context_missing())),
         };
     }
     let kubeconfig = kubeconfig::with_context(context.environment(), name)?;
@@ -130,14 +131,14 @@ fn state_of(target: &ObjectRef, live: Json, cluster: Value) -> Result<Object, Bo
     let (live, manager) = (Observed::new(live), manager());
     let live = live.map_err(|error| Box::new(projection_failed(target, &error)))?;
     let maps = Maps::of(&live, &Desired::new(&manager, &body.value));
-    Ok(Object::new()
-        .with("id", stamp::id_of(live.object()).map_or_else(stamp::new_id, str::to_owned))
+    let mut state = Object::new()
+        .with("id", annotations::id_of(live.object()).map_or_else(annotations::new_id, str::to_owned))
         .with("yaml_body", yaml)
         .with("cluster", cluster)
         .with("delete_protection", false)
-        .with("managed_state_projection", projection::attribute(&maps.values))
-        .with("managed_fields", projection::attribute(&maps.managers))
-        .with("object_ref", attributes::object_ref(target)))
+        .with("object_ref", attributes::object_ref(target));
+    maps.set_on(&mut state);
+    Ok(state)
 }
 
 /// A live object as a manifest.

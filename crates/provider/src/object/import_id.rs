@@ -3,8 +3,11 @@
 //! The part with the kind is recognised by its form. Everything after it is the name, and everything before it the
 //! context, whose last part is the namespace if the kind is namespaced.
 
+use std::sync::LazyLock;
+
 use diag::Diagnostic;
 use manifest::{GroupVersionKind, Namespace, ObjectRef};
+use regex::Regex;
 
 use crate::codes;
 
@@ -20,7 +23,7 @@ pub(super) struct ImportId {
 impl ImportId {
     pub(super) fn parse(text: &str) -> Result<Self, Box<Diagnostic>> {
         let parts: Vec<&str> = text.split(':').collect();
-        let Some(position) = parts.iter().position(|part| is_kind(part)) else {
+        let Some(position) = parts.iter().position(|part| KIND.is_match(part)) else {
             return Err(Box::new(match parts[..] {
                 [_, "", _] | [_, _, "", _] => missing("Kind"),
                 _ => malformed(text),
@@ -67,25 +70,10 @@ impl ImportId {
     }
 }
 
-/// Whether a part names a kind with its API version: `apps/v1/Deployment`.
-fn is_kind(part: &str) -> bool {
-    let (version, kind) = match part.split('/').collect::<Vec<_>>()[..] {
-        [version, kind] => (version, kind),
-        [group, version, kind] if is_group(group) => (version, kind),
-        _ => return false,
-    };
-    let mut letters = version.chars();
-    let is_version = letters.next() == Some('v')
-        && letters.next().is_some_and(|digit| digit.is_ascii_digit())
-        && letters.all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit());
-    is_version
-        && kind.starts_with(|letter: char| letter.is_ascii_uppercase())
-        && kind.chars().all(|letter| letter.is_ascii_alphanumeric())
-}
-
-fn is_group(text: &str) -> bool {
-    !text.is_empty() && text.chars().all(|letter| matches!(letter, 'a'..='z' | '0'..='9' | '.' | '-'))
-}
+/// A kind with its API version: `apps/v1/Deployment`.
+static KIND: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new("^([a-z0-9.-]+/)?v[0-9][a-z0-9]*/[A-Z][A-Za-z0-9]*$").expect("a constant pattern")
+});
 
 const FORMS: &str = "Write one of:\n  <context>:<namespace>:<apiVersion>/<Kind>:<name>, as prod:default:apps/v1/Deployment:web\n  \
                      <context>:<apiVersion>/<Kind>:<name>, as prod:v1/Namespace:shop\nWith a cluster in the provider block \
@@ -93,7 +81,7 @@ const FORMS: &str = "Write one of:\n  <context>:<namespace>:<apiVersion>/<Kind>:
 
 fn malformed(text: &str) -> Diagnostic {
     Diagnostic::error(codes::IMPORT_ID, "Invalid Import ID Format")
-        .detail(format!("{text:?} names no kind with its API version between colons."))
+        .detail(format!("{text:?} has no part with an API version and a kind."))
         .hint(FORMS)
 }
 
@@ -110,7 +98,7 @@ pub(super) fn context_missing() -> Diagnostic {
 
 fn namespace_missing(gvk: &GroupVersionKind) -> Diagnostic {
     Diagnostic::error(codes::IMPORT_ID, "Invalid Import ID Format")
-        .detail(format!("Objects of kind {} live in namespaces, and the import id has none.", gvk.kind()))
+        .detail(format!("{} is a namespaced kind, and the import id has no namespace.", gvk.kind()))
         .hint(FORMS)
 }
 
@@ -147,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn a_malformed_id_names_the_missing_part() {
         let check = |text: &str, expected: &str| {
             assert_eq!(ImportId::parse(text).unwrap_err().summary, expected, "{text}");
         };

@@ -11,9 +11,9 @@ use tfplugin::private::Private;
 use tfplugin::provider::{MoveRequest, MoveResponse};
 use tfplugin::value::Object;
 
-use super::{attributes, stamp};
+use super::{annotations, attributes};
 use crate::body::Body;
-use crate::private::{BODY_MISSING, IMPORTED, Keys as _};
+use crate::private::{BODY_MISSING, IMPORTED, Keys as _, MOVED_FROM};
 use crate::{codes, identity};
 
 /// The field manager of typed resources of hashicorp/kubernetes, and of kubectl_manifest without server-side apply
@@ -24,20 +24,20 @@ const HASHICORP: &str = "HashiCorp";
 pub(super) fn take_over(request: &MoveRequest) -> Option<MoveResponse> {
     let json: Json = serde_json::from_slice(request.source_state.json()).unwrap_or_default();
     let provider = request.source_provider.rsplit('/').next().unwrap_or_default();
-    let taken = match (provider, request.source_type.as_str()) {
+    let moved = match (provider, request.source_type.as_str()) {
         ("kubernetes", "kubernetes_manifest") => from_manifest(&json),
         ("kubectl", "kubectl_manifest") => from_kubectl(&json),
         ("kubernetes", name) => from_typed(&json, typed::kind_of(name)?),
         _ => return None,
     };
-    Some(match taken {
-        Some(taken) => taken.response(),
+    Some(match moved {
+        Some(object) => object.response(),
         None => MoveResponse { diagnostics: unreadable(request).into(), ..MoveResponse::default() },
     })
 }
 
 /// An object in another provider's state.
-struct Taken {
+struct MovedObject {
     target: ObjectRef,
     yaml: String,
     /// Whether the state lacks the whole body, so that it has to be read from the cluster.
@@ -45,28 +45,28 @@ struct Taken {
     managers: Vec<FieldManager>,
 }
 
-impl Taken {
+impl MovedObject {
     fn response(self) -> MoveResponse {
         let state = Object::new()
-            .with("id", stamp::new_id())
+            .with("id", annotations::new_id())
             .with("yaml_body", self.yaml)
             .with("object_ref", attributes::object_ref(&self.target));
         let mut private = Private::default();
         private.set_flag(IMPORTED, true);
         private.set_flag(BODY_MISSING, self.body_missing);
-        private.set_moved_from(&self.managers);
+        private.set(MOVED_FROM, &self.managers);
         let identity = Some(identity::of(&self.target));
         MoveResponse { state: Some(state), private, identity, ..MoveResponse::default() }
     }
 }
 
 /// `kubernetes_manifest` stores the configuration in `manifest`, a dynamic value: `{"type": …, "value": …}`.
-fn from_manifest(state: &Json) -> Option<Taken> {
+fn from_manifest(state: &Json) -> Option<MovedObject> {
     let value = state.pointer("/manifest/value").or_else(|| state.get("manifest"))?;
     let name = state.pointer("/field_manager/0/name").and_then(Json::as_str).filter(|name| !name.is_empty());
     let yaml = manifest::to_yaml(&without_nulls(value)?);
     let target = target_of(&Body::parse(&yaml).ok()?, None);
-    Some(Taken {
+    Some(MovedObject {
         target,
         yaml,
         body_missing: false,
@@ -75,7 +75,7 @@ fn from_manifest(state: &Json) -> Option<Taken> {
 }
 
 /// `kubectl_manifest` stores the YAML itself.
-fn from_kubectl(state: &Json) -> Option<Taken> {
+fn from_kubectl(state: &Json) -> Option<MovedObject> {
     let text = |name: &str| state[name].as_str().filter(|text| !text.is_empty());
     let yaml = text("yaml_body")?.to_owned();
     let body = Body::parse(&yaml).ok()?;
@@ -85,11 +85,11 @@ fn from_kubectl(state: &Json) -> Option<Taken> {
         None => vec!["kubectl", "kubectl-client-side-apply", HASHICORP],
     };
     let managers = managers.into_iter().map(FieldManager::new).collect();
-    Some(Taken { target, yaml, body_missing: false, managers })
+    Some(MovedObject { target, yaml, body_missing: false, managers })
 }
 
 /// Typed resources have an id of `namespace/name`; their attributes are not the fields of the object.
-fn from_typed(state: &Json, gvk: GroupVersionKind) -> Option<Taken> {
+fn from_typed(state: &Json, gvk: GroupVersionKind) -> Option<MovedObject> {
     let id = state["id"].as_str().filter(|id| !id.is_empty())?;
     let (namespace, name) =
         id.split_once('/').map_or((None, id), |(namespace, name)| (Some(namespace), name));
@@ -101,10 +101,10 @@ fn from_typed(state: &Json, gvk: GroupVersionKind) -> Option<Taken> {
     let yaml = manifest::to_yaml(&serde_json::json!({
         "apiVersion": target.api_version().to_string(), "kind": target.kind(), "metadata": metadata,
     }));
-    Some(Taken { target, yaml, body_missing: true, managers: vec![FieldManager::new(HASHICORP)] })
+    Some(MovedObject { target, yaml, body_missing: true, managers: vec![FieldManager::new(HASHICORP)] })
 }
 
-/// The object, as far as its scope is known without a cluster; the first apply settles it.
+/// The object, as far as its scope is known without a cluster; the first apply determines it.
 fn target_of(body: &Body, namespace: Option<&str>) -> ObjectRef {
     let cluster_scoped = manifest::is_known_cluster_scoped(body.gvk.group(), body.gvk.kind());
     let mut target = body.target(!cluster_scoped);
@@ -130,7 +130,7 @@ fn without_nulls(value: &Json) -> Option<Json> {
 fn unreadable(request: &MoveRequest) -> Diagnostic {
     Diagnostic::error(codes::MOVE_UNREADABLE, "Unable to Move Resource State")
         .detail(format!(
-            "The state of {} from {} does not say which object it is.",
+            "The state of {} from {} does not identify an object.",
             request.source_type, request.source_provider
         ))
         .hint("Use an import block for the new resource and a removed block for the old one.")

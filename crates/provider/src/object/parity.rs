@@ -10,14 +10,11 @@ use tfplugin::diagnostics::Diagnostics;
 use tfplugin::private::Private;
 use tfplugin::value::{Object, Value};
 
-use super::decide::{Answer, Outcome, decide};
+use super::decide::{DryRunResult, Outcome, decide};
 use super::manager;
 use crate::body::Body;
 use crate::planned_change::PlannedChange;
-use crate::projection::{self, Maps};
-
-const VALUES: &str = "managed_state_projection";
-const MANAGERS: &str = "managed_fields";
+use crate::projection::{self, MANAGERS, Maps, VALUES};
 
 /// The parts of a plan that Terraform shows.
 pub struct PlannedUpdate {
@@ -38,13 +35,11 @@ pub fn planned_update(yaml: &str, live: Json, answer: Json) -> PlannedUpdate {
     let (body, manager) = (Body::parse(yaml).expect("a body of the test"), manager());
     let (live, planned) = (observed(live), observed(answer));
     let before = Maps::of(&live, &Desired::new(&manager, &body.value));
-    let prior = Object::new()
-        .with("yaml_body", yaml)
-        .with(VALUES, projection::attribute(&before.values))
-        .with(MANAGERS, projection::attribute(&before.managers));
+    let mut prior = Object::new().with("yaml_body", yaml);
+    before.set_on(&mut prior);
     let unknown = prior.clone().with(VALUES, Value::unknown()).with(MANAGERS, Value::unknown());
     let change = PlannedChange { prior: Some(prior.clone()), planned: unknown, private: Private::default() };
-    let answer = Answer {
+    let answer = DryRunResult {
         target: body.target(true),
         body,
         ignored: IgnoreFields::default(),

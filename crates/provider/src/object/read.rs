@@ -8,27 +8,27 @@ use serde_json::Value as Json;
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::private::Private;
 use tfplugin::provider::{ReadRequest, ReadResponse};
-use tfplugin::value::{Object, Value};
+use tfplugin::value::Object;
 
 use super::decide::{former_baseline, projection_failed};
-use super::{NO_CLIENT, attributes, import, manager, stamp, wait_for};
+use super::{NO_CLIENT, annotations, attributes, import, manager, wait_for};
 use crate::clusters::Cluster;
 use crate::context::Context;
-use crate::private::{BODY_MISSING, IMPORTED, Keys as _, PENDING_PROJECTION, STALE_READ};
-use crate::projection::{self, Maps};
-use crate::{codes, identity, reading, whereabouts};
+use crate::private::{BASELINE, BODY_MISSING, IMPORTED, Keys as _, PENDING_PROJECTION, STALE_READ};
+use crate::projection::Maps;
+use crate::{cluster_identity, codes, identity, refresh};
 
 pub(super) async fn read(context: &Context, request: ReadRequest) -> ReadResponse {
-    let cluster = match reading::cluster(context, &request.state, NO_CLIENT) {
+    let cluster = match refresh::cluster(context, &request.state, NO_CLIENT) {
         Ok(cluster) => cluster,
-        Err(diagnostics) => return reading::kept(request, diagnostics),
+        Err(diagnostics) => return refresh::unchanged(request, diagnostics),
     };
     let Some(target) = attributes::target(&request.state) else { return request.unchanged() };
     let live = match cluster.read(&target).await {
         Ok(Some(reply)) => reply,
-        Ok(None) => return absent(request, &cluster, &target).await,
+        Ok(None) => return refresh::absent(request, &cluster, &target.to_string()).await,
         Err(error) if matches!(error.kind(), ErrorKind::KindMissing(_)) => {
-            return absent(request, &cluster, &target).await;
+            return refresh::absent(request, &cluster, &target.to_string()).await;
         }
         Err(error) => return unread(request, &error),
     };
@@ -37,7 +37,7 @@ pub(super) async fn read(context: &Context, request: ReadRequest) -> ReadRespons
     if let Err(error) = refresh.check_owner(&cluster, &target, &live.object).await {
         refresh.diagnostics.add(*error);
     } else {
-        cluster.remember(&target, &live.object);
+        cluster.cache(&target, &live.object);
         refresh.update(&target, live.object);
     }
     ReadResponse {
@@ -48,21 +48,12 @@ pub(super) async fn read(context: &Context, request: ReadRequest) -> ReadRespons
     }
 }
 
-/// Handles an object that does not exist. That counts only in the cluster it was created in: a provider that points
-/// elsewhere would otherwise plan to create everything again.
-async fn absent(request: ReadRequest, cluster: &Cluster, target: &ObjectRef) -> ReadResponse {
-    if whereabouts::is_elsewhere(&request.private, cluster).await {
-        return reading::kept(request, whereabouts::elsewhere(&target.to_string()));
-    }
-    ReadResponse::default()
-}
-
 fn unread(request: ReadRequest, error: &Error) -> ReadResponse {
     let diagnostic = error.diagnostic("Read");
-    let is_refusal = reading::is_refusal(error);
-    let stale = is_refusal || !diagnostic.is_error();
-    let diagnostic = if is_refusal { reading::prior_state_used(&diagnostic) } else { diagnostic };
-    let mut response = reading::kept(request, diagnostic);
+    let is_rejection = refresh::is_rejection(error);
+    let stale = is_rejection || !diagnostic.is_error();
+    let diagnostic = if is_rejection { refresh::prior_state_used(&diagnostic) } else { diagnostic };
+    let mut response = refresh::unchanged(request, diagnostic);
     if stale {
         response.private.set_flag(STALE_READ, true);
     }
@@ -84,12 +75,12 @@ impl Refresh {
         live: &Json,
     ) -> Result<(), Box<Diagnostic>> {
         let id = self.state.text("id");
-        let found = stamp::id_of(live);
+        let found = annotations::id_of(live);
         if self.private.flag(IMPORTED) || found == id {
             return Ok(());
         }
-        if whereabouts::is_elsewhere(&self.private, cluster).await {
-            return Err(Box::new(whereabouts::elsewhere(&target.to_string())));
+        if cluster_identity::differs(&self.private, cluster).await {
+            return Err(Box::new(cluster_identity::in_another_cluster(&target.to_string())));
         }
         match found {
             None => Ok(()),
@@ -104,11 +95,11 @@ impl Refresh {
             self.state.set("yaml_body", import::yaml_of(&live));
             self.private.set_flag(BODY_MISSING, false);
         }
-        if self.private.flag(IMPORTED) && stamp::id_of(&live) == self.state.text("id") {
+        if self.private.flag(IMPORTED) && annotations::id_of(&live) == self.state.text("id") {
             self.private.set_flag(IMPORTED, false);
         }
         // The projection in the state is from the last apply and is about to be replaced.
-        if !self.private.has_baseline()
+        if !self.private.has(BASELINE)
             && let Some(baseline) = former_baseline(&self.state, &self.private)
         {
             self.private.adopt_baseline(&baseline);
@@ -120,17 +111,15 @@ impl Refresh {
             Ok(live) => {
                 let mut maps = Maps::of(&live, &Desired::new(&manager, &body.value).ignoring(&ignored));
                 self.private.set_flag(PENDING_PROJECTION, false);
-                if stamp::id_of(live.object()).is_none() && !self.private.flag(IMPORTED) {
-                    self.diagnostics.add(unstamped(target));
+                if annotations::id_of(live.object()).is_none() && !self.private.flag(IMPORTED) {
+                    self.diagnostics.add(annotations_missing(target));
                     // A difference makes the next apply restore the annotations.
                     maps.values.clear();
                 }
-                self.state.set("managed_state_projection", projection::attribute(&maps.values));
-                self.state.set("managed_fields", projection::attribute(&maps.managers));
+                maps.set_on(&mut self.state);
             }
             Err(_) if self.private.flag(PENDING_PROJECTION) => {
-                self.state.set("managed_state_projection", Value::Object(Object::new()));
-                self.state.set("managed_fields", Value::Object(Object::new()));
+                Maps::default().set_on(&mut self.state);
             }
             Err(error) => self.diagnostics.add(projection_failed(target, &error)),
         }
@@ -152,7 +141,7 @@ fn conflict(target: &ObjectRef, expected: &str, actual: &str) -> Diagnostic {
         .hint("Remove it from one of the two with `terraform state rm`.")
 }
 
-fn unstamped(target: &ObjectRef) -> Diagnostic {
+fn annotations_missing(target: &ObjectRef) -> Diagnostic {
     Diagnostic::warning(codes::ANNOTATIONS_MISSING, "Resource Annotations Missing - Will Restore")
         .detail(format!(
             "The annotations that tie {target} to its resource were removed. The next apply restores them."

@@ -7,7 +7,7 @@ use tfplugin::schema::{Attribute, Kind, Schema};
 use tfplugin::types::Type;
 use tfplugin::value::Value;
 
-use crate::{body, codes, connection, waiting};
+use crate::{body, codes, connection, wait_attribute};
 
 /// The first schema version with `managed_fields` as a map.
 const VERSION: i64 = 2;
@@ -16,49 +16,49 @@ pub(super) fn schema() -> Schema {
     Schema::new()
         .version(VERSION)
         .description(
-            "One Kubernetes object, applied by server-side apply. The plan shows what the API server will make of it: the \
-             values of the fields this resource holds, and who holds every field.",
+            "Manages one Kubernetes object by server-side apply. The plan shows the result that the API server computes: \
+             the values of the fields this resource holds, and the manager of every field.",
         )
         .attribute(
             Attribute::computed("id", Type::String)
                 .use_state_for_unknown()
-                .description("Twelve hexadecimal digits by which the object knows its resource."),
+                .description("Twelve hexadecimal digits, which an annotation of the object repeats."),
         )
         .attribute(
             Attribute::required("yaml_body", Type::String)
-                .description("The object in YAML or JSON; one document.")
+                .description("The object, as a single YAML or JSON document.")
                 .validate(check_body),
         )
         .attribute(connection::resource_attribute())
         .attribute(
             Attribute::optional("delete_protection", Type::Bool)
-                .description("Refuse to delete the object while this is true."),
+                .description("Whether to refuse to delete the object."),
         )
         .attribute(
             Attribute::optional("delete_timeout", Type::String)
                 .description(
-                    "How long to wait until the object is gone, as `30s` or `10m`; `0s` does not wait. By default 15 minutes \
+                    "How long to wait until the object is deleted, such as `30s` or `10m`; `0s` does not wait. Default: 15 minutes \
                      for namespaces and CRDs, 10 for volumes, 8 for StatefulSets and Jobs, 5 for everything else.",
                 )
                 .validate(check_duration),
         )
         .attribute(Attribute::optional("force_destroy", Type::Bool).description(
-            "When `delete_timeout` has passed, take the finalizers away. What they were there for will not be done.",
+            "Whether to remove the finalizers once `delete_timeout` has passed. Their controllers then do not clean up.",
         ))
         .attribute(
             Attribute::optional("ignore_fields", Type::list(Type::String))
                 .description(
-                    "Fields that are left to others: `spec.replicas`, `spec.containers[name=web].image`, \
-                     `metadata.annotations['example.com/key']`. They are set when the object is created and never again.",
+                    "Fields that are left to other managers: `spec.replicas`, `spec.containers[name=web].image`, \
+                     `metadata.annotations['example.com/key']`. They are set when the object is created, and not afterwards.",
                 )
                 .validate(check_ignored),
         )
         .attribute(
-            Attribute::optional("wait_for", waiting::attributes())
-                .description("What to wait for after a create or change."),
+            Attribute::optional("wait_for", wait_attribute::attributes())
+                .description("What to wait for after the object is created or changed."),
         )
         .attribute(Attribute::computed("status", Type::Dynamic).description(
-            "What `wait_for.field` waited for, cut to that path, as it is below `status`. Null unless a field is waited for.",
+            "The value of `wait_for.field`, at its path below `status`. Null for other waits.",
         ))
         .attribute(
             Attribute::computed("managed_state_projection", Type::map(Type::String))
@@ -76,10 +76,10 @@ pub(super) fn schema() -> Schema {
                     Attribute::computed("kind", Type::String).description("The kind."),
                     Attribute::computed("name", Type::String).description("The name."),
                     Attribute::computed("namespace", Type::String)
-                        .description("The namespace; null for kinds that live in none."),
+                        .description("The namespace; null for cluster-scoped kinds."),
                 ]),
             )
-            .description("Which object it is, for `k8sconnect_wait` and `k8sconnect_patch`."),
+            .description("Identifies the object, for `k8sconnect_wait` and `k8sconnect_patch`."),
         )
 }
 

@@ -7,21 +7,21 @@ use tfplugin::path::Path;
 use tfplugin::value::Object;
 
 use super::attributes;
-use crate::{codes, connection, waiting};
+use crate::{codes, connection, wait_attribute};
 
 pub(super) fn validate(config: &Object) -> Diagnostics {
     let mut diagnostics = connection::validate(config.get("cluster"));
     let is_true = |name: &str| config.get(name).as_bool() == Some(true);
     if is_true("delete_protection") && is_true("force_destroy") {
         let conflict = Diagnostic::error(codes::CONFLICTING_DELETION, "Conflicting Deletion Settings")
-            .detail("delete_protection forbids what force_destroy asks for.")
+            .detail("delete_protection and force_destroy contradict each other.")
             .hint("Set only one of them to true.");
         diagnostics.add_at(Path::of("delete_protection"), conflict);
     }
     if config.get("yaml_body").is_null() {
         let missing = Diagnostic::error(codes::MISSING_FIELD, "Missing Required Field")
             .detail("yaml_body is null, so there is no object to apply.")
-            .hint("Give yaml_body the object in YAML.");
+            .hint("Set yaml_body to the object in YAML.");
         diagnostics.add_at(Path::of("yaml_body"), missing);
     }
     diagnostics.add(check_wait(config));
@@ -29,10 +29,10 @@ pub(super) fn validate(config: &Object) -> Diagnostics {
 }
 
 fn check_wait(config: &Object) -> Diagnostics {
-    let Some(written) = waiting::read(config.get("wait_for")) else { return Diagnostics::new() };
+    let Some(written) = wait_attribute::read(config.get("wait_for")) else { return Diagnostics::new() };
     let body = attributes::body(config);
     let gvk = body.as_ref().map(|body| &body.gvk);
-    waiting::located(written.parse(gvk, Cut::Status).diagnostics)
+    wait_attribute::located(written.parse(gvk, Cut::Status).diagnostics)
 }
 
 #[cfg(test)]
@@ -40,7 +40,7 @@ mod tests {
     use tfplugin::value::Value;
 
     use super::*;
-    use crate::testing::assert_told;
+    use crate::testing::assert_diagnostics;
 
     const BODY: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
 
@@ -49,11 +49,11 @@ mod tests {
         for (name, value) in entries {
             config.set(*name, value.clone());
         }
-        assert_told(&validate(&config), expected);
+        assert_diagnostics(&validate(&config), expected);
     }
 
     #[test]
-    fn settings_that_contradict_each_other_are_refused() {
+    fn contradictory_settings_are_rejected() {
         check(&[], &[]);
         check(&[("delete_protection", true.into()), ("force_destroy", false.into())], &[]);
         check(&[("delete_protection", true.into()), ("force_destroy", Value::unknown())], &[]);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use cluster::{Readiness, Session};
 use diag::Diagnostic;
 use manifest::ObjectRef;
-use readiness::{During, Kept, Mode, Planned, Wait};
+use readiness::{During, Kept, Mode, Wait};
 use serde_json::Value as Json;
 use tfplugin::CancellationToken;
 use tfplugin::private::Private;
@@ -14,7 +14,7 @@ use tfplugin::value::{Object, Value};
 use super::attributes;
 use crate::dynamic::dynamic;
 use crate::private::{Keys as _, WAIT_OWED};
-use crate::{codes, stop, waiting};
+use crate::{codes, stop, wait_attribute};
 
 /// The planned `status`; `changes` means that the object is created or changed.
 pub(super) fn planned_status(
@@ -28,14 +28,9 @@ pub(super) fn planned_status(
     }
     let wait = attributes::wait(planned);
     let before = prior.and_then(attributes::wait);
-    let status = prior.map_or(&Value::Null, |prior| prior.get("status"));
     let another = wait.as_ref().map(|wait| &wait.mode) != before.as_ref().map(|wait| &wait.mode);
     let owed = wait.is_some() && private.flag(WAIT_OWED);
-    match Planned::new(wait.as_ref(), !status.is_null(), changes || another, owed) {
-        Planned::Null => Value::Null,
-        Planned::Unknown => Value::unknown(),
-        Planned::Prior => status.clone(),
-    }
+    wait_attribute::planned(wait.as_ref(), prior.map(|prior| prior.get("status")), changes || another, owed)
 }
 
 /// Whether an apply has to wait: a tracked value is unknown, a wait is pending, or the object changes.
@@ -61,8 +56,12 @@ pub(super) async fn run(
     during: During,
     stop: &CancellationToken,
 ) -> (Kept, Option<Diagnostic>) {
-    let ended =
-        stop::unless(stop, Duration::ZERO, session.wait_for(target, wait, waiting::log(target))).await;
+    let ended = stop::run_unless_stopped(
+        stop,
+        Duration::ZERO,
+        session.wait_for(target, wait, wait_attribute::log(target)),
+    )
+    .await;
     let why = match ended {
         Some(Ok(Readiness::Met { value, .. })) => return (Kept::met(value), None),
         Some(Ok(Readiness::Unmet { diagnosis, .. })) => *diagnosis,
@@ -74,16 +73,12 @@ pub(super) async fn run(
     (Kept::unmet(), Some(Diagnostic { severity: during.unfinished(), ..why }))
 }
 
-pub(super) fn status(value: Option<&Json>) -> Value {
-    value.map_or(Value::Null, dynamic)
-}
-
 /// Updates `status`, and whether a wait is pending, from the live object.
 pub(super) fn refresh(state: &mut Object, private: &mut Private, live: &Json) {
     let Some(wait) = attributes::wait(state) else { return };
     let kept = Kept::refreshed(&wait, live, private.flag(WAIT_OWED));
     private.set_flag(WAIT_OWED, kept.owed);
-    state.set("status", status(kept.value.as_ref()));
+    state.set("status", dynamic(kept.value.as_ref()));
 }
 
 #[cfg(test)]

@@ -16,15 +16,16 @@ use tfplugin::provider::ApplyResponse;
 use tfplugin::value::{Object, Value};
 
 use super::content::Content;
-use super::maps::{self, PatchMaps};
+use super::maps;
 use super::{NO_CLIENT, manager, observed, reference, target_owner};
 use crate::clusters::Cluster;
 use crate::context::Context;
 use crate::object::new_id;
-use crate::planned_change::PlannedChange;
-use crate::private::Keys as _;
+use crate::planned_change::{PlannedChange, set_unknown};
+use crate::private::{Keys as _, LAST_ANSWER};
+use crate::projection::{self, MANAGERS, Maps, VALUES};
 use crate::reference::Reference;
-use crate::{codes, projection, stop, whereabouts};
+use crate::{cluster_identity, codes, stop};
 
 /// How long to wait for a response after Terraform stops the provider.
 const GRACE: Duration = Duration::from_secs(5);
@@ -55,18 +56,19 @@ pub(super) async fn apply(
     stop: &CancellationToken,
 ) -> ApplyResponse {
     // Nothing has been sent yet, so stopping at once is safe.
-    let prepared = stop::unless(stop, Duration::ZERO, Job::prepare(context, &change)).await;
+    let prepared =
+        stop::run_unless_stopped(stop, Duration::ZERO, PatchApply::prepare(context, &change)).await;
     let done = match prepared {
-        Some(Ok(job)) => stop::unless(stop, GRACE, job.carry_out(change.clone())).await,
+        Some(Ok(patch)) => stop::run_unless_stopped(stop, GRACE, patch.carry_out(change.clone())).await,
         Some(Err(diagnostics)) => Some(Err(diagnostics)),
         None => None,
     };
     let done = done.unwrap_or_else(|| Err(interrupted().into()));
-    done.unwrap_or_else(|diagnostics| change.undone(diagnostics))
+    done.unwrap_or_else(|diagnostics| change.failed(diagnostics))
 }
 
 /// A patch to send, and its target.
-struct Job {
+struct PatchApply {
     cluster: Arc<Cluster>,
     content: Content,
     /// The content of the last apply.
@@ -76,15 +78,15 @@ struct Job {
     diagnostics: Diagnostics,
 }
 
-impl Job {
+impl PatchApply {
     async fn prepare(context: &Context, change: &PlannedChange) -> Result<Self, Diagnostics> {
         let (prior, planned) = (change.prior.as_ref(), &change.planned);
-        let cluster = context.ready(planned.get("cluster"), NO_CLIENT).map_err(|error| *error)?;
+        let cluster = context.known_cluster(planned.get("cluster"), NO_CLIENT)?;
         if let Some(prior) = prior.filter(|prior| prior.get("target") != planned.get("target")) {
             return Err(target_changed(prior).into());
         }
         let Some(content) = Content::of(planned) else { return Err(nothing_to_do().into()) };
-        let content = content.map_err(|problem| *problem)?;
+        let content = content?;
         let before = prior.and_then(Content::of).and_then(Result::ok);
         let (target, live) = existing(&cluster, planned).await?;
         let mut diagnostics = Diagnostics::new();
@@ -105,9 +107,9 @@ impl Job {
         let operation = if prior.is_some() { "Update Patch" } else { "Apply Patch" };
         let write = Write::by(manager.as_str());
         // Fetched before the write, so that nothing can fail between the write and its record.
-        whereabouts::keep(&mut private, &cluster).await;
+        cluster_identity::store(&mut private, &cluster).await;
         let sent = send(cluster.session(), &target, live.object(), (&content, before.as_ref()), write).await;
-        cluster.wrote(&target);
+        cluster.invalidate(&target);
         let reply = sent.map_err(|error| refused(&error, operation))?;
         diagnostics.add(reply.diagnostics(&target));
         let mut response = ApplyResponse { state: None, private, identity: None, diagnostics };
@@ -122,10 +124,8 @@ impl Job {
             }
             Err(unreadable) => response.diagnostics.add(unreadable),
         }
-        for name in ["managed_state_projection", "managed_fields"] {
-            if !state.get(name).is_wholly_known() {
-                state.set(name, Value::Null);
-            }
+        for name in [VALUES, MANAGERS] {
+            set_unknown(&mut state, name, || Value::Null);
         }
         response.state = Some(state);
         Ok(response)
@@ -134,7 +134,7 @@ impl Job {
 
 /// The target as it is now, or once it has come with a kind or a namespace of the same apply.
 async fn existing(cluster: &Arc<Cluster>, planned: &Object) -> Result<(ObjectRef, Observed), Diagnostics> {
-    let reference = reference(planned).map_err(|error| *error)?;
+    let reference = reference(planned)?;
     match reference.look_when_possible(cluster.session()).await {
         Ok((target, Some(live))) => {
             let live = observed(&target, live)?;
@@ -158,21 +158,17 @@ fn store(
     manager: &FieldManager,
 ) {
     let body = content.body(target);
-    let maps = PatchMaps::of(answer, manager, body.as_ref().unwrap_or(answer.object()));
+    let maps = Maps::of_patch(answer, manager, body.as_ref().unwrap_or(answer.object()));
     let values = body.as_ref().map_or(Value::Null, |_| projection::attribute(&maps.values));
     let managers = projection::attribute(&maps.managers);
-    let as_promised =
-        [("managed_state_projection", values), ("managed_fields", managers)].map(|(name, value)| {
-            if !state.get(name).is_wholly_known() {
-                state.set(name, value.clone());
-            }
-            *state.get(name) == value
-        });
+    set_unknown(state, VALUES, || values.clone());
+    set_unknown(state, MANAGERS, || managers.clone());
+    let as_planned = *state.get(VALUES) == values && *state.get(MANAGERS) == managers;
     let written = body.unwrap_or_else(|| maps::held_part(answer, manager));
     let desired = Desired::new(manager, &written).removing(removed);
     private.adopt_baseline(&Baseline::record(answer, &desired));
     let fingerprint = maps::fingerprint(content, answer, manager);
-    private.set_last_answer(Some(fingerprint.as_str()).filter(|_| as_promised.into_iter().all(|kept| kept)));
+    private.set_optional(LAST_ANSWER, as_planned.then_some(&fingerprint));
 }
 
 /// Releases the fields of the patch. Their values stay.
@@ -192,7 +188,7 @@ async fn release(
 ) -> Result<Diagnostics, Box<Diagnostic>> {
     let reference = reference(prior)?;
     let manager = manager(prior.text("id"));
-    let refusal = match context.ready(prior.get("cluster"), NO_CLIENT) {
+    let refusal = match context.known_cluster(prior.get("cluster"), NO_CLIENT) {
         // No cluster can be reached with such a connection, now or later.
         Err(unusable) => unreleased(&unusable),
         Ok(cluster) => match release_in(&cluster, &reference, &manager).await {
@@ -206,8 +202,8 @@ async fn release(
             Err(error) => return Err(Box::new(error.diagnostic("Delete Patch"))),
         },
     };
-    if let Some(cluster) = whereabouts::with_the_providers_credentials(context, prior)
-        && whereabouts::is_same(private, &cluster).await
+    if let Some(cluster) = cluster_identity::provider_cluster(context, prior)
+        && cluster_identity::is_proven(private, &cluster).await
     {
         let released = release_in(&cluster, &reference, &manager).await;
         return released
@@ -224,7 +220,7 @@ async fn release_in(cluster: &Cluster, reference: &Reference, manager: &FieldMan
         let write = Write::by(manager.as_str());
         let edit = |live: Json| Handover::of(&Observed::new(live).ok()?).release_all(manager).patch();
         let edited = cluster.session().edit_managed_fields(&target, write, None, edit).await;
-        cluster.wrote(&target);
+        cluster.invalidate(&target);
         edited
     };
     match edited.await {
@@ -247,7 +243,7 @@ pub(super) fn refused(error: &Error, operation: &str) -> Diagnostic {
 fn absent(why: &str) -> Diagnostic {
     Diagnostic::error(codes::PATCH_TARGET_ABSENT, "Target Resource Not Found")
         .detail(format!("{why} A patch changes an object that exists."))
-        .hint("Check the target, or let the patch depend on what creates it.")
+        .hint("Check the target, or make the patch depend on the resource that creates it.")
 }
 
 fn target_changed(prior: &Object) -> Diagnostic {

@@ -68,7 +68,7 @@ fn check_operation(index: usize, operation: &Value) -> Vec<Diagnostic> {
         "remove" => None,
         _ => {
             return wrong(&format!(
-                "has the op {op:?}, which is none of add, remove, replace, move, copy and test"
+                "has the unknown op {op:?}; use add, remove, replace, move, copy or test"
             ));
         }
     };
@@ -82,7 +82,7 @@ fn check_operation(index: usize, operation: &Value) -> Vec<Diagnostic> {
     };
     if managed.chain(["/status".to_owned()]).any(below) {
         let warning = Diagnostic::warning(codes::PATCH_SERVER_MANAGED, "Patching Server-Managed Field")
-            .detail(format!("Operation {index} is about {path}, which the API server sets itself and may ignore or refuse."));
+            .detail(format!("Operation {index} changes {path}, which the API server sets itself. It may ignore or reject the change."));
         return vec![warning];
     }
     Vec::new()
@@ -93,7 +93,7 @@ fn forbidden(body: &Value, what: &str) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let metadata = &body["metadata"];
     for field in REFUSED_IN_BODY.iter().filter(|field| metadata.get(*field).is_some()) {
-        let detail = format!("metadata.{field} is set by the API server alone.");
+        let detail = format!("Only the API server sets metadata.{field}.");
         found.push(
             error(&format!("Server-Managed Field in {what}"), detail).field(format!("metadata.{field}")),
         );
@@ -101,11 +101,11 @@ fn forbidden(body: &Value, what: &str) -> Vec<Diagnostic> {
     let annotations =
         metadata["annotations"].as_object().into_iter().flat_map(|annotations| annotations.keys());
     for key in annotations.filter(|key| key.starts_with(fields::INTERNAL_ANNOTATIONS)) {
-        let detail = format!("The annotation {key} is set by the provider alone.");
+        let detail = format!("Only the provider sets the annotation {key}.");
         found.push(error(&format!("Provider Internal Annotation in {what}"), detail));
     }
     if body.get("status").is_some() {
-        let detail = "status is set by controllers; what a patch sets there is lost.".to_owned();
+        let detail = "Controllers set status; they overwrite what a patch sets there.".to_owned();
         found.push(error(&format!("Status Field in {what}"), detail).field("status"));
     }
     found

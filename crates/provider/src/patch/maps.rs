@@ -1,38 +1,11 @@
-//! What a patch shows of its target: the fields it holds and their values.
+//! What a patch does to its target: the part it holds, the fields it removes, and a fingerprint of both.
 
-use std::collections::BTreeMap;
-
-use fields::{FieldPath, FieldSet, Positions};
+use fields::{FieldPath, FieldSet};
 use ownership::{Baseline, FieldManager, Observed};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::content::Content;
-use crate::projection;
-
-/// The manager shown in `managed_fields`, whatever the id of the patch.
-const MANAGER: &str = "k8sconnect-patch";
-
-/// The two maps of a patch, path → text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct PatchMaps {
-    /// Values of Secrets are masked.
-    pub(super) values: BTreeMap<String, String>,
-    /// The fields, each with `k8sconnect-patch`.
-    pub(super) managers: BTreeMap<String, String>,
-}
-
-impl PatchMaps {
-    /// The fields of `object` that `manager` holds; list positions follow `written`.
-    pub(super) fn of(object: &Observed, manager: &FieldManager, written: &Value) -> Self {
-        let held = object.held_by(manager);
-        let positions = Positions::of(written, object.schema());
-        let managers = fields::flat_managers([(MANAGER, &held)], MANAGER, &positions);
-        let masked = projection::masked(object.object());
-        let values = fields::leaf_values(&masked, &held.leaves(), object.schema());
-        Self { values: fields::flat_values(&values, &positions), managers }
-    }
-}
 
 /// The part of `object` that `manager` holds, with the identifying fields of the object and its list items.
 pub(super) fn held_part(object: &Observed, manager: &FieldManager) -> Value {
@@ -78,7 +51,10 @@ pub(super) fn fingerprint(content: &Content, object: &Observed, manager: &FieldM
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
+    use crate::projection::Maps;
 
     fn manager() -> FieldManager {
         FieldManager::new("k8sconnect-patch-0123456789ab")
@@ -106,14 +82,14 @@ mod tests {
     fn fields_inside_lists_are_shown() {
         let written =
             json!({"spec": {"template": {"spec": {"containers": [{"name": "web", "image": "a:1"}]}}}});
-        let shown = PatchMaps::of(&deployment("a:1"), &manager(), &written);
+        let shown = Maps::of_patch(&deployment("a:1"), &manager(), &written);
         let prefix = "spec.template.spec.containers[0]";
         let expected = [("image", "a:1"), ("name", "web")]
             .map(|(name, value)| (format!("{prefix}.{name}"), value.to_owned()));
         assert_eq!(shown.values, BTreeMap::from(expected));
         assert!(shown.managers.values().all(|manager| manager == "k8sconnect-patch"));
         assert_eq!(shown.managers.keys().collect::<Vec<_>>(), shown.values.keys().collect::<Vec<_>>());
-        assert_ne!(shown, PatchMaps::of(&deployment("a:2"), &manager(), &written));
+        assert_ne!(shown, Maps::of_patch(&deployment("a:2"), &manager(), &written));
     }
 
     #[test]
@@ -125,12 +101,12 @@ mod tests {
                  "fieldsV1": {"f:data": {"f:k": {}}}},
             ]},
         });
-        let shown = PatchMaps::of(&Observed::new(secret.clone()).unwrap(), &manager(), &secret);
+        let shown = Maps::of_patch(&Observed::new(secret.clone()).unwrap(), &manager(), &secret);
         assert!(shown.values["data.k"].starts_with("(sensitive sha256:"), "{shown:?}");
     }
 
     #[test]
-    fn the_fingerprint_changes_only_with_what_the_patch_is_about() {
+    fn the_fingerprint_changes_only_with_what_the_patch_covers() {
         let content = Content::Json(vec![json!({"op": "replace", "path": "/spec/replicas", "value": 3})]);
         let before = fingerprint(&content, &deployment("a:1"), &manager());
         let check = |what: &str, moves: bool, change: &dyn Fn(&mut Value)| {

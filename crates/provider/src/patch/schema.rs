@@ -9,59 +9,47 @@ use tfplugin::value::Object;
 
 use super::check;
 use super::content::ATTRIBUTES;
-use crate::{codes, connection};
+use crate::{codes, connection, reference};
 
 /// The first schema version with `managed_fields` as a map.
 pub(super) const VERSION: i64 = 2;
 
 pub(super) fn schema() -> Schema {
-    let target = |name: &str, about: &str| {
-        Attribute::required(name, Type::String).requires_replace().description(about)
-    };
+    let target = reference::attributes().map(Attribute::requires_replace);
     Schema::new()
         .version(VERSION)
         .description(
-            "Changes some fields of an object that somebody else manages. Destroying it leaves the values as they are and \
-             gives the fields up.",
+            "Changes some fields of an object that is managed elsewhere. Destroying it releases the fields and leaves their \
+             values as they are.",
         )
         .attribute(
             Attribute::computed("id", Type::String)
                 .use_state_for_unknown()
-                .description("Twelve hexadecimal digits, the end of the manager's name: `k8sconnect-patch-<id>`."),
+                .description("Twelve hexadecimal digits. The field manager of the patch is `k8sconnect-patch-<id>`."),
         )
         .attribute(
-            Attribute::required(
-                "target",
-                Kind::nested([
-                    target("api_version", "Its group and version: `apps/v1`."),
-                    target("kind", "Its kind: `Deployment`."),
-                    target("name", "Its name."),
-                    Attribute::optional("namespace", Type::String)
-                        .requires_replace()
-                        .description("Its namespace; `default` if its kind has namespaces and none is given."),
-                ]),
-            )
-            .description("The object to change. It must exist, and not be managed by a `k8sconnect_object` of this state."),
+            Attribute::required("target", Nested::single(target))
+                .description("The object to change. It must exist, and must not be managed by a `k8sconnect_object` of this state."),
         )
         .attribute(
             Attribute::optional("patch", Type::String)
-                .description("Fields to set and hold, in YAML or JSON, by server-side apply. Lists are merged by their keys.")
+                .description("Fields to set and hold by server-side apply, in YAML or JSON. Lists are merged by key.")
                 .validate(check::apply),
         )
         .attribute(
             Attribute::optional("json_patch", Type::String)
-                .description("Operations to carry out, a JSON array (RFC 6902).")
+                .description("A JSON Patch (RFC 6902): an array of operations.")
                 .validate(check::json),
         )
         .attribute(
             Attribute::optional("merge_patch", Type::String)
-                .description("A partial object in JSON to merge, in which null removes (RFC 7386).")
+                .description("A JSON Merge Patch (RFC 7386): a partial object, in which null removes a field.")
                 .validate(check::merge),
         )
         .attribute(connection::resource_attribute())
         .attribute(
             Attribute::computed("managed_state_projection", Type::map(Type::String))
-                .description("The values of the fields that `patch` holds. Values of Secrets are masked. Null for the other kinds."),
+                .description("The values of the fields that `patch` holds. Values of Secrets are masked. Null for `json_patch` and `merge_patch`."),
         )
         .attribute(
             Attribute::computed("managed_fields", Type::map(Type::String)).description("The fields that this patch holds."),
@@ -98,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn exactly_one_kind_of_patch_is_set() {
+    fn exactly_one_type_of_patch_is_set() {
         let check = |set: &[(&str, Value)], errors: usize| {
             let config: Object = set.iter().cloned().collect();
             let found = validate(&config);

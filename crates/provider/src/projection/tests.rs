@@ -26,7 +26,7 @@ fn lines(map: &BTreeMap<String, String>) -> String {
 }
 
 #[test]
-fn keys_with_dots_take_part() {
+fn keys_with_dots_are_projected() {
     let written = json!({
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "labels": {"app.kubernetes.io/name": "x"}},
         "data": {"app.conf": "y"},
@@ -61,7 +61,7 @@ fn keys_with_dots_take_part() {
 }
 
 #[test]
-fn set_lists_take_part() {
+fn set_lists_are_projected() {
     let written = json!({
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "finalizers": ["example.com/b", "example.com/a"]},
     });
@@ -135,7 +135,7 @@ fn values_of_a_secret_are_masked() {
 }
 
 #[test]
-fn while_nothing_is_held_what_is_written_is_shown() {
+fn written_fields_are_shown_while_none_are_held() {
     let written =
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"k": "mine"}});
     let mut live = written.clone();

@@ -69,14 +69,14 @@ fn check(block: Block, config: &Json) -> Vec<String> {
         Managed(name) => resource(&provider, name).validate(config),
         Data(name) => data_source(&provider, name).validate(config),
     });
-    let told = |(path, diagnostic): (Option<&Path>, &Diagnostic)| {
+    let shown = |(path, diagnostic): (Option<&Path>, &Diagnostic)| {
         let place = diagnostic
             .location
             .as_ref()
             .map_or_else(String::new, |location| format!(" {}", location.position()));
         format!("{}{place}: {}", path.map(ToString::to_string).unwrap_or_default(), diagnostic.summary)
     };
-    found.iter().map(told).collect()
+    found.iter().map(shown).collect()
 }
 
 /// A valid configuration of `block`, overlaid with `change`.
@@ -259,7 +259,7 @@ fn wait_cases(block: Block) -> Vec<Case> {
             &["wait_for.field: Invalid Attribute Combination", "wait_for.condition: Unknown Condition"],
         ),
     ];
-    waits.map(|(wait, told)| (block, json!({"wait_for": wait}), told)).into()
+    waits.map(|(wait, expected)| (block, json!({"wait_for": wait}), expected)).into()
 }
 
 fn connection_cases(block: Block) -> Vec<Case> {
@@ -292,7 +292,7 @@ fn connection_cases(block: Block) -> Vec<Case> {
             &["cluster.exec: Invalid Exec Authentication Configuration"],
         ),
     ];
-    let mut cases: Vec<Case> = connections.map(|(cluster, told)| (block, cluster, told)).into();
+    let mut cases: Vec<Case> = connections.map(|(cluster, expected)| (block, cluster, expected)).into();
     // A data source checks the parts of a connection when it is read.
     if block != DATA {
         let parts: [(Json, &'static [&'static str]); 3] = [
@@ -300,24 +300,24 @@ fn connection_cases(block: Block) -> Vec<Case> {
             (with_cluster(&json!({"proxy_url": "nowhere"})), &["cluster.proxy_url: Invalid URL"]),
             (json!({"cluster": {"kubeconfig": "a: ["}}), &["cluster.kubeconfig: Invalid Kubeconfig"]),
         ];
-        cases.extend(parts.map(|(cluster, told)| (block, cluster, told)));
+        cases.extend(parts.map(|(cluster, expected)| (block, cluster, expected)));
     }
     if block != Block::Provider {
-        let told: &[&str] = &[
+        let expected: &[&str] = &[
             "cluster: Missing Cluster Connection Configuration",
             "cluster: Missing Required Configuration Block",
         ];
-        cases.push((block, json!({"cluster": {}}), told));
+        cases.push((block, json!({"cluster": {}}), expected));
     }
     cases
 }
 
 #[test]
-fn bad_input_of_every_attribute_has_the_title_people_know_and_a_path() {
+fn bad_input_of_every_attribute_has_the_known_title_and_a_path() {
     let mut covered: BTreeSet<(Block, String)> = BTreeSet::new();
-    for (block, change, told) in cases() {
+    for (block, change, expected) in cases() {
         let config = config(block, &change);
-        assert_eq!(check(block, &config), told, "{block:?} {config}");
+        assert_eq!(check(block, &config), expected, "{block:?} {config}");
         let mut paths = BTreeSet::new();
         set(&schema(block).attributes, &config, "", &mut paths);
         covered.extend(paths.into_iter().map(|path| (block, path)));

@@ -1,16 +1,16 @@
 //! Runs the wait at apply, and refreshes its result.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use cluster::{Error, ErrorKind, Readiness, Session};
 use diag::{Diagnostic, Severity};
 use manifest::{GoDuration, ObjectRef};
 use readiness::Wait;
-use serde_json::Value as Json;
 use tfplugin::CancellationToken;
 use tfplugin::private::Private;
 use tfplugin::provider::{ReadRequest, ReadResponse};
-use tfplugin::value::{Object, Value};
+use tfplugin::value::Object;
 use tokio::time::Instant;
 
 use super::wait_for;
@@ -19,7 +19,7 @@ use crate::dynamic::dynamic;
 use crate::object::new_id;
 use crate::reference::Reference;
 use crate::report::titled;
-use crate::{codes, dependency, reading, stop, waiting, whereabouts};
+use crate::{cluster_identity, codes, dependency, refresh, stop, wait_attribute};
 
 const FAILED: &str = "Wait Operation Failed";
 const NO_CLIENT: &str = "Failed to Create Kubernetes Client";
@@ -32,26 +32,27 @@ pub(super) async fn run(
     private: &mut Private,
     stop: &CancellationToken,
 ) -> Result<Object, Box<Diagnostic>> {
-    let cluster = context.ready(planned.get("cluster"), NO_CLIENT)?;
+    let cluster = context.known_cluster(planned.get("cluster"), NO_CLIENT)?;
     let work = async {
         let reference = reference(&planned)?;
         let wait = wait_for(&planned);
         let timeout = wait.as_ref().map_or(GoDuration::default(), |wait| wait.timeout);
         let (target, timeout) = locate(cluster.session(), &reference, timeout).await?;
         let Some(wait) = wait.map(|wait| Wait { timeout, ..wait }) else { return Ok(None) };
-        match cluster.session().wait_for(&target, &wait, waiting::log(&target)).await {
+        match cluster.session().wait_for(&target, &wait, wait_attribute::log(&target)).await {
             Ok(Readiness::Met { value, .. }) => Ok(value),
             Ok(Readiness::Unmet { diagnosis, .. }) => Err(diagnosis),
             Err(error) => Err(Box::new(titled(error.diagnostic("Wait"), FAILED))),
         }
     };
-    let value =
-        stop::unless(stop, Duration::ZERO, work).await.unwrap_or_else(|| Err(Box::new(interrupted())))?;
-    whereabouts::keep(private, &cluster).await;
+    let value = stop::run_unless_stopped(stop, Duration::ZERO, work)
+        .await
+        .unwrap_or_else(|| Err(Box::new(interrupted())))?;
+    cluster_identity::store(private, &cluster).await;
     if planned.get("id").is_unknown() {
         planned.set("id", new_id());
     }
-    Ok(planned.with("result", result(value.as_ref())))
+    Ok(planned.with("result", dynamic(value.as_ref())))
 }
 
 /// The object in the cluster, and what is left of `timeout`, which also covers waiting for the kind to exist.
@@ -84,7 +85,7 @@ async fn locate(
         Ok(Err(error)) => Err(undiscovered(&error)),
         Err(_) => {
             let mut diagnostic = undiscovered(&missing);
-            diagnostic.detail.push_str(&format!("\n\nThe kind was not installed within {timeout}."));
+            let _infallible = write!(diagnostic.detail, "\n\nThe kind was not installed within {timeout}.");
             Err(diagnostic)
         }
     }
@@ -92,9 +93,9 @@ async fn locate(
 
 /// Reads the tracked field again; if the object is gone, removes the wait from the state.
 pub(super) async fn refresh(context: &Context, request: ReadRequest) -> ReadResponse {
-    let cluster = match reading::cluster(context, &request.state, NO_CLIENT) {
+    let cluster = match refresh::cluster(context, &request.state, NO_CLIENT) {
         Ok(cluster) => cluster,
-        Err(diagnostic) => return reading::kept(request, diagnostic),
+        Err(diagnostic) => return refresh::unchanged(request, diagnostic),
     };
     let Ok(reference) = reference(&request.state) else { return request.unchanged() };
     let live = match reference.look(cluster.session()).await {
@@ -102,17 +103,17 @@ pub(super) async fn refresh(context: &Context, request: ReadRequest) -> ReadResp
         // A new object of this name has to be waited for again.
         Ok((_, None)) => return ReadResponse::default(),
         Err(error) if matches!(error.kind(), ErrorKind::KindMissing(_)) => return ReadResponse::default(),
-        Err(error) => return reading::kept(request, unread(&error)),
+        Err(error) => return refresh::unchanged(request, unread(&error)),
     };
     // An object of this name in another cluster says nothing about this one.
-    if whereabouts::is_elsewhere(&request.private, &cluster).await {
+    if cluster_identity::differs(&request.private, &cluster).await {
         return ReadResponse::default();
     }
     let mut response = request.unchanged();
     if let Some(state) = &mut response.state
         && let Some(wait) = wait_for(state)
     {
-        state.set("result", result(wait.tracked(&live).as_ref()));
+        state.set("result", dynamic(wait.tracked(&live).as_ref()));
     }
     response
 }
@@ -122,18 +123,14 @@ fn reference(attributes: &Object) -> Result<Reference, Box<Diagnostic>> {
     Reference::parse(attributes.get("object_ref").as_object().unwrap_or(&empty), NO_KIND)
 }
 
-fn result(value: Option<&Json>) -> Value {
-    value.map_or(Value::Null, dynamic)
-}
-
 fn undiscovered(error: &Error) -> Box<Diagnostic> {
     Box::new(titled(error.diagnostic("Wait"), NO_KIND))
 }
 
 fn unread(error: &Error) -> Diagnostic {
     let diagnostic = error.diagnostic("Read");
-    if reading::is_refusal(error) {
-        return reading::prior_state_used(&diagnostic);
+    if refresh::is_rejection(error) {
+        return refresh::prior_state_used(&diagnostic);
     }
     // Whatever the class of the error, nothing is known about the object.
     Diagnostic { severity: Severity::Error, ..titled(diagnostic, "Read: Failed to verify resource") }

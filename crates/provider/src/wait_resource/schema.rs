@@ -6,14 +6,14 @@ use tfplugin::schema::{Attribute, Kind, Schema};
 use tfplugin::types::Type;
 use tfplugin::value::Object;
 
-use crate::{connection, waiting};
+use crate::{connection, reference, wait_attribute};
 
 pub(super) fn schema() -> Schema {
     Schema::new()
         .version(1)
         .description(
-            "Waits until an object is ready. Until then, everything that depends on it is held back; a wait that does not \
-             finish is an error, and the next apply waits again.",
+            "Waits until an object is ready. Until then, its dependents are held back. A wait that does not finish is an \
+             error, and the next apply waits again.",
         )
         .attribute(
             Attribute::computed("id", Type::String)
@@ -21,33 +21,23 @@ pub(super) fn schema() -> Schema {
                 .description("Twelve hexadecimal digits."),
         )
         .attribute(
-            Attribute::required(
-                "object_ref",
-                Kind::nested([
-                    Attribute::required("api_version", Type::String).description("Its group and version: `apps/v1`."),
-                    Attribute::required("kind", Type::String).description("Its kind: `Deployment`."),
-                    Attribute::required("name", Type::String).description("Its name."),
-                    Attribute::optional("namespace", Type::String)
-                        .description("Its namespace; `default` if its kind has namespaces and none is given."),
-                ]),
-            )
-            .description("The object to wait for, for instance `k8sconnect_object.web.object_ref`."),
+            Attribute::required("object_ref", Nested::single(reference::attributes())).description("The object to wait for, for instance `k8sconnect_object.web.object_ref`."),
         )
         .attribute(connection::resource_attribute())
-        .attribute(Attribute::required("wait_for", waiting::attributes()).description("What to wait for."))
+        .attribute(Attribute::required("wait_for", wait_attribute::attributes()).description("What to wait for."))
         .attribute(Attribute::computed("result", Type::Dynamic).description(
-            "What `wait_for.field` waited for, cut to that path, as it is in the object: \
-             `result.status.loadBalancer.ingress[0].ip`. Null unless a field is waited for.",
+            "The value of `wait_for.field`, at its path in the object: `result.status.loadBalancer.ingress[0].ip`. Null \
+             for other waits.",
         ))
 }
 
 pub(super) fn validate(config: &Object) -> Diagnostics {
     let mut diagnostics = connection::validate(config.get("cluster"));
-    if let Some(written) = waiting::read(config.get("wait_for")) {
+    if let Some(written) = wait_attribute::read(config.get("wait_for")) {
         let gvk = config.get("object_ref").as_object().and_then(|reference| {
             format!("{}/{}", reference.text("api_version")?, reference.text("kind")?).parse().ok()
         });
-        diagnostics.add(waiting::located(written.parse(gvk.as_ref(), Cut::Root).diagnostics));
+        diagnostics.add(wait_attribute::located(written.parse(gvk.as_ref(), Cut::Root).diagnostics));
     }
     diagnostics
 }
@@ -57,7 +47,7 @@ mod tests {
     use tfplugin::value::Value;
 
     use super::*;
-    use crate::testing::assert_told;
+    use crate::testing::assert_diagnostics;
 
     fn check(entries: &[(&str, Value)], expected: &[(&str, &str)]) {
         let reference = Object::from([("api_version", "v1"), ("kind", "ConfigMap"), ("name", "a")]);
@@ -65,7 +55,7 @@ mod tests {
         for (name, value) in entries {
             config.set(*name, value.clone());
         }
-        assert_told(&validate(&config), expected);
+        assert_diagnostics(&validate(&config), expected);
     }
 
     fn wait(name: &str, value: impl Into<Value>) -> (&'static str, Value) {

@@ -114,7 +114,7 @@ async fn a_typed_resource_is_moved_with_the_body_its_object_has() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_create_that_terraform_could_not_record_is_found_and_imported_as_told() {
+async fn a_create_that_terraform_could_not_record_is_found_and_imported_by_the_reported_command() {
     let case = Case::new("lost", Client::any()).await;
     case.object("a", BODY, "");
     case.workspace.apply(&[]).expect_success();
@@ -125,9 +125,9 @@ async fn a_create_that_terraform_could_not_record_is_found_and_imported_as_told(
         found.contains("Error: Resource Already Managed") && found.contains(id.as_str().unwrap()),
         "{found}"
     );
-    let told =
+    let command =
         format!("terraform import k8sconnect_object.<name> ':{}:v1/ConfigMap:a'", case.namespace.name());
-    assert!(found.contains(&told), "{found}");
+    assert!(found.contains(&command), "{found}");
 
     let imported =
         case.workspace.import("k8sconnect_object.a", &format!(":{}:v1/ConfigMap:a", case.namespace.name()));
@@ -139,7 +139,7 @@ async fn a_create_that_terraform_could_not_record_is_found_and_imported_as_told(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_two_resources_that_name_the_same_object_the_second_is_refused() {
+async fn the_second_of_two_resources_with_the_same_object_is_rejected() {
     for client in Client::all() {
         let case = Case::new("twice", client).await;
         case.object("a", BODY, "");
@@ -209,7 +209,7 @@ async fn objects_are_imported_by_context_and_by_identity() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_namespace_in_the_import_id_of_something_without_one_is_passed_over() {
+async fn the_namespace_in_an_import_id_is_ignored_for_cluster_scoped_kinds() {
     let case = Case::new("scopeless", Client::any()).await;
     case.object("a", "apiVersion: v1\nkind: Namespace\nmetadata: {name: NS}", "");
     let id = format!(":default:v1/Namespace:{}", case.namespace.name());

@@ -9,7 +9,7 @@ use crate::case::Case;
 const BODY: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: NS}\ndata: {k: v}";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_ignored_may_be_known_only_at_apply() {
+async fn ignore_fields_may_be_known_only_at_apply() {
     for client in Client::all() {
         let case = Case::new("ignoring", client).await;
         let write = |trigger: &str, fields: &str| {
@@ -31,7 +31,7 @@ async fn what_is_ignored_may_be_known_only_at_apply() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_known_only_at_apply_is_planned_without_a_word_and_applied() {
+async fn values_known_only_at_apply_are_planned_without_warnings() {
     let case = Case::new("unknown", Client::any()).await;
     let kubeconfig = Sandbox::shared().kubeconfig();
     case.workspace.write("provider.tf", "");
@@ -69,7 +69,7 @@ async fn what_is_known_only_at_apply_is_planned_without_a_word_and_applied() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_removed_from_the_state_because_a_connection_leads_elsewhere_or_nowhere() {
+async fn an_unusable_or_different_connection_removes_nothing_from_the_state() {
     let case = Case::new("elsewhere", Client::any()).await;
     let wanted = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});
     case.object("a", BODY, "");

@@ -76,7 +76,7 @@ async fn an_unknown_field_is_an_error_before_it_is_lost() {
 
 /// Takes the half minute that the provider waits for a kind or a namespace.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_never_comes_is_named_when_its_time_is_over() {
+async fn a_missing_kind_or_namespace_is_named_after_half_a_minute() {
     let case = Case::new("never", Client::any()).await;
     case.object(
         "a",
@@ -86,13 +86,13 @@ async fn what_never_comes_is_named_when_its_time_is_over() {
     case.object("widget", &custom("Widget", "{size: 1}").replace("NS-more", "NS"), "");
     let plan = case.workspace.plan(&[]).expect_success().text();
     assert!(plan.contains("Plan: 2 to add"), "{plan}");
-    let told = case.workspace.apply(&[]).expect_failure().output();
+    let output = case.workspace.apply(&[]).expect_failure().output();
     let expressions = [
         "(?i)(namespace.*(not found|does not exist|doesn't exist))",
         "Create: Custom Resource Definition Not Found",
         r"CRD for Widget/a not found after \d+s",
     ];
     for expression in expressions {
-        assert!(regex::Regex::new(expression).unwrap().is_match(&told), "{expression}: {told}");
+        assert!(regex::Regex::new(expression).unwrap().is_match(&output), "{expression}: {output}");
     }
 }

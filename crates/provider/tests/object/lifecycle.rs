@@ -46,7 +46,7 @@ async fn an_object_lives_from_create_to_destroy_with_few_requests() {
         let after = case.namespace.get(&wanted).await.unwrap();
         assert_eq!(after["data"]["app.conf"], "two");
         let annotations = |object: &Value| object["metadata"]["annotations"].clone();
-        assert_eq!(annotations(&after), annotations(&live), "bug 16: created-at stays");
+        assert_eq!(annotations(&after), annotations(&live), "created-at stays");
 
         case.workspace.destroy().expect_success();
         let destroyed = case.requests();
@@ -56,7 +56,7 @@ async fn an_object_lives_from_create_to_destroy_with_few_requests() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn discovery_is_asked_once_a_process_and_not_per_object() {
+async fn discovery_runs_once_per_process() {
     let mut case = Case::new("discovery", Client::any()).await;
     for number in 0..12 {
         let body = format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a{number}, namespace: NS}}");
@@ -92,18 +92,18 @@ async fn many_objects_of_a_kind_are_read_at_once_and_each_as_it_is() {
 
     let wanted = |name: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}});
     for name in ["a7", "a53"] {
-        case.namespace.merge_as("somebody", &wanted(name), &json!({"data": {"k": "other"}})).await;
+        case.namespace.merge_as("other-manager", &wanted(name), &json!({"data": {"k": "other"}})).await;
     }
     for name in ["a11", "a59"] {
         case.namespace.kubectl(&["delete", "configmap", name]).unwrap();
     }
-    let told = case.workspace.plan(&[]).expect_success().text();
-    assert!(told.contains("Plan: 2 to add, 2 to change, 0 to destroy."), "{told}");
+    let output = case.workspace.plan(&[]).expect_success().text();
+    assert!(output.contains("Plan: 2 to add, 2 to change, 0 to destroy."), "{output}");
 
     // One belongs to another owner by now, and stays.
     let taken =
         json!({"metadata": {"annotations": {"k8sconnect.terraform.io/terraform-id": "000000000000"}}});
-    case.namespace.merge_as("somebody", &wanted("a30"), &taken).await;
+    case.namespace.merge_as("other-manager", &wanted("a30"), &taken).await;
     case.requests();
     case.workspace
         .run(&["destroy", "-no-color", "-input=false", "-auto-approve", "-refresh=false"])

@@ -11,5 +11,5 @@ mod random;
 mod refusing;
 mod replacing;
 mod states;
-mod telling;
 mod waiting;
+mod warnings;

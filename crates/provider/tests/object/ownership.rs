@@ -65,7 +65,7 @@ async fn a_field_that_only_we_hold_is_released_without_losing_its_value() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_secret_holds_is_never_shown() {
+async fn values_of_secrets_are_never_shown() {
     let case = Case::new("secret", Client::any()).await;
     let secret =
         "apiVersion: v1\nkind: Secret\nmetadata: {name: db, namespace: NS}\nstringData: {password: hunter2}";
@@ -98,7 +98,7 @@ async fn an_object_knows_its_resource_by_its_annotations() {
     let wanted = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});
     let annotate = async |id: serde_json::Value| {
         let annotations = json!({"metadata": {"annotations": {"k8sconnect.terraform.io/terraform-id": id}}});
-        case.namespace.merge_as("somebody", &wanted, &annotations).await
+        case.namespace.merge_as("other-manager", &wanted, &annotations).await
     };
     case.object("a", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: NS}\ndata: {k: v}", "");
     case.workspace.apply(&[]).expect_success();
@@ -133,7 +133,8 @@ async fn items_that_another_manager_adds_to_keyed_lists_are_no_change_and_need_n
 
     // By an apply, and by an update that puts its items before ours.
     let mut more = wanted.clone();
-    let container = json!({"name": "web", "env": [{"name": "C", "value": "x"}], "ports": [{"containerPort": 81}]});
+    let container =
+        json!({"name": "web", "env": [{"name": "C", "value": "x"}], "ports": [{"containerPort": 81}]});
     more["spec"] = json!({"template": {"spec": {"containers": [container]}}});
     case.namespace.apply_as("other-manager", &more).await;
     let live = case.namespace.get(&wanted).await.unwrap();

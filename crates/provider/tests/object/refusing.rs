@@ -52,7 +52,7 @@ async fn a_reader_plans_an_object_that_is_as_written() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bad_input_has_the_title_people_know_and_a_place() {
+async fn bad_input_has_the_known_title_and_a_path() {
     let case = Case::new("invalid", Client::any()).await;
     let good = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}";
     let check = |body: &str, attributes: &str, expected: &[&str]| {

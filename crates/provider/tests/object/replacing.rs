@@ -85,8 +85,8 @@ async fn a_name_that_was_not_known_when_it_was_planned_is_replaced_by_the_next_a
     write("two");
     let refused = case.workspace.apply(&[]).expect_failure().text();
     assert!(refused.contains("Apply again to replace the object."), "{refused}");
-    let told = case.workspace.apply(&[]).expect_success().text();
-    assert!(told.contains("1 added, 0 changed, 1 destroyed"), "{told}");
-    assert!(!told.contains("Apply again to replace the object."), "{told}");
+    let output = case.workspace.apply(&[]).expect_success().text();
+    assert!(output.contains("1 added, 0 changed, 1 destroyed"), "{output}");
+    assert!(!output.contains("Apply again to replace the object."), "{output}");
     case.workspace.plan(&["-detailed-exitcode"]).expect_success();
 }

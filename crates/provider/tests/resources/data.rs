@@ -5,7 +5,7 @@ use testkit::terraform::{Client, Run};
 use crate::case::Case;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn manifests_are_divided_and_objects_are_read() {
+async fn manifests_are_split_and_objects_are_read() {
     for client in Client::all() {
         let case = Case::new("data", client).await;
         let folder = case.workspace.path("base");

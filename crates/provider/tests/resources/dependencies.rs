@@ -78,22 +78,19 @@ async fn a_patch_may_come_with_the_namespace_of_its_target() {
 
 /// Takes the half minute that a patch waits for a kind.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_kind_that_never_comes_is_named_when_its_time_is_over() {
+async fn a_kind_that_never_comes_is_named_after_the_timeout() {
     let case = Case::new("never", Client::any()).await;
-    custom(
-        &case,
-        "k8sconnect_wait",
-        "a",
-        "wait_for = { field = \"status.phase\", timeout = \"1s\" }",
-    );
+    custom(&case, "k8sconnect_wait", "a", "wait_for = { field = \"status.phase\", timeout = \"1s\" }");
     custom(&case, "k8sconnect_patch", "a", "patch = \"spec: {size: 2}\"");
     case.workspace.plan(&[]).expect_success();
-    let told = case.workspace.apply(&[]).expect_failure().output();
-    for expression in [
-        "(?s)Failed to Discover GVR.*no matches for kind.*The kind was not installed within 1s",
-        r"(?s)Target Resource Not Found.*CRD for Widget not found after 30s",
+    let output = case.workspace.apply(&[]).expect_failure().text();
+    for part in [
+        "Failed to Discover GVR",
+        "The kind was not installed within 1s.",
+        "Target Resource Not Found",
+        "CRD for Widget not found after 30s",
     ] {
-        assert!(regex::Regex::new(expression).unwrap().is_match(&told), "{expression}: {told}");
+        assert!(output.contains(part), "{part}: {output}");
     }
 }
 

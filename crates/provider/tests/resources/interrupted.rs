@@ -96,7 +96,7 @@ fn is_delete(method: &str, _: &str) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_create_that_is_disturbed_is_recorded_or_found_and_named() {
+async fn an_interrupted_create_is_recorded_or_reported_by_the_next_apply() {
     // Whether the response arrives, so that the object is in the state.
     for (client, (disturbance, recorded)) in with_all_clients([
         (Disturbance::Interrupt, true),
@@ -108,9 +108,9 @@ async fn a_create_that_is_disturbed_is_recorded_or_found_and_named() {
         let here = Disturbed::new("create", client).await;
         let case = &here.case;
         case.object("a", BODY, "");
-        let (_, told) = here.run(false, disturbance, is_write).await;
-        assert!(here.live("a").await.is_some(), "{disturbance:?}: {told}");
-        assert_eq!(!case.workspace.attributes(ADDRESS).is_null(), recorded, "{disturbance:?}: {told}");
+        let (_, output) = here.run(false, disturbance, is_write).await;
+        assert!(here.live("a").await.is_some(), "{disturbance:?}: {output}");
+        assert_eq!(!case.workspace.attributes(ADDRESS).is_null(), recorded, "{disturbance:?}: {output}");
         if !recorded {
             let id = format!(":{}:v1/ConfigMap:a", case.namespace.name());
             let found = case.workspace.apply(&[]).expect_failure().text();
@@ -124,7 +124,7 @@ async fn a_create_that_is_disturbed_is_recorded_or_found_and_named() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn updates_and_deletes_that_are_disturbed_are_finished_by_the_next_apply() {
+async fn interrupted_updates_and_deletes_are_finished_by_the_next_apply() {
     for (client, disturbance) in with_all_clients([
         Disturbance::Interrupt,
         Disturbance::Kill,
@@ -137,21 +137,21 @@ async fn updates_and_deletes_that_are_disturbed_are_finished_by_the_next_apply()
         case.workspace.apply(&[]).expect_success();
         let id = case.workspace.attributes(ADDRESS)["id"].clone();
         case.object("a", &BODY.replace("k: v", "k: w"), "");
-        let (_, told) = here.run(false, disturbance, is_write).await;
-        assert_eq!(case.workspace.attributes(ADDRESS)["id"], id, "{disturbance:?}: {told}");
+        let (_, output) = here.run(false, disturbance, is_write).await;
+        assert_eq!(case.workspace.attributes(ADDRESS)["id"], id, "{disturbance:?}: {output}");
         case.workspace.apply(&[]).expect_success();
-        assert_eq!(here.live("a").await.unwrap()["data"], json!({"k": "w"}), "{disturbance:?}: {told}");
+        assert_eq!(here.live("a").await.unwrap()["data"], json!({"k": "w"}), "{disturbance:?}: {output}");
         case.workspace.plan(&["-detailed-exitcode"]).expect_success();
 
-        let (_, told) = here.run(true, disturbance, is_delete).await;
+        let (_, output) = here.run(true, disturbance, is_delete).await;
         case.workspace.destroy().expect_success();
-        assert_eq!(here.live("a").await, None, "{disturbance:?}: {told}");
-        assert_eq!(case.workspace.attributes(ADDRESS), json!(null), "{disturbance:?}: {told}");
+        assert_eq!(here.live("a").await, None, "{disturbance:?}: {output}");
+        assert_eq!(case.workspace.attributes(ADDRESS), json!(null), "{disturbance:?}: {output}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_patch_that_is_disturbed_is_recorded_or_found_and_named() {
+async fn an_interrupted_patch_is_recorded_or_reported_by_the_next_apply() {
     let address = "k8sconnect_patch.settings";
     let wanted = || json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"level": "info"}});
     for (client, (disturbance, recorded)) in with_all_clients([
@@ -162,11 +162,15 @@ async fn a_patch_that_is_disturbed_is_recorded_or_found_and_named() {
     ]) {
         let here = Disturbed::new("patch", client).await;
         let case = &here.case;
-        case.namespace.apply_as("somebody", &wanted()).await;
+        case.namespace.apply_as("other-manager", &wanted()).await;
         config_map::patch(case, "settings", "patch = \"data: {level: debug}\"");
-        let (_, told) = here.run(false, disturbance, is_write).await;
-        assert_eq!(here.live("settings").await.unwrap()["data"]["level"], "debug", "{disturbance:?}: {told}");
-        assert_eq!(!case.workspace.attributes(address).is_null(), recorded, "{disturbance:?}: {told}");
+        let (_, output) = here.run(false, disturbance, is_write).await;
+        assert_eq!(
+            here.live("settings").await.unwrap()["data"]["level"],
+            "debug",
+            "{disturbance:?}: {output}"
+        );
+        assert_eq!(!case.workspace.attributes(address).is_null(), recorded, "{disturbance:?}: {output}");
         let next = case.workspace.apply(&[]).expect_success().text();
         let named = next.contains("Patch Conflicts with Existing Patch")
             && next.contains("data.level (held by: k8sconnect-patch-");
@@ -174,15 +178,19 @@ async fn a_patch_that_is_disturbed_is_recorded_or_found_and_named() {
         case.workspace.plan(&["-detailed-exitcode"]).expect_success();
 
         let is_release: fn(&str, &str) -> bool = |method, uri| method == "PATCH" && uri.contains("settings");
-        let (_, told) = here.run(true, disturbance, is_release).await;
+        let (_, output) = here.run(true, disturbance, is_release).await;
         case.workspace.destroy().expect_success();
-        assert_eq!(case.workspace.attributes(address), json!(null), "{disturbance:?}: {told}");
-        assert_eq!(here.live("settings").await.unwrap()["data"]["level"], "debug", "{disturbance:?}: {told}");
+        assert_eq!(case.workspace.attributes(address), json!(null), "{disturbance:?}: {output}");
+        assert_eq!(
+            here.live("settings").await.unwrap()["data"]["level"],
+            "debug",
+            "{disturbance:?}: {output}"
+        );
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_wait_that_is_disturbed_goes_on_or_is_begun_again() {
+async fn an_interrupted_wait_resumes_or_starts_again() {
     let address = "k8sconnect_wait.settings";
     let settings = |data: Value| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": data});
     let is_look: fn(&str, &str) -> bool = |method, uri| method == "GET" && uri.contains("settings");
@@ -191,14 +199,14 @@ async fn a_wait_that_is_disturbed_goes_on_or_is_begun_again() {
     {
         let here = Disturbed::new("wait", client).await;
         let case = &here.case;
-        case.namespace.apply_as("somebody", &settings(json!({"phase": "done"}))).await;
+        case.namespace.apply_as("other-manager", &settings(json!({"phase": "done"}))).await;
         config_map::wait(case, "settings", "field = \"data.phase\"");
-        let (succeeded, told) = here.run(false, disturbance, is_look).await;
+        let (succeeded, output) = here.run(false, disturbance, is_look).await;
         let goes_on = disturbance == Disturbance::Restart;
-        assert_eq!(succeeded, goes_on, "{disturbance:?}: {told}");
-        assert_eq!(!case.workspace.attributes(address).is_null(), goes_on, "{disturbance:?}: {told}");
+        assert_eq!(succeeded, goes_on, "{disturbance:?}: {output}");
+        assert_eq!(!case.workspace.attributes(address).is_null(), goes_on, "{disturbance:?}: {output}");
         if disturbance == Disturbance::InterruptAndSilence {
-            assert!(told.contains("Wait Operation Failed"), "{told}");
+            assert!(output.contains("Wait Operation Failed"), "{output}");
         }
         case.workspace.apply(&[]).expect_success();
         assert_eq!(case.workspace.attributes(address)["result"], json!({"data": {"phase": "done"}}));
@@ -215,8 +223,8 @@ async fn a_plan_that_waits_for_an_answer_ends_when_it_is_interrupted() {
         let mut planning = here.case.workspace.start(&["plan", "-no-color", "-input=false"]);
         here.proxy.triggered().await;
         planning.interrupt();
-        let told = planning.wait().expect_failure().text();
-        assert!(told.contains("Error: Interrupted"), "{told}");
+        let output = planning.wait().expect_failure().text();
+        assert!(output.contains("Error: Interrupted"), "{output}");
         assert_eq!(here.live("a").await, None);
     }
 }
@@ -226,8 +234,8 @@ async fn an_apply_that_waits_for_a_namespace_ends_when_it_is_interrupted() {
     for client in Client::all() {
         let here = Disturbed::new("dependency", client).await;
         here.case.object("a", &BODY.replace("namespace: NS", "namespace: NS-never"), "");
-        let (succeeded, told) = here.run(false, Disturbance::Interrupt, is_write).await;
-        assert!(!succeeded && told.contains("Create: Interrupted"), "{told}");
+        let (succeeded, output) = here.run(false, Disturbance::Interrupt, is_write).await;
+        assert!(!succeeded && output.contains("Create: Interrupted"), "{output}");
     }
 }
 
@@ -240,8 +248,8 @@ async fn a_patch_and_a_wait_that_wait_for_a_kind_end_when_they_are_interrupted()
     ]) {
         let here = Disturbed::new("kind", client).await;
         custom(&here.case, resource, "a", attributes);
-        let (succeeded, told) = here.run(false, Disturbance::Interrupt, is_watch).await;
-        assert!(!succeeded && told.contains(title), "{told}");
-        assert_eq!(here.case.workspace.attributes(&format!("{resource}.a")), json!(null), "{told}");
+        let (succeeded, output) = here.run(false, Disturbance::Interrupt, is_watch).await;
+        assert!(!succeeded && output.contains(title), "{output}");
+        assert_eq!(here.case.workspace.attributes(&format!("{resource}.a")), json!(null), "{output}");
     }
 }

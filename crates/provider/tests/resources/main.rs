@@ -2,10 +2,13 @@
 
 #[path = "../object/case.rs"]
 mod case;
+#[path = "../../examples/registry-docs/pages.rs"]
+mod pages;
 
 mod config_map;
 mod data;
 mod dependencies;
+mod docs;
 mod examples;
 mod interrupted;
 mod patching;

@@ -1,3 +1,5 @@
+//! `k8sconnect_patch`: what it sets, what it reports, and what its destruction leaves.
+
 use serde_json::{Value, json};
 use testkit::terraform::Client;
 
@@ -14,7 +16,7 @@ async fn case(test: &str, client: Client) -> Case {
     let case = Case::new(test, client).await;
     let mut object = settings();
     object["data"] = json!({"level": "info", "mode": "fast"});
-    case.namespace.apply_as("somebody", &object).await;
+    case.namespace.apply_as("other-manager", &object).await;
     case
 }
 
@@ -81,7 +83,7 @@ async fn drift_of_merge_and_json_patches_is_planned_and_corrected() {
              { op = \"remove\", path = \"/data/theirs\" }])",
         ];
         for (content, level) in contents.into_iter().zip(["debug", "trace"]) {
-            case.namespace.merge_as("somebody", &settings(), &json!({"data": {"theirs": "x"}})).await;
+            case.namespace.merge_as("other-manager", &settings(), &json!({"data": {"theirs": "x"}})).await;
             patch(&case, content);
             case.workspace.apply(&[]).expect_success();
             assert_eq!(data(&case).await["level"], level);
@@ -101,7 +103,7 @@ async fn drift_of_merge_and_json_patches_is_planned_and_corrected() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_patched_is_refused() {
+async fn impossible_patches_are_rejected() {
     let case = Case::new("patch_refused", Client::any()).await;
     patch(&case, "patch = \"data: {level: debug}\"");
     let absent = case.workspace.apply(&[]).expect_failure().text();
@@ -172,7 +174,7 @@ async fn a_change_inside_a_list_is_applied() {
     let case = Case::new("patch_list", Client::any()).await;
     let service = |ports: Value| json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": {"ports": ports}});
     case.namespace
-        .apply_as("somebody", &service(json!([{"name": "http", "port": 80, "targetPort": 8080}])))
+        .apply_as("other-manager", &service(json!([{"name": "http", "port": 80, "targetPort": 8080}])))
         .await;
     for number in [8081, 8082] {
         let text = format!(
@@ -197,14 +199,14 @@ fn own_cluster(case: &Case) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn values_that_read_alike_are_no_drift_and_the_state_has_what_the_server_made_of_them() {
+async fn equal_values_are_no_drift_and_the_state_has_the_stored_form() {
     let case = Case::new("patch_alike", Client::any()).await;
     let web = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": {
         "paused": true, "selector": {"matchLabels": {"a": "b"}}, "template": {"metadata": {"labels": {"a": "b"}}, "spec": {
             "containers": [{"name": "proxy", "image": "p:1"}, {"name": "web", "image": "w:1"}],
         }},
     }});
-    case.namespace.apply_as("somebody", &web).await;
+    case.namespace.apply_as("other-manager", &web).await;
     let limits = json!({"spec": {"template": {"spec": {"containers": [
         {"name": "web", "resources": {"limits": {"cpu": "1000m", "memory": "1024Mi"}}},
     ]}}}});
@@ -228,7 +230,7 @@ async fn values_that_read_alike_are_no_drift_and_the_state_has_what_the_server_m
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_patch_whose_connection_is_no_more_can_be_destroyed() {
+async fn a_patch_whose_connection_is_unusable_can_be_destroyed() {
     let case = case("patch_unusable", Client::any()).await;
     let own = own_cluster(&case);
     patch(&case, &format!("patch = \"data: {{level: debug}}\"\n  {own}"));
@@ -242,7 +244,7 @@ async fn a_patch_whose_connection_is_no_more_can_be_destroyed() {
     let destroy = ["destroy", "-no-color", "-auto-approve", "-refresh=false"];
     let destroyed = case.workspace.run(&destroy).expect_success().text();
     assert!(destroyed.contains("Patch Not Released"), "{destroyed}");
-    assert_eq!(patch_managers(&case).await.len(), 1, "nobody could give the fields up");
+    assert_eq!(patch_managers(&case).await.len(), 1, "no credentials to release the fields");
 
     // With a provider cluster that is the same one, the fields are released after all.
     case.workspace.write("provider.tf", &provider);
@@ -285,7 +287,7 @@ async fn another_cluster_is_another_patch_and_another_wait() {
 async fn a_refused_patch_of_a_secret_shows_nothing_of_it() {
     let case = Case::new("patch_secret", Client::any()).await;
     let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "db"}, "data": {"a": "aHVudGVyMg=="}});
-    case.namespace.apply_as("somebody", &secret).await;
+    case.namespace.apply_as("other-manager", &secret).await;
     let target = format!(
         "{{ api_version = \"v1\", kind = \"Secret\", name = \"db\", namespace = {:?} }}",
         case.namespace.name()
@@ -300,7 +302,7 @@ async fn a_refused_patch_of_a_secret_shows_nothing_of_it() {
         let text = format!("resource \"k8sconnect_patch\" \"db\" {{\n  target = {target}\n  {content}\n}}\n");
         case.workspace.write("patch.tf", &text);
         let refused = case.workspace.plan(&[]).expect_failure().text();
-        let told = refused.split("Error: Dry-run Patch").nth(1).unwrap_or_else(|| panic!("{refused}"));
-        assert!(!told.contains("aHVudGVyMg") && !told.contains("4711"), "{told}");
+        let output = refused.split("Error: Dry-run Patch").nth(1).unwrap_or_else(|| panic!("{refused}"));
+        assert!(!output.contains("aHVudGVyMg") && !output.contains("4711"), "{output}");
     }
 }

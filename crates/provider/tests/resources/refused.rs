@@ -9,7 +9,7 @@ use crate::config_map;
 async fn refused_credentials_in_the_state_keep_the_state_and_warn() {
     let case = Case::new("refused", Client::any()).await;
     let settings = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"a": "b"}});
-    case.namespace.apply_as("somebody", &settings).await;
+    case.namespace.apply_as("other-manager", &settings).await;
     config_map::wait(&case, "settings", "field = \"data.a\"");
     config_map::patch(&case, "settings", "patch = \"data: {c: d}\"");
     case.workspace.apply(&[]).expect_success();

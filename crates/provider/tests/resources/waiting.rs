@@ -7,7 +7,7 @@ use crate::case::{Case, crd};
 use crate::config_map;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_wait_hands_out_what_it_waited_for_and_fails_without() {
+async fn a_wait_returns_its_field_and_fails_without_it() {
     for client in Client::all() {
         let case = Case::new("waits", client).await;
         let settings = |phase: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"phase": phase}});
@@ -39,7 +39,7 @@ async fn a_wait_hands_out_what_it_waited_for_and_fails_without() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn waits_know_what_is_ready_and_what_never_will_be() {
+async fn waits_end_when_the_object_is_ready_or_never_will_be() {
     let case = Case::new("rollouts", Client::any()).await;
     let deployment = |name: &str, replicas: u8| {
         let container = json!({"name": "a", "image": "a:1"});

@@ -12,7 +12,8 @@ use tfplugin::value::{Object, Value};
 
 use super::*;
 use crate::clusters::Cluster;
-use crate::context::{Context, Reach};
+use crate::connection::Configured;
+use crate::context::Context;
 use crate::patch::Patch;
 
 #[test]
@@ -20,18 +21,18 @@ fn a_list_is_due_when_reads_have_cost_as_much() {
     let mut policy = ListCache::default().policy.into_inner();
     let mut reads_until_due = |total: Option<Option<usize>>| {
         if let Some(total) = total {
-            policy.learn(total);
+            policy.record(total);
         }
-        (1..10_000).find_map(|read| policy.count().map(|most| (read, most)))
+        (1..10_000).find_map(|read| policy.count_read().map(|max| (read, max)))
     };
     assert_eq!(reads_until_due(None), Some((13, 260)));
-    assert_eq!(reads_until_due(Some(Some(1000))), Some((51, 1020)), "what is allowed is enough for all");
+    assert_eq!(reads_until_due(Some(Some(1000))), Some((51, 1020)), "one list has room for all");
     assert_eq!(reads_until_due(Some(Some(40))), Some((13, 260)));
-    assert_eq!(reads_until_due(Some(None)), None, "nobody asks again for what is refused");
+    assert_eq!(reads_until_due(Some(None)), None, "a refused list is not requested again");
 }
 
 /// The number of ConfigMaps: one more than are read before a list, and two that are never requested.
-const OBJECTS: usize = FEW + 3;
+const OBJECTS: usize = READS_BEFORE_LIST + 3;
 
 /// ConfigMaps behind a proxy.
 struct Here {
@@ -45,7 +46,7 @@ impl Here {
     async fn new(test: &str) -> Self {
         let namespace = testkit::Sandbox::shared().namespace(test).await;
         for number in 0..OBJECTS {
-            namespace.apply_as("somebody", &config_map(number, "old")).await;
+            namespace.apply_as("other-manager", &config_map(number, "old")).await;
         }
         let proxy = FaultProxy::start(namespace.client().clone()).await;
         let connection =
@@ -55,8 +56,8 @@ impl Here {
     }
 
     fn cluster(&self) -> Arc<Cluster> {
-        match self.context.reach(&self.connection) {
-            Ok(Reach::Ready(cluster)) => cluster,
+        match self.context.cluster(&self.connection) {
+            Ok(Configured::Known(cluster)) => cluster,
             _ => panic!("a connection that is known leads somewhere"),
         }
     }
@@ -73,7 +74,7 @@ impl Here {
 
     /// Reads enough of them for the others to come from a list.
     async fn read_until_listed(&self) {
-        for number in 0..=FEW {
+        for number in 0..=READS_BEFORE_LIST {
             assert_eq!(self.level(number).await, "old");
         }
     }
@@ -84,11 +85,11 @@ fn config_map(number: usize, level: &str) -> serde_json::Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_patch_has_written_is_read_again() {
+async fn a_patched_object_is_read_again() {
     let here = Here::new("reads_patch").await;
     here.read_until_listed().await;
     let target = Object::from([("api_version", "v1"), ("kind", "ConfigMap")])
-        .with("name", format!("c-{}", FEW + 1))
+        .with("name", format!("c-{}", READS_BEFORE_LIST + 1))
         .with("namespace", here.namespace.name());
     let planned = Object::new()
         .with("cluster", here.connection.clone())
@@ -96,7 +97,7 @@ async fn what_a_patch_has_written_is_read_again() {
         .with("patch", "data: {level: new}")
         .with("managed_state_projection", Value::unknown())
         .with("managed_fields", Value::unknown());
-    let patch = Patch::new(Arc::clone(&here.context));
+    let patch = Patch(Arc::clone(&here.context));
     let request = |change: Change, private: Private| ApplyRequest {
         change,
         config: None,
@@ -106,24 +107,24 @@ async fn what_a_patch_has_written_is_read_again() {
     };
     let applied = patch.apply(request(Change::Create { planned }, Private::default())).await;
     assert!(!applied.diagnostics.has_errors(), "{:?}", applied.diagnostics);
-    assert_eq!(here.level(FEW + 2).await, "old");
-    assert_eq!(here.level(FEW + 1).await, "new");
+    assert_eq!(here.level(READS_BEFORE_LIST + 2).await, "old");
+    assert_eq!(here.level(READS_BEFORE_LIST + 1).await, "new");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_that_is_under_way_does_not_hide_a_write() {
+async fn a_list_in_flight_does_not_hide_a_write() {
     let here = Here::new("reads_under_way").await;
-    for number in 0..FEW {
+    for number in 0..READS_BEFORE_LIST {
         assert_eq!(here.level(number).await, "old");
     }
     here.proxy.inject(Fault::Hold, |method, uri| method == "GET" && uri.contains("limit="));
     let write = async {
         here.proxy.triggered().await;
-        here.namespace.apply_as("somebody", &config_map(FEW + 1, "new")).await;
-        here.cluster().wrote(&here.target(FEW + 1));
+        here.namespace.apply_as("other-manager", &config_map(READS_BEFORE_LIST + 1, "new")).await;
+        here.cluster().invalidate(&here.target(READS_BEFORE_LIST + 1));
         here.proxy.recover();
     };
-    let (listed, ()) = tokio::join!(here.level(FEW), write);
+    let (listed, ()) = tokio::join!(here.level(READS_BEFORE_LIST), write);
     assert_eq!(listed, "old");
-    assert_eq!(here.level(FEW + 1).await, "new");
+    assert_eq!(here.level(READS_BEFORE_LIST + 1).await, "new");
 }

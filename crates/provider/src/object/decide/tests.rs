@@ -63,7 +63,7 @@ fn update(prior: Object, text: &str) -> PlannedChange {
 }
 
 fn answered(text: &str, live: Option<Json>, planned: Json) -> Outcome {
-    Outcome::Answered(Box::new(Answer {
+    Outcome::Answered(Box::new(DryRunResult {
         target: target(),
         body: Body::parse(text).unwrap(),
         ignored: IgnoreFields::default(),
@@ -171,7 +171,7 @@ fn an_old_state_is_compared_with_the_cluster() {
 }
 
 #[test]
-fn an_import_is_stamped_even_if_nothing_else_changes() {
+fn an_import_is_annotated_even_if_nothing_else_changes() {
     let mut change = update(state(), TEXT);
     change.private.set_flag(IMPORTED, true);
     let mut live = answer(TEXT, &[]);

@@ -35,15 +35,14 @@ pub(super) fn with_context(environment: &Environment, context: &str) -> Result<S
     if files.is_empty() {
         return Err(refusal("Kubeconfig File Not Found", format!("There is no file {listed}.")));
     }
-    let Some((_, found)) = named(&files, "contexts", context) else {
-        let contexts: Vec<&str> = files.iter().flat_map(|file| names(&file.value)).collect();
-        let detail =
-            format!("There is no context {context:?} in {listed}. There are: {}.", contexts.join(", "));
+    let Some((_, found)) = find_entry(&files, "contexts", context) else {
+        let contexts: Vec<&str> = files.iter().flat_map(|file| context_names(&file.value)).collect();
+        let detail = format!("There is no context {context:?} in {listed}. It has: {}.", contexts.join(", "));
         return Err(refusal("Context Not Found", detail));
     };
     match &files[..] {
         [only] => Ok(only.text.clone()),
-        several => Ok(joined(several, context, found)),
+        several => Ok(merged(several, context, found)),
     }
 }
 
@@ -63,22 +62,23 @@ fn read(path: &Path) -> Result<Option<File<'_>>, Box<Diagnostic>> {
 }
 
 /// A kubeconfig with one context and the entries it refers to.
-fn joined(files: &[File<'_>], name: &str, context: &Value) -> String {
+fn merged(files: &[File<'_>], name: &str, context: &Value) -> String {
     let mut config = json!({
         "apiVersion": "v1", "kind": "Config", "current-context": name,
         "contexts": [{"name": name, "context": context}],
     });
     for (list, kind) in [("clusters", "cluster"), ("users", "user")] {
         let name = context[kind].as_str().unwrap_or_default();
-        let found = named(files, list, name);
-        let entries = found.map(|(file, found)| json!({"name": name, kind: located(found, file.path)}));
+        let found = find_entry(files, list, name);
+        let entries =
+            found.map(|(file, found)| json!({"name": name, kind: with_absolute_paths(found, file.path)}));
         config[list] = entries.into_iter().collect();
     }
     manifest::to_yaml(&config)
 }
 
 /// The first entry of this name in a list of any of the files: `contexts`, `clusters` or `users`.
-fn named<'f>(files: &'f [File<'_>], list: &str, name: &str) -> Option<(&'f File<'f>, &'f Value)> {
+fn find_entry<'f>(files: &'f [File<'_>], list: &str, name: &str) -> Option<(&'f File<'f>, &'f Value)> {
     let inner = list.trim_end_matches('s');
     files.iter().find_map(|file| {
         let entries = file.value[list].as_array().into_iter().flatten();
@@ -87,33 +87,33 @@ fn named<'f>(files: &'f [File<'_>], list: &str, name: &str) -> Option<(&'f File<
     })
 }
 
-fn names(kubeconfig: &Value) -> impl Iterator<Item = &str> {
+fn context_names(kubeconfig: &Value) -> impl Iterator<Item = &str> {
     let contexts = kubeconfig["contexts"].as_array().into_iter().flatten();
     contexts.filter_map(|context| context["name"].as_str())
 }
 
 /// A cluster or user with relative paths resolved against its file's directory, as kubectl does.
-fn located(entry: &Value, file: &Path) -> Value {
+fn with_absolute_paths(entry: &Value, file: &Path) -> Value {
     const PATHS: [&str; 4] = ["certificate-authority", "client-certificate", "client-key", "tokenFile"];
     let folder = file.parent().unwrap_or(Path::new(""));
-    let mut located = entry.clone();
-    let beside = |value: &mut Value| {
+    let mut entry = entry.clone();
+    let resolve = |value: &mut Value| {
         if let Some(path) = value.as_str().filter(|path| !path.is_empty()) {
             *value = folder.join(path).display().to_string().into();
         }
     };
     for name in PATHS {
-        if let Some(path) = located.get_mut(name) {
-            beside(path);
+        if let Some(path) = entry.get_mut(name) {
+            resolve(path);
         }
     }
     // A command without a slash is looked up in the PATH.
-    if let Some(command) = located.pointer_mut("/exec/command")
+    if let Some(command) = entry.pointer_mut("/exec/command")
         && command.as_str().is_some_and(|command| command.contains('/'))
     {
-        beside(command);
+        resolve(command);
     }
-    located
+    entry
 }
 
 #[cfg(test)]
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_file_is_kept_as_it_is_and_what_is_missing_is_named() {
+    fn a_single_file_is_kept_as_it_is_and_missing_parts_are_named() {
         let folder = tempfile::tempdir().unwrap();
         let (file, absent) = (folder.path().join("a"), folder.path().join("absent"));
         let text = "apiVersion: v1 # mine\ncontexts:\n- name: one\n  context: {}\n";
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_list_of_files_what_the_context_needs_is_put_together() {
+    fn the_parts_that_a_context_needs_are_merged_from_several_files() {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| {
             let path = folder.path().join(name);
@@ -168,8 +168,8 @@ mod tests {
             ),
         ];
         let list = std::env::join_paths(files).unwrap();
-        let joined = with_context(&environment(list), "arn:aws:eks").unwrap();
-        insta::assert_snapshot!(joined.replace(&folder.path().display().to_string(), "FOLDER"), @r"
+        let merged = with_context(&environment(list), "arn:aws:eks").unwrap();
+        insta::assert_snapshot!(merged.replace(&folder.path().display().to_string(), "FOLDER"), @r"
         apiVersion: v1
         clusters:
         - cluster:

@@ -44,7 +44,7 @@ fn a_state_of_an_import_keeps_the_id_of_its_object() {
     let state = state_of(&target, live, Value::Null).unwrap();
     assert_eq!(state.text("id"), Some("0123456789ab"));
     assert_eq!(state.get("delete_protection").as_bool(), Some(false));
-    let values = projection::texts(state.get("managed_state_projection")).unwrap();
+    let values = crate::projection::texts(state.get("managed_state_projection")).unwrap();
     assert_eq!(values["data.k"], "v");
 }
 

@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::*;
 
-fn check(taken: Option<Taken>, target: &str, managers: &[&str], body: &str) {
+fn check(taken: Option<MovedObject>, target: &str, managers: &[&str], body: &str) {
     let taken = taken.unwrap();
     assert_eq!(taken.target.to_string(), target);
     assert_eq!(taken.managers.iter().map(FieldManager::as_str).collect::<Vec<_>>(), managers);
@@ -35,7 +35,7 @@ fn kubectl_keeps_the_text_and_may_have_moved_it_to_another_namespace() {
 }
 
 #[test]
-fn typed_resources_say_which_object_and_the_cluster_says_the_rest() {
+fn typed_resources_identify_the_object_and_the_cluster_has_its_body() {
     let kind = || "v1/ConfigMap".parse().unwrap();
     let body = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  namespace: shop\n";
     let taken = from_typed(&json!({"id": "shop/a", "data": {"k": "v"}}), kind()).unwrap();

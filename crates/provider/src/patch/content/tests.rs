@@ -12,7 +12,7 @@ fn target() -> ObjectRef {
 }
 
 #[test]
-fn only_what_a_patch_means_is_compared() {
+fn patches_are_compared_by_content() {
     let check = |name: &str, one: &str, other: &str, same: bool| {
         assert_eq!(content(name, one) == content(name, other), same, "{one} {other}");
     };
@@ -28,7 +28,7 @@ fn only_what_a_patch_means_is_compared() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told() {
+fn an_unreadable_patch_is_an_error() {
     let check = |name: &str, text: &str| {
         let problem = Content::of(&Object::from([(name, text)])).unwrap().err().unwrap();
         assert_eq!(problem.summary, "Failed to Parse Patch");
@@ -77,7 +77,7 @@ fn operations_that_are_done_are_not_done_again() {
 }
 
 #[test]
-fn what_a_patch_is_about_is_seen_whoever_holds_it() {
+fn the_covered_part_does_not_depend_on_its_manager() {
     let live = json!({"data": {"a": "1", "b": "2"}, "list": [1]});
     let merge = content("merge_patch", r#"{"data":{"a":"1","gone":null}}"#);
     assert_eq!(merge.touched(&live), json!({"data": {"a": "1", "gone": null}}));

@@ -42,7 +42,7 @@ impl Case {
         private.adopt_baseline(&baseline);
         let change = PlannedChange { prior: Some(prior), planned: attributes.clone(), private };
         let content = Content::of(&attributes).unwrap().unwrap_or_else(|problem| panic!("{problem:?}"));
-        let answer = Answer {
+        let answer = DryRunResult {
             target: &target(),
             content: &content,
             same: self.same,
@@ -80,8 +80,8 @@ fn drift_of_any_kind_of_patch_is_planned_and_reported_and_not_written_by_a_read(
     for patch in [APPLY, MERGE, JSON] {
         let case =
             Case { patch, same: true, live: object("debug", "kubectl"), answer: object("info", MANAGER) };
-        let (values, managers, told) = case.outcome();
-        assert_eq!(told, titles, "{patch:?}");
+        let (values, managers, warnings) = case.outcome();
+        assert_eq!(warnings, titles, "{patch:?}");
         if patch == APPLY {
             assert_eq!(values, Object::from([("data.level", "info")]).into());
             assert_eq!(managers, Object::from([("data.level", "k8sconnect-patch")]).into());
@@ -95,9 +95,9 @@ fn drift_of_any_kind_of_patch_is_planned_and_reported_and_not_written_by_a_read(
 fn a_new_patch_is_planned_even_if_its_target_stays_as_it_is() {
     let case =
         Case { patch: APPLY, same: false, live: object("info", MANAGER), answer: object("info", MANAGER) };
-    let (values, _, told) = case.outcome();
+    let (values, _, warnings) = case.outcome();
     assert_eq!(values, Object::from([("data.level", "info")]).into());
-    assert_eq!(told, Vec::<String>::new());
+    assert_eq!(warnings, Vec::<String>::new());
 }
 
 #[test]
@@ -114,10 +114,10 @@ fn a_field_that_a_patch_removes_is_reported_like_one_that_it_sets() {
         let manager = FieldManager::new(MANAGER);
         let attributes = Object::from([patch]).with("id", "0123456789ab");
         let content = Content::of(&attributes).unwrap().unwrap_or_else(|problem| panic!("{problem:?}"));
-        let told = |prior: Option<Object>, private: Private, live: &Observed| {
+        let warnings = |prior: Option<Object>, private: Private, live: &Observed| {
             let same = prior.is_some();
             let change = PlannedChange { prior, planned: attributes.clone(), private };
-            let answer = Answer {
+            let answer = DryRunResult {
                 target: &target(),
                 content: &content,
                 same,
@@ -129,10 +129,10 @@ fn a_field_that_a_patch_removes_is_reported_like_one_that_it_sets() {
             let warnings = answer.warnings(&preview, Verbosity::Full);
             // A patch has no ignore_fields for a hint to point to.
             let hints: Vec<_> = warnings.iter().map(|(_, warning)| warning.hint.as_deref()).collect();
-            assert!(hints.iter().all(|hint| *hint == Some(LEAVE_TO_OTHERS)), "{hints:?}");
+            assert!(hints.iter().all(|hint| *hint == Some(RESOLVE_CONFLICT)), "{hints:?}");
             warnings.iter().map(|(_, warning)| warning.detail.clone()).collect::<Vec<_>>()
         };
-        let [taking] = &told(None, Private::default(), &live)[..] else { panic!("one warning") };
+        let [taking] = &warnings(None, Private::default(), &live)[..] else { panic!("one warning") };
         assert!(taking.contains("data.level: \"info\" → (none) (modified by: kubectl)"), "{taking}");
 
         // Applied, and then reverted by another manager.
@@ -141,8 +141,8 @@ fn a_field_that_a_patch_removes_is_reported_like_one_that_it_sets() {
         let desired = Desired::new(&manager, &nothing).removing(&removed);
         let mut private = Private::default();
         private.adopt_baseline(&ownership::Baseline::record(&answer, &desired));
-        assert!(told(Some(attributes.clone()), private.clone(), &answer).is_empty());
-        let drifted = told(Some(attributes.clone()), private, &live);
+        assert!(warnings(Some(attributes.clone()), private.clone(), &answer).is_empty());
+        let drifted = warnings(Some(attributes.clone()), private, &live);
         assert!(drifted[0].contains("data.level: \"info\" → (none)"), "{drifted:?}");
     }
 }

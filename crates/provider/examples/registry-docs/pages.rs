@@ -4,18 +4,16 @@
 
 use std::fmt::Write as _;
 
+use provider::Provider;
 use tfplugin::provider::Provider as _;
 use tfplugin::schema::{Attribute, Kind, Presence, Schema};
 use tfplugin::types::Type;
 
-use crate::Provider;
-
 /// A file under `docs/`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Page {
+pub(crate) struct Page {
     /// As in `resources/object.md`.
-    pub path: String,
-    pub text: String,
+    pub(crate) path: String,
+    pub(crate) text: String,
 }
 
 /// The parts of a page that do not come from the schema.
@@ -25,8 +23,8 @@ struct Extra {
     import: Option<&'static str>,
 }
 
-pub fn pages() -> Vec<Page> {
-    let provider = Provider::new();
+pub(crate) fn pages() -> Vec<Page> {
+    let provider = Provider::default();
     let mut pages = vec![index(&provider.schema())];
     for resource in provider.resources() {
         pages.push(page("Resource", resource.type_name(), &resource.schema()));
@@ -38,8 +36,8 @@ pub fn pages() -> Vec<Page> {
 }
 
 fn index(schema: &Schema) -> Page {
-    let example = include_str!("../../../examples/provider/provider.tf");
-    let prose = include_str!("docs/provider.md");
+    let example = include_str!("../../../../examples/provider/provider.tf");
+    let prose = include_str!("provider.md");
     let text = format!(
         "---\npage_title: \"Provider: k8sconnect\"\ndescription: |-\n  {about}\n---\n\n# k8sconnect Provider\n\n{about}\n\n{prose}\n## \
          Example Usage\n\n```terraform\n{example}```\n\n{schema}",
@@ -73,32 +71,24 @@ fn page(what: &str, type_name: &str, schema: &Schema) -> Page {
 fn extra(what: &str, type_name: &str) -> Extra {
     macro_rules! example {
         ($path:literal) => {
-            include_str!(concat!("../../../examples/", $path))
+            include_str!(concat!("../../../../examples/", $path))
         };
     }
     let (example, prose, import) = match (what, type_name) {
         ("Resource", "k8sconnect_object") => (
             example!("resources/k8sconnect_object/resource.tf"),
-            include_str!("docs/object.md"),
+            include_str!("object.md"),
             Some(example!("resources/k8sconnect_object/import.sh")),
         ),
         ("Resource", "k8sconnect_patch") => {
-            (example!("resources/k8sconnect_patch/resource.tf"), include_str!("docs/patch.md"), None)
+            (example!("resources/k8sconnect_patch/resource.tf"), include_str!("patch.md"), None)
         }
-        ("Resource", _) => {
-            (example!("resources/k8sconnect_wait/resource.tf"), include_str!("docs/wait.md"), None)
-        }
+        ("Resource", _) => (example!("resources/k8sconnect_wait/resource.tf"), include_str!("wait.md"), None),
         (_, "k8sconnect_object") => (example!("data-sources/k8sconnect_object/data-source.tf"), "", None),
-        (_, "k8sconnect_yaml_split") => (
-            example!("data-sources/k8sconnect_yaml_split/data-source.tf"),
-            include_str!("docs/yaml.md"),
-            None,
-        ),
-        _ => (
-            example!("data-sources/k8sconnect_yaml_scoped/data-source.tf"),
-            include_str!("docs/yaml.md"),
-            None,
-        ),
+        (_, "k8sconnect_yaml_split") => {
+            (example!("data-sources/k8sconnect_yaml_split/data-source.tf"), include_str!("yaml.md"), None)
+        }
+        _ => (example!("data-sources/k8sconnect_yaml_scoped/data-source.tf"), include_str!("yaml.md"), None),
     };
     Extra { example, prose, import }
 }
@@ -160,7 +150,7 @@ fn line(attribute: &Attribute, path: &str) -> String {
     }
     let mut line = format!("- `{}` ({kind}) {}", attribute.name, attribute.description);
     if attribute.requires_replace {
-        line.push_str(" Another value makes another resource.");
+        line.push_str(" Changing it replaces the resource.");
     }
     if matches!(attribute.kind, Kind::Nested(_)) {
         let _infallible = write!(line, " (see [below for nested schema](#nestedatt--{}))", anchor(path));
@@ -185,6 +175,3 @@ fn type_text(ty: &Type) -> String {
 fn anchor(path: &str) -> String {
     path.replace('.', "--")
 }
-
-#[cfg(test)]
-mod tests;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use diag::Diagnostic;
 use manifest::ObjectRef;
-use readiness::{Written, WrittenWait};
+use readiness::{Planned, Wait, Written, WrittenWait};
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::path::Path;
 use tfplugin::schema::{Attribute, Kind};
@@ -14,15 +14,15 @@ use tfplugin::value::{Object, Value};
 pub(crate) fn attributes() -> Kind {
     Kind::nested([
         Attribute::optional("field", Type::String).description(
-            "Wait until this field is set, a path in kubectl's JSONPath: `status.loadBalancer.ingress`.",
+            "Wait until this field is set. The path is kubectl's JSONPath: `status.loadBalancer.ingress`.",
         ),
         Attribute::optional("field_value", Type::map(Type::String))
-            .description("Wait until each of these fields reads like the given text."),
+            .description("Wait until each of these fields has the given value, as text."),
         Attribute::optional("condition", Type::String)
-            .description("Wait until the condition of this type is `True`: `Ready`. `Ready=False` waits for another status."),
+            .description("Wait until the condition of this type is `True`, for instance `Ready`. `Ready=False` waits for another status."),
         Attribute::optional("rollout", Type::Bool).description("Wait until the rollout is complete."),
         Attribute::optional("timeout", Type::String)
-            .description("How long to wait at most, as `30s` or `5m`; ten minutes by default."),
+            .description("How long to wait at most, such as `30s` or `5m`. Default: `10m`."),
     ])
 }
 
@@ -49,6 +49,17 @@ pub(crate) fn located(problems: Vec<Diagnostic>) -> Diagnostics {
         diagnostics.add_at(attribute.split('.').fold(Path::root(), Path::attribute), problem);
     }
     diagnostics
+}
+
+/// The planned value of a waited field, which is `prior` in the state. `changes` means that the object is created or
+/// changed; a wait that is `owed` has to run again.
+pub(crate) fn planned(wait: Option<&Wait>, prior: Option<&Value>, changes: bool, owed: bool) -> Value {
+    let prior = prior.unwrap_or(&Value::Null);
+    match Planned::new(wait, !prior.is_null(), changes, owed) {
+        Planned::Null => Value::Null,
+        Planned::Unknown => Value::unknown(),
+        Planned::Prior => prior.clone(),
+    }
 }
 
 /// Logs why a wait for `target` continues.

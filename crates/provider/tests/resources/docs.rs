@@ -1,6 +1,12 @@
+//! The pages for the Terraform registry are fresh and true.
+
 use std::path::Path;
 
-use super::*;
+use provider::Provider;
+use tfplugin::provider::Provider as _;
+use tfplugin::schema::{Attribute, Kind};
+
+use crate::pages::pages;
 
 fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
@@ -31,7 +37,7 @@ fn the_committed_pages_are_what_the_schemas_say() {
 }
 
 #[test]
-fn the_registry_is_told_the_protocol() {
+fn the_registry_manifest_names_the_protocol() {
     let text = std::fs::read_to_string(root().join("terraform-registry-manifest.json")).unwrap();
     let manifest: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(manifest, serde_json::json!({"version": 1, "metadata": {"protocol_versions": ["6.0"]}}));
@@ -47,7 +53,7 @@ fn every_attribute_is_described_and_every_type_has_a_page() {
             }
         }
     }
-    let provider = Provider::new();
+    let provider = Provider::default();
     check("provider", &provider.schema().attributes);
     for resource in provider.resources() {
         check(resource.type_name(), &resource.schema().attributes);
@@ -59,7 +65,7 @@ fn every_attribute_is_described_and_every_type_has_a_page() {
 }
 
 #[test]
-fn bug_27_the_docs_promise_nothing_that_is_not_so() {
+fn the_pages_describe_only_what_exists() {
     let all: String = pages().into_iter().map(|page| page.text).collect();
     for stale in ["Managed Fields Override", "patch_content", "cluster_connection", "300s", "[*]", ".*`"] {
         assert!(!all.contains(stale), "{stale}");

@@ -38,7 +38,7 @@ async fn sharing_a_field_is_no_drift_and_removing_one_is() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn how_much_is_said_about_ownership_is_for_the_provider_to_say() {
+async fn managed_fields_verbosity_sets_the_detail_of_ownership_warnings() {
     for client in Client::all() {
         let case = Case::new("verbosity", client).await;
         case.object("a", BODY, "");

@@ -6,7 +6,7 @@ const TERRAFORM_ID: &str = "k8sconnect.terraform.io/terraform-id";
 const CREATED_AT: &str = "k8sconnect.terraform.io/created-at";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Stamp {
+pub(super) struct OwnerAnnotations {
     /// The `id` of the resource.
     pub(super) id: String,
     /// When the resource created the object, in RFC 3339. It never changes: an update that moved it would be a write
@@ -14,15 +14,14 @@ pub(super) struct Stamp {
     pub(super) created_at: String,
 }
 
-impl Stamp {
-    /// Writes the annotations into a body.
-    pub(super) fn put_on(&self, body: &Value) -> Value {
-        let mut stamped = body.clone();
-        let metadata = entry(&mut stamped, "metadata");
+impl OwnerAnnotations {
+    pub(super) fn add_to(&self, body: &Value) -> Value {
+        let mut annotated = body.clone();
+        let metadata = entry(&mut annotated, "metadata");
         let annotations = entry(metadata, "annotations");
         annotations[TERRAFORM_ID] = self.id.as_str().into();
         annotations[CREATED_AT] = self.created_at.as_str().into();
-        stamped
+        annotated
     }
 }
 
@@ -69,17 +68,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stamp_is_read_back_and_leaves_other_annotations() {
-        let stamp = Stamp { id: "0123456789ab".to_owned(), created_at: "2026-01-02T03:04:05Z".to_owned() };
+    fn annotations_are_read_back_and_leave_others_alone() {
+        let owner =
+            OwnerAnnotations { id: "0123456789ab".to_owned(), created_at: "2026-01-02T03:04:05Z".to_owned() };
         for body in [
             json!({"metadata": {"annotations": {"a": "b"}}}),
             json!({"metadata": {"annotations": null}}),
             json!({}),
         ] {
-            let stamped = stamp.put_on(&body);
-            assert_eq!(id_of(&stamped), Some("0123456789ab"));
-            assert_eq!(created_at_of(&stamped), Some("2026-01-02T03:04:05Z"));
-            assert_eq!(stamped["metadata"]["annotations"].get("a"), body["metadata"]["annotations"].get("a"));
+            let annotated = owner.add_to(&body);
+            assert_eq!(id_of(&annotated), Some("0123456789ab"));
+            assert_eq!(created_at_of(&annotated), Some("2026-01-02T03:04:05Z"));
+            assert_eq!(
+                annotated["metadata"]["annotations"].get("a"),
+                body["metadata"]["annotations"].get("a")
+            );
             assert_eq!(id_of(&body), None);
         }
     }
