@@ -142,3 +142,32 @@ fn lists_of_custom_kinds_are_read_as_their_sets_show_them() {
     check(json!({"rules": [a, b, c], "words": ["y", "x"], "tags": ["s", "t"]}), false);
     check(json!({"rules": [a, b], "words": ["x", "y"], "tags": ["s", "t"]}), false);
 }
+
+#[test]
+fn items_that_others_add_to_keyed_lists_change_nothing() {
+    let template = |env: Value, ports: Value| {
+        let containers = json!([{ "name": "a", "env": env, "ports": ports }]);
+        json!({ "apiVersion": "v1", "kind": "PodTemplate", "metadata": { "name": "a" }, "template": { "spec": { "containers": containers } } })
+    };
+    let held = json!({ "f:template": { "f:spec": { "f:containers": { "k:{\"name\":\"a\"}": {
+        ".": {}, "f:name": {},
+        "f:env": { "k:{\"name\":\"B\"}": { ".": {}, "f:name": {}, "f:value": {} } },
+        // Defaults do not belong to the manager, except as part of a key.
+        "f:ports": { "k:{\"containerPort\":80,\"protocol\":\"TCP\"}": { ".": {}, "f:containerPort": {} } },
+    } } } } });
+    let written = template(json!([{ "name": "B", "value": "x" }]), json!([{ "containerPort": 80 }]));
+    let check = |env: Value, ports: Value| {
+        let mut live = template(env, ports);
+        live["metadata"]["managedFields"] = json!([{
+            "manager": "plimsoll", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": held,
+        }]);
+        let live = Observed::new(live).unwrap();
+        assert!(is_applied(&written, &FieldManager::new("plimsoll"), &live), "{}", live.object());
+    };
+    let (b, port) = (json!({ "name": "B", "value": "x" }), json!({ "containerPort": 80, "protocol": "TCP" }));
+    check(json!([b]), json!([port]));
+    let (a, other) =
+        (json!({ "name": "A", "value": "x" }), json!({ "containerPort": 79, "protocol": "TCP" }));
+    check(json!([a, b]), json!([other, port]));
+    check(json!([b, a]), json!([port, other]));
+}
