@@ -32,6 +32,11 @@ impl Body {
         ObjectRef::new(self.gvk.clone(), namespace, self.name.clone())
     }
 
+    /// The object, as far as its scope is known without a cluster.
+    pub(crate) fn presumed_target(&self) -> ObjectRef {
+        self.target(!manifest::is_known_cluster_scoped(self.gvk.group(), self.gvk.kind()))
+    }
+
     fn read(document: &Document) -> Result<Self, Vec<Diagnostic>> {
         let invalid = |problems: Vec<Diagnostic>| -> Vec<Diagnostic> {
             problems.into_iter().map(|problem| titled(problem, INVALID)).collect()

@@ -19,7 +19,8 @@ pub(crate) fn no_preview(error: Diagnostic) -> Diagnostic {
 /// The same diagnostic under the title that users of the Go provider know; its old title begins the text.
 pub(crate) fn titled(mut diagnostic: Diagnostic, title: &str) -> Diagnostic {
     let summary = sentence(&std::mem::replace(&mut diagnostic.summary, title.to_owned()));
-    diagnostic.detail = format!("{summary} {}", diagnostic.detail).trim_end().to_owned();
+    diagnostic.detail =
+        if diagnostic.detail.is_empty() { summary } else { format!("{summary} {}", diagnostic.detail) };
     diagnostic
 }
 

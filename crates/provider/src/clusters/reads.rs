@@ -28,11 +28,7 @@ pub(super) struct Reads {
 }
 
 /// The objects of a kind in a namespace.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Collection {
-    gvk: GroupVersionKind,
-    namespace: Option<Namespace>,
-}
+type Collection = (GroupVersionKind, Option<Namespace>);
 
 struct ListCache {
     /// Locked while a list is in flight, so that no read overtakes it.
@@ -77,9 +73,11 @@ impl Reads {
 
     /// Drops a listed object that was written, in all its API versions.
     pub(super) fn forget(&self, target: &ObjectRef) {
-        let collections = lock(&self.collections);
-        for (_, cache) in collections.iter().filter(|(collection, _)| collection.contains(target)) {
-            lock(&cache.contents).invalidate(&target.name);
+        for ((gvk, namespace), cache) in &*lock(&self.collections) {
+            let is_kind = gvk.group() == target.group() && gvk.kind() == target.kind();
+            if is_kind && *namespace == target.namespace {
+                lock(&cache.contents).invalidate(&target.name);
+            }
         }
     }
 
@@ -89,7 +87,7 @@ impl Reads {
             return None;
         }
         let mut collections = lock(&self.collections);
-        Some(Arc::clone(collections.entry(Collection::of(target)).or_default()))
+        Some(Arc::clone(collections.entry((target.gvk.clone(), target.namespace.clone())).or_default()))
     }
 }
 
@@ -171,19 +169,6 @@ impl Default for ListCache {
     fn default() -> Self {
         let policy = ListPolicy { reads: 0, threshold: Some(READS_BEFORE_LIST) };
         Self { policy: tokio::sync::Mutex::new(policy), contents: Mutex::default() }
-    }
-}
-
-impl Collection {
-    fn of(target: &ObjectRef) -> Self {
-        Self { gvk: target.gvk.clone(), namespace: target.namespace.clone() }
-    }
-
-    /// Whether `target` would be in the list, in this version or another.
-    fn contains(&self, target: &ObjectRef) -> bool {
-        self.gvk.group() == target.group()
-            && self.gvk.kind() == target.kind()
-            && self.namespace == target.namespace
     }
 }
 

@@ -48,9 +48,5 @@ pub(super) fn target(state: &Object) -> Option<ObjectRef> {
         let namespace = reference.text("namespace").and_then(Namespace::new);
         Some(ObjectRef::new(kind.parse().ok()?, namespace, reference.text("name")?))
     };
-    stored().or_else(|| {
-        let body = body(state)?;
-        let cluster_scoped = manifest::is_known_cluster_scoped(body.gvk.group(), body.gvk.kind());
-        Some(body.target(!cluster_scoped))
-    })
+    stored().or_else(|| Some(body(state)?.presumed_target()))
 }

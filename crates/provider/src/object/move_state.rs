@@ -106,10 +106,9 @@ fn from_typed(state: &Json, gvk: GroupVersionKind) -> Option<MovedObject> {
 
 /// The object, as far as its scope is known without a cluster; the first apply determines it.
 fn target_of(body: &Body, namespace: Option<&str>) -> ObjectRef {
-    let cluster_scoped = manifest::is_known_cluster_scoped(body.gvk.group(), body.gvk.kind());
-    let mut target = body.target(!cluster_scoped);
-    if let Some(namespace) = namespace.and_then(Namespace::new).filter(|_| !cluster_scoped) {
-        target.namespace = Some(namespace);
+    let mut target = body.presumed_target();
+    if target.namespace.is_some() {
+        target.namespace = namespace.and_then(Namespace::new).or(target.namespace);
     }
     target
 }
