@@ -101,7 +101,7 @@ impl Cluster {
                 Ok(found) => {
                     Ok(found.and_then(|reply| Some(reply.object["metadata"]["uid"].as_str()?.to_owned())))
                 }
-                Err(error) if error.is_server_trouble() => Err(error),
+                Err(error) if error.is_server_fault() => Err(error),
                 Err(_) => Ok(None),
             }
         });

@@ -23,7 +23,7 @@ pub(crate) fn unknown_in_plan(error: &Error, operation: &str) -> Result<Diagnost
     match error.kind() {
         _ if may_still_come(error) => Ok(Diagnostics::new()),
         ErrorKind::Unreachable(_) => Err(error.diagnostic(operation).into()),
-        _ if error.is_server_trouble() => Ok(report::no_preview(error.diagnostic(operation)).into()),
+        _ if error.is_server_fault() => Ok(report::no_preview(error.diagnostic(operation)).into()),
         _ => Err(error.diagnostic(operation).into()),
     }
 }

@@ -1,6 +1,6 @@
 //! An object identified by the attributes `api_version`, `kind`, `name` and `namespace`.
 
-use cluster::{Error, Reply, Session, Waited};
+use cluster::{Error, Reply, Session, WaitOutcome};
 use diag::Diagnostic;
 use manifest::{ApiVersion, GroupVersionKind, KindError, Namespace, ObjectRef};
 use readiness::Check;
@@ -86,8 +86,8 @@ impl Reference {
         };
         let rest = PATIENCE.saturating_sub(began.elapsed());
         match session.wait_until(&target, rest, exists).await? {
-            Waited::Met { object, .. } => Ok((target, object)),
-            Waited::Never { .. } | Waited::TimedOut { .. } => Ok((target, None)),
+            WaitOutcome::Met { object, .. } => Ok((target, object)),
+            WaitOutcome::Never { .. } | WaitOutcome::TimedOut { .. } => Ok((target, None)),
         }
     }
 

@@ -103,12 +103,12 @@ impl ListCache {
         }
         let max = policy.count_read()?;
         let asked = Instant::now();
-        match session.gather(&target.gvk, target.namespace.as_ref(), max).await {
-            Ok(Gathering::All(objects)) => {
+        match session.list_raw(&target.gvk, target.namespace.as_ref(), max).await {
+            Ok(BoundedList::All(objects)) => {
                 policy.record(Some(objects.len()));
                 lock(&self.contents).store(asked, objects);
             }
-            Ok(Gathering::TooMany(total)) => policy.record(Some(total)),
+            Ok(BoundedList::TooMany(total)) => policy.record(Some(total)),
             // No permission to list, or the objects are too large: a read reports the problem.
             Err(error) => {
                 tracing::debug!(%error, "objects of a kind cannot be listed");
@@ -143,7 +143,7 @@ impl ListContents {
     }
 
     /// Stores a list that was requested at `asked`.
-    fn store(&mut self, asked: Instant, mut objects: Gathered) {
+    fn store(&mut self, asked: Instant, mut objects: RawList) {
         for (_, name) in self.written.drain(..).filter(|(when, _)| *when >= asked) {
             objects.remove(&name);
         }

@@ -12,14 +12,14 @@ use crate::codes;
 
 /// `cluster` of a resource, with the checks of its parts.
 pub(crate) fn resource_attribute() -> Attribute {
-    Attribute::optional("cluster", Nested::single(attributes().into_iter().map(with_checks))).description(
+    Attribute::optional("cluster", Kind::nested(attributes().into_iter().map(with_checks))).description(
         "The connection to the cluster. By default the provider's `cluster` is used, and no credentials are stored in the state.",
     )
 }
 
 /// `cluster` of a data source, whose parts are checked when it is read.
 pub(crate) fn data_attribute() -> Attribute {
-    Attribute::optional("cluster", Nested::single(attributes()))
+    Attribute::optional("cluster", Kind::nested(attributes()))
         .description("The connection to the cluster. By default the provider's `cluster` is used.")
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn provider_attribute() -> Attribute {
             .description("The name to expect in the server's certificate, if it is not the host's."),
         Attribute::optional(
             "impersonate",
-            Nested::single([
+            Kind::nested([
                 Attribute::optional("user", Type::String).description("The user to impersonate."),
                 Attribute::optional("groups", Type::list(Type::String))
                     .description("The groups to impersonate."),
@@ -43,7 +43,7 @@ pub(crate) fn provider_attribute() -> Attribute {
         .description("The user and groups to impersonate."),
     ];
     let attributes = attributes().into_iter().map(with_checks).chain(more);
-    Attribute::optional("cluster", Nested::single(attributes)).description(
+    Attribute::optional("cluster", Kind::nested(attributes)).description(
         "The connection for resources without their own. `cluster = {}` uses what kubectl would use: `KUBECONFIG`, \
          `~/.kube/config`, or the service account of the pod.",
     )

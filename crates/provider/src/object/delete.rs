@@ -119,7 +119,7 @@ async fn request(
     let Some(Reply { object: live, .. }) = live else { return Ok(Deletion::Gone { forced: Vec::new() }) };
     // Another resource has taken over the object, for instance because the key of a for_each was renamed.
     if annotations::id_of(&live).is_some_and(|id| Some(id) != prior.text("id")) {
-        return Ok(Deletion::Taken);
+        return Ok(Deletion::Recreated);
     }
     let text = |field: &str| live["metadata"][field].as_str().map(str::to_owned);
     let usual = Delete::of(target);

@@ -40,12 +40,12 @@ pub(super) async fn send(
     write: Write<'_>,
 ) -> Result<Reply, Error> {
     let sent = content.to_send(target, live, before);
-    match content.dialect() {
+    match content.patch_type() {
         None => session.apply(target, &sent, write.force()).await,
         Some(_) if Content::is_nothing(&sent) => {
             Ok(Reply { code: 200, object: live.clone(), warnings: Vec::new(), retries: Vec::new() })
         }
-        Some(dialect) => session.patch(target, dialect, &sent, write).await,
+        Some(patch_type) => session.patch(target, patch_type, &sent, write).await,
     }
 }
 

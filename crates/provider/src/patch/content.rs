@@ -61,7 +61,7 @@ impl Content {
     }
 
     /// The format to send it in; `None` for server-side apply.
-    pub(super) fn dialect(&self) -> Option<PatchType> {
+    pub(super) fn patch_type(&self) -> Option<PatchType> {
         match self {
             Self::Apply(_) => None,
             Self::Json(_) => Some(PatchType::Json),

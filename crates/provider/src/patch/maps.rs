@@ -21,7 +21,7 @@ pub(super) fn removals(
     baseline: Option<&Baseline>,
     manager: &FieldManager,
 ) -> FieldSet {
-    if content.dialect().is_none() {
+    if content.patch_type().is_none() {
         return FieldSet::new();
     }
     let leaves = |object: &Observed| fields::written(object.object(), now.schema()).leaves();

@@ -85,7 +85,7 @@ pub(super) async fn plan(context: &Context, change: &PlannedChange) -> Result<De
     let write = Write::by(manager.as_str()).dry_run();
     let reply = match apply::send(session, &target, live.object(), (&content, before.as_ref()), write).await {
         Ok(reply) => reply,
-        Err(error) if error.is_server_trouble() => {
+        Err(error) if error.is_server_fault() => {
             return dependency::unknown_in_plan(&error, "Dry-run Patch").map(unknown);
         }
         Err(error) => return Err(apply::refused(&error, "Dry-run Patch").into()),

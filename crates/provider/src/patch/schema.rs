@@ -28,7 +28,7 @@ pub(super) fn schema() -> Schema {
                 .description("Twelve hexadecimal digits. The field manager of the patch is `k8sconnect-patch-<id>`."),
         )
         .attribute(
-            Attribute::required("target", Nested::single(target))
+            Attribute::required("target", Kind::nested(target))
                 .description("The object to change. It must exist, and must not be managed by a `k8sconnect_object` of this state."),
         )
         .attribute(

@@ -21,7 +21,7 @@ pub(super) fn schema() -> Schema {
                 .description("Twelve hexadecimal digits."),
         )
         .attribute(
-            Attribute::required("object_ref", Nested::single(reference::attributes())).description("The object to wait for, for instance `k8sconnect_object.web.object_ref`."),
+            Attribute::required("object_ref", Kind::nested(reference::attributes())).description("The object to wait for, for instance `k8sconnect_object.web.object_ref`."),
         )
         .attribute(connection::resource_attribute())
         .attribute(Attribute::required("wait_for", wait_attribute::attributes()).description("What to wait for."))
