@@ -13,8 +13,8 @@ mod exec;
 mod kubeconfig;
 mod oidc;
 mod pem;
-mod streams;
 mod proxy;
+mod streams;
 mod transport;
 
 pub use environment::Environment;

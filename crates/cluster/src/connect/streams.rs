@@ -114,7 +114,9 @@ mod tests {
 
     #[test]
     fn only_watches_of_single_objects_share_connections() {
-        let check = |path: &str, expected: bool| assert_eq!(is_watch_of_one(&path.parse().unwrap()), expected, "{path}");
+        let check = |path: &str, expected: bool| {
+            assert_eq!(is_watch_of_one(&path.parse().unwrap()), expected, "{path}")
+        };
         check("/api/v1/configmaps?watch=true&fieldSelector=metadata.name%3Dweb", true);
         check("/api/v1/configmaps?watch=true", false);
         check("/api/v1/configmaps?fieldSelector=metadata.name%3Dweb", false);

@@ -94,7 +94,11 @@ impl Transport {
         headers.insert(USER_AGENT, agent);
         let Endpoint { config, proxy, identity, credentials, .. } = endpoint;
         let connector = Connector { config, proxy, identity, timeout };
-        let http = HttpClient { identity: None, service: connector.pool(None, Protocol::Http1)?, streams: StreamPools::default() };
+        let http = HttpClient {
+            identity: None,
+            service: connector.pool(None, Protocol::Http1)?,
+            streams: StreamPools::default(),
+        };
         let http = Mutex::new(http);
         let credentials = CredentialSource::new(credentials);
         Ok(Self(Arc::new(Inner { connector, headers, credentials, http })))
@@ -158,8 +162,7 @@ impl Inner {
         identity: Option<&Identity>,
         request: Request<Full<Bytes>>,
     ) -> Result<Response<ResponseBody>, TransportError> {
-        let (service, stream) =
-            self.service(identity, request.uri()).map_err(TransportError::Identity)?;
+        let (service, stream) = self.service(identity, request.uri()).map_err(TransportError::Identity)?;
         let response = service.oneshot(request).await.map_err(TransportError::Http)?;
         Ok(response.map(|body| ResponseBody::new(body, stream)))
     }

@@ -23,7 +23,8 @@ fn connections() -> usize {
         .filter_map(|fd| Some(std::fs::read_link(fd.ok()?.path()).ok()?.to_string_lossy().into_owned()))
         .filter_map(|link| Some(link.strip_prefix("socket:[")?.strip_suffix(']')?.to_owned()))
         .collect();
-    let sockets = ["/proc/self/net/tcp", "/proc/self/net/tcp6"].map(std::fs::read_to_string).into_iter().flatten();
+    let sockets =
+        ["/proc/self/net/tcp", "/proc/self/net/tcp6"].map(std::fs::read_to_string).into_iter().flatten();
     let remote = format!(":{port:04X}");
     let is_to_server = |line: &str| {
         let fields: Vec<&str> = line.split_whitespace().collect();
@@ -44,8 +45,7 @@ async fn many_watches_of_single_objects_share_few_connections() {
             fields: Some(format!("metadata.name=map-{number}")),
             ..Selection::default()
         };
-        let mut watch =
-            session.watch(&"v1/ConfigMap".parse().unwrap(), selection, None).await.unwrap();
+        let mut watch = session.watch(&"v1/ConfigMap".parse().unwrap(), selection, None).await.unwrap();
         // Opened, and kept open.
         let opened = tokio::time::timeout(Duration::from_millis(20), watch.next()).await;
         assert!(opened.is_err(), "there is no such object");

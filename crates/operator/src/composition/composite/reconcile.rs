@@ -290,10 +290,7 @@ impl Composer {
     }
 
     /// Waits until these are watched; why not, if they cannot be.
-    async fn watched(
-        &self,
-        children: impl IntoIterator<Item = &ObjectRef>,
-    ) -> Result<(), ReconcileFailure> {
+    async fn watched(&self, children: impl IntoIterator<Item = &ObjectRef>) -> Result<(), ReconcileFailure> {
         let scopes: BTreeSet<Scope> = children.into_iter().map(Scope::composed).collect();
         for scope in scopes {
             let Some(watched) = self.dependents.watched(&scope) else { continue };

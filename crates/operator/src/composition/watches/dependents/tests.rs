@@ -29,7 +29,8 @@ async fn a_kind_is_watched_once_for_all_dependents_and_no_longer_than_they_exist
     let dependents = Dependents::new(Metrics::new(), move |dependency, change: &Change| {
         let _sent = sender.send((format!("{dependency:?}"), change.key.to_string()));
     });
-    let composed = BTreeSet::from([Scope::composed(&ObjectRef::new("v1/ConfigMap".parse().unwrap(), None, "a"))]);
+    let composed =
+        BTreeSet::from([Scope::composed(&ObjectRef::new("v1/ConfigMap".parse().unwrap(), None, "a"))]);
     dependents.depend(&watches, &key("one"), &composed);
     dependents.depend(&watches, &key("two"), &composed);
     assert_eq!(seen.recv().await.unwrap(), ("Composed".to_owned(), "shop/a".to_owned()));
