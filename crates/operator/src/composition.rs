@@ -121,7 +121,9 @@ impl Stores {
         };
         let Self { xrds, compositions, revisions, functions, function_revisions } = &stores;
         let all = [xrds, compositions, revisions, functions, function_revisions];
-        all.iter().for_each(|store| readiness.requires(store));
+        for store in &all {
+            readiness.requires(store);
+        }
         for store in all {
             store.wait_until_synced().await;
         }

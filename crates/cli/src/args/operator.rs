@@ -30,6 +30,7 @@ Examples:
   plimsoll operator --function function-web=127.0.0.1:9443 --function-certs-dir certs/client
   plimsoll operator --leader-elect --metrics-address 0.0.0.0:8080 --health-address 0.0.0.0:8081"
 )]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Operator {
     #[command(flatten)]
     pub(crate) kubeconfig: KubeconfigArgs,

@@ -38,12 +38,11 @@ impl<S: Clone> StreamPools<S> {
     /// A pool with room for one more stream; `open` makes one if there is none. Those without streams are closed.
     pub(super) fn acquire<E>(&mut self, open: impl FnOnce() -> Result<S, E>) -> Result<(S, Stream), E> {
         let streams = |pool: &StreamPool<S>| Arc::strong_count(&pool.streams) - 1;
-        let pool = match self.0.iter().position(|pool| streams(pool) < MAX_STREAMS) {
-            Some(found) => &self.0[found],
-            None => {
-                self.0.push(StreamPool { service: open()?, streams: Arc::default() });
-                &self.0[self.0.len() - 1]
-            }
+        let pool = if let Some(found) = self.0.iter().position(|pool| streams(pool) < MAX_STREAMS) {
+            &self.0[found]
+        } else {
+            self.0.push(StreamPool { service: open()?, streams: Arc::default() });
+            &self.0[self.0.len() - 1]
         };
         let acquired = (pool.service.clone(), Stream(Arc::clone(&pool.streams)));
         self.0.retain(|pool| streams(pool) > 0);
@@ -101,7 +100,7 @@ mod tests {
             };
             pools.acquire(open).unwrap()
         };
-        let mut streams: Vec<_> = (0..2 * MAX_STREAMS + 1).map(|_| acquire(&mut pools)).collect();
+        let mut streams: Vec<_> = (0..=(2 * MAX_STREAMS)).map(|_| acquire(&mut pools)).collect();
         let on = |streams: &[(usize, Stream)], pool| streams.iter().filter(|(on, _)| *on == pool).count();
         assert_eq!([1, 2, 3].map(|pool| on(&streams, pool)), [MAX_STREAMS, MAX_STREAMS, 1]);
         // Places that were given back are taken again, and pools without streams are closed.
@@ -115,7 +114,7 @@ mod tests {
     #[test]
     fn only_watches_of_single_objects_share_connections() {
         let check = |path: &str, expected: bool| {
-            assert_eq!(is_watch_of_one(&path.parse().unwrap()), expected, "{path}")
+            assert_eq!(is_watch_of_one(&path.parse().unwrap()), expected, "{path}");
         };
         check("/api/v1/configmaps?watch=true&fieldSelector=metadata.name%3Dweb", true);
         check("/api/v1/configmaps?watch=true", false);

@@ -10,6 +10,7 @@ use crate::harness::{Harness, accepted, found, json, refused, requeues, resource
 use crate::operator::UID;
 use crate::services::Streams;
 
+#[expect(clippy::unnecessary_wraps, reason = "what an object desires may have no identity")]
 fn identity(region: &str, tenancy: &str, secret: Option<&str>) -> Option<Identity> {
     let (region, tenancy) = (region.to_owned(), Some(tenancy.to_owned()));
     Some(Identity { region, tenancy, secret: secret.map(str::to_owned) })

@@ -36,7 +36,7 @@ pub(crate) async fn supervise<F: Future<Output = ()>>(
     }
 }
 
-fn message<'a>(panic: &'a (dyn std::any::Any + Send)) -> &'a str {
+fn message(panic: &(dyn std::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a message")
 }

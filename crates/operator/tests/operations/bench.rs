@@ -130,14 +130,14 @@ impl Bench {
     ) -> Self {
         let namespace = namespace(test).await;
         let (server, session) = (serve_with(script).await, session(&namespace).await);
-        Self::start(test, namespace, server, session, options, environment).await
+        Self::start(test, namespace, server, session, options, environment)
     }
 
     /// With the rights of this session, and no others.
     pub(crate) async fn with_rights(test: &str, namespace: Namespace, session: Session) -> Self {
         let options =
             operator::Options { operations: quick(), ..operator::Options::on(Connection::default()) };
-        Self::start(test, namespace, server().await, session, options, at_home).await
+        Self::start(test, namespace, server().await, session, options, at_home)
     }
 
     /// Starts another operator where an earlier one was stopped.
@@ -147,10 +147,10 @@ impl Bench {
         let options =
             operator::Options { operations: quick(), ..operator::Options::on(Connection::default()) };
         let session = session(&namespace).await;
-        Self::start(test, namespace, server, session, options, at_home).await
+        Self::start(test, namespace, server, session, options, at_home)
     }
 
-    async fn start(
+    fn start(
         test: &str,
         namespace: Namespace,
         server: Server,

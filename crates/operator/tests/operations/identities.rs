@@ -206,7 +206,7 @@ async fn an_operator_that_restarts_lets_go_of_unused_credentials() {
 }
 
 /// A session with the rights that `deploy/` grants for cloud resources, without `patch` on credentials.
-async fn limited(namespace: &Namespace) -> Session {
+fn limited(namespace: &Namespace) -> Session {
     let sandbox = Sandbox::shared();
     let kubectl = |arguments: &[&str]| {
         let output = sandbox.kubectl(arguments);
@@ -244,7 +244,7 @@ async fn limited(namespace: &Namespace) -> Session {
 #[tokio::test]
 async fn credentials_that_may_not_be_kept_are_used_and_reported_once() {
     let namespace = super::namespace("not-kept").await;
-    let session = limited(&namespace).await;
+    let session = limited(&namespace);
     let bench = Bench::with_rights("not-kept", namespace, session).await;
     let secret = bench.apply(&credentials(None)).await;
     let queue = bench.apply(&bench.queue("orders", json!({}))).await;

@@ -168,23 +168,22 @@ impl Composer {
         let actor = self.actor(xr)?;
         let state = self.state(xr, &observed, &actor, &mut progress.events).await?;
         let seen = self.fingerprint(xr, Some(&selected.revision), &memory.scopes);
-        match memory.unwritten.take().filter(|unwritten| unwritten.holds(seen)) {
-            Some(Unwritten { observed, returned, outcome }) => {
-                progress.outcome = outcome;
-                progress.returned = Some((observed, returned));
+        if let Some(Unwritten { observed, returned, outcome }) =
+            memory.unwritten.take().filter(|unwritten| unwritten.holds(seen))
+        {
+            progress.outcome = outcome;
+            progress.returned = Some((observed, returned));
+        } else {
+            let run = self.run_pipeline(&selected.revision, &state, &memory.required).await;
+            progress.outcome = run.outcome;
+            progress.unreachable = run.unreachable;
+            memory.required = run.required;
+            memory.scopes = run.scopes;
+            if let Some(failure) = run.failure {
+                self.depend(key, xr, None, &memory.scopes);
+                return Err(failure.into());
             }
-            None => {
-                let run = self.run_pipeline(&selected.revision, &state, &memory.required).await;
-                progress.outcome = run.outcome;
-                progress.unreachable = run.unreachable;
-                memory.required = run.required;
-                memory.scopes = run.scopes;
-                if let Some(failure) = run.failure {
-                    self.depend(key, xr, None, &memory.scopes);
-                    return Err(failure.into());
-                }
-                progress.returned = Some((seen, Instant::now()));
-            }
+            progress.returned = Some((seen, Instant::now()));
         }
 
         let rendered = self.render(xr, &observed.resources, &progress.outcome.desired).await;

@@ -51,9 +51,10 @@ async fn an_operator_whose_stores_cannot_sync_is_not_ready() {
         if *forbidden.lock().unwrap() {
             return refusal(403, "Forbidden");
         }
-        match seen.query.contains("watch=true") {
-            true => Response::Silence,
-            false => Response::Json(200, json!({ "metadata": { "resourceVersion": "1" }, "items": [] })),
+        if seen.query.contains("watch=true") {
+            Response::Silence
+        } else {
+            Response::Json(200, json!({ "metadata": { "resourceVersion": "1" }, "items": [] }))
         }
     });
     let source = Source::of("v1/ConfigMap".parse().unwrap());
