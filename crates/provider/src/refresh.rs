@@ -37,17 +37,25 @@ pub(crate) async fn absent(request: ReadRequest, cluster: &Cluster, what: &str) 
     ReadResponse::default()
 }
 
-/// Whether the credentials were rejected. That must not stop a read: the plan may bring new ones.
-pub(crate) fn is_rejection(error: &Error) -> bool {
-    matches!(error.class(), Class::AuthenticationFailed | Class::InsufficientPermissions)
-}
-
-/// The warning that credentials were rejected, with the server's message, and that the prior state is used.
-pub(crate) fn prior_state_used(rejection: &Diagnostic) -> Diagnostic {
-    Diagnostic::warning(codes::STALE_READ, "Read: Using Prior State — Authentication Failed")
-        .detail(format!(
-            "{}\n\nThe refresh keeps the state as it was. The plan reads the cluster with the configured credentials.",
-            rejection.detail
-        ))
-        .hint("Renew the credentials; an apply with new ones stores them.")
+/// The warning that the prior state is used, if the failure must not stop a plan, which may bring the remedy: other
+/// credentials, or a version of the kind that is served. An object outlives the version it was written with.
+pub(crate) fn prior_state_used(error: &Error) -> Option<Diagnostic> {
+    let stale = |title: &str, reads: &str, hint: &str| {
+        let detail = error.diagnostic("Read").detail;
+        Diagnostic::warning(codes::STALE_READ, format!("Read: Using Prior State — {title}"))
+            .detail(format!("{detail}\n\nThe refresh keeps the state as it was. {reads}"))
+            .hint(hint)
+    };
+    if let Some(served) = error.served_instead() {
+        let reads = format!("The object may still exist: the cluster serves it as {}.", served.api_version());
+        let hint = format!("Write `apiVersion: {}`.", served.api_version());
+        return Some(stale("Version Not Served", &reads, &hint));
+    }
+    matches!(error.class(), Class::AuthenticationFailed | Class::InsufficientPermissions).then(|| {
+        stale(
+            "Authentication Failed",
+            "The plan reads the cluster with the configured credentials.",
+            "Renew the credentials; an apply with new ones stores them.",
+        )
+    })
 }

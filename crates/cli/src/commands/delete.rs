@@ -132,7 +132,7 @@ async fn delete(
 
 async fn delete_one(session: &Session, target: &ObjectRef, args: &Delete) -> Result<DeleteResult, Error> {
     let live = match session.read(target).await {
-        Err(error) if matches!(error.class(), Class::KindMissing | Class::InvalidGroup) => {
+        Err(error) if error.is_kind_absent() || error.class() == Class::InvalidGroup => {
             return Ok(DeleteResult::Absent);
         }
         read => read?,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cluster::{Class, Delete, Deletion, Error, ErrorKind, Reply};
+use cluster::{Class, Delete, Deletion, Error, Reply};
 use diag::Diagnostic;
 use manifest::{GoDuration, ObjectRef};
 use tfplugin::CancellationToken;
@@ -96,10 +96,13 @@ async fn remove_from(cluster: &Cluster, prior: &Object, target: &ObjectRef) -> R
         deleted => deleted,
     };
     let deleted = match deleted {
-        // The kind is missing from a fresh and complete discovery, so no object of it can exist.
-        Err(error) if matches!(error.kind(), ErrorKind::KindMissing(_)) => {
-            Ok(Deletion::Gone { forced: Vec::new() })
-        }
+        // No version of the kind is in a fresh and complete discovery, so no object of it can exist.
+        Err(error) if error.is_kind_absent() => Ok(Deletion::Gone { forced: Vec::new() }),
+        // The object outlives the version it was written with.
+        Err(error) => match error.served_instead().cloned() {
+            Some(gvk) => Box::pin(remove_from(cluster, prior, &ObjectRef { gvk, ..target.clone() })).await,
+            None => Err(error),
+        },
         deleted => deleted,
     };
     if deleted.as_ref().is_ok_and(|deletion| !matches!(deletion, Deletion::Stuck(_))) {

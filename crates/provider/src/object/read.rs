@@ -1,6 +1,6 @@
 //! Refreshes an object.
 
-use cluster::{Error, ErrorKind};
+use cluster::Error;
 use diag::Diagnostic;
 use manifest::ObjectRef;
 use ownership::{Desired, Observed};
@@ -27,7 +27,7 @@ pub(super) async fn read(context: &Context, request: ReadRequest) -> ReadRespons
     let live = match cluster.read(&target).await {
         Ok(Some(reply)) => reply,
         Ok(None) => return refresh::absent(request, &cluster, &target.to_string()).await,
-        Err(error) if matches!(error.kind(), ErrorKind::KindMissing(_)) => {
+        Err(error) if error.is_kind_absent() => {
             return refresh::absent(request, &cluster, &target.to_string()).await;
         }
         Err(error) => return unread(request, &error),
@@ -49,10 +49,8 @@ pub(super) async fn read(context: &Context, request: ReadRequest) -> ReadRespons
 }
 
 fn unread(request: ReadRequest, error: &Error) -> ReadResponse {
-    let diagnostic = error.diagnostic("Read");
-    let is_rejection = refresh::is_rejection(error);
-    let stale = is_rejection || !diagnostic.is_error();
-    let diagnostic = if is_rejection { refresh::prior_state_used(&diagnostic) } else { diagnostic };
+    let diagnostic = refresh::prior_state_used(error).unwrap_or_else(|| error.diagnostic("Read"));
+    let stale = !diagnostic.is_error();
     let mut response = refresh::unchanged(request, diagnostic);
     if stale {
         response.private.set_flag(STALE_READ, true);

@@ -225,7 +225,7 @@ async fn release_in(cluster: &Cluster, reference: &Reference, manager: &FieldMan
     };
     match edited.await {
         Ok(_) => Ok(()),
-        Err(error) if matches!(Error::kind(&error), ErrorKind::KindMissing(_)) => Ok(()),
+        Err(error) if error.is_kind_absent() => Ok(()),
         Err(error) if error.class() == Class::NotFound => Ok(()),
         Err(error) => Err(error),
     }

@@ -1,6 +1,5 @@
 //! Refreshes a patch without writing: the plan shows what has drifted.
 
-use cluster::ErrorKind;
 use ownership::{FieldManager, Observed};
 use tfplugin::provider::{ReadRequest, ReadResponse};
 use tfplugin::value::Value;
@@ -20,13 +19,12 @@ pub(super) async fn read(context: &Context, request: ReadRequest) -> ReadRespons
     let (target, reply) = match reference.look(cluster.session()).await {
         Ok((target, Some(reply))) => (target, reply),
         Ok((target, None)) => return refresh::absent(request, &cluster, &target.to_string()).await,
-        Err(error) if matches!(error.kind(), ErrorKind::KindMissing(_)) => {
+        Err(error) if error.is_kind_absent() => {
             return refresh::absent(request, &cluster, "The target of this patch").await;
         }
         Err(error) => {
-            let failed = error.diagnostic("Read Target Resource");
-            let failed =
-                if refresh::is_rejection(&error) { refresh::prior_state_used(&failed) } else { failed };
+            let failed = refresh::prior_state_used(&error);
+            let failed = failed.unwrap_or_else(|| error.diagnostic("Read Target Resource"));
             return refresh::unchanged(request, failed);
         }
     };

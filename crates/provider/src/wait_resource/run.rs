@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use cluster::{Error, ErrorKind, Readiness, Session};
+use cluster::{Error, Readiness, Session};
 use diag::{Diagnostic, Severity};
 use manifest::{GoDuration, ObjectRef};
 use readiness::Wait;
@@ -102,7 +102,7 @@ pub(super) async fn refresh(context: &Context, request: ReadRequest) -> ReadResp
         Ok((_, Some(reply))) => reply.object,
         // A new object of this name has to be waited for again.
         Ok((_, None)) => return ReadResponse::default(),
-        Err(error) if matches!(error.kind(), ErrorKind::KindMissing(_)) => return ReadResponse::default(),
+        Err(error) if error.is_kind_absent() => return ReadResponse::default(),
         Err(error) => return refresh::unchanged(request, unread(&error)),
     };
     // An object of this name in another cluster says nothing about this one.
@@ -128,12 +128,11 @@ fn undiscovered(error: &Error) -> Box<Diagnostic> {
 }
 
 fn unread(error: &Error) -> Diagnostic {
-    let diagnostic = error.diagnostic("Read");
-    if refresh::is_rejection(error) {
-        return refresh::prior_state_used(&diagnostic);
-    }
-    // Whatever the class of the error, nothing is known about the object.
-    Diagnostic { severity: Severity::Error, ..titled(diagnostic, "Read: Failed to verify resource") }
+    refresh::prior_state_used(error).unwrap_or_else(|| {
+        // Whatever the class of the error, nothing is known about the object.
+        let severity = Severity::Error;
+        Diagnostic { severity, ..titled(error.diagnostic("Read"), "Read: Failed to verify resource") }
+    })
 }
 
 fn interrupted() -> Diagnostic {

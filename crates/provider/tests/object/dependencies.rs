@@ -1,5 +1,6 @@
 //! A CRD and its objects, a namespace and its content, in one apply and without explicit order.
 
+use testkit::Sandbox;
 use testkit::terraform::Client;
 
 use crate::case::{Case, crd};
@@ -31,6 +32,34 @@ async fn kinds_and_namespaces_may_come_with_the_apply_that_needs_them() {
     case.workspace.plan(&["-detailed-exitcode"]).expect_success();
     let attributes = case.workspace.attributes("k8sconnect_object.widget");
     assert_eq!(attributes["managed_state_projection"]["spec.tags[1]"], "c");
+    case.workspace.destroy().expect_success();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_outlives_the_version_it_was_written_with() {
+    let case = Case::new("unserved", Client::any()).await;
+    let served = |served: bool| {
+        let crd = crd("widgets", "Widget");
+        let (head, version) = crd.split_once("  - name: v1\n").expect("one version");
+        let old = version.replace("storage: true", "storage: false");
+        let old = old.replacen("served: true", &format!("served: {served}"), 1);
+        format!("{head}  - name: v1\n{version}\n  - name: v1beta1\n{old}")
+    };
+    case.object("widgets", &served(true), "");
+    let widget = custom("Widget", "{size: 1}").replace("NS-more", "NS").replace("/v1\n", "/v1beta1\n");
+    case.object("widget", &widget, "");
+    case.workspace.apply(&[]).expect_success();
+    case.object("widgets", &served(false), "");
+    case.workspace.apply(&["-target=k8sconnect_object.widgets"]).expect_success();
+
+    let refreshed = case.workspace.apply(&["-refresh-only"]).expect_success().text();
+    assert!(refreshed.contains("Version Not Served") && refreshed.contains("apiVersion: "), "{refreshed}");
+    assert_eq!(case.workspace.attributes("k8sconnect_object.widget")["object_ref"]["kind"], "Widget");
+    case.workspace.run(&["destroy", "-auto-approve", "-target=k8sconnect_object.widget"]).expect_success();
+    let namespace = case.namespace.name();
+    let kind = format!("widgets.v1.{namespace}.example.com");
+    let left = Sandbox::shared().kubectl(&["get", &kind, "--namespace", namespace, "--output=name"]);
+    assert!(left.status.success() && left.stdout.is_empty(), "{left:?}");
     case.workspace.destroy().expect_success();
 }
 
