@@ -59,26 +59,20 @@ impl Reference {
         Ok((target, found))
     }
 
-    /// Like [`Self::look`], and waits for a kind or a namespace that the same apply may still create. What comes with
-    /// them takes a moment to follow, so the object is then waited for as well.
+    /// Like [`Self::look`], and waits for a kind, a namespace or an object that the same apply may still create.
     pub(crate) async fn look_when_possible(
         &self,
         session: &Session,
     ) -> Result<(ObjectRef, Option<Json>), Error> {
         let began = Instant::now();
-        let (target, found, is_new) = match self.look(session).await {
+        let (target, found) = match self.look(session).await {
             Err(error) if dependency::may_still_come(&error) => {
-                let (target, found) = self.when_possible(session, || self.look(session)).await?;
-                (target, found, true)
+                self.when_possible(session, || self.look(session)).await?
             }
-            looked => {
-                let (target, found) = looked?;
-                let is_new = found.is_none() && lacks_namespace(session, &target).await;
-                (target, found, is_new)
-            }
+            looked => looked?,
         };
-        if found.is_some() || !is_new {
-            return Ok((target, found.map(|reply| reply.object)));
+        if let Some(reply) = found {
+            return Ok((target, Some(reply.object)));
         }
         let exists = |object: Option<&Json>| match object {
             Some(_) => Check::Met(()),
@@ -110,13 +104,6 @@ impl Reference {
         let namespace = self.namespace.clone().or_else(|| Namespace::new("default"));
         Ok(ObjectRef::new(self.gvk.clone(), namespace.filter(|_| resource.namespaced), &self.name))
     }
-}
-
-/// Whether the namespace of `target` does not exist; the API server does not say so when the object is read.
-async fn lacks_namespace(session: &Session, target: &ObjectRef) -> bool {
-    let Some(namespace) = &target.namespace else { return false };
-    let namespace = ObjectRef::new("v1/Namespace".parse().expect("a fixed kind"), None, namespace.as_str());
-    matches!(session.read(&namespace).await, Ok(None))
 }
 
 #[cfg(test)]
