@@ -46,8 +46,9 @@ pub(super) struct XrMemory {
     pub(super) results: BTreeSet<Event>,
     /// Warnings about functions of a revision, each recorded once.
     pub(super) breaches: (String, BTreeSet<Event>),
-    /// Reconciles in a row that waited for a Composition or revision that is probably about to appear.
-    pub(super) grace_periods: u32,
+    /// How often reconciles in a row have waited for what is probably about to appear: a Composition, its revision, or
+    /// the validation of that.
+    pub(super) grace_periods: BTreeMap<String, u32>,
     /// When to reconcile even if nothing changes.
     pub(super) due: Option<Instant>,
     /// How long the last answers of the functions hold.
@@ -82,6 +83,14 @@ impl Unwritten {
 }
 
 impl XrMemory {
+    /// Whether to wait before reporting that something is missing. Each `class` of failure is granted a few waits.
+    pub(super) fn grants_grace(&mut self, class: &str) -> bool {
+        const MAX_GRACE_PERIODS: u32 = 4;
+        let waited = self.grace_periods.entry(class.to_owned()).or_default();
+        *waited += 1;
+        *waited <= MAX_GRACE_PERIODS
+    }
+
     /// Whether to reconcile now that everything looks like `current`.
     pub(super) fn owed(&self, current: Fingerprint, now: Instant) -> Due {
         if self.due.is_some_and(|due| due <= now) {

@@ -32,9 +32,8 @@ use crate::runtime::backoff::{Backoff, fraction};
 use crate::runtime::controller::{Action, ReconcileError, Reconciler};
 use crate::runtime::store::Key;
 
-/// How long, and how often, a Composition that is probably being created is waited for before its absence is reported.
+/// How long a Composition that is probably being created is waited for at a time before its absence is reported.
 const GRACE_PERIOD: Duration = Duration::from_millis(500);
-const MAX_GRACE_PERIODS: u32 = 4;
 
 /// What a reconcile has done so far.
 #[derive(Default)]
@@ -106,10 +105,9 @@ impl Reconciler for Composer {
                 }
             }
         }
-        if let Err(NotSelected { may_appear: true, .. }) = &selected
-            && memory.grace_periods < MAX_GRACE_PERIODS
+        if let Err(NotSelected { may_appear: true, failure }) = &selected
+            && memory.grants_grace(&failure.class)
         {
-            memory.grace_periods += 1;
             memory.due = Some(now + GRACE_PERIOD);
             return Ok(Action::requeue(GRACE_PERIOD));
         }
@@ -149,7 +147,7 @@ impl Composer {
         progress: &mut Progress,
     ) -> super::Result<()> {
         let selected = selected.map_err(|not_selected| not_selected.failure)?;
-        memory.grace_periods = 0;
+        memory.grace_periods.clear();
         object::name(&selected.revision.object).unwrap_or_default().clone_into(&mut progress.revision);
         progress.events = selected.events;
         self.take_over(xr, memory).await?;
