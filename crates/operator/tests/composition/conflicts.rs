@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use cluster::Session;
 use functions::{FunctionError, RunRequest, ServeOptions, Server, Transport};
@@ -78,8 +79,15 @@ async fn functions_are_called_once_however_many_conflicts_their_output_meets() {
     let refs = ready["spec"]["resourceRefs"].as_array().unwrap();
     let maps: Vec<Value> = refs.iter().map(|one| map(&one["name"])).collect();
 
+    // What the operator wrote comes back through its watches, and may be observed once more.
+    let before = loop {
+        let calls_so_far = calls.load(Ordering::SeqCst);
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        if calls.load(Ordering::SeqCst) == calls_so_far {
+            break calls_so_far;
+        }
+    };
     is_contended.store(true, Ordering::SeqCst);
-    let before = calls.load(Ordering::SeqCst);
     // One map is no longer desired: it loses its labels, by a replace, before it is deleted.
     apply(&session, &xr("a")).await;
     seen.wait_for(|conflicts| *conflicts >= MANY).await.unwrap();
