@@ -10,22 +10,7 @@ mod layers;
 mod links;
 mod words;
 
-use std::path::Path;
-
 use anyhow::{Result, bail};
-
-/// Folders whose citations and words are still being revised; those checks leave them out.
-const PENDING: &[&str] = &[
-    "crates/cli",
-    // Shows what the demo prints.
-    "README.md",
-    // Made from the code.
-    "book/src/reference",
-];
-
-fn is_pending(file: &Path) -> bool {
-    PENDING.iter().any(|folder| file.starts_with(folder))
-}
 
 /// Runs every check and fails with all findings at once.
 #[expect(clippy::print_stdout, reason = "a task reports to its caller")]
