@@ -7,7 +7,7 @@ mod request;
 pub use catalog::Resource;
 pub use missing::MissingKind;
 
-pub(crate) use catalog::{Catalog, percent_encode, segment};
+pub(crate) use catalog::{Catalog, segment};
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

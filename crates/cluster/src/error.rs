@@ -172,6 +172,11 @@ impl Error {
         }
     }
 
+    /// `target` in the version of [`Self::served_instead`].
+    pub fn served_target(&self, target: &ObjectRef) -> Option<ObjectRef> {
+        Some(ObjectRef { gvk: self.served_instead()?.clone(), ..target.clone() })
+    }
+
     /// Whether no version of the kind is served: then it has no objects either.
     pub fn is_kind_absent(&self) -> bool {
         matches!(&self.0.kind, ErrorKind::KindMissing(missing) if missing.served.is_empty())

@@ -117,10 +117,7 @@ pub fn revision<'a>(
         Some(UpdatePolicy::Automatic) => xr.revision_selector().unwrap_or_default(),
         _ => BTreeMap::new(),
     };
-    let uid = object::uid(composition);
-    let controlled = |revision: &&Composition| {
-        object::controller(&revision.object).is_some_and(|controller| Some(controller.uid.as_str()) == uid)
-    };
+    let controlled = |revision: &&Composition| object::is_controlled_by(&revision.object, composition);
     let fitting =
         revisions.iter().filter(controlled).filter(|revision| has_labels(&revision.object, &labels));
     fitting

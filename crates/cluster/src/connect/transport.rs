@@ -23,6 +23,7 @@ use hyper_util::client::legacy::connect::proxy::{SocksV5, Tunnel};
 use hyper_util::client::proxy::matcher::Intercept;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use kube::client::{Body, ConfigExt as _};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use tower::timeout::Timeout;
 use tower::util::BoxCloneSyncService;
 use tower::{BoxError, Service, ServiceExt as _};
@@ -33,7 +34,6 @@ use super::endpoint::Endpoint;
 use super::pem::Identity;
 use super::streams::{ResponseBody, Stream, StreamPools, is_watch_of_one};
 use crate::Impersonate;
-use crate::discovery::percent_encode;
 
 /// How long a TCP connect may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -288,6 +288,23 @@ fn join(server: &Uri, path: &Uri) -> Uri {
     Uri::from_parts(parts).expect("scheme and authority are those of a valid URL")
 }
 
+/// What client-go encodes in the name of a header: what that cannot contain, and the percent sign.
+const NOT_IN_HEADER_NAME: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'!')
+    .remove(b'#')
+    .remove(b'$')
+    .remove(b'&')
+    .remove(b'\'')
+    .remove(b'*')
+    .remove(b'+')
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'^')
+    .remove(b'_')
+    .remove(b'`')
+    .remove(b'|')
+    .remove(b'~');
+
 fn impersonation(identity: &Impersonate) -> Result<HeaderMap, ConnectError> {
     let value = |text: &str| HeaderValue::try_from(text).map_err(|_| ConnectError::Header("impersonate"));
     let user = identity.user.iter().map(|user| ("impersonate-user", user));
@@ -298,10 +315,8 @@ fn impersonation(identity: &Impersonate) -> Result<HeaderMap, ConnectError> {
         headers.append(name, value(text)?);
     }
     for (key, values) in &identity.extra {
-        // client-go encodes what header names cannot contain, and the percent sign.
-        let key = percent_encode(key, b"!#$&'*+-.^_`|~");
-        let name = HeaderName::try_from(format!("impersonate-extra-{key}"))
-            .map_err(|_| ConnectError::Header("impersonate"))?;
+        let name = format!("impersonate-extra-{}", utf8_percent_encode(key, NOT_IN_HEADER_NAME));
+        let name = HeaderName::try_from(name).map_err(|_| ConnectError::Header("impersonate"))?;
         for extra in values {
             headers.append(name.clone(), value(extra)?);
         }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIResource;
 use kube::core::discovery::v2::{APIGroupDiscovery, APIResourceDiscovery, APIVersionDiscovery};
 use manifest::{GroupVersionKind, Namespace};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 
 /// How a kind is served.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,17 +55,10 @@ impl Resource {
 }
 
 /// A name as one path segment: RBAC names contain colons, and a slash must not lead elsewhere.
-pub(crate) fn segment(name: &str) -> String {
-    percent_encode(name, b"-._~:")
-}
-
-/// Encodes everything but ASCII letters, digits and `kept`.
-pub(crate) fn percent_encode(text: &str, kept: &[u8]) -> String {
-    let encode = |byte: u8| match byte {
-        plain if plain.is_ascii_alphanumeric() || kept.contains(&plain) => char::from(plain).to_string(),
-        other => format!("%{other:02X}"),
-    };
-    text.bytes().map(encode).collect()
+pub(crate) fn segment(name: &str) -> PercentEncode<'_> {
+    const RESERVED: &AsciiSet =
+        &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b':');
+    utf8_percent_encode(name, RESERVED)
 }
 
 /// All kinds at one point in time.

@@ -116,9 +116,10 @@ impl ObjectClient {
     /// Reads an object, through another version of its kind if this one is not served.
     pub(crate) async fn read(&self, target: &ObjectRef) -> Result<Option<Object>, ApiError> {
         let read = match self.session.read(target).await {
-            Err(error) if error.served_instead().is_some() => {
-                self.session.read(&through_served(target, &error)).await
-            }
+            Err(error) => match error.served_target(target) {
+                Some(served) => self.session.read(&served).await,
+                None => Err(error),
+            },
             read => read,
         };
         Ok(read?.map(object))
@@ -194,13 +195,13 @@ impl ObjectClient {
     pub(crate) async fn patch(
         &self,
         object: &Object,
-        dialect: PatchType,
+        patch_type: PatchType,
         patch: &Value,
         manager: &str,
     ) -> Result<Object, ApiError> {
         let target = ObjectRef::of(object)?;
         let _permit = self.permit().await;
-        Ok(self::object(self.session.patch(&target, dialect, patch, Write::by(manager)).await?))
+        Ok(self::object(self.session.patch(&target, patch_type, patch, Write::by(manager)).await?))
     }
 
     /// Requests the deletion of an object if it still is the one with `uid`, and does not wait for it; whether it was
@@ -221,9 +222,10 @@ impl ObjectClient {
         };
         let _permit = self.permit().await;
         let deleted = match self.session.delete(target, &how).await {
-            Err(error) if error.served_instead().is_some() => {
-                self.session.delete(&through_served(target, &error), &how).await
-            }
+            Err(error) => match error.served_target(target) {
+                Some(served) => self.session.delete(&served, &how).await,
+                None => Err(error),
+            },
             deleted => deleted,
         };
         Ok(deleted? == Deletion::Requested)
@@ -239,12 +241,6 @@ fn with_uid(intent: &Object, live: &Object) -> Object {
     let mut intent = intent.clone();
     composition::object::set_metadata(&mut intent, "uid", composition::object::uid(live));
     intent
-}
-
-/// `target`, in the version of its kind that `error` says is served.
-fn through_served(target: &ObjectRef, error: &Error) -> ObjectRef {
-    let gvk = error.served_instead().unwrap_or(&target.gvk).clone();
-    ObjectRef { gvk, ..target.clone() }
 }
 
 fn object(reply: Reply) -> Object {

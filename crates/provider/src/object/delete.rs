@@ -99,8 +99,8 @@ async fn remove_from(cluster: &Cluster, prior: &Object, target: &ObjectRef) -> R
         // No version of the kind is in a fresh and complete discovery, so no object of it can exist.
         Err(error) if error.is_kind_absent() => Ok(Deletion::Gone { forced: Vec::new() }),
         // The object outlives the version it was written with.
-        Err(error) => match error.served_instead().cloned() {
-            Some(gvk) => Box::pin(remove_from(cluster, prior, &ObjectRef { gvk, ..target.clone() })).await,
+        Err(error) => match error.served_target(target) {
+            Some(served) => Box::pin(remove_from(cluster, prior, &served)).await,
             None => Err(error),
         },
         deleted => deleted,

@@ -93,11 +93,9 @@ impl Composer {
         if finalizer::is_present(xr, ORPHAN) {
             return Ok(());
         }
-        let uid = object::uid(xr).unwrap_or_default();
         for reference in Composite::new(xr, self.layout).resource_refs() {
             let Some(child) = self.read_child(&reference).await? else { continue };
-            let is_ours = object::controller(&child).is_some_and(|controller| controller.uid == uid);
-            if is_ours && !object::is_being_deleted(&child) {
+            if object::is_controlled_by(&child, xr) && !object::is_being_deleted(&child) {
                 let uid = object::uid(&child);
                 let deleted = self.engine.client.delete(&reference, uid, None, Propagation::Background).await;
                 let what = || format!("cannot delete composed resource {reference}");
