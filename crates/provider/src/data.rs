@@ -17,7 +17,9 @@ pub(crate) use split_source::{YAML_SCOPED, YAML_SPLIT};
 /// The response with the values read and their diagnostics, or with the errors.
 fn respond(read: Result<(Object, Diagnostics), Diagnostics>) -> ReadDataResponse {
     match read {
-        Ok((state, diagnostics)) => ReadDataResponse { state: Some(state), diagnostics },
-        Err(diagnostics) => ReadDataResponse { state: None, diagnostics },
+        Ok((state, diagnostics)) => {
+            ReadDataResponse { state: Some(state), diagnostics, ..ReadDataResponse::default() }
+        }
+        Err(diagnostics) => ReadDataResponse { diagnostics, ..ReadDataResponse::default() },
     }
 }

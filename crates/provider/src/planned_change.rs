@@ -54,6 +54,7 @@ impl Decision {
             private: request.private,
             identity: self.identity.or(request.identity),
             diagnostics: self.diagnostics,
+            ..PlanResponse::default()
         }
     }
 }

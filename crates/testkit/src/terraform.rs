@@ -1,4 +1,5 @@
-//! Real clients of a Terraform provider: OpenTofu, built from its Go module, and Terraform where it is installed.
+//! Real clients of a Terraform provider: OpenTofu and Terraform 1.14, built from their Go modules, and Terraform where it is
+//! installed.
 //!
 //! A [`Workspace`] is a folder with a configuration, for a client and a provider under development; its methods run the
 //! client's commands and capture the output.

@@ -11,10 +11,11 @@ use tfplugin::diagnostics::Diagnostics;
 use tfplugin::path::Path;
 use tfplugin::private::Private;
 use tfplugin::provider::{
-    ApplyRequest, ApplyResponse, BoxFuture, Change, ConfigureRequest, DataSource, IdentityAttribute,
-    IdentitySchema, ImportRequest, ImportResponse, ImportTarget, Imported, MoveRequest, MoveResponse,
-    PlanRequest, PlanResponse, Provider, ReadDataRequest, ReadDataResponse, ReadRequest, ReadResponse,
-    Resource, UpgradeRequest, UpgradeResponse,
+    ApplyRequest, ApplyResponse, BoxFuture, Change, ConfigureRequest, DataSource, EphemeralResource,
+    Function, FunctionError, IdentityAttribute, IdentitySchema, ImportRequest, ImportResponse, ImportTarget,
+    Imported, MoveRequest, MoveResponse, OpenRequest, OpenResponse, Parameter, PlanRequest, PlanResponse,
+    Provider, ReadDataRequest, ReadDataResponse, ReadRequest, ReadResponse, Resource, Signature,
+    UpgradeRequest, UpgradeResponse,
 };
 use tfplugin::schema::{Attribute, Kind, Schema};
 use tfplugin::types::Type;
@@ -53,6 +54,14 @@ impl Provider for Shelf {
 
     fn data_sources(&self) -> Vec<Arc<dyn DataSource>> {
         vec![Arc::new(Notes(self.0.clone()))]
+    }
+
+    fn ephemeral_resources(&self) -> Vec<Arc<dyn EphemeralResource>> {
+        vec![Arc::new(Password)]
+    }
+
+    fn functions(&self) -> Vec<Arc<dyn Function>> {
+        vec![Arc::new(Abbreviate)]
     }
 }
 
@@ -100,6 +109,7 @@ impl Resource for Note {
             .attribute(Attribute::computed("id", Type::String).use_state_for_unknown())
             .attribute(Attribute::required("name", Type::String).requires_replace().validate(not_empty))
             .attribute(Attribute::required("text", Type::String).description("The content of the note."))
+            .attribute(Attribute::optional("password", Type::String).write_only())
             .attribute(Attribute::optional("tags", Type::map(Type::String)))
             .attribute(Attribute::optional("cover", cover))
             .attribute(Attribute::computed("length", Type::Number))
@@ -146,6 +156,11 @@ impl Resource for Note {
                 }
                 Change::Create { planned } | Change::Update { planned, .. } => planned,
             };
+            if let Some(password) = request.config.as_ref().and_then(|config| config.text("password")) {
+                tracing::info!(letters = password.chars().count(), "sealed a note");
+                std::fs::write(self.file(planned).with_extension("sealed"), password)
+                    .expect("the shelf exists");
+            }
             assert_ne!(planned.text("text"), Some("the end of the world"), "this text cannot be written");
             std::fs::write(self.file(planned), planned.text("text").unwrap_or_default())
                 .expect("the shelf exists");
@@ -243,6 +258,58 @@ impl Resource for Scrap {
 
     fn read(&self, request: ReadRequest) -> BoxFuture<'_, ReadResponse> {
         Box::pin(async { request.unchanged() })
+    }
+}
+
+/// A password that is in no plan and no state.
+struct Password;
+
+impl EphemeralResource for Password {
+    fn type_name(&self) -> &'static str {
+        "shelf_password"
+    }
+
+    fn schema(&self) -> Schema {
+        Schema::new()
+            .attribute(Attribute::required("hint", Type::String))
+            .attribute(Attribute::computed("value", Type::String))
+    }
+
+    fn open(&self, request: OpenRequest) -> BoxFuture<'_, OpenResponse> {
+        Box::pin(async move {
+            let value = format!("hunter{}", request.config.text("hint").unwrap_or_default());
+            OpenResponse { result: Some(request.config.with("value", value)), ..OpenResponse::default() }
+        })
+    }
+}
+
+/// The first letters of a text.
+struct Abbreviate;
+
+impl Function for Abbreviate {
+    fn name(&self) -> &'static str {
+        "abbreviate"
+    }
+
+    fn signature(&self) -> Signature {
+        let parameter =
+            |name: &str, ty: Type| Parameter { name: name.to_owned(), ty, description: String::new() };
+        Signature {
+            summary: "The first letters of a text.".to_owned(),
+            description: String::new(),
+            parameters: vec![parameter("text", Type::String), parameter("letters", Type::Number)],
+            result: Type::String,
+        }
+    }
+
+    fn call(&self, arguments: Vec<Value>) -> Result<Value, FunctionError> {
+        let text = arguments[0].as_str().unwrap_or_default();
+        let letters =
+            usize::try_from(arguments[1].as_i64().unwrap_or_default()).map_err(|_| FunctionError {
+                argument: Some(1),
+                diagnostic: Box::new(Diagnostic::error(DAMAGED, "A number of letters is not negative")),
+            })?;
+        Ok(Value::from(text.chars().take(letters).collect::<String>()))
     }
 }
 

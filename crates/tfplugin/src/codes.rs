@@ -15,5 +15,6 @@ diag::codes! {
     pub(crate) const IDENTITY_CHANGED = "identity-changed";
     pub(crate) const MISSING_STATE = "state-missing";
     pub(crate) const INTERRUPTED = "terraform-interrupted";
+    pub(crate) const WRITE_ONLY = "write-only-unsupported";
     pub(crate) const DEPRECATED = "attribute-deprecated";
 }

@@ -98,6 +98,11 @@ fn to_proto(path: Option<&Path>, diagnostic: Diagnostic) -> Option<proto::Diagno
     })
 }
 
+/// Summary and detail as one text, for errors that are no diagnostics in the protocol.
+pub(crate) fn text(diagnostic: &Diagnostic) -> String {
+    format!("{}\n\n{}", diagnostic.summary, detail(diagnostic)).trim_end().to_owned()
+}
+
 /// Terraform has one text below the summary, so everything else goes there in paragraphs: detail, location, hint, help.
 fn detail(diagnostic: &Diagnostic) -> String {
     let mut place = String::new();

@@ -2,13 +2,14 @@
 //!
 //! ```text
 //! terraform ──mTLS, gRPC──▶ serve ──▶ rpc ──▶ Provider ─┬─▶ Resource     plan, apply, read, import, upgrade, move
-//!                                      │                └─▶ DataSource   read
+//!                                      │                ├─▶ DataSource   read
+//!                                      │                └─▶ EphemeralResource, Function, ListResource, Action
 //!                       msgpack, json ─┴─ schema_plan, plan_rules
 //! ```
 //!
-//! A provider implements three traits with plain values; this crate does the rest as terraform-plugin-framework does, so
-//! that states can move between providers built on either. What the schema alone decides (defaults, unknowns, plan
-//! modifiers) is planned before [`Resource::plan`](provider::Resource::plan) is called. Debug builds check every response
+//! A provider implements a few traits with plain values; this crate does the rest as terraform-plugin-framework does, so
+//! that states can move between providers built on either. What the schema alone decides (write-only values, unknowns,
+//! plan modifiers) is planned before [`Resource::plan`](provider::Resource::plan) is called. Debug builds check every response
 //! against the rules that Terraform enforces (`plan_rules`), so that a test fails before a user reads "this is a bug in the
 //! provider".
 //!
@@ -62,8 +63,8 @@
 //! }
 //! ```
 //!
-//! `examples/shelf.rs` shows the rest: nested attributes, warnings with an attribute, private state, identity, import,
-//! state upgrades and moves.
+//! `examples/shelf.rs` shows the rest: nested and write-only attributes, warnings with an attribute, private state, identity,
+//! import, state upgrades and moves, ephemeral resources and functions.
 
 pub mod codes;
 pub mod diagnostics;

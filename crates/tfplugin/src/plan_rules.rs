@@ -6,6 +6,7 @@ mod plan;
 
 use crate::path::Path;
 use crate::schema::Schema;
+use crate::schema_plan::without_write_only;
 use crate::types::Type;
 use crate::value::{Object, Value};
 
@@ -48,6 +49,9 @@ pub(crate) fn check_apply(
 pub(crate) fn check_read(schema: &Schema, state: &Object) -> Vec<Violation> {
     let mut violations = check_type(schema, state);
     unknowns(&Value::Object(state.clone()), &schema.ty(), &mut Path::root(), &mut violations);
+    if violations.is_empty() && without_write_only(&schema.attributes, state.clone()) != *state {
+        violations.push(Violation::new(&Path::root(), "write-only attributes are null in a state"));
+    }
     violations
 }
 

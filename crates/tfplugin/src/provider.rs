@@ -1,6 +1,11 @@
 //! The traits a provider implements, with their requests and responses.
 
+mod action;
 mod data_source;
+mod deferral;
+mod ephemeral_resource;
+mod function;
+mod list_resource;
 mod resource;
 
 use std::pin::Pin;
@@ -8,11 +13,17 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
+pub use action::{Action, ActionRequest, PlanActionResponse, Progress};
 pub use data_source::{DataSource, ReadDataRequest, ReadDataResponse};
+pub use deferral::Deferral;
+pub use ephemeral_resource::{EphemeralResource, OpenRequest, OpenResponse};
+pub use function::{Function, FunctionError, Parameter, Signature};
+pub use list_resource::{ListRequest, ListResource, Listed, Results};
 pub use resource::{
-    ApplyRequest, ApplyResponse, Change, Identity, IdentityAttribute, IdentitySchema, ImportRequest,
-    ImportResponse, ImportTarget, Imported, MoveRequest, MoveResponse, PlanRequest, PlanResponse, RawState,
-    ReadRequest, ReadResponse, Resource, UpgradeRequest, UpgradeResponse,
+    ApplyRequest, ApplyResponse, Change, GenerateRequest, GenerateResponse, Identity, IdentityAttribute,
+    IdentitySchema, ImportRequest, ImportResponse, ImportTarget, Imported, MoveRequest, MoveResponse,
+    PlanRequest, PlanResponse, RawState, ReadRequest, ReadResponse, Resource, UpgradeRequest,
+    UpgradeResponse,
 };
 
 use crate::diagnostics::Diagnostics;
@@ -44,6 +55,22 @@ pub trait Provider: Send + Sync {
     }
 
     fn data_sources(&self) -> Vec<Arc<dyn DataSource>> {
+        Vec::new()
+    }
+
+    fn ephemeral_resources(&self) -> Vec<Arc<dyn EphemeralResource>> {
+        Vec::new()
+    }
+
+    fn functions(&self) -> Vec<Arc<dyn Function>> {
+        Vec::new()
+    }
+
+    fn list_resources(&self) -> Vec<Arc<dyn ListResource>> {
+        Vec::new()
+    }
+
+    fn actions(&self) -> Vec<Arc<dyn Action>> {
         Vec::new()
     }
 }

@@ -1,9 +1,13 @@
 //! Terraform's calls, answered by a [`Provider`]: generated messages on one side, the traits on the other.
 //!
-//! Calls for functions, ephemeral resources, lists, actions and state stores are left to the generated stubs: they return
+//! Calls for state stores and for the renewal of ephemeral resources are left to the generated stubs: they return
 //! `UNIMPLEMENTED`, by which the protocol means that there are none.
 
+mod action;
 mod config;
+mod ephemeral;
+mod function;
+mod list;
 mod registry;
 mod resource;
 mod respond;
@@ -13,6 +17,7 @@ mod wire;
 
 use std::sync::{Arc, LazyLock};
 
+use tonic::codegen::BoxStream;
 use tonic::{Request, Response, Status, async_trait};
 
 use crate::r#gen::tfplugin6 as proto;
@@ -74,10 +79,17 @@ provider_service! {
     get_metadata "GetMetadata" => Ok(server.registry.metadata());
     get_provider_schema "GetProviderSchema" => Ok(server.registry.schemas());
     get_resource_identity_schemas "GetResourceIdentitySchemas" => Ok(server.registry.identity_schemas());
-    get_functions "GetFunctions" => Ok(proto::get_functions::Response::default());
+    get_functions "GetFunctions" => Ok(proto::get_functions::Response {
+        functions: server.registry.functions().collect(),
+        diagnostics: Vec::new(),
+    });
     validate_provider_config "ValidateProviderConfig" => config::validate_provider(&server.registry, &request);
     validate_resource_config "ValidateResourceConfig" => config::validate_resource(&server.registry, &request);
     validate_data_resource_config "ValidateDataResourceConfig" => config::validate_data(&server.registry, &request);
+    validate_ephemeral_resource_config "ValidateEphemeralResourceConfig" =>
+        config::validate_ephemeral(&server.registry, &request);
+    validate_list_resource_config "ValidateListResourceConfig" => config::validate_list(&server.registry, &request);
+    validate_action_config "ValidateActionConfig" => config::validate_action(&server.registry, &request);
     configure_provider "ConfigureProvider" =>
         config::configure(&server.registry, server.stop.restart(), request).await;
     upgrade_resource_state "UpgradeResourceState" => state::upgrade(&server.registry, request).await;
@@ -92,6 +104,13 @@ provider_service! {
         state::move_state(&server.registry, server.stop.token(), request).await;
     read_data_source "ReadDataSource" =>
         server.stop.cancellable(|stop| resource::read_data(&server.registry, stop, request)).await;
+    generate_resource_config "GenerateResourceConfig" =>
+        server.stop.cancellable(|stop| resource::generate_config(&server.registry, stop, request)).await;
+    open_ephemeral_resource "OpenEphemeralResource" =>
+        server.stop.cancellable(|stop| ephemeral::open(&server.registry, stop, request)).await;
+    close_ephemeral_resource "CloseEphemeralResource" => Ok(proto::close_ephemeral_resource::Response::default());
+    plan_action "PlanAction" =>
+        server.stop.cancellable(|stop| action::plan(&server.registry, stop, request)).await;
     {
         async fn apply_resource_change(
             &self,
@@ -107,6 +126,27 @@ provider_service! {
             };
             let work = |stop| resource::apply(&self.registry, stop, request);
             respond("ApplyResourceChange", unchanged, self.stop.unless_stopped(work)).await
+        }
+
+        async fn call_function(
+            &self,
+            request: Request<proto::call_function::Request>,
+        ) -> Result<Response<proto::call_function::Response>, Status> {
+            Ok(Response::new(function::call(&self.registry, request.into_inner()).await))
+        }
+
+        async fn list_resource(
+            &self,
+            request: Request<proto::list_resource::Request>,
+        ) -> Result<Response<BoxStream<proto::list_resource::Event>>, Status> {
+            Ok(Response::new(list::list(&self.registry, self.stop.token(), &request.into_inner())))
+        }
+
+        async fn invoke_action(
+            &self,
+            request: Request<proto::invoke_action::Request>,
+        ) -> Result<Response<BoxStream<proto::invoke_action::Event>>, Status> {
+            Ok(Response::new(action::invoke(&self.registry, self.stop.token(), &request.into_inner())))
         }
 
         async fn stop_provider(

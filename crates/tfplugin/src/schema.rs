@@ -5,6 +5,7 @@ mod wire;
 
 use crate::path::{Path, Step};
 use crate::types::Type;
+use crate::value::{Object, Value};
 
 pub use attribute::{Attribute, Kind, Presence, Validator};
 
@@ -48,6 +49,11 @@ impl Schema {
         attribute::object_type(&self.attributes)
     }
 
+    /// The part of a state that a configuration can set: neither computed, nor deprecated, nor an optional empty text.
+    pub fn configurable(&self, state: Object) -> Object {
+        configurable(&self.attributes, state)
+    }
+
     /// The attribute at `path`, which may lead through elements.
     pub fn find(&self, path: &Path) -> Option<&Attribute> {
         let mut attributes = &self.attributes;
@@ -66,6 +72,22 @@ impl Schema {
         }
         found
     }
+}
+
+fn configurable(attributes: &[Attribute], mut state: Object) -> Object {
+    for attribute in attributes {
+        state.change(&attribute.name, |value| {
+            let is_dropped = attribute.is_computed()
+                || attribute.deprecation.is_some()
+                || (attribute.presence != Presence::Required && value.as_str() == Some(""));
+            match &attribute.kind {
+                _ if is_dropped => Value::Null,
+                Kind::Nested(nested) => value.map_object(|object| configurable(nested, object)),
+                Kind::Plain(_) => value,
+            }
+        });
+    }
+    state
 }
 
 #[cfg(test)]

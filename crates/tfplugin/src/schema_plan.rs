@@ -1,5 +1,5 @@
-//! Plans what the schema alone decides, before the resource is asked, in the order of terraform-plugin-framework: unknowns,
-//! then plan modifiers.
+//! Plans what the schema alone decides, before the resource is asked, in the order of terraform-plugin-framework: write-only
+//! values, unknowns, plan modifiers.
 
 use crate::path::{Path, Step};
 use crate::schema::{Attribute, Kind, Schema};
@@ -18,7 +18,7 @@ pub(crate) fn plan_by_schema(
     config: &Object,
     proposed: Object,
 ) -> SchemaPlan {
-    let mut planned = proposed;
+    let mut planned = without_write_only(&schema.attributes, proposed);
     if prior != Some(&planned) {
         planned = with_unknowns(&schema.attributes, config, planned);
     }
@@ -27,6 +27,18 @@ pub(crate) fn plan_by_schema(
         planned = modifiers.object(&schema.attributes, Some(prior), config, planned);
     }
     SchemaPlan { planned, requires_replace: modifiers.requires_replace }
+}
+
+/// Removes the values of write-only attributes, which belong in no plan and no state.
+pub(crate) fn without_write_only(attributes: &[Attribute], mut object: Object) -> Object {
+    for attribute in attributes {
+        object.change(&attribute.name, |value| match &attribute.kind {
+            _ if attribute.write_only => Value::Null,
+            Kind::Nested(nested) => value.map_object(|object| without_write_only(nested, object)),
+            Kind::Plain(_) => value,
+        });
+    }
+    object
 }
 
 /// Any change may change what the provider computes.

@@ -218,6 +218,23 @@ impl Drop for Attached {
 }
 
 #[test]
+fn secrets_reach_the_provider_and_not_the_state() {
+    let Some(workspace) = Workspace::new() else { return };
+    let sealed = "ephemeral \"shelf_password\" \"p\" {\n  hint = \"2\"\n}\n\
+                  resource \"shelf_note\" \"a\" {\n  name = \"a\"\n  text = \"x\"\n  \
+                  password = ephemeral.shelf_password.p.value\n}\n\
+                  output \"short\" {\n  value = provider::shelf::abbreviate(\"wide\", 2)\n}\n";
+    workspace.apply(sealed).expect(0, &["1 added", "short = \"wi\""]);
+    assert_eq!(workspace.note("a.sealed").as_deref(), Some("hunter2"));
+    assert!(!workspace.state().to_string().contains("hunter2"));
+    workspace.expect_no_changes();
+    workspace.write(&sealed.replace("2)", "-2)"));
+    workspace
+        .run("plan -no-color")
+        .expect(1, &["Invalid value for \"letters\" parameter", "A number of letters is not negative"]);
+}
+
+#[test]
 fn a_warning_names_its_attribute_and_a_panic_fails_one_resource() {
     let Some(workspace) = Workspace::new() else { return };
     let loud = "resource \"shelf_note\" \"a\" {\n  name = \"a\"\n  text = \"LOUD\"\n}\n";

@@ -146,8 +146,11 @@ mod tests {
 
     async fn loaded(input: (&str, Value)) -> Result<Loaded, Diagnostics> {
         let config: Object = [input].into_iter().collect();
-        load("k8sconnect_yaml_split", &ReadDataRequest { config, stop: tfplugin::CancellationToken::new() })
-            .await
+        load(
+            "k8sconnect_yaml_split",
+            &ReadDataRequest { config, deferral_allowed: false, stop: tfplugin::CancellationToken::new() },
+        )
+        .await
     }
 
     fn failure(result: Result<Loaded, Diagnostics>) -> (String, String) {

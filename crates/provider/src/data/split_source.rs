@@ -95,7 +95,8 @@ mod tests {
                        apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: shop}\n---\n\
                        apiVersion: example.com/v1\nkind: Namespace\nmetadata: {name: d}\n";
         let config: Object = [("content", content)].into_iter().collect();
-        let request = ReadDataRequest { config, stop: tfplugin::CancellationToken::new() };
+        let request =
+            ReadDataRequest { config, deferral_allowed: false, stop: tfplugin::CancellationToken::new() };
         let state = YAML_SCOPED.read(request).await.state.unwrap();
         let keys = |name: &str| -> Vec<String> {
             state.get(name).as_object().unwrap().iter().map(|(key, _)| key.to_owned()).collect()

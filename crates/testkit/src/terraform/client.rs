@@ -34,6 +34,16 @@ impl Client {
         Some(Self { name: "terraform", program })
     }
 
+    /// Terraform 1.14, which knows lists, actions and deferrals; built once and cached.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot be built.
+    pub fn terraform_1_14() -> Self {
+        static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+        Self { name: "terraform", program: PROGRAM.get_or_init(build_terraform).clone() }
+    }
+
     /// Terraform if it is installed, else OpenTofu, which takes longer to get.
     pub fn any() -> Self {
         Self::terraform().unwrap_or_else(Self::tofu)
@@ -53,7 +63,6 @@ impl Client {
 }
 
 fn build_tofu() -> PathBuf {
-    let environment = Environment::from_process().expect("tests have a home folder");
     let module = Module {
         name: "opentofu",
         files: &[
@@ -64,21 +73,51 @@ fn build_tofu() -> PathBuf {
         ldflags: "",
         cold_build: Duration::from_secs(540),
     };
+    build(&module, "OpenTofu").join("tofu")
+}
+
+fn build_terraform() -> PathBuf {
+    const GO_MOD: &str = include_str!("../../../../tools/terraform/go.mod");
+    let mut files = vec![
+        ("go.mod".to_owned(), GO_MOD),
+        ("go.sum".to_owned(), include_str!("../../../../tools/terraform/go.sum")),
+    ];
+    // The modules that go.mod replaces by a folder.
+    let folders = GO_MOD.lines().filter_map(|line| line.split_once("=> ./")).map(|(_, folder)| folder);
+    for folder in folders {
+        files.push((format!("{folder}/go.mod"), include_str!("../../../../tools/terraform/backend/go.mod")));
+        files.push((
+            format!("{folder}/backend.go"),
+            include_str!("../../../../tools/terraform/backend/backend.go"),
+        ));
+    }
+    let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (name.as_str(), *text)).collect();
+    let module = Module {
+        name: "terraform",
+        files: &files,
+        binaries: &[Binary { package: "github.com/hashicorp/terraform", file: "terraform", links: &[] }],
+        // Deferrals are an experiment.
+        ldflags: "-X main.experimentsAllowed=yes",
+        cold_build: Duration::from_secs(200),
+    };
+    build(&module, "Terraform").join("terraform")
+}
+
+/// The folder with the finished build.
+fn build(module: &Module<'_>, name: &str) -> PathBuf {
+    let environment = Environment::from_process().expect("tests have a home folder");
     let mut tenths = 0;
     let built = module.ensure(&environment.cache, &environment.path, &mut |event| match event {
         BuildEvent::Started { estimate, .. } => {
-            log(&format!("building OpenTofu, which takes up to {} minutes", estimate.as_secs() / 60));
+            log(&format!("building {name}, which takes up to {} minutes", estimate.as_secs().div_ceil(60)));
         }
         BuildEvent::Compiled { done, total } if done * 10 / total.max(1) > tenths => {
             tenths = done * 10 / total.max(1);
-            log(&format!("building OpenTofu: {done} of {total} packages"));
+            log(&format!("building {name}: {done} of {total} packages"));
         }
         _ => {}
     });
-    match built {
-        Ok(folder) => folder.join("tofu"),
-        Err(error) => panic!("cannot build OpenTofu: {error:?}"),
-    }
+    built.unwrap_or_else(|error| panic!("cannot build {name}: {error:?}"))
 }
 
 #[expect(clippy::print_stderr, reason = "a test that takes minutes, or is skipped, says so")]

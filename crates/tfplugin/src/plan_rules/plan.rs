@@ -57,6 +57,12 @@ impl Check {
     }
 
     fn attribute(&mut self, attribute: &Attribute, prior: &Value, config: &Value, planned: &Value) {
+        if attribute.write_only {
+            if !planned.is_null() {
+                self.violate("a write-only attribute is null in a plan");
+            }
+            return;
+        }
         // The second equality lets a mere change of formatting be planned as no change.
         let equal = same(planned, config) || (!prior.is_null() && !config.is_null() && same(planned, prior));
         if equal || attribute.is_computed() || (config.is_null() && planned.is_null()) {

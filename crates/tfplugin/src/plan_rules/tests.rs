@@ -16,6 +16,7 @@ fn schema() -> Schema {
         .attribute(Attribute::optional("one", Kind::nested(port)))
         .attribute(Attribute::optional("map", Type::map(Type::Number)))
         .attribute(Attribute::computed("any", Type::Dynamic))
+        .attribute(Attribute::optional("secret", Type::String).write_only())
 }
 
 type Entries<'e> = &'e [(&'e str, Value)];
@@ -73,6 +74,15 @@ fn a_plan_has_configured_or_prior_values() {
         &[x()],
         &[x(), ("label", "l".into())],
         &["label: an attribute that is neither configured nor computed is null in a plan"],
+    );
+
+    // A write-only value is in the configuration only.
+    check(None, &[x(), ("secret", "s".into())], &[x()], &[]);
+    check(
+        None,
+        &[x(), ("secret", "s".into())],
+        &[x(), ("secret", "s".into())],
+        &["secret: a write-only attribute is null in a plan"],
     );
 
     // Nested attributes are checked one by one.

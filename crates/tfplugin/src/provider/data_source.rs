@@ -2,7 +2,7 @@
 
 use tokio_util::sync::CancellationToken;
 
-use super::BoxFuture;
+use super::{BoxFuture, Deferral};
 use crate::diagnostics::Diagnostics;
 use crate::schema::Schema;
 use crate::value::Object;
@@ -26,13 +26,16 @@ pub trait DataSource: Send + Sync {
 #[derive(Debug)]
 pub struct ReadDataRequest {
     pub config: Object,
+    /// Whether the client accepts [`ReadDataResponse::deferred`].
+    pub deferral_allowed: bool,
     /// Cancelled by StopProvider.
     pub stop: CancellationToken,
 }
 
 #[derive(Debug, Default)]
 pub struct ReadDataResponse {
-    /// `None` only with an error.
+    /// `None` only with an error or a deferral.
     pub state: Option<Object>,
+    pub deferred: Option<Deferral>,
     pub diagnostics: Diagnostics,
 }

@@ -2,7 +2,7 @@
 
 use tokio_util::sync::CancellationToken;
 
-use super::BoxFuture;
+use super::{BoxFuture, Deferral};
 use crate::codes;
 use crate::diagnostics::Diagnostics;
 use crate::json::{self, UndefinedAttributes};
@@ -29,7 +29,7 @@ pub trait Resource: Send + Sync {
         Diagnostics::new()
     }
 
-    /// Plans a change. The request holds the plan of the schema alone: defaults are set, computed values are unknown if
+    /// Plans a change. The request holds the plan of the schema alone: write-only values are null, computed ones unknown if
     /// anything changes, plan modifiers are applied.
     ///
     /// Terraform plans twice for an apply, and what was known the first time must be equal the second time.
@@ -52,6 +52,15 @@ pub trait Resource: Send + Sync {
                 .detail("This resource does not support import.")
                 .hint("Remove the import and let the next apply create the resource.");
             ImportResponse { imported: None, diagnostics: refusal.into() }
+        })
+    }
+
+    /// The configuration of an imported resource, from its state. By default the state without what is computed,
+    /// deprecated, or an optional empty text, which is what Terraform does without this call.
+    fn generate_config(&self, request: GenerateRequest) -> BoxFuture<'_, GenerateResponse> {
+        Box::pin(async move {
+            let config = self.schema().configurable(request.state);
+            GenerateResponse { config: Some(config), diagnostics: Diagnostics::new() }
         })
     }
 
@@ -146,6 +155,8 @@ pub struct PlanRequest {
     pub requires_replace: Vec<Path>,
     pub private: Private,
     pub identity: Option<Identity>,
+    /// Whether the client accepts [`PlanResponse::deferred`].
+    pub deferral_allowed: bool,
     /// Cancelled by StopProvider.
     pub stop: CancellationToken,
 }
@@ -158,7 +169,7 @@ impl PlanRequest {
             requires_replace: self.requires_replace,
             private: self.private,
             identity: self.identity,
-            diagnostics: Diagnostics::new(),
+            ..PlanResponse::default()
         }
     }
 }
@@ -172,6 +183,8 @@ pub struct PlanResponse {
     pub private: Private,
     /// If known by now.
     pub identity: Option<Identity>,
+    /// The change has to be planned again, when more is known.
+    pub deferred: Option<Deferral>,
     pub diagnostics: Diagnostics,
 }
 
@@ -233,6 +246,21 @@ pub struct ImportRequest {
     pub target: ImportTarget,
     /// Cancelled by StopProvider.
     pub stop: CancellationToken,
+}
+
+#[derive(Debug)]
+pub struct GenerateRequest {
+    /// As it was read.
+    pub state: Object,
+    /// Cancelled by StopProvider.
+    pub stop: CancellationToken,
+}
+
+#[derive(Debug, Default)]
+pub struct GenerateResponse {
+    /// `None` only with an error.
+    pub config: Option<Object>,
+    pub diagnostics: Diagnostics,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

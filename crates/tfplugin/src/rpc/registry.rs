@@ -1,23 +1,33 @@
-//! The provider's resources and data sources by type name, with their schemas and types computed once.
+//! What the provider has, by type name, with schemas and types computed once.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use diag::Diagnostic;
 
+use super::function;
 use crate::codes;
 use crate::diagnostics::Diagnostics;
 use crate::r#gen::tfplugin6 as proto;
-use crate::provider::{DataSource, IdentitySchema, Provider, Resource};
+use crate::provider::{
+    Action, DataSource, EphemeralResource, Function, IdentitySchema, ListResource, Provider, Resource,
+    Signature,
+};
 use crate::schema::Schema;
 use crate::types::Type;
 
 pub(super) struct Registry {
     pub(super) provider: Arc<dyn Provider>,
     pub(super) config: TypedSchema,
-    resources: BTreeMap<String, ResourceEntry>,
-    data_sources: BTreeMap<String, DataSourceEntry>,
+    resources: BTreeMap<String, Arc<ResourceEntry>>,
+    data_sources: Entries<dyn DataSource>,
+    ephemeral_resources: Entries<dyn EphemeralResource>,
+    list_resources: Entries<dyn ListResource>,
+    actions: Entries<dyn Action>,
+    functions: BTreeMap<String, (Arc<dyn Function>, Signature)>,
 }
+
+type Entries<T> = BTreeMap<String, Entry<T>>;
 
 pub(super) struct TypedSchema {
     pub(super) schema: Schema,
@@ -30,8 +40,9 @@ pub(super) struct ResourceEntry {
     pub(super) identity: Option<(IdentitySchema, Type)>,
 }
 
-pub(super) struct DataSourceEntry {
-    pub(super) data_source: Arc<dyn DataSource>,
+/// Everything but resources, which also have identities.
+pub(super) struct Entry<T: ?Sized> {
+    pub(super) item: Arc<T>,
     pub(super) shape: TypedSchema,
 }
 
@@ -43,36 +54,68 @@ impl Registry {
                 (schema, ty)
             });
             let shape = TypedSchema::new(resource.schema());
-            (resource.type_name().to_owned(), ResourceEntry { resource, shape, identity })
+            (resource.type_name().to_owned(), Arc::new(ResourceEntry { resource, shape, identity }))
         });
-        let data_sources = provider.data_sources().into_iter().map(|data_source| {
-            let shape = TypedSchema::new(data_source.schema());
-            (data_source.type_name().to_owned(), DataSourceEntry { data_source, shape })
+        let functions = provider.functions().into_iter().map(|function| {
+            let signature = function.signature();
+            (function.name().to_owned(), (function, signature))
         });
         Self {
             resources: resources.collect(),
-            data_sources: data_sources.collect(),
+            data_sources: entries(provider.data_sources(), |item| (item.type_name(), item.schema())),
+            ephemeral_resources: entries(provider.ephemeral_resources(), |item| {
+                (item.type_name(), item.schema())
+            }),
+            list_resources: entries(provider.list_resources(), |item| (item.type_name(), item.schema())),
+            actions: entries(provider.actions(), |item| (item.type_name(), item.schema())),
+            functions: functions.collect(),
             config: TypedSchema::new(provider.schema()),
             provider,
         }
     }
 
-    pub(super) fn resource(&self, name: &str) -> Result<&ResourceEntry, Diagnostics> {
-        self.resources.get(name).ok_or_else(|| unknown_type("resource", name, self.resources.keys()))
+    pub(super) fn resource(&self, name: &str) -> Result<&Arc<ResourceEntry>, Diagnostics> {
+        find(&self.resources, "resource", name)
     }
 
-    pub(super) fn data_source(&self, name: &str) -> Result<&DataSourceEntry, Diagnostics> {
-        self.data_sources.get(name).ok_or_else(|| unknown_type("data source", name, self.data_sources.keys()))
+    pub(super) fn data_source(&self, name: &str) -> Result<&Entry<dyn DataSource>, Diagnostics> {
+        find(&self.data_sources, "data source", name)
+    }
+
+    pub(super) fn ephemeral_resource(
+        &self,
+        name: &str,
+    ) -> Result<&Entry<dyn EphemeralResource>, Diagnostics> {
+        find(&self.ephemeral_resources, "ephemeral resource", name)
+    }
+
+    pub(super) fn list_resource(&self, name: &str) -> Result<&Entry<dyn ListResource>, Diagnostics> {
+        find(&self.list_resources, "list resource", name)
+    }
+
+    pub(super) fn action(&self, name: &str) -> Result<&Entry<dyn Action>, Diagnostics> {
+        find(&self.actions, "action", name)
+    }
+
+    pub(super) fn function(&self, name: &str) -> Result<&(Arc<dyn Function>, Signature), Diagnostics> {
+        find(&self.functions, "function", name)
     }
 
     pub(super) fn metadata(&self) -> proto::get_metadata::Response {
-        use proto::get_metadata::{DataSourceMetadata, ResourceMetadata};
-        let data_sources = self.data_sources.keys().cloned();
-        let resources = self.resources.keys().cloned();
+        use proto::get_metadata::{
+            ActionMetadata, DataSourceMetadata, EphemeralResourceMetadata, FunctionMetadata,
+            ListResourceMetadata, ResourceMetadata,
+        };
         proto::get_metadata::Response {
             server_capabilities: Some(capabilities()),
-            data_sources: data_sources.map(|type_name| DataSourceMetadata { type_name }).collect(),
-            resources: resources.map(|type_name| ResourceMetadata { type_name }).collect(),
+            data_sources: names(&self.data_sources, |type_name| DataSourceMetadata { type_name }),
+            resources: names(&self.resources, |type_name| ResourceMetadata { type_name }),
+            functions: names(&self.functions, |name| FunctionMetadata { name }),
+            ephemeral_resources: names(&self.ephemeral_resources, |type_name| EphemeralResourceMetadata {
+                type_name,
+            }),
+            list_resources: names(&self.list_resources, |type_name| ListResourceMetadata { type_name }),
+            actions: names(&self.actions, |type_name| ActionMetadata { type_name }),
             ..proto::get_metadata::Response::default()
         }
     }
@@ -80,15 +123,25 @@ impl Registry {
     pub(super) fn schemas(&self) -> proto::get_provider_schema::Response {
         let resources =
             self.resources.iter().map(|(name, entry)| (name.clone(), entry.shape.schema.to_proto()));
-        let data_sources =
-            self.data_sources.iter().map(|(name, entry)| (name.clone(), entry.shape.schema.to_proto()));
+        let actions = schemas(&self.actions).map(|(name, schema)| {
+            let schema = Some(schema);
+            (name, proto::ActionSchema { schema })
+        });
         proto::get_provider_schema::Response {
             provider: Some(self.config.schema.to_proto()),
             resource_schemas: resources.collect(),
-            data_source_schemas: data_sources.collect(),
+            data_source_schemas: schemas(&self.data_sources).collect(),
+            ephemeral_resource_schemas: schemas(&self.ephemeral_resources).collect(),
+            list_resource_schemas: schemas(&self.list_resources).collect(),
+            action_schemas: actions.collect(),
+            functions: self.functions().collect(),
             server_capabilities: Some(capabilities()),
             ..proto::get_provider_schema::Response::default()
         }
+    }
+
+    pub(super) fn functions(&self) -> impl Iterator<Item = (String, proto::Function)> {
+        self.functions.iter().map(|(name, (_, signature))| (name.clone(), function::to_proto(signature)))
     }
 
     pub(super) fn identity_schemas(&self) -> proto::get_resource_identity_schemas::Response {
@@ -109,13 +162,33 @@ impl TypedSchema {
     }
 }
 
-/// The same as terraform-plugin-framework's, without the generation of configurations: Terraform does the same by itself.
+fn entries<T: ?Sized>(items: Vec<Arc<T>>, describe: impl Fn(&T) -> (&str, Schema)) -> Entries<T> {
+    let entry = |item: Arc<T>| {
+        let (name, schema) = describe(&item);
+        (name.to_owned(), Entry { shape: TypedSchema::new(schema), item })
+    };
+    items.into_iter().map(entry).collect()
+}
+
+fn schemas<T: ?Sized>(entries: &Entries<T>) -> impl Iterator<Item = (String, proto::Schema)> {
+    entries.iter().map(|(name, entry)| (name.clone(), entry.shape.schema.to_proto()))
+}
+
+fn names<T, M>(entries: &BTreeMap<String, T>, message: impl Fn(String) -> M) -> Vec<M> {
+    entries.keys().cloned().map(message).collect()
+}
+
+fn find<'e, T>(entries: &'e BTreeMap<String, T>, what: &str, name: &str) -> Result<&'e T, Diagnostics> {
+    entries.get(name).ok_or_else(|| unknown_type(what, name, entries.keys()))
+}
+
+/// The same as terraform-plugin-framework's.
 fn capabilities() -> proto::ServerCapabilities {
     proto::ServerCapabilities {
         plan_destroy: true,
         get_provider_schema_optional: true,
         move_resource_state: true,
-        generate_resource_config: false,
+        generate_resource_config: true,
     }
 }
 

@@ -10,8 +10,10 @@ use crate::diagnostics::Diagnostics;
 use crate::r#gen::tfplugin6 as proto;
 use crate::path::Path;
 use crate::plan_rules::{self, Plan};
-use crate::provider::{ApplyRequest, Change, Identity, PlanRequest, ReadDataRequest, ReadRequest};
-use crate::schema_plan::plan_by_schema;
+use crate::provider::{
+    ApplyRequest, Change, Deferral, GenerateRequest, Identity, PlanRequest, ReadDataRequest, ReadRequest,
+};
+use crate::schema_plan::{plan_by_schema, without_write_only};
 use crate::value::Object;
 
 pub(super) async fn plan(
@@ -41,6 +43,7 @@ pub(super) async fn plan(
             requires_replace,
             private: wire::decode_private(&request.prior_private)?,
             identity: prior_identity.clone(),
+            deferral_allowed: wire::deferral_allowed(request.client_capabilities.as_ref()),
             stop,
         })
         .await;
@@ -62,6 +65,7 @@ pub(super) async fn plan(
         requires_replace: requires_replace.iter().map(Path::to_proto).collect(),
         planned_private: response.private.encode(),
         planned_identity: wire::encode_identity(entry, response.identity)?,
+        deferred: response.deferred.map(Deferral::to_proto),
         diagnostics: diagnostics.into_proto(),
         ..proto::plan_resource_change::Response::default()
     })
@@ -89,7 +93,7 @@ pub(super) async fn apply(
         .await;
 
     let mut diagnostics = response.diagnostics;
-    let state = wire::complete(response.state, ty)?;
+    let state = stored(entry, response.state)?;
     if !diagnostics.has_errors() {
         if planned.is_some() && state.is_none() {
             diagnostics.add(missing_state("apply"));
@@ -157,10 +161,11 @@ pub(super) async fn read_data(
     let entry = registry.data_source(&request.type_name)?;
     let ty = &entry.shape.ty;
     let config = wire::decode_required(request.config.as_ref(), ty)?;
-    let response = entry.data_source.read(ReadDataRequest { config, stop }).await;
+    let deferral_allowed = wire::deferral_allowed(request.client_capabilities.as_ref());
+    let response = entry.item.read(ReadDataRequest { config, deferral_allowed, stop }).await;
     let mut diagnostics = response.diagnostics;
     let state = wire::complete(response.state, ty)?;
-    if !diagnostics.has_errors() {
+    if !diagnostics.has_errors() && response.deferred.is_none() {
         match &state {
             None => diagnostics.add(missing_state("read")),
             Some(state) => diagnostics.add(wire::enforce_rules("ReadDataSource", || {
@@ -171,8 +176,28 @@ pub(super) async fn read_data(
     Ok(proto::read_data_source::Response {
         state: Some(wire::encode(state, ty)?),
         diagnostics: diagnostics.into_proto(),
-        ..proto::read_data_source::Response::default()
+        deferred: response.deferred.map(Deferral::to_proto),
     })
+}
+
+pub(super) async fn generate_config(
+    registry: &Registry,
+    stop: CancellationToken,
+    request: proto::generate_resource_config::Request,
+) -> Result<proto::generate_resource_config::Response, Diagnostics> {
+    let entry = registry.resource(&request.type_name)?;
+    let state = wire::decode_required(request.state.as_ref(), &entry.shape.ty)?;
+    let response = entry.resource.generate_config(GenerateRequest { state, stop }).await;
+    Ok(proto::generate_resource_config::Response {
+        config: Some(wire::encode(response.config, &entry.shape.ty)?),
+        diagnostics: response.diagnostics.into_proto(),
+    })
+}
+
+/// A state as it is stored: complete, and without write-only values.
+fn stored(entry: &ResourceEntry, state: Option<Object>) -> Result<Option<Object>, Diagnostics> {
+    let state = state.map(|state| without_write_only(&entry.shape.schema.attributes, state));
+    wire::complete(state, &entry.shape.ty)
 }
 
 /// Conforms and checks a state that was not planned.
@@ -182,7 +207,7 @@ pub(super) fn checked_state(
     state: Option<Object>,
     diagnostics: &mut Diagnostics,
 ) -> Result<Option<Object>, Diagnostics> {
-    let state = wire::complete(state, &entry.shape.ty)?;
+    let state = stored(entry, state)?;
     if let (Some(state), false) = (&state, diagnostics.has_errors()) {
         diagnostics.add(wire::enforce_rules(call, || plan_rules::check_read(&entry.shape.schema, state)));
     }

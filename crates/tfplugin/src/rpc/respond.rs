@@ -22,14 +22,19 @@ pub(super) async fn respond<R: WithDiagnostics>(
     mut fallback: R,
     work: impl Future<Output = Result<R, Diagnostics>>,
 ) -> Result<Response<R>, Status> {
-    let response = match panics::with_location(AssertUnwindSafe(work).catch_unwind()).await {
-        (Ok(response), _) => response,
-        (Err(panic), location) => Err(panicked(call, panic.as_ref(), location).into()),
-    };
+    let response = catch_panic(call, work).await.unwrap_or_else(Err);
     Ok(Response::new(response.unwrap_or_else(|diagnostics| {
         *fallback.diagnostics() = diagnostics.into_proto();
         fallback
     })))
+}
+
+/// Waits for `work`; a panic is an error.
+pub(super) async fn catch_panic<T>(call: &str, work: impl Future<Output = T>) -> Result<T, Diagnostics> {
+    match panics::with_location(AssertUnwindSafe(work).catch_unwind()).await {
+        (Ok(done), _) => Ok(done),
+        (Err(panic), location) => Err(panicked(call, panic.as_ref(), location).into()),
+    }
 }
 
 fn panicked(call: &str, panic: &(dyn Any + Send), location: Option<String>) -> Diagnostic {
@@ -54,5 +59,6 @@ with_diagnostics! {
     get_metadata get_provider_schema get_resource_identity_schemas get_functions validate_provider_config validate_resource_config
     validate_data_resource_config configure_provider upgrade_resource_state upgrade_resource_identity read_resource
     plan_resource_change apply_resource_change import_resource_state move_resource_state
-    read_data_source
+    read_data_source generate_resource_config validate_ephemeral_resource_config open_ephemeral_resource
+    close_ephemeral_resource validate_list_resource_config validate_action_config plan_action
 }

@@ -63,7 +63,7 @@ impl Stop {
     }
 }
 
-fn interrupted() -> Diagnostic {
+pub(super) fn interrupted() -> Diagnostic {
     Diagnostic::error(codes::INTERRUPTED, "Interrupted")
         .detail("Terraform stopped the provider before it could finish. This call changed nothing.")
         .hint("Run the command again.")

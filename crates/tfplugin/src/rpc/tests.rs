@@ -7,13 +7,16 @@ use super::*;
 use crate::diagnostics::Diagnostics;
 use crate::path::Path;
 use crate::provider::{
-    ApplyRequest, ApplyResponse, BoxFuture, IdentityAttribute, IdentitySchema, ImportRequest, ImportResponse,
-    ImportTarget, Imported, PlanRequest, PlanResponse, ReadRequest, ReadResponse, Resource,
+    Action, ApplyRequest, ApplyResponse, BoxFuture, Deferral, EphemeralResource, Function, IdentityAttribute,
+    IdentitySchema, ImportRequest, ImportResponse, ImportTarget, Imported, ListResource, PlanRequest,
+    PlanResponse, ReadRequest, ReadResponse, Resource,
 };
 use crate::schema::{Attribute, Kind, Schema};
 use crate::types::Type;
 use crate::value::{Object, Value};
 use crate::{codes, msgpack, panics};
+
+mod beside;
 
 /// A provider whose one resource behaves by its `mode`.
 struct Gadgets;
@@ -21,6 +24,22 @@ struct Gadgets;
 impl Provider for Gadgets {
     fn resources(&self) -> Vec<Arc<dyn Resource>> {
         vec![Arc::new(Gadget)]
+    }
+
+    fn ephemeral_resources(&self) -> Vec<Arc<dyn EphemeralResource>> {
+        vec![Arc::new(beside::Key)]
+    }
+
+    fn functions(&self) -> Vec<Arc<dyn Function>> {
+        vec![Arc::new(beside::Shout)]
+    }
+
+    fn list_resources(&self) -> Vec<Arc<dyn ListResource>> {
+        vec![Arc::new(beside::Gadgets)]
+    }
+
+    fn actions(&self) -> Vec<Arc<dyn Action>> {
+        vec![Arc::new(beside::Wind)]
     }
 }
 
@@ -43,6 +62,7 @@ impl Resource for Gadget {
             .attribute(Attribute::required("mode", Type::String))
             .attribute(Attribute::optional("old", Type::String).deprecated("Use mode."))
             .attribute(Attribute::optional("part", part))
+            .attribute(Attribute::optional("secret", Type::String).write_only())
     }
 
     fn identity(&self) -> Option<IdentitySchema> {
@@ -64,11 +84,15 @@ impl Resource for Gadget {
 
     fn plan(&self, request: PlanRequest) -> BoxFuture<'_, PlanResponse> {
         Box::pin(async {
+            let deferral_allowed = request.deferral_allowed;
             let mut response = request.accept();
             if let Some(planned) = &mut response.planned {
                 match planned.text("mode") {
                     Some("overrule") => planned.set("mode", "something else"),
                     Some("misshape") => planned.set("mode", 7),
+                    Some("defer") if deferral_allowed => {
+                        response.deferred = Some(Deferral::ResourceConfigUnknown);
+                    }
                     Some("rename") => response.identity = Some(Object::from([("id", "another")])),
                     _ => {}
                 }
@@ -89,7 +113,11 @@ impl Resource for Gadget {
                     ..ApplyResponse::default()
                 },
                 Some("keep unknown") => ApplyResponse { state: Some(planned), ..ApplyResponse::default() },
-                _ => ApplyResponse { state: Some(planned.with("id", "1")), ..ApplyResponse::default() },
+                _ => {
+                    let secret = request.config.unwrap_or_default().get("secret").clone();
+                    let state = planned.with("id", "1").with("secret", secret);
+                    ApplyResponse { state: Some(state), ..ApplyResponse::default() }
+                }
             }
         })
     }
@@ -180,6 +208,13 @@ async fn apply(mode: &str, prior: Option<proto::DynamicValue>) -> proto::apply_r
 }
 
 async fn plan(mode: &str) -> proto::plan_resource_change::Response {
+    plan_for(mode, None).await
+}
+
+async fn plan_for(
+    mode: &str,
+    client_capabilities: Option<proto::ClientCapabilities>,
+) -> proto::plan_resource_change::Response {
     let config = wire(&[("mode", mode.into())]);
     let request = proto::plan_resource_change::Request {
         type_name: name(),
@@ -187,6 +222,7 @@ async fn plan(mode: &str) -> proto::plan_resource_change::Response {
         proposed_new_state: wire(&[("mode", mode.into()), ("id", "1".into())]),
         config,
         prior_identity: identity("1"),
+        client_capabilities,
         ..proto::plan_resource_change::Request::default()
     };
     server().plan_resource_change(Request::new(request)).await.unwrap().into_inner()
@@ -248,16 +284,50 @@ async fn a_plan_makes_computed_values_unknown_and_keeps_private_state() {
 }
 
 #[tokio::test]
+async fn a_plan_is_deferred_only_for_a_client_that_allows_it() {
+    let client = proto::ClientCapabilities { deferral_allowed: true, ..Default::default() };
+    let deferred = plan_for("defer", Some(client)).await.deferred.unwrap();
+    assert_eq!(deferred.reason(), proto::deferred::Reason::ResourceConfigUnknown);
+    assert_eq!(plan("defer").await.deferred, None);
+}
+
+#[tokio::test]
+async fn the_state_of_a_resource_has_no_write_only_value() {
+    let request = proto::apply_resource_change::Request {
+        type_name: name(),
+        planned_state: wire(&[("mode", "fine".into()), ("id", Value::unknown())]),
+        config: wire(&[("mode", "fine".into()), ("secret", "hunter2".into())]),
+        ..proto::apply_resource_change::Request::default()
+    };
+    let response = server().apply_resource_change(Request::new(request)).await.unwrap().into_inner();
+    assert_eq!(render(&response.diagnostics), [""; 0]);
+    assert!(read(response.new_state.as_ref()).unwrap().get("secret").is_null());
+}
+
+#[tokio::test]
+async fn a_generated_configuration_has_only_what_can_be_set() {
+    let state = [("mode", "m".into()), ("id", "1".into()), ("old", "o".into())];
+    let request = proto::generate_resource_config::Request { type_name: name(), state: wire(&state) };
+    let response = server().generate_resource_config(Request::new(request)).await.unwrap().into_inner();
+    assert_eq!(response.config, wire(&[("mode", "m".into())]));
+}
+
+#[tokio::test]
 async fn a_configuration_is_validated_by_schema_and_resource() {
-    let check = async |config: &[(&str, Value)], expected: &[&str]| {
+    let validate = async |config: &[(&str, Value)], write_only: bool, expected: &[&str]| {
+        let capabilities =
+            proto::ClientCapabilities { write_only_attributes_allowed: write_only, ..Default::default() };
         let request = proto::validate_resource_config::Request {
             type_name: name(),
             config: wire(config),
-            client_capabilities: None,
+            client_capabilities: Some(capabilities),
         };
         let response = server().validate_resource_config(Request::new(request)).await.unwrap().into_inner();
         assert_eq!(render(&response.diagnostics), expected);
     };
+    validate(&[("secret", "s".into())], true, &[]).await;
+    validate(&[("secret", "s".into())], false, &["error: WriteOnly Attribute Not Allowed @secret"]).await;
+    let check = async |config: &[(&str, Value)], expected: &[&str]| validate(config, true, expected).await;
     let part = |name: Value| Value::from(Object::from([("name", name)]));
     check(&[("mode", "m".into())], &[]).await;
     check(&[("mode", Value::unknown())], &["warning: mode is not known"]).await;
@@ -344,12 +414,8 @@ async fn unknown_types_and_features_are_reported() {
     let request = proto::read_resource::Request { type_name: "test_gizmo".to_owned(), ..Default::default() };
     let response = server.read_resource(Request::new(request)).await.unwrap().into_inner();
     assert_eq!(render(&response.diagnostics), ["error: This provider has no resource test_gizmo"]);
-    let functions = server.get_functions(Request::new(proto::get_functions::Request {})).await.unwrap();
-    assert!(functions.into_inner().functions.is_empty());
-    let call = server.call_function(Request::new(proto::call_function::Request::default())).await;
-    assert_eq!(call.unwrap_err().code(), Code::Unimplemented);
-    let list = server.list_resource(Request::new(proto::list_resource::Request::default())).await;
-    assert_eq!(list.err().unwrap().code(), Code::Unimplemented);
+    let lock = server.lock_state(Request::new(proto::lock_state::Request::default())).await;
+    assert_eq!(lock.unwrap_err().code(), Code::Unimplemented);
 }
 
 #[tokio::test]

@@ -31,13 +31,21 @@ pub(super) fn decode(value: Option<&proto::DynamicValue>, ty: &Type) -> Result<O
     }
 }
 
+/// A value that is no object: an argument of a function.
+pub(super) fn decode_value(value: &proto::DynamicValue, ty: &Type) -> Result<Value, Diagnostics> {
+    msgpack::decode(&value.msgpack, ty).map_err(|error| invalid_value("Terraform sent", &error))
+}
+
 pub(super) fn decode_required(value: Option<&proto::DynamicValue>, ty: &Type) -> Result<Object, Diagnostics> {
     decode(value, ty)?.ok_or_else(|| invalid_value("Terraform sent", &"no value where one is required"))
 }
 
 /// Null for `None`.
 pub(super) fn encode(object: Option<Object>, ty: &Type) -> Result<proto::DynamicValue, Diagnostics> {
-    let value = object.map_or(Value::Null, Value::Object);
+    encode_value(object.map_or(Value::Null, Value::Object), ty)
+}
+
+pub(super) fn encode_value(value: Value, ty: &Type) -> Result<proto::DynamicValue, Diagnostics> {
     let msgpack =
         msgpack::encode(value, ty).map_err(|error| invalid_value("The provider returned", &error))?;
     Ok(proto::DynamicValue { msgpack, json: Vec::new() })
@@ -76,6 +84,10 @@ pub(super) fn decode_private(bytes: &[u8]) -> Result<Private, Diagnostics> {
             .hint("If the state was edited by hand, restore it; otherwise report this.")
             .into()
     })
+}
+
+pub(super) fn deferral_allowed(client: Option<&proto::ClientCapabilities>) -> bool {
+    client.is_some_and(|client| client.deferral_allowed)
 }
 
 /// In debug builds every violation is an error; release builds leave the check to Terraform.

@@ -9,6 +9,7 @@ use crate::types::Type;
 use crate::value::Value;
 
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent flags in the protocol")]
 pub struct Attribute {
     pub name: String,
     pub kind: Kind,
@@ -19,6 +20,8 @@ pub struct Attribute {
     pub deprecation: Option<String>,
     /// Terraform hides the value in plans.
     pub sensitive: bool,
+    /// Only in the configuration, never in a plan or a state.
+    pub write_only: bool,
     pub requires_replace: bool,
     /// Where the plan would be unknown, the value of the state is kept.
     pub use_state_for_unknown: bool,
@@ -70,6 +73,7 @@ impl Attribute {
             description: String::new(),
             deprecation: None,
             sensitive: false,
+            write_only: false,
             requires_replace: false,
             use_state_for_unknown: false,
             validators: Vec::new(),
@@ -93,6 +97,13 @@ impl Attribute {
     #[must_use]
     pub fn sensitive(mut self) -> Self {
         self.sensitive = true;
+        self
+    }
+
+    /// For Terraform and OpenTofu 1.11 and later; older clients reject a value.
+    #[must_use]
+    pub fn write_only(mut self) -> Self {
+        self.write_only = true;
         self
     }
 

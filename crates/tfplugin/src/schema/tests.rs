@@ -15,13 +15,14 @@ fn schema() -> Schema {
             ]),
         ))
         .attribute(Attribute::optional("replicas", Type::Number).deprecated("Use scale."))
+        .attribute(Attribute::optional("password", Type::String).write_only())
 }
 
 #[test]
 fn the_type_of_a_schema_is_an_object_of_its_attributes() {
     assert_eq!(
         schema().ty().to_string(),
-        r#"["object",{"cluster":["object",{"exec":["object",{"command":"string"}],"token":"string"}],"id":"string","replicas":"number"}]"#
+        r#"["object",{"cluster":["object",{"exec":["object",{"command":"string"}],"token":"string"}],"id":"string","password":"string","replicas":"number"}]"#
     );
 }
 
@@ -46,6 +47,7 @@ fn flags_are_sent_to_terraform() {
                 ("optional", a.optional),
                 ("computed", a.computed),
                 ("sensitive", a.sensitive),
+                ("write-only", a.write_only),
                 ("deprecated", a.deprecated),
                 ("nested", a.nested_type.is_some()),
             ];
@@ -53,7 +55,15 @@ fn flags_are_sent_to_terraform() {
             format!("{}: {}", a.name, set.join(" "))
         })
         .collect();
-    assert_eq!(flags, ["id: computed", "cluster: required nested", "replicas: optional deprecated"]);
+    assert_eq!(
+        flags,
+        [
+            "id: computed",
+            "cluster: required nested",
+            "replicas: optional deprecated",
+            "password: optional write-only"
+        ]
+    );
     let cluster = block.attributes[1].nested_type.as_ref().unwrap();
     assert!(block.attributes[1].r#type.is_empty());
     assert!(cluster.attributes[0].sensitive);

@@ -34,6 +34,7 @@ impl Attribute {
             optional: self.presence == Presence::Optional,
             computed: self.is_computed(),
             sensitive: self.sensitive,
+            write_only: self.write_only,
             description_kind: proto::StringKind::Markdown.into(),
             deprecated: self.deprecation.is_some(),
             deprecation_message: self.deprecation.clone().unwrap_or_default(),

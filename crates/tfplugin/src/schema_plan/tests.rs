@@ -10,6 +10,7 @@ fn schema() -> Schema {
         .attribute(Attribute::required("body", Type::String))
         .attribute(Attribute::optional("size", Type::Number))
         .attribute(Attribute::computed("digest", Type::String))
+        .attribute(Attribute::optional("password", Type::String).write_only())
         .attribute(Attribute::optional(
             "target",
             Kind::nested([
@@ -57,6 +58,9 @@ fn a_create_leaves_computed_values_unknown() {
 fn without_a_change_nothing_becomes_unknown() {
     let prior = [("id", "1".into()), ("body", "x".into()), ("size", 1.into()), ("digest", "d".into())];
     let config = [("body", "x".into()), ("size", 1.into())];
+    check(Some(&prior), &config, r#"body="x" digest="d" id="1" size=1"#, &[]);
+    // A write-only value is not part of the plan, so it is not a change either.
+    let config = [("body", "x".into()), ("size", 1.into()), ("password", "p".into())];
     check(Some(&prior), &config, r#"body="x" digest="d" id="1" size=1"#, &[]);
 }
 

@@ -1,0 +1,3 @@
+module plimsoll.dev/terraform/backend
+
+go 1.25
