@@ -1,7 +1,6 @@
 //! Writes objects: server-side apply, and the other patches.
 
 use std::borrow::Cow;
-use std::time::Duration;
 
 use http::Method;
 use serde_json::Value;
@@ -214,7 +213,7 @@ fn missing_namespace(error: Error) -> Error {
         }
         _ => return error,
     };
-    error.with_kind(ErrorKind::NamespaceMissing { namespace, waited: Duration::ZERO })
+    error.with_kind(ErrorKind::NamespaceMissing { namespace })
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ use tokio::time::Instant;
 
 use crate::apply::{PatchType, Write, defines_kinds};
 use crate::codes;
+use crate::dependency::Dependency;
 use crate::error::{Error, Verb};
 use crate::read::is_absent;
 use crate::request::{Call, Reply};
@@ -118,6 +119,8 @@ const AFTER_FORCE: Duration = Duration::from_secs(60);
 /// How long discovery and paths may disagree on whether a kind exists, and the pause between checks.
 const UNCLEAR: Duration = Duration::from_secs(5);
 const AGAIN: Duration = Duration::from_millis(250);
+/// The pause before a deletion is requested again because a webhook could not be called.
+const WEBHOOK_AGAIN: Duration = Duration::from_secs(1);
 const GONE: Deletion = Deletion::Gone { forced: Vec::new() };
 /// The field manager that removes finalizers.
 const FORCE_MANAGER: &str = "k8sconnect-force-destroy";
@@ -153,7 +156,7 @@ impl Session {
     /// Requests the deletion; continues with the uid of the object that is being deleted.
     ///
     /// Repeats the request until the outcome is clear: while a kind is being removed, its paths vanish before discovery
-    /// drops it.
+    /// drops it, and its webhook stops before its configuration is gone.
     async fn request_deletion(
         &self,
         target: &ObjectRef,
@@ -164,6 +167,10 @@ impl Session {
             match self.request_deletion_once(target, how).await {
                 Err(error) if error.is_unknown_path() && began.elapsed() < UNCLEAR => {
                     tokio::time::sleep(AGAIN).await;
+                }
+                Err(error) if !how.timeout.is_zero() && self.may_still_be_reviewed(&error) => {
+                    tracing::info!(object = %target, error = %diag::error_chain(&error), "waiting for a webhook");
+                    tokio::time::sleep(WEBHOOK_AGAIN).await;
                 }
                 // Without its kind, an object cannot exist; the discovery behind this error was fresh and complete.
                 Err(error) if error.is_kind_absent() => return Ok(Break(GONE)),
@@ -181,6 +188,12 @@ impl Session {
                 }
             }
         }
+    }
+
+    /// Whether a webhook that could not review the deletion may still do so, or its configuration may still go.
+    fn may_still_be_reviewed(&self, error: &Error) -> bool {
+        let dependency = error.dependency();
+        matches!(&dependency, Some(webhook @ Dependency::Webhook(_)) if self.may_wait_for(webhook))
     }
 
     async fn request_deletion_once(&self, target: &ObjectRef, how: &Delete) -> Result<Reply, Error> {

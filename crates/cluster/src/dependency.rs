@@ -1,8 +1,12 @@
-//! Applies objects whose kind or namespace is being created at the same time.
+//! Applies objects whose kind, namespace or webhook is being created at the same time.
 //!
 //! The schedule is an upper bound. While it runs, the CRDs or the namespace are watched, and the apply continues as
-//! soon as its dependency exists. Kinds and namespaces that already exist cost nothing extra.
+//! soon as its dependency exists. What already exists costs nothing extra.
 
+mod installable;
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use manifest::{GroupVersionKind, ObjectRef};
@@ -10,12 +14,13 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::apply::Write;
-use crate::discovery::MissingKind;
 use crate::error::{Error, ErrorKind};
 use crate::read::Selection;
 use crate::request::Reply;
 use crate::session::Session;
 use crate::watch::{Watch, WatchEvent};
+
+pub use installable::may_still_come;
 
 /// The longest wait before each further attempt.
 const SCHEDULE: [Duration; 7] = [
@@ -27,14 +32,16 @@ const SCHEDULE: [Duration; 7] = [
     Duration::from_secs(10),
     Duration::from_secs(10),
 ];
+/// How long a webhook may be unavailable before nothing waits for it any more: about as long as the schedule takes.
+const PATIENCE: Duration = Duration::from_secs(30);
 /// The pause between attempts once the dependency has been seen, until the servers catch up.
 const SOON: Duration = Duration::from_millis(25);
 /// After this long the servers should have caught up, and the schedule resumes.
 const CATCH_UP: Duration = Duration::from_secs(2);
 
 impl Session {
-    /// Applies `object`, and waits for its kind or namespace if they do not exist yet: for half a minute at most, and
-    /// no longer than they take to appear. Any other error is returned at once.
+    /// Applies `object`, and waits for its kind, its namespace or a webhook if they are not there yet: for half a minute
+    /// at most, and no longer than they take to appear. Any other error is returned at once.
     ///
     /// Dropping the future ends the wait at once.
     pub async fn apply_when_possible(
@@ -46,8 +53,8 @@ impl Session {
         self.when_possible(target, || self.apply(target, object, write)).await
     }
 
-    /// Repeats `attempt`, which concerns `target`, until its kind and its namespace exist, on the same
-    /// terms as [`Session::apply_when_possible`].
+    /// Repeats `attempt`, which concerns `target`, until what it depends on is there, on the same terms as
+    /// [`Session::apply_when_possible`].
     pub async fn when_possible<T, F>(&self, target: &ObjectRef, attempt: impl Fn() -> F) -> Result<T, Error>
     where
         F: Future<Output = Result<T, Error>>,
@@ -61,7 +68,7 @@ impl Session {
                 Ok(done) => return Ok(done),
                 Err(error) => error,
             };
-            let dependency = match (Dependency::of(&error), &watching) {
+            let dependency = match (error.dependency(), &watching) {
                 (Some(dependency), _) => dependency,
                 // Discovery already lists the new kind, but its paths are not served yet.
                 (None, Some(watching)) if watching.was_just_seen() && error.is_unknown_path() => {
@@ -87,48 +94,70 @@ impl Session {
             if !watching.was_just_seen() {
                 let now = Instant::now();
                 if now >= next_attempt {
-                    let Some(wait) = schedule.next() else { return Err(give_up(error, began.elapsed())) };
+                    let wait = schedule.next().filter(|_| self.may_wait_for(&dependency));
+                    let Some(wait) = wait else { return Err(error.after(began.elapsed())) };
                     next_attempt = now + wait;
                 }
             }
-            tracing::debug!(object = %target, needs = %dependency, at_most = ?next_attempt.saturating_duration_since(Instant::now()), "waiting");
+            tracing::info!(object = %target, needs = %dependency, at_most = ?next_attempt.saturating_duration_since(Instant::now()), "waiting");
             watching.wait(next_attempt).await;
         }
     }
+
+    /// Whether to wait for a dependency that was found missing just now. A webhook that is down for good must not cost
+    /// the whole wait for every object it reviews.
+    pub(crate) fn may_wait_for(&self, dependency: &Dependency) -> bool {
+        match dependency {
+            Dependency::Webhook(webhook) => self.outages().length(webhook) < PATIENCE,
+            Dependency::Kind(_) | Dependency::Namespace(_) => true,
+        }
+    }
 }
 
-/// A dependency of an apply.
+/// What a call lacks, and may still come.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Dependency {
+pub enum Dependency {
     Kind(GroupVersionKind),
     Namespace(String),
+    /// What must admit or convert the object and cannot be called, as a phrase.
+    Webhook(String),
+}
+
+impl Error {
+    /// What the call lacked, if another client, or the rest of the same apply, may still bring it.
+    pub fn dependency(&self) -> Option<Dependency> {
+        match self.kind() {
+            ErrorKind::KindMissing(missing) => {
+                may_still_come(&missing.gvk).then(|| Dependency::Kind(missing.gvk.clone()))
+            }
+            ErrorKind::NamespaceMissing { namespace } => Some(Dependency::Namespace(namespace.clone())),
+            _ => self.unavailable_webhook().map(Dependency::Webhook),
+        }
+    }
 }
 
 impl Dependency {
-    fn of(error: &Error) -> Option<Self> {
-        match error.kind() {
-            ErrorKind::KindMissing(missing) => Some(Self::Kind(missing.gvk.clone())),
-            ErrorKind::NamespaceMissing { namespace, .. } => Some(Self::Namespace(namespace.clone())),
-            _ => None,
-        }
-    }
-
-    /// What to watch for the dependency to appear.
-    fn source(&self) -> (GroupVersionKind, Selection) {
+    /// What to watch for the dependency to appear, if it can be watched.
+    fn source(&self) -> Option<(GroupVersionKind, Selection)> {
         let kind = |text: &str| text.parse().expect("a fixed kind");
         match self {
             // A CRD's name begins with the plural, which is not known yet, so all CRDs are watched.
-            Self::Kind(_) => (kind("apiextensions.k8s.io/v1/CustomResourceDefinition"), Selection::default()),
+            Self::Kind(_) => {
+                Some((kind("apiextensions.k8s.io/v1/CustomResourceDefinition"), Selection::default()))
+            }
             Self::Namespace(name) => {
                 let fields = Some(format!("metadata.name={name}"));
-                (kind("v1/Namespace"), Selection { fields, ..Selection::default() })
+                Some((kind("v1/Namespace"), Selection { fields, ..Selection::default() }))
             }
+            // Only a call shows whether it answers.
+            Self::Webhook(_) => None,
         }
     }
 
     /// Whether `object` is the dependency, ready for use.
     fn is_met_by(&self, object: &Value) -> bool {
         match self {
+            Self::Webhook(_) => false,
             Self::Namespace(_) => object.pointer("/status/phase").is_none_or(|phase| phase == "Active"),
             Self::Kind(gvk) => {
                 let spec = &object["spec"];
@@ -152,14 +181,39 @@ impl std::fmt::Display for Dependency {
         match self {
             Self::Kind(gvk) => write!(f, "kind {gvk}"),
             Self::Namespace(name) => write!(f, "namespace {name}"),
+            Self::Webhook(webhook) => f.write_str(webhook),
         }
+    }
+}
+
+/// The webhooks that a session has found unavailable.
+#[derive(Default)]
+pub(crate) struct WebhookOutages(Mutex<HashMap<String, Outage>>);
+
+struct Outage {
+    began: Instant,
+    last_seen: Instant,
+}
+
+impl WebhookOutages {
+    /// How long `webhook`, which is unavailable now, has been. Calls may time out before they fail, so an outage counts
+    /// as over only when it was not seen for longer than that takes.
+    fn length(&self, webhook: &str) -> Duration {
+        let now = Instant::now();
+        let mut outages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let outage = outages.entry(webhook.to_owned()).or_insert(Outage { began: now, last_seen: now });
+        if now - outage.last_seen > PATIENCE * 2 {
+            outage.began = now;
+        }
+        outage.last_seen = now;
+        now - outage.began
     }
 }
 
 /// Watches for a dependency to appear.
 struct DependencyWatch {
     dependency: Dependency,
-    /// `None` without permission to watch: then only the schedule decides.
+    /// `None` if it cannot be watched, or not without a permission: then only the schedule decides.
     watch: Option<Watch>,
     /// When the dependency was seen.
     seen: Option<Instant>,
@@ -168,7 +222,9 @@ struct DependencyWatch {
 impl DependencyWatch {
     /// Starts watching now. A dependency that appeared earlier is found by the next attempt, 0.1 s later.
     async fn begin(session: &Session, dependency: Dependency) -> Self {
-        let (gvk, selection) = dependency.source();
+        let Some((gvk, selection)) = dependency.source() else {
+            return Self { dependency, watch: None, seen: None };
+        };
         let one = Selection { limit: Some(1), ..selection.clone() };
         let watch = match session.list(&gvk, &one).await {
             Ok(listing) => session.watch(&gvk, selection, Some(listing.resource_version)).await.ok(),
@@ -206,20 +262,6 @@ impl DependencyWatch {
             }
         }
     }
-}
-
-/// The same error, with the time spent waiting.
-fn give_up(error: Error, after: Duration) -> Error {
-    let kind = match error.kind().clone() {
-        ErrorKind::KindMissing(missing) => {
-            ErrorKind::KindMissing(Box::new(MissingKind { waited: after, ..*missing }))
-        }
-        ErrorKind::NamespaceMissing { namespace, .. } => {
-            ErrorKind::NamespaceMissing { namespace, waited: after }
-        }
-        other => other,
-    };
-    error.with_kind(kind)
 }
 
 #[cfg(test)]

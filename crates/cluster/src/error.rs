@@ -3,6 +3,7 @@
 mod class;
 mod diagnose;
 mod immutable;
+mod webhook;
 
 pub use class::Class;
 pub use diagnose::FieldConflict;
@@ -29,6 +30,8 @@ struct Inner {
     subject: Subject,
     kind: ErrorKind,
     retries: Vec<Retry>,
+    /// How long we waited for what the call depends on.
+    waited: Duration,
     /// The URL of the server, if it is known.
     server: Option<Arc<str>>,
 }
@@ -97,11 +100,7 @@ pub enum ErrorKind {
     #[error("{0}")]
     KindMissing(Box<MissingKind>),
     #[error("namespace {namespace:?} not found")]
-    NamespaceMissing {
-        namespace: String,
-        /// How long we waited for it.
-        waited: Duration,
-    },
+    NamespaceMissing { namespace: String },
 }
 
 /// Which limit a response exceeded.
@@ -117,7 +116,7 @@ pub enum ResponseLimit {
 
 impl Error {
     pub(crate) fn new(verb: Verb, subject: Subject, kind: ErrorKind, retries: Vec<Retry>) -> Self {
-        Self(Box::new(Inner { verb, subject, kind, retries, server: None }))
+        Self(Box::new(Inner { verb, subject, kind, retries, waited: Duration::ZERO, server: None }))
     }
 
     /// Adds the URL of the server that was called.
@@ -180,6 +179,12 @@ impl Error {
     /// Whether no version of the kind is served: then it has no objects either.
     pub fn is_kind_absent(&self) -> bool {
         matches!(&self.0.kind, ErrorKind::KindMissing(missing) if missing.served.is_empty())
+    }
+
+    /// The same failure, after waiting for what the call depends on.
+    pub(crate) fn after(mut self, waited: Duration) -> Self {
+        self.0.waited = waited;
+        self
     }
 
     /// The same failure of the same call, described by another kind.

@@ -7,7 +7,7 @@
 //! Connection ─▶ Sessions ─▶ Session ── read, list, watch ─────────────▶ Reply, Listing, WatchEvent
 //!                             │     ── list_raw ──────────────────────▶ RawList (texts of many objects)
 //!                             │     ── apply, patch, create, replace ─▶ Reply (status, object, warnings, retries)
-//!                             │     ── apply_when_possible ───────────▶   … once kind and namespace exist
+//!                             │     ── apply_when_possible ───────────▶   … once what it depends on is there
 //!                             │     ── wait_until, wait_for ──────────▶ WaitOutcome, Readiness
 //!                             │     ── delete ────────────────────────▶ Deletion
 //!                             └─ discovery, asked once, shared          Error ─▶ Class, Diagnostic
@@ -49,6 +49,7 @@ pub use codes::CODES;
 pub use connect::{ConnectError, Environment, ExecError};
 pub use connection::{Connection, Exec, Impersonate};
 pub use delete::{Delete, Deletion, Propagation, Stuck};
+pub use dependency::{Dependency, may_still_come};
 pub use discovery::{MissingKind, Resource};
 pub use error::{Cause, Class, Error, ErrorKind, FieldConflict, ResponseLimit, Subject, Verb};
 pub use raw_list::{BoundedList, RawList};

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::connect::{self, ConnectError, Environment};
+use crate::dependency::WebhookOutages;
 use crate::discovery::{Catalog, Discovery, MissingKind, Resource};
 use crate::error::{Error, ErrorKind, Subject, Verb};
 use crate::request::{Call, Reply, send};
@@ -19,6 +20,7 @@ pub struct Session(Arc<Inner>);
 struct Inner {
     client: kube::Client,
     discovery: Arc<Discovery>,
+    outages: Arc<WebhookOutages>,
     /// The URL of the server, for messages.
     server: Option<Arc<str>>,
     /// What the client was made from.
@@ -41,7 +43,7 @@ impl Session {
     ///
     /// kube's own retries must be disabled in it, or failures stay hidden for minutes.
     pub fn new(client: kube::Client) -> Self {
-        Self(Arc::new(Inner { client, discovery: Arc::default(), server: None, origin: None }))
+        Self::with(client, None, None)
     }
 
     /// A session for `connection`. Nothing is sent yet.
@@ -55,7 +57,12 @@ impl Session {
         let (client, server) = connect::client(connection, environment, user_agent)?;
         let (connection, environment) = (connection.clone(), environment.clone());
         let origin = Some(Origin { connection, environment, user_agent: user_agent.to_owned() });
-        Ok(Self(Arc::new(Inner { client, discovery: Arc::default(), server: Some(server), origin })))
+        Ok(Self::with(client, Some(server), origin))
+    }
+
+    fn with(client: kube::Client, server: Option<Arc<str>>, origin: Option<Origin>) -> Self {
+        let (discovery, outages) = (Arc::default(), Arc::default());
+        Self(Arc::new(Inner { client, discovery, outages, server, origin }))
     }
 
     /// A session for the same cluster that shares no connection with this one. All connections of a pool may be dead
@@ -89,8 +96,9 @@ impl Session {
             async move { own.send(request).await }
         });
         let client = kube::Client::new(service, namespace);
-        let (discovery, server) = (Arc::clone(&self.0.discovery), self.0.server.clone());
-        Self(Arc::new(Inner { client, discovery, server, origin: None }))
+        let Inner { discovery, outages, server, .. } = &*self.0;
+        let (discovery, outages, server) = (Arc::clone(discovery), Arc::clone(outages), server.clone());
+        Self(Arc::new(Inner { client, discovery, outages, server, origin: None }))
     }
 
     /// The underlying client, for controllers that use kube's runtime.
@@ -128,6 +136,10 @@ impl Session {
         })?;
         let path = resource.path(object.namespace.as_ref(), &object.name);
         Ok((resource, path))
+    }
+
+    pub(crate) fn outages(&self) -> &WebhookOutages {
+        &self.0.outages
     }
 
     /// The URL of the server, if it is known.

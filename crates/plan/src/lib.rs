@@ -12,7 +12,6 @@ mod admission;
 mod applied;
 mod body;
 mod fingerprint;
-mod missing_kind;
 mod preview;
 mod question;
 
@@ -20,6 +19,5 @@ pub use admission::{Admission, Intervention};
 pub use applied::is_applied;
 pub use body::{body_for_dry_run, body_to_send, to_release};
 pub use fingerprint::fingerprint;
-pub use missing_kind::may_still_come;
 pub use preview::{FieldChange, Preview};
 pub use question::{LastAnswer, Question, is_unchanged_unasked, question};

@@ -11,7 +11,7 @@ use tfplugin::value::Object;
 use tokio::time::Instant;
 
 use crate::codes;
-use crate::dependency::{self, PATIENCE};
+use crate::dependency::PATIENCE;
 
 pub(crate) fn attributes() -> [Attribute; 4] {
     let required = |name: &str, about: &str| Attribute::required(name, Type::String).description(about);
@@ -66,7 +66,7 @@ impl Reference {
     ) -> Result<(ObjectRef, Option<Json>), Error> {
         let began = Instant::now();
         let (target, found) = match self.look(session).await {
-            Err(error) if dependency::may_still_come(&error) => {
+            Err(error) if error.dependency().is_some() => {
                 self.when_possible(session, || self.look(session)).await?
             }
             looked => looked?,

@@ -72,11 +72,13 @@ async fn apply(batch: &Batch, session: &Session, args: &Apply, printer: &Printer
             if dry_runs.question(target) == Question::Needless {
                 return ObjectReport::unchanged(target);
             }
-            let reply = if batch.may_create_dependencies(object) {
-                session.apply_when_possible(target, body, write).await
-            } else {
-                session.apply(target, body, write).await
-            };
+            let mut reply = session.apply(target, body, write).await;
+            if let Err(error) = &reply
+                && let Some(dependency) = error.dependency().filter(|it| batch.may_bring(it, object))
+            {
+                in_flight.note(target, format_args!("{target}, waiting for {dependency}"));
+                reply = session.apply_when_possible(target, body, write).await;
+            }
             match reply {
                 Ok(reply) => batch.compare(object, reply, &args.writer),
                 Err(error) => ObjectReport::refused(target, refusal(&error, "Apply")),

@@ -8,7 +8,7 @@ pub(crate) mod resolve;
 
 use std::collections::HashMap;
 
-use cluster::{Class, Error, ErrorKind, Reply, Session, Write};
+use cluster::{Class, Dependency, Error, ErrorKind, Reply, Session, Write};
 use diag::Diagnostic;
 use manifest::ObjectRef;
 use ownership::{Desired, FieldManager, ManagedFieldsError, Observed, Prior, Verbosity};
@@ -129,7 +129,7 @@ impl Batch {
 
     /// Whether the same files create the missing namespace.
     fn creates_missing_namespace(&self, error: &Error) -> bool {
-        let ErrorKind::NamespaceMissing { namespace, .. } = error.kind() else { return false };
+        let ErrorKind::NamespaceMissing { namespace } = error.kind() else { return false };
         self.creates_namespace(namespace)
     }
 
@@ -138,14 +138,16 @@ impl Batch {
         self.objects.iter().any(|object| is_it(&object.target) && object.target.name == name)
     }
 
-    /// Whether the same files may create the namespace or kind that `object` needs: a kind comes with a CRD or with an
-    /// operator. Otherwise there is nothing to wait for.
-    pub(crate) fn may_create_dependencies(&self, object: &ResolvedObject) -> bool {
-        if object.is_served {
-            return object.target.namespace.as_ref().is_some_and(|it| self.creates_namespace(it.as_str()));
+    /// Whether the rest of the files may still bring what `object` lacks: a kind comes with a CRD or with an operator.
+    /// A webhook may also belong to what was applied just before.
+    pub(crate) fn may_bring(&self, dependency: &Dependency, object: &ResolvedObject) -> bool {
+        match dependency {
+            Dependency::Namespace(namespace) => self.creates_namespace(namespace),
+            Dependency::Kind(_) => {
+                object.pending.is_some() || self.objects.iter().any(|other| other.is_served)
+            }
+            Dependency::Webhook(_) => true,
         }
-        let is_open = plan::may_still_come(&object.target.gvk);
-        object.pending.is_some() || (is_open && self.objects.iter().any(|other| other.is_served))
     }
 }
 
@@ -162,7 +164,7 @@ fn being_deleted(target: &ObjectRef, object: &Value) -> Option<Diagnostic> {
 pub(crate) fn refusal(error: &Error, operation: &str) -> Diagnostic {
     let diagnostic = error.diagnostic(operation);
     match error.kind() {
-        ErrorKind::NamespaceMissing { namespace, .. } => diagnostic.hint(format!(
+        ErrorKind::NamespaceMissing { namespace } => diagnostic.hint(format!(
             "Check its spelling, add it to the files, or create it first: kubectl create namespace {namespace}"
         )),
         _ => match error.class() {
@@ -188,23 +190,20 @@ mod tests {
             let target = ObjectRef::new(gvk.parse().unwrap(), namespace, name);
             ResolvedObject { target, body: Value::Null, is_served, pending: None }
         };
-        let check = |objects: Vec<ResolvedObject>, expected: bool| {
+        let check = |dependency: &Dependency, objects: Vec<ResolvedObject>, expected: bool| {
             let batch = Batch { objects, live: HashMap::new(), problems: Vec::new() };
-            assert_eq!(
-                batch.may_create_dependencies(&batch.objects[0]),
-                expected,
-                "{}",
-                batch.objects[0].target
-            );
+            let first = &batch.objects[0];
+            assert_eq!(batch.may_bring(dependency, first), expected, "{}", first.target);
         };
         let settings = || object("v1/ConfigMap", "shop", "a", true);
-        check(vec![settings()], false);
-        check(vec![settings(), object("v1/Namespace", "", "other", true)], false);
-        check(vec![settings(), object("v1/Namespace", "", "shop", true)], true);
+        let shop = Dependency::Namespace("shop".to_owned());
+        check(&shop, vec![settings()], false);
+        check(&shop, vec![settings(), object("v1/Namespace", "", "other", true)], false);
+        check(&shop, vec![settings(), object("v1/Namespace", "", "shop", true)], true);
         let route = || object("gateway.networking.k8s.io/v1/HTTPRoute", "shop", "r", false);
-        check(vec![route()], false);
-        check(vec![route(), settings()], true);
-        check(vec![object("apps/v1/Deploymnet", "shop", "w", false), settings()], false);
-        check(vec![object("rbac.authorization.k8s.io/v1/ClusterRol", "", "r", false), settings()], false);
+        let routes = Dependency::Kind(route().target.gvk);
+        check(&routes, vec![route()], false);
+        check(&routes, vec![route(), settings()], true);
+        check(&Dependency::Webhook("webhook a".to_owned()), vec![settings()], true);
     }
 }

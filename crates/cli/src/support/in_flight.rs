@@ -9,7 +9,13 @@ use indicatif::ProgressBar;
 pub(crate) struct InFlight {
     bar: ProgressBar,
     /// In the order of their start.
-    running: RefCell<Vec<String>>,
+    running: RefCell<Vec<Work>>,
+}
+
+struct Work {
+    what: String,
+    /// What the line shows while this has been running longest.
+    shown: String,
 }
 
 impl InFlight {
@@ -20,12 +26,12 @@ impl InFlight {
     /// Runs `work`, which `what` names.
     pub(crate) async fn track<T>(&self, what: impl Display, work: impl Future<Output = T>) -> T {
         let what = what.to_string();
-        self.running.borrow_mut().push(what.clone());
+        self.running.borrow_mut().push(Work { what: what.clone(), shown: what.clone() });
         self.show();
         let done = work.await;
         {
             let mut running = self.running.borrow_mut();
-            if let Some(place) = running.iter().position(|it| *it == what) {
+            if let Some(place) = running.iter().position(|it| it.what == what) {
                 running.remove(place);
             }
         }
@@ -34,13 +40,22 @@ impl InFlight {
         done
     }
 
+    /// Shows `note` instead of the name of the work `what`.
+    pub(crate) fn note(&self, what: impl Display, note: impl Display) {
+        let what = what.to_string();
+        if let Some(work) = self.running.borrow_mut().iter_mut().find(|it| it.what == what) {
+            work.shown = note.to_string();
+        }
+        self.show();
+    }
+
     /// Removes the line when all work is done.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
     }
 
     fn show(&self) {
-        let oldest = self.running.borrow().first().cloned().unwrap_or_default();
+        let oldest = self.running.borrow().first().map(|work| work.shown.clone()).unwrap_or_default();
         self.bar.set_message(oldest);
     }
 }
@@ -64,9 +79,11 @@ mod tests {
         ));
         assert!(both.as_mut().now_or_never().is_none());
         assert_eq!((bar.message().as_str(), bar.position()), ("first", 0));
+        in_flight.note("second", "second, waiting");
+        assert_eq!(bar.message(), "first");
         end_first.send(()).unwrap();
         assert!(both.as_mut().now_or_never().is_none());
-        assert_eq!((bar.message().as_str(), bar.position()), ("second", 1));
+        assert_eq!((bar.message().as_str(), bar.position()), ("second, waiting", 1));
         end_second.send(()).unwrap();
         assert!(both.now_or_never().is_some());
         assert_eq!((bar.message().as_str(), bar.position()), ("", 2));

@@ -307,3 +307,26 @@ fn slow_kinds_have_longer_timeouts() {
     check("v1/ConfigMap", 5);
     assert!(Deletion::Gone { forced: vec![] }.warning(&map()).is_none());
 }
+
+/// As when a bundle goes: its webhook's Pods first, the configuration a little later.
+#[tokio::test(start_paused = true)]
+async fn a_deletion_waits_for_a_webhook_that_cannot_be_called() {
+    let uncalled =
+        || status(500, "InternalError", "failed calling webhook \"a\": failed to call webhook: EOF", &json!({}));
+    let mut calls = 0;
+    let (outcome, journal) = deleted(&map(), &patient(), move |_| {
+        calls += 1;
+        if calls <= 3 { uncalled() } else { success() }
+    })
+    .await;
+    assert_eq!(outcome.unwrap(), Deletion::Gone { forced: vec![] });
+    assert_eq!(journal.work().len(), 4);
+    // A controller comes back by itself.
+    let now = Delete { timeout: Duration::ZERO, ..patient() };
+    let (outcome, journal) = deleted(&map(), &now, move |_| uncalled()).await;
+    assert!(outcome.is_err() && journal.work().len() == 1);
+    let began = Instant::now();
+    let (outcome, _) = deleted(&map(), &patient(), move |_| uncalled()).await;
+    assert!(outcome.is_err());
+    assert_eq!(began.elapsed().as_secs(), 30);
+}

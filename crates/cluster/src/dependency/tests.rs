@@ -209,6 +209,13 @@ async fn other_errors_are_returned_at_once() {
             json!({ "name": "a", "kind": "configmaps" }),
         ),
         (409, "Conflict", "no matches for kind", json!({})),
+        (403, "Forbidden", "admission webhook \"a.example.org\" denied the request: no", json!({})),
+        (
+            500,
+            "InternalError",
+            "Internal error occurred: failed calling webhook \"a\": received invalid webhook response: no",
+            json!({}),
+        ),
     ] {
         let (session, journal) = session(move |_| status(code, reason, message, &details));
         let began = Instant::now();
@@ -216,6 +223,51 @@ async fn other_errors_are_returned_at_once() {
         assert_eq!(began.elapsed(), Duration::ZERO, "{message}");
         assert_eq!(journal.work().len(), 1, "{message}");
     }
+}
+
+/// How the API server reports a webhook that it could not call.
+fn uncalled(webhook: &str) -> Answer {
+    let message = format!(
+        "Internal error occurred: failed calling webhook \"{webhook}\": failed to call webhook: Post \"https://a.shop.svc:443/?timeout=10s\": no endpoints available for service \"a\""
+    );
+    status(500, "InternalError", &message, &json!({}))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_webhook_that_cannot_be_called_yet_is_waited_for() {
+    let target = ObjectRef::new("v1/ConfigMap".parse().unwrap(), manifest::Namespace::new("shop"), "a");
+    let mut calls = 0;
+    let (session, journal) = session(move |seen| {
+        calls += 1;
+        if calls <= 4 { uncalled("a.example.org") } else { reply(201, &seen.body) }
+    });
+    let began = Instant::now();
+    session.apply_when_possible(&target, &config_map("a"), Write::by("m")).await.unwrap();
+    assert_eq!(began.elapsed(), Duration::from_millis(3600), "by the schedule");
+    assert_eq!(journal.work().len(), 5, "only the apply itself shows whether the webhook answers");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_webhook_that_stays_down_costs_one_wait_and_not_one_for_each_object() {
+    let target = ObjectRef::new("v1/ConfigMap".parse().unwrap(), manifest::Namespace::new("shop"), "a");
+    let (session, _) = session(|_| uncalled("a.example.org"));
+    let apply = || async {
+        let began = Instant::now();
+        let outcome = session.apply_when_possible(&target, &config_map("a"), Write::by("m")).await;
+        (outcome.unwrap_err().diagnostic("Create"), began.elapsed())
+    };
+    let ((first, waited), (_, beside)) = tokio::join!(apply(), apply());
+    assert_eq!((waited.as_secs(), beside.as_secs()), (28, 28));
+    assert_eq!(first.summary, "Create: Kubernetes API Error");
+    assert!(first.detail.contains("no endpoints available for service"), "{}", first.detail);
+    assert!(first.detail.ends_with("Waited 28 s for webhook a.example.org to respond."), "{}", first.detail);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let (later, waited) = apply().await;
+    assert_eq!(waited, Duration::ZERO);
+    assert!(!later.detail.contains("Waited"), "{}", later.detail);
+    // Another outage is another matter.
+    tokio::time::sleep(PATIENCE * 3).await;
+    assert_eq!(apply().await.1.as_secs(), 28);
 }
 
 #[tokio::test(start_paused = true)]

@@ -21,8 +21,6 @@ pub struct MissingKind {
     pub served: Vec<GroupVersionKind>,
     /// What was probably meant, likeliest first.
     pub did_you_mean: Vec<GroupVersionKind>,
-    /// How long we waited for it.
-    pub waited: Duration,
 }
 
 /// The built-in kinds and the groups that contain them.
@@ -61,7 +59,7 @@ impl MissingKind {
         let mut served: Vec<GroupVersionKind> = kinds.filter(|one| one.is_same_kind(gvk)).cloned().collect();
         served.sort_by_key(|one| Reverse(Version::parse(one.version()).priority()));
         let did_you_mean = suggest(gvk, catalog);
-        Self { gvk: gvk.clone(), versions, served, did_you_mean, waited: Duration::ZERO }
+        Self { gvk: gvk.clone(), versions, served, did_you_mean }
     }
 
     /// The group of the kind, if it is a built-in kind in the wrong group.
@@ -72,20 +70,20 @@ impl MissingKind {
     }
 
     /// The reason, in sentences. Users' tests match the first words.
-    pub(crate) fn explain(&self, name: Option<&str>) -> String {
+    pub(crate) fn explain(&self, name: Option<&str>, waited: Duration) -> String {
         let (group, version, kind) = (self.gvk.group(), self.gvk.version(), self.gvk.kind());
         let api_version = self.gvk.api_version();
         if let Some(home) = self.group_of_builtin() {
             return format!("There is no {kind} in {api_version}: {kind} is in {home}.");
         }
         let object = name.map_or(kind.to_owned(), |name| format!("{kind}/{name}"));
-        let mut text = if self.waited.is_zero() {
+        let mut text = if waited.is_zero() {
             format!("CRD for {object} not found: no matches for kind \"{kind}\" in \"{api_version}\".")
         } else {
             format!(
                 "CRD for {object} not found after {}s: no matches for kind \"{kind}\" in \"{api_version}\".",
                 // Rounded up to the "30s" that users of the Go provider know.
-                self.waited.as_secs().div_ceil(10) * 10,
+                waited.as_secs().div_ceil(10) * 10,
             )
         };
         let group_name =

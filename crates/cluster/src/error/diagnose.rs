@@ -63,14 +63,17 @@ impl Error {
                 let lines: String = self.field_conflicts().into_iter().map(line).collect();
                 format!("Other managers hold fields of {} that would be set:\n{lines}", self.subject())
             }
-            (_, ErrorKind::KindMissing(missing)) => missing.explain(match self.subject() {
-                Subject::Object(object) => Some(&object.name),
-                _ => None,
-            }),
-            (_, ErrorKind::NamespaceMissing { namespace, waited }) => {
+            (_, ErrorKind::KindMissing(missing)) => {
+                let name = match self.subject() {
+                    Subject::Object(object) => Some(object.name.as_str()),
+                    _ => None,
+                };
+                missing.explain(name, self.0.waited)
+            }
+            (_, ErrorKind::NamespaceMissing { namespace }) => {
                 let mut text = format!("Namespace \"{namespace}\" not found");
-                if !waited.is_zero() {
-                    let _ = write!(text, " after {} s", waited.as_secs());
+                if !self.0.waited.is_zero() {
+                    let _ = write!(text, " after {} s", self.0.waited.as_secs());
                 }
                 format!("{text}.\n\n{} needs it to exist.", self.subject())
             }
@@ -83,6 +86,11 @@ impl Error {
             }
             (_, kind) => format!("{}: {}", self.attempt(), diag::error_chain(kind)),
         };
+        if !self.0.waited.is_zero()
+            && let Some(webhook) = self.unavailable_webhook()
+        {
+            let _ = write!(detail, "\n\nWaited {} s for {webhook} to respond.", self.0.waited.as_secs());
+        }
         if let Some(last) = self.retries().last() {
             let _ = write!(
                 detail,
@@ -168,9 +176,6 @@ impl Error {
                 ));
             }
             Class::Outdated => "Another client changed the object at the same time. Try again.",
-            Class::Timeout => {
-                "The server may be overloaded or hard to reach. Try again, and check its health."
-            }
             Class::FieldValidation => match self.status().map(|status| &status.message) {
                 Some(message) if message.contains("quantities must match") => {
                     "Write quantities as 500m, 0.5, 128Mi or 1Gi."
@@ -185,10 +190,11 @@ impl Error {
             Class::Cel => "See the documentation of the CRD, which defines this rule.",
             Class::Invalid => "Correct the object as the server's message says.",
             Class::AlreadyExists => "Import the existing object, or choose another name.",
-            Class::Other
-                if self.status().is_some_and(|status| status.message.contains("failed calling webhook")) =>
-            {
-                "Restore the webhook, or remove its configuration; until then the server rejects every request that the webhook must review."
+            Class::Other | Class::Timeout if self.unavailable_webhook().is_some() => {
+                "Check that the webhook's Service has ready Pods and that its certificate is trusted, or remove its configuration; until then the server rejects every request that the webhook must handle."
+            }
+            Class::Timeout => {
+                "The server may be overloaded or hard to reach. Try again, and check its health."
             }
             Class::InvalidGroup | Class::KindMissing | Class::Other => match self.kind() {
                 ErrorKind::KindMissing(missing) => return Some(missing.advise()),

@@ -298,7 +298,7 @@ fn admission_denials_differ_from_missing_permissions() {
     assert!(user.starts_with("Ask an administrator"), "{user}");
     let down =
         hint(500, "InternalError", "Internal error occurred: failed calling webhook \"a.example.org\"");
-    assert!(down.starts_with("Restore the webhook"), "{down}");
+    assert!(down.starts_with("Check that the webhook's Service has ready Pods"), "{down}");
     let policy = refused(DEPLOYMENT, 422, "Invalid", "is invalid", &[("", "the policy says no", "")]);
     assert_eq!(
         policy.diagnostic("Apply").detail,
@@ -369,4 +369,33 @@ fn server_faults_differ_from_request_faults() {
     check(401, "", false);
     check(403, "", false);
     check(422, "", false);
+}
+
+#[test]
+fn a_webhook_that_could_not_be_called_is_recognized() {
+    let check = |code: u16, message: &str, expected: Option<&str>| {
+        let found = refused(DEPLOYMENT, code, "InternalError", message, &[]).unavailable_webhook();
+        assert_eq!(found.as_deref(), expected, "{message}");
+    };
+    let post = "Post \"https://a.shop.svc:443/?timeout=10s\"";
+    let called = |cause: &str| {
+        format!(
+            "Internal error occurred: failed calling webhook \"a.example.org\": failed to call webhook: {post}: {cause}"
+        )
+    };
+    for cause in [
+        "dial tcp 10.0.0.1:443: connect: connection refused",
+        "no endpoints available for service \"a\"",
+        "service \"a\" not found",
+        "tls: failed to verify certificate: x509: certificate signed by unknown authority",
+        "context deadline exceeded",
+    ] {
+        check(500, &called(cause), Some("webhook a.example.org"));
+    }
+    let converted = format!("conversion webhook for shop.example.org/v1, Kind=Order failed: {post}: EOF");
+    check(500, &converted, Some("conversion webhook for shop.example.org/v1, Kind=Order"));
+    check(500, "conversion webhook for shop.example.org/v1, Kind=Order failed: no such size", None);
+    check(403, "admission webhook \"a.example.org\" denied the request: failed calling webhook \"b\"", None);
+    check(500, "failed calling webhook \"a\": received invalid webhook response: no", None);
+    check(500, "etcdserver: leader changed", None);
 }

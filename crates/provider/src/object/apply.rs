@@ -29,7 +29,7 @@ use crate::private::{
     IMPORTED, Keys as _, LAST_ANSWER, MOVED_FROM, PENDING_PROJECTION, STALE_READ, WAIT_OWED,
 };
 use crate::projection::{self, MANAGERS, Maps, VALUES};
-use crate::{cluster_identity, codes, dependency, identity, stop};
+use crate::{cluster_identity, codes, identity, stop};
 
 /// How long to wait for a response after Terraform stops the provider: without it, a created object is not recorded.
 const GRACE: Duration = Duration::from_secs(5);
@@ -131,7 +131,7 @@ impl ObjectApply {
         let mut applied =
             stop::run_unless_stopped(stop, GRACE, session.apply(&self.target, &sent, write)).await;
         if let Some(Err(error)) = &applied
-            && dependency::may_still_come(error)
+            && error.dependency().is_some()
         {
             // While it waits for a dependency, there is no response to lose.
             let later = session.apply_when_possible(&self.target, &sent, write);

@@ -108,7 +108,9 @@ impl PatchApply {
         let write = Write::by(manager.as_str());
         // Fetched before the write, so that nothing can fail between the write and its record.
         cluster_identity::store(&mut private, &cluster).await;
-        let sent = send(cluster.session(), &target, live.object(), (&content, before.as_ref()), write).await;
+        let session = cluster.session();
+        let what = (&content, before.as_ref());
+        let sent = session.when_possible(&target, || send(session, &target, live.object(), what, write)).await;
         cluster.invalidate(&target);
         let reply = sent.map_err(|error| refused(&error, operation))?;
         diagnostics.add(reply.diagnostics(&target));

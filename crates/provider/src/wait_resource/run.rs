@@ -19,7 +19,7 @@ use crate::dynamic::dynamic;
 use crate::object::new_id;
 use crate::reference::Reference;
 use crate::report::titled;
-use crate::{cluster_identity, codes, dependency, refresh, stop, wait_attribute};
+use crate::{cluster_identity, codes, refresh, stop, wait_attribute};
 
 const FAILED: &str = "Wait Operation Failed";
 const NO_CLIENT: &str = "Failed to Create Kubernetes Client";
@@ -63,14 +63,14 @@ async fn locate(
 ) -> Result<(ObjectRef, GoDuration), Box<Diagnostic>> {
     let missing = match reference.locate(session).await {
         Ok(target) => return Ok((target, timeout)),
-        Err(error) if dependency::may_still_come(&error) => error,
+        Err(error) if error.dependency().is_some() => error,
         Err(error) => return Err(undiscovered(&error)),
     };
     let began = Instant::now();
     let located = async {
         loop {
             match reference.when_possible(session, || reference.locate(session)).await {
-                Err(error) if dependency::may_still_come(&error) => {}
+                Err(error) if error.dependency().is_some() => {}
                 located => return located,
             }
         }

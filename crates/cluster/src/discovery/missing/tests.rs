@@ -49,8 +49,9 @@ fn versions_that_are_served_come_best_first() {
 #[test]
 fn a_missing_kind_is_explained() {
     let explain = |gvk: &str, waited: u64| {
-        let missing = MissingKind { waited: Duration::from_millis(waited), ..missing(gvk) };
-        format!("{}\n\n{}", missing.explain(Some("x")), missing.advise())
+        let missing = missing(gvk);
+        let explained = missing.explain(Some("x"), Duration::from_millis(waited));
+        format!("{explained}\n\n{}", missing.advise())
     };
     insta::assert_snapshot!(explain("cert-manager.io/v1/Certificate", 28_600), @r#"
     CRD for Certificate/x not found after 30s: no matches for kind "Certificate" in "cert-manager.io/v1".
