@@ -29,6 +29,8 @@ mod delete;
 mod dependency;
 mod discovery;
 mod error;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 mod raw_list;
 mod read;
 mod ready;

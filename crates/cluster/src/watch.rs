@@ -1,26 +1,27 @@
 //! Watches objects across reconnects, so that the watcher sees a single stream.
 
+pub(crate) mod lines;
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::{Buf as _, BytesMut};
 use futures::future::BoxFuture;
 use http_body_util::BodyExt as _;
 use kube::client::Body;
 use manifest::GroupVersionKind;
-use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::discovery::Resource;
-use crate::error::{Error, ErrorKind, ResponseLimit, Subject, Verb};
+use crate::error::{Error, ErrorKind, Subject, Verb};
 use crate::read::{Selection, selectors};
 use crate::redact::Redacted;
-use crate::request::{Call, open, unreadable, with_query};
+use crate::request::{Call, open, with_query};
 use crate::retry;
 use crate::session::Session;
 use crate::status::ApiStatus;
+use lines::{Line, Lines};
 
 /// How long the server may keep one response open. It then ends the response cleanly, and the watch resumes.
 const LENGTH: Duration = Duration::from_secs(240);
@@ -76,20 +77,8 @@ enum WatchState {
 
 struct WatchResponse {
     body: Body,
-    line: BytesMut,
+    lines: Lines,
     opened: Instant,
-    /// The longest line accepted, in bytes.
-    longest: usize,
-}
-
-/// The longest line: an object, of which etcd accepts up to 1.5 MiB, with managedFields and framing.
-const LONGEST_LINE: usize = 16 << 20;
-
-#[derive(Deserialize)]
-struct Line {
-    #[serde(rename = "type")]
-    kind: String,
-    object: Value,
 }
 
 impl Session {
@@ -194,9 +183,8 @@ impl Watch {
                 }
                 WatchState::Opening(opening) => match opening.await {
                     Ok(body) => {
-                        let (line, opened) = (BytesMut::new(), Instant::now());
-                        self.state =
-                            WatchState::Open(WatchResponse { body, line, opened, longest: LONGEST_LINE });
+                        let (lines, opened) = (Lines::default(), Instant::now());
+                        self.state = WatchState::Open(WatchResponse { body, lines, opened });
                     }
                     Err(error) => {
                         self.pause();
@@ -249,20 +237,14 @@ impl WatchResponse {
     /// The next line; `None` at the end. An incomplete last line is dropped.
     async fn next(&mut self) -> Result<Option<Line>, ErrorKind> {
         loop {
-            if let Some(end) = self.line.iter().position(|byte| *byte == b'\n') {
-                let line = self.line.split_to(end);
-                self.line.advance(1);
-                if line.trim_ascii().is_empty() {
-                    continue;
-                }
-                return manifest::from_json(&line).map(Some).map_err(unreadable);
-            }
-            if self.line.len() > self.longest {
-                return Err(ErrorKind::ResponseTooLarge(ResponseLimit::Bytes(self.longest)));
+            if let Some(line) = self.lines.next()? {
+                return Ok(Some(line));
             }
             match tokio::time::timeout(SILENCE, self.body.frame()).await {
                 Err(_) | Ok(None) => return Ok(None),
-                Ok(Some(Ok(frame))) => self.line.extend(frame.into_data().ok()),
+                Ok(Some(Ok(frame))) => {
+                    self.lines.extend(frame.into_data().ok().as_deref().unwrap_or_default())
+                }
                 Ok(Some(Err(error))) => return Err(ErrorKind::BrokenResponse(Arc::new(error))),
             }
         }

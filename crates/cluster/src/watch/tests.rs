@@ -1,6 +1,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::error::ResponseLimit;
 use crate::test_server::{Answer as Sent, Journal, Seen, plain, session, status, stream};
 
 fn event(kind: &str, name: &str, version: &str) -> String {
@@ -139,9 +140,8 @@ async fn cancelling_next_loses_no_event() {
 async fn a_line_has_a_limit_of_bytes_and_none_of_depth() {
     let response = |text: String, longest| WatchResponse {
         body: Body::from(text.into_bytes()),
-        line: BytesMut::new(),
+        lines: Lines::up_to(longest),
         opened: Instant::now(),
-        longest,
     };
     let text = event("ADDED", "a", "2");
     let mut whole = response(text.clone(), text.len());
