@@ -2,6 +2,7 @@
 
 pub(crate) mod age;
 pub(crate) mod batch;
+pub(crate) mod catalogue;
 pub(crate) mod cloud_operation;
 pub(crate) mod concurrency;
 pub(crate) mod connect;

@@ -10,8 +10,7 @@
 //!                                                 └─ stored first
 //! ```
 //!
-//! A kind joins in by implementing [`ExternalService`]. How its spec becomes a request body and what counts as drift
-//! stay with its controller, which has the typed spec.
+//! A kind joins in by an [`ExternalService`]: how its spec becomes a request body, what counts as drift, and its calls.
 
 mod annotations;
 mod binding;
@@ -39,7 +38,7 @@ pub use call_error::{CallError, CallErrorKind, NO_CREDENTIALS};
 pub use condition::{Condition, ConditionStatus, ConditionType, SharedCondition, SharedConditionType};
 pub use decide::{Action, Desired, FinalizeReason, LocalState, Now, Step, decide};
 pub use legacy_ids::LegacyWorkRequestIds;
-pub use lifecycle::{Lifecycle, QUEUE_STATES, STREAM_STATES};
+pub use lifecycle::Lifecycle;
 pub use observation::Observation;
 pub use operation::{Class, LastOperation, Operation, OperationRecord, Percent, Phase, Source};
 pub use policy::Policy;
@@ -47,4 +46,4 @@ pub use schedule::{Jitter, Schedule};
 pub use service::{Body, Call, Drift, ExternalService, Kind, OWNER_TAG, Resource, Response, Strategy};
 pub use status::{SharedStatus, Status, Tracker};
 pub use token::{body_hash, retry_token};
-pub use work_request::{QUEUE_WORK_REQUESTS, WorkRequest, WorkRequestTypes};
+pub use work_request::{WorkRequest, WorkRequestTypes};

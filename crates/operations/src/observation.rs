@@ -43,6 +43,7 @@ impl Observation {
 
     /// The result of a call. A body that does not fit the call is a transient error, like an unreadable one.
     pub fn of_call<S: ExternalService>(
+        service: &S,
         spec: &S::Spec,
         uid: &str,
         call: Call,
@@ -53,7 +54,7 @@ impl Observation {
             Err(error) => return Self(Observed::Failure { call, error }),
         };
         let (request_id, retry_after) = (response.request_id.clone(), response.retry_after);
-        if let Some(response) = parse::<S>(spec, uid, &call, response) {
+        if let Some(response) = parse(service, spec, uid, &call, response) {
             return Self(Observed::Response { call, response });
         }
         let message = format!("the response to {} is unreadable", call.name());
@@ -63,13 +64,14 @@ impl Observation {
 }
 
 fn parse<S: ExternalService>(
+    service: &S,
     spec: &S::Spec,
     uid: &str,
     call: &Call,
     mut response: Response,
 ) -> Option<Response<Payload>> {
     let etag = response.etag.clone();
-    let read = |body: &Value| Some(Resource { etag: etag.clone(), ..S::read(spec, uid, body)? });
+    let read = |body: &Value| Some(Resource { etag: etag.clone(), ..service.read(spec, uid, body)? });
     let payload = match (call, std::mem::take(&mut response.body)) {
         (Call::Create { .. } | Call::Update { .. } | Call::Delete { .. }, body) => match body {
             Body::Json(body) => Payload::Accepted(read(&body)),
@@ -81,11 +83,11 @@ fn parse<S: ExternalService>(
         }
         // An entry that cannot be read may be ours, so such a listing proves nothing.
         (Call::Find { scope, .. }, Body::Listing { resources, creating }) => {
-            let resources = resources.iter().map(|body| S::read(spec, uid, body));
+            let resources = resources.iter().map(|body| service.read(spec, uid, body));
             let resources = resources.collect::<Option<_>>()?;
             Payload::Listing { scope: scope.clone(), resources, creating: creating.len() }
         }
-        (Call::GetWorkRequest { id }, Body::Json(body)) => match S::KIND.strategy {
+        (Call::GetWorkRequest { id }, Body::Json(body)) => match service.kind().strategy {
             Strategy::WorkRequest(types) => Payload::WorkRequest(WorkRequest::read(&body, id, &types)),
             Strategy::Lifecycle => return None,
         },

@@ -210,23 +210,23 @@ pub enum Drift {
 /// The tag by which an object recognises what it created.
 pub const OWNER_TAG: &str = "plimsoll-uid";
 
-/// A kind at a provider. Implementing this is all it takes: headers, tracker, conditions, events, retries and the
-/// finalizer follow from it, and there is no place to keep a work request id of one's own.
+/// A kind at a provider. Headers, tracker, conditions, events, retries and the finalizer follow from it, and there is no
+/// place to keep a work request id of one's own.
 ///
-/// The first three functions are pure. [`call`](Self::call) makes exactly one attempt.
+/// All functions but [`call`](Self::call) are pure; that one makes exactly one attempt.
 pub trait ExternalService: Send + Sync {
     type Spec: Sync;
 
-    const KIND: Kind;
+    fn kind(&self) -> Kind;
 
     /// The body of a create, with the tag [`OWNER_TAG`] set to `uid`.
-    fn create_body(spec: &Self::Spec, uid: &str) -> Value;
+    fn create_body(&self, spec: &Self::Spec, uid: &str) -> Value;
 
     /// The listing that shows what a create of this spec makes.
-    fn scope(spec: &Self::Spec) -> Scope;
+    fn scope(&self, spec: &Self::Spec) -> Scope;
 
     /// Parses the JSON of a resource and compares it with the spec; none when it is not a resource.
-    fn read(spec: &Self::Spec, uid: &str, body: &Value) -> Option<Resource>;
+    fn read(&self, spec: &Self::Spec, uid: &str, body: &Value) -> Option<Resource>;
 
     fn call(
         &self,

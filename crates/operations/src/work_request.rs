@@ -21,22 +21,12 @@ pub struct WorkRequest {
 /// How a kind appears in its work requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkRequestTypes {
-    /// The `entityType` of the kind, compared without regard to case.
+    /// The `entityType` of the kind. Services write it in many ways, so only letters and digits count, a plural is the
+    /// same, and so is the last word of a longer name.
     pub entity: &'static str,
     /// The operation types that create, update and delete.
     pub operations: &'static [(&'static str, Phase)],
 }
-
-pub const QUEUE_WORK_REQUESTS: WorkRequestTypes = WorkRequestTypes {
-    entity: "queue",
-    operations: &[
-        ("CREATE_QUEUE", Phase::Create),
-        ("UPDATE_QUEUE", Phase::Update),
-        ("MOVE_QUEUE", Phase::Update),
-        ("PURGE_QUEUE", Phase::Update),
-        ("DELETE_QUEUE", Phase::Delete),
-    ],
-};
 
 impl WorkRequest {
     /// Parses a work request. No field is required: a missing or unknown status has the class `unknown`, which is polled
@@ -93,10 +83,24 @@ fn resource_id(body: &Value, phase: Option<Phase>, entity: &str) -> Option<Strin
     body.get("resources")
         .and_then(Value::as_array)?
         .iter()
-        .filter(|resource| text(resource, "entityType").is_some_and(|kind| kind.eq_ignore_ascii_case(entity)))
+        .filter(|resource| text(resource, "entityType").is_some_and(|kind| is_entity(&kind, entity)))
         .filter_map(|resource| Some((rank(resource), text(resource, "identifier")?)))
         .min_by_key(|(rank, _)| *rank)
         .map(|(_, id)| id)
+}
+
+/// Whether `written`, in a work request, means `entity`: `NODE_POOL` and `node-pools` are a `NodePool`, `cluster` is a
+/// `RedisCluster`.
+fn is_entity(written: &str, entity: &str) -> bool {
+    let plain = |text: &str| {
+        let letters = text.chars().filter(char::is_ascii_alphanumeric);
+        letters.map(|letter| letter.to_ascii_lowercase()).collect::<String>()
+    };
+    let (written, entity) = (plain(written), plain(entity));
+    !written.is_empty()
+        && [written.as_str(), written.trim_end_matches('s')]
+            .iter()
+            .any(|written| entity == *written || written.len() > 3 && entity.ends_with(written))
 }
 
 fn text(body: &Value, name: &str) -> Option<String> {
@@ -109,8 +113,34 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    const TYPES: WorkRequestTypes = WorkRequestTypes {
+        entity: "queue",
+        operations: &[
+            ("CREATE_QUEUE", Phase::Create),
+            ("MOVE_QUEUE", Phase::Update),
+            ("DELETE_QUEUE", Phase::Delete),
+        ],
+    };
+
     fn read(body: &Value) -> WorkRequest {
-        WorkRequest::read(body, "wr-1", &QUEUE_WORK_REQUESTS)
+        WorkRequest::read(body, "wr-1", &TYPES)
+    }
+
+    #[test]
+    fn an_entity_is_recognised_however_it_is_written() {
+        let check = |written: &str, entity: &str, expected: bool| {
+            assert_eq!(is_entity(written, entity), expected, "{written} {entity}");
+        };
+        for written in ["NodePool", "NODE_POOL", "nodepool", "node-pools", "pool"] {
+            check(written, "NodePool", true);
+        }
+        check("cluster", "RedisCluster", true);
+        check("queue", "queue", true);
+        for (written, entity) in
+            [("", "Queue"), ("node", "NodePool"), ("s", "Stream"), ("vault", "Queue"), ("ool", "NodePool")]
+        {
+            check(written, entity, false);
+        }
     }
 
     #[test]
@@ -130,14 +160,12 @@ mod tests {
     }
 
     #[test]
-    fn every_documented_operation_type_has_its_phase() {
+    fn an_operation_type_of_the_kind_has_its_phase() {
         let check = |raw: &str, phase: Option<Phase>| {
             assert_eq!(read(&json!({"operationType": raw})).phase, phase, "{raw}");
         };
         check("CREATE_QUEUE", Some(Phase::Create));
-        check("UPDATE_QUEUE", Some(Phase::Update));
         check("MOVE_QUEUE", Some(Phase::Update));
-        check("PURGE_QUEUE", Some(Phase::Update));
         check("DELETE_QUEUE", Some(Phase::Delete));
         check("CREATE_CONSUMER_GROUP", None);
         check("SOMETHING_NEW", None);

@@ -1,13 +1,7 @@
-//! The custom resources of the operator, as Rust types and as definitions.
+//! The custom resources of the kinds at Oracle Cloud, which follow from their descriptions.
 
 mod definition;
-mod queue;
-mod status;
-mod stream;
-mod tags;
+mod schema;
 
-pub use definition::{definition, definitions};
-pub use queue::{ObservedQueue, Queue, QueueCapability, QueueSpec, QueueStatus};
-pub use status::{KindStatus, Tracked};
-pub use stream::{ObservedStream, Stream, StreamSpec, StreamStatus};
-pub use tags::{DefinedTags, FreeformTags};
+pub use definition::{VERSION, crd_name, definition, definitions};
+pub(crate) use schema::observed_name;

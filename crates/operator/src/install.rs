@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use cluster::{Check, Error, Session, WaitOutcome, Write};
 use manifest::ObjectRef;
+use oraclecloud::Catalogue;
 use serde_json::Value;
 
 use crate::api;
@@ -23,23 +24,22 @@ pub enum InstallError {
     NotServed { name: String, why: String },
 }
 
-/// The definitions of the kinds of one half.
-pub fn definitions(half: Half) -> Vec<Value> {
+/// The definitions of the kinds of one half; of the kinds at Oracle Cloud, those of the catalogue.
+pub fn definitions(half: Half, kinds: &Catalogue) -> Vec<Value> {
     match half {
-        Half::Oci => {
-            let definitions = api::definitions().into_iter();
-            definitions
-                .map(|definition| serde_json::to_value(definition).expect("a definition is valid JSON"))
-                .collect()
-        }
+        Half::Oci => api::definitions(kinds),
         Half::Composition => crds::definitions(),
     }
 }
 
 /// Installs the definitions of `halves`, with force: the operator owns them.
-pub async fn install(session: &Session, halves: &[Half]) -> Result<Vec<ObjectRef>, InstallError> {
+pub async fn install(
+    session: &Session,
+    halves: &[Half],
+    kinds: &Catalogue,
+) -> Result<Vec<ObjectRef>, InstallError> {
     let mut installed = Vec::new();
-    for definition in halves.iter().flat_map(|half| definitions(*half)) {
+    for definition in halves.iter().flat_map(|half| definitions(*half, kinds)) {
         let name = definition.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
         let kind = "apiextensions.k8s.io/v1/CustomResourceDefinition".parse().expect("a valid kind");
         let target = ObjectRef::new(kind, None, name);

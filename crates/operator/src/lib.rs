@@ -3,7 +3,7 @@
 //! ```text
 //! run ──▶ rivals, install ──▶ runtime::lease ──▶ controllers, for one term of leadership
 //!
-//! api::Queue, api::Stream ──▶ operations ──▶ the pure crate `operations` (what to do) ──▶ oraclecloud (signed calls)
+//! oraclecloud::Kind ──▶ operations ──▶ the pure crate `operations` (what to do) ──▶ oraclecloud (signed calls)
 //! XRDs ──▶ kinds ──▶ XRs, claims ──▶ composition ──▶ the pure crate `composition` (what to do) ──▶ functions (calls)
 //! ```
 //!

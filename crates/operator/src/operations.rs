@@ -1,36 +1,31 @@
 //! Cloud resources: which requests a spec means, what counts as drift, what status shows, and the controllers.
 //!
 //! ```text
-//! controller ──▶ reconcile ──▶ operations::decide ──▶ queue, stream ──▶ oraclecloud
+//! run ──▶ controller ──▶ reconcile ──▶ operations::decide ──▶ described ──▶ oraclecloud
 //!                    └── every decision is stored in status before it is carried out
 //! ```
 
+mod body;
 mod connected;
 mod controller;
 mod credentials;
 mod credentials_in_use;
+mod described;
 mod drift;
 mod endpoint;
 mod events;
 mod fingerprint;
-#[cfg(test)]
-mod fixture;
-mod instrumented;
+mod installed;
 mod namespaces;
 mod object;
-mod queue;
+mod observed;
 mod reconcile;
-mod response;
 mod run;
-mod stream;
 
-pub use connected::Connected;
-pub use controller::ExternalController;
 pub use credentials_in_use::CREDENTIALS_FINALIZER;
+pub use described::Described;
 pub use endpoint::EndpointSecret;
 pub use namespaces::COMPARTMENTS;
-pub use object::ExternalObject;
-pub use queue::QueueService;
+pub use object::recorded;
 pub use reconcile::{FINALIZER, Finished, Reconcile, Report, StepError};
-pub use run::{run, source};
-pub use stream::StreamService;
+pub use run::run;

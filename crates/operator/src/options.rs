@@ -27,6 +27,8 @@ pub struct Options {
     pub health_address: Option<SocketAddr>,
     pub operations: operations::Schedule,
     pub oci: oraclecloud::Settings,
+    /// Descriptions of kinds beside those of the program, which take precedence.
+    pub kinds: oraclecloud::Catalogue,
     pub tenants: TenantOptions,
     pub functions: FunctionOptions,
     /// The ServiceAccount, in the namespace of an XR or claim, that its composed resources are written as. `None`: the
@@ -113,6 +115,7 @@ impl Options {
             health_address: Some(Self::HEALTH_ADDRESS),
             operations: operations::Schedule::default(),
             oci: oraclecloud::Settings::default(),
+            kinds: oraclecloud::Catalogue::default(),
             tenants: TenantOptions::default(),
             functions: FunctionOptions::default(),
             default_service_account: None,

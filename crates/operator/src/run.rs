@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use cluster::{Environment, Session};
 use manifest::Namespace;
+use oraclecloud::Catalogue;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -99,7 +100,8 @@ async fn prepare(session: &Session, options: &Options) -> Result<(), Error> {
         return Err(Error::Rival(rival));
     }
     if options.install_crds {
-        let installed = install::install(session, &options.controllers).await?;
+        let kinds = Catalogue::standard().and(&options.kinds);
+        let installed = install::install(session, &options.controllers, &kinds).await?;
         tracing::info!(definitions = installed.len(), "installed custom resource definitions");
     }
     Ok(())

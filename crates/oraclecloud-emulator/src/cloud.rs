@@ -14,9 +14,11 @@ use serde_json::{Map, Value};
 use crate::ids::IdGenerator;
 use crate::options::Script;
 use crate::reply::{ApiError, Reply};
-use crate::route::Operation;
+use crate::route::{Does, Operation};
 use crate::timeline::Timeline;
-use resource::{Kind, Resource};
+use listing::is_shown;
+use oraclecloud::{Kind, Service};
+use resource::Resource;
 use work_request::WorkRequest;
 
 /// The service forgets retry tokens after a day.
@@ -49,7 +51,10 @@ pub(crate) struct ApiRequest<'a> {
     /// The tenancy of the caller and the region that is asked: resources of any other are unknown.
     pub(crate) place: &'a str,
     pub(crate) operation: Operation,
+    pub(crate) does: Does,
     pub(crate) id: &'a str,
+    /// The parameters of the path before the id.
+    pub(crate) parents: &'a [(&'static str, String)],
     pub(crate) query: &'a [(String, String)],
     pub(crate) body: &'a [u8],
     pub(crate) retry_token: Option<&'a str>,
@@ -57,10 +62,6 @@ pub(crate) struct ApiRequest<'a> {
 }
 
 impl ApiRequest<'_> {
-    fn kind(&self) -> Kind {
-        Kind::of(self.operation)
-    }
-
     /// A parameter of the query; an empty value counts as absent.
     fn parameter(&self, name: &str) -> Option<&str> {
         let (_, value) = self.query.iter().find(|(key, value)| key == name && !value.is_empty())?;
@@ -113,22 +114,18 @@ impl Cloud {
 
     pub(crate) fn handle(&mut self, request: &ApiRequest<'_>, now: Timestamp) -> Result<Handled, ApiError> {
         self.complete_due(now);
-        match request.operation {
-            Operation::CreateQueue | Operation::CreateStream => self.create(request, now),
-            Operation::GetQueue | Operation::GetStream => self.get(request, now),
-            Operation::UpdateQueue | Operation::UpdateStream => self.update(request, now),
-            Operation::DeleteQueue | Operation::DeleteStream => self.delete(request, now),
-            Operation::ChangeQueueCompartment => self.change_compartment(request, now),
-            Operation::PurgeQueue => self.purge(request, now),
-            Operation::ListQueues => self.list_queues(request, now),
-            Operation::ListStreams => self.list_streams(request, now),
-            Operation::GetWorkRequest => self.get_work_request(request, now),
-            Operation::ListWorkRequests => self.list_work_requests(request, now),
-            Operation::ListWorkRequestErrors => self.list_details(request, WorkRequest::errors),
-            Operation::ListWorkRequestLogs => self.list_details(request, WorkRequest::logs),
-            Operation::GetInstanceMetadata
-            | Operation::IssueInstanceToken
-            | Operation::IssueWorkloadToken => Err(ApiError::no_route()),
+        match request.does {
+            Does::Create(kind) => self.create(kind, request, now),
+            Does::Get(kind) => self.get(kind, request, now),
+            Does::Update(kind) => self.update(kind, request, now),
+            Does::Delete(kind) => self.delete(kind, request, now),
+            Does::Act(kind, action) => self.act(kind, action, request, now),
+            Does::List(kind) => self.list(kind, request, now),
+            Does::GetWorkRequest(service) => self.get_work_request(service, request, now),
+            Does::ListWorkRequests(service) => self.list_work_requests(service, request, now),
+            Does::ListErrors(service) => self.list_details(service, request, WorkRequest::errors),
+            Does::ListLogs(service) => self.list_details(service, request, WorkRequest::logs),
+            Does::Federation => Err(ApiError::no_route()),
         }
     }
 
@@ -159,8 +156,8 @@ impl Cloud {
         self.resources.remove(id).is_some()
     }
 
-    fn get(&mut self, request: &ApiRequest<'_>, now: Timestamp) -> Result<Handled, ApiError> {
-        let found = self.visible(request, now).map(|resource| {
+    fn get(&mut self, kind: Kind, request: &ApiRequest<'_>, now: Timestamp) -> Result<Handled, ApiError> {
+        let found = self.visible(kind, request, now).map(|resource| {
             let reply = Reply::json(resource.to_json()).header("etag", Some(resource.etag.clone()));
             reply.header("retry-after", self.retry_after(resource.busy.is_some()))
         });
@@ -168,8 +165,13 @@ impl Cloud {
         Ok(Handled::read(found?, Some(request.id)))
     }
 
-    fn get_work_request(&mut self, request: &ApiRequest<'_>, now: Timestamp) -> Result<Handled, ApiError> {
-        let work = self.work_request(request)?;
+    fn get_work_request(
+        &mut self,
+        service: &Service,
+        request: &ApiRequest<'_>,
+        now: Timestamp,
+    ) -> Result<Handled, ApiError> {
+        let work = self.work_request(service, request)?;
         let reply = Reply::json(work.to_json(self.script.pace, now))
             .header("retry-after", self.retry_after(work.ended.is_none()));
         if let Some(work) = self.work_requests.get_mut(request.id) {
@@ -182,20 +184,20 @@ impl Cloud {
         self.retry_after.filter(|_| is_pending).map(|seconds| seconds.to_string())
     }
 
-    /// A work request of a Queue that the client may read.
-    fn work_request(&self, request: &ApiRequest<'_>) -> Result<&WorkRequest, ApiError> {
+    /// A work request of a service that the client may read.
+    fn work_request(&self, service: &Service, request: &ApiRequest<'_>) -> Result<&WorkRequest, ApiError> {
         self.work_requests
             .get(request.id)
             .filter(|work| work.place == request.place)
-            .filter(|work| work.kind == Kind::Queue && !self.revoked.contains(&work.compartment))
+            .filter(|work| is_shown(work, service) && !self.revoked.contains(&work.compartment))
             .ok_or_else(ApiError::not_authorized_or_not_found)
     }
 
     /// The resource of a request, if the client may read it and it is not hidden by lag.
-    fn visible(&self, request: &ApiRequest<'_>, now: Timestamp) -> Result<&Resource, ApiError> {
+    fn visible(&self, kind: Kind, request: &ApiRequest<'_>, now: Timestamp) -> Result<&Resource, ApiError> {
         self.resources
             .get(request.id)
-            .filter(|resource| resource.kind == request.kind() && resource.place == request.place)
+            .filter(|resource| resource.kind == kind && resource.place == request.place)
             .filter(|resource| !self.revoked.contains(resource.compartment()))
             .filter(|resource| !self.is_hidden(resource, now) && !self.is_gone(resource, now))
             .ok_or_else(ApiError::not_authorized_or_not_found)
@@ -205,11 +207,8 @@ impl Cloud {
     fn is_hidden(&self, resource: &Resource, now: Timestamp) -> bool {
         let progress = &self.work_requests[&resource.creation].progress;
         let hidden = progress.timeline.hidden;
-        let until = match resource.kind {
-            // The poll that reports the end counts as a step too.
-            Kind::Queue => progress.length() + 1 + hidden,
-            Kind::Stream => hidden,
-        };
+        // The poll that reports the end counts as a step too.
+        let until = if resource.kind.has_work_requests() { progress.length() + 1 + hidden } else { hidden };
         hidden > 0 && progress.position(self.script.pace, now) < until
     }
 

@@ -8,8 +8,6 @@ pub const REGION: &str = "us-phoenix-1";
 pub const COMPARTMENT: &str = "ocid1.compartment.oc1..plimsollsandbox";
 pub(crate) const TENANCY: &str = "ocid1.tenancy.oc1..plimsollsandbox";
 pub(crate) const USER: &str = "ocid1.user.oc1..plimsolldeveloper";
-/// The pool of streams that were created in a compartment instead of a pool.
-pub(crate) const DEFAULT_POOL: &str = "ocid1.streampool.oc1.phx.plimsolldefault";
 
 /// Generates identifiers, the same ones for the same seed.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! Oracle Cloud's API for development and tests: verifies signatures, injects faults on demand, keeps a journal.
 //!
-//! [`serve`] listens on loopback and emulates Queue, Streaming and work requests where it matters to a client: a denied
+//! [`serve`] listens on loopback and emulates any described kind and its work requests where it matters to a client: a denied
 //! resource looks like a missing one, creates with a retry token happen once, operations take time, listings lag behind,
 //! and any failure on the way can be injected.
 //!

@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
+use oraclecloud::Catalogue;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -21,6 +22,8 @@ pub struct Options {
     /// `retry-after` for polls, in seconds.
     pub retry_after: Option<u64>,
     pub script: Script,
+    /// The kinds to serve.
+    pub kinds: Catalogue,
     /// Makes the identifiers of resources and requests reproducible.
     pub seed: Option<u64>,
 }
@@ -33,6 +36,7 @@ impl Default for Options {
             journal: None,
             retry_after: None,
             script: Script::default(),
+            kinds: Catalogue::standard(),
             seed: None,
         }
     }
@@ -58,7 +62,7 @@ pub struct Script {
     pub faults: Vec<Fault>,
     /// Limits the entries per page, whatever the client requests.
     pub page_size: Option<usize>,
-    /// Whether responses about Streams name a work request, as those of some services do.
+    /// Whether responses about Streams, and other kinds without work requests, name one, as those of some services do.
     pub stream_work_requests: bool,
     /// Defined tags that the tenancy adds to new resources.
     pub tag_defaults: Map<String, Value>,

@@ -1,64 +1,190 @@
-//! Reads requests: the operation, the id in the path, parameters and headers.
+//! Reads requests: the operation, the ids in the path, parameters and headers.
+
+use std::collections::BTreeSet;
+use std::sync::Mutex;
 
 use http::{HeaderMap, Method};
+use oraclecloud::kind::{Action, Route, WorkRequestCalls};
+use oraclecloud::{Catalogue, Kind, Service};
 use percent_encoding::percent_decode_str;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::ids::REGION;
+use crate::lock;
 
 /// An operation of the API, by Oracle's name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Operation {
-    CreateQueue,
-    GetQueue,
-    ListQueues,
-    UpdateQueue,
-    DeleteQueue,
-    ChangeQueueCompartment,
-    PurgeQueue,
-    GetWorkRequest,
-    ListWorkRequests,
-    ListWorkRequestErrors,
-    ListWorkRequestLogs,
-    CreateStream,
-    GetStream,
-    ListStreams,
-    UpdateStream,
-    DeleteStream,
-    /// Of the metadata service of an instance.
-    GetInstanceMetadata,
-    /// Of the authentication service.
-    IssueInstanceToken,
-    /// Of a cluster.
-    IssueWorkloadToken,
-}
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct Operation(&'static str);
 
-const ROUTES: [(&str, &str, Operation); 18] = [
-    ("POST", "20210201/queues", Operation::CreateQueue),
-    ("GET", "20210201/queues", Operation::ListQueues),
-    ("GET", "20210201/queues/{id}", Operation::GetQueue),
-    ("PUT", "20210201/queues/{id}", Operation::UpdateQueue),
-    ("DELETE", "20210201/queues/{id}", Operation::DeleteQueue),
-    ("POST", "20210201/queues/{id}/actions/changeCompartment", Operation::ChangeQueueCompartment),
-    ("POST", "20210201/queues/{id}/actions/purge", Operation::PurgeQueue),
-    ("GET", "20210201/workRequests", Operation::ListWorkRequests),
-    ("GET", "20210201/workRequests/{id}", Operation::GetWorkRequest),
-    ("GET", "20210201/workRequests/{id}/errors", Operation::ListWorkRequestErrors),
-    ("GET", "20210201/workRequests/{id}/logs", Operation::ListWorkRequestLogs),
-    ("POST", "20180418/streams", Operation::CreateStream),
-    ("GET", "20180418/streams", Operation::ListStreams),
-    ("GET", "20180418/streams/{id}", Operation::GetStream),
-    ("PUT", "20180418/streams/{id}", Operation::UpdateStream),
-    ("DELETE", "20180418/streams/{id}", Operation::DeleteStream),
-    ("POST", "v1/x509", Operation::IssueInstanceToken),
-    ("POST", "resourcePrincipalSessionTokens", Operation::IssueWorkloadToken),
-];
-
+#[expect(non_upper_case_globals, reason = "these are Oracle's names")]
 impl Operation {
+    pub const CreateQueue: Self = Self("CreateQueue");
+    pub const GetQueue: Self = Self("GetQueue");
+    pub const ListQueues: Self = Self("ListQueues");
+    pub const UpdateQueue: Self = Self("UpdateQueue");
+    pub const DeleteQueue: Self = Self("DeleteQueue");
+    pub const ChangeQueueCompartment: Self = Self("ChangeQueueCompartment");
+    pub const PurgeQueue: Self = Self("PurgeQueue");
+    pub const GetWorkRequest: Self = Self("GetWorkRequest");
+    pub const ListWorkRequests: Self = Self("ListWorkRequests");
+    pub const ListWorkRequestErrors: Self = Self("ListWorkRequestErrors");
+    pub const ListWorkRequestLogs: Self = Self("ListWorkRequestLogs");
+    pub const CreateStream: Self = Self("CreateStream");
+    pub const GetStream: Self = Self("GetStream");
+    pub const ListStreams: Self = Self("ListStreams");
+    pub const UpdateStream: Self = Self("UpdateStream");
+    pub const DeleteStream: Self = Self("DeleteStream");
+    /// Of the metadata service of an instance.
+    pub const GetInstanceMetadata: Self = Self("GetInstanceMetadata");
+    /// Of the authentication service.
+    pub const IssueInstanceToken: Self = Self("IssueInstanceToken");
+    /// Of a cluster.
+    pub const IssueWorkloadToken: Self = Self("IssueWorkloadToken");
+
+    /// The operation of this name, such as `CreateVcn`.
+    pub fn named(name: &str) -> Self {
+        static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+        let mut names = lock(&NAMES);
+        let known = names.get(name).copied().unwrap_or_else(|| name.to_owned().leak());
+        names.insert(known);
+        Self(known)
+    }
+
     /// Whether it serves to get an identity, so that callers need not have one.
-    pub(crate) const fn is_federation(self) -> bool {
+    pub(crate) fn is_federation(self) -> bool {
         matches!(self, Self::GetInstanceMetadata | Self::IssueInstanceToken | Self::IssueWorkloadToken)
     }
+}
+
+impl<'de> Deserialize<'de> for Operation {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self::named(&String::deserialize(deserializer)?))
+    }
+}
+
+/// What an operation does.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Does {
+    Create(Kind),
+    Get(Kind),
+    List(Kind),
+    Update(Kind),
+    Delete(Kind),
+    Act(Kind, &'static Action),
+    GetWorkRequest(&'static Service),
+    ListWorkRequests(&'static Service),
+    ListErrors(&'static Service),
+    ListLogs(&'static Service),
+    Federation,
+}
+
+/// A request whose path is known.
+#[derive(Clone, Debug)]
+pub(crate) struct Routed {
+    pub(crate) operation: Operation,
+    pub(crate) does: Does,
+    /// The last parameter of the path; may be empty.
+    pub(crate) id: String,
+    /// The parameters before it.
+    pub(crate) parents: Vec<(&'static str, String)>,
+}
+
+/// The paths of some kinds.
+#[derive(Debug)]
+pub(crate) struct Router(Vec<Path>);
+
+#[derive(Debug)]
+struct Path {
+    service: &'static str,
+    version: &'static str,
+    route: &'static Route,
+    does: Does,
+}
+
+impl Router {
+    pub(crate) fn of(catalogue: &Catalogue) -> Self {
+        let mut paths = Vec::new();
+        for kind in catalogue.kinds() {
+            let (service, described) = (kind.service, kind.description());
+            let mut add =
+                |version, route, does| paths.push(Path { service: &service.name, version, route, does });
+            add(&service.version, &described.create, Does::Create(*kind));
+            add(&service.version, &described.list, Does::List(*kind));
+            add(&service.version, &described.get, Does::Get(*kind));
+            add(&service.version, &described.update, Does::Update(*kind));
+            add(&service.version, &described.delete, Does::Delete(*kind));
+            for action in &described.actions {
+                add(&service.version, &action.call, Does::Act(*kind, action));
+            }
+            let Some(WorkRequestCalls { service: other, get, list, errors, logs }) = &service.work_requests
+            else {
+                continue;
+            };
+            let version = other.as_ref().map_or(&service.version, |other| &other.version);
+            add(version, get, Does::GetWorkRequest(service));
+            for (route, does) in [
+                (list, Does::ListWorkRequests(service)),
+                (errors, Does::ListErrors(service)),
+                (logs, Does::ListLogs(service)),
+            ] {
+                if let Some(route) = route {
+                    add(version, route, does);
+                }
+            }
+        }
+        Self(paths)
+    }
+
+    /// The operation of a request; none if there is no such route. A path may start with the name of a service: the
+    /// versions and paths of some services are the same.
+    pub(crate) fn route(&self, method: &Method, path: &str) -> Option<Routed> {
+        let path = path.strip_prefix('/')?;
+        if let Some(rest) = path.strip_prefix("opc/v2/").filter(|_| method == Method::GET) {
+            return Some(federation(Operation::GetInstanceMetadata, decode(rest)?));
+        }
+        match (method.as_str(), path) {
+            ("POST", "v1/x509") => return Some(federation(Operation::IssueInstanceToken, String::new())),
+            ("POST", "resourcePrincipalSessionTokens") => {
+                return Some(federation(Operation::IssueWorkloadToken, String::new()));
+            }
+            _ => {}
+        }
+        let mut segments: Vec<String> = path.split('/').map(decode).collect::<Option<_>>()?;
+        let named = self.0.iter().find(|path| Some(path.service) == segments.first().map(String::as_str));
+        let service = named.map(|path| path.service);
+        if service.is_some() {
+            segments.remove(0);
+        }
+        let paths = self.0.iter().filter(|path| service.is_none_or(|service| service == path.service));
+        paths.filter(|path| path.route.method == *method).find_map(|path| path.matched(&segments))
+    }
+}
+
+impl Path {
+    fn matched(&self, segments: &[String]) -> Option<Routed> {
+        let version = Some(self.version).filter(|version| !version.is_empty());
+        let template: Vec<&'static str> = version.into_iter().chain(self.route.segments()).collect();
+        if template.len() != segments.len() {
+            return None;
+        }
+        let mut parents = Vec::new();
+        for (part, text) in template.into_iter().zip(segments) {
+            match part.strip_prefix('{').and_then(|part| part.strip_suffix('}')) {
+                Some(name) => parents.push((name, text.clone())),
+                None if part == text => {}
+                None => return None,
+            }
+        }
+        let is_of_collection =
+            matches!(self.does, Does::Create(_) | Does::List(_) | Does::ListWorkRequests(_));
+        let id = if is_of_collection { None } else { parents.pop().map(|(_, id)| id) };
+        let operation = Operation::named(&self.route.name);
+        Some(Routed { operation, does: self.does, id: id.unwrap_or_default(), parents })
+    }
+}
+
+fn federation(operation: Operation, id: String) -> Routed {
+    Routed { operation, does: Does::Federation, id, parents: Vec::new() }
 }
 
 /// The region that starts a path, and the rest of it: one server can stand for several regions, each with resources of
@@ -67,24 +193,6 @@ pub(crate) fn split_region(path: &str) -> (&str, &str) {
     let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
     let is_region = first.bytes().filter(|byte| *byte == b'-').count() == 2;
     if is_region { (first, &path[first.len() + 1..]) } else { (REGION, path) }
-}
-
-/// The operation, and the id in the path, which may be empty; none if there is no such route.
-pub(crate) fn route(method: &Method, path: &str) -> Option<(Operation, String)> {
-    let path = path.strip_prefix('/')?;
-    if let Some(rest) = path.strip_prefix("opc/v2/").filter(|_| method == Method::GET) {
-        return Some((Operation::GetInstanceMetadata, decode(rest)?));
-    }
-    let segments: Vec<String> = path.split('/').map(decode).collect::<Option<_>>()?;
-    ROUTES.iter().filter(|(verb, ..)| method == verb).find_map(|(_, template, operation)| {
-        let template: Vec<&str> = template.split('/').collect();
-        let mut pairs = template.iter().zip(&segments);
-        if template.len() != segments.len() || !pairs.all(|(part, text)| part == text || *part == "{id}") {
-            return None;
-        }
-        let id = template.iter().position(|part| *part == "{id}").map(|index| segments[index].clone());
-        Some((*operation, id.unwrap_or_default()))
-    })
 }
 
 /// A header with a readable value.
@@ -107,11 +215,14 @@ mod tests {
 
     #[test]
     fn only_known_paths_have_a_route() {
+        let router = Router::of(&Catalogue::standard());
         let check = |method: Method, path: &str, expected: Option<(Operation, &str)>| {
-            let found = route(&method, path);
+            let found = router.route(&method, path).map(|routed| (routed.operation, routed.id));
             assert_eq!(found, expected.map(|(operation, id)| (operation, id.to_owned())), "{method} {path}");
         };
         check(Method::POST, "/20210201/queues", Some((Operation::CreateQueue, "")));
+        check(Method::POST, "/queue/20210201/queues", Some((Operation::CreateQueue, "")));
+        check(Method::POST, "/streaming/20210201/queues", None);
         check(Method::GET, "/20210201/queues/a%2Fb", Some((Operation::GetQueue, "a/b")));
         check(Method::POST, "/20210201/queues/q/actions/purge", Some((Operation::PurgeQueue, "q")));
         check(Method::GET, "/20210201/workRequests/w/errors", Some((Operation::ListWorkRequestErrors, "w")));

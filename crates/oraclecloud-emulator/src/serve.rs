@@ -31,7 +31,7 @@ use crate::keys::Keys;
 use crate::lock;
 use crate::options::Options;
 use crate::reply::{ApiError, Reply};
-use crate::route::{Operation, header, query, route, split_region};
+use crate::route::{Routed, Router, header, query, split_region};
 use crate::verify::verify;
 use response::{Body, Reset, refused, response};
 pub use server::Server;
@@ -66,6 +66,7 @@ pub async fn serve(options: Options) -> Result<Server, ServeError> {
     let seed = options.seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
     let config_file = keys.config_file();
     let shared = Arc::new(Shared {
+        router: Router::of(&options.kinds),
         cloud: Mutex::new(Cloud::new(options.script, options.retry_after, IdGenerator::new(seed))),
         federation: Mutex::new(Federation::new(keys)),
         faults,
@@ -80,6 +81,7 @@ pub async fn serve(options: Options) -> Result<Server, ServeError> {
 }
 
 struct Shared {
+    router: Router,
     cloud: Mutex<Cloud>,
     federation: Mutex<Federation>,
     faults: Faults,
@@ -159,8 +161,8 @@ impl Shared {
     fn handle(&self, parts: &Parts, body: &[u8]) -> (Reply, Option<FaultKind>) {
         let text = |name: &str| header(&parts.headers, name);
         let (region, path) = split_region(parts.uri.path());
-        let routed = route(&parts.method, path);
-        let operation = routed.as_ref().map(|(operation, _)| *operation);
+        let routed = self.router.route(&parts.method, path);
+        let operation = routed.as_ref().map(|routed| routed.operation);
         let verified = match operation {
             Some(operation) if operation.is_federation() => Ok(String::new()),
             _ => verify(parts, body, &mut self.federation().keys, self.clock.signature_time()),
@@ -168,10 +170,10 @@ impl Shared {
         let (result, fault) = match (verified, &routed) {
             (Err(error), _) => (Err(error), None),
             (Ok(_), None) => (Err(ApiError::no_route()), None),
-            (Ok(tenancy), Some((operation, id))) => {
-                let fault = self.faults.next_call(*operation);
+            (Ok(tenancy), Some(routed)) => {
+                let fault = self.faults.next_call(routed.operation);
                 let place = format!("{tenancy}/{region}");
-                (self.execute(parts, body, &place, (*operation, id), fault.as_ref()), fault)
+                (self.execute(parts, body, &place, routed, fault.as_ref()), fault)
             }
         };
         let Handled { mut reply, resource, effect } =
@@ -201,10 +203,10 @@ impl Shared {
     /// Carries out a request unless a fault prevents it.
     fn execute(
         &self,
-        parts: &Parts,
+        message: &Parts,
         body: &[u8],
         place: &str,
-        (operation, id): (Operation, &str),
+        Routed { operation, does, id, parents }: &Routed,
         fault: Option<&FaultKind>,
     ) -> Result<Handled, ApiError> {
         if let Some(fault) = fault.filter(|fault| !fault.has_effect()) {
@@ -212,17 +214,19 @@ impl Shared {
         }
         if operation.is_federation() {
             let now = self.clock.signature_time();
-            let reply = self.federation().handle(operation, id, parts, body, now)?;
+            let reply = self.federation().handle(*operation, id, message, body, now)?;
             return Ok(Handled::read(reply, None));
         }
         let request = ApiRequest {
             place,
-            operation,
+            operation: *operation,
+            does: *does,
             id,
-            query: &query(parts.uri.query()),
+            parents,
+            query: &query(message.uri.query()),
             body,
-            retry_token: header(&parts.headers, "opc-retry-token"),
-            if_match: header(&parts.headers, "if-match"),
+            retry_token: header(&message.headers, "opc-retry-token"),
+            if_match: header(&message.headers, "if-match"),
         };
         self.cloud().handle(&request, self.clock.now())
     }

@@ -1,17 +1,16 @@
 //! The calls of `operations`, made with this client: one half of a kind's `ExternalService`.
 //!
-//! The other half, how a spec becomes a body and what counts as drift, needs the typed spec and stays with the
-//! controllers, whose `call` delegates to one of the two functions here.
+//! The other half, how a spec becomes a body and what counts as drift, is with the controllers.
 
 use jiff::{SignedDuration, Timestamp};
-use operations::{Body, Call, CallError, OWNER_TAG, Phase, QUEUE_WORK_REQUESTS, Response, WorkRequest};
+use operations::{Body, Call, CallError, OWNER_TAG, Phase, Response, Strategy, WorkRequest};
 use serde_json::Value;
 
 use crate::client::Client;
 use crate::error::Error;
+use crate::kind::Kind;
 use crate::listings::Listing;
-use crate::queue::Accepted;
-use crate::stream::StreamScope;
+use crate::resources::{Accepted, Resources};
 
 /// How far the service's clock, which dates work requests, may be from ours, which dates creates: as far as signatures
 /// are accepted.
@@ -20,57 +19,75 @@ const CLOCK_TOLERANCE: SignedDuration = SignedDuration::from_mins(5);
 /// A condition has room for a few errors.
 const MAX_ERRORS: usize = 5;
 
-/// Makes one call about the Queue of the object `uid`.
-pub async fn call_queue(
+/// Makes one call about the resource of the object `uid`, which asks for `spec`.
+pub async fn call(
     client: &Client,
-    compartment: &str,
+    kind: Kind,
+    spec: &Value,
     uid: &str,
     call: &Call,
 ) -> Result<Response, CallError> {
-    let queues = client.queues();
+    let resources = client.resources(kind).within(spec);
     match call {
         Call::Create { token, body, not_after, replay: _ } => {
-            accepted(queues.create(body, token.as_deref(), Some(*not_after)).await)
+            accepted(resources.create(body, token.as_deref(), Some(*not_after)).await)
         }
-        Call::Update { id, body, if_match } => accepted(queues.update(id, body, if_match.as_deref()).await),
-        Call::Delete { id, if_match } => accepted(queues.delete(id, if_match.as_deref()).await),
-        Call::Get { id, listed: _ } => json(queues.get(id).await),
-        Call::GetWorkRequest { id } => json(queues.work_request(id).await),
-        Call::Find { id, since, scope: _ } => {
-            // Work requests come first: the queue of one that ends in between is then listed.
-            let work_requests = match since {
-                Some(_) => queues.work_requests(compartment).await?,
-                None => Listing::default(),
+        Call::Update { id, body, if_match } => {
+            accepted(resources.update(id, body, if_match.as_deref()).await)
+        }
+        Call::Delete { id, if_match } => accepted(resources.delete(id, if_match.as_deref()).await),
+        Call::Get { id, listed: _ } => json(resources.get(id).await),
+        Call::Find { id, since, scope } => {
+            // Work requests come first: the resource of one that ends in between is then listed.
+            let work_requests = match (since, scope.get("compartmentId")) {
+                (Some(_), Some(compartment)) if kind.has_work_requests() => {
+                    resources.work_requests(compartment).await?
+                }
+                _ => Listing::default(),
             };
-            let listing = queues.list(compartment).await?;
-            let creating = since.map(|since| creating(&work_requests.body, &listing.body, uid, since));
-            Ok(found(&listing, id.as_deref(), uid, creating.unwrap_or_default()))
+            let listing = resources.list(scope).await?;
+            let creating = since.map(|since| creating(kind, &work_requests.body, &listing.body, uid, since));
+            let found = found(&listing, id.as_deref(), uid, creating.unwrap_or_default());
+            if kind.not_listed.iter().any(|name| name == "freeformTags") {
+                return find_by_reading(&resources, kind, spec, uid, id.as_deref(), &listing, found).await;
+            }
+            Ok(found)
         }
-        Call::ExplainFailure { work_request } => explain(client, &work_request.id).await,
+        Call::GetWorkRequest { .. } | Call::ExplainFailure { .. } if !kind.has_work_requests() => {
+            // A kind that is followed by its lifecycle never asks for a work request.
+            let message = format!("{} has no work requests", kind.name);
+            Err(CallError { message, ..CallError::default() })
+        }
+        Call::GetWorkRequest { id } => json(resources.work_request(id).await),
+        Call::ExplainFailure { work_request } => explain(&resources, &work_request.id).await,
     }
 }
 
-/// Makes one call about the Stream of the object `uid`.
-pub async fn call_stream(
-    client: &Client,
-    scope: StreamScope<'_>,
+/// Reads what a listing without tags may show of ours: the resources with our name or id.
+async fn find_by_reading(
+    resources: &Resources<'_>,
+    kind: Kind,
+    spec: &Value,
     uid: &str,
-    call: &Call,
+    id: Option<&str>,
+    listing: &Listing,
+    mut found: Response,
 ) -> Result<Response, CallError> {
-    let streams = client.streams();
-    match call {
-        Call::Create { token: _, body, not_after, replay: _ } => {
-            accepted(streams.create(body, Some(*not_after)).await)
+    let Body::Listing { resources: ours, .. } = &mut found.body else { return Ok(found) };
+    ours.clear();
+    let text = |entry: &Value, name: &str| entry.get(name).and_then(Value::as_str).map(str::to_owned);
+    let name = text(spec, &kind.name_field);
+    for entry in &listing.body {
+        let Some(entry_id) = text(entry, "id") else { continue };
+        if id != Some(&entry_id) && text(entry, &kind.name_field) != name {
+            continue;
         }
-        Call::Update { id, body, if_match } => accepted(streams.update(id, body, if_match.as_deref()).await),
-        Call::Delete { id, if_match } => accepted(streams.delete(id, if_match.as_deref()).await),
-        Call::Get { id, listed: _ } => json(streams.get(id).await),
-        Call::Find { id, .. } => Ok(found(&*streams.list(scope).await?, id.as_deref(), uid, Vec::new())),
-        // A kind that is followed by its lifecycle never asks for a work request.
-        Call::GetWorkRequest { .. } | Call::ExplainFailure { .. } => {
-            Err(CallError { message: "Streaming has no work requests".to_owned(), ..CallError::default() })
+        let resource = resources.get(&entry_id).await?.body;
+        if id == Some(&entry_id) || owner(&resource) == Some(uid) {
+            ours.push(resource);
         }
     }
+    Ok(found)
 }
 
 fn accepted(result: Accepted) -> Result<Response, CallError> {
@@ -92,8 +109,15 @@ fn found(listing: &Response<Vec<Value>>, id: Option<&str>, uid: &str, creating: 
 }
 
 /// The unfinished creates that may be ours: accepted no earlier than `since`, allowing for clock skew, and not naming a
-/// listed queue without our tag.
-fn creating(work_requests: &[Value], queues: &[Value], uid: &str, since: Timestamp) -> Vec<String> {
+/// listed resource without our tag.
+fn creating(
+    kind: Kind,
+    work_requests: &[Value],
+    resources: &[Value],
+    uid: &str,
+    since: Timestamp,
+) -> Vec<String> {
+    let Strategy::WorkRequest(types) = kind.decisions.strategy else { return Vec::new() };
     work_requests
         .iter()
         .filter(|body| {
@@ -101,14 +125,14 @@ fn creating(work_requests: &[Value], queues: &[Value], uid: &str, since: Timesta
                 body.get("timeAccepted").and_then(Value::as_str).and_then(|time| time.parse().ok());
             accepted.is_none_or(|accepted: Timestamp| since.duration_since(accepted) <= CLOCK_TOLERANCE)
         })
-        .map(|body| WorkRequest::read(body, "", &QUEUE_WORK_REQUESTS))
+        .map(|body| WorkRequest::read(body, "", &types))
         .filter(|work_request| work_request.phase == Some(Phase::Create) && !work_request.has_ended())
         .filter(|work_request| {
-            let named = queues.iter().find(|queue| {
+            let named = resources.iter().find(|resource| {
                 work_request.resource_id.is_some()
-                    && queue.get("id").and_then(Value::as_str) == work_request.resource_id.as_deref()
+                    && resource.get("id").and_then(Value::as_str) == work_request.resource_id.as_deref()
             });
-            named.is_none_or(|queue| owner(queue) == Some(uid))
+            named.is_none_or(|resource| owner(resource) == Some(uid))
         })
         .map(|work_request| work_request.id)
         .filter(|id| !id.is_empty())
@@ -116,9 +140,8 @@ fn creating(work_requests: &[Value], queues: &[Value], uid: &str, since: Timesta
 }
 
 /// Why a work request failed: its errors, or the last entry of its log if the service lists none.
-async fn explain(client: &Client, id: &str) -> Result<Response, CallError> {
-    let queues = client.queues();
-    let errors = queues.work_request_errors(id).await?;
+async fn explain(resources: &Resources<'_>, id: &str) -> Result<Response, CallError> {
+    let errors = resources.work_request_errors(id).await?;
     let texts: Vec<String> = errors
         .body
         .iter()
@@ -132,7 +155,7 @@ async fn explain(client: &Client, id: &str) -> Result<Response, CallError> {
     if !texts.is_empty() {
         return Ok(errors.map(|_| Body::Errors(texts)));
     }
-    let logs = queues.work_request_logs(id).await?;
+    let logs = resources.work_request_logs(id).await?;
     let last = logs.body.iter().rev().map(|entry| entry.message.clone()).find(|message| !message.is_empty());
     Ok(logs.map(|_| Body::Errors(last.into_iter().collect())))
 }
@@ -148,11 +171,12 @@ mod tests {
 
     #[test]
     fn a_work_request_may_be_ours_unless_its_queue_is_not() {
-        let queue = |id: &str, tags: Value| json!({"id": id, "freeformTags": tags});
+        let queue = crate::Catalogue::standard().get("queue/Queue").unwrap();
+        let shown = |id: &str, tags: Value| json!({"id": id, "freeformTags": tags});
         let queues = [
-            queue("ours", json!({"plimsoll-uid": "u1"})),
-            queue("theirs", json!({"plimsoll-uid": "u2"})),
-            queue("untagged", json!({})),
+            shown("ours", json!({"plimsoll-uid": "u1"})),
+            shown("theirs", json!({"plimsoll-uid": "u2"})),
+            shown("untagged", json!({})),
         ];
         let check = |change: Value, expected: bool| {
             let mut body = json!({
@@ -161,7 +185,7 @@ mod tests {
             });
             body.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
             let since = "2026-01-02T03:04:05Z".parse().unwrap();
-            let ids = creating(&[body], &queues, "u1", since);
+            let ids = creating(queue, &[body], &queues, "u1", since);
             assert_eq!(ids == ["wr"], expected, "{change}");
         };
         let naming = |id: &str| json!({"resources": [{"entityType": "queue", "actionType": "IN_PROGRESS", "identifier": id}]});

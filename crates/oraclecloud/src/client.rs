@@ -18,7 +18,7 @@ use tokio::time::Instant;
 
 use crate::auth::{AuthError, Context, Credentials, Environment};
 use crate::connections::{Connections, USER_AGENT_NAME};
-use crate::endpoint::{Endpoints, Service};
+use crate::endpoint::{Endpoints, Target};
 use crate::error::{Error, ErrorKind};
 use crate::listings::Listings;
 use crate::rate_limit::RateLimiter;
@@ -177,8 +177,8 @@ impl Client {
         signer: &Signer,
         now: Timestamp,
     ) -> http::Request<Full<Bytes>> {
-        let Request { service, method, target, body, mut headers, .. } = request;
-        let uri = self.settings.endpoints.uri(service, region, &target);
+        let Request { to, method, target, body, mut headers, .. } = request;
+        let uri = self.settings.endpoints.uri(to, region, &target);
         let body = body.map_or_else(Bytes::new, |body| body.to_string().into());
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         headers.insert(USER_AGENT, HeaderValue::from_static(USER_AGENT_NAME));
@@ -209,7 +209,7 @@ pub enum ClientError {
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     operation: &'static str,
-    service: Service,
+    to: Target,
     method: Method,
     /// The path below the version and the query, encoded.
     target: String,
@@ -220,10 +220,10 @@ pub(crate) struct Request {
 
 impl Request {
     /// A request to the path of these segments.
-    pub(crate) fn new(operation: &'static str, service: Service, method: Method, path: &[&str]) -> Self {
+    pub(crate) fn new(operation: &'static str, to: Target, method: Method, path: &[&str]) -> Self {
         let encode = |segment| once("/").chain(utf8_percent_encode(segment, RESERVED));
         let target = path.iter().copied().flat_map(encode).collect();
-        Self { operation, service, method, target, body: None, headers: HeaderMap::new(), not_after: None }
+        Self { operation, to, method, target, body: None, headers: HeaderMap::new(), not_after: None }
     }
 
     pub(crate) fn query(mut self, name: &str, value: &str) -> Self {

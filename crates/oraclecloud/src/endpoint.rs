@@ -6,24 +6,27 @@ use std::net::IpAddr;
 use http::Uri;
 use http::uri::Scheme;
 
+use crate::kind::{Address, Embedded, Service};
 use crate::region::Region;
 
-/// A service of Oracle Cloud that we call.
+/// Where a call goes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Service {
-    /// Its name in an override.
+pub(crate) struct Target {
+    /// The service's name in an override.
     name: &'static str,
-    /// The version of its API, which starts every path.
+    /// The version of its API, which starts every path; may be empty.
     version: &'static str,
-    host_prefix: &'static str,
+    host: &'static str,
 }
 
-impl Service {
-    /// The control plane of Queue, with its work requests.
-    pub(crate) const QUEUE: Self = Self { name: "queue", version: "20210201", host_prefix: "messaging" };
-    /// The control plane of Streaming.
-    pub(crate) const STREAMING: Self =
-        Self { name: "streaming", version: "20180418", host_prefix: "streaming" };
+impl Target {
+    pub(crate) fn of(service: &'static Service) -> Self {
+        Self { name: &service.name, version: &service.version, host: &service.host }
+    }
+
+    pub(crate) fn at(address: &'static Address) -> Self {
+        Self { name: &address.name, version: &address.version, host: &address.host }
+    }
 }
 
 /// The name of the authentication service in an override.
@@ -31,12 +34,16 @@ const AUTH: &str = "auth";
 
 /// What stands for the region in an override.
 const REGION: &str = "{region}";
+/// What stands for the domain of the realm in a host.
+const DOMAIN: &str = "{domain}";
 
 /// Overrides of a region's addresses.
 #[derive(Clone, Debug, Default)]
 pub struct Endpoints {
     all: Option<String>,
-    of_service: HashMap<&'static str, String>,
+    of_service: HashMap<String, String>,
+    /// Services beside those of the program.
+    known: Vec<&'static str>,
 }
 
 impl Endpoints {
@@ -46,20 +53,29 @@ impl Endpoints {
         match text.split_once('=') {
             // A query could contain `=`, too, but an address with a query is refused anyway.
             Some((name, url)) if !name.contains("://") => {
-                let names = [Service::QUEUE.name, Service::STREAMING.name, AUTH];
-                let service = names.into_iter().find(|known| *known == name.trim());
-                let service = service.ok_or_else(|| EndpointError::Service(name.trim().to_owned()))?;
-                self.of_service.insert(service, check_base(url.trim())?);
+                let name = name.trim();
+                let embedded = Embedded::all().iter().map(|embedded| embedded.service);
+                if !embedded.chain([AUTH]).chain(self.known.iter().copied()).any(|known| known == name) {
+                    return Err(EndpointError::Service(name.to_owned()));
+                }
+                self.of_service.insert(name.to_owned(), check_base(url.trim())?);
             }
             _ => self.all = Some(check_base(text.trim())?),
         }
         Ok(())
     }
 
+    /// Accepts overrides for a service that the program does not have.
+    pub fn know(&mut self, service: &'static Service) {
+        self.known.push(&service.name);
+    }
+
     /// The address of a path, which starts with a slash and is encoded already.
-    pub(crate) fn uri(&self, service: Service, region: &Region, path_and_query: &str) -> Uri {
-        let host = format!("{}.{}.oci.{}", service.host_prefix, region.name(), region.domain());
-        self.resolve(service.name, region, &host, &format!("/{}{path_and_query}", service.version))
+    pub(crate) fn uri(&self, target: Target, region: &Region, path_and_query: &str) -> Uri {
+        let host = target.host.replace(REGION, region.name()).replace(DOMAIN, region.domain());
+        let slash = if target.version.is_empty() { "" } else { "/" };
+        let path = format!("{slash}{}{path_and_query}", target.version);
+        self.resolve(target.name, region, &host, &path)
     }
 
     /// The address at which the authentication service issues tokens for certificates.
@@ -106,7 +122,9 @@ pub enum EndpointError {
     /// Requests would cross the network unprotected.
     #[error("{0} is not this machine, and plain http is for this machine only; use https")]
     Plain(String),
-    #[error("unknown service `{0}`; use queue, streaming or auth")]
+    #[error(
+        "unknown service `{0}`; use the first part of an API group, for instance queue or streaming, or auth"
+    )]
     Service(String),
 }
 
@@ -114,13 +132,14 @@ pub enum EndpointError {
 mod tests {
     use super::*;
 
-    fn uri(overrides: &[&str], service: Service) -> String {
+    fn uri(overrides: &[&str], kind: &str) -> String {
         let mut endpoints = Endpoints::default();
         for text in overrides {
             endpoints.add(text).unwrap();
         }
         let region = Region::resolve("us-phoenix-1", None).unwrap();
-        endpoints.uri(service, &region, "/things?a=b").to_string()
+        let kind = crate::Catalogue::standard().get(kind).unwrap();
+        endpoints.uri(Target::of(kind.service), &region, "/things?a=b").to_string()
     }
 
     #[test]
@@ -143,8 +162,8 @@ mod tests {
     #[test]
     fn a_service_is_in_its_region_or_at_an_override() {
         let check = |overrides: &[&str], queue: &str, streaming: &str| {
-            assert_eq!(uri(overrides, Service::QUEUE), format!("{queue}/20210201/things?a=b"));
-            assert_eq!(uri(overrides, Service::STREAMING), format!("{streaming}/20180418/things?a=b"));
+            assert_eq!(uri(overrides, "queue/Queue"), format!("{queue}/20210201/things?a=b"));
+            assert_eq!(uri(overrides, "streaming/Stream"), format!("{streaming}/20180418/things?a=b"));
         };
         let (queue, streaming) = (
             "https://messaging.us-phoenix-1.oci.oraclecloud.com",
@@ -167,6 +186,7 @@ mod tests {
         check("http://127.0.0.1.example.com", EndpointError::Plain("127.0.0.1.example.com".to_owned()));
         check("http://10.0.0.1:80", EndpointError::Plain("10.0.0.1".to_owned()));
         check("vcn=https://x", EndpointError::Service("vcn".to_owned()));
+        check("=https://x", EndpointError::Service(String::new()));
         for text in ["", "example.com", "ftp://x", "https://", "https://x?a=b", "http://evil@127.0.0.1"] {
             check(text, EndpointError::Url(text.to_owned()));
         }

@@ -8,7 +8,7 @@ use secrecy::SecretString;
 use crate::auth;
 use crate::key::{PrivateKey, PublicKey, pem};
 use crate::page::items;
-use crate::queue::WorkRequestEntry;
+use crate::resources::WorkRequestEntry;
 use crate::response::{Received, required_json};
 
 /// Bytes are a key or a certificate, or are refused, as PEM and as DER.

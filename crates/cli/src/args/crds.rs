@@ -10,6 +10,7 @@ use super::operator::halves;
 #[command(after_help = "Examples:
   plimsoll crds > crds.yaml
   plimsoll crds --controllers oci -o json
+  plimsoll crds --kinds 'queue/*' --apply
   plimsoll crds --apply --context production")]
 pub(crate) struct Crds {
     /// Install the CRDs and wait until they are served, instead of printing them
@@ -19,6 +20,10 @@ pub(crate) struct Crds {
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = halves(),
           default_values = Half::ALL.iter().map(|half| half.name()))]
     pub(crate) controllers: Vec<Half>,
+    /// Kinds at Oracle Cloud to include instead of the usual ones: SERVICE/KIND, a pattern such as `database/*`, or a file
+    /// of descriptions; can be repeated
+    #[arg(long, value_name = "PATTERN|FILE", value_delimiter = ',')]
+    pub(crate) kinds: Vec<String>,
     #[command(flatten)]
     pub(crate) cluster: ClusterArgs,
 }

@@ -25,6 +25,10 @@ pub(crate) struct OciServer {
     /// JSON file that scripts operations and faults
     #[arg(long, value_name = "FILE")]
     pub(crate) script: Option<PathBuf>,
+    /// Kinds to serve beside the usual ones: SERVICE/KIND, a pattern such as `database/*`, or a file of descriptions; can be
+    /// repeated
+    #[arg(long, value_name = "PATTERN|FILE", value_delimiter = ',')]
+    pub(crate) kinds: Vec<String>,
     /// File to log every request to, one line of JSON each
     #[arg(long, value_name = "FILE")]
     pub(crate) journal: Option<PathBuf>,

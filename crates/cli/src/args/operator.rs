@@ -84,10 +84,13 @@ pub(crate) struct Operator {
     #[arg(long, help_heading = RUNNING, value_name = "ADDRESS", default_value_t = Address(Some(Options::HEALTH_ADDRESS)))]
     pub(crate) health_address: Address,
 
-    /// URL instead of the region's, for one service (queue, streaming, auth) or all; may contain `{region}`; can be
+    /// URL instead of the region's, for one service (queue, streaming, auth, …) or all; may contain `{region}`; can be
     /// repeated
     #[arg(long, help_heading = OCI, value_name = "[SERVICE=]URL", env = "PLIMSOLL_OCI_ENDPOINT", value_delimiter = ',')]
     pub(crate) oci_endpoint: Vec<String>,
+    /// File with descriptions of further kinds; can be repeated
+    #[arg(long, help_heading = OCI, value_name = "FILE", value_delimiter = ',')]
+    pub(crate) oci_kinds: Vec<PathBuf>,
     /// Never use the operator's own credentials: every namespace needs a Secret `ocicredentials`
     #[arg(long, help_heading = OCI)]
     pub(crate) require_namespace_credentials: bool,

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::args::Format;
 use crate::args::crds::Crds;
+use crate::support::catalogue::catalogue;
 use crate::support::connect::Cluster;
 use crate::support::exit::{Exit, Outcome};
 use crate::support::owner_tree::reference_of;
@@ -15,7 +16,8 @@ pub(super) fn run(args: &Crds, printer: &mut Printer) -> Outcome {
     if args.apply {
         return until_interrupted(apply(args, printer));
     }
-    let all: Vec<Value> = args.controllers.iter().flat_map(|half| definitions(*half)).collect();
+    let kinds = catalogue(&args.kinds)?;
+    let all: Vec<Value> = args.controllers.iter().flat_map(|half| definitions(*half, &kinds)).collect();
     match printer.format() {
         Format::Json => printer.structured(&json!({ "apiVersion": "v1", "kind": "List", "items": all }))?,
         Format::Text | Format::Yaml => {
@@ -32,7 +34,7 @@ pub(super) fn run(args: &Crds, printer: &mut Printer) -> Outcome {
 
 async fn apply(args: &Crds, printer: &mut Printer) -> Outcome {
     let cluster = Cluster::connect(&args.cluster)?;
-    let installed = install(&cluster.session, &args.controllers).await;
+    let installed = install(&cluster.session, &args.controllers, &catalogue(&args.kinds)?).await;
     for target in installed.map_err(|error| operator::Error::from(error).diagnostic())? {
         if printer.format() == Format::Text {
             printer.data(format_args!("{GOOD}served{GOOD:#} {}", target.name))?;

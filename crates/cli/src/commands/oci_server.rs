@@ -3,10 +3,12 @@
 use std::fs;
 
 use diag::Diagnostic;
+use oraclecloud::Catalogue;
 use oraclecloud_emulator::{Options, Script};
 
 use crate::args::oci_server::OciServer;
 use crate::codes;
+use crate::support::catalogue::described;
 use crate::support::exit::{Exit, Failure, Outcome, diagnose};
 use crate::support::printer::Printer;
 use crate::support::process::{self, ShutdownSignals};
@@ -18,6 +20,7 @@ pub(super) fn run(args: &OciServer, printer: &mut Printer) -> Outcome {
         journal: args.journal.clone(),
         retry_after: args.retry_after,
         script: script(args)?,
+        kinds: Catalogue::standard().and(&described(&args.kinds)?),
         seed: None,
     };
     process::runtime()?.block_on(async {

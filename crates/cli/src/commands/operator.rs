@@ -5,12 +5,14 @@ use std::io::{self, IsTerminal as _};
 use diag::Diagnostic;
 use manifest::Namespace;
 use operator::{FunctionOptions, Options, TenantOptions};
+use oraclecloud::{Catalogue, Service};
 use tokio::runtime::Builder;
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
 use crate::args::operator::Operator;
 use crate::codes;
+use crate::support::catalogue::read_service;
 use crate::support::connect::{about_options, connection};
 use crate::support::exit::{Exit, Failure, Outcome};
 use crate::support::printer::Printer;
@@ -66,6 +68,7 @@ fn log() {
 }
 
 fn options(args: &Operator) -> Result<Options, Failure> {
+    let kinds = args.oci_kinds.iter().map(|path| read_service(path)).collect::<Result<Vec<_>, _>>()?;
     Ok(Options {
         namespace: args.namespace.clone().and_then(Namespace::new),
         controllers: args.controllers.clone(),
@@ -82,7 +85,8 @@ fn options(args: &Operator) -> Result<Options, Failure> {
             slow_retry: args.slow_retry,
             drift_interval: args.drift_interval,
         },
-        oci: oci_settings(args)?,
+        oci: oci_settings(args, &kinds)?,
+        kinds: kinds.iter().fold(Catalogue::default(), |all, service| all.and(&(*service).into())),
         tenants: TenantOptions {
             require_credentials: args.require_namespace_credentials,
             no_adoption: args.no_adopt,
@@ -99,8 +103,9 @@ fn options(args: &Operator) -> Result<Options, Failure> {
     })
 }
 
-fn oci_settings(args: &Operator) -> Result<oraclecloud::Settings, Failure> {
+fn oci_settings(args: &Operator, kinds: &[&'static Service]) -> Result<oraclecloud::Settings, Failure> {
     let mut endpoints = oraclecloud::Endpoints::default();
+    kinds.iter().for_each(|service| endpoints.know(service));
     for endpoint in &args.oci_endpoint {
         endpoints.add(endpoint).map_err(|error| {
             Diagnostic::error(codes::OPTION_UNUSABLE, format!("--oci-endpoint {endpoint} cannot be used: {error}"))

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use operations::{
-    Action, Annotations, Body, Call, CallError, ConditionType, Desired, ExternalService, Jitter, LocalState,
+    Action, Annotations, Body, CallError, ConditionType, Desired, ExternalService, Jitter, Kind, LocalState,
     Now, Observation, Operation, Policy, Response, Schedule, Status, Step, decide,
 };
 use serde_json::{Value, json};
 
 use crate::operator::UID;
-use crate::services::{Queues, Spec};
+use crate::services::{QUEUE, Spec, Things};
 
 pub(crate) struct Harness {
     pub(crate) desired: Desired,
@@ -17,21 +17,22 @@ pub(crate) struct Harness {
     pub(crate) local: LocalState,
     pub(crate) now: i64,
     pub(crate) spec: Spec,
-    pub(crate) observe: fn(&Spec, &str, Call, Result<Response, CallError>) -> Observation,
+    pub(crate) service: Things,
     /// The summaries of the last step's diagnostics.
     pub(crate) events: Vec<String>,
 }
 
 impl Harness {
-    pub(crate) fn of<S: ExternalService<Spec = Spec>>() -> Self {
+    pub(crate) fn of(kind: Kind) -> Self {
+        let service = Things { kind, cloud: None };
         let spec = Spec { size: 1, pool: 0 };
         Self {
             desired: Desired {
-                kind: S::KIND,
+                kind,
                 uid: UID.to_owned(),
                 generation: 1,
-                body: S::create_body(&spec, UID),
-                scope: S::scope(&spec),
+                body: service.create_body(&spec, UID),
+                scope: service.scope(&spec),
                 identity: None,
                 policy: Policy::default(),
                 deleting: false,
@@ -43,13 +44,13 @@ impl Harness {
             local: LocalState::default(),
             now: 1_800_000_000,
             spec,
-            observe: Observation::of_call::<S>,
+            service,
             events: Vec::new(),
         }
     }
 
     pub(crate) fn queue() -> Self {
-        Self::of::<Queues>()
+        Self::of(QUEUE)
     }
 
     /// A queue whose create was accepted as `wr-7`.
@@ -77,7 +78,7 @@ impl Harness {
 
     pub(crate) fn respond(&mut self, action: Action, result: Result<Response, CallError>) -> Action {
         let Action::Call(call) = action else { panic!("no call to respond to: {action:?}") };
-        let observation = (self.observe)(&self.spec, UID, call, result);
+        let observation = Observation::of_call(&self.service, &self.spec, UID, call, result);
         self.step(observation)
     }
 

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::harness::{Harness, accepted, found, json, refused, requeues, resource, work};
 use crate::operator::UID;
-use crate::services::Streams;
+use crate::services::STREAM;
 
 #[expect(clippy::unnecessary_wraps, reason = "what an object desires may have no identity")]
 fn identity(region: &str, tenancy: &str, secret: Option<&str>) -> Option<Identity> {
@@ -85,7 +85,7 @@ fn another_identity_makes_no_call_whatever_the_object_asks_for() {
 #[test]
 fn a_create_without_a_response_is_not_repeated_elsewhere() {
     for streams in [false, true] {
-        let mut harness = if streams { Harness::of::<Streams>() } else { Harness::queue() };
+        let mut harness = if streams { Harness::of(STREAM) } else { Harness::queue() };
         harness.desired.identity = own();
         let find = harness.reconcile();
         harness.respond(find, found(&[]));
@@ -184,14 +184,14 @@ fn a_create_is_searched_where_it_was_sent() {
         other => panic!("{other:?}"),
     };
     let edited = || {
-        let mut harness = Harness::of::<Streams>();
+        let mut harness = Harness::of(STREAM);
         let find = harness.reconcile();
         harness.respond(find, found(&[]));
         // The response is lost, and the user moves the stream.
         harness.spec.pool = 1;
         harness.desired.generation = 2;
-        harness.desired.body = Streams::create_body(&harness.spec, UID);
-        harness.desired.scope = Streams::scope(&harness.spec);
+        harness.desired.body = harness.service.create_body(&harness.spec, UID);
+        harness.desired.scope = harness.service.scope(&harness.spec);
         harness.now += 1;
         harness
     };

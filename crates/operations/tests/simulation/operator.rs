@@ -14,7 +14,7 @@ use operations::{
 };
 
 use crate::cloud::{Behavior, Cloud, has_ended};
-use crate::services::{Queues, Spec, Streams};
+use crate::services::{QUEUE, STREAM, Spec, Things};
 
 pub(crate) const UID: &str = "6f1c0b52-7a0e-4d36-9a53-2a3d0f1f8f11";
 
@@ -72,8 +72,7 @@ enum Flow {
 
 pub(crate) struct Simulation {
     cloud: Arc<Mutex<Cloud>>,
-    queues: Option<Queues>,
-    streams: Streams,
+    service: Things,
     /// None once the finalizer is removed.
     pub(crate) object: Option<Object>,
     pub(crate) schedule: Schedule,
@@ -98,8 +97,10 @@ impl Simulation {
         let cloud = Arc::new(Mutex::new(Cloud::new(behavior)));
         let now = cloud.lock().expect("no test panicked while holding the lock").now;
         Self {
-            queues: behavior.work_requests.then(|| Queues(Arc::clone(&cloud))),
-            streams: Streams(Arc::clone(&cloud)),
+            service: Things {
+                kind: if behavior.work_requests { QUEUE } else { STREAM },
+                cloud: Some(Arc::clone(&cloud)),
+            },
             cloud,
             object: Some(Object {
                 version: 1,
@@ -317,17 +318,12 @@ impl Simulation {
         observation: Observation,
     ) -> Step {
         self.steps += 1;
-        let (kind, body) = if self.queues.is_some() {
-            (Queues::KIND, Queues::create_body(&snapshot.spec, UID))
-        } else {
-            (Streams::KIND, Streams::create_body(&snapshot.spec, UID))
-        };
         let desired = Desired {
-            kind,
+            kind: self.service.kind,
             uid: UID.to_owned(),
             generation: snapshot.generation,
-            body,
-            scope: Streams::scope(&snapshot.spec),
+            body: self.service.create_body(&snapshot.spec, UID),
+            scope: self.service.scope(&snapshot.spec),
             identity: Some(identity(place)),
             policy: Policy::default(),
             deleting: snapshot.deleting,
@@ -346,18 +342,11 @@ impl Simulation {
 
     fn call(&self, spec: Spec, place: usize, call: &Call) -> Result<Response, CallError> {
         self.cloud().place = place;
-        match &self.queues {
-            Some(queues) => at_once(queues.call(&spec, UID, call)),
-            None => at_once(self.streams.call(&spec, UID, call)),
-        }
+        at_once(self.service.call(&spec, UID, call))
     }
 
     fn observe(&self, spec: Spec, call: Call, result: Result<Response, CallError>) -> Observation {
-        if self.queues.is_some() {
-            Observation::of_call::<Queues>(&spec, UID, call, result)
-        } else {
-            Observation::of_call::<Streams>(&spec, UID, call, result)
-        }
+        Observation::of_call(&self.service, &spec, UID, call, result)
     }
 
     /// Writes with a precondition on the version that was read, which the API server enforces.
@@ -463,7 +452,7 @@ impl Simulation {
     }
 
     fn kind_strategy(&self) -> Strategy {
-        if self.queues.is_some() { Queues::KIND.strategy } else { Streams::KIND.strategy }
+        self.service.kind.strategy
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Harness, accepted, found, json, refused, requeues, resource, work};
 use crate::operator::UID;
-use crate::services::{Queues, Spec, Streams};
+use crate::services::{STREAM, Spec, Things};
 
 #[test]
 fn the_intent_is_recorded_before_the_create_and_the_work_request_right_after() {
@@ -63,7 +63,7 @@ fn after_a_crash_the_same_body_is_replayed_and_another_body_waits_for_the_listin
     );
 
     (harness.spec.size, harness.desired.generation) = (2, 2);
-    harness.desired.body = Queues::create_body(&harness.spec, UID);
+    harness.desired.body = harness.service.create_body(&harness.spec, UID);
     harness.now += 5;
     let find = harness.reconcile();
     assert!(matches!(&find, Action::Call(Call::Find { since: Some(_), .. })), "{find:?}");
@@ -280,27 +280,31 @@ fn a_rejected_create_stalls_and_a_new_spec_is_tried_at_once() {
 #[test]
 fn drift_in_an_immutable_field_is_reported_and_not_sent() {
     /// A queue that differs in an immutable field.
-    struct ImmutableDrift;
+    struct ImmutableDrift(Things);
     impl ExternalService for ImmutableDrift {
         type Spec = Spec;
-        const KIND: operations::Kind = Queues::KIND;
-        fn create_body(spec: &Spec, uid: &str) -> Value {
-            Queues::create_body(spec, uid)
+        fn kind(&self) -> operations::Kind {
+            self.0.kind
         }
-        fn scope(spec: &Spec) -> operations::Scope {
-            Queues::scope(spec)
+        fn create_body(&self, spec: &Spec, uid: &str) -> Value {
+            self.0.create_body(spec, uid)
         }
-        fn read(spec: &Spec, uid: &str, body: &Value) -> Option<operations::Resource> {
+        fn scope(&self, spec: &Spec) -> operations::Scope {
+            self.0.scope(spec)
+        }
+        fn read(&self, spec: &Spec, uid: &str, body: &Value) -> Option<operations::Resource> {
             let fields = vec!["spec.compartmentId".to_owned()];
-            Some(operations::Resource { drift: Drift::Immutable(fields), ..Queues::read(spec, uid, body)? })
+            Some(operations::Resource { drift: Drift::Immutable(fields), ..self.0.read(spec, uid, body)? })
         }
         async fn call(&self, _: &Spec, _: &str, _: &Call) -> Result<Response, CallError> {
             json(Value::Null)
         }
     }
-    let mut harness = Harness { observe: Observation::of_call::<ImmutableDrift>, ..Harness::ready() };
-    let get = harness.reconcile();
-    requeues(&harness.respond(get, resource("ACTIVE", 1)), 300..=300);
+    let mut harness = Harness::ready();
+    let Action::Call(get) = harness.reconcile() else { panic!("a look at what is there") };
+    let service = ImmutableDrift(Things { kind: harness.desired.kind, cloud: None });
+    let seen = Observation::of_call(&service, &harness.spec, UID, get, resource("ACTIVE", 1));
+    requeues(&harness.step(seen), 300..=300);
     let ready = harness.status.condition(ConditionType::Ready).unwrap();
     insta::assert_snapshot!(format!("{}: {}", ready.reason, ready.message), @"Rejected: cannot change spec.compartmentId after creation; restore the old value, or delete and recreate the object");
 }
@@ -377,7 +381,7 @@ fn a_failed_operation_left_by_osok_is_recorded() {
 
 #[test]
 fn a_lifecycle_kind_keeps_its_source_and_the_work_request_id() {
-    let mut harness = Harness::of::<Streams>();
+    let mut harness = Harness::of(STREAM);
     let find = harness.reconcile();
     let create = harness.respond(find, found(&[]));
     assert!(matches!(&create, Action::Call(Call::Create { token: None, .. })), "{create:?}");
@@ -404,7 +408,7 @@ fn a_lifecycle_kind_keeps_its_source_and_the_work_request_id() {
 
 #[test]
 fn a_kind_without_retry_tokens_is_not_created_again_within_the_grace() {
-    let mut harness = Harness::of::<Streams>();
+    let mut harness = Harness::of(STREAM);
     let find = harness.reconcile();
     harness.respond(find, found(&[]));
     harness.local = LocalState::default();

@@ -1,44 +1,80 @@
-//! The custom resource definitions of cloud resources.
+//! The custom resource definition of a described kind.
 
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
-    CustomResourceColumnDefinition, CustomResourceDefinition,
-};
-use kube::CustomResourceExt as _;
-use serde_json::{Map, Value, json};
+use oraclecloud::{Catalogue, Kind};
+use serde_json::{Value, json};
 
-use super::{Queue, Stream};
+use super::schema;
 
-pub fn definitions() -> Vec<CustomResourceDefinition> {
-    vec![
-        definition(Queue::crd(), "DisplayName", ".spec.displayName"),
-        definition(Stream::crd(), "Name", ".spec.name"),
-    ]
+/// The version of every kind.
+pub const VERSION: &str = "v1beta1";
+
+/// Marks a kind that was derived from Oracle's SDK and has not been exercised end to end.
+const DERIVED: &str = "plimsoll.dev/derived";
+
+pub fn definitions(kinds: &Catalogue) -> Vec<Value> {
+    kinds.kinds().iter().map(|kind| definition(*kind)).collect()
 }
 
-/// What kube derives for a kind, with the columns that all kinds share and a cleaned-up schema. The column `name` shows the
-/// field at `name_path`.
-pub fn definition(
-    mut derived: CustomResourceDefinition,
-    name: &str,
-    name_path: &str,
-) -> CustomResourceDefinition {
-    for version in &mut derived.spec.versions {
-        version.additional_printer_columns = Some(columns(name, name_path));
-        if let Some(validation) = &mut version.schema {
-            let mut schema = serde_json::to_value(&*validation).expect("a schema is valid JSON");
-            if let Some(root) = schema.get_mut("openAPIV3Schema") {
-                polish(root);
-            }
-            *validation = serde_json::from_value(schema).expect("it still is a schema");
-        }
+/// The name of a kind's definition: `queues.queue.oracle.com`.
+pub fn crd_name(kind: Kind) -> String {
+    format!("{}.{}", kind.plural, kind.group())
+}
+
+pub fn definition(kind: Kind) -> Value {
+    let described = kind.description();
+    let noun = kind.noun();
+    let text = |written: &Option<String>, otherwise: String| written.clone().unwrap_or(otherwise);
+    let about = text(&described.doc.kind, format!("{} of Oracle Cloud.", described.name));
+    let mut spec = schema::spec(kind);
+    spec["description"] = json!(text(&described.doc.spec, format!("What is asked of the {noun}.")));
+    let mut status = schema::status(kind);
+    status["description"] =
+        json!(text(&described.doc.status, "What is known about the resource.".to_owned()));
+    let mut metadata = json!({"name": crd_name(kind)});
+    if described.derived {
+        metadata["annotations"] = json!({DERIVED: "true"});
     }
-    derived
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": metadata,
+        "spec": {
+            "group": kind.group(),
+            "names": {
+                "kind": described.name,
+                "plural": described.plural,
+                "singular": described.name.to_lowercase(),
+            },
+            "scope": "Namespaced",
+            "versions": [{
+                "name": VERSION,
+                "served": true,
+                "storage": true,
+                "subresources": {"status": {}},
+                "additionalPrinterColumns": columns(kind),
+                "schema": {"openAPIV3Schema": {
+                    "description": about,
+                    "title": described.name,
+                    "type": "object",
+                    "required": ["spec"],
+                    "properties": {"spec": spec, "status": status},
+                }},
+            }],
+        },
+    })
 }
 
 /// OSOK's columns, and between them the operation in flight.
-fn columns(name: &str, name_path: &str) -> Vec<CustomResourceColumnDefinition> {
+fn columns(kind: Kind) -> Vec<Value> {
+    let column = |name: &str, kind: &str, path: &str| json!({"name": name, "type": kind, "jsonPath": path});
+    let wide = |mut column: Value| {
+        column["priority"] = json!(1);
+        column
+    };
+    let field = &kind.name_field;
+    let title: String = field[..1].to_uppercase() + &field[1..];
     vec![
-        wide(column(name, "string", name_path)),
+        wide(column(&title, "string", &format!(".spec.{field}"))),
         column("Status", "string", ".status.status.conditions[-1].type"),
         column("Ready", "string", r#".status.conditions[?(@.type=="Ready")].status"#),
         column("Operation", "string", ".status.status.async.current.phase"),
@@ -46,37 +82,4 @@ fn columns(name: &str, name_path: &str) -> Vec<CustomResourceColumnDefinition> {
         wide(column("Ocid", "string", ".status.status.ocid")),
         column("Age", "date", ".metadata.creationTimestamp"),
     ]
-}
-
-fn column(name: &str, kind: &str, path: &str) -> CustomResourceColumnDefinition {
-    CustomResourceColumnDefinition {
-        name: name.to_owned(),
-        type_: kind.to_owned(),
-        json_path: path.to_owned(),
-        ..CustomResourceColumnDefinition::default()
-    }
-}
-
-/// A column that is only shown with `-o wide`.
-fn wide(column: CustomResourceColumnDefinition) -> CustomResourceColumnDefinition {
-    CustomResourceColumnDefinition { priority: Some(1), ..column }
-}
-
-/// Adapts a derived schema to Kubernetes. Null is not allowed: it would bypass the rules that keep a field from being
-/// removed. There are no defaults: those of Rust types would become fields that the user did not write. Number formats are
-/// ones that Kubernetes knows, since it warns about others.
-fn polish(schema: &mut Value) {
-    let Some(schema) = schema.as_object_mut() else { return };
-    schema.remove("nullable");
-    schema.remove("default");
-    if schema.get("format").and_then(Value::as_str).is_some_and(|format| format.starts_with("uint")) {
-        schema.insert("format".to_owned(), json!("int64"));
-    }
-    for name in ["items", "additionalProperties"] {
-        if let Some(below) = schema.get_mut(name) {
-            polish(below);
-        }
-    }
-    let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
-    properties.into_iter().flat_map(Map::values_mut).for_each(polish);
 }

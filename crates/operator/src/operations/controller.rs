@@ -1,28 +1,26 @@
 //! The controller of one kind of cloud resources.
 
 use std::collections::BTreeSet;
-use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cluster::Session;
 use diag::Diagnostic;
-use futures::FutureExt as _;
 use futures::future::{BoxFuture, join_all};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
-use operations::{CallError, ExternalService, Jitter, LocalState, Now, Policy, Schedule};
+use kube::core::DynamicObject;
+use operations::{CallError, Jitter, LocalState, Now, Policy, Schedule};
+use oraclecloud::Kind;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::connected::Connected;
+use super::described::Described;
 use super::endpoint::EndpointSecret;
 use super::events::record;
 use super::fingerprint::{Fingerprint, has_finalizer, is_observed};
-use super::instrumented::Instrumented;
-use super::object::ExternalObject;
+use super::object::gvk;
 use super::reconcile::{Finished, Reconcile, Report, StepError};
-use super::run::gvk;
 use crate::runtime::backoff::{self, Backoff};
 use crate::runtime::client::ObjectClient;
 use crate::runtime::controller::{self, Action, ReconcileError, Reconciler};
@@ -36,75 +34,40 @@ use diag::error_chain;
 const MAX_ATTEMPTS: usize = 3;
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 
-/// What an object's resource is reached with, or why it cannot be.
-type Connect<O, S> = Box<dyn Fn(&O) -> BoxFuture<'static, Result<Connected<S>, CallError>> + Send + Sync>;
+/// What the resources of a namespace are reached with, or why they cannot be.
+pub(super) type Connect =
+    Box<dyn Fn(String) -> BoxFuture<'static, Result<Connected, CallError>> + Send + Sync>;
 
 /// The namespace whose objects a change concerns.
 pub(super) type NamespaceOf = fn(&Change) -> Option<String>;
 
 /// Reconciles the objects of one kind, for one term of leadership.
-pub struct ExternalController<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static> {
-    client: ObjectClient,
-    store: Store,
+pub(super) struct CloudController {
+    pub(super) kind: Kind,
+    pub(super) client: ObjectClient,
+    pub(super) store: Store,
     /// What concerns all objects of a namespace, such as its credentials.
-    of_namespaces: Vec<(Store, NamespaceOf)>,
-    connect: Connect<O, S>,
-    endpoint: Option<EndpointSecret<O>>,
-    settings: Schedule,
-    recorder: Recorder,
-    metrics: Metrics,
-    queue: Queue<Self>,
+    pub(super) of_namespaces: Vec<(Store, NamespaceOf)>,
+    pub(super) connect: Connect,
+    pub(super) endpoint: Option<EndpointSecret>,
+    pub(super) settings: Schedule,
+    pub(super) recorder: Recorder,
+    pub(super) metrics: Metrics,
+    pub(super) queue: Queue<Self>,
 }
 
 /// What one reconcile of an object leaves for the next.
 #[derive(Default)]
-pub struct ExternalMemory {
+pub(super) struct ExternalMemory {
     decisions: LocalState,
     /// The uid under which an operation in flight is counted.
     counted: Option<String>,
     warnings: EventLog<(EventType, String, String)>,
 }
 
-impl<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static> ExternalController<O, S> {
-    pub fn new<F>(
-        session: Session,
-        store: Store,
-        connect: impl Fn(&O) -> F + Send + Sync + 'static,
-        settings: Schedule,
-        recorder: Recorder,
-        metrics: Metrics,
-    ) -> Self
-    where
-        F: Future<Output = Result<Connected<S>, CallError>> + Send + 'static,
-    {
-        Self {
-            client: ObjectClient::new(session),
-            store,
-            of_namespaces: Vec::new(),
-            connect: Box::new(move |object| connect(object).boxed()),
-            endpoint: None,
-            settings,
-            recorder,
-            metrics,
-            queue: Queue::default(),
-        }
-    }
-
-    /// Reconciles all objects of a namespace when something in `store` changes that concerns them.
-    #[must_use]
-    pub(super) fn watching(mut self, store: Store, namespace_of: NamespaceOf) -> Self {
-        self.of_namespaces.push((store, namespace_of));
-        self
-    }
-
-    /// Keeps a Secret with the endpoint of each resource.
-    #[must_use]
-    pub fn with_endpoint(self, endpoint: EndpointSecret<O>) -> Self {
-        Self { endpoint: Some(endpoint), ..self }
-    }
-
+impl CloudController {
     /// Runs until `stop`, and lets running reconciles end.
-    pub async fn run(self, stop: CancellationToken) {
+    pub(super) async fn run(self, stop: CancellationToken) {
         let this = Arc::new(self);
         let of_namespaces = this.of_namespaces.iter().map(|(store, namespace_of)| {
             let concerned =
@@ -148,18 +111,20 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static> ExternalCo
 
     async fn attempt(
         &self,
-        object: O,
+        object: DynamicObject,
         memory: &ExternalMemory,
         regarding: &ObjectReference,
     ) -> Result<Report, StepError> {
-        let (service, identity, policy, warnings) = match (self.connect)(&object).await {
-            Ok(Connected { service, identity, policy, warnings }) => {
-                (Ok(service), identity, policy, warnings)
+        let namespace = object.metadata.namespace.clone().unwrap_or_default();
+        let (client, identity, policy, warnings) = match (self.connect)(namespace).await {
+            Ok(Connected { client, identity, policy, warnings }) => {
+                (Ok(client), Some(identity), policy, warnings)
             }
             Err(error) => (Err(error), None, Policy::default(), Vec::new()),
         };
-        let service = Instrumented { service, metrics: &self.metrics };
+        let service = Described::new(self.kind, client, self.metrics.clone());
         let reconcile = Reconcile {
+            kind: self.kind,
             client: &self.client,
             service: &service,
             identity: identity.as_ref(),
@@ -184,7 +149,7 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static> ExternalCo
     ) -> Action {
         let Report { finished, in_flight, warnings, memory: decisions } = report;
         let in_flight = in_flight.map(|(phase, since)| (phase.as_str(), since));
-        self.metrics.operation(S::KIND.name, uid, in_flight);
+        self.metrics.operation(self.kind.decisions.name, uid, in_flight);
         memory.counted = Some(uid.to_owned());
         memory.decisions = decisions;
         let warnings = warnings.iter().map(super::events::event).collect();
@@ -194,28 +159,30 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static> ExternalCo
         match finished {
             Finished::Wait(wait) => Action::requeue(wait),
             Finished::Released(evidence) => {
-                tracing::info!(kind = S::KIND.name, object = %key, ?evidence, "finalized");
+                tracing::info!(kind = self.kind.decisions.name, object = %key, ?evidence, "finalized");
                 Action::await_change()
             }
         }
     }
 }
 
-impl<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static> Reconciler
-    for ExternalController<O, S>
-{
+impl Reconciler for CloudController {
     type Key = Key;
     type Memory = ExternalMemory;
     /// What the object looked like when it was last reconciled.
     type Signals = Option<Fingerprint>;
     type Error = String;
 
-    const NAME: &'static str = S::KIND.name;
+    const NAME: &'static str = "Cloud";
     /// Calls are limited per region, for which this is plenty; it bounds the memory that a thousand objects need when
     /// all are due at once.
     const MAX_CONCURRENT_RECONCILES: usize = 12;
     const RESERVED_FOR_CHANGES: usize = 4;
     const BACKOFF: Backoff = Backoff::new(FIRST_RETRY, Duration::from_secs(60));
+
+    fn name(&self) -> &'static str {
+        self.kind.decisions.name
+    }
 
     fn find(&self, key: &Key) -> Option<Arc<Value>> {
         self.store.get(key)
@@ -228,7 +195,7 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static> Reconciler
         memory: &mut ExternalMemory,
     ) -> Result<Action, ReconcileError<String>> {
         let Some(regarding) = object.as_object().map(reference) else { return Ok(Action::await_change()) };
-        let target = key.reference(&gvk::<O>());
+        let target = key.reference(&gvk(self.kind));
         for _ in 0..MAX_ATTEMPTS {
             // The store keeps little of each object, and a decision must not be made on an old one.
             let read = self
@@ -245,7 +212,7 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static> Reconciler
                 return Ok(Action::requeue(FIRST_RETRY));
             }
             self.queue.signals(key, |signals| *signals = Some(seen));
-            let object: O =
+            let object: DynamicObject =
                 serde_json::from_value(object).map_err(|error| format!("cannot read {key}: {error}"))?;
             match self.attempt(object, memory, &regarding).await {
                 Ok(report) => return Ok(self.finished(key, &uid, report, memory, &regarding)),
@@ -259,7 +226,7 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static> Reconciler
 
     async fn forget(&self, _key: &Key, memory: ExternalMemory) {
         if let Some(uid) = memory.counted {
-            self.metrics.operation(S::KIND.name, &uid, None);
+            self.metrics.operation(self.kind.decisions.name, &uid, None);
         }
     }
 }

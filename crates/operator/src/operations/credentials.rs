@@ -11,7 +11,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use cluster::Selection;
 use diag::{Diagnostic, error_chain};
-use operations::{CallError, Identity, NO_CREDENTIALS, codes};
+use operations::{CallError, Identity, NO_CREDENTIALS, Policy, codes};
 use oraclecloud::auth::Environment;
 use oraclecloud::{Client, ClientError, Connections, Credentials};
 use secrecy::SecretString;
@@ -94,7 +94,7 @@ impl Clients {
         &self,
         namespace: &str,
         in_use: &CredentialsInUse,
-    ) -> Result<Connected<Client>, CallError> {
+    ) -> Result<Connected, CallError> {
         let (client, secret) = self.of(namespace)?;
         let mut warnings = Vec::new();
         if let Some(secret) = &secret {
@@ -113,7 +113,7 @@ impl Clients {
         let secret = secret.map(|_| SECRET.to_owned());
         let identity = Identity { secret, ..client.identity().await? };
         let client = client.only_as(&identity);
-        Ok(Connected { identity: Some(identity), warnings, ..Connected::from(client) })
+        Ok(Connected { client, identity, policy: Policy::default(), warnings })
     }
 
     fn of_secret(&self, namespace: &str, secret: &Value) -> Result<Client, CallError> {

@@ -3,10 +3,13 @@
 //!
 //! Who needs it follows from the objects in the cluster alone, so a crash at any point leaves nothing to remember.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use manifest::GroupVersionKind;
+use oraclecloud::Kind;
 use serde_json::Value;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
@@ -34,17 +37,51 @@ const USERS_UNKNOWN: Duration = Duration::from_secs(5);
 pub(super) struct CredentialsInUse {
     client: ObjectClient,
     secrets: Store,
-    /// The objects of every kind.
-    users: Vec<Store>,
+    /// The objects of every installed kind.
+    users: std::sync::Mutex<HashMap<String, Store>>,
+    /// Whether all installed kinds are among the users.
+    knows_all: AtomicBool,
     gvk: GroupVersionKind,
     writing: Mutex<()>,
     queue: Queue<Self>,
 }
 
 impl CredentialsInUse {
-    pub(super) fn new(client: ObjectClient, secrets: Store, users: Vec<Store>) -> Self {
-        let gvk = "v1/Secret".parse().expect("a valid kind");
-        Self { client, secrets, users, gvk, writing: Mutex::default(), queue: Queue::default() }
+    pub(super) fn new(client: ObjectClient, secrets: Store) -> Self {
+        Self {
+            client,
+            secrets,
+            users: std::sync::Mutex::default(),
+            knows_all: AtomicBool::new(false),
+            gvk: "v1/Secret".parse().expect("a valid kind"),
+            writing: Mutex::default(),
+            queue: Queue::default(),
+        }
+    }
+
+    /// The objects of a kind are users, too.
+    pub(super) fn add(&self, kind: Kind, store: Store) {
+        self.users().insert(kind.path(), store);
+    }
+
+    /// A kind is no longer installed.
+    pub(super) fn remove(&self, kind: Kind) {
+        self.users().remove(&kind.path());
+    }
+
+    /// From now on, the kinds that were added are all there are.
+    pub(super) fn all_known(&self) {
+        self.knows_all.store(true, Ordering::Relaxed);
+    }
+
+    /// Looks at a Secret when one of these objects may have been its last user; never ends.
+    pub(super) async fn watch(&self, users: &Store) {
+        self.queue.watch(users.subscribe(), secret_of).await;
+        std::future::pending::<()>().await;
+    }
+
+    fn users(&self) -> std::sync::MutexGuard<'_, HashMap<String, Store>> {
+        self.users.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sees to it that a Secret outlives its users. Before an object asks for anything at the cloud, this has to succeed
@@ -74,11 +111,9 @@ impl CredentialsInUse {
 
     /// Removes the finalizer when the last user is gone, until `stop`.
     pub(super) async fn run(self: &Arc<Self>, metrics: &Metrics, stop: CancellationToken) {
-        let users = self.users.iter().map(|users| self.queue.watch(users.subscribe(), secret_of));
         tokio::select! {
             () = controller::run(self, &self.queue, metrics, stop) => {}
             () = self.queue.watch(self.secrets.subscribe(), |change: &Change| [change.key.clone()]) => {}
-            _ = futures::future::join_all(users) => {}
         }
     }
 
@@ -87,10 +122,11 @@ impl CredentialsInUse {
         let needs = |object: &Arc<Value>| {
             object["metadata"]["namespace"].as_str() == namespace && !is_released(object)
         };
-        if self.users.iter().any(|users| !users.is_synced()) {
+        let users = self.users();
+        if !self.knows_all.load(Ordering::Relaxed) || users.values().any(|users| !users.is_synced()) {
             return None;
         }
-        Some(self.users.iter().any(|users| users.state().iter().any(needs)))
+        Some(users.values().any(|users| users.state().iter().any(needs)))
     }
 }
 

@@ -1,120 +1,131 @@
 //! Compares a spec with what the service returned, field by field: only fields that the spec sets are compared, and only
 //! those that differ are sent.
 
+use jiff::Timestamp;
 use operations::{Drift, OWNER_TAG};
-use serde::Serialize;
+use oraclecloud::Kind;
+use oraclecloud::kind::{Model, Shape};
 use serde_json::{Map, Value, json};
 
-use super::response::tag_value;
-use crate::api::{DefinedTags, FreeformTags};
+use super::body::sent;
+use super::observed::tag_value;
 
-pub(super) struct Comparison<'a> {
-    shown: &'a Value,
-    fixed: Vec<String>,
-    changes: Map<String, Value>,
+/// How `shown` differs from the spec of the object `owner`. A field that the service never shows is not compared.
+pub(super) fn drift(kind: Kind, spec: &Value, owner: &str, shown: &Value) -> Drift {
+    let mut fixed = Vec::new();
+    let mut changes = tags(spec, owner, shown);
+    for (name, field) in &kind.spec {
+        let is_tags = matches!(name.as_str(), "freeformTags" | "definedTags");
+        if is_tags || field.shape == Shape::Secret || !kind.status.contains_key(name) {
+            continue;
+        }
+        let Some(wanted) = spec.get(name).map(|value| sent(kind, &field.shape, value)) else { continue };
+        let found = shown.get(name).filter(|value| !value.is_null());
+        let is_same = match found {
+            Some(found) => same(kind, &field.shape, &wanted, found),
+            // What cannot change is compared only if it is shown; an empty value asks for nothing.
+            None => !field.update || [json!(""), json!([]), json!({})].contains(&wanted),
+        };
+        match (is_same, field.update) {
+            (true, _) => {}
+            (false, true) => _ = changes.insert(name.clone(), wanted),
+            (false, false) => fixed.push(name.clone()),
+        }
+    }
+    if !fixed.is_empty() {
+        Drift::Immutable(fixed)
+    } else if changes.is_empty() {
+        Drift::None
+    } else {
+        Drift::Update(changes.into())
+    }
 }
 
-impl<'a> Comparison<'a> {
-    pub(super) fn with(shown: &'a Value) -> Self {
-        Self { shown, fixed: Vec::new(), changes: Map::new() }
-    }
-
-    /// A field that cannot change after the create. It is ignored if the service does not return it.
-    pub(super) fn fixed(&mut self, name: &str, wanted: Option<impl Into<Value>>) {
-        if let (Some(wanted), Some(shown)) = (wanted, self.shown.get(name))
-            && !same(&wanted.into(), shown)
-        {
-            self.fixed.push(name.to_owned());
+/// Whether a service treats two values as the same, as it does 30 and 30.0. What an object does not show counts as equal.
+fn same(kind: Kind, shape: &Shape, wanted: &Value, shown: &Value) -> bool {
+    match (shape, wanted, shown) {
+        (Shape::List(of), Value::Array(wanted), Value::Array(shown)) => match discriminator(kind, of) {
+            // Others may be there, too.
+            Some(name) => wanted.iter().all(|wanted| {
+                wanted.get(name).is_none() || shown.iter().any(|shown| same(kind, of, wanted, shown))
+            }),
+            None if matches!(**of, Shape::Model(_) | Shape::Map(_) | Shape::List(_)) => {
+                wanted.len() == shown.len()
+                    && wanted.iter().zip(shown).all(|(wanted, shown)| same(kind, of, wanted, shown))
+            }
+            None => {
+                wanted.len() == shown.len()
+                    && wanted.iter().all(|wanted| shown.iter().any(|shown| same(kind, of, wanted, shown)))
+            }
+        },
+        (Shape::Map(of), Value::Object(wanted), Value::Object(shown)) => wanted
+            .iter()
+            .all(|(name, wanted)| shown.get(name).is_some_and(|shown| same(kind, of, wanted, shown))),
+        (Shape::Model(name), Value::Object(wanted), shown) => {
+            let Some(model) = kind.model(name) else { return Value::Object(wanted.clone()) == *shown };
+            is_same_type(model, wanted, shown)
+                && wanted.iter().all(|(name, wanted)| {
+                    let is_type = model.discriminator.as_ref() == Some(name);
+                    let shape = model.fields.get(name).map_or(&Shape::Any, |field| &field.shape);
+                    let shown = shown.get(name).filter(|shown| !shown.is_null());
+                    is_type || shown.is_none_or(|shown| same(kind, shape, wanted, shown))
+                })
         }
-    }
-
-    /// A field that an update can change.
-    pub(super) fn changeable(&mut self, name: &str, wanted: Option<impl Into<Value>>) {
-        if let Some(wanted) = wanted.map(Into::into)
-            && !self.shown.get(name).is_some_and(|shown| same(&wanted, shown))
-        {
-            self.change(name, wanted);
+        (Shape::Time, Value::String(wanted), Value::String(shown)) => {
+            let time = |text: &str| text.parse::<Timestamp>().ok();
+            wanted == shown || time(wanted).is_some() && time(wanted) == time(shown)
         }
+        _ => match (wanted.as_f64(), shown.as_f64()) {
+            (Some(wanted), Some(shown)) => wanted.total_cmp(&shown).is_eq(),
+            _ => wanted == shown,
+        },
     }
+}
 
-    /// A field that the kind compares itself.
-    pub(super) fn change(&mut self, name: &str, value: Value) {
-        self.changes.insert(name.to_owned(), value);
+/// The field that says which of several types an object is.
+fn discriminator(kind: Kind, shape: &Shape) -> Option<&'static str> {
+    let Shape::Model(name) = shape else { return None };
+    kind.model(name)?.discriminator.as_deref()
+}
+
+/// Whether two objects are of the same type; some services show no more of an object than the name of its type.
+fn is_same_type(model: &Model, wanted: &Map<String, Value>, shown: &Value) -> bool {
+    let Some(name) = &model.discriminator else { return shown.is_object() };
+    let Some(wanted) = wanted.get(name).and_then(Value::as_str) else { return true };
+    shown.get(name).unwrap_or(shown).as_str().is_some_and(|shown| shown.eq_ignore_ascii_case(wanted))
+}
+
+/// An update replaces all tags, so those that others have set are sent too; the owner tag is never removed.
+///
+/// A resource with another owner's tag gets ours. Whether it may be adopted is decided before.
+fn tags(spec: &Value, owner: &str, shown: &Value) -> Map<String, Value> {
+    let object = |value: &Value, name: &str| value.get(name).and_then(Value::as_object).cloned();
+    let mut changes = Map::new();
+    let before = object(shown, "freeformTags").unwrap_or_default();
+    let mut merged = before.clone();
+    let wanted = object(spec, "freeformTags").unwrap_or_default();
+    merged.extend(wanted.into_iter().filter(|(key, _)| key != OWNER_TAG));
+    if let Some(tag) = merged.get_mut(OWNER_TAG) {
+        *tag = json!(owner);
     }
-
-    /// An update replaces all tags, so those that others have set are sent too; the owner tag is never removed.
-    ///
-    /// A resource with another owner's tag gets ours. Whether it may be adopted is decided before.
-    pub(super) fn tags(
-        &mut self,
-        freeform: Option<&FreeformTags>,
-        defined: Option<&DefinedTags>,
-        owner: &str,
-    ) {
-        let shown = self.object("freeformTags");
-        let mut merged = shown.clone();
-        let wanted = freeform.into_iter().flatten().filter(|(key, _)| *key != OWNER_TAG);
-        merged.extend(wanted.map(|(key, value)| (key.clone(), json!(value))));
-        if let Some(tag) = merged.get_mut(OWNER_TAG) {
-            *tag = json!(owner);
-        }
-        if merged != shown {
-            self.change("freeformTags", merged.into());
-        }
-        let shown = self.object("definedTags");
-        let mut merged = shown.clone();
-        for (namespace, tags) in defined.into_iter().flatten() {
-            for (key, value) in tags {
-                let Some(below) = slot(&mut merged, namespace, json!({})).as_object_mut() else { continue };
-                let tag = slot(below, key, Value::Null);
-                if tag_value(tag).as_ref() != Some(value) {
-                    *tag = json!(value);
-                }
+    if merged != before {
+        changes.insert("freeformTags".to_owned(), merged.into());
+    }
+    let before = object(shown, "definedTags").unwrap_or_default();
+    let mut merged = before.clone();
+    for (namespace, tags) in object(spec, "definedTags").unwrap_or_default() {
+        for (key, value) in tags.as_object().into_iter().flatten() {
+            let Some(below) = slot(&mut merged, &namespace, json!({})).as_object_mut() else { continue };
+            let tag = slot(below, key, Value::Null);
+            if tag_value(tag).as_deref() != value.as_str() {
+                tag.clone_from(value);
             }
         }
-        if merged != shown {
-            self.change("definedTags", merged.into());
-        }
     }
-
-    fn object(&self, name: &str) -> Map<String, Value> {
-        self.shown.get(name).and_then(Value::as_object).cloned().unwrap_or_default()
+    if merged != before {
+        changes.insert("definedTags".to_owned(), merged.into());
     }
-
-    pub(super) fn drift(self) -> Drift {
-        if !self.fixed.is_empty() {
-            Drift::Immutable(self.fixed)
-        } else if self.changes.is_empty() {
-            Drift::None
-        } else {
-            Drift::Update(self.changes.into())
-        }
-    }
-}
-
-/// The body of a create: the spec without what is empty, with the owner's tag.
-pub(super) fn create_body(
-    spec: &impl Serialize,
-    freeform: Option<&FreeformTags>,
-    owner: &str,
-) -> Map<String, Value> {
-    let Ok(Value::Object(mut body)) = serde_json::to_value(spec) else {
-        unreachable!("a spec is a JSON object")
-    };
-    let is_empty = |value: &Value| *value == json!("") || *value == json!([]) || *value == json!({});
-    body.retain(|_, value| !is_empty(value));
-    let mut tags = freeform.cloned().unwrap_or_default();
-    tags.insert(OWNER_TAG.to_owned(), owner.to_owned());
-    body.insert("freeformTags".to_owned(), json!(tags));
-    body
-}
-
-/// Whether a service treats two values as the same, as it does 30 and 30.0.
-pub(super) fn same(one: &Value, other: &Value) -> bool {
-    match (one.as_f64(), other.as_f64()) {
-        (Some(one), Some(other)) => one.total_cmp(&other).is_eq(),
-        _ => one == other,
-    }
+    changes
 }
 
 /// The entry under `name`. Namespaces and keys of defined tags are case-insensitive, and keep the service's spelling.

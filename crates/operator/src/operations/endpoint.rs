@@ -2,11 +2,14 @@
 
 use cluster::Propagation;
 use k8s_openapi::ByteString;
-use kube::{Resource, ResourceExt as _};
+use kube::ResourceExt as _;
+use kube::core::DynamicObject;
 use manifest::{Namespace, ObjectRef};
+use oraclecloud::Kind;
 use serde_json::{Value, json};
 
 use super::reconcile::MANAGER;
+use crate::api::VERSION;
 use crate::runtime::client::{ApiError, Object, ObjectClient};
 
 /// The entry of the Secret.
@@ -15,23 +18,30 @@ const KEY: &str = "endpoint";
 const MAX_CONFLICTS: usize = 3;
 
 /// The Secrets of one kind.
-pub struct EndpointSecret<O> {
-    label: &'static str,
-    of: fn(&O) -> Option<&str>,
+pub struct EndpointSecret {
+    kind: Kind,
+    /// The field of the status with the endpoint.
+    field: &'static str,
+    /// Marks our Secrets with the uid of their object; the name is OSOK's.
+    label: String,
 }
 
-impl<O: Resource<DynamicType = ()>> EndpointSecret<O> {
-    /// Secrets with the endpoint that `of` finds in an object. They carry `label` with the object's uid, which marks them
-    /// as ours.
-    pub const fn new(label: &'static str, of: fn(&O) -> Option<&str>) -> Self {
-        Self { label, of }
+impl EndpointSecret {
+    /// None for a kind without endpoints.
+    pub fn of(kind: Kind) -> Option<Self> {
+        let field = kind.description().endpoint.as_deref()?;
+        Some(Self { kind, field, label: format!("{}/{}-uid", kind.group(), kind.name.to_lowercase()) })
     }
 
     /// Creates or updates the Secret of `object`; why not, if a user has to act. A Secret of another owner is left alone;
     /// one without an owner and with the same data is adopted.
-    pub(super) async fn keep(&self, client: &ObjectClient, object: &O) -> Result<Option<String>, ApiError> {
-        let Some(endpoint) = (self.of)(object) else { return Ok(None) };
-        let uid = object.meta().uid.clone().unwrap_or_default();
+    pub(super) async fn keep(
+        &self,
+        client: &ObjectClient,
+        object: &DynamicObject,
+    ) -> Result<Option<String>, ApiError> {
+        let Some(endpoint) = object.data["status"][self.field].as_str() else { return Ok(None) };
+        let uid = object.metadata.uid.clone().unwrap_or_default();
         let data = json!({KEY: ByteString(endpoint.as_bytes().to_vec())});
         let target = target(object);
         let mut conflict = None;
@@ -44,9 +54,9 @@ impl<O: Resource<DynamicType = ()>> EndpointSecret<O> {
                         Some(owner) if owner == uid && is_same => return Ok(None),
                         Some(owner) if owner == uid => {}
                         None if secret.get("data") == Some(&data) => {}
-                        _ => return Ok(Some(taken(object, self.label))),
+                        _ => return Ok(Some(taken(object, self.kind, &self.label))),
                     }
-                    set(&mut secret, &["metadata", "labels"], self.label, json!(uid));
+                    set(&mut secret, &["metadata", "labels"], &self.label, json!(uid));
                     set(&mut secret, &["data"], KEY, data[KEY].clone());
                     // Its version makes this a conflict if another writer was first.
                     client.replace(&secret, MANAGER).await
@@ -67,10 +77,10 @@ impl<O: Resource<DynamicType = ()>> EndpointSecret<O> {
     }
 
     /// Deletes the Secret of `object` if it is ours.
-    pub(super) async fn remove(&self, client: &ObjectClient, object: &O) -> Result<(), ApiError> {
+    pub(super) async fn remove(&self, client: &ObjectClient, object: &DynamicObject) -> Result<(), ApiError> {
         let target = target(object);
         let Some(secret) = client.read(&target).await? else { return Ok(()) };
-        if self.owner(&secret) != object.meta().uid.as_deref() {
+        if self.owner(&secret) != object.metadata.uid.as_deref() {
             return Ok(());
         }
         let metadata = |field: &str| secret.get("metadata")?.get(field)?.as_str();
@@ -80,19 +90,19 @@ impl<O: Resource<DynamicType = ()>> EndpointSecret<O> {
 
     /// The uid of the object that the Secret belongs to.
     fn owner<'a>(&self, secret: &'a Object) -> Option<&'a str> {
-        secret.get("metadata")?.get("labels")?.get(self.label)?.as_str()
+        secret.get("metadata")?.get("labels")?.get(&self.label)?.as_str()
     }
 
-    fn new_secret(&self, object: &O, uid: &str, data: &Value) -> Object {
+    fn new_secret(&self, object: &DynamicObject, uid: &str, data: &Value) -> Object {
         let owner = json!({
-            "apiVersion": O::api_version(&()), "kind": O::kind(&()), "name": object.name_any(), "uid": uid,
+            "apiVersion": format!("{}/{VERSION}", self.kind.group()), "kind": self.kind.name, "name": object.name_any(), "uid": uid,
         });
         let secret = json!({
             "apiVersion": "v1", "kind": "Secret",
             "metadata": {
                 "name": object.name_any(),
-                "namespace": object.meta().namespace,
-                "labels": {self.label: uid},
+                "namespace": object.metadata.namespace,
+                "labels": {&self.label: uid},
                 // Garbage collection deletes the Secret of an object that goes while no operator runs.
                 "ownerReferences": [owner],
             },
@@ -102,8 +112,8 @@ impl<O: Resource<DynamicType = ()>> EndpointSecret<O> {
     }
 }
 
-fn target<O: Resource<DynamicType = ()>>(object: &O) -> ObjectRef {
-    let namespace = object.meta().namespace.as_deref().and_then(Namespace::new);
+fn target(object: &DynamicObject) -> ObjectRef {
+    let namespace = object.metadata.namespace.as_deref().and_then(Namespace::new);
     ObjectRef::new("v1/Secret".parse().expect("a valid kind"), namespace, object.name_any())
 }
 
@@ -117,8 +127,8 @@ fn set(secret: &mut Object, path: &[&str], name: &str, value: Value) {
     map.insert(name.to_owned(), value);
 }
 
-fn taken<O: Resource<DynamicType = ()>>(object: &O, label: &str) -> String {
-    let (name, kind) = (object.name_any(), O::kind(&()));
+fn taken(object: &DynamicObject, kind: Kind, label: &str) -> String {
+    let (name, kind) = (object.name_any(), &kind.name);
     format!(
         "Secret {name} belongs to another owner, so the endpoint cannot be stored in it: it has no label {label} with \
          the uid of this {kind}; rename one of the two, or delete the Secret"

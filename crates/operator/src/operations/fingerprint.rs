@@ -12,7 +12,7 @@ const PREFIX: &str = "plimsoll.dev/";
 /// What users change about an object. Status and finalizers are not part of it: our own writes must not cause the next
 /// reconcile, or no requeue would ever wait.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fingerprint {
+pub(super) struct Fingerprint {
     uid: String,
     generation: Option<i64>,
     is_deleting: bool,

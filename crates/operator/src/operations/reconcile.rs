@@ -9,17 +9,18 @@ use std::time::Duration;
 use diag::Diagnostic;
 use jiff::Timestamp;
 use kube::ResourceExt as _;
+use kube::core::DynamicObject;
 use manifest::ObjectRef;
 use operations::{
     Action, Annotations, Body, Call, CallError, ConditionStatus, ConditionType, Desired, ExternalService,
-    FinalizeReason, Identity, LocalState, Now, Observation, Phase, Policy, Response, Schedule, Step, decide,
+    FinalizeReason, Identity, LocalState, Now, Observation, Phase, Policy, Response, Schedule, Status, Step,
+    decide,
 };
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use oraclecloud::Kind;
+use serde_json::Value;
 
 use super::endpoint::EndpointSecret;
-use super::object::ExternalObject;
+use super::object::{recorded, show, spec};
 use crate::runtime::client::{ApiError, Object, ObjectClient};
 use crate::runtime::finalizer;
 
@@ -33,7 +34,8 @@ pub(super) const MANAGER: &str = "plimsoll-operator";
 const MAX_CONFLICTS: usize = 10;
 
 /// What a reconcile works with.
-pub struct Reconcile<'a, S, O> {
+pub struct Reconcile<'a, S> {
+    pub kind: Kind,
     pub client: &'a ObjectClient,
     pub service: &'a S,
     /// Where the service's calls go, and as whom.
@@ -41,7 +43,7 @@ pub struct Reconcile<'a, S, O> {
     /// What the administrator allows in the object's namespace.
     pub policy: &'a Policy,
     /// The Secret with the resource's endpoint, for kinds that have one.
-    pub endpoint: Option<&'a EndpointSecret<O>>,
+    pub endpoint: Option<&'a EndpointSecret>,
     pub settings: &'a Schedule,
     /// The time, and jitter.
     pub moment: &'a (dyn Fn() -> Now + Send + Sync),
@@ -90,21 +92,21 @@ impl StepError {
     }
 }
 
-impl<O: ExternalObject, S: ExternalService<Spec = O::Spec>> Reconcile<'_, S, O> {
+impl<S: ExternalService<Spec = Value>> Reconcile<'_, S> {
     /// Reconciles `object` as it was just read.
-    pub async fn run(&self, mut object: O, mut memory: LocalState) -> Result<Report, StepError> {
+    pub async fn run(&self, mut object: DynamicObject, mut memory: LocalState) -> Result<Report, StepError> {
         let uid = object.uid().expect("an object that was read has a uid");
         let (_, warnings) = Annotations::parse(object.annotations(), &uid);
         let mut input = Input::none();
         loop {
             let moment = (self.moment)();
-            let status = object.recorded(moment.time);
+            let status = self.recorded(&object, moment.time)?;
             let mut desired = self.desired(&object, &uid);
             let decide = |desired: &Desired| {
                 let step =
                     decide(desired, &status, &memory, input.observation.clone(), self.settings, moment);
                 let mut decided = object.clone();
-                decided.show(step.status.clone(), input.shown.as_ref());
+                show(self.kind, &mut decided, &step.status, input.shown.as_ref());
                 (step, decided)
             };
             let (mut step, mut decided) = decide(&desired);
@@ -137,8 +139,8 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec>> Reconcile<'_, S, O> 
                 }
                 Action::Call(call) => {
                     // Boxed, or a reconcile would be as large as a call even while it waits for the API server.
-                    let result = Box::pin(self.service.call(object.spec(), &uid, &call)).await;
-                    input = Input::answer::<S>(object.spec(), &uid, call, result);
+                    let result = Box::pin(self.service.call(spec(&object), &uid, &call)).await;
+                    input = Input::answer(self.service, spec(&object), &uid, call, result);
                     continue;
                 }
                 Action::Requeue(pause) => Finished::Wait(pause),
@@ -148,7 +150,7 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec>> Reconcile<'_, S, O> 
                     Finished::Released(evidence)
                 }
             };
-            let recorded = object.recorded(moment.time);
+            let recorded = self.recorded(&object, moment.time)?;
             let in_flight = recorded.current().filter(|_| matches!(finished, Finished::Wait(_)));
             let in_flight =
                 in_flight.map(|it| (it.record.phase, it.record.started_at.unwrap_or(it.updated_at)));
@@ -156,16 +158,21 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec>> Reconcile<'_, S, O> 
         }
     }
 
-    fn desired(&self, object: &O, uid: &str) -> Desired {
+    fn recorded(&self, object: &DynamicObject, now: Timestamp) -> Result<Status, StepError> {
+        let unreadable = |source| StepError::Unreadable { object: named(object), source };
+        recorded(self.kind, object, now).map_err(unreadable)
+    }
+
+    fn desired(&self, object: &DynamicObject, uid: &str) -> Desired {
         Desired {
-            kind: S::KIND,
+            kind: self.service.kind(),
             uid: uid.to_owned(),
-            generation: object.meta().generation.unwrap_or_default(),
-            body: S::create_body(object.spec(), uid),
-            scope: S::scope(object.spec()),
+            generation: object.metadata.generation.unwrap_or_default(),
+            body: self.service.create_body(spec(object), uid),
+            scope: self.service.scope(spec(object)),
             identity: self.identity.cloned(),
             policy: self.policy.clone(),
-            deleting: object.meta().deletion_timestamp.is_some(),
+            deleting: object.metadata.deletion_timestamp.is_some(),
             has_finalizer: has_finalizer(object),
             annotations: Annotations::parse(object.annotations(), uid).0,
             endpoint_error: None,
@@ -173,14 +180,14 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec>> Reconcile<'_, S, O> 
     }
 
     /// Publishes the resource's endpoint before the object becomes ready; why not, if it cannot be.
-    async fn keep_endpoint(&self, decided: &O, step: &Step) -> Result<Option<String>, ApiError> {
+    async fn keep_endpoint(&self, decided: &DynamicObject, step: &Step) -> Result<Option<String>, ApiError> {
         let ready = step.status.condition(ConditionType::Ready);
         let is_ready = ready.is_some_and(|ready| ready.status == ConditionStatus::True);
         match self.endpoint {
             Some(secret)
                 if is_ready
                     && matches!(step.action, Action::Requeue(_))
-                    && decided.meta().deletion_timestamp.is_none() =>
+                    && decided.metadata.deletion_timestamp.is_none() =>
             {
                 secret.keep(self.client, decided).await
             }
@@ -188,7 +195,7 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec>> Reconcile<'_, S, O> 
         }
     }
 
-    async fn remove_endpoint(&self, object: &O) -> Result<(), StepError> {
+    async fn remove_endpoint(&self, object: &DynamicObject) -> Result<(), StepError> {
         let Some(secret) = self.endpoint else { return Ok(()) };
         secret
             .remove(self.client, object)
@@ -201,7 +208,12 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec>> Reconcile<'_, S, O> 
     /// The response to a mutation `must_be_kept`: if the object has changed since, it is stored on the newer version,
     /// provided that the status is still the one we know. A status that has changed is another leader's, which must not
     /// be overwritten.
-    async fn store(&self, object: &O, decided: O, must_be_kept: bool) -> Result<Stored<O>, StepError> {
+    async fn store(
+        &self,
+        object: &DynamicObject,
+        decided: DynamicObject,
+        must_be_kept: bool,
+    ) -> Result<Stored, StepError> {
         if decided == *object {
             return Ok(Stored::AsDecided(decided));
         }
@@ -215,11 +227,12 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec>> Reconcile<'_, S, O> 
                 Err(error) if error.is_conflict() && must_be_kept => {
                     let read = async { self.client.read(&ObjectRef::of(&to_json(object))?).await };
                     let newer = read.await.map_err(|error| failed("read", object, error))?;
-                    let Some(newer) = newer.map(from_json::<O>).transpose()? else { break };
-                    if newer.meta().uid != object.meta().uid || status_of(&newer) != known {
+                    let Some(newer) = newer.map(from_json).transpose()? else { break };
+                    if newer.metadata.uid != object.metadata.uid || status_of(&newer) != known {
                         break;
                     }
-                    candidate = with_status(&newer, new.as_ref())?;
+                    candidate = newer;
+                    candidate.data["status"] = new.clone().unwrap_or_default();
                 }
                 Err(error) => return Err(failed("store the status of", object, error)),
             }
@@ -227,7 +240,7 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec>> Reconcile<'_, S, O> 
         Err(StepError::Conflict { object: named(object) })
     }
 
-    async fn set_finalizer(&self, object: &O, present: bool) -> Result<O, StepError> {
+    async fn set_finalizer(&self, object: &DynamicObject, present: bool) -> Result<DynamicObject, StepError> {
         let set = finalizer::set(self.client, &to_json(object), &[FINALIZER], present, MANAGER).await;
         match set.map_err(|error| failed("set the finalizers of", object, error))? {
             Some(answer) => from_json(answer),
@@ -236,11 +249,11 @@ impl<O: ExternalObject, S: ExternalService<Spec = O::Spec>> Reconcile<'_, S, O> 
     }
 }
 
-enum Stored<O> {
+enum Stored {
     /// On the version that was decided on.
-    AsDecided(O),
+    AsDecided(DynamicObject),
     /// On a version that others have written since.
-    OnNewer(O),
+    OnNewer(DynamicObject),
 }
 
 /// What a decision is based on beside the object.
@@ -257,8 +270,9 @@ impl Input {
         Self { observation: Observation::none(), shown: None, of_mutation: false }
     }
 
-    fn answer<S: ExternalService>(
-        spec: &S::Spec,
+    fn answer<S: ExternalService<Spec = Value>>(
+        service: &S,
+        spec: &Value,
         uid: &str,
         call: Call,
         result: Result<Response, CallError>,
@@ -268,45 +282,39 @@ impl Input {
             _ => None,
         };
         let of_mutation = call.mutates();
-        Self { observation: Observation::of_call::<S>(spec, uid, call, result), shown, of_mutation }
+        Self { observation: Observation::of_call(service, spec, uid, call, result), shown, of_mutation }
     }
 }
 
-fn has_finalizer(object: &impl kube::Resource) -> bool {
-    object.meta().finalizers.iter().flatten().any(|finalizer| finalizer == FINALIZER)
+fn has_finalizer(object: &DynamicObject) -> bool {
+    object.finalizers().iter().any(|finalizer| finalizer == FINALIZER)
 }
 
-fn to_json(object: &impl Serialize) -> Object {
+fn to_json(object: &DynamicObject) -> Object {
     match serde_json::to_value(object) {
         Ok(Value::Object(object)) => object,
         _ => unreachable!("a custom resource is a JSON object"),
     }
 }
 
-fn from_json<O: DeserializeOwned>(object: Object) -> Result<O, StepError> {
+fn from_json(object: Object) -> Result<DynamicObject, StepError> {
     let name = ObjectRef::of(&object).map(|object| object.to_string()).unwrap_or_default();
     serde_json::from_value(Value::Object(object))
         .map_err(|source| StepError::Unreadable { object: name, source })
 }
 
-fn status_of(object: &impl Serialize) -> Option<Value> {
-    to_json(object).remove("status")
+fn status_of(object: &DynamicObject) -> Option<Value> {
+    object.data.get("status").cloned()
 }
 
-fn with_status<O: Serialize + DeserializeOwned>(object: &O, status: Option<&Value>) -> Result<O, StepError> {
-    let mut changed = to_json(object);
-    changed.insert("status".to_owned(), json!(status));
-    from_json(changed)
-}
-
-fn failed(action: &'static str, object: &impl kube::Resource, error: ApiError) -> StepError {
+fn failed(action: &'static str, object: &DynamicObject, error: ApiError) -> StepError {
     if error.is_conflict() {
         return StepError::Conflict { object: named(object) };
     }
     StepError::Cluster { action, object: named(object), source: Box::new(error) }
 }
 
-fn named(object: &impl kube::Resource) -> String {
-    let namespace = object.meta().namespace.as_deref().unwrap_or_default();
+fn named(object: &DynamicObject) -> String {
+    let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
     format!("{namespace}/{}", object.name_any())
 }

@@ -1,29 +1,31 @@
-//! The controllers of all kinds at Oracle Cloud, for one term of leadership.
+//! The controllers of all kinds at Oracle Cloud, for one term of leadership: one for each kind whose definition is
+//! installed, as definitions come and go.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use cluster::Selection;
+use futures::FutureExt as _;
 use futures::future::join;
-use kube::ResourceExt as _;
-use manifest::{GroupVersionKind, Namespace};
-use operations::{CallError, ExternalService};
-use oraclecloud::Client;
+use manifest::Namespace;
+use operations::CallError;
+use oraclecloud::Kind;
+use tokio::task::{Id, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::connected::Connected;
-use super::controller::ExternalController;
+use super::controller::CloudController;
 use super::credentials::{self, Clients};
 use super::credentials_in_use::CredentialsInUse;
 use super::endpoint::EndpointSecret;
 use super::fingerprint::keep_identity;
+use super::installed::InstalledKinds;
 use super::namespaces::{self, Namespaces};
-use super::object::ExternalObject;
-use super::queue::QueueService;
-use super::stream::StreamService;
-use crate::api::{Queue, Stream};
+use super::object::gvk;
 use crate::run::Context;
 use crate::runtime::client::ObjectClient;
+use crate::runtime::queue::Queue;
 use crate::runtime::store::{Source, Store};
 
 /// How long to wait for the Secrets and annotations of namespaces before objects report that they are not known.
@@ -31,41 +33,68 @@ const SECRETS_TIMEOUT: Duration = Duration::from_secs(10);
 /// The source of the Events.
 const COMPONENT: &str = "plimsoll-oci";
 
-/// The labels by which OSOK recognizes the endpoint Secrets that it owns.
-const QUEUE_LABEL: &str = "queue.oracle.com/queue-uid";
-const STREAM_LABEL: &str = "streaming.oracle.com/stream-uid";
-
 /// Runs the controllers until `stop`, and lets running reconciles end. Nothing they remember outlives it.
 pub async fn run(context: Context, stop: CancellationToken) {
     let clients = Clients::start(&context, &stop);
     let namespaces = Namespaces::start(&context, &stop);
+    let installed = InstalledKinds::start(&context, &stop);
+    let secrets = join(clients.secrets().wait_until_synced(), namespaces.store().wait_until_synced());
     tokio::select! {
-        _ = join(clients.secrets().wait_until_synced(), namespaces.store().wait_until_synced()) => {}
+        _ = join(secrets, installed.wait_until_known()) => {}
         () = tokio::time::sleep(SECRETS_TIMEOUT) => {}
         () = stop.cancelled() => return,
     }
-    let start = |source| Store::start(context.session.clone(), source, &stop);
-    let namespace = &context.options.namespace;
-    let queues = start(source::<Queue>(namespace.clone()));
-    let streams = start(source::<Stream>(namespace.clone()));
     let client = ObjectClient::new(context.session.clone());
-    let users = vec![queues.clone(), streams.clone()];
-    let in_use = CredentialsInUse::new(client, clients.secrets().clone(), users);
-    let cloud = Arc::new(Cloud { clients, namespaces, in_use: Arc::new(in_use) });
-    let queues = controller(&context, &cloud, queues, QueueService::new)
-        .with_endpoint(EndpointSecret::new(QUEUE_LABEL, |queue: &Queue| {
-            queue.status.as_ref()?.observed.messages_endpoint.as_deref()
-        }));
-    let streams =
-        controller(&context, &cloud, streams, StreamService::new)
-            .with_endpoint(EndpointSecret::new(STREAM_LABEL, |stream: &Stream| {
-                stream.status.as_ref()?.observed.messages_endpoint.as_deref()
-            }));
-    tokio::join!(
-        queues.run(stop.clone()),
-        streams.run(stop.clone()),
-        cloud.in_use.run(&context.metrics, stop.clone())
-    );
+    let in_use = Arc::new(CredentialsInUse::new(client, clients.secrets().clone()));
+    let cloud = Arc::new(Cloud { clients, namespaces, in_use });
+    tokio::select! {
+        () = supervise(&context, &cloud, &installed, &stop) => {}
+        () = cloud.in_use.run(&context.metrics, stop.clone()) => {}
+    }
+}
+
+/// Runs a controller for each installed kind, until `stop` or until one of them ends on its own, which none should.
+async fn supervise(
+    context: &Context,
+    cloud: &Arc<Cloud>,
+    installed: &InstalledKinds,
+    stop: &CancellationToken,
+) {
+    let mut controllers = JoinSet::new();
+    let mut running: HashMap<Id, (Kind, CancellationToken)> = HashMap::new();
+    let mut changes = installed.subscribe();
+    loop {
+        let kinds = installed.kinds();
+        for (kind, stop) in running.values().filter(|(kind, _)| !kinds.contains(kind)) {
+            tracing::info!(?kind, "its definition is gone; stopping its controller");
+            stop.cancel();
+        }
+        for kind in kinds {
+            if running.values().all(|(known, _)| *known != kind) {
+                let stop = stop.child_token();
+                let started = controllers.spawn(control(context, cloud, kind, stop.clone()));
+                running.insert(started.id(), (kind, stop));
+            }
+        }
+        cloud.in_use.all_known();
+        let ended = tokio::select! {
+            ended = controllers.join_next_with_id(), if !controllers.is_empty() => ended,
+            () = changes.changed() => None,
+            () = stop.cancelled() => break,
+        };
+        let id = match ended {
+            None => continue,
+            Some(Ok((id, ()))) => id,
+            Some(Err(error)) => {
+                tracing::error!(%error, "the controller of a kind panicked");
+                return;
+            }
+        };
+        if running.remove(&id).is_none_or(|(_, stop)| !stop.is_cancelled()) {
+            return;
+        }
+    }
+    while controllers.join_next().await.is_some() {}
 }
 
 /// What the controllers of all kinds share.
@@ -76,38 +105,55 @@ struct Cloud {
 }
 
 impl Cloud {
-    async fn connect(&self, namespace: &str) -> Result<Connected<Client>, CallError> {
+    async fn connect(&self, namespace: &str) -> Result<Connected, CallError> {
         let policy = self.namespaces.policy(namespace)?;
         let connected = self.clients.connect(namespace, &self.in_use).await?;
         Ok(Connected { policy, ..connected })
     }
 }
 
-fn controller<O: ExternalObject, S: ExternalService<Spec = O::Spec> + 'static>(
+/// Runs the controller of one kind until `stop`.
+fn control(
     context: &Context,
     cloud: &Arc<Cloud>,
-    store: Store,
-    service: fn(Client) -> S,
-) -> ExternalController<O, S> {
+    kind: Kind,
+    stop: CancellationToken,
+) -> impl Future<Output = ()> + Send + use<> {
     let Context { session, events, metrics, options, readiness, .. } = context;
+    let store = Store::start(session.clone(), source(kind, options.namespace.clone()), &stop);
     readiness.requires(&store);
-    let recorder = events.recorder(COMPONENT);
+    cloud.in_use.add(kind, store.clone());
     let of_objects = Arc::clone(cloud);
-    let connect = move |object: &O| {
-        let (cloud, namespace) = (Arc::clone(&of_objects), object.namespace().unwrap_or_default());
-        async move { Ok(cloud.connect(&namespace).await?.map(service)) }
+    let controller = CloudController {
+        kind,
+        client: ObjectClient::new(session.clone()),
+        store: store.clone(),
+        of_namespaces: vec![
+            (cloud.clients.secrets().clone(), credentials::changed),
+            (cloud.namespaces.store().clone(), namespaces::changed),
+        ],
+        connect: Box::new(move |namespace| {
+            let cloud = Arc::clone(&of_objects);
+            async move { cloud.connect(&namespace).await }.boxed()
+        }),
+        endpoint: EndpointSecret::of(kind),
+        settings: options.operations,
+        recorder: events.recorder(COMPONENT),
+        metrics: metrics.clone(),
+        queue: Queue::default(),
     };
-    ExternalController::new(session.clone(), store, connect, options.operations, recorder, metrics.clone())
-        .watching(cloud.clients.secrets().clone(), credentials::changed)
-        .watching(cloud.namespaces.store().clone(), namespaces::changed)
+    let in_use = Arc::clone(&cloud.in_use);
+    async move {
+        tokio::select! {
+            () = controller.run(stop) => {}
+            () = in_use.watch(&store) => {}
+        }
+        in_use.remove(kind);
+    }
 }
 
 /// The objects of a kind, in a namespace or everywhere, trimmed to what says whether a reconcile is due.
-pub fn source<O: ExternalObject>(namespace: Option<Namespace>) -> Source {
+fn source(kind: Kind, namespace: Option<Namespace>) -> Source {
     let selection = Selection { namespace, ..Selection::default() };
-    Source { selection, trim: keep_identity, ..Source::of(gvk::<O>()) }
-}
-
-pub(super) fn gvk<O: ExternalObject>() -> GroupVersionKind {
-    format!("{}/{}", O::api_version(&()), O::kind(&())).parse().expect("a derived kind has a valid name")
+    Source { selection, trim: keep_identity, ..Source::of(gvk(kind)) }
 }

@@ -43,6 +43,11 @@ pub trait Reconciler: Send + Sync + Sized + 'static {
     const RESERVED_FOR_CHANGES: usize = 0;
     const BACKOFF: Backoff;
 
+    /// Its name in logs and metrics; one reconciler may serve several kinds.
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
     /// The object as the store has it.
     fn find(&self, key: &Self::Key) -> Option<Arc<Value>>;
 
@@ -129,7 +134,7 @@ pub async fn run<R: Reconciler>(
         }
         tokio::select! {
             () = stop.cancelled() => {}
-            (key, ended) = running.next() => finish(queue, metrics, key, ended),
+            (key, ended) = running.next() => finish(reconciler.name(), queue, metrics, key, ended),
             () = tokio::time::sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {}
             () = queue.changed() => {}
         }
@@ -137,12 +142,12 @@ pub async fn run<R: Reconciler>(
     let rest = async {
         while !running.keys.is_empty() {
             let (key, ended) = running.next().await;
-            finish(queue, metrics, key, ended);
+            finish(reconciler.name(), queue, metrics, key, ended);
         }
     };
     if tokio::time::timeout(GRACE, rest).await.is_err() {
         tracing::warn!(
-            controller = R::NAME,
+            controller = reconciler.name(),
             reconciles = running.keys.len(),
             "abandoned reconciles that did not end in time"
         );
@@ -153,6 +158,7 @@ pub async fn run<R: Reconciler>(
 type Ended<R> = Option<(Attempt<R>, Action)>;
 
 fn finish<R: Reconciler>(
+    name: &'static str,
     queue: &Queue<R>,
     metrics: &Metrics,
     key: R::Key,
@@ -162,10 +168,10 @@ fn finish<R: Reconciler>(
         Ok(Some((attempt, action))) => queue.finish(key, attempt, action),
         Ok(None) => queue.finish_gone(&key),
         Err(error) => {
-            metrics.reconcile_panicked(R::NAME);
+            metrics.reconcile_panicked(name);
             let failures = queue.failures(&key).saturating_add(1);
             let wait = AFTER_PANIC.after(failures);
-            tracing::error!(controller = R::NAME, %key, %error, ?wait, "reconcile panicked; retrying");
+            tracing::error!(controller = name, %key, %error, ?wait, "reconcile panicked; retrying");
             let attempt = Attempt { failures, ..Attempt::default() };
             queue.finish(key, attempt, Action::requeue(wait));
         }
@@ -226,7 +232,7 @@ async fn reconcile<R: Reconciler>(reconciler: Arc<R>, key: &R::Key, mut attempt:
             attempt.failures = attempt.failures.saturating_add(1);
             attempt.conflicts = 0;
             let retry_after = R::BACKOFF.after(attempt.failures);
-            tracing::warn!(controller = R::NAME, %key, %error, ?retry_after, "reconcile failed; retrying");
+            tracing::warn!(controller = reconciler.name(), %key, %error, ?retry_after, "reconcile failed; retrying");
             reconciler.on_failure(key, &mut attempt.memory, retry_after)
         }
     };

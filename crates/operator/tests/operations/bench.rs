@@ -13,7 +13,7 @@ use operator::Context;
 use operator::operations::run;
 use operator::runtime::events::Events;
 use operator::runtime::metrics::Metrics;
-use oraclecloud::{Client, Connections, Credentials, Endpoints, RateLimiter};
+use oraclecloud::{Catalogue, Client, Connections, Credentials, Endpoints, RateLimiter, Resources};
 use oraclecloud_emulator::{Operation, Options, Outcome, Script, Server, Timeline, TimelineRule, serve};
 use serde_json::{Value, json};
 use testkit::{Namespace, Sandbox};
@@ -24,13 +24,16 @@ use super::namespace;
 
 /// Making a key takes longer than most tests, so servers share one; the first to start makes it.
 pub(crate) async fn server() -> Server {
-    serve_with(Script::default()).await
+    serve_with(Script::default(), &Catalogue::default()).await
 }
 
-async fn serve_with(script: Script) -> Server {
+async fn serve_with(script: Script, added: &Catalogue) -> Server {
     static FIRST: Mutex<()> = Mutex::const_new(());
     let _alone = FIRST.lock().await;
-    serve(Options { key_dir: Some(key_dir()), seed: Some(1), script, ..Options::default() }).await.unwrap()
+    let kinds = Catalogue::standard().and(added);
+    serve(Options { key_dir: Some(key_dir()), seed: Some(1), script, kinds, ..Options::default() })
+        .await
+        .unwrap()
 }
 
 /// The folder with the key and the configuration file of all servers.
@@ -43,6 +46,11 @@ pub(crate) fn client(server: &Server) -> Client {
     let nothing = |_: &str| None;
     let credentials = Credentials::from_config_file(server.config_file(), None, &nothing);
     Client::new(credentials, Connections::new(), calls(server), &nothing).unwrap()
+}
+
+/// The queues of a client, as another program would call them.
+pub(crate) fn queues(client: &Client) -> Resources<'_> {
+    client.resources(Catalogue::standard().get("queue/Queue").unwrap())
 }
 
 fn calls(server: &Server) -> oraclecloud::Settings {
@@ -128,8 +136,19 @@ impl Bench {
         options: operator::Options,
         environment: fn(&str) -> Option<String>,
     ) -> Self {
-        let namespace = namespace(test).await;
-        let (server, session) = (serve_with(script).await, session(&namespace).await);
+        Self::within(namespace(test).await, test, script, options, environment).await
+    }
+
+    /// With these options, in this namespace.
+    pub(crate) async fn within(
+        namespace: Namespace,
+        test: &str,
+        script: Script,
+        options: operator::Options,
+        environment: fn(&str) -> Option<String>,
+    ) -> Self {
+        let server = serve_with(script, &options.kinds).await;
+        let session = session(&namespace).await;
         Self::start(test, namespace, server, session, options, environment)
     }
 

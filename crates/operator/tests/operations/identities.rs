@@ -11,7 +11,7 @@ use oraclecloud_emulator::{Fault, FaultKind, Operation, Script};
 use serde_json::{Value, json};
 use testkit::{Namespace, Sandbox};
 
-use super::bench::{Bench, at_home, condition, entries, key_dir, ocid, quick, secret, text};
+use super::bench::{Bench, at_home, condition, entries, key_dir, ocid, queues, quick, secret, text};
 
 /// The Secret of a namespace, with one entry changed.
 fn credentials(change: Option<(&str, &str)>) -> Value {
@@ -399,7 +399,7 @@ async fn adoption_can_be_disabled() {
     let bench = Bench::run("no_adopt", Script::default(), options, at_home).await;
     let client = super::bench::client(&bench.server);
     let body = json!({"displayName": "theirs", "compartmentId": bench.server.compartment()});
-    client.queues().create(&body, None, None).await.unwrap();
+    queues(&client).create(&body, None, None).await.unwrap();
     let id = text(&bench.living()[0]["id"]);
     let mut queue = bench.queue("orders", json!({}));
     queue["metadata"]["annotations"] = json!({"plimsoll.dev/adopt": id});

@@ -4,7 +4,7 @@
 use oraclecloud_emulator::Operation;
 use serde_json::{Value, json};
 
-use super::bench::{Bench, client, condition, ocid, shared_types, text};
+use super::bench::{Bench, client, condition, ocid, queues, shared_types, text};
 
 /// An object as the other operator left it; it is not touched before its status is there.
 async fn left(bench: &Bench, fields: Value, status: Value) -> Value {
@@ -22,7 +22,7 @@ async fn left(bench: &Bench, fields: Value, status: Value) -> Value {
 async fn created(bench: &Bench, name: &str) -> String {
     let body = json!({"displayName": name, "compartmentId": bench.server.compartment()});
     let accepted =
-        client(&bench.server).queues().create(&body, Some("uid-of-the-object"), None).await.unwrap();
+        queues(&client(&bench.server)).create(&body, Some("uid-of-the-object"), None).await.unwrap();
     accepted.work_request_id.unwrap()
 }
 
@@ -80,7 +80,7 @@ async fn a_queue_without_our_tag_is_owned_by_its_identifier_updated_and_deleted(
     let bench = Bench::new("untagged").await;
     let work_request = created(&bench, "orders").await;
     let client = client(&bench.server);
-    let queues = client.queues();
+    let queues = queues(&client);
     while queues.work_request(&work_request).await.unwrap().body["status"] != "SUCCEEDED" {}
     let id = text(&bench.living()[0]["id"]);
     let active = condition_of("Active", "True", "orders");

@@ -3,7 +3,7 @@
 use oraclecloud_emulator::{Fault, FaultKind, Operation, Script, Timeline};
 use serde_json::{Value, json};
 
-use super::bench::{Bench, at_home, client, condition, failing, ocid, quick, shared_types, text};
+use super::bench::{Bench, at_home, client, condition, failing, ocid, queues, quick, shared_types, text};
 
 fn refuse(status: u16, code: &str) -> FaultKind {
     FaultKind::Refuse { status, code: code.to_owned(), retry_after: None }
@@ -189,7 +189,7 @@ async fn a_delete_during_a_create_leaves_no_orphan() {
 async fn a_matching_name_is_not_ownership() {
     let bench = Bench::new("f08").await;
     let theirs = json!({"displayName": "orders", "compartmentId": bench.server.compartment()});
-    client(&bench.server).queues().create(&theirs, None, None).await.unwrap();
+    queues(&client(&bench.server)).create(&theirs, None, None).await.unwrap();
     let queue = bench.apply(&bench.queue("orders", json!({"visibilityInSeconds": 45}))).await;
     bench.until_ready(&queue).await;
     assert_eq!(bench.living().len(), 2, "not bound to the other of the same name");

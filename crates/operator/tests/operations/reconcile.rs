@@ -4,15 +4,15 @@ use diag::Diagnostic;
 use jiff::Timestamp;
 use kube::ResourceExt as _;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
+use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use operations::{
-    Call, CallError, ConditionStatus, ConditionType, ExternalService, FinalizeReason, Jitter, Kind,
-    LocalState, Now, Policy, Resource, Response, Schedule, Scope, Status,
+    Call, CallError, ConditionStatus, ConditionType, ExternalService, FinalizeReason, Jitter, LocalState,
+    Now, Policy, Resource, Response, Schedule, Scope, Status,
 };
-use operator::api::{Queue, QueueSpec, Stream};
-use operator::operations::{
-    ExternalObject, FINALIZER, Finished, QueueService, Reconcile, Report, StepError, StreamService,
-};
+use operator::operations::{Described, FINALIZER, Finished, Reconcile, Report, StepError, recorded};
 use operator::runtime::client::ObjectClient;
+use operator::runtime::metrics::Metrics;
+use oraclecloud::{Catalogue, Kind};
 use oraclecloud_emulator::{Operation, Server};
 use serde_json::{Value, json};
 use testkit::Namespace;
@@ -21,9 +21,10 @@ use super::bench::{client, server, session};
 use super::namespace;
 
 /// Reconciles one object again and again, as if every wait were over at once.
-struct Driver<'a, S, O> {
+struct Driver<'a, S> {
+    kind: Kind,
     /// With the rights of a person.
-    api: Api<O>,
+    api: Api<DynamicObject>,
     /// With the rights of the operator.
     operator: ObjectClient,
     service: &'a S,
@@ -31,11 +32,18 @@ struct Driver<'a, S, O> {
     recorded: std::sync::Mutex<Vec<String>>,
 }
 
-impl<'a, O: ExternalObject, S: ExternalService<Spec = O::Spec>> Driver<'a, S, O> {
-    async fn new(namespace: &Namespace, service: &'a S) -> Self {
-        let api = Api::namespaced(namespace.client().clone(), namespace.name());
+impl<'a, S: ExternalService<Spec = Value>> Driver<'a, S> {
+    async fn new(namespace: &Namespace, kind: Kind, service: &'a S) -> Self {
+        let api = api(namespace, kind);
         let operator = ObjectClient::new(session(namespace).await);
-        Self { api, operator, service, memory: LocalState::default(), recorded: std::sync::Mutex::default() }
+        Self {
+            kind,
+            api,
+            operator,
+            service,
+            memory: LocalState::default(),
+            recorded: std::sync::Mutex::default(),
+        }
     }
 
     async fn reconcile(&mut self) -> Report {
@@ -44,12 +52,13 @@ impl<'a, O: ExternalObject, S: ExternalService<Spec = O::Spec>> Driver<'a, S, O>
         report
     }
 
-    async fn reconcile_object(&self, object: O) -> Result<Report, StepError> {
+    async fn reconcile_object(&self, object: DynamicObject) -> Result<Report, StepError> {
         let moment = || Now { time: Timestamp::now(), jitter: Jitter::default() };
         let record =
             |diagnostic: &Diagnostic| self.recorded.lock().unwrap().push(diagnostic.code.to_string());
         let settings = &Schedule::default();
         let reconcile = Reconcile {
+            kind: self.kind,
             client: &self.operator,
             service: self.service,
             identity: None,
@@ -67,10 +76,10 @@ impl<'a, O: ExternalObject, S: ExternalService<Spec = O::Spec>> Driver<'a, S, O>
         for passes in 1..=20 {
             assert!(matches!(self.reconcile().await.finished, Finished::Wait(_)));
             let object = self.api.get("orders").await.unwrap();
-            let status = status_of(&object);
+            let status = status_of(self.kind, &object);
             let ready = status.condition(ConditionType::Ready).unwrap();
             if ready.status == ConditionStatus::True
-                && ready.observed_generation == object.meta().generation
+                && ready.observed_generation == object.metadata.generation
                 && status.current().is_none()
             {
                 return passes;
@@ -99,34 +108,49 @@ impl<'a, O: ExternalObject, S: ExternalService<Spec = O::Spec>> Driver<'a, S, O>
     }
 }
 
-fn status_of(object: &impl ExternalObject) -> Status {
-    object.recorded(Timestamp::now())
+fn status_of(kind: Kind, object: &DynamicObject) -> Status {
+    recorded(kind, object, Timestamp::now()).unwrap()
+}
+
+fn kind(path: &str) -> Kind {
+    Catalogue::standard().get(path).unwrap()
+}
+
+fn api(namespace: &Namespace, kind: Kind) -> Api<DynamicObject> {
+    let gvk = GroupVersionKind::gvk(&kind.group(), "v1beta1", &kind.name);
+    let resource = ApiResource::from_gvk_with_plural(&gvk, &kind.plural);
+    Api::namespaced_with(namespace.client().clone(), namespace.name(), &resource)
+}
+
+fn service(kind: Kind, server: &Server) -> Described {
+    Described::new(kind, Ok(client(server)), Metrics::new())
 }
 
 #[tokio::test]
 async fn a_queue_is_created_changed_left_alone_and_deleted() {
     let namespace = namespace("passes").await;
     let server = server().await;
-    let service = QueueService::new(client(&server));
-    let mut driver = Driver::<_, Queue>::new(&namespace, &service).await;
+    let kind = kind("queue/Queue");
+    let service = service(kind, &server);
+    let mut driver = Driver::new(&namespace, kind, &service).await;
     let api = driver.api.clone();
     driver.create(orders(&server)).await;
 
     driver.reconcile().await;
     let queue = api.get("orders").await.unwrap();
     assert_eq!(queue.finalizers(), [FINALIZER]);
-    let status = queue.status.clone().unwrap();
-    let in_flight = status.progress.current().unwrap();
+    let status = status_of(kind, &queue);
+    let in_flight = status.current().unwrap();
     assert!(in_flight.record.work_request_id.is_some(), "{in_flight:?}");
-    assert_eq!(status.mirrors.create_work_request_id, in_flight.record.work_request_id);
+    assert_eq!(queue.data["status"]["createWorkRequestId"], json!(in_flight.record.work_request_id));
 
     driver.until_ready().await;
     let queue = api.get("orders").await.unwrap();
-    let status = queue.status.clone().unwrap();
-    assert_eq!(status.observed.id.as_deref(), status.progress.ocid());
-    assert_eq!(status.observed.visibility_in_seconds, Some(45));
-    assert_eq!(status.observed.freeform_tags["plimsoll-uid"], queue.uid().unwrap());
-    assert_eq!(status.mirrors, operations::LegacyWorkRequestIds::default());
+    let shown = &queue.data["status"];
+    assert_eq!(shown["id"].as_str(), status_of(kind, &queue).ocid());
+    assert_eq!(shown["visibilityInSeconds"], 45);
+    assert_eq!(shown["freeformTags"]["plimsoll-uid"], queue.uid().unwrap());
+    assert_eq!(shown.get("createWorkRequestId"), None);
 
     let version = queue.resource_version();
     driver.reconcile().await;
@@ -153,8 +177,9 @@ async fn a_queue_is_created_changed_left_alone_and_deleted() {
 async fn a_stream_is_created_changed_and_deleted() {
     let namespace = namespace("passes").await;
     let server = server().await;
-    let service = StreamService::new(client(&server));
-    let mut driver = Driver::<_, Stream>::new(&namespace, &service).await;
+    let kind = kind("streaming/Stream");
+    let service = service(kind, &server);
+    let mut driver = Driver::new(&namespace, kind, &service).await;
     let api = driver.api.clone();
     driver
         .create(json!({
@@ -164,9 +189,9 @@ async fn a_stream_is_created_changed_and_deleted() {
         .await;
     driver.until_ready().await;
     let stream = api.get("orders").await.unwrap();
-    let observed = stream.status.clone().unwrap().observed;
-    assert_eq!((observed.partitions, observed.retention_in_hours), (Some(2), Some(24)));
-    assert_eq!(observed.id.as_deref(), status_of(&stream).ocid());
+    let shown = &stream.data["status"];
+    assert_eq!((&shown["partitions"], &shown["retentionInHours"]), (&json!(2), &json!(24)));
+    assert_eq!(shown["id"].as_str(), status_of(kind, &stream).ocid());
 
     driver.change(json!({"freeformTags": {"team": "web"}})).await;
     driver.until_ready().await;
@@ -190,8 +215,9 @@ fn orders(server: &Server) -> Value {
 async fn nothing_is_sent_for_an_object_that_was_changed_since_it_was_read() {
     let namespace = namespace("stale").await;
     let server = server().await;
-    let service = QueueService::new(client(&server));
-    let driver = Driver::<_, Queue>::new(&namespace, &service).await;
+    let kind = kind("queue/Queue");
+    let service = service(kind, &server);
+    let driver = Driver::new(&namespace, kind, &service).await;
     driver.create(orders(&server)).await;
     let stale = driver.api.get("orders").await.unwrap();
     driver.change(json!({"displayName": "renamed"})).await;
@@ -203,29 +229,31 @@ async fn nothing_is_sent_for_an_object_that_was_changed_since_it_was_read() {
 
 /// Queues, with another writer that changes the object while its create is in flight.
 struct Meddled {
-    queues: QueueService,
-    api: Api<Queue>,
+    queues: Described,
+    api: Api<DynamicObject>,
     change: Value,
 }
 
 impl ExternalService for Meddled {
-    type Spec = QueueSpec;
+    type Spec = Value;
 
-    const KIND: Kind = QueueService::KIND;
-
-    fn create_body(spec: &QueueSpec, uid: &str) -> Value {
-        QueueService::create_body(spec, uid)
+    fn kind(&self) -> operations::Kind {
+        self.queues.kind()
     }
 
-    fn scope(spec: &QueueSpec) -> Scope {
-        QueueService::scope(spec)
+    fn create_body(&self, spec: &Value, uid: &str) -> Value {
+        self.queues.create_body(spec, uid)
     }
 
-    fn read(spec: &QueueSpec, uid: &str, body: &Value) -> Option<Resource> {
-        QueueService::read(spec, uid, body)
+    fn scope(&self, spec: &Value) -> Scope {
+        self.queues.scope(spec)
     }
 
-    async fn call(&self, spec: &QueueSpec, uid: &str, call: &Call) -> Result<Response, CallError> {
+    fn read(&self, spec: &Value, uid: &str, body: &Value) -> Option<Resource> {
+        self.queues.read(spec, uid, body)
+    }
+
+    async fn call(&self, spec: &Value, uid: &str, call: &Call) -> Result<Response, CallError> {
         let answer = self.queues.call(spec, uid, call).await;
         if matches!(call, Call::Create { .. }) {
             let (parameters, patch) = (PatchParams::default(), Patch::Merge(&self.change));
@@ -243,13 +271,13 @@ impl ExternalService for Meddled {
 async fn the_response_to_a_create_is_stored_even_if_the_object_changed_meanwhile() {
     let namespace = namespace("meddled").await;
     let server = server().await;
-    let api: Api<Queue> = Api::namespaced(namespace.client().clone(), namespace.name());
-    let queues = QueueService::new(client(&server));
+    let kind = kind("queue/Queue");
+    let (api, queues) = (api(&namespace, kind), service(kind, &server));
     let service = Meddled { queues, api: api.clone(), change: json!({"spec": {"visibilityInSeconds": 50}}) };
-    let mut driver = Driver::<_, Queue>::new(&namespace, &service).await;
+    let mut driver = Driver::new(&namespace, kind, &service).await;
     driver.create(orders(&server)).await;
     driver.reconcile().await;
-    let status = status_of(&api.get("orders").await.unwrap());
+    let status = status_of(kind, &api.get("orders").await.unwrap());
     assert!(status.current().unwrap().record.work_request_id.is_some(), "{status:?}");
     driver.until_ready().await;
     assert_eq!(server.resources()[0]["visibilityInSeconds"], 50);
@@ -260,14 +288,14 @@ async fn the_response_to_a_create_is_stored_even_if_the_object_changed_meanwhile
 async fn a_status_that_another_leader_wrote_is_not_overwritten() {
     let namespace = namespace("leaders").await;
     let server = server().await;
-    let api: Api<Queue> = Api::namespaced(namespace.client().clone(), namespace.name());
-    let queues = QueueService::new(client(&server));
+    let kind = kind("queue/Queue");
+    let (api, queues) = (api(&namespace, kind), service(kind, &server));
     let change = json!({"status": {"status": {"message": "written by another"}}});
     let service = Meddled { queues, api: api.clone(), change };
-    let driver = Driver::<_, Queue>::new(&namespace, &service).await;
+    let driver = Driver::new(&namespace, kind, &service).await;
     driver.create(orders(&server)).await;
     let error = driver.reconcile_object(api.get("orders").await.unwrap()).await.unwrap_err();
     assert!(matches!(error, StepError::Conflict { .. }), "{error}");
-    let status = status_of(&api.get("orders").await.unwrap());
+    let status = status_of(kind, &api.get("orders").await.unwrap());
     assert_eq!(status.status.message.as_deref(), Some("written by another"));
 }

@@ -1,9 +1,10 @@
 //! Listings: filters, order and pages.
 
 use jiff::Timestamp;
+use oraclecloud::{Kind, Service};
 use serde_json::{Value, json};
 
-use super::resource::{Kind, Resource};
+use super::resource::Resource;
 use super::work_request::WorkRequest;
 use super::{ApiRequest, Cloud, Handled};
 use crate::reply::{ApiError, Reply};
@@ -12,47 +13,37 @@ use crate::reply::{ApiError, Reply};
 type Key = (String, u64);
 
 impl Cloud {
-    pub(super) fn list_queues(
+    pub(super) fn list(
         &mut self,
+        kind: Kind,
         request: &ApiRequest<'_>,
         now: Timestamp,
     ) -> Result<Handled, ApiError> {
-        let entries = self.list("compartmentId", request.required("compartmentId")?, request, now)?;
-        self.items(entries, request, None)
-    }
-
-    pub(super) fn list_streams(
-        &mut self,
-        request: &ApiRequest<'_>,
-        now: Timestamp,
-    ) -> Result<Handled, ApiError> {
-        let (field, value) = match (request.parameter("compartmentId"), request.parameter("streamPoolId")) {
-            (Some(compartment), None) => ("compartmentId", compartment),
-            (None, Some(pool)) => ("streamPoolId", pool),
-            _ => return Err(ApiError::invalid("Exactly one of compartmentId and streamPoolId is required.")),
-        };
-        let entries = self.list(field, value, request, now)?;
-        let (entries, next) = page(entries, request, 10, 50, self.script.page_size)?;
+        let scope = scope(kind, request)?;
+        let entries = self.entries(kind, &scope, request, now)?;
+        if !kind.bare_list {
+            return self.items(entries, request, None);
+        }
+        let (entries, next) = page(entries, request, 10, kind.page as usize, self.script.page_size)?;
         Ok(Handled::read(Reply::json(Value::Array(entries)).header("opc-next-page", next), None))
     }
 
-    fn list(
+    fn entries(
         &mut self,
-        field: &str,
-        value: &str,
+        kind: Kind,
+        scope: &[(&str, &str)],
         request: &ApiRequest<'_>,
         now: Timestamp,
     ) -> Result<Vec<(Key, Value)>, ApiError> {
-        if field == "compartmentId" && self.revoked.contains(value) {
+        if scope.iter().any(|(name, value)| *name == "compartmentId" && self.revoked.contains(*value)) {
             return Err(ApiError::not_authorized_or_not_found());
         }
-        let kind = request.kind();
         let by_name = matches!(request.parameter("sortBy"), Some("displayName" | "name" | "NAME"));
         let matches = |resource: &Resource| {
             resource.kind == kind
                 && resource.place == request.place
-                && resource.text(field) == value
-                && request.parameter(kind.name_field()).is_none_or(|name| name == resource.name())
+                && scope.iter().all(|(name, value)| resource.text(name) == *value)
+                && request.parameter(&kind.name_field).is_none_or(|name| name == resource.name())
                 && request.parameter("id").is_none_or(|id| id == resource.id)
         };
         let in_state = |resource: &Resource| {
@@ -82,6 +73,7 @@ impl Cloud {
 
     pub(super) fn list_work_requests(
         &mut self,
+        service: &Service,
         request: &ApiRequest<'_>,
         now: Timestamp,
     ) -> Result<Handled, ApiError> {
@@ -93,7 +85,7 @@ impl Cloud {
         let entries = self
             .work_requests
             .values()
-            .filter(|work| work.kind == Kind::Queue && work.place == request.place)
+            .filter(|work| is_shown(work, service) && work.place == request.place)
             .filter(|work| work.compartment == compartment)
             .filter(|work| request.parameter("workRequestId").is_none_or(|id| id == work.id))
             .map(|work| ((String::new(), work.number), work.to_json(pace, now)))
@@ -104,15 +96,16 @@ impl Cloud {
     /// The errors or the log of a work request.
     pub(super) fn list_details(
         &mut self,
+        service: &Service,
         request: &ApiRequest<'_>,
         details: fn(&WorkRequest) -> Vec<Value>,
     ) -> Result<Handled, ApiError> {
-        let details = details(self.work_request(request)?);
+        let details = details(self.work_request(service, request)?);
         let entries = (1..).zip(details).map(|(number, entry)| ((String::new(), number), entry)).collect();
         self.items(entries, request, Some(request.id))
     }
 
-    /// A page as Queue's API returns it.
+    /// A page with a list under `items`.
     fn items(
         &self,
         entries: Vec<(Key, Value)>,
@@ -122,6 +115,35 @@ impl Cloud {
         let (entries, next) = page(entries, request, 100, 1_000, self.script.page_size)?;
         Ok(Handled::read(Reply::json(json!({"items": entries})).header("opc-next-page", next), resource))
     }
+}
+
+/// The parameters that say which resources are listed: those of one alternative, and the parents in the path.
+fn scope<'a>(kind: Kind, request: &'a ApiRequest<'_>) -> Result<Vec<(&'a str, &'a str)>, ApiError> {
+    let value = |name: &'a str| {
+        let parent = request.parents.iter().find(|(parent, _)| *parent == name);
+        parent.map(|(_, value)| value.as_str()).or_else(|| request.parameter(name)).map(|value| (name, value))
+    };
+    let alternatives = &kind.description().scope;
+    let given: Vec<Vec<_>> = alternatives
+        .iter()
+        .filter_map(|names| names.iter().map(|name| value(name)).collect::<Option<Vec<_>>>())
+        .collect();
+    match (given.as_slice(), alternatives.as_slice()) {
+        ([one], _) => Ok(one.clone()),
+        ([], [names]) => {
+            let missing = names.iter().find(|name| value(name).is_none());
+            Err(ApiError::missing(missing.map_or("a parameter", String::as_str)))
+        }
+        _ => {
+            let names: Vec<String> = alternatives.iter().map(|names| names.join(" with ")).collect();
+            Err(ApiError::invalid(format!("Exactly one of {} is required.", names.join(" and "))))
+        }
+    }
+}
+
+/// Whether the API of a service shows the work request.
+pub(super) fn is_shown(work: &WorkRequest, service: &Service) -> bool {
+    work.kind.has_work_requests() && work.kind.service.name == service.name
 }
 
 /// The entries of the requested page and the token of the next one.

@@ -2,33 +2,43 @@
 
 use http::StatusCode;
 use jiff::Timestamp;
+use oraclecloud::Kind;
+use oraclecloud::kind::{Action, PhaseName, State};
 use serde_json::{Map, Value, json};
 
-use super::resource::{Kind, Resource};
-use super::work_request::WorkRequest;
+use super::fields::{validate_action, validate_create, validate_update};
+use super::resource::{Resource, state_name};
+use super::work_request::{Work, WorkRequest, operation_type};
 use super::{ApiRequest, Cloud, Handled, TOKEN_LIFETIME, UsedToken};
-use crate::ids::{COMPARTMENT, DEFAULT_POOL};
 use crate::reply::{ApiError, Reply};
-use crate::route::Operation;
-use crate::timeline::Progress;
+use crate::timeline::{Progress, Timeline};
 
 const MAX_TOKEN_LENGTH: usize = 64;
 
+/// A change that was accepted.
+struct Change {
+    work: Work,
+    operation_type: String,
+    /// The transitional state; none for a kind that goes from state to state at once.
+    state: Option<&'static str>,
+    /// The new values of fields.
+    fields: Map<String, Value>,
+}
+
 impl Cloud {
-    pub(super) fn create(&mut self, request: &ApiRequest<'_>, now: Timestamp) -> Result<Handled, ApiError> {
-        let kind = request.kind();
+    pub(super) fn create(
+        &mut self,
+        kind: Kind,
+        request: &ApiRequest<'_>,
+        now: Timestamp,
+    ) -> Result<Handled, ApiError> {
         let body = request.object()?;
-        let mut fields = kind.validate_create(&body)?;
-        if kind == Kind::Stream {
-            // A pool belongs to a compartment, and a stream without a pool goes to the default one.
-            fields.entry("compartmentId").or_insert(json!(COMPARTMENT));
-            fields.entry("streamPoolId").or_insert(json!(DEFAULT_POOL));
-        }
-        if self.revoked.contains(fields["compartmentId"].as_str().unwrap_or_default()) {
+        let mut fields = validate_create(kind, &body)?;
+        fields.extend(request.parents.iter().map(|(name, value)| ((*name).to_owned(), json!(value))));
+        if fields.get("compartmentId").and_then(Value::as_str).is_some_and(|id| self.revoked.contains(id)) {
             return Err(ApiError::not_authorized_or_not_found());
         }
-        // Streaming ignores the header.
-        let token = request.retry_token.filter(|_| kind == Kind::Queue);
+        let token = request.retry_token.filter(|_| kind.retry_token);
         if token.is_some_and(|token| token.len() > MAX_TOKEN_LENGTH) {
             let message = format!("opc-retry-token is longer than {MAX_TOKEN_LENGTH} characters.");
             return Err(ApiError::invalid(message));
@@ -40,7 +50,7 @@ impl Cloud {
             return Ok(handled);
         }
         self.add_tag_defaults(&mut fields);
-        let id = self.ids.ocid(kind.name());
+        let id = self.ids.ocid(&kind.name.to_lowercase());
         let resource = Resource {
             place: request.place.to_owned(),
             kind,
@@ -57,7 +67,13 @@ impl Cloud {
             deletion: None,
         };
         self.resources.insert(id.clone(), resource);
-        let work = self.begin(request, &id, "CREATING", Map::new(), now);
+        let change = Change {
+            work: Work::Create,
+            operation_type: operation_type(kind, PhaseName::Create),
+            state: state_name(kind, State::Creating),
+            fields: Map::new(),
+        };
+        let work = self.begin(request, &id, change, now);
         if let Some(resource) = self.resources.get_mut(&id) {
             resource.creation.clone_from(&work);
         }
@@ -65,7 +81,7 @@ impl Cloud {
             let used = UsedToken { body, work_request: work.clone(), resource: id.clone(), at: now };
             self.tokens.insert(token, used);
         }
-        Ok(self.accepted(request, &id, &work))
+        Ok(self.accepted(kind, Some(PhaseName::Create), &id, &work))
     }
 
     /// The response to a create that was sent before; none if the token is new or has expired.
@@ -88,57 +104,76 @@ impl Cloud {
         Ok(Some(Handled::read(reply, Some(&used.resource))))
     }
 
-    pub(super) fn update(&mut self, request: &ApiRequest<'_>, now: Timestamp) -> Result<Handled, ApiError> {
-        let change = request.kind().validate_update(&request.object()?)?;
-        self.change(request, &["ACTIVE", "INACTIVE"], "UPDATING", change, now)
-    }
-
-    pub(super) fn delete(&mut self, request: &ApiRequest<'_>, now: Timestamp) -> Result<Handled, ApiError> {
-        self.change(request, &["ACTIVE", "INACTIVE", "FAILED"], "DELETING", Map::new(), now)
-    }
-
-    pub(super) fn change_compartment(
+    pub(super) fn update(
         &mut self,
+        kind: Kind,
         request: &ApiRequest<'_>,
         now: Timestamp,
     ) -> Result<Handled, ApiError> {
-        let body = request.object()?;
-        let target = body.get("compartmentId").and_then(Value::as_str).unwrap_or_default();
-        if target.is_empty() {
-            return Err(ApiError::missing("compartmentId"));
-        }
-        if self.revoked.contains(target) {
-            return Err(ApiError::not_authorized_or_not_found());
-        }
-        let change = Map::from_iter([("compartmentId".to_owned(), json!(target))]);
-        self.change(request, &["ACTIVE"], "UPDATING", change, now)
+        let change = Change {
+            work: Work::Change,
+            operation_type: operation_type(kind, PhaseName::Update),
+            state: state_name(kind, State::Updating),
+            fields: validate_update(kind, &request.object()?)?,
+        };
+        self.change(kind, Some(PhaseName::Update), request, &[State::Ready, State::Attention], change, now)
     }
 
-    pub(super) fn purge(&mut self, request: &ApiRequest<'_>, now: Timestamp) -> Result<Handled, ApiError> {
-        let body = request.object()?;
-        if !matches!(body.get("purgeType").and_then(Value::as_str), Some("NORMAL" | "DLQ" | "BOTH")) {
-            return Err(ApiError::invalid("purgeType must be NORMAL, DLQ or BOTH."));
+    pub(super) fn delete(
+        &mut self,
+        kind: Kind,
+        request: &ApiRequest<'_>,
+        now: Timestamp,
+    ) -> Result<Handled, ApiError> {
+        let change = Change {
+            work: Work::Delete,
+            operation_type: operation_type(kind, PhaseName::Delete),
+            state: state_name(kind, State::Deleting),
+            fields: Map::new(),
+        };
+        let allowed = [State::Ready, State::Attention, State::Failed];
+        self.change(kind, Some(PhaseName::Delete), request, &allowed, change, now)
+    }
+
+    pub(super) fn act(
+        &mut self,
+        kind: Kind,
+        action: &Action,
+        request: &ApiRequest<'_>,
+        now: Timestamp,
+    ) -> Result<Handled, ApiError> {
+        let fields = validate_action(kind, &action.fields, &request.object()?)?;
+        let target = fields.get("compartmentId").and_then(Value::as_str);
+        if target.is_some_and(|target| self.revoked.contains(target)) {
+            return Err(ApiError::not_authorized_or_not_found());
         }
-        self.change(request, &["ACTIVE"], "UPDATING", Map::new(), now)
+        let change = Change {
+            work: Work::Change,
+            operation_type: action.operation_type.clone(),
+            state: state_name(kind, State::Updating),
+            fields,
+        };
+        self.change(kind, None, request, &[State::Ready], change, now)
     }
 
     /// Starts a change of a resource that exists, has the given version, and is in a state that allows it.
     fn change(
         &mut self,
+        kind: Kind,
+        phase: Option<PhaseName>,
         request: &ApiRequest<'_>,
-        allowed: &[&str],
-        state: &str,
-        change: Map<String, Value>,
+        allowed: &[State],
+        change: Change,
         now: Timestamp,
     ) -> Result<Handled, ApiError> {
-        let resource = self.visible(request, now)?;
+        let resource = self.visible(kind, request, now)?;
         if resource.deletion.is_some() {
             return Err(ApiError::not_authorized_or_not_found());
         }
         if request.if_match.is_some_and(|version| version != "*" && version != resource.etag) {
             return Err(ApiError::no_etag_match());
         }
-        if resource.busy.is_some() || !allowed.contains(&resource.state.as_str()) {
+        if resource.busy.is_some() || !resource.meaning().is_some_and(|state| allowed.contains(&state)) {
             return Err(ApiError::incorrect_state(&resource.state));
         }
         let etag = self.ids.etag();
@@ -146,54 +181,58 @@ impl Cloud {
             resource.etag = etag;
             resource.updated = now;
         }
-        let work = self.begin(request, request.id, state, change, now);
-        Ok(self.accepted(request, request.id, &work))
+        let work = self.begin(request, request.id, change, now);
+        Ok(self.accepted(kind, phase, request.id, &work))
     }
 
-    /// Starts a work request and puts its resource into the transitional `state`.
-    fn begin(
-        &mut self,
-        request: &ApiRequest<'_>,
-        id: &str,
-        state: &str,
-        change: Map<String, Value>,
-        now: Timestamp,
-    ) -> String {
+    /// Starts a work request and puts its resource into the transitional state. A kind without one changes at once.
+    fn begin(&mut self, request: &ApiRequest<'_>, id: &str, change: Change, now: Timestamp) -> String {
         let name = self.resources.get(id).map(|resource| resource.name().to_owned()).unwrap_or_default();
-        let timeline = self.timeline(request.operation, &name);
+        let mut timeline = self.timeline(request.operation, &name);
+        if change.state.is_none() {
+            timeline = Timeline { steps: Vec::new(), ..timeline };
+        }
         let number = self.next_number();
         let resource = self.resources.get_mut(id).expect("a work request is for an existing resource");
-        let work_id = self.ids.ocid(&format!("{}workrequest", resource.kind.name()));
+        let work_id = self.ids.ocid(&format!("{}workrequest", resource.kind.name.to_lowercase()));
         let work = WorkRequest {
             place: request.place.to_owned(),
             id: work_id.clone(),
             number,
-            operation: request.operation,
+            work: change.work,
+            operation_type: change.operation_type,
             kind: resource.kind,
             resource: id.to_owned(),
             compartment: resource.compartment().to_owned(),
             progress: Progress::new(timeline, now),
-            change,
-            state_before: std::mem::replace(&mut resource.state, state.to_owned()),
+            change: change.fields,
+            state_before: resource.state.clone(),
             ended: None,
         };
+        if let Some(state) = change.state {
+            state.clone_into(&mut resource.state);
+        }
         resource.busy = Some(work_id.clone());
         self.in_progress.insert(work_id.clone());
         self.work_requests.insert(work_id.clone(), work);
+        if change.state.is_none() {
+            self.complete_due(now);
+        }
         work_id
     }
 
-    /// The response to a mutation that was started: Queue names the work request, Streaming returns the stream.
-    fn accepted(&self, request: &ApiRequest<'_>, id: &str, work: &str) -> Handled {
-        let is_queue = request.kind() == Kind::Queue;
-        let reply = match self.resources.get(id) {
-            _ if is_queue => Reply::new(StatusCode::ACCEPTED),
-            Some(resource) if request.operation != Operation::DeleteStream => {
-                Reply::json(resource.to_json()).header("etag", Some(resource.etag.clone()))
-            }
-            _ => Reply::new(StatusCode::NO_CONTENT),
+    /// The response to a mutation that was started: with the resource, with the work request, or with both.
+    fn accepted(&self, kind: Kind, phase: Option<PhaseName>, id: &str, work: &str) -> Handled {
+        let names_work =
+            kind.has_work_requests() && phase.is_none_or(|phase| kind.work_requests.contains(&phase));
+        let has_body =
+            phase.is_some_and(|phase| phase != PhaseName::Delete && !kind.bodiless.contains(&phase));
+        let reply = match self.resources.get(id).filter(|_| has_body) {
+            Some(resource) => Reply::json(resource.to_json()).header("etag", Some(resource.etag.clone())),
+            None if names_work => Reply::new(StatusCode::ACCEPTED),
+            None => Reply::new(StatusCode::NO_CONTENT),
         };
-        let names_work = is_queue || self.script.stream_work_requests;
+        let names_work = names_work || self.script.stream_work_requests;
         let reply = reply.header("opc-work-request-id", names_work.then(|| work.to_owned()));
         Handled { reply, resource: Some(id.to_owned()), effect: true }
     }

@@ -1,46 +1,16 @@
-//! Queues and Streams.
+//! Resources of every kind.
 
 use jiff::Timestamp;
+use oraclecloud::Kind;
+use oraclecloud::kind::State;
 use serde_json::{Map, Value, json};
 
-use super::work_request::WorkRequest;
-use crate::ids::REGION;
-use crate::route::Operation;
+use super::fields::example;
+use super::work_request::{Work, WorkRequest};
 use crate::timeline::Outcome;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Queue,
-    Stream,
-}
-
-impl Kind {
-    pub(super) const fn of(operation: Operation) -> Self {
-        match operation {
-            Operation::CreateStream
-            | Operation::GetStream
-            | Operation::ListStreams
-            | Operation::UpdateStream
-            | Operation::DeleteStream => Self::Stream,
-            _ => Self::Queue,
-        }
-    }
-
-    /// In identifiers and work requests.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Queue => "queue",
-            Self::Stream => "stream",
-        }
-    }
-
-    pub(super) const fn name_field(self) -> &'static str {
-        match self {
-            Self::Queue => "displayName",
-            Self::Stream => "name",
-        }
-    }
-}
+/// How deep an example of a nested object goes.
+const EXAMPLE_DEPTH: usize = 4;
 
 #[derive(Debug)]
 pub(super) struct Resource {
@@ -50,7 +20,7 @@ pub(super) struct Resource {
     pub(super) id: String,
     /// In the order of creation.
     pub(super) number: u64,
-    /// As sent, with defaults.
+    /// As sent, with defaults and parents.
     pub(super) fields: Map<String, Value>,
     pub(super) state: String,
     pub(super) details: Option<String>,
@@ -65,17 +35,41 @@ pub(super) struct Resource {
     pub(super) deletion: Option<String>,
 }
 
+/// The kind's name for a state: of several, the usual one.
+pub(super) fn state_name(kind: Kind, state: State) -> Option<&'static str> {
+    const USUAL: [&str; 10] = [
+        "CREATING",
+        "PROVISIONING",
+        "ACTIVE",
+        "AVAILABLE",
+        "UPDATING",
+        "DELETING",
+        "TERMINATING",
+        "DELETED",
+        "TERMINATED",
+        "FAILED",
+    ];
+    let states = &kind.description().states;
+    let usual = USUAL.into_iter().find(|name| states.get(*name) == Some(&state));
+    usual.or_else(|| states.iter().find(|(_, known)| **known == state).map(|(name, _)| name.as_str()))
+}
+
 impl Resource {
     pub(super) fn compartment(&self) -> &str {
         self.text("compartmentId")
     }
 
     pub(super) fn name(&self) -> &str {
-        self.text(self.kind.name_field())
+        self.text(&self.kind.description().name_field)
     }
 
     pub(super) fn text(&self, field: &str) -> &str {
         self.fields.get(field).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// What its state means; none for a state that the kind does not have.
+    pub(super) fn meaning(&self) -> Option<State> {
+        self.kind.states.get(&self.state).copied()
     }
 
     /// Applies the outcome of the work request that was changing it.
@@ -83,53 +77,54 @@ impl Resource {
         self.busy = None;
         self.updated = now;
         let succeeded = work.progress.timeline.outcome == Outcome::Succeed;
-        match work.operation {
-            Operation::CreateQueue | Operation::CreateStream if !succeeded => {
-                "FAILED".clone_into(&mut self.state);
+        match work.work {
+            Work::Create if !succeeded => {
+                state_name(self.kind, State::Failed).unwrap_or("FAILED").clone_into(&mut self.state);
                 self.details = Some(match &work.progress.timeline.outcome {
                     Outcome::Fail { message, .. } => message.clone(),
                     _ => "The create was canceled.".to_owned(),
                 });
             }
-            Operation::DeleteQueue | Operation::DeleteStream if succeeded => {
-                "DELETED".clone_into(&mut self.state);
+            Work::Delete if succeeded => {
+                state_name(self.kind, State::Deleted).unwrap_or("DELETED").clone_into(&mut self.state);
                 self.deletion = Some(work.id.clone());
             }
-            Operation::DeleteQueue | Operation::DeleteStream => self.state.clone_from(&work.state_before),
-            _ => {
-                "ACTIVE".clone_into(&mut self.state);
+            Work::Delete => self.state.clone_from(&work.state_before),
+            Work::Create | Work::Change => {
+                state_name(self.kind, State::Ready).unwrap_or("ACTIVE").clone_into(&mut self.state);
                 if succeeded {
                     self.fields.extend(work.change.clone());
-                    // Clients remove the key by an empty id.
-                    self.fields.retain(|name, value| name != "customEncryptionKeyId" || value != "");
+                    // An empty text removes what it is set to.
+                    let kept = &work.change;
+                    self.fields.retain(|name, value| !kept.contains_key(name) || value != "");
                 }
             }
         }
     }
 
     pub(super) fn to_json(&self) -> Value {
-        let mut body = self.fields.clone();
-        let (details, cell) = match self.kind {
-            Kind::Queue => ("lifecycleDetails", "queue.messaging"),
-            Kind::Stream => ("lifecycleStateDetails", "streaming"),
-        };
+        let described = self.kind.description();
+        let shown = self.fields.iter().filter(|(name, _)| described.status.contains_key(*name));
+        let mut body: Map<String, Value> = shown.map(|(name, value)| (name.clone(), value.clone())).collect();
         let own = [
             ("id", json!(self.id)),
             ("lifecycleState", json!(self.state)),
             ("timeCreated", json!(self.created.to_string())),
-            ("messagesEndpoint", json!(format!("https://cell-1.{cell}.{REGION}.oci.oraclecloud.com"))),
+            ("timeUpdated", json!(self.updated.to_string())),
         ];
+        let own = own.into_iter().filter(|(name, _)| described.status.contains_key(*name));
         body.extend(own.map(|(name, value)| (name.to_owned(), value)));
         if let Some(text) = &self.details {
-            body.insert(details.to_owned(), json!(text));
+            body.insert(described.details.clone(), json!(text));
         }
-        if self.kind == Kind::Queue {
-            body.insert("timeUpdated".to_owned(), json!(self.updated.to_string()));
-            // Only the type of a capability is returned.
-            if let Some(Value::Array(capabilities)) = body.get_mut("capabilities") {
-                for capability in capabilities {
-                    *capability = json!({"type": capability.get("type")});
+        for (name, field) in &described.status {
+            if let (Some(only), Some(Value::Array(entries))) = (&field.only, body.get_mut(name)) {
+                for entry in entries {
+                    *entry = json!({only: entry.get(only)});
                 }
+            }
+            if field.required && !body.contains_key(name) {
+                body.insert(name.clone(), example(self.kind, field, EXAMPLE_DEPTH));
             }
         }
         Value::Object(body)
@@ -137,21 +132,15 @@ impl Resource {
 
     /// The entry in a listing.
     pub(super) fn summary(&self) -> Value {
-        const NOT_LISTED: [&str; 7] = [
-            "retentionInSeconds",
-            "visibilityInSeconds",
-            "timeoutInSeconds",
-            "deadLetterQueueDeliveryCount",
-            "channelConsumptionLimit",
-            "customEncryptionKeyId",
-            "retentionInHours",
-        ];
+        let described = self.kind.description();
         let mut body = self.to_json();
         if let Value::Object(fields) = &mut body {
-            fields.retain(|name, _| !NOT_LISTED.contains(&name.as_str()));
-            if let Some(Value::Array(capabilities)) = fields.get_mut("capabilities") {
-                for capability in capabilities {
-                    *capability = capability.get("type").cloned().unwrap_or_default();
+            fields.retain(|name, _| !described.not_listed.contains(name));
+            for (name, field) in &described.status {
+                if let (Some(only), Some(Value::Array(entries))) = (&field.only, fields.get_mut(name)) {
+                    for entry in entries {
+                        *entry = entry.get(only).cloned().unwrap_or_default();
+                    }
                 }
             }
         }

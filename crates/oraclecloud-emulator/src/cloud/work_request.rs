@@ -1,10 +1,10 @@
-//! Work requests: the asynchronous operations of the cloud. Streams have them too, but not in the API.
+//! Work requests: the asynchronous operations of the cloud. Every kind has them, but not every API shows them.
 
 use jiff::Timestamp;
+use oraclecloud::Kind;
+use oraclecloud::kind::PhaseName;
 use serde_json::{Map, Value, json};
 
-use super::resource::Kind;
-use crate::route::Operation;
 use crate::timeline::{Outcome, Pace, Progress};
 
 #[derive(Debug)]
@@ -13,7 +13,9 @@ pub(super) struct WorkRequest {
     pub(super) place: String,
     pub(super) id: String,
     pub(super) number: u64,
-    pub(super) operation: Operation,
+    pub(super) work: Work,
+    /// Such as `CREATE_QUEUE`.
+    pub(super) operation_type: String,
     pub(super) kind: Kind,
     pub(super) resource: String,
     pub(super) compartment: String,
@@ -25,20 +27,27 @@ pub(super) struct WorkRequest {
     pub(super) ended: Option<Timestamp>,
 }
 
-impl WorkRequest {
-    fn operation_type(&self) -> &'static str {
-        match self.operation {
-            Operation::CreateQueue => "CREATE_QUEUE",
-            Operation::UpdateQueue => "UPDATE_QUEUE",
-            Operation::DeleteQueue => "DELETE_QUEUE",
-            Operation::ChangeQueueCompartment => "MOVE_QUEUE",
-            Operation::PurgeQueue => "PURGE_QUEUE",
-            Operation::CreateStream => "CREATE_STREAM",
-            Operation::UpdateStream => "UPDATE_STREAM",
-            _ => "DELETE_STREAM",
-        }
-    }
+/// What a work request does to its resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Work {
+    Create,
+    Change,
+    Delete,
+}
 
+/// The kind's name for an operation: of several, the plain one.
+pub(super) fn operation_type(kind: Kind, phase: PhaseName) -> String {
+    let verb = match phase {
+        PhaseName::Create => "CREATE",
+        PhaseName::Update => "UPDATE",
+        PhaseName::Delete => "DELETE",
+    };
+    let mut types = kind.operation_types.iter().filter(|(_, it)| **it == phase).map(|(name, _)| name);
+    let plain = types.clone().find(|name| name.starts_with(verb)).or_else(|| types.next());
+    plain.cloned().unwrap_or_else(|| format!("{verb}_{}", kind.name.to_uppercase()))
+}
+
+impl WorkRequest {
     pub(super) fn to_json(&self, pace: Pace, now: Timestamp) -> Value {
         let (status, percent) = match (self.ended, &self.progress.timeline.outcome) {
             (None, _) | (Some(_), Outcome::Never) => {
@@ -50,25 +59,26 @@ impl WorkRequest {
             (Some(_), Outcome::Cancel) => ("CANCELED".to_owned(), 100.0),
         };
         // The action is named only after it has succeeded.
-        let action = match self.operation {
+        let action = match self.work {
             _ if status != "SUCCEEDED" => "IN_PROGRESS",
-            Operation::CreateQueue | Operation::CreateStream => "CREATED",
-            Operation::DeleteQueue | Operation::DeleteStream => "DELETED",
-            _ => "UPDATED",
+            Work::Create => "CREATED",
+            Work::Delete => "DELETED",
+            Work::Change => "UPDATED",
         };
-        let collection = format!("{}s", self.kind.name());
+        let entity = self.kind.entity.clone().unwrap_or_else(|| self.kind.name.to_lowercase());
+        let uri = self.kind.create.path.trim_start_matches('/');
         let mut body = json!({
             "id": self.id,
-            "operationType": self.operation_type(),
+            "operationType": self.operation_type,
             "status": status,
             "compartmentId": self.compartment,
             "percentComplete": percent,
             "timeAccepted": self.progress.accepted.to_string(),
             "resources": [{
-                "entityType": self.kind.name(),
+                "entityType": entity,
                 "actionType": action,
                 "identifier": self.resource,
-                "entityUri": format!("/{collection}/{}", self.resource),
+                "entityUri": format!("/{uri}/{}", self.resource),
             }],
         });
         if status != "ACCEPTED" {
@@ -92,14 +102,14 @@ impl WorkRequest {
     pub(super) fn logs(&self) -> Vec<Value> {
         let entry =
             |message: String, time: Timestamp| json!({"message": message, "timestamp": time.to_string()});
-        let mut logs = vec![entry(format!("{} accepted", self.operation_type()), self.progress.accepted)];
+        let mut logs = vec![entry(format!("{} accepted", self.operation_type), self.progress.accepted)];
         if let Some(ended) = self.ended {
             let how = match self.progress.timeline.outcome {
                 Outcome::Succeed => "succeeded",
                 Outcome::Fail { .. } => "failed",
                 _ => "was canceled",
             };
-            logs.push(entry(format!("{} {how}", self.operation_type()), ended));
+            logs.push(entry(format!("{} {how}", self.operation_type), ended));
         }
         logs
     }

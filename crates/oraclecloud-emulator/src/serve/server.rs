@@ -76,7 +76,7 @@ impl Server {
         self.shared.cloud().script.page_size = size;
     }
 
-    /// Every Queue and Stream as a read returns it, even those that lag hides.
+    /// Every resource as a read returns it, even those that lag hides.
     pub fn resources(&self) -> Vec<Value> {
         self.shared.cloud().resources(self.shared.clock.now())
     }

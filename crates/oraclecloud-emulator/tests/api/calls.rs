@@ -1,6 +1,5 @@
 use jiff::{SignedDuration, Timestamp};
-use operations::{Body, Call, CallErrorKind, OWNER_TAG, QUEUE_WORK_REQUESTS, Response, Scope, WorkRequest};
-use oraclecloud::{StreamScope, call_queue, call_stream};
+use operations::{Body, Call, CallErrorKind, OWNER_TAG, Response, Strategy, WorkRequest, WorkRequestTypes};
 use oraclecloud_emulator::{FaultKind, Operation, Script};
 use serde_json::{Value, json};
 
@@ -13,13 +12,20 @@ fn tagged(mut body: Value, uid: &str) -> Value {
     body
 }
 
+fn queue_types() -> WorkRequestTypes {
+    match kind("queue/Queue").decisions.strategy {
+        Strategy::WorkRequest(types) => types,
+        Strategy::Lifecycle => panic!("a queue has work requests"),
+    }
+}
+
 fn create(body: Value, token: Option<&str>) -> Call {
     let not_after = Timestamp::now() + SignedDuration::from_mins(1);
     Call::Create { token: token.map(str::to_owned), body, not_after, replay: false }
 }
 
 fn find(id: Option<String>, since: Option<Timestamp>) -> Call {
-    Call::Find { scope: Scope::new(), id, since }
+    Call::Find { scope: within(oraclecloud_emulator::COMPARTMENT), id, since }
 }
 
 fn found(answer: Response) -> (Vec<String>, Vec<String>) {
@@ -42,13 +48,14 @@ fn json_body(answer: Response) -> Value {
 async fn every_call_for_a_queue_works() {
     let server = server(instant_script()).await;
     let client = client(&server);
-    let call = async |call: Call| call_queue(&client, server.compartment(), UID, &call).await;
+    let call =
+        async |call: Call| oraclecloud::call(&client, kind("queue/Queue"), &Value::Null, UID, &call).await;
     let accepted = call(create(tagged(queue_body("orders"), UID), Some("t"))).await.unwrap();
     assert_eq!(accepted.body, Body::Empty);
     assert!(accepted.request_id.is_some());
     let work = accepted.work_request_id.unwrap();
     let polled = json_body(call(Call::GetWorkRequest { id: work.clone() }).await.unwrap());
-    let id = WorkRequest::read(&polled, &work, &QUEUE_WORK_REQUESTS).resource_id.unwrap();
+    let id = WorkRequest::read(&polled, &work, &queue_types()).resource_id.unwrap();
     let got = call(Call::Get { id: id.clone(), listed: false }).await.unwrap();
     let if_match = got.etag.clone();
     assert_eq!(json_body(got)["displayName"], json!("orders"));
@@ -63,12 +70,15 @@ async fn every_call_for_a_queue_works() {
 async fn a_listing_finds_tagged_resources_and_pending_creates() {
     let server = server(Script { page_size: Some(1), ..Script::default() }).await;
     let client = client(&server);
-    let compartment = server.compartment();
     let since = Some(Timestamp::now() - SignedDuration::from_mins(1));
     let find = async |id: Option<String>, since| {
-        found(call_queue(&client, compartment, UID, &find(id, since)).await.unwrap())
+        found(
+            oraclecloud::call(&client, kind("queue/Queue"), &Value::Null, UID, &find(id, since))
+                .await
+                .unwrap(),
+        )
     };
-    let queues = client.queues();
+    let queues = queue_api(&client);
     assert_eq!(find(None, since).await, (vec![], vec![]));
     queues.create(&tagged(queue_body("theirs"), "another"), None, None).await.unwrap();
     queues.create(&queue_body("untagged"), None, None).await.unwrap();
@@ -98,10 +108,14 @@ async fn a_create_that_is_not_listed_yet_is_found_by_its_work_request() {
     server.faults().inject_next(Operation::CreateQueue, FaultKind::ResetAfter);
     let since = Some(Timestamp::now() - SignedDuration::from_mins(1));
     let body = tagged(queue_body("orders"), UID);
-    let trouble = call_queue(&client, server.compartment(), UID, &create(body, Some("t"))).await.unwrap_err();
+    let trouble =
+        oraclecloud::call(&client, kind("queue/Queue"), &Value::Null, UID, &create(body, Some("t")))
+            .await
+            .unwrap_err();
     assert_eq!((trouble.status, trouble.kind()), (None, CallErrorKind::Transient));
     let search = find(None, since);
-    let (resources, creating) = found(call_queue(&client, server.compartment(), UID, &search).await.unwrap());
+    let (resources, creating) =
+        found(oraclecloud::call(&client, kind("queue/Queue"), &Value::Null, UID, &search).await.unwrap());
     assert_eq!((resources.len(), creating.len()), (0, 1));
 }
 
@@ -110,10 +124,10 @@ async fn a_failure_is_explained_by_its_errors_or_else_by_its_log() {
     let server = server(script_with(Operation::CreateQueue, failing("no room"))).await;
     let client = client(&server);
     let explain = async |work: &str| {
-        let shown = client.queues().work_request(work).await.unwrap().body;
-        let work_request = Box::new(WorkRequest::read(&shown, work, &QUEUE_WORK_REQUESTS));
+        let shown = queue_api(&client).work_request(work).await.unwrap().body;
+        let work_request = Box::new(WorkRequest::read(&shown, work, &queue_types()));
         let call = Call::ExplainFailure { work_request };
-        call_queue(&client, server.compartment(), UID, &call).await.unwrap().body
+        oraclecloud::call(&client, kind("queue/Queue"), &Value::Null, UID, &call).await.unwrap().body
     };
     let (_, failed) = create_queue(&client, "orders").await;
     assert_eq!(explain(&failed).await, Body::Errors(vec!["OutOfCapacity: no room".to_owned()]));
@@ -130,7 +144,8 @@ async fn errors_are_classified() {
     let check = async |fault: FaultKind, verdict: CallErrorKind| {
         server.faults().inject_next(Operation::GetQueue, fault.clone());
         let call = Call::Get { id: "any".to_owned(), listed: false };
-        let trouble = call_queue(&client, server.compartment(), UID, &call).await.unwrap_err();
+        let trouble =
+            oraclecloud::call(&client, kind("queue/Queue"), &Value::Null, UID, &call).await.unwrap_err();
         assert_eq!(trouble.kind(), verdict, "{fault:?} {trouble}");
     };
     let refuse = |status, code: &str| FaultKind::Refuse { status, code: code.to_owned(), retry_after: None };
@@ -145,7 +160,8 @@ async fn errors_are_classified() {
     check(FaultKind::Html(502), CallErrorKind::Transient).await;
     server.clock().skew(SignedDuration::from_mins(10));
     let call = Call::Get { id: "any".to_owned(), listed: false };
-    let trouble = call_queue(&client, server.compartment(), UID, &call).await.unwrap_err();
+    let trouble =
+        oraclecloud::call(&client, kind("queue/Queue"), &Value::Null, UID, &call).await.unwrap_err();
     assert_eq!(trouble.kind(), CallErrorKind::Denied);
     assert!(trouble.message.contains("set the clock"), "{trouble}");
 }
@@ -154,8 +170,9 @@ async fn errors_are_classified() {
 async fn every_call_for_a_stream_works() {
     let server = server(Script { page_size: Some(1), ..instant_script() }).await;
     let client = client(&server);
-    let home = StreamScope::Compartment(server.compartment());
-    let call = async |call: Call| call_stream(&client, home, UID, &call).await;
+    let call = async |call: Call| {
+        oraclecloud::call(&client, kind("streaming/Stream"), &Value::Null, UID, &call).await
+    };
     create_stream(&client, "theirs").await;
     let created = call(create(tagged(stream_body("ours"), UID), Some("ignored"))).await.unwrap();
     assert!(created.etag.is_some() && created.work_request_id.is_none());

@@ -25,7 +25,7 @@ async fn every_error_response_has_its_code_and_retry_after() {
         (503, "ServiceUnavailable"),
     ] {
         server.faults().inject_next(Operation::CreateQueue, refuse(status, code, Some(7)));
-        let error = client.queues().create(&queue_body("orders"), Some("t"), None).await.unwrap_err();
+        let error = queue_api(&client).create(&queue_body("orders"), Some("t"), None).await.unwrap_err();
         let answer = error.response().unwrap();
         assert_eq!((answer.status, error.code()), (status, code));
         assert_eq!(answer.retry_after, Some(Duration::from_secs(7)));
@@ -41,14 +41,14 @@ async fn a_reset_may_follow_the_effect_and_the_client_cannot_tell() {
     let client = client(&server);
     for (fault, queues) in [(FaultKind::ResetBefore, 0), (FaultKind::ResetAfter, 1)] {
         server.faults().inject_next(Operation::CreateQueue, fault);
-        let error = client.queues().create(&queue_body("orders"), Some("t"), None).await.unwrap_err();
+        let error = queue_api(&client).create(&queue_body("orders"), Some("t"), None).await.unwrap_err();
         assert!(matches!(error.kind, ErrorKind::Interrupted { .. }), "{error:?}");
         assert!(error.to_string().starts_with("CreateQueue: the connection to 127.0.0.1:"), "{error}");
         assert!(error.source().is_some());
         assert_eq!(server.resources().len(), queues);
     }
     assert_eq!(server.journal().count(Operation::CreateQueue), 2, "one attempt per call");
-    client.queues().create(&queue_body("orders"), Some("t"), None).await.unwrap();
+    queue_api(&client).create(&queue_body("orders"), Some("t"), None).await.unwrap();
     assert_eq!(server.resources().len(), 1, "the token makes the create idempotent");
     let entries = server.journal().entries();
     let statuses: Vec<_> = entries.iter().map(|entry| (entry.status, entry.effect)).collect();
@@ -61,7 +61,7 @@ async fn a_slow_response_times_out() {
     let credentials = Credentials::from_config_file(server.config_file(), None, &no_variables);
     let client = client_as(&server, credentials, Duration::from_millis(200));
     server.faults().inject_next(Operation::GetQueue, FaultKind::SlowMillis(600_000));
-    let error = client.queues().get("any").await.unwrap_err();
+    let error = queue_api(&client).get("any").await.unwrap_err();
     assert_eq!(error.to_string(), "GetQueue: no response within 0.2 s");
 }
 
@@ -72,7 +72,7 @@ async fn the_error_for_an_unreadable_response_describes_it() {
     let (id, _) = create_queue(&client, "orders").await;
     let check = async |fault: FaultKind, expected: &str| {
         server.faults().inject_next(Operation::GetQueue, fault);
-        let error = client.queues().get(&id).await.unwrap_err();
+        let error = queue_api(&client).get(&id).await.unwrap_err();
         let message = error.to_string();
         let (front, _) = message.split_once(" (request ").unwrap();
         assert_eq!(front, format!("GetQueue: {expected}"));
@@ -83,9 +83,9 @@ async fn the_error_for_an_unreadable_response_describes_it() {
     let page = "the response is text/html, not JSON; it begins with `<html><head><title>Bad gateway</title></head><body>nginx</body></html>`";
     check(FaultKind::Html(200), &format!("200 {page}")).await;
     check(FaultKind::Html(502), &format!("502 {page}")).await;
-    assert!(client.queues().get(&id).await.is_ok());
+    assert!(queue_api(&client).get(&id).await.is_ok());
     server.faults().inject_next(Operation::ListQueues, FaultKind::Body("{\"items\": 7}".to_owned()));
-    let error = client.queues().list(server.compartment()).await.unwrap_err();
+    let error = queue_api(&client).list(&within(server.compartment())).await.unwrap_err();
     assert_eq!(error.response().unwrap().problem, Problem::Shape("a list"));
 }
 
@@ -94,7 +94,7 @@ async fn a_create_with_a_truncated_response_takes_effect() {
     let server = server(instant_script()).await;
     let client = client(&server);
     server.faults().inject_next(Operation::CreateStream, FaultKind::Truncate);
-    let error = client.streams().create(&stream_body("clicks"), None).await.unwrap_err();
+    let error = stream_api(&client).create(&stream_body("clicks"), None, None).await.unwrap_err();
     assert_eq!(error.response().unwrap().problem, Problem::Truncated);
     assert_eq!(server.resources().len(), 1);
 }
@@ -105,11 +105,11 @@ async fn missing_headers_are_missing_in_the_response() {
     let client = client(&server);
     let all = ["opc-request-id", "opc-work-request-id", "etag"].map(str::to_owned).to_vec();
     server.faults().inject_next(Operation::CreateQueue, FaultKind::WithoutHeaders(all.clone()));
-    let accepted = client.queues().create(&queue_body("orders"), None, None).await.unwrap();
+    let accepted = queue_api(&client).create(&queue_body("orders"), None, None).await.unwrap();
     assert_eq!((&accepted.request_id, &accepted.work_request_id), (&None, &None));
     let id = text(&server.resources()[0]["id"]);
     server.faults().inject_next(Operation::GetQueue, FaultKind::WithoutHeaders(all));
-    let queue = client.queues().get(&id).await.unwrap();
+    let queue = queue_api(&client).get(&id).await.unwrap();
     assert_eq!(queue.etag, None);
 }
 
@@ -124,7 +124,7 @@ async fn an_unreachable_address_is_distinguished_from_a_broken_connection() {
     for _ in 0..10 {
         tokio::task::yield_now().await;
     }
-    let error = client.queues().get("any").await.unwrap_err();
+    let error = queue_api(&client).get("any").await.unwrap_err();
     assert!(matches!(error.kind, ErrorKind::Unreachable { .. }), "{error:?}");
     assert!(error.to_string().ends_with(" cannot be reached"), "{error}");
 }
@@ -134,7 +134,7 @@ async fn a_request_past_its_deadline_is_not_sent() {
     let server = server(Script::default()).await;
     let client = client(&server);
     let past = jiff::Timestamp::UNIX_EPOCH;
-    let error = client.queues().create(&queue_body("orders"), None, Some(past)).await.unwrap_err();
+    let error = queue_api(&client).create(&queue_body("orders"), None, Some(past)).await.unwrap_err();
     assert_eq!(
         error.to_string(),
         "CreateQueue: not sent: the deadline for sending it, 1970-01-01T00:00:00Z, has passed"
@@ -150,8 +150,8 @@ async fn a_client_respects_the_rate_limit_of_its_region() {
     let settings = Settings { deadline: Duration::from_secs(5), endpoints, limiter: RateLimiter::new(0.01) };
     let credentials = Credentials::from_config_file(server.config_file(), None, &no_variables);
     let client = Client::new(credentials, Connections::new(), settings, &no_variables).unwrap();
-    assert_eq!(rejection(client.queues().get("any").await), not_found());
-    let error = client.queues().get("any").await.unwrap_err();
+    assert_eq!(rejection(queue_api(&client).get("any").await), not_found());
+    let error = queue_api(&client).get("any").await.unwrap_err();
     assert_eq!(
         error.to_string(),
         "GetQueue: not sent: the rate limit for region us-phoenix-1 would delay it by more than 5 s"
@@ -167,7 +167,7 @@ async fn a_token_creates_one_queue_despite_random_faults() {
     for number in 0..10 {
         let token = format!("t{number}");
         let mut attempts = 0;
-        while client.queues().create(&queue_body(&token), Some(&token), None).await.is_err() {
+        while queue_api(&client).create(&queue_body(&token), Some(&token), None).await.is_err() {
             attempts += 1;
             assert!(attempts < 100);
         }

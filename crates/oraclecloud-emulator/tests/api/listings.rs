@@ -1,4 +1,3 @@
-use oraclecloud::StreamScope;
 use oraclecloud_emulator::{Operation, Script};
 use serde_json::Value;
 
@@ -17,16 +16,16 @@ async fn all_pages_are_read() {
         create_stream(&client, name).await;
     }
     let compartment = server.compartment();
-    let queues = client.queues().list(compartment).await.unwrap();
+    let queues = queue_api(&client).list(&within(compartment)).await.unwrap();
     assert_eq!(names(&queues.body, "displayName"), ["a", "b", "c"]);
-    let streams = client.streams().list(StreamScope::Compartment(compartment)).await.unwrap();
+    let streams = stream_api(&client).list(&within(compartment)).await.unwrap();
     assert_eq!(names(&streams.body, "name"), ["a", "b", "c"]);
-    assert_eq!(client.queues().work_requests(compartment).await.unwrap().body.len(), 3);
+    assert_eq!(queue_api(&client).work_requests(compartment).await.unwrap().body.len(), 3);
     for operation in [Operation::ListQueues, Operation::ListStreams, Operation::ListWorkRequests] {
         assert_eq!(server.journal().count(operation), 3, "{operation:?}");
     }
     server.set_page_size(None);
-    assert_eq!(client.queues().list(compartment).await.unwrap().body.len(), 3);
+    assert_eq!(queue_api(&client).list(&within(compartment)).await.unwrap().body.len(), 3);
     assert_eq!(server.journal().count(Operation::ListQueues), 4);
 }
 
@@ -35,11 +34,8 @@ async fn a_listing_is_limited_to_its_compartment() {
     let server = server(instant_script()).await;
     let client = client(&server);
     create_queue(&client, "a").await;
-    assert_eq!(client.queues().list("elsewhere").await.unwrap().body, Vec::<Value>::new());
-    assert_eq!(
-        client.streams().list(StreamScope::Pool("elsewhere")).await.unwrap().body,
-        Vec::<Value>::new()
-    );
+    assert_eq!(queue_api(&client).list(&within("elsewhere")).await.unwrap().body, Vec::<Value>::new());
+    assert_eq!(stream_api(&client).list(&in_pool("elsewhere")).await.unwrap().body, Vec::<Value>::new());
 }
 
 #[tokio::test]
@@ -61,7 +57,7 @@ async fn a_failed_page_fails_the_listing() {
         kind: fault,
     });
     assert_eq!(
-        rejection(client.queues().list(server.compartment()).await),
+        rejection(queue_api(&client).list(&within(server.compartment())).await),
         (503, "ServiceUnavailable".to_owned())
     );
 }

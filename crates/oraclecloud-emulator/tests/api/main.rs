@@ -14,7 +14,10 @@ mod streams;
 use std::path::Path;
 use std::time::Duration;
 
-use oraclecloud::{Client, Connections, Credentials, Endpoints, Error, RateLimiter, Settings};
+use operations::Scope;
+use oraclecloud::{
+    Catalogue, Client, Connections, Credentials, Endpoints, Error, Kind, RateLimiter, Resources, Settings,
+};
 use oraclecloud_emulator::{Operation, Options, Outcome, Script, Server, Timeline, TimelineRule, serve};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
@@ -49,6 +52,28 @@ fn client_as(server: &Server, credentials: Credentials, deadline: Duration) -> C
 
 fn no_variables(_: &str) -> Option<String> {
     None
+}
+
+fn kind(path: &str) -> Kind {
+    Catalogue::standard().get(path).unwrap()
+}
+
+fn queue_api(client: &Client) -> Resources<'_> {
+    client.resources(kind("queue/Queue"))
+}
+
+fn stream_api(client: &Client) -> Resources<'_> {
+    client.resources(kind("streaming/Stream"))
+}
+
+/// The listing of a compartment.
+fn within(compartment: &str) -> Scope {
+    Scope::from([("compartmentId".to_owned(), compartment.to_owned())])
+}
+
+/// The listing of a stream pool.
+fn in_pool(pool: &str) -> Scope {
+    Scope::from([("streamPoolId".to_owned(), pool.to_owned())])
 }
 
 fn queue_body(name: &str) -> Value {
@@ -95,14 +120,14 @@ fn failing(message: &str) -> Timeline {
 
 /// Creates a queue; returns its id and its work request.
 async fn create_queue(client: &Client, name: &str) -> (String, String) {
-    let accepted = client.queues().create(&queue_body(name), None, None).await.unwrap();
+    let accepted = queue_api(&client).create(&queue_body(name), None, None).await.unwrap();
     let work = accepted.work_request_id.unwrap();
-    let shown = client.queues().work_request(&work).await.unwrap().body;
+    let shown = queue_api(&client).work_request(&work).await.unwrap().body;
     (text(&shown["resources"][0]["identifier"]), work)
 }
 
 async fn create_stream(client: &Client, name: &str) -> String {
-    let created = client.streams().create(&stream_body(name), None).await.unwrap();
+    let created = stream_api(&client).create(&stream_body(name), None, None).await.unwrap();
     text(&created.body.unwrap()["id"])
 }
 

@@ -9,7 +9,7 @@ use crate::*;
 async fn poll(client: &Client, work: &str, polls: usize) -> Vec<String> {
     let mut seen = Vec::new();
     for _ in 0..polls {
-        let shown = client.queues().work_request(work).await.unwrap();
+        let shown = queue_api(&client).work_request(work).await.unwrap();
         let body = &shown.body;
         seen.push(format!(
             "{} {} {} retry-after {:?}",
@@ -26,7 +26,7 @@ async fn poll(client: &Client, work: &str, polls: usize) -> Vec<String> {
 async fn polls_advance_a_create() {
     let server = server(Script::default()).await;
     let client = client(&server);
-    let accepted = client.queues().create(&queue_body("orders"), Some("t1"), None).await.unwrap();
+    let accepted = queue_api(&client).create(&queue_body("orders"), Some("t1"), None).await.unwrap();
     assert_eq!((accepted.status, &accepted.body), (202, &None));
     assert_eq!(accepted.request_id.as_deref().map(|id| id.split('/').count()), Some(3));
     let work = accepted.work_request_id.unwrap();
@@ -37,9 +37,9 @@ async fn polls_advance_a_create() {
     SUCCEEDED 100.0 CREATED retry-after None
     SUCCEEDED 100.0 CREATED retry-after None
     ");
-    let shown = client.queues().work_request(&work).await.unwrap().body;
+    let shown = queue_api(&client).work_request(&work).await.unwrap().body;
     let id = text(&shown["resources"][0]["identifier"]);
-    let queue = client.queues().get(&id).await.unwrap();
+    let queue = queue_api(&client).get(&id).await.unwrap();
     assert!(queue.etag.is_some());
     let mut queue = queue.body;
     for time in ["timeCreated", "timeUpdated"] {
@@ -70,17 +70,17 @@ async fn a_queue_advances_with_its_work_request() {
     let server = server(Script::default()).await;
     let client = client(&server);
     let (id, work) = create_queue(&client, "orders").await;
-    let state = async || text(&client.queues().get(&id).await.unwrap().body["lifecycleState"]);
+    let state = async || text(&queue_api(&client).get(&id).await.unwrap().body["lifecycleState"]);
     assert_eq!(state().await, "CREATING");
     assert_eq!(poll(&client, &work, 1).await, ["IN_PROGRESS 70.0 IN_PROGRESS retry-after Some(2)"]);
     assert_eq!(state().await, "ACTIVE", "reading the queue advances it as well");
-    client.queues().delete(&id, None).await.unwrap();
+    queue_api(&client).delete(&id, None).await.unwrap();
     let mut states = Vec::new();
     for _ in 0..5 {
         states.push(state().await);
     }
     assert_eq!(states, ["DELETING", "DELETING", "DELETING", "DELETED", "DELETED"]);
-    assert_eq!(rejection(client.queues().get(&id).await), not_found());
+    assert_eq!(rejection(queue_api(&client).get(&id).await), not_found());
 }
 
 #[tokio::test]
@@ -103,12 +103,12 @@ async fn an_update_changes_only_the_fields_it_names() {
     let server = server(instant_script()).await;
     let client = client(&server);
     let (id, _) = create_queue(&client, "orders").await;
-    let before = client.queues().get(&id).await.unwrap();
+    let before = queue_api(&client).get(&id).await.unwrap();
     let change =
         json!({"visibilityInSeconds": 0, "customEncryptionKeyId": "key", "freeformTags": {"a": "b"}});
-    let accepted = client.queues().update(&id, &change, before.etag.as_deref()).await.unwrap();
+    let accepted = queue_api(&client).update(&id, &change, before.etag.as_deref()).await.unwrap();
     assert!(accepted.work_request_id.is_some());
-    let after = client.queues().get(&id).await.unwrap();
+    let after = queue_api(&client).get(&id).await.unwrap();
     assert_ne!(before.etag, after.etag);
     for (name, value) in [
         ("visibilityInSeconds", json!(0)),
@@ -117,8 +117,8 @@ async fn an_update_changes_only_the_fields_it_names() {
     ] {
         assert_eq!(after.body[name], value, "{name}");
     }
-    client.queues().update(&id, &json!({"customEncryptionKeyId": ""}), None).await.unwrap();
-    let after = client.queues().get(&id).await.unwrap().body;
+    queue_api(&client).update(&id, &json!({"customEncryptionKeyId": ""}), None).await.unwrap();
+    let after = queue_api(&client).get(&id).await.unwrap().body;
     assert_eq!(after.get("customEncryptionKeyId"), None);
     assert_eq!(after["freeformTags"], json!({"a": "b"}));
 }
@@ -128,16 +128,24 @@ async fn an_outdated_etag_is_rejected() {
     let server = server(instant_script()).await;
     let client = client(&server);
     let (id, _) = create_queue(&client, "orders").await;
-    let old = client.queues().get(&id).await.unwrap().etag;
-    client.queues().update(&id, &json!({"visibilityInSeconds": 1}), old.as_deref()).await.unwrap();
+    let old = queue_api(&client).get(&id).await.unwrap().etag;
+    queue_api(&client).update(&id, &json!({"visibilityInSeconds": 1}), old.as_deref()).await.unwrap();
     let expected = (412, "NoEtagMatch".to_owned());
-    let queues = client.queues();
+    let queues = queue_api(&client);
     assert_eq!(
         rejection(queues.update(&id, &json!({"visibilityInSeconds": 2}), old.as_deref()).await),
         expected
     );
     assert_eq!(rejection(queues.delete(&id, old.as_deref()).await), expected);
-    assert_eq!(rejection(queues.change_compartment(&id, "other", old.as_deref()).await), expected);
+    assert_eq!(
+        rejection(
+            queues
+                .act("ChangeQueueCompartment", &id, &json!({"compartmentId": "other"}), old.as_deref())
+                .await
+                .unwrap()
+        ),
+        expected
+    );
     assert_eq!(server.journal().effects(Operation::DeleteQueue), 0);
     assert_eq!(queues.get(&id).await.unwrap().body["visibilityInSeconds"], json!(1));
 }
@@ -148,17 +156,20 @@ async fn a_busy_queue_rejects_changes() {
     let client = client(&server);
     let (id, _) = create_queue(&client, "orders").await;
     let expected = (409, "IncorrectState".to_owned());
-    let queues = client.queues();
+    let queues = queue_api(&client);
     assert_eq!(rejection(queues.update(&id, &json!({"visibilityInSeconds": 2}), None).await), expected);
     assert_eq!(rejection(queues.delete(&id, None).await), expected);
-    assert_eq!(rejection(queues.purge(&id, "BOTH").await), expected);
+    assert_eq!(
+        rejection(queues.act("PurgeQueue", &id, &json!({"purgeType": "BOTH"}), None).await.unwrap()),
+        expected
+    );
 }
 
 #[tokio::test]
 async fn a_token_creates_one_queue() {
     let server = server(instant_script()).await;
     let client = client(&server);
-    let queues = client.queues();
+    let queues = queue_api(&client);
     let spent = (409, "InvalidatedRetryToken".to_owned());
     let first = queues.create(&queue_body("orders"), Some("t"), None).await.unwrap();
     let again = queues.create(&queue_body("orders"), Some("t"), None).await.unwrap();
@@ -196,19 +207,19 @@ async fn a_failed_work_request_has_errors_and_logs() {
     let client = client(&server);
     let (id, work) = create_queue(&client, "orders").await;
     assert!(poll(&client, &work, 1).await[0].starts_with("FAILED 100.0 IN_PROGRESS"));
-    let errors = client.queues().work_request_errors(&work).await.unwrap().body;
+    let errors = queue_api(&client).work_request_errors(&work).await.unwrap().body;
     assert_eq!(errors.len(), 1);
     assert_eq!(errors[0].code.as_deref(), Some("OutOfCapacity"));
     assert_eq!(errors[0].message, "no room in this region");
-    let logs = client.queues().work_request_logs(&work).await.unwrap().body;
+    let logs = queue_api(&client).work_request_logs(&work).await.unwrap().body;
     let logs: Vec<&str> = logs.iter().map(|note| note.message.as_str()).collect();
     assert_eq!(logs, ["CREATE_QUEUE accepted", "CREATE_QUEUE failed"]);
-    let left = client.queues().get(&id).await.unwrap().body;
+    let left = queue_api(&client).get(&id).await.unwrap().body;
     assert_eq!(
         (text(&left["lifecycleState"]), text(&left["lifecycleDetails"])),
         ("FAILED".into(), "no room\n in this region".into())
     );
-    assert!(client.queues().delete(&id, None).await.is_ok(), "a failed queue can be deleted");
+    assert!(queue_api(&client).delete(&id, None).await.is_ok(), "a failed queue can be deleted");
 }
 
 #[tokio::test]
@@ -224,11 +235,11 @@ async fn a_failed_or_endless_operation_leaves_the_queue_unchanged() {
     };
     server.set_timeline(once(Operation::UpdateQueue, failing("no")));
     server.set_timeline(once(Operation::DeleteQueue, Timeline { outcome: Outcome::Cancel, ..instant() }));
-    let update = client.queues().update(&id, &json!({"visibilityInSeconds": 9}), None).await.unwrap();
+    let update = queue_api(&client).update(&id, &json!({"visibilityInSeconds": 9}), None).await.unwrap();
     assert!(poll(&client, &update.work_request_id.unwrap(), 1).await[0].starts_with("FAILED"));
-    let delete = client.queues().delete(&id, None).await.unwrap();
+    let delete = queue_api(&client).delete(&id, None).await.unwrap();
     assert!(poll(&client, &delete.work_request_id.unwrap(), 1).await[0].starts_with("CANCELED"));
-    let queue = client.queues().get(&id).await.unwrap().body;
+    let queue = queue_api(&client).get(&id).await.unwrap().body;
     assert_eq!(
         (text(&queue["lifecycleState"]), &queue["visibilityInSeconds"]),
         ("ACTIVE".into(), &json!(30))
@@ -239,7 +250,7 @@ async fn a_failed_or_endless_operation_leaves_the_queue_unchanged() {
         Operation::DeleteQueue,
         Timeline { steps: vec![odd], outcome: Outcome::Never, ..instant() },
     ));
-    let delete = client.queues().delete(&id, None).await.unwrap();
+    let delete = queue_api(&client).delete(&id, None).await.unwrap();
     let seen = poll(&client, &delete.work_request_id.unwrap(), 9).await;
     assert_eq!(seen.last().unwrap(), "REVIEWING 140.0 IN_PROGRESS retry-after Some(2)");
 }
@@ -250,22 +261,25 @@ async fn reads_can_lag_behind_the_work_request() {
     let client = client(&server);
     let (id, _) = create_queue(&client, "orders").await;
     assert_eq!(server.resources().len(), 1, "it exists nevertheless");
-    assert_eq!(rejection(client.queues().get(&id).await), not_found());
-    assert_eq!(client.queues().list(server.compartment()).await.unwrap().body, Vec::<Value>::new());
-    assert_eq!(text(&client.queues().get(&id).await.unwrap().body["lifecycleState"]), "ACTIVE");
-    assert_eq!(client.queues().list(server.compartment()).await.unwrap().body.len(), 1);
+    assert_eq!(rejection(queue_api(&client).get(&id).await), not_found());
+    assert_eq!(
+        queue_api(&client).list(&within(server.compartment())).await.unwrap().body,
+        Vec::<Value>::new()
+    );
+    assert_eq!(text(&queue_api(&client).get(&id).await.unwrap().body["lifecycleState"]), "ACTIVE");
+    assert_eq!(queue_api(&client).list(&within(server.compartment())).await.unwrap().body.len(), 1);
 }
 
 #[tokio::test]
 async fn revoked_access_looks_like_missing_resources() {
     let server = server(instant_script()).await;
     let client = client(&server);
-    let queues = client.queues();
+    let queues = queue_api(&client);
     let (id, work) = create_queue(&client, "orders").await;
     let compartment = server.compartment();
     server.revoke(compartment);
     assert_eq!(rejection(queues.get(&id).await), not_found());
-    assert_eq!(rejection(queues.list(compartment).await), not_found());
+    assert_eq!(rejection(queues.list(&within(compartment)).await), not_found());
     assert_eq!(rejection(queues.create(&queue_body("x"), None, None).await), not_found());
     assert_eq!(rejection(queues.update(&id, &json!({}), None).await), not_found());
     assert_eq!(rejection(queues.delete(&id, None).await), not_found());
@@ -282,14 +296,27 @@ async fn a_queue_can_be_moved_and_purged() {
     let client = client(&server);
     let (id, _) = create_queue(&client, "orders").await;
     let types = async |work: Option<String>| {
-        text(&client.queues().work_request(&work.unwrap()).await.unwrap().body["operationType"])
+        text(&queue_api(&client).work_request(&work.unwrap()).await.unwrap().body["operationType"])
     };
-    let moved = client.queues().change_compartment(&id, "elsewhere", None).await.unwrap();
-    assert_eq!(client.queues().get(&id).await.unwrap().body["compartmentId"], json!("elsewhere"));
+    let moved = queue_api(&client)
+        .act("ChangeQueueCompartment", &id, &json!({"compartmentId": "elsewhere"}), None)
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(queue_api(&client).get(&id).await.unwrap().body["compartmentId"], json!("elsewhere"));
     assert_eq!(types(moved.work_request_id).await, "MOVE_QUEUE");
-    let purged = client.queues().purge(&id, "BOTH").await.unwrap();
+    let purged = queue_api(&client)
+        .act("PurgeQueue", &id, &json!({"purgeType": "BOTH"}), None)
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(types(purged.work_request_id).await, "PURGE_QUEUE");
-    assert_eq!(rejection(client.queues().purge(&id, "ALL").await), (400, "InvalidParameter".to_owned()));
+    assert_eq!(
+        rejection(
+            queue_api(&client).act("PurgeQueue", &id, &json!({"purgeType": "ALL"}), None).await.unwrap()
+        ),
+        (400, "InvalidParameter".to_owned())
+    );
 }
 
 #[tokio::test]
@@ -298,7 +325,7 @@ async fn the_error_for_an_invalid_spec_explains_it() {
     let client = client(&server);
     let mut body = queue_body("orders");
     body["retentionInSeconds"] = json!(1);
-    let error = client.queues().create(&body, None, None).await.unwrap_err();
+    let error = queue_api(&client).create(&body, None, None).await.unwrap_err();
     let message = error.to_string();
     let (front, _) = message.split_once(" (request ").unwrap();
     assert_eq!(
@@ -315,11 +342,11 @@ async fn capabilities_are_returned_by_type_only_and_default_tags_are_added() {
     let client = client(&server);
     let mut body = queue_body("orders");
     body["capabilities"] = json!([{"type": "CONSUMER_GROUPS", "isPrimaryConsumerGroupEnabled": true}]);
-    client.queues().create(&body, None, None).await.unwrap();
-    let summary = client.queues().list(server.compartment()).await.unwrap().body[0].clone();
+    queue_api(&client).create(&body, None, None).await.unwrap();
+    let summary = queue_api(&client).list(&within(server.compartment())).await.unwrap().body[0].clone();
     assert_eq!(summary["capabilities"], json!(["CONSUMER_GROUPS"]));
     assert_eq!(summary.get("visibilityInSeconds"), None);
-    let queue = client.queues().get(&text(&summary["id"])).await.unwrap().body;
+    let queue = queue_api(&client).get(&text(&summary["id"])).await.unwrap().body;
     assert_eq!(queue["capabilities"], json!([{"type": "CONSUMER_GROUPS"}]));
     assert_eq!(queue["definedTags"], json!({"Oracle-Tags": {"CreatedBy": "jane"}}));
 }
@@ -329,20 +356,20 @@ async fn resources_can_be_changed_without_a_request() {
     let server = server(instant_script()).await;
     let client = client(&server);
     let (id, _) = create_queue(&client, "orders").await;
-    let before = client.queues().get(&id).await.unwrap().etag;
+    let before = queue_api(&client).get(&id).await.unwrap().etag;
     let change = Map::from_iter([
         ("lifecycleState".to_owned(), json!("INACTIVE")),
         ("displayName".to_owned(), json!("x")),
     ]);
     assert!(server.edit(&id, &change));
-    let after = client.queues().get(&id).await.unwrap();
+    let after = queue_api(&client).get(&id).await.unwrap();
     assert_eq!(
         (&after.body["lifecycleState"], &after.body["displayName"]),
         (&json!("INACTIVE"), &json!("x"))
     );
     assert_ne!(before, after.etag);
     assert!(server.remove(&id) && !server.remove(&id) && !server.edit(&id, &change));
-    assert_eq!(rejection(client.queues().get(&id).await), not_found());
+    assert_eq!(rejection(queue_api(&client).get(&id).await), not_found());
 }
 
 #[tokio::test]

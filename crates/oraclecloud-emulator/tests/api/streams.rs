@@ -1,4 +1,3 @@
-use oraclecloud::StreamScope;
 use oraclecloud_emulator::{Operation, Script, Timeline};
 use serde_json::json;
 
@@ -8,7 +7,7 @@ use crate::*;
 async fn polls_advance_the_operations_of_a_stream() {
     let server = server(Script::default()).await;
     let client = client(&server);
-    let created = client.streams().create(&stream_body("clicks"), None).await.unwrap();
+    let created = stream_api(&client).create(&stream_body("clicks"), None, None).await.unwrap();
     assert_eq!((created.status, created.work_request_id.as_ref()), (200, None));
     let etag = created.etag.clone().unwrap();
     let body = created.body.unwrap();
@@ -17,26 +16,29 @@ async fn polls_advance_the_operations_of_a_stream() {
     let states = async |polls: usize| {
         let mut states = Vec::new();
         for _ in 0..polls {
-            states.push(text(&client.streams().get(&id).await.unwrap().body["lifecycleState"]));
+            states.push(text(&stream_api(&client).get(&id).await.unwrap().body["lifecycleState"]));
         }
         states
     };
     assert_eq!(states(4).await, ["CREATING", "CREATING", "CREATING", "ACTIVE"]);
     let tags = json!({"freeformTags": {"team": "web"}});
-    let updated = client.streams().update(&id, &tags, Some(&etag)).await.unwrap();
+    let updated = stream_api(&client).update(&id, &tags, Some(&etag)).await.unwrap();
     assert_eq!(updated.body.unwrap()["lifecycleState"], json!("UPDATING"));
     assert_eq!(states(4).await, ["UPDATING", "UPDATING", "UPDATING", "ACTIVE"]);
-    assert_eq!(rejection(client.streams().delete(&id, Some(&etag)).await), (412, "NoEtagMatch".to_owned()));
-    let stream = client.streams().get(&id).await.unwrap();
+    assert_eq!(
+        rejection(stream_api(&client).delete(&id, Some(&etag)).await),
+        (412, "NoEtagMatch".to_owned())
+    );
+    let stream = stream_api(&client).get(&id).await.unwrap();
     assert_eq!(stream.body["freeformTags"], json!({"team": "web"}));
     assert_eq!(
         stream.body["messagesEndpoint"],
         json!("https://cell-1.streaming.us-phoenix-1.oci.oraclecloud.com")
     );
-    let deleted = client.streams().delete(&id, stream.etag.as_deref()).await.unwrap();
+    let deleted = stream_api(&client).delete(&id, stream.etag.as_deref()).await.unwrap();
     assert_eq!((deleted.status, deleted.body), (204, None));
     assert_eq!(states(5).await, ["DELETING", "DELETING", "DELETING", "DELETED", "DELETED"]);
-    assert_eq!(rejection(client.streams().get(&id).await), not_found());
+    assert_eq!(rejection(stream_api(&client).get(&id).await), not_found());
 }
 
 #[tokio::test]
@@ -44,19 +46,19 @@ async fn reads_of_a_pending_stream_have_retry_after() {
     let server = server(Script::default()).await;
     let client = client(&server);
     let id = create_stream(&client, "clicks").await;
-    assert_eq!(client.streams().get(&id).await.unwrap().retry_after, Some(Duration::from_secs(2)));
+    assert_eq!(stream_api(&client).get(&id).await.unwrap().retry_after, Some(Duration::from_secs(2)));
 }
 
 #[tokio::test]
 async fn a_stream_can_name_an_unreadable_work_request() {
     let server = server(Script { stream_work_requests: true, ..instant_script() }).await;
     let client = client(&server);
-    let created = client.streams().create(&stream_body("clicks"), None).await.unwrap();
+    let created = stream_api(&client).create(&stream_body("clicks"), None, None).await.unwrap();
     let work = created.work_request_id.unwrap();
-    assert_eq!(rejection(client.queues().work_request(&work).await), not_found());
+    assert_eq!(rejection(queue_api(&client).work_request(&work).await), not_found());
     let id = text(&created.body.as_ref().unwrap()["id"]);
-    client.streams().get(&id).await.unwrap();
-    assert!(client.streams().delete(&id, None).await.unwrap().work_request_id.is_some());
+    stream_api(&client).get(&id).await.unwrap();
+    assert!(stream_api(&client).delete(&id, None).await.unwrap().work_request_id.is_some());
 }
 
 #[tokio::test]
@@ -73,10 +75,10 @@ async fn a_new_stream_can_be_hidden_at_first() {
         server(script_with(Operation::CreateStream, Timeline { hidden: 2, ..Timeline::default() })).await;
     let client = client(&server);
     let id = create_stream(&client, "clicks").await;
-    let home = StreamScope::Compartment(server.compartment());
-    assert_eq!(client.streams().list(home).await.unwrap().body.len(), 0);
-    assert_eq!(rejection(client.streams().get(&id).await), not_found());
-    assert_eq!(client.streams().list(home).await.unwrap().body.len(), 1);
+    let home = within(server.compartment());
+    assert_eq!(stream_api(&client).list(&home).await.unwrap().body.len(), 0);
+    assert_eq!(rejection(stream_api(&client).get(&id).await), not_found());
+    assert_eq!(stream_api(&client).list(&home).await.unwrap().body.len(), 1);
 }
 
 #[tokio::test]
@@ -84,17 +86,17 @@ async fn changes_of_immutable_fields_are_rejected() {
     let server = server(instant_script()).await;
     let client = client(&server);
     let id = create_stream(&client, "clicks").await;
-    client.streams().get(&id).await.unwrap();
+    stream_api(&client).get(&id).await.unwrap();
     for change in [json!({"name": "x"}), json!({"partitions": 3}), json!({"retentionInHours": 48})] {
         assert_eq!(
-            rejection(client.streams().update(&id, &change, None).await),
+            rejection(stream_api(&client).update(&id, &change, None).await),
             (400, "InvalidParameter".to_owned())
         );
     }
-    let moved = client.streams().update(&id, &json!({"streamPoolId": "pool"}), None).await;
+    let moved = stream_api(&client).update(&id, &json!({"streamPoolId": "pool"}), None).await;
     assert!(moved.is_ok());
-    client.streams().get(&id).await.unwrap();
-    assert_eq!(client.streams().list(StreamScope::Pool("pool")).await.unwrap().body.len(), 1);
+    stream_api(&client).get(&id).await.unwrap();
+    assert_eq!(stream_api(&client).list(&in_pool("pool")).await.unwrap().body.len(), 1);
 }
 
 #[tokio::test]
@@ -102,7 +104,7 @@ async fn a_failed_create_leaves_a_failed_stream() {
     let server = server(script_with(Operation::CreateStream, failing("no partitions left"))).await;
     let client = client(&server);
     let id = create_stream(&client, "clicks").await;
-    let stream = client.streams().get(&id).await.unwrap().body;
+    let stream = stream_api(&client).get(&id).await.unwrap().body;
     assert_eq!(stream["lifecycleState"], json!("FAILED"));
     assert_eq!(stream["lifecycleStateDetails"], json!("no partitions left"));
 }

@@ -10,12 +10,12 @@ use crate::key::testing;
 
 #[test]
 fn a_value_cannot_change_the_path_or_query() {
+    let queue = crate::Catalogue::standard().get("queue/Queue").unwrap();
     let check = |path: &[&str], query: &[(&str, &str)], expected: &str| {
-        let request = query
-            .iter()
-            .fold(Request::new("Test", Service::QUEUE, Method::GET, path), |request, (name, value)| {
-                request.query(name, value)
-            });
+        let request = query.iter().fold(
+            Request::new("Test", Target::of(queue.service), Method::GET, path),
+            |request, (name, value)| request.query(name, value),
+        );
         assert_eq!(request.target, expected);
         assert!(expected.parse::<http::Uri>().is_ok());
     };
@@ -77,7 +77,7 @@ async fn get_over_tls(trusted: bool) -> (Result<Response<Value>, Error>, String)
         &|_| None,
     )
     .unwrap();
-    let queues = client.queues();
+    let queues = client.resources(crate::Catalogue::standard().get("queue/Queue").unwrap());
     tokio::join!(queues.get("q"), respond_once(listener, identity))
 }
 

@@ -4,6 +4,8 @@ use cluster::{Selection, Session};
 use jiff::Timestamp;
 use operator::install::definitions;
 use operator::{Engine, Half, Rival};
+use oraclecloud::Catalogue;
+use oraclecloud::Catalogue;
 use serde_json::Value;
 
 use super::{Finding, Status};
@@ -63,7 +65,8 @@ async fn kinds(session: &Session) -> Finding {
         Ok(listing) => listing.items,
         Err(error) => return Finding::new(SUBJECT, Status::Odd, format!("cannot list CRDs: {error}")),
     };
-    let ours: Vec<Value> = Half::ALL.iter().flat_map(|half| definitions(*half)).collect();
+    let ours: Vec<Value> =
+        Half::ALL.iter().flat_map(|half| definitions(*half, &Catalogue::standard())).collect();
     let name = |definition: &Value| definition["metadata"]["name"].as_str().unwrap_or_default().to_owned();
     let mut missing: Vec<String> = ours.iter().map(name).collect();
     missing.retain(|ours| !installed.iter().any(|definition| name(definition) == *ours));

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use operator::Half;
 use operator::install::definitions;
+use oraclecloud::Catalogue;
 use serde_json::Value;
 
 pub(super) fn page() -> String {
@@ -11,7 +12,7 @@ pub(super) fn page() -> String {
         "# Kinds\n\nThe kinds that `plimsoll crds` prints and `plimsoll operator` reconciles, generated from their CRDs by \
          `cargo xtask book`. `kubectl explain` shows the same on a cluster.\n",
     );
-    for definition in Half::ALL.iter().flat_map(|half| definitions(*half)) {
+    for definition in Half::ALL.iter().flat_map(|half| definitions(*half, &Catalogue::standard())) {
         kind(&mut page, &definition["spec"]);
     }
     page

@@ -1,16 +1,19 @@
 //! What is sent for a Stream and what is made of the answers, as tables.
 
-use operations::{Drift, Lifecycle};
+use operations::{Drift, ExternalService as _, Lifecycle};
+use serde_json::{Value, json};
 
-use serde_json::json;
+use super::{shown_in_status, with};
+use crate::operations::described::Described;
 
-use super::*;
-use crate::operations::fixture::with;
+fn streams() -> Described {
+    super::service("streaming/Stream")
+}
 
 const UID: &str = "uid-1";
 
-fn spec(fields: Value) -> StreamSpec {
-    serde_json::from_value(with(json!({"name": "clicks", "partitions": 2}), fields)).unwrap()
+fn spec(fields: Value) -> Value {
+    with(json!({"name": "clicks", "partitions": 2}), fields)
 }
 
 fn shown(fields: Value) -> Value {
@@ -27,7 +30,7 @@ fn shown(fields: Value) -> Value {
 fn a_create_sends_what_the_spec_sets_and_the_owner() {
     let check = |fields: Value, expected: Value| {
         let body = json!({"name": "clicks", "partitions": 2, "freeformTags": {"plimsoll-uid": UID}});
-        assert_eq!(StreamService::create_body(&spec(fields), UID), with(body, expected));
+        assert_eq!(streams().create_body(&spec(fields), UID), with(body, expected));
     };
     check(json!({"compartmentId": "c1"}), json!({"compartmentId": "c1"}));
     check(
@@ -39,7 +42,7 @@ fn a_create_sends_what_the_spec_sets_and_the_owner() {
 #[test]
 fn pool_and_tags_can_change_and_the_rest_is_named() {
     let check = |fields: Value, observed: Value, expected: Drift| {
-        let resource = StreamService::read(&spec(fields.clone()), UID, &shown(observed)).unwrap();
+        let resource = streams().read(&spec(fields.clone()), UID, &shown(observed)).unwrap();
         assert_eq!(resource.drift, expected, "{fields}");
     };
     let fixed = |name: &str| Drift::Immutable(vec![name.to_owned()]);
@@ -65,23 +68,23 @@ fn pool_and_tags_can_change_and_the_rest_is_named() {
 
 #[test]
 fn a_stream_is_read_with_its_state_and_owner() {
-    let read = |body: Value| StreamService::read(&spec(json!({})), UID, &body);
+    let read = |body: Value| streams().read(&spec(json!({})), UID, &body);
     let resource =
         read(shown(json!({"lifecycleState": "FAILED", "lifecycleStateDetails": "no room"}))).unwrap();
     assert_eq!(
-        (StreamService::KIND.lifecycle(resource.raw_state.as_deref()), resource.details.as_deref()),
+        (streams().kind().lifecycle(resource.raw_state.as_deref()), resource.details.as_deref()),
         (Some(Lifecycle::Failed), Some("no room"))
     );
     assert_eq!(resource.owner.as_deref(), Some(UID));
     let inactive = read(shown(json!({"lifecycleState": "INACTIVE"}))).unwrap();
-    assert_eq!(StreamService::KIND.lifecycle(inactive.raw_state.as_deref()), None);
+    assert_eq!(streams().kind().lifecycle(inactive.raw_state.as_deref()), None);
     assert_eq!(read(json!({"name": "clicks"})), None);
 }
 
 #[test]
 fn status_shows_the_stream() {
-    let observed = ObservedStream::from(&shown(json!({"lifecycleStateDetails": "fine"})));
+    let observed = shown_in_status("streaming/Stream", &shown(json!({"lifecycleStateDetails": "fine"})));
     let mut expected = shown(json!({"lifecycleStateDetails": "fine"}));
     expected.as_object_mut().unwrap().remove("definedTags");
-    assert_eq!(serde_json::to_value(observed).unwrap(), expected);
+    assert_eq!(observed, expected);
 }

@@ -1,14 +1,21 @@
 //! What is sent for a Queue and what is made of the answers, as tables.
 
-use operations::{Drift, Lifecycle, Phase};
+use operations::{Drift, ExternalService as _, Lifecycle, Phase};
+use serde_json::{Value, json};
 
-use super::*;
-use crate::operations::fixture::with;
+use super::{kind, shown_in_status, with};
+use crate::operations::body::sent;
+use crate::operations::described::Described;
+use oraclecloud::kind::Shape;
+
+fn queues() -> Described {
+    super::service("queue/Queue")
+}
 
 const UID: &str = "uid-1";
 
-fn spec(fields: Value) -> QueueSpec {
-    serde_json::from_value(with(json!({"displayName": "orders", "compartmentId": "c1"}), fields)).unwrap()
+fn spec(fields: Value) -> Value {
+    with(json!({"displayName": "orders", "compartmentId": "c1"}), fields)
 }
 
 /// A queue as a read shows it, with `fields` changed.
@@ -28,7 +35,7 @@ fn a_create_sends_what_the_spec_sets_and_the_owner() {
     let check = |fields: Value, expected: Value| {
         let body =
             json!({"displayName": "orders", "compartmentId": "c1", "freeformTags": {"plimsoll-uid": UID}});
-        assert_eq!(QueueService::create_body(&spec(fields), UID), with(body, expected));
+        assert_eq!(queues().create_body(&spec(fields), UID), with(body, expected));
     };
     check(json!({}), json!({}));
     check(
@@ -50,8 +57,8 @@ fn a_create_sends_what_the_spec_sets_and_the_owner() {
 #[test]
 fn a_capability_is_sent_with_its_fields_on_top_of_its_json() {
     let check = |capability: Value, expected: Value| {
-        let capability = serde_json::from_value(capability).unwrap();
-        assert_eq!(capability_body(&capability), expected);
+        let shape = Shape::Model("QueueCapability".to_owned());
+        assert_eq!(sent(kind("queue/Queue"), &shape, &capability), expected);
     };
     check(json!({"type": "LARGE_MESSAGES"}), json!({"type": "LARGE_MESSAGES"}));
     check(
@@ -70,7 +77,7 @@ fn a_capability_is_sent_with_its_fields_on_top_of_its_json() {
 }
 
 fn drift(fields: Value, observed: Value) -> Drift {
-    QueueService::read(&spec(fields), UID, &shown(observed)).unwrap().drift
+    queues().read(&spec(fields), UID, &shown(observed)).unwrap().drift
 }
 
 #[test]
@@ -179,19 +186,19 @@ fn what_cannot_be_changed_is_named_and_nothing_is_sent() {
 
 #[test]
 fn a_queue_is_read_with_its_state_and_owner() {
-    let read = |body: Value| QueueService::read(&spec(json!({})), UID, &body);
+    let read = |body: Value| queues().read(&spec(json!({})), UID, &body);
     let resource = read(shown(json!({"lifecycleState": "creating", "lifecycleDetails": "soon"}))).unwrap();
     assert_eq!(resource.id, "ocid1.queue.oc1..q");
     assert_eq!(resource.raw_state.as_deref(), Some("creating"));
     assert_eq!(
-        QueueService::KIND.lifecycle(resource.raw_state.as_deref()),
+        queues().kind().lifecycle(resource.raw_state.as_deref()),
         Some(Lifecycle::Pending(Phase::Create))
     );
     assert_eq!(resource.details.as_deref(), Some("soon"));
     assert_eq!(resource.owner.as_deref(), Some(UID));
     let strange = read(shown(json!({"lifecycleState": "DREAMING", "freeformTags": ["x"]}))).unwrap();
     assert_eq!(
-        (strange.raw_state.as_deref(), QueueService::KIND.lifecycle(strange.raw_state.as_deref())),
+        (strange.raw_state.as_deref(), queues().kind().lifecycle(strange.raw_state.as_deref())),
         (Some("DREAMING"), None)
     );
     assert_eq!(strange.owner, None);
@@ -202,13 +209,16 @@ fn a_queue_is_read_with_its_state_and_owner() {
 
 #[test]
 fn status_shows_the_queue_and_survives_a_strange_one() {
-    let observed = ObservedQueue::from(&shown(json!({
-        "messagesEndpoint": "https://cell-1.queue.example", "timeCreated": "2026-01-02T03:04:05.123Z",
-        "systemTags": {"orcl-cloud": {"free-tier-retained": true}},
-        "capabilities": [{"type": "CONSUMER_GROUPS", "isPrimaryConsumerGroupEnabled": true}, "LARGE_MESSAGES", 7],
-    })));
+    let observed = shown_in_status(
+        "queue/Queue",
+        &shown(json!({
+            "messagesEndpoint": "https://cell-1.queue.example", "timeCreated": "2026-01-02T03:04:05.123Z",
+            "systemTags": {"orcl-cloud": {"free-tier-retained": true}},
+            "capabilities": [{"type": "CONSUMER_GROUPS", "isPrimaryConsumerGroupEnabled": true}, "LARGE_MESSAGES", 7],
+        })),
+    );
     assert_eq!(
-        serde_json::to_value(&observed).unwrap(),
+        observed,
         shown(json!({
             "messagesEndpoint": "https://cell-1.queue.example", "timeCreated": "2026-01-02T03:04:05.123Z",
             "definedTags": {"Oracle-Tags": {"CreatedBy": "us"}, "ops": {"tier": "2"}},
@@ -222,8 +232,5 @@ fn status_shows_the_queue_and_survives_a_strange_one() {
         "id": "q", "retentionInSeconds": "long", "lifecycleState": 3, "freeformTags": {"a": {}, "b": 1},
         "definedTags": [], "capabilities": {"type": "X"}, "messagesEndpoint": null,
     });
-    assert_eq!(
-        serde_json::to_value(ObservedQueue::from(&strange)).unwrap(),
-        json!({"id": "q", "freeformTags": {"b": "1"}})
-    );
+    assert_eq!(shown_in_status("queue/Queue", &strange), json!({"id": "q", "freeformTags": {"b": "1"}}));
 }

@@ -1,0 +1,119 @@
+//! The service of a described kind: bodies, drift and scopes by the description, calls by the client.
+
+use operations::{Call, CallError, CallErrorKind, ExternalService, OWNER_TAG, Resource, Response, Scope};
+use oraclecloud::{Client, Kind};
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::body::create_body;
+use super::drift::drift;
+use super::observed::{tag_value, text};
+use crate::runtime::metrics::Metrics;
+
+/// The resources of a kind, reached with a client, or the error that every call returns, so that missing credentials are
+/// reported and retried like any error.
+#[derive(Clone)]
+pub struct Described {
+    kind: Kind,
+    client: Result<Client, CallError>,
+    metrics: Metrics,
+}
+
+impl Described {
+    pub const fn new(kind: Kind, client: Result<Client, CallError>, metrics: Metrics) -> Self {
+        Self { kind, client, metrics }
+    }
+
+    async fn answer(&self, spec: &Value, uid: &str, call: &Call) -> Result<Response, CallError> {
+        let client = self.client.as_ref().map_err(CallError::clone)?;
+        let began = Instant::now();
+        let result = oraclecloud::call(client, self.kind, spec, uid, call).await;
+        let verdict = result.as_ref().err().map(CallError::kind);
+        self.metrics.cloud_call(call.name(), outcome(verdict), began.elapsed());
+        if verdict == Some(CallErrorKind::Transient) {
+            self.metrics.retry(self.kind.decisions.name);
+        }
+        result
+    }
+
+    /// The parameters of the first listing that has values for all of them.
+    fn listing(&self, value: impl Fn(&str) -> Option<String>) -> Scope {
+        let alternatives = self.kind.scope.iter();
+        let given = |names: &Vec<String>| {
+            names.iter().map(|name| Some((name.clone(), value(name)?))).collect::<Option<Scope>>()
+        };
+        alternatives.filter_map(given).next().unwrap_or_default()
+    }
+}
+
+impl ExternalService for Described {
+    type Spec = Value;
+
+    fn kind(&self) -> operations::Kind {
+        self.kind.decisions
+    }
+
+    fn create_body(&self, spec: &Value, uid: &str) -> Value {
+        create_body(self.kind, spec, uid)
+    }
+
+    fn scope(&self, spec: &Value) -> Scope {
+        self.listing(|name| text(spec, name))
+    }
+
+    fn read(&self, spec: &Value, uid: &str, body: &Value) -> Option<Resource> {
+        let parents: Vec<&str> = self.kind.parents().collect();
+        Some(Resource {
+            id: text(body, "id")?,
+            raw_state: text(body, "lifecycleState"),
+            details: text(body, &self.kind.details),
+            owner: body.get("freeformTags").and_then(|tags| tag_value(tags.get(OWNER_TAG)?)),
+            drift: drift(self.kind, spec, uid, body),
+            // What a path names, a response need not repeat.
+            scope: self.listing(|name| {
+                text(body, name).or_else(|| parents.contains(&name).then(|| text(spec, name)).flatten())
+            }),
+            etag: None,
+        })
+    }
+
+    async fn call(&self, spec: &Value, uid: &str, call: &Call) -> Result<Response, CallError> {
+        match call {
+            Call::Find { scope, id, since } if scope.is_empty() => {
+                let scope = self.scope(spec);
+                if scope.is_empty() {
+                    return Err(no_listing(self.kind));
+                }
+                let call = Call::Find { scope, id: id.clone(), since: *since };
+                self.answer(spec, uid, &call).await
+            }
+            _ => self.answer(spec, uid, call).await,
+        }
+    }
+}
+
+/// The definition rejects such a spec; one that is older than the rule gets the same error.
+fn no_listing(kind: Kind) -> CallError {
+    let names: Vec<&str> = kind.scope.iter().flatten().map(String::as_str).collect();
+    let message = match names.as_slice() {
+        [one] => format!("{one} is not set"),
+        names => format!("neither {} is set", names.join(" nor ")),
+    };
+    CallError { status: Some(400), code: "MissingParameter".to_owned(), message, ..CallError::default() }
+}
+
+/// The value of the metric's label.
+const fn outcome(verdict: Option<CallErrorKind>) -> &'static str {
+    match verdict {
+        None => "ok",
+        Some(CallErrorKind::Transient) => "passing",
+        Some(CallErrorKind::Conflict) => "busy",
+        Some(CallErrorKind::NotFoundOrDenied) => "unclear",
+        Some(CallErrorKind::Denied) => "denied",
+        Some(CallErrorKind::RetryTokenSpent) => "token-spent",
+        Some(CallErrorKind::Rejected) => "rejected",
+    }
+}
+
+#[cfg(test)]
+mod tests;

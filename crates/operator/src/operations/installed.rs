@@ -1,0 +1,82 @@
+//! The kinds whose definitions are installed: of all kinds that are described, only these cost a watch.
+
+use oraclecloud::kind::Embedded;
+use oraclecloud::{Catalogue, Kind};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::run::Context;
+use crate::runtime::store::{Changes, Source, Store};
+
+/// The end of every API group.
+const GROUP_SUFFIX: &str = ".oracle.com";
+
+pub(super) struct InstalledKinds {
+    definitions: Store,
+    /// Descriptions that a user added.
+    added: Catalogue,
+}
+
+impl InstalledKinds {
+    pub(super) fn start(context: &Context, stop: &CancellationToken) -> Self {
+        let gvk = "apiextensions.k8s.io/v1/CustomResourceDefinition".parse().expect("a valid kind");
+        let source = Source { trim: keep_names, ..Source::of(gvk) };
+        let definitions = Store::start(context.session.clone(), source, stop);
+        Self { definitions, added: context.options.kinds.clone() }
+    }
+
+    pub(super) async fn wait_until_known(&self) {
+        self.definitions.wait_until_synced().await;
+    }
+
+    /// The installed kinds. Where definitions cannot be watched, those that are served without being asked for.
+    pub(super) fn kinds(&self) -> Vec<Kind> {
+        if !self.definitions.is_synced() {
+            return Catalogue::standard().kinds().to_vec();
+        }
+        let definitions = self.definitions.state();
+        definitions.iter().filter(|it| is_established(it)).filter_map(|it| self.kind(it)).collect()
+    }
+
+    fn kind(&self, definition: &Value) -> Option<Kind> {
+        let text = |pointer: &str| definition.pointer(pointer).and_then(Value::as_str);
+        let service = text("/spec/group")?.strip_suffix(GROUP_SUFFIX)?;
+        let path = format!("{service}/{}", text("/spec/names/kind")?);
+        self.added.get(&path).or_else(|| Embedded::kind(&path))
+    }
+
+    pub(super) fn subscribe(&self) -> InstalledChanges {
+        InstalledChanges(self.definitions.subscribe())
+    }
+}
+
+/// News about definitions.
+pub(super) struct InstalledChanges(Changes);
+
+impl InstalledChanges {
+    /// Waits until a definition comes, goes or changes; forever once nothing is watched any more.
+    pub(super) async fn changed(&mut self) {
+        if self.0.recv().await.is_none() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+fn is_established(definition: &Value) -> bool {
+    let conditions = definition.pointer("/status/conditions").and_then(Value::as_array);
+    conditions.into_iter().flatten().any(|it| it["type"] == "Established" && it["status"] == "True")
+}
+
+/// Drops all of a definition but its names and conditions; of other groups, all but the name.
+fn keep_names(definition: &mut Value) {
+    let Some(fields) = definition.as_object_mut() else { return };
+    let spec = fields.remove("spec").unwrap_or_default();
+    let is_ours = spec["group"].as_str().is_some_and(|group| group.ends_with(GROUP_SUFFIX));
+    if is_ours {
+        fields.insert("spec".to_owned(), json!({"group": spec["group"], "names": spec["names"]}));
+    } else {
+        fields.remove("status");
+    }
+    let Some(metadata) = fields.get_mut("metadata").and_then(Value::as_object_mut) else { return };
+    metadata.retain(|name, _| matches!(name.as_str(), "name" | "resourceVersion" | "uid"));
+}
