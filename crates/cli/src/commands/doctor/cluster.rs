@@ -5,7 +5,6 @@ use jiff::Timestamp;
 use operator::install::definitions;
 use operator::{Engine, Half, Rival};
 use oraclecloud::Catalogue;
-use oraclecloud::Catalogue;
 use serde_json::Value;
 
 use super::{Finding, Status};
