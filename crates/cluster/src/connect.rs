@@ -22,7 +22,7 @@ pub use error::ConnectError;
 pub use exec::ExecError;
 
 pub(crate) use credentials::CredentialError;
-pub(crate) use transport::TransportError;
+pub(crate) use transport::{TransportError, caused_by};
 
 use std::sync::Arc;
 

@@ -244,11 +244,11 @@ async fn collect(body: Body, most: usize) -> Result<Bytes, Failure> {
     }
 }
 
-/// Opens a streaming response. Sent once: the watcher decides when to retry.
-pub(crate) async fn open(client: &kube::Client, call: &Call) -> Result<Body, Error> {
+/// Opens a streaming response. Sent once: the watcher decides when to retry, not before the server's `Retry-After`.
+pub(crate) async fn open(client: &kube::Client, call: &Call) -> Result<Body, (Error, Option<Duration>)> {
     match tokio::time::timeout(ATTEMPT, respond(client, call)).await {
         Ok(Ok((_, body))) => Ok(body),
-        Ok(Err(failure)) => Err(call.error(failure.kind, Vec::new())),
-        Err(_) => Err(call.error(ErrorKind::TimedOut(ATTEMPT), Vec::new())),
+        Ok(Err(failure)) => Err((call.error(failure.kind, Vec::new()), failure.retry_after)),
+        Err(_) => Err((call.error(ErrorKind::TimedOut(ATTEMPT), Vec::new()), None)),
     }
 }

@@ -42,6 +42,8 @@ impl<T> fmt::Debug for WaitOutcome<T> {
 
 /// The pause between two reads when watching is forbidden or the server is unavailable.
 const POLL: Duration = Duration::from_secs(2);
+/// How often a silent watch is checked: if it does not work, the object is read instead.
+const CHECK: Duration = Duration::from_secs(10);
 
 impl Session {
     /// Waits until `check` is met or can never be met, for `timeout` at most, across broken connections.
@@ -129,7 +131,17 @@ impl<T, C: FnMut(Option<&Value>) -> Check<T>, O: FnMut(&str)> Waiter<C, O> {
     /// Checks every change until the wait ends or the object has to be read again.
     async fn follow(&mut self, watch: &mut Watch) -> Result<Option<WaitOutcome<T>>, Error> {
         loop {
-            let now = match watch.next().await? {
+            let event = match tokio::time::timeout(CHECK, watch.next()).await {
+                Ok(event) => event?,
+                Err(_) => match watch.trouble() {
+                    None => continue,
+                    Some(trouble) => {
+                        tracing::debug!(trouble, "the watch does not work; reading the object");
+                        return Ok(None);
+                    }
+                },
+            };
+            let now = match event {
                 WatchEvent::Applied(object) => Some(object),
                 WatchEvent::Deleted(_) => None,
                 WatchEvent::Expired => return Ok(None),

@@ -32,6 +32,9 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
 /// The longest pause, and how long a response must have been open for the next request to follow at once.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
+/// The longest pause that a server can ask for.
+const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(60);
+
 /// What happened to an object.
 #[derive(Clone, PartialEq)]
 pub enum WatchEvent {
@@ -67,11 +70,15 @@ pub struct Watch {
     empty_responses: u32,
     /// How many responses ended before their time.
     breaks: u32,
+    /// Why the last response ended, or none came; `None` once the watch has delivered something since.
+    trouble: Option<String>,
 }
+
+type Opening = BoxFuture<'static, Result<Body, (Error, Option<Duration>)>>;
 
 enum WatchState {
     Idle { until: Instant },
-    Opening(BoxFuture<'static, Result<Body, Error>>),
+    Opening { since: Instant, opening: Opening },
     Open(WatchResponse),
 }
 
@@ -102,6 +109,7 @@ impl Session {
             state,
             empty_responses: 0,
             breaks: 0,
+            trouble: None,
         })
     }
 }
@@ -119,7 +127,9 @@ impl Watch {
                 }
                 Ok(None) => {}
                 Err(error) if error.is_server_fault() => {
-                    tracing::debug!(kind = %self.gvk, error = %diag::error_chain(&error), "the watch was interrupted");
+                    let why = diag::error_chain(&error);
+                    tracing::debug!(kind = %self.gvk, error = why, "the watch was interrupted");
+                    self.trouble = Some(why);
                 }
                 Err(error) if error.status().is_some_and(|status| status.code == 410) => {
                     self.from = None;
@@ -127,6 +137,23 @@ impl Watch {
                 }
                 Err(error) => return Err(self.session.resolve_404(error, &self.gvk).await),
             }
+        }
+    }
+
+    /// Whether the server has accepted the watch, so that silence means that nothing has changed.
+    pub fn is_open(&self) -> bool {
+        matches!(self.state, WatchState::Open(_))
+    }
+
+    /// Why nothing is heard although the watch goes on, if it has not been open for a while: a server that answers
+    /// reads and writes may still refuse watches, or break them off.
+    pub fn trouble(&self) -> Option<String> {
+        match &self.state {
+            WatchState::Open(response) if response.opened.elapsed() > LONGEST_PAUSE => None,
+            WatchState::Opening { since, .. } if since.elapsed() >= LONGEST_PAUSE => Some(
+                self.trouble.clone().unwrap_or_else(|| "the server does not answer the watch".to_owned()),
+            ),
+            _ => self.trouble.clone(),
         }
     }
 
@@ -150,7 +177,8 @@ impl Watch {
     fn take(&mut self, line: Line) -> Result<Option<WatchEvent>, Error> {
         if line.kind == "ERROR" {
             let status: ApiStatus = serde_json::from_value(line.object).unwrap_or_default();
-            self.pause();
+            self.pause(None);
+            self.trouble = Some(status.message.clone());
             return match status.code {
                 410 => {
                     self.from = None;
@@ -161,6 +189,7 @@ impl Watch {
             };
         }
         self.empty_responses = 0;
+        self.trouble = None;
         if let Some(version) = line.object.pointer("/metadata/resourceVersion").and_then(Value::as_str) {
             self.from = Some(version.to_owned());
         }
@@ -179,22 +208,23 @@ impl Watch {
                 WatchState::Idle { until } => {
                     tokio::time::sleep_until(*until).await;
                     let (client, call) = (self.session.client().clone(), self.call());
-                    self.state = WatchState::Opening(Box::pin(async move { open(&client, &call).await }));
+                    let opening = Box::pin(async move { open(&client, &call).await });
+                    self.state = WatchState::Opening { since: Instant::now(), opening };
                 }
-                WatchState::Opening(opening) => match opening.await {
+                WatchState::Opening { opening, .. } => match opening.await {
                     Ok(body) => {
                         let (lines, opened) = (Lines::default(), Instant::now());
                         self.state = WatchState::Open(WatchResponse { body, lines, opened });
                     }
-                    Err(error) => {
-                        self.pause();
+                    Err((error, retry_after)) => {
+                        self.pause(retry_after);
                         return Err(error.with_server(self.session.server()));
                     }
                 },
                 WatchState::Open(response) => {
                     let next = response.next().await;
                     if !matches!(next, Ok(Some(_))) {
-                        self.pause();
+                        self.pause(None);
                     }
                     return next.map_err(|kind| self.call().error(kind, Vec::new()));
                 }
@@ -203,8 +233,9 @@ impl Watch {
     }
 
     /// Ends the current response. The next request follows at once if this response was open for a while, and after a
-    /// growing pause otherwise, so that a server which ends every response at once is not flooded.
-    fn pause(&mut self) {
+    /// growing pause otherwise, so that a server which ends every response at once is not flooded. The server may ask
+    /// for a longer one.
+    fn pause(&mut self, retry_after: Option<Duration>) {
         let lasted =
             matches!(&self.state, WatchState::Open(response) if response.opened.elapsed() > LONGEST_PAUSE);
         if !matches!(&self.state, WatchState::Open(response) if response.opened.elapsed() >= LENGTH) {
@@ -218,6 +249,9 @@ impl Watch {
         self.empty_responses = if lasted { 0 } else { self.empty_responses + 1 };
         // Up to a quarter less, so that watches that broke together do not return together.
         let pause = pause.min(LONGEST_PAUSE).mul_f64(1.0 - 0.25 * retry::random());
+        // Up to a quarter more here, because the server's time is a lower bound.
+        let asked = retry_after.map_or(Duration::ZERO, |asked| asked.mul_f64(1.0 + 0.25 * retry::random()));
+        let pause = pause.max(asked.min(LONGEST_RETRY_AFTER));
         self.state = WatchState::Idle { until: Instant::now() + pause };
     }
 

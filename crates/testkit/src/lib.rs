@@ -1,5 +1,5 @@
-//! Test fixtures: the shared sandbox, a namespace per test, other field managers, proxies that inject failures, the Go
-//! oracle, and clients of Terraform providers.
+//! Test fixtures: the shared sandbox, a namespace per test, other field managers, proxies that inject failures, a
+//! webhook, the Go oracle, and clients of Terraform providers.
 //!
 //! Each part is a feature, which keeps the tests of pure crates light.
 
@@ -13,6 +13,10 @@ pub mod proxy;
 pub mod python;
 #[cfg(feature = "terraform")]
 pub mod terraform;
+#[cfg(feature = "webhook")]
+mod webhook;
 
 #[cfg(feature = "cluster")]
 pub use cluster::{ApiServer, Namespace, Sandbox, plimsoll};
+#[cfg(feature = "webhook")]
+pub use webhook::Webhook;

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use base64::Engine as _;
 use bytes::Bytes;
@@ -20,16 +21,21 @@ use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_rustls::TlsAcceptor;
 
+/// How long a test waits for a call.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
 /// Admits every object, and converts by nothing but changing `apiVersion`. Dropping it ends it.
 pub struct Webhook {
     address: SocketAddr,
     certificate: String,
     is_up: watch::Sender<bool>,
+    /// How many connections were closed at once, because the webhook was down.
+    refused: watch::Sender<usize>,
     task: JoinHandle<()>,
 }
 
 impl Webhook {
-    /// A webhook that is down: its port refuses connections.
+    /// A webhook that is down: it closes every connection at once.
     ///
     /// # Panics
     ///
@@ -39,22 +45,37 @@ impl Webhook {
         let address = listener.local_addr().expect("a listener has an address");
         let (acceptor, certificate) = tls();
         let (is_up, mut wanted) = watch::channel(false);
-        // The port stays ours while nothing listens on it, because nothing else asks for this one.
-        drop(listener);
+        let refused = watch::Sender::new(0);
+        let count = refused.clone();
         let task = tokio::spawn(async move {
-            while wanted.wait_for(|up| *up).await.is_ok() {
-                let listener = TcpListener::bind(address).await.expect("the port was free before");
+            loop {
+                tokio::select! {
+                    () = refuse(&listener, &count) => return,
+                    up = wanted.wait_for(|up| *up) => if up.is_err() { return },
+                }
                 tokio::select! {
                     () = serve(&listener, &acceptor) => return,
                     down = wanted.wait_for(|up| !up) => if down.is_err() { return },
                 }
             }
         });
-        Self { address, certificate, is_up, task }
+        Self { address, certificate, is_up, refused, task }
     }
 
     pub fn set_up(&self, is_up: bool) {
         self.is_up.send_replace(is_up);
+    }
+
+    /// Waits until it is called once more while it is down.
+    ///
+    /// # Panics
+    ///
+    /// If it is not called.
+    pub async fn until_refused(&self) {
+        let mut refused = self.refused.subscribe();
+        let before = *refused.borrow_and_update();
+        let called = tokio::time::timeout(TIMEOUT, refused.wait_for(|count| *count > before)).await;
+        assert!(matches!(called, Ok(Ok(_))), "the webhook was not called within {TIMEOUT:?}");
     }
 
     /// What a webhook configuration or a CRD has as `clientConfig`.
@@ -102,6 +123,13 @@ fn tls() -> (TlsAcceptor, String) {
         .with_single_cert(vec![certificate.der().clone()], key)
         .expect("a certificate with its key");
     (TlsAcceptor::from(Arc::new(config)), certificate.pem())
+}
+
+async fn refuse(listener: &TcpListener, count: &watch::Sender<usize>) {
+    while let Ok((connection, _)) = listener.accept().await {
+        drop(connection);
+        count.send_modify(|count| *count += 1);
+    }
 }
 
 /// Serves connections; dropping the future closes all of them.

@@ -302,3 +302,30 @@ async fn an_interrupted_apply_reports_what_was_not_applied() {
         "{transcript}"
     );
 }
+
+/// As when the objects of cert-manager are applied right after its manifest.
+#[tokio::test]
+async fn an_apply_waits_for_a_webhook_that_is_about_to_come_up() {
+    let ns = namespace().await;
+    let webhook = testkit::Webhook::start().await;
+    let admission = webhook.admission(ns.name(), ("", "podtemplates"), ns.name());
+    let template = json!({
+        "apiVersion": "v1", "kind": "PodTemplate", "metadata": { "name": "t", "namespace": ns.name() },
+        "template": { "metadata": {}, "spec": { "containers": [{ "name": "a", "image": "b" }] } },
+    });
+    let start = |input: &[Value]| {
+        let mut apply = plimsoll(&ns, &["apply", "-f", "-"]);
+        apply.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut apply = apply.spawn().unwrap();
+        apply.stdin.take().unwrap().write_all(written(input).as_bytes()).unwrap();
+        apply
+    };
+    let settings = start(&[admission]).wait_with_output().unwrap();
+    assert!(settings.status.success(), "{}", transcript(&settings, &ns));
+    let apply = start(&[template]);
+    webhook.until_refused().await;
+    webhook.set_up(true);
+    let transcript = transcript(&apply.wait_with_output().unwrap(), &ns);
+    assert!(transcript.starts_with("exit 0\n") && transcript.contains("1 created"), "{transcript}");
+    ns.kubectl(&["delete", "validatingwebhookconfiguration", ns.name()]).unwrap();
+}

@@ -93,6 +93,11 @@ fn of_kubeconfig(
     let mut config = Config::new(server);
     config.root_cert =
         roots_pem.as_ref().map(|pem| certificates(pem, "certificate-authority")).transpose()?;
+    if cluster.certificate_authority_data.as_deref().is_none_or(str::is_empty) {
+        // Kept, because the certificates may change while we run.
+        let file = cluster.certificate_authority.as_ref().filter(|path| !path.is_empty());
+        config.root_cert_file = file.map(PathBuf::from);
+    }
     config.accept_invalid_certs = cluster.insecure_skip_tls_verify.unwrap_or(false);
     config.tls_server_name = cluster.tls_server_name.clone().filter(|name| !name.is_empty());
     if let Some(namespace) = &selected.namespace {
@@ -145,6 +150,7 @@ fn override_with(connection: &Connection, endpoint: &mut Endpoint) -> Result<(),
     if let Some(text) = &connection.cluster_ca_certificate {
         let name = "cluster_ca_certificate";
         endpoint.config.root_cert = Some(certificates(&pem(text.expose(), name)?, name)?);
+        endpoint.config.root_cert_file = None;
     }
     endpoint.config.accept_invalid_certs |= connection.insecure;
     if let Some(name) = &connection.tls_server_name {

@@ -1,7 +1,8 @@
 //! The HTTP stack below `kube::Client`: proxy, TLS, base URL, credentials, and one retry after a 401.
 //!
 //! TLS itself is kube's (its `Config` becomes a connector); the route to the server and the credentials are ours. There
-//! is no other retry and no response timeout: callers see every response and set their own limits.
+//! is one more retry if the server's certificate is not trusted and the file of CA certificates has changed, and no
+//! response timeout: callers see every response and set their own limits.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
@@ -70,6 +71,8 @@ struct HttpClient {
     service: HttpService,
     /// For watches of single objects.
     streams: StreamPools<HttpService>,
+    /// The file of CA certificates as it was read for these connections.
+    roots: Option<Arc<[u8]>>,
 }
 
 /// Why a request got no response.
@@ -94,12 +97,7 @@ impl Transport {
         headers.insert(USER_AGENT, agent);
         let Endpoint { config, proxy, identity, credentials, .. } = endpoint;
         let connector = Connector { config, proxy, identity, timeout };
-        let http = HttpClient {
-            identity: None,
-            service: connector.pool(None, Protocol::Http1)?,
-            streams: StreamPools::default(),
-        };
-        let http = Mutex::new(http);
+        let http = Mutex::new(connector.client(None)?);
         let credentials = CredentialSource::new(credentials);
         Ok(Self(Arc::new(Inner { connector, headers, credentials, http })))
     }
@@ -162,28 +160,63 @@ impl Inner {
         identity: Option<&Identity>,
         request: Request<Full<Bytes>>,
     ) -> Result<Response<ResponseBody>, TransportError> {
-        let (service, stream) = self.service(identity, request.uri()).map_err(TransportError::Identity)?;
-        let response = service.oneshot(request).await.map_err(TransportError::Http)?;
-        Ok(response.map(|body| ResponseBody::new(body, stream)))
+        let Place { service, stream, roots } =
+            self.place(identity, request.uri()).map_err(TransportError::Identity)?;
+        match service.oneshot(request.clone()).await {
+            // Nothing was sent: the handshake failed.
+            Err(error)
+                if caused_by::<rustls::Error>(&error).is_some() && self.renew_roots(roots.as_ref()) =>
+            {
+                tracing::info!("the CA certificates have changed; connecting again");
+                let Place { service, stream, .. } =
+                    self.place(identity, request.uri()).map_err(TransportError::Identity)?;
+                let response = service.oneshot(request).await.map_err(TransportError::Http)?;
+                Ok(response.map(|body| ResponseBody::new(body, stream)))
+            }
+            response => {
+                let response = response.map_err(TransportError::Http)?;
+                Ok(response.map(|body| ResponseBody::new(body, stream)))
+            }
+        }
     }
 
-    /// The connection pool for a request, and its place on a connection that it shares.
-    fn service(
-        &self,
-        identity: Option<&Identity>,
-        uri: &Uri,
-    ) -> Result<(HttpService, Option<Stream>), ConnectError> {
+    /// Whether connections may trust other CA certificates than `used`: the file was replaced, as a rotation does. From
+    /// then on, connections are new.
+    fn renew_roots(&self, used: Option<&Arc<[u8]>>) -> bool {
+        let mut http = self.http.lock().unwrap_or_else(PoisonError::into_inner);
+        // Another request may have found the new ones already.
+        if http.roots.as_ref() == used {
+            let now = self.connector.roots();
+            if now.as_ref() == used {
+                return false;
+            }
+            let identity = http.identity.clone();
+            let Ok(renewed) = self.connector.client(identity.as_ref()) else { return false };
+            *http = renewed;
+        }
+        true
+    }
+
+    fn place(&self, identity: Option<&Identity>, uri: &Uri) -> Result<Place, ConnectError> {
         let mut http = self.http.lock().unwrap_or_else(PoisonError::into_inner);
         if http.identity.as_ref() != identity {
-            let service = self.connector.pool(identity, Protocol::Http1)?;
-            *http = HttpClient { identity: identity.cloned(), service, streams: StreamPools::default() };
+            *http = self.connector.client(identity)?;
         }
+        let roots = http.roots.clone();
         if !is_watch_of_one(uri) {
-            return Ok((http.service.clone(), None));
+            return Ok(Place { service: http.service.clone(), stream: None, roots });
         }
         let (service, stream) = http.streams.acquire(|| self.connector.pool(identity, Protocol::Http2))?;
-        Ok((service, Some(stream)))
+        Ok(Place { service, stream: Some(stream), roots })
     }
+}
+
+/// The connection pool for a request.
+struct Place {
+    service: HttpService,
+    /// Its place on a connection that it shares.
+    stream: Option<Stream>,
+    roots: Option<Arc<[u8]>>,
 }
 
 /// How to connect to the server.
@@ -196,6 +229,18 @@ struct Connector {
 }
 
 impl Connector {
+    /// New connections that present `identity`; `None` means the connection's own.
+    fn client(&self, identity: Option<&Identity>) -> Result<HttpClient, ConnectError> {
+        let roots = self.roots();
+        let service = self.pool(identity, Protocol::Http1)?;
+        Ok(HttpClient { identity: identity.cloned(), service, streams: StreamPools::default(), roots })
+    }
+
+    /// The file of CA certificates as it is now, if there is one.
+    fn roots(&self) -> Option<Arc<[u8]>> {
+        std::fs::read(self.config.root_cert_file.as_ref()?).ok().map(Arc::from)
+    }
+
     /// A new connection pool that presents `identity`; `None` means the connection's own.
     fn pool(&self, identity: Option<&Identity>, protocol: Protocol) -> Result<HttpService, ConnectError> {
         // The only possible failure is that a provider is already installed.
@@ -275,6 +320,24 @@ fn http2_connector<C>(config: &kube::Config, route: C) -> Result<HttpsConnector<
 
 fn unusable(error: kube::Error) -> ConnectError {
     ConnectError::Tls(error.into())
+}
+
+/// The first cause of type `T`. `io::Error::source` skips the error it wraps, so look inside it as well.
+pub(crate) fn caused_by<'a, T: std::error::Error + 'static>(
+    error: &'a (dyn std::error::Error + 'static),
+) -> Option<&'a T> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(found) = error.downcast_ref::<T>() {
+            return Some(found);
+        }
+        let inner = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        if let Some(found) = inner.and_then(|inner| caused_by::<T>(inner)) {
+            return Some(found);
+        }
+        next = error.source();
+    }
+    None
 }
 
 /// Prepends the server's scheme, host and path to a request's path.

@@ -311,8 +311,9 @@ fn slow_kinds_have_longer_timeouts() {
 /// As when a bundle goes: its webhook's Pods first, the configuration a little later.
 #[tokio::test(start_paused = true)]
 async fn a_deletion_waits_for_a_webhook_that_cannot_be_called() {
-    let uncalled =
-        || status(500, "InternalError", "failed calling webhook \"a\": failed to call webhook: EOF", &json!({}));
+    let uncalled = || {
+        status(500, "InternalError", "failed calling webhook \"a\": failed to call webhook: EOF", &json!({}))
+    };
     let mut calls = 0;
     let (outcome, journal) = deleted(&map(), &patient(), move |_| {
         calls += 1;

@@ -8,7 +8,7 @@ use http::{HeaderMap, StatusCode};
 use hyper_util::client::legacy;
 use manifest::JsonError;
 
-use crate::connect::TransportError;
+use crate::connect::{TransportError, caused_by};
 use crate::error::{ErrorKind, ResponseLimit};
 use crate::retry::Retryable;
 use crate::status::ApiStatus;
@@ -85,24 +85,6 @@ fn classify_http(error: legacy::Error) -> (ErrorKind, Retryable) {
     });
     let retryable = if passing { Retryable::Always } else { Retryable::Never };
     (ErrorKind::Unreachable(Arc::new(error)), retryable)
-}
-
-/// The first cause of type `T`. `io::Error::source` skips the error it wraps, so look inside it as well.
-fn caused_by<'a, T: std::error::Error + 'static>(
-    error: &'a (dyn std::error::Error + 'static),
-) -> Option<&'a T> {
-    let mut next = Some(error);
-    while let Some(error) = next {
-        if let Some(found) = error.downcast_ref::<T>() {
-            return Some(found);
-        }
-        let inner = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-        if let Some(found) = inner.and_then(|inner| caused_by::<T>(inner)) {
-            return Some(found);
-        }
-        next = error.source();
-    }
-    None
 }
 
 /// The first line of a response that is not JSON, if it is text.

@@ -103,6 +103,22 @@ async fn without_permission_to_watch_the_object_is_polled() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_object_whose_watch_does_not_work_is_polled() {
+    let mut reads = 0;
+    let (session, _) = session(move |seen| {
+        if is_watch(seen) {
+            return status(503, "ServiceUnavailable", "no watches today", &json!({}));
+        }
+        reads += 1;
+        ok(&at(if reads < 3 { "cold" } else { "ready" }, reads))
+    });
+    let began = tokio::time::Instant::now();
+    let waited = session.wait_until(&target(), Duration::from_secs(600), check).await.unwrap();
+    assert!(matches!(waited, WaitOutcome::Met { .. }));
+    assert_eq!(began.elapsed(), CHECK * 2);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_deleted_object_is_absent_and_a_denied_read_is_an_error() {
     let (session, _) =
         session(

@@ -1,8 +1,13 @@
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use http_body_util::StreamBody;
+use http_body_util::combinators::UnsyncBoxBody;
 use serde_json::json;
 
 use super::*;
 use crate::error::ResponseLimit;
-use crate::test_server::{Answer as Sent, Journal, Seen, plain, session, status, stream};
+use crate::test_server::{Answer as Sent, Journal, Seen, core, kinds, ok, plain, session, status, stream};
 
 fn event(kind: &str, name: &str, version: &str) -> String {
     json!({ "type": kind, "object": { "metadata": { "name": name, "resourceVersion": version } } })
@@ -155,4 +160,81 @@ async fn a_line_has_a_limit_of_bytes_and_none_of_depth() {
     assert_eq!(deep.object, nested(400));
     let too_deep = response(line(513), 1 << 20).next().await.err().unwrap();
     assert!(matches!(too_deep, ErrorKind::ResponseTooLarge(ResponseLimit::Levels(513))), "{too_deep:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_watch_waits_as_long_as_the_server_asks() {
+    let busy = || status(429, "TooManyRequests", "later", &json!({ "retryAfterSeconds": 20 }));
+    let began = Instant::now();
+    let answers: Vec<Box<dyn Fn() -> Sent + Send>> =
+        vec![Box::new(busy), Box::new(busy), lines(event("ADDED", "a", "2"))];
+    let (seen, _) = watched(answers, 1).await;
+    assert_eq!(seen, ["set a"]);
+    assert!((40..=50).contains(&began.elapsed().as_secs()), "{:?}", began.elapsed());
+}
+
+/// A watch of ConfigMaps whose server answers watches by `answer`.
+async fn watch_on<F>(answer: impl Fn(usize) -> F + Clone + Send + 'static) -> Watch
+where
+    F: Future<Output = BoxedAnswer> + Send,
+{
+    let watches = Arc::new(AtomicUsize::new(0));
+    let service = tower::service_fn(move |request: http::Request<Body>| {
+        let (answer, watches) = (answer.clone(), Arc::clone(&watches));
+        async move {
+            let is_watch = request.uri().query().is_some_and(|query| query.contains("watch=true"));
+            Ok::<_, Infallible>(match request.uri().path() {
+                _ if is_watch => answer(watches.fetch_add(1, Ordering::SeqCst)).await,
+                "/api" => boxed(ok(&core())),
+                _ => boxed(ok(&kinds(&[]))),
+            })
+        }
+    });
+    let session = Session::new(kube::Client::new(service, "default"));
+    session.watch(&"v1/ConfigMap".parse().unwrap(), Selection::default(), None).await.unwrap()
+}
+
+type BoxedAnswer = http::Response<UnsyncBoxBody<bytes::Bytes, Infallible>>;
+
+fn boxed(answer: Sent) -> BoxedAnswer {
+    answer.map(|body| body.boxed_unsync())
+}
+
+/// A response that begins, and never goes on.
+fn silent() -> BoxedAnswer {
+    http::Response::new(StreamBody::new(futures::stream::pending()).boxed_unsync())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_is_not_heard_says_why() {
+    let check = async |mut watch: Watch, expected: Option<&str>| {
+        let heard = tokio::time::timeout(Duration::from_secs(12), watch.next()).await;
+        assert!(heard.is_err(), "{heard:?}");
+        let trouble = watch.trouble();
+        match expected {
+            None => assert!(watch.is_open() && trouble.is_none(), "{trouble:?}"),
+            Some(why) => assert!(trouble.as_ref().is_some_and(|it| it.contains(why)), "{trouble:?}"),
+        }
+    };
+    check(watch_on(async |_| silent()).await, None).await;
+    check(watch_on(async |_| std::future::pending().await).await, Some("does not answer")).await;
+    let busy = || boxed(status(503, "ServiceUnavailable", "etcd is down", &json!({})));
+    check(watch_on(move |_| std::future::ready(busy())).await, Some("etcd is down")).await;
+    // The server accepts the watch, and then cannot convert what it would send.
+    let broken = json!({ "type": "ERROR", "object": { "kind": "Status", "code": 500, "message": "conversion failed" } });
+    let broken = move |_| std::future::ready(boxed(stream(&(broken.to_string() + "\n"))));
+    check(watch_on(broken).await, Some("conversion failed")).await;
+}
+
+/// Nothing arrives and nothing breaks off: the other side is gone, and no router says so.
+#[tokio::test(start_paused = true)]
+async fn a_black_holed_watch_is_opened_again() {
+    let mut watch = watch_on(async |number| match number {
+        0 => silent(),
+        _ => boxed(stream(&event("ADDED", "a", "2"))),
+    })
+    .await;
+    let began = Instant::now();
+    assert!(matches!(watch.next().await, Ok(WatchEvent::Applied(_))));
+    assert_eq!(began.elapsed(), SILENCE);
 }

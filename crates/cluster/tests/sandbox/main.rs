@@ -10,6 +10,7 @@ mod error;
 mod outage;
 mod ready;
 mod watch;
+mod webhook;
 
 use cluster::{Connection, Environment, Session};
 use manifest::{Namespace, ObjectRef};

@@ -28,8 +28,10 @@ use objects::Objects;
 pub(super) use objects::uid;
 
 const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(10));
-/// A watch that has not failed for this long works, even if there were no events.
+/// A watch that has been open for this long works, even if there were no events.
 const SILENCE: Duration = Duration::from_secs(5);
+/// How often everything is listed while the watch does not work.
+const POLL_INTERVAL: Duration = Duration::from_secs(60);
 /// How often everything is listed again although the watch works. A watch says nothing of what it missed, for instance
 /// when the cluster was restored from a backup.
 const RELIST_INTERVAL: Duration = Duration::from_secs(4 * 3600);
@@ -269,7 +271,7 @@ impl Shared {
                 // The version has just gone, and the objects have not.
                 continue;
             }
-            self.failed(&error);
+            self.failed(error_chain(&error));
             if error.is_kind_absent() {
                 // Discovery was fresh: all objects are gone with their kind.
                 self.objects().replace(Vec::new(), None);
@@ -286,8 +288,8 @@ impl Shared {
         let began = Instant::now();
         let relist = began + jittered(RELIST_INTERVAL);
         let mut check_version = began + VERSION_INTERVAL;
-        let mut works = false;
         let mut breaks = 0;
+        let mut last_heard = began;
         loop {
             if Instant::now() >= relist {
                 return Ok(());
@@ -309,12 +311,19 @@ impl Shared {
                 Ok(next) => Some(next?),
                 Err(_) => None,
             };
-            if !works {
-                // Not before: what may be listed may be forbidden to watch, and would recover at every attempt.
-                works = true;
-                *failures = 0;
-                self.recovered();
+            // What may be listed may be impossible to watch, and would recover at every attempt.
+            if next.is_none() && (!watch.is_open() || watch.trouble().is_some()) {
+                if let Some(trouble) = watch.trouble() {
+                    self.failed(format!("cannot watch objects of kind {}: {trouble}", gvk.kind()));
+                }
+                if last_heard.elapsed() >= POLL_INTERVAL {
+                    return Ok(());
+                }
+                continue;
             }
+            last_heard = Instant::now();
+            *failures = 0;
+            self.recovered();
             let Some(event) = next else { continue };
             match event {
                 WatchEvent::Applied(object) => self.objects().set(self.trimmed(object)),
@@ -382,8 +391,7 @@ impl Shared {
     }
 
     /// Publishes an error and logs it, once while it stays the same.
-    fn failed(&self, error: &Error) {
-        let cause = error_chain(error);
+    fn failed(&self, cause: String) {
         self.sync.send_if_modified(|sync| {
             let is_new = sync.error.as_deref() != Some(cause.as_str());
             if is_new {

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use http::Request;
-use http_body_util::Full;
+use http_body_util::{BodyExt as _, Full, StreamBody};
 use kube::client::Body;
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ pub(crate) enum Response {
     Json(u16, Value),
     /// Lines of a watch, after which the response ends.
     Lines(Vec<Value>),
-    /// No response ever comes.
+    /// No response ever comes; a watch is accepted, and nothing follows.
     Silence,
     /// The connection breaks.
     Broken,
@@ -62,17 +62,19 @@ pub(crate) fn client(answer: impl FnMut(&Seen) -> Response + Send + 'static) -> 
                     (answer.lock().unwrap())(&seen)
                 }
             };
-            let body = match answer {
-                Response::Json(code, body) => (code, body.to_string()),
+            let whole = |text: String| Full::<Bytes>::from(text).boxed_unsync();
+            let (code, body) = match answer {
+                Response::Json(code, body) => (code, whole(body.to_string())),
                 Response::Lines(lines) => {
-                    (200, lines.iter().flat_map(|line| [line.to_string(), "\n".to_owned()]).collect())
+                    (200, whole(lines.iter().flat_map(|line| [line.to_string(), "\n".to_owned()]).collect()))
+                }
+                Response::Silence if seen.query.contains("watch=true") => {
+                    (200, StreamBody::new(futures::stream::pending()).boxed_unsync())
                 }
                 Response::Silence => std::future::pending().await,
                 Response::Broken => return Err(std::io::Error::from(std::io::ErrorKind::ConnectionReset)),
             };
-            let response =
-                http::Response::builder().status(body.0).body(Full::<Bytes>::from(body.1)).unwrap();
-            Ok::<_, std::io::Error>(response)
+            Ok::<_, std::io::Error>(http::Response::builder().status(code).body(body).unwrap())
         }
     });
     (kube::Client::new(service, "default"), journal)

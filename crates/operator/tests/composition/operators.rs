@@ -5,17 +5,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use cluster::{Connection, Session};
+use functions::{ServeOptions, Server, Transport};
 use http::{Method, Request};
 use kube::client::Body;
 use operator::runtime::events::Events;
 use operator::runtime::metrics::Metrics;
 use operator::{Context, FunctionOptions, Options, composition};
+use serde_json::{Value, json};
 use testkit::Sandbox;
 use tokio::runtime::Runtime;
 use tokio::sync::{Mutex, MutexGuard, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::fixture::{apply, is_true, until};
+use crate::crash::maps;
+use crate::fixture::{apply, composition, group, is_true, legacy_xrd, until};
 
 /// The sandbox for tests with operators of their own, one test at a time.
 pub(crate) async fn alone() -> (&'static Sandbox, MutexGuard<'static, ()>) {
@@ -97,6 +100,46 @@ fn options(functions: BTreeMap<String, String>) -> Options {
         functions: FunctionOptions { endpoints: functions, ..FunctionOptions::default() },
         namespace: manifest::Namespace::new("default"),
         ..Options::on(Connection::default())
+    }
+}
+
+/// An XRD and its Composition, whose function composes a map for each letter that is asked for.
+pub(crate) struct Offer {
+    pub(crate) sandbox: &'static Sandbox,
+    pub(crate) session: Session,
+    pub(crate) functions: BTreeMap<String, String>,
+    pub(crate) xrd: Value,
+    name: String,
+    group: String,
+}
+
+impl Offer {
+    pub(crate) async fn new(sandbox: &'static Sandbox, test: &str) -> Self {
+        let server = Server::bind(ServeOptions::new("127.0.0.1:0", Transport::Insecure)).await.unwrap();
+        let function = format!("function-{test}");
+        let functions = BTreeMap::from([(function.clone(), server.address().unwrap().to_string())]);
+        tokio::spawn(server.run(maps, std::future::pending()));
+        let (session, group) = (Session::new(sandbox.client().await), group(test));
+        apply(&session, &composition(&group, &group, &[&function])).await;
+        let xrd = apply(&session, &legacy_xrd(&group)).await;
+        Self { sandbox, session, functions, xrd, name: test.to_owned(), group }
+    }
+
+    /// An operator that calls its function.
+    pub(crate) fn start(&self) -> Operator {
+        Operator::start(self.sandbox, self.functions.clone(), None)
+    }
+
+    /// An XR or a claim that asks for these letters.
+    pub(crate) fn object(&self, kind: &str, namespace: Option<&str>, letters: &str) -> Value {
+        let mut object = json!({
+            "apiVersion": format!("{}/v1", self.group), "kind": kind,
+            "metadata": {"name": self.name}, "spec": {"maps": letters},
+        });
+        if let Some(namespace) = namespace {
+            object["metadata"]["namespace"] = namespace.into();
+        }
+        object
     }
 }
 

@@ -10,7 +10,7 @@ use crate::fixture::{apply, condition, condition_line, get, group, is_true, lega
 use crate::platform::{Platform, children, desire, map};
 
 /// A kind with two versions, of which the first is served or not.
-fn widgets(group: &str, v1_is_served: bool) -> Value {
+pub(crate) fn widgets(group: &str, v1_is_served: bool) -> Value {
     let version = |name: &str, served: bool, storage: bool| {
         json!({
             "name": name, "served": served, "storage": storage,
@@ -28,9 +28,8 @@ fn widgets(group: &str, v1_is_served: bool) -> Value {
     })
 }
 
-/// Installs the kind, and grants it as people grant what they compose.
-async fn install_widgets(group: &str) {
-    let session = session();
+/// Grants the kind as people grant what they compose.
+pub(crate) async fn grant_widgets(group: &str) {
     let role = json!({
         "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
         "metadata": {
@@ -39,7 +38,13 @@ async fn install_widgets(group: &str) {
         },
         "rules": [{"apiGroups": [group], "resources": ["widgets"], "verbs": ["*"]}],
     });
-    apply(&session, &role).await;
+    apply(&session(), &role).await;
+}
+
+/// Installs the kind, and grants it.
+async fn install_widgets(group: &str) {
+    let session = session();
+    grant_widgets(group).await;
     let installed = apply(&session, &widgets(group, true)).await;
     until(&session, &installed, "it is established", |crd| is_true(crd, "Established")).await;
 }

@@ -110,7 +110,8 @@ impl PatchApply {
         cluster_identity::store(&mut private, &cluster).await;
         let session = cluster.session();
         let what = (&content, before.as_ref());
-        let sent = session.when_possible(&target, || send(session, &target, live.object(), what, write)).await;
+        let sent =
+            session.when_possible(&target, || send(session, &target, live.object(), what, write)).await;
         cluster.invalidate(&target);
         let reply = sent.map_err(|error| refused(&error, operation))?;
         diagnostics.add(reply.diagnostics(&target));

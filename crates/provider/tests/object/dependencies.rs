@@ -5,6 +5,8 @@ use testkit::terraform::Client;
 
 use crate::case::{Case, crd};
 
+const APPLY: [&str; 4] = ["apply", "-no-color", "-input=false", "-auto-approve"];
+
 fn custom(kind: &str, spec: &str) -> String {
     format!(
         "apiVersion: NS.example.com/v1\nkind: {kind}\nmetadata: {{name: a, namespace: NS-more}}\nspec: {spec}"
@@ -124,4 +126,43 @@ async fn a_missing_kind_or_namespace_is_named_after_half_a_minute() {
     for expression in expressions {
         assert!(regex::Regex::new(expression).unwrap().is_match(&output), "{expression}: {output}");
     }
+}
+
+/// As with cert-manager: the CRDs, the configuration of a webhook, and objects that it reviews before it runs.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_webhook_may_come_up_after_the_objects_that_it_reviews() {
+    let case = Case::new("webhook", Client::any()).await;
+    let webhook = testkit::Webhook::start().await;
+    let group = format!("{}.example.com", case.namespace.name());
+    let admission = webhook.admission(case.namespace.name(), (&group, "widgets"), case.namespace.name());
+    case.object("widgets", &crd("widgets", "Widget"), "");
+    case.object("admission", &admission.to_string(), "");
+    case.workspace.apply(&[]).expect_success();
+    let widget = |spec: &str| custom("Widget", spec).replace("NS-more", "NS");
+    case.object("widget", &widget("{size: 1}"), "");
+    // A plan cannot show what the webhook would say.
+    let plan = case.workspace.plan(&[]).expect_success().text();
+    assert!(plan.contains("No Preview Possible") && plan.contains("failed calling webhook"), "{plan}");
+    let applying = case.workspace.start(&APPLY);
+    webhook.until_refused().await;
+    webhook.set_up(true);
+    applying.wait().expect_success();
+    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+
+    // A change and a deletion wait as well.
+    webhook.set_up(false);
+    case.object("widget", &widget("{size: 2}"), "");
+    let applying = case.workspace.start(&APPLY);
+    webhook.until_refused().await;
+    // The plan of the apply is one call, and the apply itself another.
+    webhook.until_refused().await;
+    webhook.set_up(true);
+    applying.wait().expect_success();
+    webhook.set_up(false);
+    case.workspace.write("widget.tf", "");
+    let applying = case.workspace.start(&APPLY);
+    webhook.until_refused().await;
+    webhook.set_up(true);
+    applying.wait().expect_success();
+    case.workspace.destroy().expect_success();
 }

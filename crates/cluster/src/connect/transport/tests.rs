@@ -413,6 +413,57 @@ async fn a_server_s_certificate_must_be_trusted() {
     get(&Connection { host: Some(format!("https://{address}")), ..named }).await.unwrap();
 }
 
+/// A server whose certificate can be replaced, and which closes every connection after one response.
+async fn serve_rotating(
+    first: tokio_rustls::TlsAcceptor,
+) -> (String, Arc<StdMutex<tokio_rustls::TlsAcceptor>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let current = Arc::new(StdMutex::new(first));
+    let acceptor = Arc::clone(&current);
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let acceptor = acceptor.lock().unwrap().clone();
+            tokio::spawn(async move {
+                let Ok(mut stream) = acceptor.accept(stream).await else { return };
+                let mut request = vec![0; 16 * 1024];
+                let _read = stream.read(&mut request).await;
+                let response = json("200 OK", "{}").replace("\r\n\r\n", "\r\nconnection: close\r\n\r\n");
+                let _written = stream.write_all(response.as_bytes()).await;
+                let _closed = stream.shutdown().await;
+            });
+        }
+    });
+    (address, current)
+}
+
+#[tokio::test]
+async fn a_rotated_certificate_authority_is_trusted_once_its_file_has_it() {
+    let (old, new) = (Authority::new(), Authority::new());
+    let (address, served) = serve_rotating(old.acceptor("127.0.0.1", false)).await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ca.crt");
+    std::fs::write(&file, old.pem().expose()).unwrap();
+    let kubeconfig = serde_json::json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "c",
+        "clusters": [{ "name": "c", "cluster": { "server": format!("https://{address}"), "certificate-authority": file } }],
+        "contexts": [{ "name": "c", "context": { "cluster": "c", "user": "c" } }],
+        "users": [{ "name": "c", "user": { "token": "hunter2" } }],
+    });
+    let path = folder.path().join("kubeconfig");
+    std::fs::write(&path, kubeconfig.to_string()).unwrap();
+    let session = open(&Connection { config_paths: vec![path], ..Connection::default() });
+    get_with(&session).await.unwrap();
+
+    *served.lock().unwrap() = new.acceptor("127.0.0.1", false);
+    let error = get_with(&session).await.unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Tls(_)), "{error:?}");
+    std::fs::write(&file, new.pem().expose()).unwrap();
+    let (one, other) = tokio::join!(get_with(&session), get_with(&session));
+    one.unwrap();
+    other.unwrap();
+}
+
 #[tokio::test]
 async fn client_certificates_come_from_settings_or_plugins() {
     let authority = Authority::new();

@@ -122,6 +122,36 @@ async fn a_lease_that_is_not_renewed_is_taken_when_it_has_expired_by_our_own_clo
     assert_eq!(term.lease.spec.unwrap().lease_transitions, Some(1));
 }
 
+/// Clocks of other machines may be hours off, and may be set while they lead.
+#[tokio::test(start_paused = true)]
+async fn the_times_in_a_lease_do_not_matter() {
+    for renewed in ["1970-01-01T00:00:00.000000Z", "2999-01-01T00:00:00.000000Z"] {
+        let server = Server::holding("b");
+        server.put(&json!({ "spec": {
+            "holderIdentity": "b", "leaseDurationSeconds": SECONDS, "renewTime": renewed, "acquireTime": renewed,
+        } }));
+        let began = Instant::now();
+        server.candidate("a").acquire().await;
+        assert_eq!(began.elapsed().as_secs(), SECONDS, "{renewed}");
+    }
+    // A leader whose clock is set back at every renewal keeps its lease.
+    let server = Server::holding("b");
+    let renewing = async {
+        for minute in (0..60).rev() {
+            server.put(&json!({ "spec": {
+                "holderIdentity": "b", "leaseDurationSeconds": SECONDS,
+                "renewTime": format!("1999-01-01T00:{minute:02}:00.000000Z"),
+            } }));
+            tokio::time::sleep(Duration::from_secs(SECONDS / 3)).await;
+        }
+    };
+    let candidate = server.candidate("a");
+    tokio::select! {
+        _ = candidate.acquire() => panic!("two hold the lease"),
+        () = renewing => {}
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_released_lease_is_taken_at_once() {
     let server = Server::default();

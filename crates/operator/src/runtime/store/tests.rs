@@ -149,6 +149,35 @@ async fn a_forbidden_watch_stays_an_error_while_lists_succeed() {
     assert!((9..=15).contains(&journal.count(MAPS, "watch=true")), "{}", journal.count(MAPS, "watch=true"));
 }
 
+/// As behind a proxy that passes short requests and breaks long ones.
+#[tokio::test(start_paused = true)]
+async fn a_store_whose_watch_is_dead_says_so_and_lists_instead() {
+    let works = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let is_repaired = Arc::clone(&works);
+    let (store, journal, _stop) = store(
+        |number| list(u32::try_from(number).unwrap(), &[object(&format!("a{}", number.min(2)), 1)]),
+        move |_| {
+            if works.load(std::sync::atomic::Ordering::SeqCst) {
+                Response::Silence
+            } else {
+                refusal(503, "ServiceUnavailable")
+            }
+        },
+    );
+    store.wait_until_synced().await;
+    tokio::time::sleep(SILENCE * 3).await;
+    let error = store.ready().await.unwrap_err();
+    assert!(error.starts_with("cannot watch objects of kind ConfigMap: "), "{error}");
+    assert!(error.contains("the test says ServiceUnavailable"), "{error}");
+    tokio::time::sleep(POLL_INTERVAL * 2).await;
+    assert!(store.get(&key("a2")).is_some(), "what has changed is found by a list");
+    assert!(store.error().is_some(), "a list does not repair the watch");
+    assert!((2..=4).contains(&journal.count(MAPS, "limit=100")), "{}", journal.count(MAPS, "limit=100"));
+    is_repaired.store(true, std::sync::atomic::Ordering::SeqCst);
+    tokio::time::sleep(SILENCE * 4).await;
+    assert_eq!(store.ready().await, Ok(()));
+}
+
 /// A watch from a version that the server does not know yet is silent until it does.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_was_restored_from_a_backup_is_listed_again() {
