@@ -11,7 +11,6 @@ diag::codes! {
     pub(crate) const KIND_UNKNOWN = "kind-unknown";
     pub(crate) const OBJECT_MISSING = "object-missing";
     pub(crate) const OBJECT_GOING = "object-going";
-    pub(crate) const NOT_ASKED = "not-asked";
     pub(crate) const OBJECT_AMBIGUOUS = "object-ambiguous";
     pub(crate) const FIELD_UNKNOWN = "field-unknown";
     pub(crate) const MANAGER_UNKNOWN = "manager-unknown";

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use futures::future::try_join_all;
 use serde_json::Value;
 
 use crate::error::{Error, Subject, Verb};
@@ -64,6 +65,17 @@ impl Session {
     /// Reads all objects of a kind that match `selection`, page by page.
     pub async fn list(&self, gvk: &GroupVersionKind, selection: &Selection) -> Result<Listing, Error> {
         self.list_pages(gvk, selection, PAGE, &|_| {}).await
+    }
+
+    /// All objects of those `kinds` of `group` that are served, each in its preferred version.
+    pub async fn list_kinds(&self, group: &str, kinds: &[&str]) -> Result<Vec<Value>, Error> {
+        let resources = self.resources().await?;
+        let lists = kinds.iter().filter_map(|kind| {
+            let served = resources.iter().filter(|it| it.gvk.group() == group && it.gvk.kind() == *kind);
+            let preferred = served.max_by_key(|resource| resource.version_priority())?;
+            Some(async { self.list(&preferred.gvk, &Selection::default()).await })
+        });
+        Ok(try_join_all(lists).await?.into_iter().flat_map(|listing| listing.items).collect())
     }
 
     /// Like [`Session::list`]; `trim` removes from each object what the caller will not use, before the next page is

@@ -32,7 +32,7 @@ impl Applied {
             let live = Observed::new(Value::Object(live.clone()));
             live.is_ok_and(|live| plan::is_applied(&body, &manager, &live))
         };
-        let question = plan::question(LastAnswer::Forgotten, is_applied, Intervention::None);
+        let question = plan::question(LastAnswer::Forgotten, is_applied, Intervention::Disregarded);
         (question == Question::Needless).then(|| Self::new(intent, live))
     }
 
@@ -47,7 +47,7 @@ impl Applied {
 pub fn is_apply_owed(intent: &Object, last: Option<&Applied>, live: Option<&Object>) -> bool {
     let now = last.and(live).map(|live| Applied::new(intent, live));
     let last_answer = LastAnswer::compare(last, now.as_ref());
-    plan::question(last_answer, || false, Intervention::None) == Question::Needed
+    plan::question(last_answer, || false, Intervention::Disregarded) == Question::Needed
 }
 
 fn projected_hash(object: &Object, intent: &Object) -> Hash {

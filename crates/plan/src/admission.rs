@@ -11,6 +11,8 @@ pub enum Intervention {
     Possible,
     /// Webhooks and policies were not listed, or we may not list them.
     Unknown,
+    /// What they would make of a repeated apply does not matter to the caller.
+    Disregarded,
 }
 
 /// The rules of all webhooks and admission policies of a cluster.
@@ -19,7 +21,8 @@ pub struct Admission {
 }
 
 impl Admission {
-    /// The kinds of `admissionregistration.k8s.io` that intervene.
+    pub const GROUP: &str = "admissionregistration.k8s.io";
+    /// The kinds of [`Self::GROUP`] that intervene.
     pub const KINDS: [&str; 4] = [
         "MutatingWebhookConfiguration",
         "ValidatingWebhookConfiguration",
@@ -34,8 +37,8 @@ impl Admission {
 
     /// Whether anything may intervene in updates of the resource called `plural` in `group`. Selectors and conditions
     /// are not evaluated: they could only exclude objects.
-    pub fn concerns(&self, group: &str, plural: &str) -> bool {
-        self.rules.iter().any(|rule| {
+    pub fn intervention(&self, group: &str, plural: &str) -> Intervention {
+        let concerns = |rule: &Value| {
             let has = |list: &str, matches: &dyn Fn(&str) -> bool| {
                 array(&rule[list]).filter_map(Value::as_str).any(matches)
             };
@@ -45,7 +48,8 @@ impl Admission {
                     // `pods/*` means pods and their subresources, `*/*` everything.
                     matches!(name, "*" | "*/*") || name.strip_suffix("/*").unwrap_or(name) == plural
                 })
-        })
+        };
+        if self.rules.iter().any(concerns) { Intervention::Possible } else { Intervention::None }
     }
 }
 
@@ -66,13 +70,14 @@ mod tests {
 
     #[test]
     fn a_rule_concerns_the_kinds_it_names() {
-        let check = |rule: Value, group: &str, plural: &str, expected: bool| {
+        let check = |rule: Value, group: &str, plural: &str, possible: bool| {
+            let expected = if possible { Intervention::Possible } else { Intervention::None };
             let objects = [
                 json!({ "webhooks": [{ "rules": [rule.clone()] }] }),
                 json!({ "spec": { "matchConstraints": { "resourceRules": [rule.clone()] } } }),
             ];
             for object in objects {
-                assert_eq!(Admission::of([&object]).concerns(group, plural), expected, "{rule} {plural}");
+                assert_eq!(Admission::of([&object]).intervention(group, plural), expected, "{rule} {plural}");
             }
         };
         let rule = |operation: &str, group: &str, resource: &str| json!({ "operations": [operation], "apiGroups": [group], "apiVersions": ["v9"], "resources": [resource] });

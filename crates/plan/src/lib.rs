@@ -11,6 +11,7 @@
 mod admission;
 mod applied;
 mod body;
+pub mod codes;
 mod fingerprint;
 mod preview;
 mod question;
@@ -18,6 +19,7 @@ mod question;
 pub use admission::{Admission, Intervention};
 pub use applied::is_applied;
 pub use body::{body_for_dry_run, body_to_send, to_release};
+pub use codes::CODES;
 pub use fingerprint::fingerprint;
 pub use preview::{FieldChange, Preview};
-pub use question::{LastAnswer, Question, is_unchanged_unasked, question};
+pub use question::{LastAnswer, LocalAnswer, Question, local_answer, not_asked, question};

@@ -5,7 +5,10 @@
 //! [`crate::is_applied`]); then only a webhook or an admission policy could still intervene, so it has to be known that
 //! none does.
 
-use crate::Intervention;
+use diag::Diagnostic;
+use manifest::ObjectRef;
+
+use crate::{Intervention, codes};
 
 /// What is remembered of the API server's last answer to the same question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,15 +47,39 @@ pub fn question(
     let is_needless = match last_answer {
         LastAnswer::Current => true,
         LastAnswer::Outdated => false,
-        LastAnswer::Forgotten => intervention == Intervention::None && is_applied(),
+        LastAnswer::Forgotten => {
+            matches!(intervention, Intervention::None | Intervention::Disregarded) && is_applied()
+        }
     };
     if is_needless { Question::Needless } else { Question::Needed }
 }
 
-/// Whether to show an object as unchanged after the API server has refused the question, for want of rights. Such an
-/// object is marked as not asked about. An intervention that is known is a reason to say nothing instead.
-pub fn is_unchanged_unasked(is_applied: impl FnOnce() -> bool, intervention: Intervention) -> bool {
-    intervention != Intervention::Possible && is_applied()
+/// What is known of an apply after the API server has refused the question, because we lack the rights to ask it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LocalAnswer {
+    Unchanged,
+    /// Unchanged, unless a webhook or a policy intervenes: see [`not_asked`].
+    NotAsked,
+    Unknown,
+}
+
+pub fn local_answer(is_applied: impl FnOnce() -> bool, intervention: Intervention) -> LocalAnswer {
+    match intervention {
+        Intervention::Possible => LocalAnswer::Unknown,
+        _ if !is_applied() => LocalAnswer::Unknown,
+        Intervention::Unknown => LocalAnswer::NotAsked,
+        Intervention::None | Intervention::Disregarded => LocalAnswer::Unchanged,
+    }
+}
+
+/// Marks an object that is shown as unchanged although the API server was not asked.
+pub fn not_asked(target: &ObjectRef) -> Diagnostic {
+    Diagnostic::note(codes::NOT_ASKED, format!("{target} was only compared locally"))
+        .object(target.to_string())
+        .detail(
+            "You are not allowed to dry-run it or to list webhooks and admission policies. It is as written, but a webhook or \
+             a policy could still change it.",
+        )
 }
 
 #[cfg(test)]
@@ -61,28 +88,35 @@ mod tests {
 
     #[test]
     fn an_intervention_forces_a_question_only_while_no_answer_is_remembered() {
-        use Intervention::{None, Possible, Unknown};
+        use Intervention::{Disregarded, None, Possible, Unknown};
         use LastAnswer::{Current, Forgotten, Outdated};
         let check = |last_answer, is_applied: bool, intervention, needless: bool| {
             let expected = if needless { Question::Needless } else { Question::Needed };
             let found = question(last_answer, || is_applied, intervention);
             assert_eq!(found, expected, "{last_answer:?} {is_applied} {intervention:?}");
         };
-        for intervention in [None, Possible, Unknown] {
+        for intervention in [None, Possible, Unknown, Disregarded] {
             for is_applied in [false, true] {
                 check(Current, is_applied, intervention, true);
                 check(Outdated, is_applied, intervention, false);
-                check(Forgotten, is_applied, intervention, is_applied && intervention == None);
+                let may_compare = matches!(intervention, None | Disregarded);
+                check(Forgotten, is_applied, intervention, is_applied && may_compare);
             }
         }
     }
 
     #[test]
-    fn a_refused_question_is_answered_locally_unless_an_intervention_is_known() {
-        assert!(is_unchanged_unasked(|| true, Intervention::Unknown));
-        assert!(is_unchanged_unasked(|| true, Intervention::None));
-        assert!(!is_unchanged_unasked(|| true, Intervention::Possible));
-        assert!(!is_unchanged_unasked(|| false, Intervention::Unknown));
+    fn a_refused_question_is_answered_locally_unless_an_intervention_is_possible() {
+        use Intervention::{Disregarded, None, Possible, Unknown};
+        for (intervention, expected) in [
+            (None, LocalAnswer::Unchanged),
+            (Disregarded, LocalAnswer::Unchanged),
+            (Unknown, LocalAnswer::NotAsked),
+            (Possible, LocalAnswer::Unknown),
+        ] {
+            assert_eq!(local_answer(|| true, intervention), expected, "{intervention:?}");
+            assert_eq!(local_answer(|| false, intervention), LocalAnswer::Unknown, "{intervention:?}");
+        }
     }
 
     #[test]

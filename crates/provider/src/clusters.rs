@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use cluster::{ConnectError, Connection, Environment, Error, Reply, Session};
-use manifest::{Namespace, ObjectRef};
+use manifest::{GroupVersionKind, Namespace, ObjectRef};
+use plan::{Admission, Intervention};
 use serde_json::Value;
 use tfplugin::CancellationToken;
 use tokio::sync::{Notify, OnceCell, OwnedMutexGuard};
@@ -30,6 +31,8 @@ pub(crate) struct Clusters {
 pub(crate) struct Cluster {
     session: Session,
     uid: OnceCell<Option<String>>,
+    /// `None` if we may not list them.
+    admission: OnceCell<Option<Admission>>,
     reads: Reads,
     objects: Mutex<HashMap<ObjectKey, KnownObject>>,
     deletions: Mutex<HashMap<ObjectKey, CancellationToken>>,
@@ -80,6 +83,7 @@ impl Cluster {
         Self {
             session,
             uid: OnceCell::new(),
+            admission: OnceCell::new(),
             reads: Reads::default(),
             objects: Mutex::default(),
             deletions: Mutex::default(),
@@ -106,6 +110,18 @@ impl Cluster {
             }
         });
         Ok(uid.await?.as_deref())
+    }
+
+    /// Whether a webhook or a policy may intervene in updates of a kind. They are listed once.
+    pub(crate) async fn intervention(&self, gvk: &GroupVersionKind) -> Intervention {
+        let list = async || {
+            let objects = self.session.list_kinds(Admission::GROUP, &Admission::KINDS).await.ok()?;
+            Some(Admission::of(&objects))
+        };
+        match (self.admission.get_or_init(list).await, self.session.resource(gvk).await) {
+            (Some(admission), Ok(resource)) => admission.intervention(gvk.group(), &resource.plural),
+            _ => Intervention::Unknown,
+        }
     }
 
     /// Reads an object, by itself or from a recent list of its kind. The object may be a few seconds old; `None` is the

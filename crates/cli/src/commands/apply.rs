@@ -7,7 +7,7 @@ use diag::Diagnostic;
 use futures::future::join_all;
 use futures::stream::{self, StreamExt as _};
 use manifest::{GroupVersionKind, ObjectRef};
-use plan::Question;
+use plan::{LocalAnswer, Question};
 use readiness::{Cut, Wait, Written, WrittenWait, is_ready_when_created};
 
 use super::wait::follow;
@@ -69,7 +69,7 @@ async fn apply(batch: &Batch, session: &Session, args: &Apply, printer: &Printer
     let applied = batch.objects.iter().map(|object| {
         in_flight.track(&object.target, async {
             let (target, body) = (&object.target, &object.body);
-            if dry_runs.question(target) == Question::Needless {
+            if dry_runs.question(target).await == Question::Needless {
                 return ObjectReport::unchanged(target);
             }
             let mut reply = session.apply(target, body, write).await;
@@ -81,6 +81,12 @@ async fn apply(batch: &Batch, session: &Session, args: &Apply, printer: &Printer
             }
             match reply {
                 Ok(reply) => batch.compare(object, reply, &args.writer),
+                Err(error)
+                    if error.is_unauthorized()
+                        && dry_runs.local_answer(target).await == LocalAnswer::Unchanged =>
+                {
+                    ObjectReport::unchanged(target)
+                }
                 Err(error) => ObjectReport::refused(target, refusal(&error, "Apply")),
             }
         })

@@ -16,6 +16,7 @@ pub(super) const AREAS: &[(&str, &[Code])] = &[
     ("Manifests", manifest::CODES),
     ("Fields", fields::CODES),
     ("Ownership", ownership::CODES),
+    ("Plans", plan::CODES),
     ("Waits", readiness::CODES),
     ("Clusters", cluster::CODES),
     ("The sandbox", sandbox::CODES),

@@ -12,7 +12,7 @@ use cluster::{Class, Dependency, Error, ErrorKind, Reply, Session, Write};
 use diag::Diagnostic;
 use manifest::ObjectRef;
 use ownership::{Desired, FieldManager, ManagedFieldsError, Observed, Prior, Verbosity};
-use plan::{Preview, Question};
+use plan::{LocalAnswer, Preview, Question};
 use serde_json::Value;
 
 use self::dry_runs::DryRuns;
@@ -62,7 +62,7 @@ impl Batch {
         Report { objects, problems: self.problems }
     }
 
-    pub(crate) async fn dry_runs(&self, session: &Session, writer: &WriterArgs) -> DryRuns<'_> {
+    pub(crate) async fn dry_runs<'b>(&'b self, session: &'b Session, writer: &WriterArgs) -> DryRuns<'b> {
         let manager = FieldManager::new(writer.field_manager.as_str());
         let is_applied = |object: &&ResolvedObject| {
             let live = self.live.get(&object.target).and_then(|live| live.as_ref().ok());
@@ -79,7 +79,7 @@ impl Batch {
         writer: &WriterArgs,
         dry_runs: &DryRuns<'_>,
     ) -> ObjectReport {
-        if dry_runs.question(&object.target) == Question::Needless {
+        if dry_runs.question(&object.target).await == Question::Needless {
             return ObjectReport::unchanged(&object.target);
         }
         if let Some(pending) = object.pending {
@@ -95,9 +95,11 @@ impl Batch {
             _ if self.creates_missing_namespace(&error) => {
                 ObjectReport::pending(&object.target, Pending::Namespace)
             }
-            _ if error.is_unauthorized() && dry_runs.is_unchanged_unasked(&object.target) => {
-                ObjectReport::not_asked(&object.target)
-            }
+            _ if error.is_unauthorized() => match dry_runs.local_answer(&object.target).await {
+                LocalAnswer::Unchanged => ObjectReport::unchanged(&object.target),
+                LocalAnswer::NotAsked => ObjectReport::not_asked(&object.target),
+                LocalAnswer::Unknown => ObjectReport::refused(&object.target, refusal(&error, "Plan")),
+            },
             Class::FieldManagerConflict => {
                 // The changes help to decide which manager should have the fields.
                 let conflict = refusal(&error, "Plan");

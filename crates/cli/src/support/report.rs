@@ -13,7 +13,6 @@ use serde_json::{Value, json};
 
 use super::batch::resolve::Pending;
 use super::exit::Exit;
-use crate::codes;
 
 /// The results for all objects, in the order in which they are applied.
 pub(crate) struct Report {
@@ -76,13 +75,7 @@ impl ObjectReport {
 
     /// An object that matches the files, although the API server may not be asked what an apply would do.
     pub(crate) fn not_asked(target: &ObjectRef) -> Self {
-        let note = Diagnostic::note(codes::NOT_ASKED, format!("{target} was only compared locally"))
-            .object(target.to_string())
-            .detail(
-                "You are not allowed to dry-run it or to list webhooks and admission policies. It matches the file, but a \
-                 webhook or a policy could still change it.",
-            );
-        Self { not_asked: true, findings: vec![note], ..Self::unchanged(target) }
+        Self { not_asked: true, findings: vec![plan::not_asked(target)], ..Self::unchanged(target) }
     }
 
     pub(crate) fn pending(target: &ObjectRef, pending: Pending) -> Self {
@@ -106,7 +99,7 @@ impl ObjectReport {
             preview.takes.clear();
             preview.releases.clear();
         }
-        let is_kept = |finding: &Diagnostic| finding.code == codes::NOT_ASKED || is_by_server(finding);
+        let is_kept = |finding: &Diagnostic| finding.code == plan::codes::NOT_ASKED || is_by_server(finding);
         self.findings.retain(|finding| finding.is_error() || is_kept(finding));
     }
 

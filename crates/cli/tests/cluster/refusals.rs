@@ -225,7 +225,7 @@ async fn a_reader_plans_and_applies_unchanged_objects() {
     note[not-asked]: ResourceQuota NS/a was only compared locally
       object: ResourceQuota NS/a
 
-      You are not allowed to dry-run it or to list webhooks and admission policies. It matches the file,
+      You are not allowed to dry-run it or to list webhooks and admission policies. It is as written,
       but a webhook or a policy could still change it.
 
       The same applies to 5 others: ResourceQuota NS/b, ResourceQuota
@@ -278,6 +278,50 @@ async fn a_reader_plans_and_applies_unchanged_objects() {
     --- stderr
     6 unchanged
     ");
+}
+
+#[tokio::test]
+async fn a_reader_plans_and_applies_one_unchanged_object() {
+    let ns = namespace().await;
+    let reader = format!("reader-of-{}", ns.name());
+    let user = format!("--user={reader}");
+    ns.kubectl(&["create", "role", "reader", "--verb=get,list", "--resource=limitranges"]).unwrap();
+    ns.kubectl(&["create", "rolebinding", "reader", "--role=reader", &user]).unwrap();
+    let limits = json!({ "apiVersion": "v1", "kind": "LimitRange", "metadata": { "name": "a" }, "spec": { "limits": [] } });
+    let input = written(&[limits]);
+    assert!(run_with(&ns, &["apply", "-f", "-"], &input).contains("1 created"));
+    let check = |expected: [(&str, &str); 2]| {
+        for (command, words) in expected {
+            let transcript = run_with(&ns, &[command, "-f", "-", "--as", &reader], &input);
+            assert!(transcript.contains(words), "{command}: {transcript}");
+        }
+    };
+    check([("plan", "1 unchanged (not asked)"), ("apply", "1 refused")]);
+
+    let kinds = "mutatingwebhookconfigurations,validatingwebhookconfigurations,mutatingadmissionpolicies,validatingadmissionpolicies";
+    ns.kubectl(&["create", "clusterrole", &reader, "--verb=list", &format!("--resource={kinds}")]).unwrap();
+    ns.kubectl(&["create", "clusterrolebinding", &reader, &format!("--clusterrole={reader}"), &user])
+        .unwrap();
+    check([("plan", "1 unchanged\n"), ("apply", "1 unchanged\n")]);
+
+    // A webhook concerns the kind, and only the API server knows what it would do.
+    let hook = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
+        "metadata": { "name": ns.name() },
+        "webhooks": [{
+            "name": "a.example.org", "sideEffects": "None", "admissionReviewVersions": ["v1"], "failurePolicy": "Ignore",
+            "timeoutSeconds": 1, "clientConfig": { "url": "https://127.0.0.1:1/" },
+            "namespaceSelector": { "matchLabels": { "unused": "label" } },
+            "rules": [{ "operations": ["*"], "apiGroups": [""], "apiVersions": ["*"], "resources": ["limitranges"] }],
+        }],
+    });
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), hook.to_string()).unwrap();
+    let path = file.path().to_str().unwrap();
+    ns.kubectl(&["create", "-f", path]).unwrap();
+    check([("plan", "error[permission-denied]"), ("apply", "1 refused")]);
+    ns.kubectl(&["delete", "-f", path]).unwrap();
+    ns.kubectl(&["delete", "clusterrole,clusterrolebinding", &reader]).unwrap();
 }
 
 #[tokio::test]

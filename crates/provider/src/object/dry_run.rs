@@ -5,7 +5,7 @@ use diag::{Diagnostic, Severity};
 use fields::{FieldSet, IgnoreFields};
 use manifest::ObjectRef;
 use ownership::{Desired, Observed};
-use plan::{Intervention, LastAnswer, Question};
+use plan::{Intervention, LastAnswer, LocalAnswer, Question};
 use serde_json::Value as Json;
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::path::Path;
@@ -112,8 +112,16 @@ impl DryRun<'_> {
             let imported = self.change.private.flag(IMPORTED);
             !imported && released.is_empty() && plan::is_applied(&sent, &manager, &live)
         };
-        if error.is_unauthorized() && plan::is_unchanged_unasked(is_applied, Intervention::Unknown) {
-            return Ok(Outcome::Unchanged { target: self.target, diagnostics: self.diagnostics });
+        if error.is_unauthorized() && is_applied() {
+            let answer = plan::local_answer(|| true, self.cluster.intervention(&self.target.gvk).await);
+            if answer == LocalAnswer::NotAsked {
+                let note = plan::not_asked(&self.target);
+                // Terraform has no notes.
+                self.diagnostics.add(Diagnostic { severity: Severity::Warning, ..note });
+            }
+            if answer != LocalAnswer::Unknown {
+                return Ok(Outcome::Unchanged { target: self.target, diagnostics: self.diagnostics });
+            }
         }
         match error.immutable_fields(&sent, live.object()) {
             Some(fields) => Ok(immutable(&self.target, &fields, &error)),

@@ -46,6 +46,19 @@ async fn a_reader_plans_an_object_that_is_as_written() {
     case.object("a", body, "ignore_fields = [\"data.other\"]");
     let planned = case.workspace.plan(&[]).expect_success().text();
     assert!(planned.contains("0 to add, 1 to change, 0 to destroy"), "{planned}");
+    let warning = format!("ConfigMap {}/a was only compared locally", case.namespace.name());
+    assert!(planned.contains(&warning), "{planned}");
+
+    // With the list of webhooks and policies, none of which concerns the kind, the local comparison is enough.
+    let role = format!("lister-of-{}", case.namespace.name());
+    let kinds = "mutatingwebhookconfigurations,validatingwebhookconfigurations,mutatingadmissionpolicies,validatingadmissionpolicies";
+    kubectl(&["create", "clusterrole", &role, "--verb=list", &format!("--resource={kinds}")]);
+    kubectl(&["create", "clusterrolebinding", &role, &format!("--clusterrole={role}"), &account]);
+    let planned = case.workspace.plan(&[]).expect_success().text();
+    kubectl(&["delete", "clusterrole,clusterrolebinding", &role]);
+    assert!(planned.contains("0 to add, 1 to change, 0 to destroy"), "{planned}");
+    assert!(!planned.contains("was only compared locally"), "{planned}");
+
     case.object("a", &body.replace("k: v", "k: w"), "");
     let refused = case.workspace.plan(&[]).expect_failure().text();
     assert!(refused.contains("Plan: Insufficient Permissions"), "{refused}");
