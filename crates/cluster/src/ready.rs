@@ -106,7 +106,7 @@ impl Session {
     /// Whether the CRD of `gvk` declares `status.conditions`; if so, an object with an empty status is not ready yet.
     /// False if the CRD cannot be read, and for kinds without one.
     pub async fn publishes_conditions(&self, gvk: &GroupVersionKind) -> bool {
-        if !gvk.group().contains('.') || readiness::has_rule(gvk.group(), gvk.kind()) {
+        if manifest::is_built_in_group(gvk.group()) {
             return false;
         }
         let Ok(resource) = self.resource(gvk).await else { return false };

@@ -21,6 +21,7 @@
 //! ```
 
 pub mod body;
+mod built_in;
 pub mod codes;
 mod compose;
 mod decode;
@@ -47,6 +48,7 @@ mod tree;
 mod unindented;
 mod yaml;
 
+pub use built_in::is_built_in_group;
 pub use codes::CODES;
 pub use decode::decode;
 pub use display::display;

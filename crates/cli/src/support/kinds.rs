@@ -28,7 +28,7 @@ fn rank(resource: &Resource) -> impl Ord + use<'_> {
     let group = resource.gvk.group();
     let ours = match group {
         "" => 0,
-        _ if !group.contains('.') || group.ends_with(".k8s.io") => 1,
+        _ if manifest::is_built_in_group(group) => 1,
         _ => 2,
     };
     (ours, group, Reverse(resource.version_priority()))

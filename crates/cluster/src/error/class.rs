@@ -126,7 +126,7 @@ impl Error {
             Subject::Kind(gvk) => gvk.group(),
             Subject::Cluster => return false,
         };
-        group.contains('.') && !group.ends_with(".k8s.io")
+        !manifest::is_built_in_group(group)
     }
 }
 

@@ -1,13 +1,13 @@
 //! How texts and commands name the object of a wait.
 
-use manifest::ObjectRef;
+use manifest::{ObjectRef, is_built_in_group};
 
 /// `kubectl <verb>` for the object.
 pub(super) fn kubectl(target: &ObjectRef, verb: &str) -> String {
     let kind = target.kind().to_lowercase();
-    // Kinds of the groups that come with Kubernetes are known without their group.
-    let built_in = !target.group().contains('.') || target.group().ends_with(".k8s.io");
-    let group = if built_in { String::new() } else { format!(".{}", target.group()) };
+    // A kind that is installed may share its name with another.
+    let is_built_in = is_built_in_group(target.group());
+    let group = if is_built_in { String::new() } else { format!(".{}", target.group()) };
     format!("kubectl {verb} {kind}{group} {}{}", target.name, in_namespace(target))
 }
 
