@@ -76,21 +76,21 @@ impl Delete {
             propagation: Propagation::Background,
             uid: None,
             version: None,
-            timeout: default_timeout(target.kind()),
+            timeout: default_timeout(target.group(), target.kind()),
             force: false,
         }
     }
 }
 
 /// The default timeout of a deletion.
-fn default_timeout(kind: &str) -> Duration {
-    let minutes = match kind {
+fn default_timeout(group: &str, kind: &str) -> Duration {
+    let minutes = match (group, kind) {
         // Their content is deleted with them.
-        "Namespace" | "CustomResourceDefinition" => 15,
+        ("", "Namespace") | ("apiextensions.k8s.io", "CustomResourceDefinition") => 15,
         // Storage is detached first.
-        "PersistentVolume" | "PersistentVolumeClaim" => 10,
+        ("", "PersistentVolume" | "PersistentVolumeClaim") => 10,
         // Pods stop one after another, or finish their work first.
-        "StatefulSet" | "Job" | "CronJob" => 8,
+        ("apps", "StatefulSet") | ("batch", "Job" | "CronJob") => 8,
         _ => 5,
     };
     Duration::from_secs(minutes * 60)

@@ -23,9 +23,10 @@ pub(crate) struct Delete {
     /// What to do with the objects they own
     #[arg(long, value_enum, default_value_t, value_name = "HOW")]
     pub(crate) cascade: Cascade,
-    /// How long to wait for each object before reporting what blocks its deletion
-    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "2m")]
-    pub(crate) timeout: Duration,
+    /// How long to wait for each object before reporting what blocks its deletion [default: 5m, or up to 15m for kinds
+    /// whose content or storage goes first]
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub(crate) timeout: Option<Duration>,
     /// Request the deletion and return without waiting
     #[arg(long, conflicts_with = "force")]
     pub(crate) no_wait: bool,

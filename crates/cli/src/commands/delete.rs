@@ -138,6 +138,7 @@ async fn delete_one(session: &Session, target: &ObjectRef, args: &Delete) -> Res
         read => read?,
     };
     let Some(live) = live else { return Ok(DeleteResult::Absent) };
+    let how = cluster::Delete::of(target);
     let how = cluster::Delete {
         propagation: match args.cascade {
             Cascade::Background => Propagation::Background,
@@ -146,9 +147,9 @@ async fn delete_one(session: &Session, target: &ObjectRef, args: &Delete) -> Res
         },
         // A new object of the same name is not ours to delete.
         uid: live.object["metadata"]["uid"].as_str().map(str::to_owned),
-        timeout: if args.no_wait { Duration::ZERO } else { args.timeout },
+        timeout: if args.no_wait { Duration::ZERO } else { args.timeout.unwrap_or(how.timeout) },
         force: args.force,
-        ..cluster::Delete::of(target)
+        ..how
     };
     session.delete(target, &how).await.map(DeleteResult::Ended)
 }

@@ -300,6 +300,7 @@ fn slow_kinds_have_longer_timeouts() {
         assert_eq!(Delete::of(&target(gvk, "a")).timeout, Duration::from_secs(minutes * 60), "{gvk}");
     };
     check("v1/Namespace", 15);
+    check("tenancy.example.org/v1/Namespace", 5);
     check("apiextensions.k8s.io/v1/CustomResourceDefinition", 15);
     check("v1/PersistentVolumeClaim", 10);
     check("apps/v1/StatefulSet", 8);
