@@ -114,6 +114,16 @@ impl Batch {
 
     /// What the API server's response to an apply means for an object.
     pub(crate) fn compare(&self, object: &ResolvedObject, reply: Reply, writer: &WriterArgs) -> ObjectReport {
+        self.compare_with(Prior::Unrecorded, object, reply, writer)
+    }
+
+    fn compare_with(
+        &self,
+        prior: Prior<'_>,
+        object: &ResolvedObject,
+        reply: Reply,
+        writer: &WriterArgs,
+    ) -> ObjectReport {
         let ResolvedObject { target, body, .. } = object;
         let mut findings = reply.diagnostics(target);
         findings.extend(being_deleted(target, &reply.object));
@@ -124,7 +134,7 @@ impl Batch {
             (_, Err(error)) => return ObjectReport::refused(target, unreadable_managers(target, &error)),
         };
         let manager = FieldManager::new(writer.field_manager.as_str());
-        let preview = Preview::new(&Desired::new(&manager, body), Prior::Unrecorded, live, &answer);
+        let preview = Preview::new(&Desired::new(&manager, body), prior, live, &answer);
         let warnings = preview.warnings(&target.to_string(), Verbosity::Full, Some(OMIT_FIELDS));
         ObjectReport::known(target, preview, warnings.into_iter().chain(findings).collect())
     }

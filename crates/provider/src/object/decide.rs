@@ -170,7 +170,7 @@ impl PlannedChange {
         prior.get("ignore_fields") != self.planned.get("ignore_fields") || maps.managers.iter().any(differs)
     }
 
-    fn preview(&self, prior: &Object, desired: &Desired<'_>, answer: &DryRunResult) -> Preview {
+    pub(super) fn preview(&self, prior: &Object, desired: &Desired<'_>, answer: &DryRunResult) -> Preview {
         let written = attributes::body(prior).map(|body| body.value);
         let baseline = self.private.baseline(written.as_ref());
         let baseline = baseline.or_else(|| former_baseline(prior, &self.private));

@@ -82,7 +82,7 @@ impl DryRun<'_> {
         let desired = Desired::new(&manager, &self.body.value).ignoring(&ignored);
         let mut released = FieldSet::new();
         let sent = if let Some(live) = &live {
-            if plan::question(self.last_answer(live), || false, Intervention::Unknown) == Question::Needless {
+            if question(self.last_answer(live)) == Question::Needless {
                 return Ok(Outcome::Unchanged { target: self.target, diagnostics: self.diagnostics });
             }
             // A following apply needs it again.
@@ -203,6 +203,11 @@ impl DryRun<'_> {
         let now = remembered.as_ref().map(|_| plan::fingerprint(&self.body.value, &ignore, &manager(), live));
         LastAnswer::compare(remembered.as_ref(), now.as_ref())
     }
+}
+
+/// Without a remembered response every plan asks: only a response says what the apply will return to Terraform.
+pub(super) fn question(last_answer: LastAnswer) -> Question {
+    plan::question(last_answer, || false, Intervention::Unknown)
 }
 
 fn unanswered(error: &Error, target: Option<ObjectRef>) -> Result<Outcome, Diagnostics> {

@@ -1,23 +1,33 @@
-//! The plan of an update as plain values, for the test that compares it with the CLI's plan of the same update.
+//! Plans as plain values, for the test that compares them with the CLI's plans of the same objects.
 
 use std::collections::BTreeMap;
 
 use diag::Diagnostic;
 use fields::{FieldSet, IgnoreFields};
-use ownership::{Desired, Observed, Verbosity};
+use ownership::{Baseline, Desired, Observed, Verbosity};
+use plan::{LastAnswer, Preview, Question};
 use serde_json::Value as Json;
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::private::Private;
 use tfplugin::value::{Object, Value};
 
 use super::decide::{DryRunResult, Outcome, decide};
-use super::manager;
+use super::{dry_run, manager};
 use crate::body::Body;
 use crate::planned_change::PlannedChange;
+use crate::private::Keys as _;
 use crate::projection::{self, MANAGERS, Maps, VALUES};
 
-/// The parts of a plan that Terraform shows.
-pub struct PlannedUpdate {
+/// The last apply: what was written, and the API server's response.
+pub struct LastApply {
+    pub yaml: String,
+    pub response: Json,
+}
+
+/// A plan, and the parts of it that Terraform shows.
+pub struct Planned {
+    /// What the plan is rendered from; `None` for a create.
+    pub preview: Option<Preview>,
     /// `managed_state_projection` before and after.
     pub before: BTreeMap<String, String>,
     pub after: BTreeMap<String, String>,
@@ -28,32 +38,52 @@ pub struct PlannedUpdate {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// The plan of applying `yaml` to `live`, without a stored baseline, if the API server responds to the dry run with
-/// `answer`.
-pub fn planned_update(yaml: &str, live: Json, answer: Json) -> PlannedUpdate {
+pub fn question(last_answer: LastAnswer) -> Question {
+    dry_run::question(last_answer)
+}
+
+/// The plan of applying `yaml` to `live`, if the API server responds to the dry run with `response`. Without `live` it is
+/// a create.
+pub fn planned(yaml: &str, last: Option<&LastApply>, live: Option<Json>, response: Json) -> Planned {
     let observed = |object: Json| Observed::new(object).expect("managedFields of the test");
     let (body, manager) = (Body::parse(yaml).expect("a body of the test"), manager());
-    let (live, planned) = (observed(live), observed(answer));
-    let before = Maps::of(&live, &Desired::new(&manager, &body.value));
-    let mut prior = Object::new().with("yaml_body", yaml);
-    before.set_on(&mut prior);
-    let unknown = prior.clone().with(VALUES, Value::unknown()).with(MANAGERS, Value::unknown());
-    let change = PlannedChange { prior: Some(prior.clone()), planned: unknown, private: Private::default() };
-    let answer = DryRunResult {
+    let (live, planned) = (live.map(observed), observed(response));
+    let before = live.as_ref().map(|live| Maps::of(live, &Desired::new(&manager, &body.value)));
+    let mut private = Private::default();
+    if let Some(last) = last {
+        let written = Body::parse(&last.yaml).expect("a body of the test").value;
+        let recorded = Baseline::record(&observed(last.response.clone()), &Desired::new(&manager, &written));
+        private.set_baseline(&recorded, &written);
+    }
+    let prior = before.as_ref().map(|before| {
+        let mut prior = Object::new().with("yaml_body", last.map_or(yaml, |last| &last.yaml));
+        before.set_on(&mut prior);
+        prior
+    });
+    let state = prior.clone().unwrap_or_else(Object::new).with("yaml_body", yaml);
+    let unknown = state.with(VALUES, Value::unknown()).with(MANAGERS, Value::unknown());
+    let change = PlannedChange { prior: prior.clone(), planned: unknown, private };
+    let result = DryRunResult {
         target: body.target(true),
         body,
         ignored: IgnoreFields::default(),
-        live: Some(live),
+        live,
         planned,
         released: FieldSet::new(),
         diagnostics: Diagnostics::new(),
     };
-    let decision = decide(&change, Outcome::Answered(Box::new(answer)), Verbosity::Full);
-    PlannedUpdate {
-        before: before.values,
+    let preview = prior
+        .as_ref()
+        .map(|prior| change.preview(prior, &Desired::new(&manager, &result.body.value), &result));
+    let decision = decide(&change, Outcome::Answered(Box::new(result)), Verbosity::Full);
+    let is_kept =
+        |prior: &Object| [VALUES, MANAGERS].iter().all(|name| decision.planned.get(name) == prior.get(name));
+    Planned {
+        preview,
+        before: before.map(|before| before.values).unwrap_or_default(),
         after: projection::texts(decision.planned.get(VALUES)).expect("values are known after a dry run"),
         managers: projection::texts(decision.planned.get(MANAGERS)),
-        unchanged: [VALUES, MANAGERS].iter().all(|name| decision.planned.get(name) == prior.get(name)),
+        unchanged: prior.as_ref().is_some_and(is_kept),
         warnings: decision.diagnostics.iter().map(|(_, diagnostic)| diagnostic.clone()).collect(),
     }
 }

@@ -29,13 +29,13 @@ impl<'w> DryRuns<'w> {
         dry_runs
     }
 
-    /// Whether an object needs a dry run. Responses are not kept between runs.
+    /// Whether an object needs a dry run.
     pub(crate) async fn question(&self, target: &ObjectRef) -> Question {
         let intervention = match self.admission.get() {
             Some(_) => self.intervention(target).await,
             None => Intervention::Unknown,
         };
-        plan::question(LastAnswer::Forgotten, || self.applied.contains(target), intervention)
+        question(|| self.applied.contains(target), intervention)
     }
 
     /// What is known of an object for which the API server has refused a dry run or an apply.
@@ -59,4 +59,9 @@ impl<'w> DryRuns<'w> {
         };
         self.admission.get_or_init(list).await.as_ref()
     }
+}
+
+/// Responses are not kept between runs.
+pub(super) fn question(is_applied: impl FnOnce() -> bool, intervention: Intervention) -> Question {
+    plan::question(LastAnswer::Forgotten, is_applied, intervention)
 }

@@ -1,152 +1,381 @@
-//! The CLI and the Terraform provider plan the same update alike: same changes, same managers, same warnings.
+//! The CLI and the Terraform provider plan alike: the same written, prior and observed objects give the same changes,
+//! the same managers and the same diagnostics.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use cluster::Reply;
 use manifest::Namespace;
+use ownership::Baseline;
+use plan::{FieldChange, Intervention, LastAnswer};
 use proptest::prelude::*;
-use serde_json::{Map, Value, json};
+use provider::parity::{self, LastApply};
+use serde_json::{Value, json};
 
 use super::*;
 use crate::support::report::{Action, ObjectState};
 
 /// The manager of `k8sconnect_object`.
 const US: &str = "k8sconnect";
-const KEYS: [&str; 4] = ["a", "b.conf", "c", "d"];
 const MANAGERS: [&str; 3] = [US, "hpa", "kubectl-edit"];
 
-type Data = BTreeMap<&'static str, &'static str>;
-type Held = BTreeMap<&'static str, BTreeSet<&'static str>>;
-
-/// A ConfigMap, and the keys that each manager holds.
-#[derive(Clone, Debug)]
-struct Settings {
-    data: Data,
-    held: Held,
+/// A kind, and the fields of it that are written: as a path in FieldsV1, with the values it may have.
+struct Kind {
+    api_version: &'static str,
+    name: &'static str,
+    fields: &'static [(&'static [&'static str], &'static [&'static str])],
 }
 
-impl Settings {
-    fn object(&self) -> Value {
-        let entry = |(manager, keys): (&&str, &BTreeSet<&str>)| {
-            let fields: Map<String, Value> = keys.iter().map(|key| (format!("f:{key}"), json!({}))).collect();
+const APP: &str = r#"k:{"name":"app"}"#;
+const SIDECAR: &str = r#"k:{"name":"sidecar"}"#;
+const KINDS: [Kind; 3] = [
+    Kind {
+        api_version: "v1",
+        name: "ConfigMap",
+        fields: &[
+            (&["f:data", "f:a"], &["\"1\"", "\"2\"", "\"x\""]),
+            (&["f:data", "f:b.conf"], &["\"1\"", "\"2\"", "\"x\""]),
+            (&["f:data", "f:c"], &["\"1\"", "\"2\"", "\"x\""]),
+            (&["f:metadata", "f:labels", "f:app"], &["\"web\"", "\"shop\"", "\"x\""]),
+        ],
+    },
+    Kind {
+        api_version: "v1",
+        name: "Secret",
+        fields: &[
+            (&["f:data", "f:a"], &["\"MQ==\"", "\"Mg==\"", "\"eA==\""]),
+            (&["f:data", "f:b.conf"], &["\"MQ==\"", "\"Mg==\"", "\"eA==\""]),
+            (&["f:type"], &["\"Opaque\"", "\"a\"", "\"b\""]),
+        ],
+    },
+    Kind {
+        api_version: "apps/v1",
+        name: "Deployment",
+        fields: &[
+            (&["f:spec", "f:replicas"], &["1", "2", "3"]),
+            (&["f:spec", "f:paused"], &["true", "false", "true"]),
+            (
+                &["f:spec", "f:template", "f:spec", "f:containers", APP, "f:image"],
+                &["\"a:1\"", "\"a:2\"", "\"a:3\""],
+            ),
+            (
+                &["f:spec", "f:template", "f:spec", "f:containers", APP, "f:args"],
+                &["[\"x\"]", "[\"y\"]", "[\"x\",\"y\"]"],
+            ),
+            (
+                &["f:spec", "f:template", "f:spec", "f:containers", SIDECAR, "f:image"],
+                &["\"s:1\"", "\"s:2\"", "\"s:3\""],
+            ),
+        ],
+    },
+];
+
+/// The written fields by their index in [`Kind::fields`], each with the index of its value.
+type Data = BTreeMap<usize, usize>;
+
+/// An object, and the fields that each manager holds.
+#[derive(Clone, Debug)]
+struct State {
+    data: Data,
+    held: BTreeMap<&'static str, BTreeSet<usize>>,
+}
+
+impl Kind {
+    fn body(&self, data: &Data) -> Value {
+        let mut body = json!({
+            "apiVersion": self.api_version, "kind": self.name, "metadata": { "name": "a", "namespace": "shop" },
+        });
+        for (field, value) in data {
+            let (path, values) = self.fields[*field];
+            *place(&mut body, path) = serde_json::from_str(values[*value]).unwrap();
+        }
+        body
+    }
+
+    fn object(&self, state: &State) -> Value {
+        let entry = |(manager, fields): (&&str, &BTreeSet<usize>)| {
+            let mut set = json!({});
+            for field in fields {
+                let mut at = &mut set;
+                for step in self.fields[*field].0 {
+                    at = &mut at[*step];
+                    if step.starts_with("k:") {
+                        at["."] = json!({});
+                        at["f:name"] = json!({});
+                    }
+                }
+                *at = json!({});
+            }
             json!({
-                "manager": manager, "operation": if *manager == US { "Apply" } else { "Update" }, "apiVersion": "v1",
-                "fieldsType": "FieldsV1", "fieldsV1": { "f:data": fields },
+                "manager": manager, "operation": if *manager == US { "Apply" } else { "Update" },
+                "apiVersion": self.api_version, "fieldsType": "FieldsV1", "fieldsV1": set,
             })
         };
-        let held = self.held.iter().filter(|(_, keys)| !keys.is_empty());
-        let mut object = body(&self.data);
+        let mut object = self.body(&state.data);
+        let held = state.held.iter().filter(|(_, fields)| !fields.is_empty());
         object["metadata"]["managedFields"] = held.map(entry).collect();
         object
     }
 
+    fn states(&'static self) -> impl Strategy<Value = State> {
+        let held = prop::collection::btree_map(
+            prop::sample::select(&MANAGERS[..]),
+            prop::collection::btree_set(0..self.fields.len(), 0..=self.fields.len()),
+            0..=MANAGERS.len(),
+        );
+        (self.data(), held).prop_map(|(data, mut held)| {
+            for fields in held.values_mut() {
+                fields.retain(|field| data.contains_key(field));
+            }
+            State { data, held }
+        })
+    }
+
+    /// Whether `written` has every list item of the kind.
+    fn writes_all_items(&self, written: &Data) -> bool {
+        let item = |field: usize| self.fields[field].0.iter().find(|step| step.starts_with("k:"));
+        let items: BTreeSet<_> = (0..self.fields.len()).filter_map(item).collect();
+        items.len() == written.keys().filter_map(|field| item(*field)).collect::<BTreeSet<_>>().len()
+    }
+
+    fn data(&self) -> impl Strategy<Value = Data> + use<> {
+        prop::collection::btree_map(0..self.fields.len(), 0..3_usize, 1..=self.fields.len())
+    }
+}
+
+/// The value at a path of FieldsV1, made on the way.
+fn place<'v>(object: &'v mut Value, path: &[&str]) -> &'v mut Value {
+    path.iter().fold(object, |at, step| match step.split_once(':') {
+        Some(("k", key)) => {
+            let key: Value = serde_json::from_str(key).unwrap();
+            if at.is_null() {
+                *at = json!([]);
+            }
+            let items = at.as_array_mut().unwrap();
+            let found = items.iter().position(|item| item["name"] == key["name"]);
+            let index = found.unwrap_or_else(|| {
+                items.push(key);
+                items.len() - 1
+            });
+            &mut items[index]
+        }
+        Some((_, name)) => &mut at[name],
+        None => unreachable!("{step}"),
+    })
+}
+
+impl State {
     /// The result of a forced apply of `written`.
     fn applied(&self, written: &Data) -> Self {
         let mut after = self.clone();
         let ours = after.held.insert(US, written.keys().copied().collect()).unwrap_or_default();
-        for (key, value) in written {
-            if after.data.insert(key, value) != Some(value) {
+        for (field, value) in written {
+            if after.data.insert(*field, *value) != Some(*value) {
                 let others = after.held.iter_mut().filter(|(manager, _)| **manager != US);
-                for (_, keys) in others {
-                    keys.remove(key);
+                for (_, fields) in others {
+                    fields.remove(field);
                 }
             }
         }
-        let is_held = |key: &&str| after.held.values().any(|keys| keys.contains(*key));
-        let dropped: Vec<&str> = ours.into_iter().filter(|key| !is_held(key)).collect();
-        for key in dropped {
-            after.data.remove(key);
+        let is_held = |field: &usize| after.held.values().any(|fields| fields.contains(field));
+        let dropped: Vec<usize> = ours.into_iter().filter(|field| !is_held(field)).collect();
+        for field in dropped {
+            after.data.remove(&field);
         }
         after
     }
 }
 
-fn body(data: &Data) -> Value {
-    json!({
-        "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "settings", "namespace": "shop" }, "data": data,
+/// One situation of an object.
+#[derive(Clone, Debug)]
+struct Case {
+    kind: usize,
+    written: Data,
+    last: Option<(Data, State)>,
+    live: Option<State>,
+    response: State,
+}
+
+fn cases() -> impl Strategy<Value = Case> {
+    (0..KINDS.len()).prop_flat_map(|index| {
+        let kind = &KINDS[index];
+        let last = prop::option::of((kind.data(), kind.states()));
+        let live = prop::option::weighted(0.9, kind.states());
+        (kind.data(), last, live, kind.states(), any::<bool>()).prop_map(
+            move |(written, last, live, other, intervenes)| {
+                let nothing = State { data: Data::new(), held: BTreeMap::new() };
+                let applied = live.as_ref().unwrap_or(&nothing).applied(&written);
+                let last = last.map(|(written, before)| {
+                    let response = before.applied(&written);
+                    (written, response)
+                });
+                // A webhook may turn an apply into anything.
+                let response = if intervenes { other } else { applied };
+                Case { kind: index, written, last: last.filter(|_| live.is_some()), live, response }
+            },
+        )
     })
 }
 
-fn data() -> impl Strategy<Value = Data> {
-    let value = prop_oneof![Just("1"), Just("2"), Just("x")];
-    prop::collection::btree_map(prop::sample::select(&KEYS[..]), value, 1..=KEYS.len())
-}
-
-fn settings() -> impl Strategy<Value = Settings> {
-    let held = prop::collection::btree_map(
-        prop::sample::select(&MANAGERS[..]),
-        prop::collection::btree_set(prop::sample::select(&KEYS[..]), 0..=KEYS.len()),
-        0..=MANAGERS.len(),
-    );
-    (data(), held).prop_map(|(data, mut held)| {
-        for keys in held.values_mut() {
-            keys.retain(|key| data.contains_key(key));
-        }
-        Settings { data, held }
-    })
-}
-
-fn report(written: &Data, live: &Settings, answer: &Settings) -> ObjectReport {
-    let target = ObjectRef::new("v1/ConfigMap".parse().unwrap(), Namespace::new("shop"), "settings");
-    let object =
-        ResolvedObject { target: target.clone(), body: body(written), is_served: true, pending: None };
-    let live = HashMap::from([(target, Observed::new(live.object()))]);
+fn report(case: &Case) -> ObjectReport {
+    let kind = &KINDS[case.kind];
+    let gvk = format!("{}/{}", kind.api_version, kind.name).parse().unwrap();
+    let target = ObjectRef::new(gvk, Namespace::new("shop"), "a");
+    let body = kind.body(&case.written);
+    let object = ResolvedObject { target: target.clone(), body, is_served: true, pending: None };
+    let live = case.live.iter().map(|live| (target.clone(), Observed::new(kind.object(live)))).collect();
     let batch = Batch { objects: Vec::new(), live, problems: Vec::new() };
-    let reply = Reply { code: 200, object: answer.object(), warnings: Vec::new(), retries: Vec::new() };
+    let reply =
+        Reply { code: 200, object: kind.object(&case.response), warnings: Vec::new(), retries: Vec::new() };
     let writer = WriterArgs { field_manager: US.to_owned(), force_conflicts: true };
-    batch.compare(&object, reply, &writer)
+    let manager = FieldManager::new(US);
+    let last = case.last.as_ref().map(|(written, response)| {
+        let (written, response) = (kind.body(written), Observed::new(kind.object(response)).unwrap());
+        let baseline = Baseline::record(&response, &Desired::new(&manager, &written));
+        (written, baseline)
+    });
+    let prior =
+        last.as_ref().map_or(Prior::Unrecorded, |(written, baseline)| Prior::Applied { written, baseline });
+    batch.compare_with(prior, &object, reply, &writer)
+}
+
+fn planned(case: &Case) -> parity::Planned {
+    let kind = &KINDS[case.kind];
+    let last = case.last.as_ref().map(|(written, response)| LastApply {
+        yaml: kind.body(written).to_string(),
+        response: kind.object(response),
+    });
+    let live = case.live.as_ref().map(|live| kind.object(live));
+    parity::planned(&kind.body(&case.written).to_string(), last.as_ref(), live, kind.object(&case.response))
+}
+
+fn check(case: &Case) -> Result<(), TestCaseError> {
+    let (ours, theirs) = (report(case), planned(case));
+    let ObjectState::Known(preview) = &ours.state else { panic!("{:?}", ours.findings) };
+
+    let texts = |warnings: &[Diagnostic]| -> Vec<_> {
+        warnings.iter().map(|it| (it.code.name(), it.summary.clone(), it.detail.clone())).collect()
+    };
+    prop_assert_eq!(texts(&ours.findings), texts(&theirs.warnings));
+    // The advice has the same place, in the words of each product.
+    for (ours, theirs) in ours.findings.iter().zip(&theirs.warnings) {
+        prop_assert_eq!(ours.hint.as_deref(), theirs.hint.as_ref().map(|_| OMIT_FIELDS));
+    }
+
+    let changes = |preview: &Preview| -> Vec<_> {
+        let parts = |it: &FieldChange| {
+            (
+                it.field.clone(),
+                (it.old.clone(), it.new.clone()),
+                (it.held_now.clone(), it.held_after.clone()),
+                it.row,
+            )
+        };
+        preview.changes.iter().map(parts).collect()
+    };
+    prop_assert_eq!(theirs.preview.is_none(), preview.created);
+    if let Some(theirs) = &theirs.preview {
+        prop_assert_eq!(changes(preview), changes(theirs));
+        prop_assert_eq!(&preview.takes, &theirs.takes);
+        prop_assert_eq!(&preview.releases, &theirs.releases);
+    }
+    if KINDS[case.kind].writes_all_items(&case.written) {
+        shown(case, &ours, preview, &theirs)
+    } else {
+        Ok(())
+    }
+}
+
+/// Terraform shows of these changes exactly those of fields that we hold: `managed_state_projection` has no others, and
+/// no list items that are not written.
+fn shown(
+    case: &Case,
+    ours: &ObjectReport,
+    preview: &Preview,
+    theirs: &parity::Planned,
+) -> Result<(), TestCaseError> {
+    let manager = FieldManager::new(US);
+    let text = |value: &Option<Value>| value.as_ref().map(fields::flat_text);
+    let is_map = |value: &Option<Value>| matches!(value, Some(Value::Object(_)));
+    for change in &preview.changes {
+        let (now, after) = (change.held_now.contains(&manager), change.held_after.contains(&manager));
+        if is_map(&change.old) || is_map(&change.new) {
+            // It came or went as a whole; the projection has its fields.
+            let is_inside =
+                |(field, _): &(&String, &String)| field.starts_with(&format!("{}.", change.field));
+            let inside = |map: &'_ BTreeMap<String, String>| -> Vec<_> {
+                map.iter().filter(is_inside).map(|(field, value)| (field.clone(), value.clone())).collect()
+            };
+            let is_shown = inside(&theirs.before) != inside(&theirs.after);
+            prop_assert!(is_shown || !(now || after), "{}", &change.field);
+            continue;
+        }
+        if now || after {
+            prop_assert_ne!(theirs.before.get(&change.field), theirs.after.get(&change.field));
+        }
+        if now {
+            prop_assert_eq!(theirs.before.get(&change.field).cloned(), text(&change.old));
+        }
+        if after {
+            prop_assert_eq!(theirs.after.get(&change.field).cloned(), text(&change.new));
+        }
+        // While nothing of ours changes, Terraform keeps the managers of the last refresh.
+        let managers = theirs.managers.as_ref().filter(|_| !theirs.unchanged);
+        if let Some(holder) = managers.and_then(|managers| managers.get(&change.field)) {
+            let expected = change.held_after.iter().find(|it| **it == manager).or(change.held_after.first());
+            prop_assert_eq!(Some(holder.as_str()), expected.map(FieldManager::as_str));
+        }
+    }
+    // If we hold nothing of an object, the projection has the written fields instead.
+    let holds = |state: &State| state.held.get(US).is_some_and(|fields| !fields.is_empty());
+    if case.live.as_ref().is_some_and(holds) && holds(&case.response) {
+        let fields: BTreeSet<&String> = theirs.before.keys().chain(theirs.after.keys()).collect();
+        for field in fields.into_iter().filter(|field| theirs.before.get(*field) != theirs.after.get(*field))
+        {
+            let is_change = preview.changes.iter().any(|change| {
+                // A container that comes or goes is one change.
+                field == &change.field || field.starts_with(&format!("{}.", change.field))
+            });
+            let changes_hands = preview.takes.contains(field) || preview.releases.contains(field);
+            prop_assert!(is_change || changes_hands, "{field}");
+        }
+    }
+    if ours.action() == Action::Nothing {
+        prop_assert_eq!(&theirs.before, &theirs.after);
+    }
+    Ok(())
 }
 
 proptest! {
     #[test]
-    fn the_provider_plans_what_the_command_line_plans(
-        written in data(), live in settings(), other in settings(), intervenes in any::<bool>(),
-    ) {
-        // A webhook may turn an apply into anything.
-        let answer = if intervenes { other } else { live.applied(&written) };
-        let ours = report(&written, &live, &answer);
-        let theirs = provider::parity::planned_update(&body(&written).to_string(), live.object(), answer.object());
-        let ObjectState::Known(preview) = &ours.state else { panic!("{:?}", ours.findings) };
+    fn the_provider_plans_what_the_command_line_plans(case in cases()) {
+        check(&case)?;
+    }
+}
 
-        let texts = |warnings: &[Diagnostic]| -> Vec<_> {
-            warnings.iter().map(|it| (it.code.name(), it.summary.clone(), it.detail.clone())).collect()
-        };
-        prop_assert_eq!(texts(&ours.findings), texts(&theirs.warnings));
-
-        // Every field we hold whose value changes in Terraform's projection changes here, or changes its manager. If we
-        // hold nothing of an object, the projection has the written fields instead.
-        let held = [&live, &answer].into_iter().filter_map(|object| object.held.get(US)).flatten();
-        let held: BTreeSet<String> = held.map(|key| format!("data.{key}")).collect();
-        for field in held.iter().filter(|field| theirs.before.get(*field) != theirs.after.get(*field)) {
-            let is_change = preview.changes.iter().any(|change| change.field == *field);
-            let changes_hands = preview.takes.contains(field) || preview.releases.contains(field);
-            prop_assert!(is_change || changes_hands, "{field}");
-        }
-        let text = |value: &Option<Value>| value.as_ref().map(fields::flat_text);
-        let manager = FieldManager::new(US);
-        for change in &preview.changes {
-            let (now, after) = (change.held_now.contains(&manager), change.held_after.contains(&manager));
-            if now || after {
-                prop_assert_ne!(theirs.before.get(&change.field), theirs.after.get(&change.field));
+/// They ask alike, with two differences: the CLI remembers no answers, and without one the provider always asks, because only a
+/// response says what the apply will return to Terraform.
+#[test]
+fn both_products_ask_the_same_questions_but_for_what_they_remember() {
+    use Intervention::{None, Possible, Unknown};
+    use LastAnswer::{Current, Forgotten, Outdated};
+    use Question::{Needed, Needless};
+    for (is_applied, intervention, cli) in [
+        (true, None, Needless),
+        (true, Possible, Needed),
+        (true, Unknown, Needed),
+        (false, None, Needed),
+        (false, Possible, Needed),
+        (false, Unknown, Needed),
+    ] {
+        let asked = dry_runs::question(|| is_applied, intervention);
+        assert_eq!(asked, cli, "{is_applied} {intervention:?}");
+        assert_eq!(asked, plan::question(Forgotten, || is_applied, intervention));
+        for (last_answer, provider) in [(Current, Needless), (Outdated, Needed), (Forgotten, Needed)] {
+            assert_eq!(parity::question(last_answer), provider, "{last_answer:?}");
+            // A remembered answer beats everything else; so the shared rule is the provider's, whatever else is known.
+            if last_answer != Forgotten {
+                assert_eq!(plan::question(last_answer, || is_applied, intervention), provider);
             }
-            if now {
-                prop_assert_eq!(theirs.before.get(&change.field).cloned(), text(&change.old));
-            }
-            if after {
-                prop_assert_eq!(theirs.after.get(&change.field).cloned(), text(&change.new));
-            }
-            // While nothing of ours changes, Terraform keeps the managers of the last refresh.
-            let managers = theirs.managers.as_ref().filter(|_| !theirs.unchanged);
-            if let Some(holder) = managers.and_then(|managers| managers.get(&change.field)) {
-                let expected = change.held_after.iter().find(|it| **it == manager).or(change.held_after.first());
-                prop_assert_eq!(Some(holder.as_str()), expected.map(FieldManager::as_str));
-            }
-        }
-        if ours.action() == Action::Nothing {
-            // `managed_fields` lists every manager, so a webhook may still change it for fields that are not ours.
-            prop_assert_eq!(&theirs.before, &theirs.after);
-            let managers = theirs.managers.unwrap_or_default();
-            prop_assert!(held.iter().all(|field| managers.get(field).map(String::as_str) == Some(US)));
         }
     }
 }
