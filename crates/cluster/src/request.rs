@@ -5,6 +5,7 @@ mod failure;
 use std::fmt::{self, Write as _};
 use std::time::Duration;
 
+use backoff::Jitter;
 use bytes::Bytes;
 use diag::Diagnostic;
 use http::header::{ACCEPT, CONTENT_TYPE};
@@ -188,7 +189,7 @@ pub(crate) async fn send<T, E: Into<JsonError>>(
             retries.len(),
             began.elapsed(),
             failure.retry_after,
-            retry::random(),
+            Jitter::random(),
         );
         let Some(waited) = wait else { return Err(call.error(failure.kind, retries)) };
         let why = diag::error_chain(&failure.kind);

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use backoff::{Backoff, Jitter};
 use http::StatusCode;
 
-/// The wait before the first retry if the server does not send `Retry-After`; doubled before each further one.
-const FIRST_WAIT: Duration = Duration::from_millis(100);
+/// If the server does not send `Retry-After`.
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(100), Duration::from_millis(1600));
 const MAX_RETRIES: u32 = 5;
 /// How long a call may take before it is no longer retried. Terraform's users wait for it.
 const BUDGET: Duration = Duration::from_secs(30);
@@ -45,32 +46,24 @@ impl Retryable {
 
 /// How long to wait before retry number `retries + 1`, or `None` to give up.
 ///
-/// `jitter` is between 0 and 1 and shifts the wait by up to ten percent, so that clients do not retry in step. A
-/// `Retry-After` from the server is a lower bound.
+/// A `Retry-After` from the server is a lower bound.
 pub(crate) fn wait(
     retryable: Retryable,
     idempotent: bool,
     retries: usize,
     elapsed: Duration,
     retry_after: Option<Duration>,
-    jitter: f64,
+    jitter: Jitter,
 ) -> Option<Duration> {
     match retryable {
         Retryable::Never => return None,
         Retryable::IfIdempotent if !idempotent => return None,
         Retryable::IfIdempotent | Retryable::Always => {}
     }
-    let doublings = u32::try_from(retries).ok().filter(|retries| *retries < MAX_RETRIES)?;
-    let usual = (FIRST_WAIT * 2_u32.pow(doublings)).mul_f64(0.9 + 0.2 * jitter);
-    let wait = retry_after.map_or(usual, |asked| asked.mul_f64(1.0 + 0.1 * jitter).max(usual));
+    let retries = u32::try_from(retries).ok().filter(|retries| *retries < MAX_RETRIES)?;
+    let usual = BACKOFF.after(retries + 1, jitter);
+    let wait = retry_after.map_or(usual, |asked| jitter.later(asked).max(usual));
     (elapsed + wait <= BUDGET).then_some(wait)
-}
-
-/// A random number between 0 and 1. The random state of hash maps is good enough for jitter.
-pub(crate) fn random() -> f64 {
-    use std::hash::{BuildHasher as _, Hasher as _, RandomState};
-    f64::from(u32::try_from(RandomState::new().build_hasher().finish() >> 32).unwrap_or(u32::MAX))
-        / f64::from(u32::MAX)
 }
 
 #[cfg(test)]
@@ -110,35 +103,32 @@ mod tests {
                 retries,
                 Duration::from_millis(elapsed),
                 asked.map(Duration::from_secs),
-                0.5,
+                Jitter::default(),
             );
             assert_eq!(found, expected.map(Duration::from_millis), "{retries} {elapsed} {asked:?}");
         };
         check(true, 0, 0, None, Some(100));
         check(true, 4, 0, None, Some(1600));
         check(true, 5, 0, None, None);
-        check(true, 0, 0, Some(3), Some(3150));
+        check(true, 0, 0, Some(3), Some(3000));
         check(true, 4, 0, Some(1), Some(1600));
         check(true, 0, 29_000, Some(3), None);
         check(true, 0, 0, Some(3600), None);
         check(false, 0, 0, None, None);
-        assert!(wait(Retryable::Always, false, 0, Duration::ZERO, None, 0.5).is_some());
-        assert!(wait(Retryable::Never, true, 0, Duration::ZERO, None, 0.5).is_none());
+        assert!(wait(Retryable::Always, false, 0, Duration::ZERO, None, Jitter::default()).is_some());
+        assert!(wait(Retryable::Never, true, 0, Duration::ZERO, None, Jitter::default()).is_none());
     }
 
     #[test]
     fn jitter_spreads_retries_and_never_precedes_retry_after() {
         let check = |asked: Option<u64>, jitter: f64, expected: u64| {
             let asked = asked.map(Duration::from_secs);
-            let found = wait(Retryable::Always, true, 0, Duration::ZERO, asked, jitter);
+            let found = wait(Retryable::Always, true, 0, Duration::ZERO, asked, Jitter::new(jitter));
             assert_eq!(found, Some(Duration::from_millis(expected)), "{asked:?} {jitter}");
         };
-        check(None, 0.0, 90);
-        check(None, 1.0, 110);
+        check(None, 0.0, 100);
+        check(None, 1.0, 90);
         check(Some(2), 0.0, 2000);
         check(Some(2), 1.0, 2200);
-        let chances: Vec<f64> = (0..100).map(|_| random()).collect();
-        assert!(chances.iter().all(|jitter| (0.0..=1.0).contains(jitter)), "{chances:?}");
-        assert!(chances.iter().any(|jitter| *jitter < 0.5) && chances.iter().any(|jitter| *jitter > 0.5));
     }
 }

@@ -6,6 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use backoff::{Backoff, Jitter};
 use futures::future::BoxFuture;
 use http_body_util::BodyExt as _;
 use kube::client::Body;
@@ -18,7 +19,6 @@ use crate::error::{Error, ErrorKind, Subject, Verb};
 use crate::read::{Selection, selectors};
 use crate::redact::Redacted;
 use crate::request::{Call, open, with_query};
-use crate::retry;
 use crate::session::Session;
 use crate::status::ApiStatus;
 use lines::{Line, Lines};
@@ -27,10 +27,9 @@ use lines::{Line, Lines};
 const LENGTH: Duration = Duration::from_secs(240);
 /// After this much silence, the connection counts as dead.
 const SILENCE: Duration = Duration::from_secs(300);
-/// The pause before the next request when the last response ended early; doubled while responses stay empty.
-const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
-/// The longest pause, and how long a response must have been open for the next request to follow at once.
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// The pause before the next request when the last response ended early. After a response that was open longer than the
+/// longest pause, the next request follows at once.
+const PAUSE: Backoff = Backoff::new(Duration::from_millis(100), Duration::from_secs(5));
 
 /// The longest pause that a server can ask for.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(60);
@@ -237,20 +236,13 @@ impl Watch {
     /// for a longer one.
     fn pause(&mut self, retry_after: Option<Duration>) {
         let lasted =
-            matches!(&self.state, WatchState::Open(response) if response.opened.elapsed() > LONGEST_PAUSE);
+            matches!(&self.state, WatchState::Open(response) if response.opened.elapsed() > PAUSE.max());
         if !matches!(&self.state, WatchState::Open(response) if response.opened.elapsed() >= LENGTH) {
             self.breaks = self.breaks.saturating_add(1);
         }
-        let pause = if lasted {
-            Duration::ZERO
-        } else {
-            SHORTEST_PAUSE * 2u32.saturating_pow(self.empty_responses.min(10))
-        };
-        self.empty_responses = if lasted { 0 } else { self.empty_responses + 1 };
-        // Up to a quarter less, so that watches that broke together do not return together.
-        let pause = pause.min(LONGEST_PAUSE).mul_f64(1.0 - 0.25 * retry::random());
-        // Up to a quarter more here, because the server's time is a lower bound.
-        let asked = retry_after.map_or(Duration::ZERO, |asked| asked.mul_f64(1.0 + 0.25 * retry::random()));
+        self.empty_responses = if lasted { 0 } else { self.empty_responses.saturating_add(1) };
+        let pause = if lasted { Duration::ZERO } else { PAUSE.after(self.empty_responses, Jitter::random()) };
+        let asked = retry_after.map_or(Duration::ZERO, |asked| Jitter::random().later(asked));
         let pause = pause.max(asked.min(LONGEST_RETRY_AFTER));
         self.state = WatchState::Idle { until: Instant::now() + pause };
     }

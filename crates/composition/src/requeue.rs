@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use backoff::{Backoff, Jitter};
 use manifest::{GoDuration, server_metadata};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -90,15 +91,15 @@ impl History {
     ///
     /// A reconcile caused only by our own last writes runs at once the first time, since a function may react to the
     /// result of its output. If that causes another one, the function contradicts itself, and each further one waits longer.
-    pub fn due(&self, current: Fingerprint, ttl: Option<Duration>) -> Due {
+    pub fn due(&self, current: Fingerprint, ttl: Option<Duration>, jitter: Jitter) -> Due {
         if self.seen == Some(current) {
             return Due::No;
         }
         if self.written != Some(current) || self.echoes == 0 {
             return Due::Now;
         }
-        let wait = FIRST_ECHO.saturating_mul(2_u32.saturating_pow(self.echoes - 1));
-        Due::After(wait.min(ttl.unwrap_or(Duration::MAX)).max(FIRST_ECHO))
+        let max = ttl.unwrap_or(Duration::MAX).max(FIRST_ECHO);
+        Due::After(Backoff::new(FIRST_ECHO, max).after(self.echoes, jitter))
     }
 
     /// Records a reconcile: the fingerprint it started from, and the one after its writes.
@@ -112,14 +113,14 @@ impl History {
 
 /// How long to wait for the next reconcile when nothing changes: the XR's annotation, else the pipeline's TTL, else forever.
 ///
-/// `random` in 0..1 spreads it by a tenth either way, so that a thousand XRs created at once do not stay in step.
-pub fn interval(xr: &Object, ttl: Option<Duration>, random: f64) -> Option<Duration> {
+/// `jitter` makes it up to a tenth shorter, so that a thousand XRs created at once do not stay in step.
+pub fn interval(xr: &Object, ttl: Option<Duration>, jitter: Jitter) -> Option<Duration> {
     let asked = object::annotation(xr, ANNOTATION_POLL_INTERVAL)
         .and_then(|text| text.parse::<GoDuration>().ok()?.to_std())
         .filter(|asked| !asked.is_zero());
     let interval =
         asked.map(|asked| asked.max(MIN_POLL_INTERVAL)).or(ttl).filter(|interval| !interval.is_zero())?;
-    Some(interval.mul_f64(0.9 + 0.2 * random.clamp(0.0, 1.0)))
+    Some(jitter.sooner(interval))
 }
 
 #[cfg(test)]

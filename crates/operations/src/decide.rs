@@ -17,6 +17,7 @@ mod transitions;
 
 use std::time::Duration;
 
+use backoff::Jitter;
 use diag::Diagnostic;
 use jiff::Timestamp;
 use serde_json::Value;
@@ -25,7 +26,7 @@ use crate::annotations::Annotations;
 use crate::binding::{Identity, Scope};
 use crate::observation::{Observation, Observed};
 use crate::policy::Policy;
-use crate::schedule::{self, Jitter, Schedule};
+use crate::schedule::{self, Schedule};
 use crate::service::{Call, Kind};
 use crate::status::Status;
 

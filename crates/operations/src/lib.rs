@@ -33,6 +33,7 @@ mod work_request;
 pub use annotations::{
     ADOPT, ADOPT_FROM, Annotations, DELETION_POLICY, DeletionPolicy, ON_MISSING, OnMissing, PAUSED, RELEASE,
 };
+pub use backoff::Jitter;
 pub use binding::{Binding, Identity, Scope};
 pub use call_error::{CallError, CallErrorKind, NO_CREDENTIALS};
 pub use condition::{Condition, ConditionStatus, ConditionType, SharedCondition, SharedConditionType};
@@ -42,7 +43,7 @@ pub use lifecycle::Lifecycle;
 pub use observation::Observation;
 pub use operation::{Class, LastOperation, Operation, OperationRecord, Percent, Phase, Source};
 pub use policy::Policy;
-pub use schedule::{Jitter, Schedule};
+pub use schedule::Schedule;
 pub use service::{Body, Call, Drift, ExternalService, Kind, OWNER_TAG, Resource, Response, Strategy};
 pub use status::{SharedStatus, Status, Tracker};
 pub use token::{body_hash, retry_token};

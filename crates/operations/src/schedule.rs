@@ -2,17 +2,15 @@
 
 use std::time::Duration;
 
+use backoff::{Backoff, Jitter};
 use jiff::Timestamp;
 
 /// The bounds on a provider's `Retry-After`.
 const RETRY_AFTER: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(300));
-/// The first backoff after a transient error; it doubles up to [`MAX_BACKOFF`].
-const FIRST_BACKOFF: Duration = Duration::from_secs(1);
-const MAX_BACKOFF: Duration = Duration::from_secs(300);
+/// After a transient error.
+const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(300));
 /// Slow retries double up to this many times their first interval: 5 minutes become an hour.
 const MAX_SLOW_FACTOR: u32 = 12;
-/// The share of a delay that jitter may add or remove.
-const JITTER_SHARE: f64 = 0.1;
 
 /// The intervals that an operator runs with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,33 +39,11 @@ impl Default for Schedule {
     }
 }
 
-/// A random number between 0 and 1, so that a thousand objects do not call at once.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Jitter(f64);
-
-impl Jitter {
-    /// Clamps `share` to 0..=1; not a number is no jitter.
-    pub fn new(share: f64) -> Self {
-        Self(if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) })
-    }
-
-    /// Up to a tenth sooner, for intervals that are an upper bound.
-    pub fn sooner(self, delay: Duration) -> Duration {
-        delay.mul_f64(1.0 - JITTER_SHARE * self.0)
-    }
-
-    /// Up to a tenth later, for delays that are a lower bound.
-    pub fn later(self, delay: Duration) -> Duration {
-        delay.mul_f64(1.0 + JITTER_SHARE * self.0)
-    }
-}
-
 /// The delay before a call is retried after a transient error: the provider's `Retry-After` within bounds, else doubling
 /// with every consecutive failure.
 pub(crate) fn backoff(failures: u32, retry_after: Option<Duration>, jitter: Jitter) -> Duration {
-    let doubled = || FIRST_BACKOFF.saturating_mul(1 << failures.saturating_sub(1).min(16));
-    let delay = retry_after.map_or_else(|| doubled().min(MAX_BACKOFF), clamp_retry_after);
-    jitter.later(delay)
+    let asked = retry_after.map(|asked| jitter.later(clamp_retry_after(asked)));
+    asked.unwrap_or_else(|| BACKOFF.after(failures, jitter))
 }
 
 /// The delay before an operation in flight is polled again.
@@ -77,8 +53,8 @@ pub(crate) fn poll(schedule: &Schedule, retry_after: Option<Duration>, jitter: J
 
 /// The delay after the `tries`-th fruitless operation in a row: 5 minutes, doubling to an hour.
 pub(crate) fn slow(schedule: &Schedule, tries: u32) -> Duration {
-    let factor = 1_u32 << tries.saturating_sub(1).min(8);
-    schedule.slow_retry.saturating_mul(factor.min(MAX_SLOW_FACTOR))
+    let max = schedule.slow_retry.saturating_mul(MAX_SLOW_FACTOR);
+    Backoff::new(schedule.slow_retry, max).after(tries, Jitter::default())
 }
 
 /// The delay before the next retry of an object that has been stalled for `elapsed`: as long again, so that delays
@@ -143,8 +119,6 @@ mod tests {
             let jitter = Jitter::new(share);
             assert!(backoff(1, Some(secs(10)), jitter) >= secs(10), "{share}");
             assert!(poll(&Schedule::default(), None, jitter) <= Schedule::default().poll_interval, "{share}");
-            assert!(jitter.later(secs(100)) <= secs(110), "{share}");
-            assert!(jitter.sooner(secs(100)) >= secs(90), "{share}");
         }
         assert_eq!(poll(&Schedule::default(), Some(secs(40)), Jitter::new(1.0)), secs(40));
     }

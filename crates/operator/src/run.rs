@@ -11,6 +11,7 @@ mod term;
 
 use std::time::Duration;
 
+use backoff::random;
 use cluster::{Environment, Session};
 use manifest::Namespace;
 use oraclecloud::Catalogue;
@@ -21,7 +22,6 @@ use tokio_util::sync::CancellationToken;
 use crate::install;
 use crate::options::Options;
 use crate::rivals;
-use crate::runtime::backoff::random;
 use crate::runtime::events::Events;
 use crate::runtime::health::{self, Pages, Readiness};
 use crate::runtime::lease::{Candidate, Lost};

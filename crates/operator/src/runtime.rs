@@ -9,7 +9,6 @@
 //! [`lease`] decides which copy of the operator may run controllers; [`health`] and [`metrics`] report on all of them.
 //! `book/src/decisions/0007-controller-runtime.md` says why this is not `kube::runtime`.
 
-pub mod backoff;
 pub mod client;
 pub mod controller;
 pub mod events;

@@ -11,24 +11,38 @@ use serde_json::Value;
 /// check: decide its place in the architecture first (`ARCHITECTURE.md`, code map).
 const USES: &[(&str, &[&str])] = &[
     // pure
+    ("backoff", &[]),
     ("diag", &[]),
     ("manifest", &["diag"]),
     ("fields", &["diag", "manifest"]),
     ("ownership", &["diag", "manifest", "fields"]),
     ("plan", &["diag", "manifest", "fields", "ownership"]),
     ("readiness", &["diag", "manifest", "fields"]),
-    ("operations", &["diag"]),
-    ("composition", &["diag", "manifest", "fields", "ownership", "plan", "readiness"]),
+    ("operations", &["backoff", "diag"]),
+    ("composition", &["backoff", "diag", "manifest", "fields", "ownership", "plan", "readiness"]),
     // world
-    ("cluster", &["diag", "manifest", "readiness"]),
+    ("cluster", &["backoff", "diag", "manifest", "readiness"]),
     ("tfplugin", &["diag"]),
-    ("functions", &["diag", "composition"]),
+    ("functions", &["backoff", "diag", "composition"]),
     ("oraclecloud", &["diag", "operations"]),
     ("oraclecloud-emulator", &["oraclecloud"]),
     ("sandbox", &["diag"]),
     // products
     ("provider", &["diag", "manifest", "fields", "ownership", "plan", "readiness", "cluster", "tfplugin"]),
-    ("operator", &["diag", "manifest", "operations", "composition", "cluster", "functions", "oraclecloud"]),
+    (
+        "operator",
+        &[
+            "backoff",
+            "diag",
+            "manifest",
+            "readiness",
+            "operations",
+            "composition",
+            "cluster",
+            "functions",
+            "oraclecloud",
+        ],
+    ),
     (
         "cli",
         &[
@@ -76,7 +90,7 @@ const IMPURE: &[&str] = &["tokio", "kube", "k8s-openapi", "tonic", "hyper", "rus
 /// Kubernetes' types change with every release of kube; only these crates name them.
 const MAY_NAME_KUBE: &[&str] = &["cluster", "operator", "sandbox", "testkit", "bench"];
 const PURE: &[&str] =
-    &["diag", "manifest", "fields", "ownership", "plan", "readiness", "operations", "composition"];
+    &["backoff", "diag", "manifest", "fields", "ownership", "plan", "readiness", "operations", "composition"];
 
 pub(super) fn check(root: &Path) -> Result<Vec<String>> {
     let uses = direct_uses(root)?;

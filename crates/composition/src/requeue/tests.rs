@@ -52,30 +52,32 @@ fn a_reconcile_caused_by_our_own_writes_runs_once_and_then_backs_off() {
     let minute = Some(Duration::from_secs(60));
     let seconds = |seconds| Due::After(Duration::from_secs(seconds));
     let mut passes = History::default();
-    assert_eq!(passes.due(fingerprint(0), minute), Due::Now);
+    assert_eq!(passes.due(fingerprint(0), minute, Jitter::default()), Due::Now);
     let mut waits = Vec::new();
     // A function that answers to each of its own answers.
     for n in 0..10 {
         passes.record(fingerprint(n), fingerprint(n + 1));
-        assert_eq!(passes.due(fingerprint(n), minute), Due::No);
-        waits.push(passes.due(fingerprint(n + 1), minute));
+        assert_eq!(passes.due(fingerprint(n), minute, Jitter::default()), Due::No);
+        waits.push(passes.due(fingerprint(n + 1), minute, Jitter::default()));
     }
     let mut expected = vec![Due::Now];
     expected.extend([1, 2, 4, 8, 16, 32, 60, 60, 60].map(seconds));
     assert_eq!(waits, expected);
-    // Someone else's change is answered at once.
-    assert_eq!(passes.due(fingerprint(99), minute), Due::Now);
+    let jittered = Due::After(Duration::from_secs(54));
+    assert_eq!(passes.due(fingerprint(10), minute, Jitter::new(1.0)), jittered);
+    // Another writer's change is answered at once.
+    assert_eq!(passes.due(fingerprint(99), minute, Jitter::default()), Due::Now);
     passes.record(fingerprint(99), fingerprint(100));
-    assert_eq!(passes.due(fingerprint(100), minute), Due::Now);
+    assert_eq!(passes.due(fingerprint(100), minute, Jitter::default()), Due::Now);
 }
 
 #[test]
 fn a_consistent_function_settles_after_one_more_reconcile() {
     let mut passes = History::default();
     passes.record(fingerprint(0), fingerprint(1));
-    assert_eq!(passes.due(fingerprint(1), None), Due::Now);
+    assert_eq!(passes.due(fingerprint(1), None, Jitter::default()), Due::Now);
     passes.record(fingerprint(1), fingerprint(1));
-    assert_eq!(passes.due(fingerprint(1), None), Due::No);
+    assert_eq!(passes.due(fingerprint(1), None, Jitter::default()), Due::No);
 }
 
 /// Unlike in Crossplane, the poll interval annotation beats the TTL.
@@ -83,7 +85,7 @@ fn a_consistent_function_settles_after_one_more_reconcile() {
 fn the_poll_interval_is_the_annotation_else_the_ttl() {
     let check = |annotation: Option<&str>, ttl: Option<u64>, expected: Option<u64>| {
         let xr = object(json!({"metadata": {"annotations": {ANNOTATION_POLL_INTERVAL: annotation}}}));
-        let found = interval(&xr, ttl.map(Duration::from_secs), 0.5);
+        let found = interval(&xr, ttl.map(Duration::from_secs), Jitter::default());
         assert_eq!(found, expected.map(Duration::from_secs), "{annotation:?} {ttl:?}");
     };
     check(None, None, None);
@@ -98,8 +100,7 @@ fn the_poll_interval_is_the_annotation_else_the_ttl() {
     check(None, Some(0), None);
     let xr = Object::new();
     let minute = Some(Duration::from_secs(60));
-    assert_eq!(interval(&xr, minute, 0.0), Some(Duration::from_secs(54)));
-    assert_eq!(interval(&xr, minute, 1.0), Some(Duration::from_secs(66)));
+    assert_eq!(interval(&xr, minute, Jitter::new(1.0)), Some(Duration::from_secs(54)));
 }
 
 proptest! {
@@ -110,6 +111,6 @@ proptest! {
             passes.record(fingerprint(n), fingerprint(n.wrapping_add(1)));
         }
         passes.record(fingerprint(seen), fingerprint(seen));
-        prop_assert_eq!(passes.due(fingerprint(seen), None), Due::No);
+        prop_assert_eq!(passes.due(fingerprint(seen), None, Jitter::default()), Due::No);
     }
 }

@@ -7,6 +7,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use backoff::{Backoff, Jitter};
 use diag::error_chain;
 use futures::future::BoxFuture;
 use hyper::client::conn::http2::SendRequest;
@@ -25,8 +26,7 @@ const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How often a name is resolved while all is well: new replicas appear without any connection breaking.
 const RESOLVE_INTERVAL: Duration = Duration::from_secs(30);
 /// Short, because a caller that waits for a function also waits for the next attempt, and a refused connection is cheap.
-const MIN_BACKOFF: Duration = Duration::from_millis(10);
-const MAX_BACKOFF: Duration = Duration::from_millis(250);
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(10), Duration::from_millis(250));
 /// A connection that lasted this long resets the backoff; a server that accepts connections only to drop them is not
 /// flooded.
 const STABLE: Duration = Duration::from_secs(1);
@@ -80,7 +80,7 @@ pub(super) async fn run(subchannels: Subchannels, resolve: Resolve) {
     let subchannels = Arc::new(subchannels);
     let mut tasks = JoinSet::new();
     let mut by_address: BTreeMap<Address, AbortHandle> = BTreeMap::new();
-    let mut backoff = MIN_BACKOFF;
+    let mut failures = 0;
     loop {
         // A name that cannot be resolved closes no connection.
         match resolve_addresses(&resolve).await {
@@ -100,13 +100,13 @@ pub(super) async fn run(subchannels: Subchannels, resolve: Resolve) {
                     });
                 }
                 if timeout(RESOLVE_INTERVAL, subchannels.resolve_again.notified()).await.is_err() {
-                    backoff = MIN_BACKOFF;
+                    failures = 0;
                     continue;
                 }
             }
         }
-        sleep(backoff).await;
-        backoff = (backoff * 2).min(MAX_BACKOFF);
+        failures += 1;
+        sleep(BACKOFF.after(failures, Jitter::random())).await;
         while tasks.try_join_next().is_some() {}
     }
 }
@@ -122,21 +122,21 @@ async fn resolve_addresses(resolve: &Resolve) -> Result<Vec<Address>, String> {
 
 impl Subchannels {
     async fn keep_connected(self: Arc<Self>, address: Address) {
-        let mut backoff = MIN_BACKOFF;
+        let mut failures = 0;
         loop {
             match self.connect(&address).await {
                 Ok((sender, driver)) => {
                     let connected = Instant::now();
                     self.hold(address.clone(), sender, driver).await;
                     if connected.elapsed() >= STABLE {
-                        backoff = MIN_BACKOFF;
+                        failures = 0;
                     }
                 }
                 Err(error) => self.failed(format!("{address}: {}", error_chain(&error))),
             }
             self.resolve_again.notify_one();
-            sleep(backoff).await;
-            backoff = (backoff * 2).min(MAX_BACKOFF);
+            failures += 1;
+            sleep(BACKOFF.after(failures, Jitter::random())).await;
         }
     }
 

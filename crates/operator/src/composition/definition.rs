@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use backoff::Backoff;
 use cluster::Selection;
 use composition::definition::Definition;
 use composition::intent::Applied;
@@ -29,7 +30,6 @@ use serde_json::Value;
 use super::MANAGER;
 use super::engine::Engine;
 use super::kinds::Kinds;
-use crate::runtime::backoff::Backoff;
 use crate::runtime::client::ApiError;
 use crate::runtime::controller::{self, Action, ReconcileError, Reconciler};
 use crate::runtime::events::{EventLog, EventType, reference};

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use backoff::Backoff;
 use composition::RunError;
 use composition::condition::{Condition, Conditions};
 use composition::function::{self, ANNOTATION_ENDPOINT, Location};
@@ -15,7 +16,6 @@ use tokio::sync::watch;
 
 use super::MANAGER;
 use super::engine::Engine;
-use crate::runtime::backoff::Backoff;
 use crate::runtime::controller::{Action, ReconcileError, Reconciler};
 use crate::runtime::queue::Queue;
 use crate::runtime::store::{Change, Key, Store};

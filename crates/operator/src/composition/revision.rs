@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use backoff::Backoff;
 use composition::composition::Composition;
 use composition::condition::{Condition, Conditions};
 use composition::protocol::{ConditionStatus, Object};
@@ -16,7 +17,6 @@ use serde_json::Value;
 use super::engine::Engine;
 use super::function::FunctionLocations;
 use super::{MANAGER, Stores};
-use crate::runtime::backoff::Backoff;
 use crate::runtime::client::ApiError;
 use crate::runtime::controller::{Action, ReconcileError, Reconciler};
 use crate::runtime::events::{EventType, reference};

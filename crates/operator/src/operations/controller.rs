@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use backoff::{Backoff, Jitter};
 use diag::Diagnostic;
 use futures::future::{BoxFuture, join_all};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::core::DynamicObject;
-use operations::{CallError, Jitter, LocalState, Now, Policy, Schedule};
+use operations::{CallError, LocalState, Now, Policy, Schedule};
 use oraclecloud::Kind;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -21,7 +22,6 @@ use super::events::record;
 use super::fingerprint::{Fingerprint, has_finalizer, is_observed};
 use super::object::gvk;
 use super::reconcile::{Finished, Reconcile, Report, StepError};
-use crate::runtime::backoff::{self, Backoff};
 use crate::runtime::client::ObjectClient;
 use crate::runtime::controller::{self, Action, ReconcileError, Reconciler};
 use crate::runtime::events::{EventLog, EventType, Recorder, reference};
@@ -30,8 +30,6 @@ use crate::runtime::queue::Queue;
 use crate::runtime::store::{Change, Key, Store};
 use diag::error_chain;
 
-/// How often a reconcile starts over when another writer changes the object, before it is requeued.
-const MAX_ATTEMPTS: usize = 3;
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 
 /// What the resources of a namespace are reached with, or why they cannot be.
@@ -196,32 +194,26 @@ impl Reconciler for CloudController {
     ) -> Result<Action, ReconcileError<String>> {
         let Some(regarding) = object.as_object().map(reference) else { return Ok(Action::await_change()) };
         let target = key.reference(&gvk(self.kind));
-        for _ in 0..MAX_ATTEMPTS {
-            // The store keeps little of each object, and a decision must not be made on an old one.
-            let read = self
-                .client
-                .read(&target)
-                .await
-                .map_err(|error| format!("cannot read {key}: {}", error.text()))?;
-            let Some(object) = read else { return Ok(Action::await_change()) };
-            let object = Value::Object(object);
-            let seen = Fingerprint::of(&object);
-            let uid = seen.uid().to_owned();
-            if regarding.uid.as_ref() != Some(&uid) {
-                // Another object took the name, and the store does not have it yet.
-                return Ok(Action::requeue(FIRST_RETRY));
-            }
-            self.queue.signals(key, |signals| *signals = Some(seen));
-            let object: DynamicObject =
-                serde_json::from_value(object).map_err(|error| format!("cannot read {key}: {error}"))?;
-            match self.attempt(object, memory, &regarding).await {
-                Ok(report) => return Ok(self.finished(key, &uid, report, memory, &regarding)),
-                Err(StepError::Conflict { .. }) => {}
-                Err(error) if error.is_not_found() => return Ok(Action::await_change()),
-                Err(error) => return Err(error_chain(&error).into()),
-            }
+        // The store keeps little of each object, and a decision must not be made on an old one.
+        let read =
+            self.client.read(&target).await.map_err(|error| format!("cannot read {key}: {}", error.text()))?;
+        let Some(object) = read else { return Ok(Action::await_change()) };
+        let object = Value::Object(object);
+        let seen = Fingerprint::of(&object);
+        let uid = seen.uid().to_owned();
+        if regarding.uid.as_ref() != Some(&uid) {
+            // Another object took the name, and the store does not have it yet.
+            return Ok(Action::requeue(FIRST_RETRY));
         }
-        Ok(Action::requeue(FIRST_RETRY))
+        self.queue.signals(key, |signals| *signals = Some(seen));
+        let object: DynamicObject =
+            serde_json::from_value(object).map_err(|error| format!("cannot read {key}: {error}"))?;
+        match self.attempt(object, memory, &regarding).await {
+            Ok(report) => Ok(self.finished(key, &uid, report, memory, &regarding)),
+            Err(StepError::Conflict { .. }) => Err(ReconcileError::Conflict),
+            Err(error) if error.is_not_found() => Ok(Action::await_change()),
+            Err(error) => Err(error_chain(&error).into()),
+        }
     }
 
     async fn forget(&self, _key: &Key, memory: ExternalMemory) {
@@ -232,5 +224,5 @@ impl Reconciler for CloudController {
 }
 
 fn moment() -> Now {
-    Now { time: Timestamp::now(), jitter: Jitter::new(backoff::fraction()) }
+    Now { time: Timestamp::now(), jitter: Jitter::random() }
 }

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
+use backoff::Backoff;
 use manifest::GroupVersionKind;
 use oraclecloud::Kind;
 use serde_json::Value;
@@ -15,9 +16,8 @@ use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::credentials::SECRET;
-use super::fingerprint::has_finalizer;
+use super::fingerprint::{has_finalizer, is_deleting};
 use super::reconcile::MANAGER;
-use crate::runtime::backoff::Backoff;
 use crate::runtime::client::{ApiError, ObjectClient};
 use crate::runtime::controller::{self, Action, ReconcileError, Reconciler};
 use crate::runtime::finalizer;
@@ -87,6 +87,7 @@ impl CredentialsInUse {
     /// Sees to it that a Secret outlives its users. Before an object asks for anything at the cloud, this has to succeed
     /// or to be impossible.
     pub(super) async fn keep(&self, key: &Key) -> Result<(), ApiError> {
+        // No finalizer can be added to what is being deleted.
         let is_settled =
             || self.secrets.get(key).is_none_or(|secret| is_kept(&secret) || is_deleting(&secret));
         if is_settled() {
@@ -138,11 +139,6 @@ fn secret_of(change: &Change) -> Option<Key> {
 
 fn is_released(object: &Value) -> bool {
     is_deleting(object) && !has_finalizer(object)
-}
-
-/// No finalizer can be added to what is being deleted.
-fn is_deleting(object: &Value) -> bool {
-    object["metadata"]["deletionTimestamp"].is_string()
 }
 
 fn is_kept(secret: &Value) -> bool {

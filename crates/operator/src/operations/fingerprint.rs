@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::reconcile::FINALIZER;
+use crate::runtime::finalizer;
 
 /// The prefix of all our annotations.
 const PREFIX: &str = "plimsoll.dev/";
@@ -26,7 +27,7 @@ impl Fingerprint {
         Self {
             uid: metadata["uid"].as_str().unwrap_or_default().to_owned(),
             generation: metadata["generation"].as_i64(),
-            is_deleting: metadata["deletionTimestamp"].is_string(),
+            is_deleting: is_deleting(object),
             annotations: annotations
                 .filter(|(name, _)| name.starts_with(PREFIX))
                 .map(|(name, value)| (name.clone(), value.as_str().unwrap_or_default().to_owned()))
@@ -68,12 +69,15 @@ pub(super) fn keep_identity(object: &mut Value) {
 pub(super) fn is_observed(object: &Value) -> bool {
     let metadata = &object["metadata"];
     let observed = &object["status"]["observedGeneration"];
-    !metadata["deletionTimestamp"].is_string() && observed.is_i64() && *observed == metadata["generation"]
+    !is_deleting(object) && observed.is_i64() && *observed == metadata["generation"]
 }
 
 pub(super) fn has_finalizer(object: &Value) -> bool {
-    let finalizers = object["metadata"]["finalizers"].as_array().into_iter().flatten();
-    finalizers.into_iter().any(|finalizer| finalizer == FINALIZER)
+    object.as_object().is_some_and(|object| finalizer::is_present(object, FINALIZER))
+}
+
+pub(super) fn is_deleting(object: &Value) -> bool {
+    object.as_object().is_some_and(composition::object::is_being_deleted)
 }
 
 #[cfg(test)]

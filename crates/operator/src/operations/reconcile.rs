@@ -173,7 +173,7 @@ impl<S: ExternalService<Spec = Value>> Reconcile<'_, S> {
             identity: self.identity.cloned(),
             policy: self.policy.clone(),
             deleting: object.metadata.deletion_timestamp.is_some(),
-            has_finalizer: has_finalizer(object),
+            has_finalizer: finalizer::is_present(&to_json(object), FINALIZER),
             annotations: Annotations::parse(object.annotations(), uid).0,
             endpoint_error: None,
         }
@@ -284,10 +284,6 @@ impl Input {
         let of_mutation = call.mutates();
         Self { observation: Observation::of_call(service, spec, uid, call, result), shown, of_mutation }
     }
-}
-
-fn has_finalizer(object: &DynamicObject) -> bool {
-    object.finalizers().iter().any(|finalizer| finalizer == FINALIZER)
 }
 
 fn to_json(object: &DynamicObject) -> Object {

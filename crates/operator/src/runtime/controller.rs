@@ -1,4 +1,4 @@
-//! The loop that every controller is: it reconciles what is due, and remembers, retries and forgets per object.
+//! The loop of every controller: it reconciles what is due, keeps the memory of each object, and retries failures.
 //!
 //! A [`Reconciler`] says how one object is reconciled. The loop owns the rest: one reconcile per key at a time, what is
 //! remembered of a key from one to the next, the backoff of a key that fails, and panics.
@@ -9,12 +9,12 @@ use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
 
+use backoff::{Backoff, Jitter};
 use serde_json::Value;
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::backoff::Backoff;
 use super::client::ApiError;
 use super::metrics::Metrics;
 use super::queue::{Attempt, Queue};
@@ -24,7 +24,7 @@ use super::store::uid;
 pub(super) const GRACE: Duration = Duration::from_secs(20);
 /// How soon a key whose object was changed by another writer is reconciled again. The first conflict is probably the last;
 /// a writer that is always ahead must not cause a reconcile for each of its writes.
-pub(crate) const AFTER_CONFLICT: Backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(5));
+const AFTER_CONFLICT: Backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(5));
 const AFTER_PANIC: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(300));
 
 /// Reconciles the objects of one kind.
@@ -39,7 +39,7 @@ pub trait Reconciler: Send + Sync + Sized + 'static {
 
     const NAME: &'static str;
     const MAX_CONCURRENT_RECONCILES: usize;
-    /// As many more may run for keys that go first, however slow the others are.
+    /// How many more may run at once for keys that go first, so that slow reconciles do not delay them.
     const RESERVED_FOR_CHANGES: usize = 0;
     const BACKOFF: Backoff;
 
@@ -59,7 +59,7 @@ pub trait Reconciler: Send + Sync + Sized + 'static {
         memory: &mut Self::Memory,
     ) -> impl Future<Output = Result<Action, ReconcileError<Self::Error>>> + Send;
 
-    /// Decides what follows a failed reconcile; `retry_after` is the backoff.
+    /// Decides what follows a reconcile that failed or met a conflict; `retry_after` is the backoff.
     fn on_failure(&self, _key: &Self::Key, _memory: &mut Self::Memory, retry_after: Duration) -> Action {
         Action::requeue(retry_after)
     }
@@ -74,17 +74,23 @@ pub trait Reconciler: Send + Sync + Sized + 'static {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Action {
     requeue_after: Option<Duration>,
+    is_skip: bool,
 }
 
 impl Action {
     /// Reconcile again after this time, or earlier if the key is enqueued.
     pub const fn requeue(after: Duration) -> Self {
-        Self { requeue_after: Some(after) }
+        Self { requeue_after: Some(after), is_skip: false }
     }
 
     /// Do nothing until the key is enqueued.
     pub const fn await_change() -> Self {
-        Self { requeue_after: None }
+        Self { requeue_after: None, is_skip: false }
+    }
+
+    /// The same, but nothing was due yet: it says nothing about earlier failures and conflicts.
+    pub(crate) const fn skipped(self) -> Self {
+        Self { is_skip: true, ..self }
     }
 
     pub(super) const fn requeue_after(self) -> Option<Duration> {
@@ -170,7 +176,7 @@ fn finish<R: Reconciler>(
         Err(error) => {
             metrics.reconcile_panicked(name);
             let failures = queue.failures(&key).saturating_add(1);
-            let wait = AFTER_PANIC.after(failures);
+            let wait = AFTER_PANIC.after(failures, Jitter::random());
             tracing::error!(controller = name, %key, %error, ?wait, "reconcile panicked; retrying");
             let attempt = Attempt { failures, ..Attempt::default() };
             queue.finish(key, attempt, Action::requeue(wait));
@@ -221,17 +227,20 @@ async fn reconcile<R: Reconciler>(reconciler: Arc<R>, key: &R::Key, mut attempt:
     }
     let action = match reconciler.reconcile(key, object, &mut attempt.memory).await {
         Ok(action) => {
-            (attempt.failures, attempt.conflicts) = (0, 0);
+            if !action.is_skip {
+                (attempt.failures, attempt.conflicts) = (0, 0);
+            }
             action
         }
         Err(ReconcileError::Conflict) => {
             attempt.conflicts = attempt.conflicts.saturating_add(1);
-            Action::requeue(AFTER_CONFLICT.after(attempt.conflicts))
+            let retry_after = AFTER_CONFLICT.after(attempt.conflicts, Jitter::random());
+            reconciler.on_failure(key, &mut attempt.memory, retry_after)
         }
         Err(ReconcileError::Failed(error)) => {
             attempt.failures = attempt.failures.saturating_add(1);
             attempt.conflicts = 0;
-            let retry_after = R::BACKOFF.after(attempt.failures);
+            let retry_after = R::BACKOFF.after(attempt.failures, Jitter::random());
             tracing::warn!(controller = reconciler.name(), %key, %error, ?retry_after, "reconcile failed; retrying");
             reconciler.on_failure(key, &mut attempt.memory, retry_after)
         }

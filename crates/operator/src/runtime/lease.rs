@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use backoff::{Backoff, Jitter};
 use cluster::{Selection, Session};
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
@@ -14,7 +15,6 @@ use manifest::Namespace;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::backoff::{self, Backoff};
 use super::store::{Changes, Key, Source, Store};
 use crate::rivals::lease_kind;
 use diag::error_chain;
@@ -93,7 +93,7 @@ impl Candidate {
                 Err(error) => {
                     failures += 1;
                     tracing::warn!(error = error_chain(&error), "cannot take the lease; retrying");
-                    tokio::time::sleep(BACKOFF.after(failures)).await;
+                    tokio::time::sleep(BACKOFF.after(failures, Jitter::random())).await;
                 }
             }
         }
@@ -164,7 +164,7 @@ impl Term {
     pub(crate) async fn keep(&mut self) -> Lost {
         loop {
             let third = self.candidate.duration / 3;
-            tokio::time::sleep_until(self.renewed + backoff::jittered(third)).await;
+            tokio::time::sleep_until(self.renewed + Jitter::random().sooner(third)).await;
             if let Err(lost) = self.renew(self.renewed + third * 2).await {
                 return lost;
             }
@@ -193,7 +193,7 @@ impl Term {
                 }
             };
             failures += 1;
-            let wait = BACKOFF.after(failures);
+            let wait = BACKOFF.after(failures, Jitter::random());
             if Instant::now() + wait >= deadline {
                 return Err(Lost { why, until: self.renewed + self.candidate.duration });
             }

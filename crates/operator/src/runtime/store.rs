@@ -15,6 +15,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use backoff::{Backoff, Jitter};
 use cluster::{Error, Selection, Session, WatchEvent};
 use manifest::{GroupVersionKind, Namespace, ObjectRef, server_metadata};
 use serde_json::{Map, Value};
@@ -22,7 +23,6 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::backoff::{Backoff, jittered};
 use diag::error_chain;
 use objects::Objects;
 pub(super) use objects::uid;
@@ -276,7 +276,7 @@ impl Shared {
                 // Discovery was fresh: all objects are gone with their kind.
                 self.objects().replace(Vec::new(), None);
             }
-            tokio::time::sleep(BACKOFF.after(failures)).await;
+            tokio::time::sleep(BACKOFF.after(failures, Jitter::random())).await;
         }
     }
 
@@ -286,7 +286,7 @@ impl Shared {
         let from = self.list(session, gvk).await?;
         let mut watch = session.watch(gvk, self.source.selection.clone(), Some(from)).await?;
         let began = Instant::now();
-        let relist = began + jittered(RELIST_INTERVAL);
+        let relist = began + Jitter::random().sooner(RELIST_INTERVAL);
         let mut check_version = began + VERSION_INTERVAL;
         let mut breaks = 0;
         let mut last_heard = began;

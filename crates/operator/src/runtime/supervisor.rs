@@ -3,10 +3,10 @@
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
+use backoff::{Backoff, Jitter};
 use futures::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
-use super::backoff::Backoff;
 use super::metrics::Metrics;
 
 const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(300));
@@ -22,7 +22,7 @@ pub(crate) async fn supervise<F: Future<Output = ()>>(
     while let Err(panic) = AssertUnwindSafe(start()).catch_unwind().await {
         panics += 1;
         metrics.controller_panicked(controller);
-        let wait = BACKOFF.after(panics);
+        let wait = BACKOFF.after(panics, Jitter::random());
         tracing::error!(
             controller,
             panic = message(panic.as_ref()),

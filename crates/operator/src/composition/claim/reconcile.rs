@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use backoff::Backoff;
 use composition::claim::{check_binding, composite_name, with_conditions};
 use composition::composite::{Composite, Layout};
 use composition::condition::{Conditions, HEALTHY};
@@ -18,7 +19,6 @@ use serde_json::Value;
 use super::{Binder, ClaimMemory};
 use crate::composition::MANAGER;
 use crate::composition::events::record_new;
-use crate::runtime::backoff::Backoff;
 use crate::runtime::client::ApiError;
 use crate::runtime::controller::{Action, ReconcileError, Reconciler};
 use crate::runtime::store::Key;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use backoff::random;
 use cluster::PatchType;
 use composition::claim::{self, composite_name, is_bound, status};
 use composition::composite::{Composite, Layout};
@@ -22,7 +23,6 @@ use super::finalize::FINALIZER;
 use super::reconcile::{BIND, ClaimFailure, Result, has_status};
 use super::{Binder, ClaimMemory};
 use crate::composition::MANAGER;
-use crate::runtime::backoff::random;
 use crate::runtime::client::ApiError;
 use crate::runtime::controller::{Action, ReconcileError};
 use crate::runtime::finalizer;

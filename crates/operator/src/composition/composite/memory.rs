@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
+use backoff::Jitter;
 use composition::breaker::Breaker;
 use composition::event::Event;
 use composition::intent::Applied;
@@ -14,7 +15,6 @@ use tokio::time::Instant;
 
 use super::permissions::Permissions;
 use crate::composition::watches::Scope;
-use crate::runtime::controller::AFTER_CONFLICT;
 use crate::runtime::events::EventLog;
 
 /// What watches note about an XR.
@@ -62,8 +62,6 @@ pub(super) struct XrMemory {
     pub(super) permissions: Permissions,
     /// The condition Responsive, as it was last written.
     pub(super) responsive: Option<bool>,
-    /// Conflicts in a row.
-    pub(super) conflicts: u32,
     /// What the functions returned last, if another writer kept it from being written.
     pub(super) unwritten: Option<Unwritten>,
 }
@@ -96,19 +94,12 @@ impl XrMemory {
         if self.due.is_some_and(|due| due <= now) {
             return Due::Now;
         }
-        self.history.due(current, self.ttl)
+        self.history.due(current, self.ttl, Jitter::random())
     }
 
     /// How long until `due`.
     pub(super) fn wait(&self, now: Instant) -> Option<Duration> {
         self.due.map(|due| due.saturating_duration_since(now))
-    }
-
-    /// Another writer was ahead of a reconcile that saw `seen`: it is repeated after a while, whatever happens until then.
-    pub(super) fn conflicted(&mut self, seen: Fingerprint, now: Instant) {
-        self.conflicts = self.conflicts.saturating_add(1);
-        self.history.record(seen, seen);
-        self.due = Some(now + AFTER_CONFLICT.after(self.conflicts));
     }
 
     pub(super) fn due_within(&mut self, now: Instant, wait: Duration) {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use backoff::{Backoff, Jitter};
 use cluster::PatchType;
 use composition::composite::Composite;
 use composition::desired::Rendered;
@@ -28,7 +29,6 @@ use super::selection::{NotSelected, Selected, select};
 use super::{Composer, failed};
 use crate::composition::MANAGER;
 use crate::composition::watches::Scope;
-use crate::runtime::backoff::{Backoff, fraction};
 use crate::runtime::controller::{Action, ReconcileError, Reconciler};
 use crate::runtime::store::Key;
 
@@ -98,10 +98,10 @@ impl Reconciler for Composer {
         if !(is_forced || breaker.is_owed || is_unreported || composite.reconcile_request().is_some()) {
             match memory.owed(seen, now) {
                 Due::Now => {}
-                Due::No => return Ok(breaker.requeue_within(memory.wait(now))),
+                Due::No => return Ok(breaker.requeue_within(memory.wait(now)).skipped()),
                 Due::After(wait) => {
                     memory.due_within(now, wait);
-                    return Ok(breaker.requeue_within(memory.wait(now)));
+                    return Ok(breaker.requeue_within(memory.wait(now)).skipped());
                 }
             }
         }
@@ -246,7 +246,8 @@ impl Composer {
         progress: Progress,
         seen: Fingerprint,
     ) -> Result<Action, ReconcileError<String>> {
-        memory.conflicted(seen, Instant::now());
+        // Only a change, or the backoff, causes the next one.
+        memory.history.record(seen, seen);
         memory.unwritten = progress.returned.map(|(observed, returned)| Unwritten {
             observed,
             returned,
@@ -319,7 +320,6 @@ impl Composer {
             Ok(error_id) => error_id,
             Err(error) => return Err(error.into()),
         };
-        memory.conflicts = 0;
         if let Some(failure) = failure {
             if let Some(function) = &progress.unreachable {
                 self.reconcile_when_reachable(function, key);
@@ -327,7 +327,7 @@ impl Composer {
             let id = error_id.map(|id| format!(" (error id {id})")).unwrap_or_default();
             return Err(format!("{}{id}", failure.text()).into());
         }
-        memory.due = interval(xr, memory.ttl, fraction()).map(|interval| now + interval);
+        memory.due = interval(xr, memory.ttl, Jitter::random()).map(|interval| now + interval);
         let wait = memory.wait(now);
         // Functions may react to what they have just changed.
         Ok(if written == seen { wait } else { Some(wait.map_or(DEBOUNCE, |wait| wait.min(DEBOUNCE))) })

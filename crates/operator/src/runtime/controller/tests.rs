@@ -193,6 +193,20 @@ async fn a_failing_key_backs_off_and_a_success_ends_that() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_reconcile_that_finds_nothing_due_does_not_reset_the_backoff() {
+    let next = |_, number| match number {
+        1 | 3 => Err(ReconcileError::Failed("it fails")),
+        2 => Ok(Action::requeue(seconds(5)).skipped()),
+        _ => Ok(Action::await_change()),
+    };
+    let script = Script::<4>::new(Duration::ZERO, next);
+    script.queue.enqueue("a");
+    let log = script.run(seconds(600)).await;
+    let gaps: Vec<u64> = log.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
+    assert!(gaps.len() == 3 && (18..=20).contains(&gaps[2]), "{gaps:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_is_gone_is_forgotten_and_what_took_its_name_starts_afresh() {
     let script = Script::<4>::new(Duration::ZERO, done);
     script.queue.enqueue("a");

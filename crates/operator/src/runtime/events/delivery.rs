@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use backoff::{Backoff, Jitter};
 use k8s_openapi::api::core::v1::Event;
 use kube::api::{Api, PostParams};
 use tokio::sync::mpsc;
@@ -10,7 +11,6 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::shown;
-use crate::runtime::backoff::Backoff;
 use crate::runtime::metrics::{Loss, Metrics};
 use diag::error_chain;
 
@@ -82,7 +82,7 @@ async fn post(client: kube::Client, event: Event, metrics: Metrics) {
             Err(_) => "no response in time".to_owned(),
         };
         failures += 1;
-        let wait = BACKOFF.after(failures);
+        let wait = BACKOFF.after(failures, Jitter::random());
         if began.elapsed() + wait > MAX_AGE {
             tracing::warn!(why, failures, event = %shown(&event), "lost an event");
             return outcome.is(Some(Loss::NoAnswer));
