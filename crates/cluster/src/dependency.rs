@@ -10,6 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use manifest::{GroupVersionKind, ObjectRef};
+use readiness::Health;
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -156,23 +157,18 @@ impl Dependency {
 
     /// Whether `object` is the dependency, ready for use.
     fn is_met_by(&self, object: &Value) -> bool {
-        match self {
+        let is_it = match self {
             Self::Webhook(_) => false,
-            Self::Namespace(_) => object.pointer("/status/phase").is_none_or(|phase| phase == "Active"),
+            Self::Namespace(_) => true,
             Self::Kind(gvk) => {
                 let spec = &object["spec"];
                 let serves = |version: &Value| version["name"] == gvk.version() && version["served"] == true;
-                let established =
-                    |condition: &Value| condition["type"] == "Established" && condition["status"] == "True";
-                let any = |list: &Value, test: &dyn Fn(&Value) -> bool| {
-                    list.as_array().is_some_and(|list| list.iter().any(test))
-                };
                 spec["group"] == gvk.group()
                     && spec["names"]["kind"] == gvk.kind()
-                    && any(&spec["versions"], &serves)
-                    && any(&object["status"]["conditions"], &established)
+                    && spec["versions"].as_array().is_some_and(|versions| versions.iter().any(serves))
             }
-        }
+        };
+        is_it && Health::of(object, false) == Health::Ready
     }
 }
 

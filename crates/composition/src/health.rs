@@ -207,16 +207,9 @@ pub fn diagnose(
 
 /// The condition by which a child reports a problem: `Healthy=False`, `Synced=False` or `Stalled=True`.
 pub fn problem(child: &Object) -> Option<String> {
-    let conditions = Conditions::of(child);
-    let signs = [
-        (HEALTHY, ConditionStatus::False),
-        (crate::condition::SYNCED, ConditionStatus::False),
-        ("Stalled", ConditionStatus::True),
-    ];
-    let shows = |(kind, status): &(&str, ConditionStatus)| {
-        conditions.get(kind).is_some_and(|condition| condition.status == *status)
-    };
-    signs.iter().find(|sign| shows(sign)).map(|(kind, status)| format!("{kind}={}", status.as_str()))
+    let signs = [(HEALTHY, "False"), (crate::condition::SYNCED, "False"), ("Stalled", "True")];
+    let is_shown = |(kind, status): &&(&str, &str)| readiness::condition(child, kind, status).is_ok();
+    signs.iter().find(is_shown).map(|(kind, status)| format!("{kind}={status}"))
 }
 
 /// `Healthy` on the XR.
@@ -257,12 +250,12 @@ pub fn claim_condition(xr: &Object, text: Option<&str>, now: Timestamp) -> Optio
     let (reason, default) = if healthy.reason == not_found {
         (
             not_found,
-            "A function this claim depends on is not installed, which the platform team has to change.",
+            "A function that this claim depends on is not installed. Ask the platform team to install it.",
         )
     } else {
         (
             "InternalError",
-            "An internal error keeps this claim from being fulfilled. Its cause is not in the claim.",
+            "An internal error prevents this claim from being fulfilled. The claim itself is not the cause.",
         )
     };
     Some(unhealthy(reason, text.unwrap_or(default)))

@@ -62,17 +62,13 @@ pub async fn install(
 /// Whether the API server serves the kind of a definition.
 fn served(definition: Option<&Value>) -> Check<()> {
     let Some(definition) = definition else { return Check::Never("it was deleted".to_owned()) };
-    let conditions = definition.pointer("/status/conditions").and_then(Value::as_array);
-    let condition = |kind: &str| {
-        conditions.into_iter().flatten().find(|condition| condition["type"] == kind).map(|condition| {
-            (condition["status"] == "True", condition["message"].as_str().unwrap_or_default().to_owned())
-        })
-    };
-    match (condition("NamesAccepted"), condition("Established")) {
-        (Some((false, why)), _) => Check::Never(why),
-        (_, Some((true, _))) => Check::Met(()),
-        (_, Some((false, why))) => Check::NotYet(why),
-        (_, None) => Check::NotYet("the API server has not processed it yet".to_owned()),
+    let names_accepted = |status| readiness::condition(definition, "NamesAccepted", status);
+    if let (Ok(()), Err(why)) = (names_accepted("False"), names_accepted("True")) {
+        return Check::Never(why);
+    }
+    match readiness::condition(definition, "Established", "True") {
+        Ok(()) => Check::Met(()),
+        Err(why) => Check::NotYet(why),
     }
 }
 

@@ -86,15 +86,17 @@ fn worst(object: Object<'_>) -> Option<Condition<'_>> {
     const FALSE_IS_TROUBLE: [&str; 7] =
         ["Synced", "Healthy", "Established", "Installed", "Accepted", "AbleToScale", "ScalingActive"];
     const TRUE_IS_TROUBLE: [&str; 3] = ["Stalled", "ReplicaFailure", "Failed"];
+    let is_in = |kinds: &[&str], kind: &str| kinds.iter().any(|one| one.eq_ignore_ascii_case(kind));
     let troubles = object.conditions().filter(|condition| match condition.kind {
-        "Ready" | "Available" => !condition.is_true(),
-        kind if TRUE_IS_TROUBLE.contains(&kind) => condition.is_true(),
-        kind if FALSE_IS_TROUBLE.contains(&kind) || kind.ends_with("Ready") => condition.has_status("False"),
+        kind if is_in(&["Ready", "Available"], kind) => !condition.is_true(),
+        kind if is_in(&TRUE_IS_TROUBLE, kind) => condition.is_true(),
+        kind if is_in(&FALSE_IS_TROUBLE, kind) || kind.to_ascii_lowercase().ends_with("ready") => {
+            condition.has_status("False")
+        }
         _ => false,
     });
     // A failure says more than something that is still missing, and a message says more than none.
-    troubles
-        .max_by_key(|condition| (TRUE_IS_TROUBLE.contains(&condition.kind), !condition.message.is_empty()))
+    troubles.max_by_key(|condition| (is_in(&TRUE_IS_TROUBLE, condition.kind), !condition.message.is_empty()))
 }
 
 fn has_empty_status(object: Object<'_>) -> bool {

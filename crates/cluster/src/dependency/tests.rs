@@ -16,6 +16,7 @@ fn widget() -> (ObjectRef, Value) {
 
 fn crd(established: bool) -> Value {
     json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
         "metadata": { "name": "widgets.example.com", "resourceVersion": "2" },
         "spec": {
             "group": "example.com", "names": { "kind": "Widget", "plural": "widgets" },
@@ -167,7 +168,7 @@ fn namespaced(missing: usize) -> impl FnMut(&Seen) -> Answer + Send {
                 status(404, "NotFound", "namespaces \"shop\" not found", &details)
             }
             _ if seen.query.contains("watch=true") => {
-                let namespace = json!({ "metadata": { "name": "shop", "resourceVersion": "2" }, "status": { "phase": "Active" } });
+                let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "shop", "resourceVersion": "2" }, "status": { "phase": "Active" } });
                 stream(&(json!({ "type": "ADDED", "object": namespace }).to_string() + "\n"))
             }
             _ => ok(&json!({ "metadata": { "resourceVersion": "1" }, "items": [] })),
@@ -297,8 +298,15 @@ fn only_an_established_crd_that_serves_the_version_counts() {
     check("example.com/v1/Widget", |crd| crd["spec"]["versions"][0]["served"] = json!(false), false);
     check("example.com/v1/Widget", |crd| crd["status"] = json!({}), false);
     check("example.com/v1/Widget", |crd| crd["status"]["conditions"][0]["status"] = json!("False"), false);
+    check(
+        "example.com/v1/Widget",
+        |crd| crd["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z"),
+        false,
+    );
     let namespace = |phase: &str| {
-        Dependency::Namespace("a".to_owned()).is_met_by(&json!({ "status": { "phase": phase } }))
+        Dependency::Namespace("a".to_owned()).is_met_by(&json!({
+            "apiVersion": "v1", "kind": "Namespace", "status": { "phase": phase },
+        }))
     };
     assert!(namespace("Active") && !namespace("Terminating"));
 }

@@ -117,10 +117,10 @@ fn a_claim_reports_a_problem_in_words_for_its_user() {
         check(&unhealthy_xr("FunctionNotFound", false), None),
     ];
     insta::assert_snapshot!(lines.join("\n"), @r#"
-    False InternalError An internal error keeps this claim from being fulfilled. Its cause is not in the claim. For help, quote composite resource "my-claim-x1" and error id 0123abcd.
+    False InternalError An internal error prevents this claim from being fulfilled. The claim itself is not the cause. For help, quote composite resource "my-claim-x1" and error id 0123abcd.
     False ReportedByComposition The conditions and events of this claim say what is wrong. For help, quote composite resource "my-claim-x1" and error id 0123abcd.
     False InternalError We have been paged. For help, quote composite resource "my-claim-x1" and error id 0123abcd.
-    False FunctionNotFound A function this claim depends on is not installed, which the platform team has to change. For help, quote composite resource "my-claim-x1" and error id 0123abcd.
+    False FunctionNotFound A function that this claim depends on is not installed. Ask the platform team to install it. For help, quote composite resource "my-claim-x1" and error id 0123abcd.
     "#);
     let healthy = object(
         json!({"status": {"conditions": [{"type": "Healthy", "status": "True", "reason": "Healthy"}]}}),

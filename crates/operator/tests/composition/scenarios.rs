@@ -156,7 +156,7 @@ async fn an_internal_error_reaches_the_claim_in_words_for_its_user() {
         &platform,
         "internal-error",
         &[
-            "Healthy=False InternalError: An internal error keeps this claim from being fulfilled. Its cause is not in the claim.",
+            "Healthy=False InternalError: An internal error prevents this claim from being fulfilled. The claim itself is not the cause.",
             "Ready=False Waiting: Claim is waiting for composite resource to become Ready",
             "Synced=True ReconcileSuccess",
         ],

@@ -97,6 +97,16 @@ fn other_kinds_are_judged_by_what_they_report() {
 }
 
 #[test]
+fn condition_types_are_compared_without_case() {
+    for (kind, status) in
+        [("ready", "False"), ("synced", "False"), ("stalled", "True"), ("databaseREADY", "False")]
+    {
+        let trouble = waiting(&format!("{kind} is {status}"));
+        check("example.org/v1", "Widget", condition(kind, status), trouble);
+    }
+}
+
+#[test]
 fn an_empty_status_is_not_ready_where_the_kind_publishes_conditions() {
     let check = |api_version: &str, kind: &str, status: Value, expected: Health| {
         assert_eq!(Health::of(&object(api_version, kind, &status), true), expected, "{kind} {status}");

@@ -73,7 +73,7 @@ pub(super) async fn follow_queue(
             let text = format!("Queue shop/orders  {phase} operation: {progress}");
             reporter.report(DemoEvent { reason: phase, text });
         }
-        has_condition(queue, "Ready")
+        readiness::condition(queue, "Ready", "True").is_ok()
     })
     .await
 }
@@ -98,7 +98,7 @@ pub(super) async fn follow_claim(
                 reporter.report(DemoEvent { reason: reason.to_owned(), text });
             }
         }
-        has_condition(claim, "Deployed") && claim["status"]["endpoint"].is_string()
+        readiness::condition(claim, "Deployed", "True").is_ok() && claim["status"]["endpoint"].is_string()
     })
     .await
 }
@@ -125,8 +125,4 @@ async fn until(
 
 fn conditions(object: &Value) -> impl Iterator<Item = &Value> {
     object["status"]["conditions"].as_array().into_iter().flatten()
-}
-
-fn has_condition(object: &Value, kind: &str) -> bool {
-    conditions(object).any(|condition| condition["type"] == kind && condition["status"] == "True")
 }

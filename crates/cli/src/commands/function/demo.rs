@@ -21,7 +21,7 @@ pub(super) fn respond(request: &RunRequest) -> RunResponse {
     answer.requirements.resources.insert(CATALOGUE.to_owned(), app.catalogue());
 
     let queue = observed(request, QUEUE);
-    let is_queue_ready = has_condition(&queue, "Ready");
+    let is_queue_ready = readiness::condition(&queue, "Ready", "True").is_ok();
     answer.desired.resources.insert(QUEUE.to_owned(), with_readiness(app.queue(), is_queue_ready));
     let endpoint = queue["status"]["messagesEndpoint"].as_str().filter(|endpoint| !endpoint.is_empty());
     if let Some(endpoint) = endpoint {
@@ -39,7 +39,7 @@ pub(super) fn respond(request: &RunRequest) -> RunResponse {
             ))
             .target_composite_and_claim();
         // The condition was about an earlier image.
-        if has_condition(&composite, "Deployed") {
+        if readiness::condition(&composite, "Deployed", "True").is_ok() {
             response::condition_false(&mut answer, "Deployed", "ImageNotFound")
                 .with_message("The application is waiting for its image.")
                 .target_composite_and_claim();
@@ -47,7 +47,7 @@ pub(super) fn respond(request: &RunRequest) -> RunResponse {
         return answer;
     }
     response::condition_true(&mut answer, "ImageReady", "Listed").target_composite_and_claim();
-    let is_rolled_out = has_condition(&observed(request, DEPLOYMENT), "Available");
+    let is_rolled_out = readiness::condition(&observed(request, DEPLOYMENT), "Available", "True").is_ok();
     answer.desired.resources.insert(DEPLOYMENT.to_owned(), with_readiness(app.deployment(), is_rolled_out));
     if is_rolled_out && is_queue_ready && endpoint.is_some() {
         response::condition_true(&mut answer, "Deployed", "Success")
@@ -123,14 +123,6 @@ impl<'o> App<'o> {
 fn observed(request: &RunRequest, name: &str) -> Value {
     let resource = request.observed.resources.get(name);
     resource.map_or(Value::Null, |resource| Value::Object(resource.object.clone()))
-}
-
-fn has_condition(object: &Value, kind: &str) -> bool {
-    let conditions = object["status"]["conditions"].as_array();
-    conditions
-        .into_iter()
-        .flatten()
-        .any(|condition| condition["type"] == kind && condition["status"] == "True")
 }
 
 fn with_readiness(object: Value, is_ready: bool) -> Resource {

@@ -68,7 +68,7 @@ impl Status {
 
 /// Whether the API server serves the kind of a CRD.
 pub(super) fn is_established(crd: &Object) -> bool {
-    Conditions::of(crd).get("Established").is_some_and(Condition::is_true)
+    readiness::condition(crd, "Established", "True").is_ok()
 }
 
 /// The generation for which a controller was last started.
