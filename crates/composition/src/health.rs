@@ -2,6 +2,8 @@
 //!
 //! Not ready yet is not unhealthy. Crossplane has reserved the condition type since v1.17 and never set it.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -270,16 +272,11 @@ pub fn claim_error_text<'a>(
     text(composition).or_else(|| text(definition))
 }
 
-/// The API server's 422 reduced to what stays the same on the next attempt.
+/// The API server's 422 reduced to what stays the same on the next attempt: the fields and the reasons of its `causes`.
 ///
 /// The full text may hold pointers and values in random order; in a status it would cause a write at every reconcile.
-pub fn refusal(status: &Value) -> String {
-    let causes = status.pointer("/details/causes").and_then(Value::as_array);
-    let text = |cause: &Value, key| cause.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let mut pairs: Vec<(String, String)> =
-        causes.into_iter().flatten().map(|cause| (text(cause, "field"), text(cause, "reason"))).collect();
-    pairs.sort();
-    pairs.dedup();
+pub fn refusal<'c>(causes: impl IntoIterator<Item = (&'c str, &'c str)>) -> String {
+    let pairs: BTreeSet<(&str, &str)> = causes.into_iter().collect();
     if pairs.is_empty() {
         return "the API server refuses it as invalid".to_owned();
     }

@@ -32,7 +32,6 @@ pub mod garbage_collection;
 pub mod health;
 pub mod intent;
 pub mod naming;
-pub mod object;
 pub mod observed;
 pub mod openapi;
 pub mod pipeline;
@@ -49,5 +48,6 @@ pub mod status;
 pub mod takeover;
 
 pub use codes::CODES;
+pub use manifest::json_object as object;
 pub use read::NameRef;
 pub use runner::{FunctionRunner, RunError, RunErrorClass, RunFuture};

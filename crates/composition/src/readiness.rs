@@ -53,10 +53,11 @@ pub fn reconcile_error(message: impl Into<String>, now: Timestamp) -> Condition 
     Condition::new(SYNCED, ConditionStatus::False, "ReconcileError", now).message(message)
 }
 
+pub const PAUSED: &str = "Reconciliation (including deletion) is paused via the pause annotation";
+
 /// `Synced` while the object is paused.
 pub fn reconcile_paused(now: Timestamp) -> Condition {
-    Condition::new(SYNCED, ConditionStatus::False, "ReconcilePaused", now)
-        .message("Reconciliation (including deletion) is paused via the pause annotation")
+    Condition::new(SYNCED, ConditionStatus::False, "ReconcilePaused", now).message(PAUSED)
 }
 
 /// `Ready` after a complete reconcile.

@@ -31,6 +31,7 @@ mod duration;
 #[doc(hidden)]
 pub mod fuzz;
 mod json;
+pub mod json_object;
 mod limits;
 mod nesting;
 mod number;

@@ -27,6 +27,7 @@ mod watches;
 
 use std::sync::Arc;
 
+use diag::error_chain;
 use functions::{Certificates, CertificatesError, Functions};
 use tokio_util::sync::CancellationToken;
 
@@ -37,7 +38,6 @@ use crate::runtime::health::Readiness;
 use crate::runtime::store::{Change, Source, Store};
 use catalogue::Catalogue;
 use definition::Definitions;
-use diag::error_chain;
 use engine::Engine;
 use function::{FunctionHealth, FunctionLocations};
 use revision::{Revisions, Subject};

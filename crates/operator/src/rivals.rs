@@ -3,7 +3,6 @@
 use cluster::{Error, Selection, Session};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::coordination::v1::Lease;
-use manifest::GroupVersionKind;
 
 use crate::options::Half;
 use crate::runtime;
@@ -42,7 +41,7 @@ impl Engine {
         // In any namespace, and with a right that can be limited to this name.
         let selection =
             Selection { fields: Some(format!("metadata.name={}", self.lease)), ..Selection::default() };
-        let listing = session.list(&lease_kind(), &selection).await?;
+        let listing = session.list(&runtime::lease::lease_kind(), &selection).await?;
         let mut leases = listing.items.into_iter().filter_map(|item| serde_json::from_value(item).ok());
         Ok(leases.find_map(|lease| held(self, &lease, Timestamp::now())))
     }
@@ -56,11 +55,6 @@ pub(crate) async fn find(session: &Session, halves: &[Half]) -> Result<Option<Ri
         }
     }
     Ok(None)
-}
-
-pub(crate) fn lease_kind() -> GroupVersionKind {
-    let version = "coordination.k8s.io/v1".parse().expect("a valid version");
-    GroupVersionKind::new(version, "Lease").expect("a valid kind")
 }
 
 /// The engine, if its lease is held and has not expired.

@@ -42,6 +42,12 @@ impl Preview {
         }
     }
 
+    /// Only the differences in values.
+    #[must_use]
+    pub fn without_holders(self) -> Self {
+        Self { takes: Vec::new(), releases: Vec::new(), ..self }
+    }
+
     /// Whether any value differs, or the object is new.
     pub fn changes_values(&self) -> bool {
         self.created || !self.changes.is_empty()

@@ -20,9 +20,11 @@ const RUNNING: &str = "Runtime options";
 #[command(
     after_help = "Logs go to standard error: text on a terminal, JSON otherwise. RUST_LOG sets the level.
 
-Credentials for Oracle Cloud come from the first of these: the Secret `ocicredentials` in the object's
-namespace, AUTH_TYPE (instance_principal, oke_workload_identity, resource_principal), ~/.oci/config,
-the instance the operator runs on.
+Credentials for Oracle Cloud come from the first of these that exists:
+  1. the Secret `ocicredentials` in the object's namespace
+  2. AUTH_TYPE: instance_principal, oke_workload_identity or resource_principal
+  3. ~/.oci/config
+  4. the instance the operator runs on
 
 Examples:
   plimsoll operator --install-crds

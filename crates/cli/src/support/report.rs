@@ -96,8 +96,7 @@ impl ObjectReport {
     /// Keeps only differences in values, and drops those in managers.
     pub(crate) fn values_only(&mut self) {
         if let ObjectState::Known(preview) = &mut self.state {
-            preview.takes.clear();
-            preview.releases.clear();
+            **preview = std::mem::take(&mut **preview).without_holders();
         }
         let is_kept = |finding: &Diagnostic| finding.code == plan::codes::NOT_ASKED || is_by_server(finding);
         self.findings.retain(|finding| finding.is_error() || is_kept(finding));

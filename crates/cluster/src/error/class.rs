@@ -43,6 +43,11 @@ impl Class {
         self.title_and_code().0
     }
 
+    /// A stable word for it: the name of its code.
+    pub const fn name(self) -> &'static str {
+        self.code().name()
+    }
+
     pub(super) const fn code(self) -> Code {
         self.title_and_code().1
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use cluster::Selection;
+use diag::error_chain;
 use functions::{Certificates, Pem};
 use manifest::Namespace;
 use serde_json::Value;
@@ -12,7 +13,6 @@ use tokio::sync::watch;
 
 use super::engine::Engine;
 use crate::runtime::store::{Key, Source, Store};
-use diag::error_chain;
 
 /// The Secret with `tls.crt`, `tls.key` and `ca.crt`.
 const SECRET: &str = "plimsoll-tls-client";

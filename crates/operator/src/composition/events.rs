@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use composition::event::{Event, Recipient, have_expired, recordable};
+use composition::event::{self, Event, Recipient, have_expired, recordable};
 use composition::protocol::Object;
 use jiff::Timestamp;
 
-use crate::runtime::events::{EventLog, Recorder, reference};
+use crate::runtime::events::{EventLog, EventType, Recorder, reference};
 
 /// Records the events of a reconcile that are neither in `log` nor in `recorded`.
 ///
@@ -31,6 +31,10 @@ pub(super) async fn record_new(
         let regarding = match (on, &claim) {
             (Recipient::Claim, Some(claim)) => reference(claim),
             _ => reference(object),
+        };
+        let kind = match kind {
+            event::EventType::Normal => EventType::Normal,
+            event::EventType::Warning => EventType::Warning,
         };
         if !(may_be_recorded && recorder.has_recorded(&regarding, kind, &reason, &message).await) {
             recorder.record(regarding, kind, &reason, &message);

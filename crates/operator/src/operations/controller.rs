@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use backoff::{Backoff, Jitter};
-use diag::Diagnostic;
+use diag::{Diagnostic, error_chain};
 use futures::future::{BoxFuture, join_all};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
@@ -28,7 +28,6 @@ use crate::runtime::events::{EventLog, EventType, Recorder, reference};
 use crate::runtime::metrics::Metrics;
 use crate::runtime::queue::Queue;
 use crate::runtime::store::{Change, Key, Store};
-use diag::error_chain;
 
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use cluster::{Class, Delete, Deletion, Error, PatchType, Propagation, Reply, Selection, Session, Write};
-use manifest::{GroupVersionKind, IdentityError, ObjectRef};
-use serde_json::{Map, Value, json};
-use tokio::sync::{Semaphore, SemaphorePermit};
-
 use diag::error_chain;
+use manifest::{GroupVersionKind, IdentityError, ObjectRef, json_object};
+use serde_json::{Map, Value};
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// More writes at once would only queue up at the API server, which then rejects some.
 const MAX_CONCURRENT_WRITES: usize = 24;
@@ -65,10 +64,10 @@ impl ApiError {
     }
 
     /// A stable word for what went wrong.
-    pub(crate) fn class(&self) -> String {
+    pub(crate) fn class(&self) -> &'static str {
         match self {
-            Self::Identity(_) => "BadKind".to_owned(),
-            Self::Cluster(error) => format!("{:?}", error.class()),
+            Self::Identity(_) => "BadKind",
+            Self::Cluster(error) => error.class().name(),
         }
     }
 
@@ -83,12 +82,10 @@ impl ApiError {
         }
     }
 
-    /// What the API server finds invalid, as far as it says the same each time.
-    pub(crate) fn rejection(&self) -> String {
+    /// The fields that the API server finds invalid, and its reasons.
+    pub(crate) fn causes(&self) -> impl Iterator<Item = (&str, &str)> {
         let causes = self.status().map(|status| status.details.causes.as_slice()).unwrap_or_default();
-        let cause = |cause: &cluster::StatusCause| json!({"field": cause.field, "reason": cause.reason});
-        let causes: Vec<Value> = causes.iter().map(cause).collect();
-        composition::health::refusal(&json!({"details": {"causes": causes}}))
+        causes.iter().map(|cause| (cause.field.as_str(), cause.reason.as_str()))
     }
 
     pub(crate) fn status(&self) -> Option<&cluster::ApiStatus> {
@@ -135,7 +132,7 @@ impl ObjectClient {
             },
             listed => listed,
         };
-        Ok(listed?.items.into_iter().map(composition::object::from_value).collect())
+        Ok(listed?.items.into_iter().map(json_object::from_value).collect())
     }
 
     pub(crate) async fn create(&self, object: &Object, manager: &str) -> Result<Object, ApiError> {
@@ -149,8 +146,8 @@ impl ObjectClient {
         self.apply_with(intent, Write::by(manager).force().strict_scope()).await
     }
 
-    /// Applies `intent` with force to the very object that `live` is. An apply would otherwise create an object that is
-    /// gone once more: an operator that was suspended may not know of the deletion yet.
+    /// Applies `intent` with force, but only to the object with the uid of `live`. Otherwise an operator that was
+    /// suspended during a deletion would create the object again.
     pub(crate) async fn apply_to(
         &self,
         live: &Object,
@@ -239,10 +236,10 @@ impl ObjectClient {
 /// `intent` with the uid of `live`, which the API server takes as a precondition.
 fn with_uid(intent: &Object, live: &Object) -> Object {
     let mut intent = intent.clone();
-    composition::object::set_metadata(&mut intent, "uid", composition::object::uid(live));
+    json_object::set_metadata(&mut intent, "uid", json_object::uid(live));
     intent
 }
 
 fn object(reply: Reply) -> Object {
-    composition::object::from_value(reply.object)
+    json_object::from_value(reply.object)
 }

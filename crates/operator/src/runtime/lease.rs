@@ -7,17 +7,16 @@ use std::time::Duration;
 
 use backoff::{Backoff, Jitter};
 use cluster::{Selection, Session};
+use diag::error_chain;
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
 use kube::api::{Api, PostParams};
-use manifest::Namespace;
+use manifest::{GroupVersionKind, Namespace};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::store::{Changes, Key, Source, Store};
-use crate::rivals::lease_kind;
-use diag::error_chain;
 
 /// The lease that all copies of the operator compete for.
 pub(crate) const NAME: &str = "plimsoll-operator";
@@ -54,6 +53,11 @@ pub(crate) struct Lost {
     pub(crate) why: String,
     /// No other copy begins a term before.
     pub(crate) until: Instant,
+}
+
+pub(crate) fn lease_kind() -> GroupVersionKind {
+    let version = "coordination.k8s.io/v1".parse().expect("a valid version");
+    GroupVersionKind::new(version, "Lease").expect("a valid kind")
 }
 
 impl Candidate {

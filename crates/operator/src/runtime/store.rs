@@ -17,13 +17,13 @@ use std::time::Duration;
 
 use backoff::{Backoff, Jitter};
 use cluster::{Error, Selection, Session, WatchEvent};
+use diag::error_chain;
 use manifest::{GroupVersionKind, Namespace, ObjectRef, server_metadata};
 use serde_json::{Map, Value};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use diag::error_chain;
 use objects::Objects;
 pub(super) use objects::uid;
 

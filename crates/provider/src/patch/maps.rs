@@ -3,7 +3,6 @@
 use fields::{FieldPath, FieldSet};
 use ownership::{Baseline, FieldManager, Observed};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 use super::content::Content;
 
@@ -37,16 +36,8 @@ pub(super) fn removals(
 
 /// A hash of the patch and its result. It changes only when another manager changes what the patch covers.
 pub(super) fn fingerprint(content: &Content, object: &Observed, manager: &FieldManager) -> String {
-    let held = object.held_by(manager);
-    let values = fields::project(object.object(), &held, object.schema());
-    let all = json!([
-        content.to_value(),
-        object.object()["metadata"]["uid"],
-        held.to_value(),
-        values,
-        content.touched(object.object())
-    ]);
-    format!("{:x}", Sha256::digest(manifest::to_json(&all)))
+    let covered = json!([content.to_value(), content.touched(object.object())]);
+    plan::fingerprint(&covered, &[], manager, object)
 }
 
 #[cfg(test)]

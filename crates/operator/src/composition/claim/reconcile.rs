@@ -12,7 +12,7 @@ use composition::condition::{Conditions, HEALTHY};
 use composition::event::Event;
 use composition::object;
 use composition::protocol::Object;
-use composition::readiness::{reconcile_error, reconcile_paused};
+use composition::readiness::{PAUSED, reconcile_error, reconcile_paused};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -47,7 +47,7 @@ impl ClaimFailure {
             return ReconcileError::Conflict;
         }
         // The text of a rejection may differ each time, and would cause a write at every reconcile.
-        let why = if error.is_invalid() { error.rejection() } else { error.text() };
+        let why = if error.is_invalid() { composition::health::refusal(error.causes()) } else { error.text() };
         Self::new(reason, format!("{what}: {why}")).into()
     }
 }
@@ -104,8 +104,7 @@ impl Binder {
             let status = with_conditions(claim, [reconcile_paused(Timestamp::now())]);
             let is_unchanged = has_status(claim, &status);
             self.write_status(claim, status).await?;
-            let text = "Reconciliation (including deletion) is paused via the pause annotation";
-            self.record(claim, memory, vec![Event::normal("ReconciliationPaused", text)], is_unchanged).await;
+            self.record(claim, memory, vec![Event::normal("ReconciliationPaused", PAUSED)], is_unchanged).await;
             return Ok(Action::await_change());
         }
         let xr = match composite_name(claim) {

@@ -167,7 +167,7 @@ impl Composer {
                     });
                     continue;
                 }
-                Err(error) if error.is_invalid() => ChildState::Refused(error.rejection()),
+                Err(error) if error.is_invalid() => ChildState::Refused(health::refusal(error.causes())),
                 Err(error) => {
                     let (text, is_there) = (error.text(), self.child(&composed.reference).is_some());
                     failures.push((name, &composed.reference, error));

@@ -14,6 +14,7 @@ use manifest::ObjectRef;
 use tokio::time::Instant;
 
 use super::permissions::Permissions;
+use super::selection::Awaited;
 use crate::composition::watches::Scope;
 use crate::runtime::events::EventLog;
 
@@ -24,7 +25,7 @@ pub(super) struct XrSignals {
     pub(super) breaker: Option<Breaker>,
     /// Whether to reconcile even if nothing has changed.
     pub(super) is_forced: bool,
-    /// The versions, by uid, in which we left composed resources: their watch events are no news.
+    /// The resource versions of our own last writes to composed resources, by uid; their watch events are skipped.
     pub(super) written: HashMap<String, String>,
     /// When a change beside the status of a resource last enqueued the XR.
     pub(super) last_urgent: Option<Instant>,
@@ -46,9 +47,8 @@ pub(super) struct XrMemory {
     pub(super) results: BTreeSet<Event>,
     /// Warnings about functions of a revision, each recorded once.
     pub(super) breaches: (String, BTreeSet<Event>),
-    /// How often reconciles in a row have waited for what is probably about to appear: a Composition, its revision, or
-    /// the validation of that.
-    pub(super) grace_periods: BTreeMap<String, u32>,
+    /// How often reconciles in a row have waited for what is probably about to appear.
+    pub(super) grace_periods: BTreeMap<Awaited, u32>,
     /// When to reconcile even if nothing changes.
     pub(super) due: Option<Instant>,
     /// How long the last answers of the functions hold.
@@ -81,10 +81,10 @@ impl Unwritten {
 }
 
 impl XrMemory {
-    /// Whether to wait before reporting that something is missing. Each `class` of failure is granted a few waits.
-    pub(super) fn grants_grace(&mut self, class: &str) -> bool {
+    /// Whether to wait, a few times, before reporting that something is missing.
+    pub(super) fn grants_grace(&mut self, awaited: Awaited) -> bool {
         const MAX_GRACE_PERIODS: u32 = 4;
-        let waited = self.grace_periods.entry(class.to_owned()).or_default();
+        let waited = self.grace_periods.entry(awaited).or_default();
         *waited += 1;
         *waited <= MAX_GRACE_PERIODS
     }

@@ -12,6 +12,7 @@ use composition::protocol::{
     Match, Requirements, Resource, ResourceSelector, RunRequest, Schema, SchemaSelector, SecretData, State,
 };
 use composition::{FunctionRunner as _, RunErrorClass, pipeline::Failure};
+use diag::error_chain;
 use functions::{ResolveError, ResolveFuture, Resolver};
 use serde_json::Value;
 use tokio::time::Instant;
@@ -19,7 +20,6 @@ use tokio::time::Instant;
 use super::Composer;
 use crate::composition::schema;
 use crate::composition::watches::{Scope, Watched, is_secret};
-use diag::error_chain;
 
 /// Stands in for the tag of our requests: `functions` sends the real one, and puts this into a response that carries it.
 const TAG: &str = "pass";
@@ -154,7 +154,7 @@ impl Composer {
         let mut credentials = BTreeMap::new();
         for wanted in step.credentials.iter().filter(|wanted| wanted.source == CredentialsSource::Secret) {
             let Some(secret) = &wanted.secret_ref else { continue };
-            let failed = |class: String, text: String| {
+            let failed = |class: &str, text: String| {
                 let text = format!(
                     "cannot get Composition pipeline step {:?} credential {:?} from Secret: {text}",
                     step.step, wanted.name
@@ -168,7 +168,7 @@ impl Composer {
                 }
                 Ok(None) => {
                     let text = format!("{target} does not exist");
-                    return Err(failed("CredentialsNotFound".to_owned(), text));
+                    return Err(failed("CredentialsNotFound", text));
                 }
                 Err(error) => return Err(failed(error.class(), error.text())),
             }

@@ -105,8 +105,8 @@ impl Reconciler for Composer {
                 }
             }
         }
-        if let Err(NotSelected { may_appear: true, failure }) = &selected
-            && memory.grants_grace(&failure.class)
+        if let Err(NotSelected { awaited: Some(awaited), .. }) = &selected
+            && memory.grants_grace(*awaited)
         {
             memory.due = Some(now + GRACE_PERIOD);
             return Ok(Action::requeue(GRACE_PERIOD));

@@ -25,19 +25,26 @@ pub(super) struct Selected {
 /// Why nothing could be selected.
 pub(super) struct NotSelected {
     pub(super) failure: ReconcileFailure,
-    /// Whether what is missing is probably about to be created.
-    pub(super) may_appear: bool,
+    /// What is missing, if it is probably about to be created.
+    pub(super) awaited: Option<Awaited>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Awaited {
+    Composition,
+    Revision,
+    Validation,
 }
 
 impl NotSelected {
     fn new(stage: Stage, error: &SelectionError) -> Self {
-        let (class, may_appear) = match error {
-            SelectionError::NoComposition => ("NoComposition", true),
-            SelectionError::NoRevision => ("NoRevision", true),
-            SelectionError::Incompatible => ("Incompatible", false),
-            SelectionError::InvalidPipeline { .. } => ("InvalidPipeline", true),
+        let (class, awaited) = match error {
+            SelectionError::NoComposition => ("NoComposition", Some(Awaited::Composition)),
+            SelectionError::NoRevision => ("NoRevision", Some(Awaited::Revision)),
+            SelectionError::Incompatible => ("Incompatible", None),
+            SelectionError::InvalidPipeline { .. } => ("InvalidPipeline", Some(Awaited::Validation)),
         };
-        Self { failure: ReconcileFailure::engine(stage, class, error.to_string()), may_appear }
+        Self { failure: ReconcileFailure::engine(stage, class, error.to_string()), awaited }
     }
 }
 
@@ -53,7 +60,7 @@ pub(super) fn select(xr: Composite<'_>, kind: &Kind, catalogue: &Catalogue) -> R
             selected.name
         );
         let failure = ReconcileFailure::engine(Stage::FetchRevision, "CompositionNotFound", text);
-        return Err(NotSelected { failure, may_appear: true });
+        return Err(NotSelected { failure, awaited: Some(Awaited::Composition) });
     };
     let selector = selection::revision_selector(xr, definition).map(|(selector, event)| {
         events.push(event);

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use backoff::{Backoff, Jitter};
+use diag::error_chain;
 use k8s_openapi::api::core::v1::Event;
 use kube::api::{Api, PostParams};
 use tokio::sync::mpsc;
@@ -12,7 +13,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::shown;
 use crate::runtime::metrics::{Loss, Metrics};
-use diag::error_chain;
 
 /// Enough to keep up; few enough that a burst of Events does not delay reconciles.
 const MAX_CONCURRENT_POSTS: usize = 4;

@@ -3,11 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
+use diag::error_chain;
 use k8s_openapi::api::core::v1::Event;
 use kube::api::{Api, ListParams};
 use tokio::sync::Mutex;
-
-use diag::error_chain;
 
 const PAGE_SIZE: u32 = 500;
 

@@ -1,9 +1,10 @@
 //! The few fields every Kubernetes object has, read from and written to plain JSON.
 
-use manifest::ObjectRef;
 use serde_json::{Map, Value, json};
 
-use crate::protocol::Object;
+use crate::reference::ObjectRef;
+
+type Object = Map<String, Value>;
 
 /// The owner of an object that controls it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,7 +83,7 @@ pub fn controller_reference(owner: &Object) -> Value {
 }
 
 /// `reference` as objects write it: `apiVersion`, `kind` and `name`, without a namespace.
-pub(crate) fn reference(reference: &ObjectRef) -> Value {
+pub fn reference(reference: &ObjectRef) -> Value {
     json!({
         "apiVersion": reference.api_version().to_string(), "kind": reference.kind(), "name": reference.name,
     })
@@ -152,7 +153,7 @@ pub fn from_value(value: Value) -> Object {
 }
 
 /// The object a `json!({…})` literal is.
-pub(crate) fn object(literal: Value) -> Object {
+pub fn object(literal: Value) -> Object {
     match literal {
         Value::Object(object) => object,
         other => unreachable!("the literal is no object: {other}"),
