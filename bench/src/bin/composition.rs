@@ -126,7 +126,7 @@ async fn recovery() -> Outcome<()> {
     let endpoint = stage.stop_function().await?;
     let began = Instant::now();
     stream::iter(&names).map(|name| stage.change(name)).buffer_unordered(IN_FLIGHT).collect::<Vec<_>>().await;
-    stage.all(CLAIMS, "told", stage::is_unwell).await?;
+    stage.all(CLAIMS, "unwell", stage::is_unwell).await?;
     say(format_args!("{CLAIMS} claims say that their function is down after {:.2?}", began.elapsed()))?;
     calls.take();
     stage.start_function(&endpoint, &calls).await?;

@@ -75,7 +75,7 @@ impl Session {
             return self.clone();
         };
         Self::connect(connection, environment, user_agent).unwrap_or_else(|error| {
-            tracing::warn!(error = %diag::error_chain(&error), "cannot open new connections; using those there are");
+            tracing::warn!(error = %diag::error_chain(&error), "cannot open new connections; using the existing ones");
             self.clone()
         })
     }

@@ -183,7 +183,7 @@ fn check(spec: &CompositionSpec) -> Vec<Diagnostic> {
     for (at, step) in spec.pipeline.iter().enumerate() {
         let field = format!("spec.pipeline[{at}]");
         if !steps.insert(&step.step) {
-            let summary = format!("there is another step {:?}", step.step);
+            let summary = format!("duplicate step name {:?}", step.step);
             let hint = "Give every step its own name: conditions and events refer to steps by name.";
             found.push(wrong(codes::COMPOSITION_PIPELINE, format!("{field}.step"), summary).hint(hint));
         }
@@ -198,7 +198,7 @@ fn check_credentials(step: &Step, field: &str, found: &mut Vec<Diagnostic>) {
     for (at, credentials) in step.credentials.iter().enumerate() {
         let field = |part: &str| format!("{field}.credentials[{at}].{part}");
         if !names.insert(&credentials.name) {
-            let summary = format!("there are other credentials {:?} in this step", credentials.name);
+            let summary = format!("duplicate credentials {:?} in this step", credentials.name);
             found.push(wrong(codes::COMPOSITION_CREDENTIALS, field("name"), summary));
         }
         if credentials.source == CredentialsSource::Secret && credentials.secret_ref.is_none() {
@@ -219,7 +219,7 @@ fn check_requirements(requirements: &StepRequirements, field: &str, found: &mut 
     for (list, names) in lists {
         let mut seen = BTreeSet::new();
         for (at, name) in names.into_iter().enumerate().filter(|(_, name)| !seen.insert(*name)) {
-            let summary = format!("there is another requirement {name:?} in this step");
+            let summary = format!("duplicate requirement {name:?} in this step");
             let field = format!("{field}.requirements.{list}[{at}].requirementName");
             found.push(wrong(codes::COMPOSITION_REQUIREMENT, field, summary));
         }
@@ -227,7 +227,7 @@ fn check_requirements(requirements: &StepRequirements, field: &str, found: &mut 
     for (at, required) in resources.iter().enumerate() {
         if required.name.is_some() && required.match_labels.is_some() {
             let summary =
-                format!("requirement {:?} is picked by name and by labels", required.requirement_name);
+                format!("requirement {:?} selects by both name and labels", required.requirement_name);
             let field = format!("{field}.requirements.requiredResources[{at}]");
             let hint = "Keep either name or matchLabels.";
             found.push(wrong(codes::COMPOSITION_REQUIREMENT, field, summary).hint(hint));

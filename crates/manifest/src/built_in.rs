@@ -36,7 +36,8 @@ mod tests {
         for group in ["", "apps", "policy", "networking.k8s.io", "rbac.authorization.k8s.io"] {
             assert!(is_built_in_group(group), "{group}");
         }
-        for group in ["gateway.networking.k8s.io", "snapshot.storage.k8s.io", "metrics.k8s.io", "example.org"] {
+        for group in ["gateway.networking.k8s.io", "snapshot.storage.k8s.io", "metrics.k8s.io", "example.org"]
+        {
             assert!(!is_built_in_group(group), "{group}");
         }
     }

@@ -24,10 +24,10 @@ pub(crate) fn syntax(
         | ErrorKind::TabAtBlockScalarStart => Diagnostic::error(codes::TAB, "a tab is used for indentation")
             .at(source, closest_tab(source, part, at), "this is a tab")
             .detail("YAML allows only spaces here.")
-            .hint("Replace the tab by spaces."),
+            .hint("Replace the tab with spaces."),
         ErrorKind::BomInsideDocument => Diagnostic::error(
             codes::NOT_TEXT,
-            "a byte order mark stands inside the text",
+            "a byte order mark appears inside the text",
         )
         .at(source, here, "the invisible character U+FEFF")
         .detail(
@@ -54,7 +54,7 @@ pub(crate) fn syntax(
 pub(crate) fn trailing_content(source: &Source, end: usize, part: Span) -> Diagnostic {
     let rest = &source.text()[end..part.end];
     let skipped = rest.find(|c: char| !c.is_whitespace()).unwrap_or_default();
-    Diagnostic::error(codes::SYNTAX, "the document goes on after its value")
+    Diagnostic::error(codes::SYNTAX, "unexpected content after the end of the document")
         .at(source, character_at(source, end + skipped), "this does not belong to anything before it")
         .detail("A document is one mapping, one list or one scalar; a line that begins with `---` begins the next.")
         .hint("Check the indentation and the colons of the lines before, or separate the documents by `---`.")
@@ -138,7 +138,7 @@ pub(crate) fn too_many_aliases(source: &Source, span: Span, limits: &Limits) -> 
     .detail(
         "Aliases of nodes that contain aliases multiply; a few lines can ask for more than any memory holds.",
     )
-    .hint("Write the repeated parts out, or repeat less.")
+    .hint("Expand the aliases, or use fewer of them.")
 }
 
 pub(crate) fn too_many_bytes(source: &Source, limits: &Limits) -> Diagnostic {
@@ -164,7 +164,7 @@ pub(crate) fn unknown_anchor(source: &Source, span: Span, name: &str) -> Diagnos
 }
 
 pub(crate) fn recursive_alias(source: &Source, alias: Span, anchored: Span) -> Diagnostic {
-    Diagnostic::error(codes::ALIAS, "an alias stands inside what it refers to")
+    Diagnostic::error(codes::ALIAS, "an alias appears inside what it refers to")
         .at(source, alias, "refers to the node it is part of")
         .related(source, anchored, "the anchored node")
         .detail("The value would contain itself without end.")

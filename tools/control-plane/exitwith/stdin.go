@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// Stdin ends this process when its standard input closes. Whoever sets PLIMSOLL_EXIT_WITH_STDIN holds the other
-// end: when that end closes, even by a SIGKILL, nobody owns this process any more.
+// Stdin ends this process when its standard input closes. The process that sets PLIMSOLL_EXIT_WITH_STDIN holds the
+// other end, which closes when that process ends, even by a SIGKILL.
 func Stdin() {
 	if os.Getenv("PLIMSOLL_EXIT_WITH_STDIN") == "" {
 		return

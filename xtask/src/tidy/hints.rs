@@ -13,7 +13,7 @@ pub(super) fn check(root: &Path) -> Result<Vec<String>> {
         let wrong = hints(&text).into_iter().filter(|hint| !is_sentence(hint));
         findings.extend(wrong.map(|hint| {
             format!(
-                "{}: the hint {hint:?} is no sentence with a capital letter (STYLE.md, 3)",
+                "{}: the hint {hint:?} does not start with a capital letter (STYLE.md, 3)",
                 file.display()
             )
         }));

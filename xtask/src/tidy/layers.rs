@@ -1,4 +1,5 @@
-//! The direction of dependencies: pure crates know nothing of the world, the world nothing of the products.
+//! The direction of dependencies: pure crates do not use the world, nor the world the products. Products are used by
+//! `cli` alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -105,7 +106,7 @@ pub(super) fn check(root: &Path) -> Result<Vec<String>> {
         };
         for dependency in dependencies {
             if ours.contains(dependency.as_str()) && !listed.contains(&dependency.as_str()) {
-                findings.push(format!("crate {name} uses {dependency}, which lies above it or beside it"));
+                findings.push(format!("crate {name} uses {dependency}, which is above or beside it"));
             }
             if matches!(dependency.as_str(), "kube" | "k8s-openapi")
                 && !MAY_NAME_KUBE.contains(&name.as_str())

@@ -159,8 +159,8 @@ fn measure(
         (status, time, watched.join())
     });
     if !step.is_expected(status?.code()) {
-        let told = fs::read_to_string(&output)?;
-        let last: Vec<&str> = told.lines().rev().take(40).collect();
+        let text = fs::read_to_string(&output)?;
+        let last: Vec<&str> = text.lines().rev().take(40).collect();
         let last: Vec<&str> = last.into_iter().rev().collect();
         return Err(format!("{} did not do what it should:\n{}", step.name(), last.join("\n")).into());
     }

@@ -38,9 +38,12 @@ fn build(user: &User) -> std::path::PathBuf {
 #[test]
 fn the_first_start_builds_and_announces_how_long_it_takes() {
     let user = user_with_go(GO);
-    let said = user.run(&["up", "--detach", "--timeout", "10ms"]).failed();
-    assert!(said.contains("building control-plane with Go; the first time takes 4 to 6 minutes"), "{said}");
-    assert!(said.contains("built control-plane in 0 s"), "{said}");
+    let output = user.run(&["up", "--detach", "--timeout", "10ms"]).failed();
+    assert!(
+        output.contains("building control-plane with Go; the first time takes 4 to 6 minutes"),
+        "{output}"
+    );
+    assert!(output.contains("built control-plane in 0 s"), "{output}");
     let origins = |user: &User| {
         user.status("default")["programs"]
             .as_array()
@@ -51,8 +54,8 @@ fn the_first_start_builds_and_announces_how_long_it_takes() {
     };
     assert_eq!(origins(&user), ["built"; 6]);
 
-    let said = user.run(&["up", "--detach", "--timeout", "10ms"]).failed();
-    assert!(!said.contains("building"), "{said}");
+    let output = user.run(&["up", "--detach", "--timeout", "10ms"]).failed();
+    assert!(!output.contains("building"), "{output}");
     assert_eq!(origins(&user), ["cache"; 6]);
 }
 
@@ -61,8 +64,8 @@ fn an_incomplete_cache_is_rebuilt() {
     let user = user_with_go(GO);
     fs::create_dir_all(build(&user)).unwrap();
     fs::write(build(&user).join("control-plane"), "half").unwrap();
-    let said = user.run(&["up", "--detach", "--timeout", "10ms"]).failed();
-    assert!(said.contains("built control-plane"), "{said}");
+    let output = user.run(&["up", "--detach", "--timeout", "10ms"]).failed();
+    assert!(output.contains("built control-plane"), "{output}");
     assert!(build(&user).join("kwok").exists());
 }
 
@@ -90,8 +93,8 @@ fn a_start_that_is_still_building_can_be_cancelled() {
     let mut up = user.begin(&["up", "--detach"]);
     eventually("the build has begun", || user.path("cache/begun").exists().then_some(()));
     assert_eq!(user.run(&["down", "-o", "yaml"]).succeeded(), "name: default\nstopped: true\n");
-    let said = user.run(&["down"]).stderr();
-    assert_eq!(said, "stopped sandbox default: it will not start once its programs are built\n");
+    let output = user.run(&["down"]).stderr();
+    assert_eq!(output, "stopped sandbox default: it will not start once its programs are built\n");
     fs::write(user.path("cache/go-on"), "").unwrap();
     assert_eq!(up.wait().unwrap().code(), Some(1));
     assert_eq!(user.run(&["down"]).stderr(), "sandbox default does not exist, nothing to stop\n");
@@ -106,16 +109,19 @@ fn a_cancelled_start_ends_when_its_programs_are_built() {
     user.run(&["down"]).succeeded();
     fs::write(user.path("cache/go-on"), "").unwrap();
     assert_eq!(up.wait().unwrap().code(), Some(1));
-    let said = fs::read_to_string(user.path("said")).unwrap();
-    assert!(said.contains("sandbox default did not start: it was stopped in the meantime"), "{said}");
+    let output = fs::read_to_string(user.path("said")).unwrap();
+    assert!(output.contains("sandbox default did not start: it was stopped in the meantime"), "{output}");
     assert_eq!(
         fs::read_dir(user.sandbox("default").parent().unwrap()).unwrap().count(),
         0,
         "nothing is left"
     );
     // The programs are kept, the cancellation is not.
-    let said = user.run(&["up", "--detach", "--timeout", "10ms"]).failed();
-    assert!(said.contains("did not accept connections in time") && !said.contains("building"), "{said}");
+    let output = user.run(&["up", "--detach", "--timeout", "10ms"]).failed();
+    assert!(
+        output.contains("did not accept connections in time") && !output.contains("building"),
+        "{output}"
+    );
 }
 
 #[test]
@@ -123,8 +129,8 @@ fn purge_removes_the_programs_unless_a_sandbox_runs_them() {
     let user = user_with_go(GO);
     let mut up = user.begin(&["up", "--detach"]);
     user.state_when("default", |state| state["processes"].as_array().is_some_and(|all| all.len() == 2));
-    let said = user.run(&["purge"]).failed();
-    assert!(said.contains("the cache is in use by sandbox default"), "{said}");
+    let output = user.run(&["purge"]).failed();
+    assert!(output.contains("the cache is in use by sandbox default"), "{output}");
     assert!(build(&user).exists());
 
     user.run(&["down"]).succeeded();

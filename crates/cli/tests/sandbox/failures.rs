@@ -9,9 +9,9 @@ use crate::harness::{User, eventually};
 #[test]
 fn without_go_and_programs_the_error_offers_three_solutions() {
     let user = User::without_programs().with("PATH", "/nonexistent");
-    let said = user.run(&["up", "--detach"]).failed();
-    let cache = said.split("cache/plimsoll/control-plane/").nth(1).unwrap()[..16].to_owned();
-    insta::assert_snapshot!(said.replace(&cache, "HASH"), @r#"
+    let output = user.run(&["up", "--detach"]).failed();
+    let cache = output.split("cache/plimsoll/control-plane/").nth(1).unwrap()[..16].to_owned();
+    insta::assert_snapshot!(output.replace(&cache, "HASH"), @r#"
     error[sandbox-programs-missing]: cannot find etcd, kube-apiserver, kube-controller-manager,
                                      kube-scheduler, kwok, kubectl, and there is no `go` to build them
 
@@ -52,8 +52,8 @@ fn a_cache_without_write_permission_is_reported() {
         // Root may write everywhere; the test above covers the message.
         return;
     }
-    let said = user.run(&["up", "--detach"]).failed();
-    assert!(said.contains("Permission denied"), "{said}");
+    let output = user.run(&["up", "--detach"]).failed();
+    assert!(output.contains("Permission denied"), "{output}");
 }
 
 #[test]
@@ -74,8 +74,8 @@ fn a_taken_port_is_reported_before_anything_starts() {
     let user = User::with_stand_ins(&[]);
     let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
-    let said = user.run(&["up", "--detach", "--port", &port]).failed();
-    insta::assert_snapshot!(said.replace(&port, "PORT"), @r#"
+    let output = user.run(&["up", "--detach", "--port", &port]).failed();
+    insta::assert_snapshot!(output.replace(&port, "PORT"), @r#"
     error[sandbox-port]: cannot listen on port PORT of 127.0.0.1
 
       Address already in use (os error 98).
@@ -90,8 +90,8 @@ fn a_port_that_another_process_took_first_is_replaced() {
     // The first API server finds its port taken; the second ends for another reason.
     let server = "echo port $4; if [ -e tried ]; then exit 7; fi; : > tried; echo bind: address already in use; exit 1";
     let user = User::with_stand_ins(&[("kube-apiserver", server)]);
-    let said = user.run(&["up", "--detach"]).failed();
-    assert!(said.contains("kube-apiserver ended with exit status: 7"), "{said}");
+    let output = user.run(&["up", "--detach"]).failed();
+    assert!(output.contains("kube-apiserver ended with exit status: 7"), "{output}");
     let log = user.run(&["logs", "kube-apiserver"]).succeeded();
     assert_eq!(log.lines().count(), 1, "the log begins anew: {log}");
     assert!(log.starts_with("port --secure-port="), "{log}");
@@ -118,8 +118,8 @@ fn a_program_that_dies_at_start_shows_its_last_log_lines() {
     assert_eq!(status["failure"]["log"][1], "Error: no such flag");
     let logs = user.run(&["logs", "kube-apiserver"]).succeeded();
     assert_eq!(logs, "reading flags\nError: no such flag\n");
-    let said = user.run(&["env"]).failed();
-    assert!(said.contains("sandbox default is not ready (state: failed)"), "{said}");
+    let output = user.run(&["env"]).failed();
+    assert!(output.contains("sandbox default is not ready (state: failed)"), "{output}");
 }
 
 #[test]
@@ -142,9 +142,9 @@ fn a_log_is_followed_until_the_sandbox_is_gone() {
 fn a_program_that_cannot_be_run_is_reported() {
     let user = User::with_stand_ins(&[]);
     fs::write(user.path("assets/etcd"), "\x7fELF but not really").unwrap();
-    let said = user.run(&["up", "--detach"]).failed();
-    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.contains("etcd cannot be started from FOLDER/assets/etcd: Exec format error"), "{said}");
+    let output = user.run(&["up", "--detach"]).failed();
+    let output = output.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(output.contains("etcd cannot be started from FOLDER/assets/etcd: Exec format error"), "{output}");
 }
 
 #[test]

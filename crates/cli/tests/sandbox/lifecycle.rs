@@ -40,8 +40,8 @@ fn two_ups_at_once_start_one_sandbox_and_down_leaves_nothing() {
     let again: Value =
         serde_json::from_str(&user.run(&[&up[..], &["-o", "json"]].concat()).succeeded()).unwrap();
     assert_eq!(again, status, "up changes nothing about a sandbox that is ready");
-    let said = user.run(&[&up[..], &["--audit"]].concat()).stderr();
-    assert!(said.contains("warning[sandbox-differs]") && said.contains("audit log"), "{said}");
+    let output = user.run(&[&up[..], &["--audit"]].concat()).stderr();
+    assert!(output.contains("warning[sandbox-differs]") && output.contains("audit log"), "{output}");
     let listed: Value = serde_json::from_str(&user.run(&["list", "-o", "json"]).succeeded()).unwrap();
     assert_eq!(listed, Value::Array(vec![status.clone()]));
 
@@ -170,19 +170,22 @@ fn a_killed_supervisor_is_cleaned_up_and_its_neighbour_stays() {
         pids(&one).iter().all(|pid| !is_running(*pid)).then_some(())
     });
     assert_eq!(user.status("one")["state"], "dead");
-    let said = user.run(&["exec", "--name", "one", "--", "true"]).failed();
-    assert!(said.contains("sandbox one is not ready (state: dead)"), "{said}");
+    let output = user.run(&["exec", "--name", "one", "--", "true"]).failed();
+    assert!(output.contains("sandbox one is not ready (state: dead)"), "{output}");
     let foreground = up_in_the_foreground(&user, "one");
-    let said = fs::read_to_string(user.path("said")).unwrap();
-    assert!(said.contains("cleaning up sandbox one, which is dead"), "{said}");
+    let output = fs::read_to_string(user.path("said")).unwrap();
+    assert!(output.contains("cleaning up sandbox one, which is dead"), "{output}");
     let namespaces = user.kubectl("one", &["get", "namespaces", "-o", "name"]);
     assert!(!namespaces.contains("only-in-one"), "it starts afresh: {namespaces}");
 
     kill(program(&user.status("one"), "kwok"));
     assert_eq!(ended(foreground), Some(1));
-    let said = fs::read_to_string(user.path("said")).unwrap();
-    assert!(said.contains("sandbox one stopped unexpectedly: kwok ended with signal: 9 (SIGKILL)"), "{said}");
-    assert!(said.contains("sigs.k8s.io/kwok/pkg/kwok"), "the last words of kwok: {said}");
+    let output = fs::read_to_string(user.path("said")).unwrap();
+    assert!(
+        output.contains("sandbox one stopped unexpectedly: kwok ended with signal: 9 (SIGKILL)"),
+        "{output}"
+    );
+    assert!(output.contains("sigs.k8s.io/kwok/pkg/kwok"), "the last words of kwok: {output}");
     assert_eq!(user.status("one")["state"], "failed");
 
     let foreground = up_in_the_foreground(&user, "one");

@@ -63,11 +63,11 @@ fn findings_name_the_field() {
         {"requirementName": "r", "apiVersion": "v1", "kind": "K"},
     ]});
     insta::assert_snapshot!(findings(&json!({"pipeline": [step("a"), broken]})), @r#"
-    [composition-pipeline] spec.pipeline[1].step: there is another step "a"
+    [composition-pipeline] spec.pipeline[1].step: duplicate step name "a"
     [composition-credentials] spec.pipeline[1].credentials[0].secretRef: credentials "x" name no Secret
-    [composition-credentials] spec.pipeline[1].credentials[1].name: there are other credentials "x" in this step
-    [composition-requirement] spec.pipeline[1].requirements.requiredResources[1].requirementName: there is another requirement "r" in this step
-    [composition-requirement] spec.pipeline[1].requirements.requiredResources[0]: requirement "r" is picked by name and by labels
+    [composition-credentials] spec.pipeline[1].credentials[1].name: duplicate credentials "x" in this step
+    [composition-requirement] spec.pipeline[1].requirements.requiredResources[1].requirementName: duplicate requirement "r" in this step
+    [composition-requirement] spec.pipeline[1].requirements.requiredResources[0]: requirement "r" selects by both name and labels
     "#);
     let many: Vec<Value> = (0..100).map(|i| step(&i.to_string())).collect();
     insta::assert_snapshot!(findings(&json!({"pipeline": many})), @"[composition-pipeline] spec.pipeline: the pipeline has 100 steps instead of 1 to 99");

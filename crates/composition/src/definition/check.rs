@@ -97,7 +97,7 @@ impl DefinitionSpec {
         for (at, version) in self.versions.iter().enumerate() {
             let field = format!("spec.versions[{at}]");
             if !names.insert(&version.name) {
-                let summary = format!("there is another version {:?}", version.name);
+                let summary = format!("duplicate version {:?}", version.name);
                 found.push(wrong(codes::DEFINITION_VERSIONS, format!("{field}.name"), summary));
             }
             if version.deprecation_warning.as_ref().is_some_and(|warning| warning.chars().count() > 256) {
@@ -114,7 +114,7 @@ impl DefinitionSpec {
         }
         let referenceable = self.versions.iter().filter(|version| version.referenceable).count();
         if referenceable != 1 {
-            let summary = format!("{referenceable} versions are referenceable instead of one");
+            let summary = format!("exactly one version must be referenceable, found {referenceable}");
             let hint = "Set referenceable: true on the version Compositions are written for, and false on the others.";
             found.push(wrong(codes::DEFINITION_VERSIONS, "spec.versions", summary).hint(hint));
         }

@@ -89,10 +89,10 @@ fn findings_name_the_field() {
     error [definition-names] spec.claimNames.kind: "XDatabase" is already the name of the XR
     error [definition-scope] spec.claimNames: claims exist only with scope LegacyCluster, not Namespaced
     error [definition-scope] spec.connectionSecretKeys: connection secrets exist only with scope LegacyCluster, not Namespaced
-    error [definition-versions] spec.versions[1].name: there is another version "v1"
+    error [definition-versions] spec.versions[1].name: duplicate version "v1"
     error [definition-versions] spec.versions[1].deprecationWarning: the deprecation warning is longer than 256 characters
     error [definition-schema] spec.versions[1].schema: version "v1" has no schema
-    error [definition-versions] spec.versions: 2 versions are referenceable instead of one
+    error [definition-versions] spec.versions: exactly one version must be referenceable, found 2
     error [definition-conversion] spec.conversion: a conversion needs strategy Webhook and a webhook
     "#);
 }

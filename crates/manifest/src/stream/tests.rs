@@ -184,10 +184,10 @@ fn bad_input_is_answered_with_a_place_and_advice() {
     assert_snapshot!(problems("a:\n\tb: 1\n"), @"
     yaml-tab: test.yaml:2:1 (this is a tab): a tab is used for indentation
       YAML allows only spaces here.
-      Replace the tab by spaces.
+      Replace the tab with spaces.
     ");
     assert_snapshot!(problems("a: 1\n\u{feff}b: 2\n"), @"
-    yaml-not-text: test.yaml:2:1 (the invisible character U+FEFF): a byte order mark stands inside the text
+    yaml-not-text: test.yaml:2:1 (the invisible character U+FEFF): a byte order mark appears inside the text
       It is allowed only at the very beginning; files that were joined often have one in the middle.
       Delete the invisible character.
     ");
@@ -197,7 +197,7 @@ fn bad_input_is_answered_with_a_place_and_advice() {
       Define `&b` earlier in the same document, or put a text that begins with `*` in quotes.
     ");
     assert_snapshot!(problems("c: &d [*d]\n"), @"
-    yaml-alias: test.yaml:1:8 (refers to the node it is part of): an alias stands inside what it refers to
+    yaml-alias: test.yaml:1:8 (refers to the node it is part of): an alias appears inside what it refers to
       test.yaml:1:7 (the anchored node)
       The value would contain itself without end.
       Write out the part that is meant.
@@ -324,7 +324,7 @@ fn a_billion_laughs_cost_no_more_than_the_limit() {
     assert_snapshot!(show(&composed.problems), @"
     yaml-limit: test.yaml:2:50 (this alias exceeds the limit): the aliases of the document stand for more than 100000 keys and values
       Aliases of nodes that contain aliases multiply; a few lines can ask for more than any memory holds.
-      Write the repeated parts out, or repeat less.
+      Expand the aliases, or use fewer of them.
     ");
 }
 

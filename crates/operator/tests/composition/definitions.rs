@@ -270,7 +270,7 @@ async fn an_invalid_xrd_reports_why_until_it_is_fixed() {
     let refused = until(&session, &xrd, "it says why", |xrd| condition(xrd, "Established").is_some()).await;
     assert_eq!(condition_line(&refused, "Established"), "Established=False RenderCRD");
     let message = condition(&refused, "Established").unwrap()["message"].as_str().unwrap();
-    assert!(message.contains("2 versions are referenceable instead of one"), "{message}");
+    assert!(message.contains("exactly one version must be referenceable, found 2"), "{message}");
     assert!(get(&session, &crd(&format!("xapps.{group}"))).await.is_none());
     wanted["spec"]["versions"] = json!([version("v1", true), version("v2", false)]);
     apply(&session, &wanted).await;

@@ -164,10 +164,10 @@ async fn a_child_of_a_version_that_is_not_served_is_not_created_again() {
     xr["spec"]["asked"] = "second".into();
     apply(&session, &xr).await;
     let failed = |xr: &Value| condition_line(xr, "Synced") == "Synced=False ReconcileError";
-    let told = until(&session, &xr, "it says that it cannot be applied", failed).await;
-    let message = condition(&told, "Synced").unwrap()["message"].as_str().unwrap();
+    let failing = until(&session, &xr, "it says that it cannot be applied", failed).await;
+    let message = condition(&failing, "Synced").unwrap()["message"].as_str().unwrap();
     assert!(message.contains("no matches for kind \"Widget\""), "{message}");
-    assert_eq!(told["spec"]["resourceRefs"], refs);
+    assert_eq!(failing["spec"]["resourceRefs"], refs);
 
     apply(&session, &widgets(&kind, true)).await;
     until(&session, &child, "it is applied again", |child| child["spec"]["asked"] == "second").await;

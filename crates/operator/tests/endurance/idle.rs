@@ -94,8 +94,8 @@ async fn polls_follow_retry_after_and_end_with_the_operation() {
     }
 }
 
-/// Bar 4: the first poll after the end of an operation is the last, and no wait comes between it and `Ready`; so that it
-/// takes a poll interval at most.
+/// The first poll after the end of an operation is the last, and `Ready` follows it at once: an object is ready at most one
+/// poll interval after its operation ends.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_poll_after_the_end_is_enough() {
     let objects = if std::env::var_os("PLIMSOLL_WHOLE").is_some() { 100 } else { 10 };

@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 
 use super::bench::{Bench, at_home, condition, entries, key_dir, ocid, quick, secret, text};
 
-/// Bar 5: what a user does, and nothing else.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn kubectl_wait_and_kubectl_delete_work() {
     let bench = Bench::new("kubectl").await;

@@ -130,7 +130,7 @@ async fn an_object_is_not_released_under_other_credentials() {
         bench.apply(&credentials(Some(other))).await;
         bench.delete(&queue);
         let stalled = bench
-            .until(&queue, "told how to release it", |queue| {
+            .until(&queue, "the message says how to release it", |queue| {
                 text(&condition(queue, "Stalled")["message"]).contains("plimsoll.dev/release: ")
             })
             .await;

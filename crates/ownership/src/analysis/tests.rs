@@ -90,7 +90,7 @@ fn replicas(last: &Last, now: &Value, ignored: &str, live: &Value, planned: &Val
 fn every_row_is_reached_by_what_happens_in_a_cluster() {
     let mine = |n| deployment(Some(n), None, &[(US, REPLICAS)]);
     let theirs = |n| deployment(Some(n), None, &[("hpa", REPLICAS)]);
-    let nobodys = |n| deployment(Some(n), None, &[]);
+    let unowned = |n| deployment(Some(n), None, &[]);
     let body = |n| written(Some(n), None);
     let (ignored, held) = (applied(3, "spec.replicas"), applied(3, ""));
     let ignore = "spec.replicas";
@@ -102,7 +102,7 @@ fn every_row_is_reached_by_what_happens_in_a_cluster() {
         (&ignored, body(4), ignore, theirs(8),  theirs(8),  ( 3, Silent)),
         (&ignored, body(3), "",     theirs(3),  mine(3),    ( 6, Note)),
         (&ignored, body(3), "",     theirs(8),  mine(3),    ( 7, Warning)),
-        (&held,    body(3), "",     mine(3),    nobodys(3), ( 8, NotKept)),
+        (&held,    body(3), "",     mine(3),    unowned(3), ( 8, NotKept)),
         (&held,    body(3), "",     theirs(8),  theirs(8),  ( 9, NotKept)),
         (&held,    body(3), ignore, mine(3),    mine(3),    (10, Note)),
         (&held,    body(3), ignore, theirs(8),  theirs(8),  (11, Note)),
@@ -122,8 +122,8 @@ fn every_row_is_reached_by_what_happens_in_a_cluster() {
     }
 
     // Rows 4 and 5: held although nothing was written about it then or now.
-    let unheld = Last { baseline: record(&nobodys(3), &body(3)), body: body(3) };
-    assert_eq!(replicas(&unheld, &body(3), "", &nobodys(3), &mine(3)), (4, NotKept));
+    let unheld = Last { baseline: record(&unowned(3), &body(3)), body: body(3) };
+    assert_eq!(replicas(&unheld, &body(3), "", &unowned(3), &mine(3)), (4, NotKept));
     assert_eq!(replicas(&unheld, &body(3), "", &theirs(8), &mine(3)), (5, NotKept));
 }
 
@@ -326,9 +326,9 @@ fn a_field_that_a_patch_takes_away_is_classified_like_one_that_it_sets() {
     let label: &[&str] = &["label"];
     let without = deployment(None, None, &[]);
     let theirs = deployment(None, Some("web"), &[("kubectl", label)]);
-    let nobodys = deployment(None, Some("web"), &[]);
+    let unowned = deployment(None, Some("web"), &[]);
     assert_eq!(removal(None, &theirs, &without), (7, Warning));
-    assert_eq!(removal(None, &nobodys, &without), (6, Note));
+    assert_eq!(removal(None, &unowned, &without), (6, Note));
     // Afterwards it is known who has taken it away, and putting it back is drift.
     let removed =
         FieldSet::from_iter([FieldPath::of_fields(["metadata", "labels", "app.kubernetes.io/name"])]);

@@ -98,7 +98,9 @@ fn other_kinds_are_judged_by_what_they_report() {
 
 #[test]
 fn condition_types_are_compared_without_case() {
-    for (kind, status) in [("ready", "False"), ("synced", "False"), ("stalled", "True"), ("databaseREADY", "False")] {
+    for (kind, status) in
+        [("ready", "False"), ("synced", "False"), ("stalled", "True"), ("databaseREADY", "False")]
+    {
         let trouble = waiting(&format!("{kind} is {status}"));
         check("example.org/v1", "Widget", condition(kind, status), trouble);
     }

@@ -84,6 +84,6 @@ fn compile(pattern: &str) -> Result<Regex, String> {
         // The whole text draws the pattern over several lines; the last of them says what is wrong.
         let text = error.to_string();
         let last = text.lines().last().unwrap_or_default();
-        format!("{pattern:?} is no regular expression: {}", last.trim_start_matches("error: "))
+        format!("{pattern:?} is not a valid regular expression: {}", last.trim_start_matches("error: "))
     })
 }

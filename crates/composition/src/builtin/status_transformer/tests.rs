@@ -204,14 +204,14 @@ fn setting_default_conditions() {
 fn match_regex_failure_message() {
     let matcher =
         json!({"resources": [{"name": "db"}], "conditions": [{"type": "Synced", "message": "(unclosed"}]});
-    insta::assert_snapshot!(check(&Case { resources: json!({"db": synced()}), hooks: hook(&matcher), ..Case::default() }), @r#"XR StatusTransformationSuccess=False MatchFailure statusConditionHooks[0]: matchers[0].conditions[0].message: "(unclosed" is no regular expression: unclosed group"#);
+    insta::assert_snapshot!(check(&Case { resources: json!({"db": synced()}), hooks: hook(&matcher), ..Case::default() }), @r#"XR StatusTransformationSuccess=False MatchFailure statusConditionHooks[0]: matchers[0].conditions[0].message: "(unclosed" is not a valid regular expression: unclosed group"#);
 }
 
 #[test]
 fn match_regex_failure_resource_name() {
     let matcher =
         json!({"resources": [{"name": "db"}, {"name": "[z-a]"}], "conditions": [{"type": "Synced"}]});
-    insta::assert_snapshot!(check(&Case { resources: json!({"db": synced()}), hooks: hook(&matcher), ..Case::default() }), @r#"XR StatusTransformationSuccess=False MatchFailure statusConditionHooks[0]: matchers[0].resources[1].name: "[z-a]" is no regular expression: invalid character class range, the start must be <= the end"#);
+    insta::assert_snapshot!(check(&Case { resources: json!({"db": synced()}), hooks: hook(&matcher), ..Case::default() }), @r#"XR StatusTransformationSuccess=False MatchFailure statusConditionHooks[0]: matchers[0].resources[1].name: "[z-a]" is not a valid regular expression: invalid character class range, the start must be <= the end"#);
 }
 
 #[test]
@@ -241,7 +241,7 @@ fn continues_on_failure() {
     insta::assert_snapshot!(check(&Case { resources: json!({"db": synced()}), hooks, ..Case::default() }), @r#"
     XR C=True R
     XR A=True R
-    XR StatusTransformationSuccess=False MatchFailure statusConditionHooks[0]: matchers[0].resources[0].name: "(" is no regular expression: unclosed group; statusConditionHooks[1]: setConditions[0].condition.message: unclosed {{ in "{{"
+    XR StatusTransformationSuccess=False MatchFailure statusConditionHooks[0]: matchers[0].resources[0].name: "(" is not a valid regular expression: unclosed group; statusConditionHooks[1]: setConditions[0].condition.message: unclosed {{ in "{{"
     "#);
 }
 

@@ -47,7 +47,8 @@ impl ClaimFailure {
             return ReconcileError::Conflict;
         }
         // The text of a rejection may differ each time, and would cause a write at every reconcile.
-        let why = if error.is_invalid() { composition::health::refusal(error.causes()) } else { error.text() };
+        let why =
+            if error.is_invalid() { composition::health::refusal(error.causes()) } else { error.text() };
         Self::new(reason, format!("{what}: {why}")).into()
     }
 }
@@ -104,7 +105,8 @@ impl Binder {
             let status = with_conditions(claim, [reconcile_paused(Timestamp::now())]);
             let is_unchanged = has_status(claim, &status);
             self.write_status(claim, status).await?;
-            self.record(claim, memory, vec![Event::normal("ReconciliationPaused", PAUSED)], is_unchanged).await;
+            self.record(claim, memory, vec![Event::normal("ReconciliationPaused", PAUSED)], is_unchanged)
+                .await;
             return Ok(Action::await_change());
         }
         let xr = match composite_name(claim) {
