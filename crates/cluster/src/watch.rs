@@ -148,8 +148,8 @@ impl Watch {
     /// reads and writes may still refuse watches, or break them off.
     pub fn trouble(&self) -> Option<String> {
         match &self.state {
-            WatchState::Open(response) if response.opened.elapsed() > LONGEST_PAUSE => None,
-            WatchState::Opening { since, .. } if since.elapsed() >= LONGEST_PAUSE => Some(
+            WatchState::Open(response) if response.opened.elapsed() > PAUSE.max() => None,
+            WatchState::Opening { since, .. } if since.elapsed() >= PAUSE.max() => Some(
                 self.trouble.clone().unwrap_or_else(|| "the server does not answer the watch".to_owned()),
             ),
             _ => self.trouble.clone(),

@@ -7,6 +7,7 @@ use std::time::Duration;
 use futures::future::join_all;
 use futures::{StreamExt as _, stream};
 use jiff::Timestamp;
+use oraclecloud::Catalogue;
 use oraclecloud_emulator::{JournalEntry, Operation, Pace, Script};
 use serde_json::Value;
 
@@ -111,10 +112,11 @@ async fn one_poll_after_the_end_is_enough() {
     let made: Vec<(Timestamp, Value)> = join_all(made).await;
     let journal = place.server.journal().entries();
     let client = place.client();
+    let queues = client.resources(Catalogue::standard().get("queue/Queue").unwrap());
     let mut took = Vec::new();
     for (ready, work_request) in made {
         let id = work_request.as_str().unwrap();
-        let shown = client.queues().work_request(id).await.unwrap().body;
+        let shown = queues.work_request(id).await.unwrap().body;
         let finished: Timestamp = shown["timeFinished"].as_str().unwrap().parse().unwrap();
         let is_poll = |entry: &&JournalEntry| entry.request.ends_with(&format!("/workRequests/{id}"));
         let after = journal.iter().filter(is_poll).filter(|entry| entry.time >= finished).count();

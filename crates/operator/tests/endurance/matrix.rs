@@ -183,10 +183,16 @@ fn start(place: &Place) -> Operator {
 
 /// Operations that are over after two looks.
 fn quick() -> Script {
-    use Operation::{CreateQueue, CreateStream, DeleteQueue, DeleteStream, UpdateQueue, UpdateStream};
     let steps = vec![TimelineStep { status: "IN_PROGRESS".to_owned(), percent: 50.0 }];
     let timeline = Timeline { steps, ..Timeline::default() };
-    let operations = [CreateQueue, UpdateQueue, DeleteQueue, CreateStream, UpdateStream, DeleteStream];
+    let operations = [
+        Operation::CreateQueue,
+        Operation::UpdateQueue,
+        Operation::DeleteQueue,
+        Operation::CreateStream,
+        Operation::UpdateStream,
+        Operation::DeleteStream,
+    ];
     let of = |operation| TimelineRule { operation, name: None, times: None, timeline: timeline.clone() };
     Script { timelines: operations.map(of).to_vec(), ..Script::default() }
 }

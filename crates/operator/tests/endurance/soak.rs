@@ -6,8 +6,7 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use futures::stream;
 use k8s_openapi::api::coordination::v1::Lease;
-use kube::api::{Api, ApiResource, DynamicObject, ListParams};
-use operator::api::{Queue, Stream};
+use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, ListParams};
 use oraclecloud_emulator::{Operation, Outcome, Pace, Script, Timeline, TimelineRule};
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -174,11 +173,9 @@ impl Soak<'_> {
     }
 
     fn api_of(&self, object: &Value) -> Api<DynamicObject> {
-        let resource = if object["kind"] == "Queue" {
-            ApiResource::erase::<Queue>(&())
-        } else {
-            ApiResource::erase::<Stream>(&())
-        };
+        let group = if object["kind"] == "Queue" { "queue.oracle.com" } else { "streaming.oracle.com" };
+        let gvk = GroupVersionKind::gvk(group, "v1beta1", object["kind"].as_str().unwrap());
+        let resource = ApiResource::from_gvk(&gvk);
         let namespace = &self.place.namespace;
         Api::namespaced_with(namespace.client().clone(), namespace.name(), &resource)
     }
