@@ -109,7 +109,7 @@ fn a_cancelled_start_ends_when_its_programs_are_built() {
     user.run(&["down"]).succeeded();
     fs::write(user.path("cache/go-on"), "").unwrap();
     assert_eq!(up.wait().unwrap().code(), Some(1));
-    let output = fs::read_to_string(user.path("said")).unwrap();
+    let output = fs::read_to_string(user.path("output")).unwrap();
     assert!(output.contains("sandbox default did not start: it was stopped in the meantime"), "{output}");
     assert_eq!(
         fs::read_dir(user.sandbox("default").parent().unwrap()).unwrap().count(),
@@ -135,7 +135,7 @@ fn purge_removes_the_programs_unless_a_sandbox_runs_them() {
 
     user.run(&["down"]).succeeded();
     assert_eq!(up.wait().unwrap().code(), Some(1), "a start that is stopped has failed");
-    assert!(fs::read_to_string(user.path("said")).unwrap().contains("it was stopped in the meantime"));
+    assert!(fs::read_to_string(user.path("output")).unwrap().contains("it was stopped in the meantime"));
     user.run(&["purge"]).succeeded();
     assert!(!Path::new(&build(&user)).exists());
     assert_eq!(user.run(&["purge", "-o", "json"]).succeeded(), "{\n  \"freedBytes\": 0\n}\n");

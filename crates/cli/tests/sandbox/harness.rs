@@ -86,11 +86,11 @@ impl User {
         Ran { output, folder: self.folder.path().to_owned() }
     }
 
-    /// Starts `plimsoll sandbox …`; its output goes to the file `said` in the user's folder.
+    /// Starts `plimsoll sandbox …`; its output goes to the file `output` in the user's folder.
     pub(crate) fn begin(&self, arguments: &[&str]) -> Child {
-        let said = File::create(self.path("said")).unwrap();
+        let output = File::create(self.path("output")).unwrap();
         let mut command = self.command(&[&["sandbox"], arguments].concat());
-        command.stdout(said.try_clone().unwrap()).stderr(said).spawn().unwrap()
+        command.stdout(output.try_clone().unwrap()).stderr(output).spawn().unwrap()
     }
 
     /// Runs kubectl in the sandbox `name`, which must succeed.

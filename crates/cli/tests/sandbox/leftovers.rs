@@ -35,7 +35,7 @@ fn programs_that_outlive_a_killed_supervisor_are_stopped() {
     let (mut up, state) = begin(&user);
     kill(supervisor(&state));
     assert_eq!(up.wait().unwrap().code(), Some(1));
-    let output = fs::read_to_string(user.path("said")).unwrap();
+    let output = fs::read_to_string(user.path("output")).unwrap();
     assert!(output.contains("its supervisor exited"), "{output}");
     assert!(children(&state).iter().all(|pid| is_running(*pid)));
     assert_eq!(user.status("default")["state"], "dead");

@@ -173,14 +173,14 @@ fn a_killed_supervisor_is_cleaned_up_and_its_neighbour_stays() {
     let output = user.run(&["exec", "--name", "one", "--", "true"]).failed();
     assert!(output.contains("sandbox one is not ready (state: dead)"), "{output}");
     let foreground = up_in_the_foreground(&user, "one");
-    let output = fs::read_to_string(user.path("said")).unwrap();
+    let output = fs::read_to_string(user.path("output")).unwrap();
     assert!(output.contains("cleaning up sandbox one, which is dead"), "{output}");
     let namespaces = user.kubectl("one", &["get", "namespaces", "-o", "name"]);
     assert!(!namespaces.contains("only-in-one"), "it starts afresh: {namespaces}");
 
     kill(program(&user.status("one"), "kwok"));
     assert_eq!(ended(foreground), Some(1));
-    let output = fs::read_to_string(user.path("said")).unwrap();
+    let output = fs::read_to_string(user.path("output")).unwrap();
     assert!(
         output.contains("sandbox one stopped unexpectedly: kwok ended with signal: 9 (SIGKILL)"),
         "{output}"
@@ -208,7 +208,7 @@ fn a_killed_supervisor_is_cleaned_up_and_its_neighbour_stays() {
 fn up_in_the_foreground(user: &User, name: &str) -> Child {
     let child = user.begin(&["up", "--name", name]);
     eventually("the command says how to stop it", || {
-        fs::read_to_string(user.path("said")).unwrap().contains("Ctrl-C").then_some(())
+        fs::read_to_string(user.path("output")).unwrap().contains("Ctrl-C").then_some(())
     });
     child
 }

@@ -209,7 +209,7 @@ fn the_next_step_gets_what_the_last_one_returned() {
 }
 
 #[test]
-fn the_shortest_ttl_counts_and_zero_is_no_opinion() {
+fn the_shortest_ttl_wins_and_zero_is_ignored() {
     let check = |ttls: &[Option<u64>], expected: Option<u64>| {
         let answers = ttls.iter().map(|ttl| {
             let meta = ResponseMeta { ttl: ttl.map(Duration::from_secs), ..ResponseMeta::default() };

@@ -103,7 +103,7 @@ fn what_updates_hold_of_an_apply_to_come_is_handed_over() {
 }
 
 #[test]
-fn when_updates_held_nothing_else_all_of_it_is_handed_over() {
+fn an_update_entry_without_other_fields_is_handed_over_whole() {
     let intent = object(json!({"apiVersion": "e/v1", "kind": "XR", "spec": {"a": 1}}));
     let fields = json!({"f:spec": {"f:a": {}}});
     let only = xr(&[entry("crossplane", "Update", "", &fields)]);

@@ -1,4 +1,4 @@
-//! Asks the API server what the account in use may do, so that missing rights are named instead of met.
+//! Asks the API server what the current account may do, so that missing permissions are reported before they cause errors.
 
 use cluster::{Resource, Session};
 use k8s_openapi::api::authorization::v1::{

@@ -194,8 +194,11 @@ impl Reconciler for CloudController {
         let Some(regarding) = object.as_object().map(reference) else { return Ok(Action::await_change()) };
         let target = key.reference(&gvk(self.kind));
         // The store keeps little of each object, and a decision must not be made on an old one.
-        let read =
-            self.client.read(&target).await.map_err(|error| format!("cannot read {key}: {}", error.text()))?;
+        let read = self
+            .client
+            .read(&target)
+            .await
+            .map_err(|error| format!("cannot read {key}: {}", error.text()))?;
         let Some(object) = read else { return Ok(Action::await_change()) };
         let object = Value::Object(object);
         let seen = Fingerprint::of(&object);

@@ -84,8 +84,8 @@ impl CredentialsInUse {
         self.users.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sees to it that a Secret outlives its users. Before an object asks for anything at the cloud, this has to succeed
-    /// or to be impossible.
+    /// Ensures that a Secret outlives its users. Called before an object's first request to the cloud; it fails unless
+    /// the finalizer is set or cannot be set.
     pub(super) async fn keep(&self, key: &Key) -> Result<(), ApiError> {
         // No finalizer can be added to what is being deleted.
         let is_settled =

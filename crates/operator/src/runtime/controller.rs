@@ -39,7 +39,7 @@ pub trait Reconciler: Send + Sync + Sized + 'static {
 
     const NAME: &'static str;
     const MAX_CONCURRENT_RECONCILES: usize;
-    /// How many more may run at once for keys that go first, so that slow reconciles do not delay them.
+    /// How many more may run at once for priority keys, so that slow reconciles do not delay them.
     const RESERVED_FOR_CHANGES: usize = 0;
     const BACKOFF: Backoff;
 

@@ -29,15 +29,15 @@ struct Shared<R: Reconciler> {
 
 struct State<R: Reconciler> {
     entries: HashMap<R::Key, Entry<R>>,
-    /// The keys that are scheduled and not running: those that go first, then the others, earliest first, and in the order
-    /// in which they were enqueued.
+    /// The keys that are scheduled and not running: priority keys first, then the others by due time and by the order in
+    /// which they were enqueued.
     line: BTreeMap<Turn, R::Key>,
     enqueued: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Turn {
-    /// Not one of those that go first, which are always due.
+    /// Not a priority key; priority keys are always due.
     is_ordinary: bool,
     due: Instant,
     number: u64,
@@ -109,7 +109,7 @@ impl<R: Reconciler> Queue<R> {
         self.0.changed.notify_one();
     }
 
-    /// Makes `key` due now, before every key that is merely due; if it is being reconciled, right after that.
+    /// Makes `key` due now, ahead of ordinary keys; if it is being reconciled, right after that.
     pub(crate) fn enqueue_first(&self, key: R::Key) {
         self.state().schedule(key, Instant::now(), false);
         self.0.changed.notify_one();
@@ -166,7 +166,7 @@ impl<R: Reconciler> Queue<R> {
         self.0.changed.notified().await;
     }
 
-    /// Whether the first key in line goes before those that are merely due.
+    /// Whether a priority key is next.
     pub(super) fn has_first(&self) -> bool {
         self.state().line.first_key_value().is_some_and(|(turn, _)| !turn.is_ordinary)
     }

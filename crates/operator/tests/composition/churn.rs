@@ -122,7 +122,7 @@ impl Churn {
     }
 }
 
-/// What a server that is gone, or has not read yet who may do what, answers.
+/// Whether the API server is unavailable, or has not loaded its authorization rules yet.
 fn is_away(error: &Error) -> bool {
     error.is_server_fault()
         || matches!(

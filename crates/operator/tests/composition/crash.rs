@@ -1,4 +1,4 @@
-//! The operator dies between any two writes of a compose; the next one finishes what it began, without a second of anything.
+//! The operator is killed between any two writes of a reconcile; the next one completes the work without duplicates.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher as _, RandomState};
@@ -16,9 +16,9 @@ use crate::platform::{asked_text, desire, map};
 
 const GROUP: &str = "crash.example.org";
 const FUNCTION: &str = "function-crash";
-/// More writes than a compose has; the matrix ends where no operator dies any more.
+/// More writes than a reconcile makes: the matrix ends with the first run in which no operator is killed.
 const MOST_WRITES: usize = 40;
-/// How often it is looked whether all is as it should be.
+/// How often the state is checked.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Composes a map for each letter the XR asks for.
@@ -137,8 +137,8 @@ impl Matrix {
         died
     }
 
-    /// Waits until the XRD is gone, and with it what its XRs were composed of: without the kind of their owner no one would
-    /// delete that any more.
+    /// Waits until the XRD and the composed resources of its XRs are gone. Once the kind of their owner is gone, no
+    /// controller would delete them.
     async fn until_undefined(&self, claim: &Value, xrd: &Value) {
         until_gone(&self.session, xrd).await;
         let deadline = tokio::time::Instant::now() + PATIENCE;
@@ -189,8 +189,8 @@ impl Matrix {
         }
     }
 
-    /// What is composed for a claim, of this kind. The label goes before what is no longer desired does, so it is not asked
-    /// for by that: the names begin with the claim's.
+    /// The composed resources of this kind for a claim. Selected by name prefix, because the label is removed before a
+    /// resource that is no longer desired is deleted.
     async fn found(&self, claim: &Value, gvk: &str) -> Vec<Value> {
         let all = self.session.list(&gvk.parse().unwrap(), &Selection::default()).await.unwrap().items;
         let beginning = format!("{}-", claim["metadata"]["name"].as_str().unwrap());

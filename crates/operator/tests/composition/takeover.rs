@@ -1,5 +1,5 @@
-//! What Crossplane has made goes on under us: nothing is made anew, and what is no longer wanted goes, also where Crossplane
-//! held it by updates, as it did before it knew server-side apply.
+//! Taking over from Crossplane: nothing is recreated, and what is no longer desired is removed, also where an earlier
+//! Crossplane owned fields by updates instead of server-side apply.
 
 use std::collections::BTreeMap;
 

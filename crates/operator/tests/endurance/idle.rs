@@ -1,5 +1,4 @@
-//! Objects that nothing happens to: nothing is written for them, and they take little room; and polls come when they
-//! should.
+//! Idle objects cause no writes and take little memory, and polls keep to their interval.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -46,12 +45,12 @@ async fn nothing_is_written_for_idle_objects() {
         place.server.journal().count(Operation::GetQueue) - looks,
     ));
     assert_eq!(new, Vec::<String>::new());
-    // Of a development build, the program itself is not what is asked about.
+    // The size of the program itself does not matter in a development build.
     let taken = if cfg!(debug_assertions) { own } else { resident };
     assert!((1..=60 * 1024).contains(&taken), "{taken} kB");
 }
 
-/// Waits until every object was looked at so often again.
+/// Waits until every object has been read this many more times.
 async fn look_at_all(place: &Place, objects: usize, times: usize) {
     let looks = || {
         let mut looks: BTreeMap<String, usize> = BTreeMap::new();
@@ -87,7 +86,7 @@ async fn polls_follow_retry_after_and_end_with_the_operation() {
         .filter(|entry| entry.operation == Some(Operation::GetWorkRequest))
         .map(|entry| entry.time)
         .collect();
-    // Three steps on the way, each shown once, and the end: the end is not polled twice.
+    // Three intermediate steps and the end, each polled once.
     assert_eq!(polls.len(), 4, "{polls:?}");
     for pair in polls.windows(2) {
         let apart = pair[1].duration_since(pair[0]);

@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 use super::place::{Place, a_moment, is_ready};
 use super::process::Operator;
 
-/// Everything that takes minutes takes seconds.
+/// Seconds instead of minutes.
 const FLAGS: &[&str] = &[
     "--poll-interval=100ms",
     "--create-grace=6s",
@@ -21,9 +21,9 @@ const FLAGS: &[&str] = &[
     "--drift-interval=10m",
     "--oci-qps=10000",
 ];
-/// Runs that go on at a time.
+/// The maximum number of concurrent runs.
 const AT_ONCE: usize = 6;
-/// What `cargo test` takes of the runs that it does not make as a whole.
+/// The sample that `cargo test` takes of the larger matrices.
 const SAMPLE: usize = 12;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ enum Action {
     Delete,
 }
 
-/// A run: what is done, and at which request the operator is killed while it does it.
+/// A run: an action, and the request at which the operator is killed during it.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     kind: Kind,
@@ -58,7 +58,7 @@ impl fmt::Display for Run {
 }
 
 impl Run {
-    /// Makes the run and holds its end to the rules; the requests it took until it was over or cut off.
+    /// Runs it and checks the outcome; returns the number of requests until it ended or was cut off.
     async fn make(self) -> Vec<String> {
         let place = Place::new("crash", quick(), None).await;
         let object = match self.kind {
@@ -110,7 +110,7 @@ impl Run {
         }
     }
 
-    /// Waits until the object is as it should be, and its credentials are kept exactly as long as it is there.
+    /// Waits until the object has settled, and its credentials are kept exactly as long as it exists.
     async fn converge(self, place: &Place, object: &Value, operator: &Operator) {
         let converged = |object: Option<&Value>| match self.action {
             Action::Create => object.is_some_and(is_ready),
@@ -145,7 +145,7 @@ impl Run {
         }
     }
 
-    /// At most one create, nothing left behind, and the object held as long as it is there.
+    /// At most one create, no leftovers, and a finalizer as long as the resource exists.
     async fn judge(self, place: &Place, object: &Value) {
         let journal = place.server.journal();
         let creates = journal.effects(Operation::CreateQueue) + journal.effects(Operation::CreateStream);
@@ -181,7 +181,7 @@ fn start(place: &Place) -> Operator {
     operator
 }
 
-/// Operations that are over after two looks.
+/// Operations that end after two polls.
 fn quick() -> Script {
     let steps = vec![TimelineStep { status: "IN_PROGRESS".to_owned(), percent: 50.0 }];
     let timeline = Timeline { steps, ..Timeline::default() };
@@ -197,7 +197,7 @@ fn quick() -> Script {
     Script { timelines: operations.map(of).to_vec(), ..Script::default() }
 }
 
-/// Every run that kills the operator during one action, after an undisturbed one that says how many there are.
+/// All runs that kill the operator during one action, after an undisturbed run that counts its requests.
 async fn every_run(kind: Kind, action: Action) -> Vec<Run> {
     let requests = Run { kind, action, strike: None }.make().await.len();
     let strikes = (1..=requests).flat_map(|nth| KillPoint::ALL.map(|when| (nth, when)));
@@ -218,8 +218,8 @@ async fn make_all(runs: Vec<Run>) {
     }
 }
 
-/// `cargo xtask crash-matrix` sets `PLIMSOLL_WHOLE`; without it a part is made as a whole and of the rest a sample,
-/// whose seed is printed and can be given again in `PLIMSOLL_SEED`.
+/// `cargo xtask crash-matrix` sets `PLIMSOLL_WHOLE`. Without it, some matrices run in full and the rest as a sample, whose
+/// seed is printed and can be set in `PLIMSOLL_SEED`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn wherever_the_operator_is_killed_the_next_one_converges() {
     let is_whole = std::env::var_os("PLIMSOLL_WHOLE").is_some();

@@ -1,4 +1,4 @@
-//! A place to run an operator in: a namespace, a cloud, and the proxies before both.
+//! The surroundings of an operator under test: a namespace, a cloud emulator, and a proxy in front of each.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use tokio::sync::Mutex;
 
 use super::process::{Operator, grant, kubeconfig};
 
-/// A namespace, a cloud, and the proxies before both.
+/// A namespace, a cloud emulator, and a proxy in front of each.
 pub(crate) struct Place {
     pub(crate) namespace: Namespace,
     pub(crate) server: Server,
@@ -36,7 +36,7 @@ impl Place {
         Self { namespace, server, kill_switch, folder, cluster, cloud }
     }
 
-    /// Starts an operator that looks after this place alone.
+    /// Starts an operator for this namespace only.
     pub(crate) fn operator(&self, flags: &[&str]) -> Operator {
         let kubeconfig = kubeconfig(self.folder.path(), &self.cluster.url());
         let mut all: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
@@ -59,7 +59,7 @@ impl Place {
         })
     }
 
-    /// A Secret with the credentials that the operator has, too.
+    /// A Secret with the operator's own credentials.
     pub(crate) fn credentials(&self) -> Value {
         let config = std::fs::read_to_string(self.server.config_file()).unwrap();
         let values = config.lines().filter_map(|line| line.split_once('='));
@@ -73,7 +73,7 @@ impl Place {
         })
     }
 
-    /// The resources at the cloud that are not deleted.
+    /// The resources in the cloud that are not deleted.
     pub(crate) fn living(&self) -> Vec<Value> {
         self.server.resources().into_iter().filter(|it| it["lifecycleState"] != "DELETED").collect()
     }
@@ -101,7 +101,7 @@ impl Place {
     }
 }
 
-/// Servers share a key, which takes long to make.
+/// Servers share a key, because generating one is slow.
 async fn serve_shared(script: Script, retry_after: Option<u64>) -> Server {
     static FIRST: Mutex<()> = Mutex::const_new(());
     let _alone = FIRST.lock().await;
@@ -112,18 +112,18 @@ fn key_dir() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("endurance-keys")
 }
 
-/// Watches, leases and Events are no boundaries: nothing about a resource hangs on them.
+/// Watches, leases and Events are not crash points: no resource depends on them.
 fn is_boundary(request: &str) -> bool {
     !request.contains("watch=true") && !request.contains("/leases") && !request.contains("/events")
 }
 
-/// The condition of this type; null when there is none.
+/// The condition of this type, or null.
 pub(crate) fn condition<'a>(object: &'a Value, kind: &str) -> &'a Value {
     let conditions = object["status"]["conditions"].as_array().into_iter().flatten();
     conditions.into_iter().find(|condition| condition["type"] == kind).unwrap_or(&Value::Null)
 }
 
-/// Whether the object is as asked, in the generation it is in, and nothing is in flight.
+/// Whether the object is ready in its current generation, with no operation in flight.
 pub(crate) fn is_ready(object: &Value) -> bool {
     let ready = condition(object, "Ready");
     ready["status"] == "True"
@@ -132,7 +132,7 @@ pub(crate) fn is_ready(object: &Value) -> bool {
         && object["status"]["status"]["async"].get("current").is_none()
 }
 
-/// A little while, between two looks at something that says nothing by itself.
+/// A pause between two polls of something that cannot be watched.
 pub(crate) async fn a_moment() {
     tokio::time::sleep(Duration::from_millis(20)).await;
 }

@@ -9,17 +9,17 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use serde_json::json;
 use testkit::{Sandbox, plimsoll};
 
-/// Whom the deployment runs the operator as.
+/// The account that the deployment runs the operator as.
 const ACCOUNT: &str = "system:serviceaccount:plimsoll-system:plimsoll-operator";
 
-/// What of a process is in memory, in kB.
+/// The memory of a process, in kB.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Memory {
-    /// All of it, now.
+    /// The whole resident set.
     pub(crate) resident: u64,
-    /// What of that is not the program itself.
+    /// The part of it that is not the program itself.
     pub(crate) own: u64,
-    /// The most that it ever was.
+    /// The peak.
     pub(crate) peak: u64,
 }
 
@@ -57,21 +57,21 @@ impl Operator {
         Arc::clone(&self.child)
     }
 
-    /// What it said last.
+    /// The last lines of its log.
     pub(crate) fn last_words(&self) -> String {
         let log = std::fs::read_to_string(&self.log).unwrap_or_default();
         let lines: Vec<&str> = log.lines().collect();
         lines[lines.len().saturating_sub(30)..].join("\n")
     }
 
-    /// Kills it on the spot.
+    /// Kills it with SIGKILL.
     pub(crate) fn kill(&self) {
         let mut child = self.lock();
         let _ = child.kill();
         let _ = child.wait();
     }
 
-    /// Asks it to end, and waits until it has.
+    /// Stops it and waits until it has exited.
     pub(crate) fn end(&self) {
         let pid = self.id().to_string();
         let asked = Command::new("kill").args(["-TERM", &pid]).status().unwrap();
@@ -79,7 +79,7 @@ impl Operator {
         self.lock().wait().unwrap();
     }
 
-    /// What of it is in memory; nothing when it has ended.
+    /// Its memory; `None` once it has exited.
     pub(crate) fn memory(&self) -> Memory {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).unwrap_or_default();
         let field = |name: &str| {
@@ -117,7 +117,7 @@ pub(crate) fn kubeconfig(folder: &Path, url: &str) -> PathBuf {
     path
 }
 
-/// Gives the account the roles of `deploy/`, once; nothing else is granted to it.
+/// Grants the account the roles in `deploy/`, once, and nothing else.
 pub(crate) fn grant() {
     static GRANTED: std::sync::Once = std::sync::Once::new();
     GRANTED.call_once(|| {

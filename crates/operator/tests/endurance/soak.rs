@@ -1,4 +1,4 @@
-//! A soak: many objects, bad weather, leaders that come and go, access that is revoked, an operation that never ends.
+//! A soak test: many objects, failing calls, changing leaders, revoked access, and an operation that never ends.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -24,9 +24,9 @@ const FLAGS: &[&str] = &[
     "--operation-deadline=15s",
     "--oci-qps=2000",
 ];
-/// Requests of the test itself that are under way at a time.
+/// The maximum number of concurrent requests of the test itself.
 const AT_ONCE: usize = 8;
-/// The share of calls that go wrong, in percent.
+/// The percentage of calls that fail.
 const BAD_WEATHER: u32 = 5;
 const NEVER: &str = "never-ends";
 
@@ -80,7 +80,7 @@ async fn nothing_is_lost_under_faults() {
     ));
 }
 
-/// Operations take a second, and one of them for ever.
+/// Operations take a second, except one that never ends.
 fn script() -> Script {
     let never = Timeline { outcome: Outcome::Never, ..Timeline::default() };
     let timelines = vec![TimelineRule {
@@ -118,7 +118,7 @@ impl Soak<'_> {
         (operators, peak)
     }
 
-    /// The leader, once it is another one than `before`.
+    /// Waits for a leader other than `before`.
     async fn next_holder(&self, before: &str) -> String {
         let api =
             Api::<Lease>::namespaced(self.place.namespace.client().clone(), self.place.namespace.name());
@@ -132,7 +132,7 @@ impl Soak<'_> {
         }
     }
 
-    /// Everything is created; most is changed, some is deleted, and in the middle of it access is lost for a while.
+    /// Creates all objects, changes most, deletes some, and revokes access for a while in between.
     async fn ask_and_revoke(&self) {
         let namespace = &self.place.namespace;
         namespace.apply_as("person", &self.place.queue(NEVER)).await;
@@ -140,7 +140,7 @@ impl Soak<'_> {
             namespace.apply_as("person", &object).await;
         })
         .await;
-        // What is changed and deleted next is there, though not all of it is known to be.
+        // The objects that are changed and deleted next exist, but not all of them have been observed.
         while self.place.living().len() < self.plan.objects {
             a_moment().await;
         }
@@ -180,7 +180,7 @@ impl Soak<'_> {
         Api::namespaced_with(namespace.client().clone(), namespace.name(), &resource)
     }
 
-    /// Every object that is left, when none of them is in between any more.
+    /// The remaining objects, once all of them have settled.
     async fn until_settled(&self, deadline: Instant, operators: &[Operator]) -> Vec<Value> {
         loop {
             let mut objects = Vec::new();
@@ -205,7 +205,7 @@ impl Soak<'_> {
         }
     }
 
-    /// No orphans, no duplicates, a resource or a cause for every object, and conditions that do not pile up.
+    /// No orphans, no duplicates, a resource or a cause for every object, and no growing lists of conditions.
     fn judge(&self, objects: &[Value]) {
         let mut owners: BTreeMap<String, usize> = BTreeMap::new();
         for resource in self.place.living() {
@@ -239,12 +239,12 @@ const fn is_deleted(number: usize) -> bool {
     number.is_multiple_of(5)
 }
 
-/// Ready, or stalled with a cause, and not on the way out.
+/// Ready, or stalled with a cause, and not being deleted.
 fn is_settled(object: &Value) -> bool {
     let stalled = condition(object, "Stalled");
     let is_stalled =
         stalled["status"] == "True" && stalled["message"].as_str().is_some_and(|it| !it.is_empty());
-    // Only what never ends may stay so; for all others a cause that has gone must be noticed.
+    // Only the operation that never ends may stay stalled; all others recover once their cause is gone.
     let may_stall = object["metadata"]["name"] == NEVER;
     object["metadata"].get("deletionTimestamp").is_none() && (is_ready(object) || (may_stall && is_stalled))
 }

@@ -33,7 +33,7 @@ async fn a_503_during_a_poll_does_not_park_the_object() {
 }
 
 #[tokio::test]
-async fn a_404_is_no_evidence_and_a_resource_that_is_gone_is_created_again() {
+async fn a_404_alone_proves_nothing_and_a_deleted_resource_is_created_again() {
     let bench = Bench::new("f02").await;
     let queue = bench.apply(&bench.queue("orders", json!({}))).await;
     let first = ocid(&bench.until_ready(&queue).await);

@@ -18,7 +18,7 @@ fn wanted() -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn sharing_a_field_is_no_drift_and_removing_one_is() {
+async fn a_shared_field_is_not_drift_but_a_removed_one_is() {
     let case = Case::new("sharing", Client::any()).await;
     case.object("a", BODY, "");
     case.workspace.apply(&[]).expect_success();

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_is_one_word_for_the_shell() {
+    fn a_path_is_quoted_for_the_shell() {
         for (text, quoted) in [
             ("/home/me/kubeconfig", "/home/me/kubeconfig"),
             ("/home/my files/k", "'/home/my files/k'"),

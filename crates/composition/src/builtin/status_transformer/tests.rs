@@ -418,13 +418,13 @@ fn extra_resources_match_by_where_they_were_put() {
 }
 
 #[test]
-fn no_extra_resources_is_no_match() {
+fn without_extra_resources_nothing_matches() {
     assert_eq!(extra_case(true, "^extra-resource", &json!(null)), QUIET);
     assert_eq!(extra_case(true, "^extra-resource", &json!({"buckets": []})), QUIET);
 }
 
 #[test]
-fn extra_resources_that_are_no_objects_are_left_out() {
+fn extra_resources_that_are_not_objects_are_skipped() {
     assert_eq!(extra_case(true, "^extra-resource", &json!({"buckets": ["text", 1], "more": "text"})), QUIET);
 }
 

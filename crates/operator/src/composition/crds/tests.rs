@@ -3,7 +3,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use super::*;
 
 #[test]
-fn every_definition_is_one_and_loses_nothing_as_one() {
+fn every_definition_round_trips() {
     for written in definitions() {
         let read: CustomResourceDefinition = serde_json::from_value(written.clone()).unwrap();
         assert_eq!(serde_json::to_value(&read).unwrap(), written, "{:?}", read.metadata.name);

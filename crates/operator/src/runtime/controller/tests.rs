@@ -102,7 +102,7 @@ const fn done(_: &'static str, _: usize) -> Result<Action, ReconcileError<&'stat
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_goes_first_waits_for_nothing_that_is_merely_due() {
+async fn priority_keys_do_not_wait_for_ordinary_keys() {
     let script = Script::<2>::new(seconds(100), done);
     for key in ["due-1", "due-2", "due-3", "due-4"] {
         script.queue.enqueue(key);
@@ -207,7 +207,7 @@ async fn a_reconcile_that_finds_nothing_due_does_not_reset_the_backoff() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_gone_is_forgotten_and_what_took_its_name_starts_afresh() {
+async fn deleted_objects_are_forgotten_and_their_successors_start_afresh() {
     let script = Script::<4>::new(Duration::ZERO, done);
     script.queue.enqueue("a");
     let changing = async {

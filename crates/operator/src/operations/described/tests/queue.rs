@@ -81,7 +81,7 @@ fn drift(fields: Value, observed: Value) -> Drift {
 }
 
 #[test]
-fn what_the_spec_does_not_set_is_no_drift() {
+fn a_field_that_the_spec_does_not_set_cannot_drift() {
     assert_eq!(drift(json!({}), json!({})), Drift::None);
     assert_eq!(
         drift(

@@ -37,7 +37,7 @@ fn a_change_has_the_object_before_and_after() {
 }
 
 #[test]
-fn a_version_that_is_known_already_is_no_change() {
+fn a_known_version_is_not_a_change() {
     check(|objects| objects.set(object("a", "ua", "1")), &[]);
     check(|objects| objects.deleted(&object("c", "uc", "2")), &[]);
     check(|objects| objects.replace(vec![object("a", "ua", "1"), object("b", "ub", "1")], Some(1)), &[]);

@@ -1,4 +1,4 @@
-//! An XRD that goes takes its XRs and what they are composed of with it, however often its operator is replaced meanwhile.
+//! Deleting an XRD deletes its XRs and their composed resources, even if the operator restarts in the meantime.
 
 use serde_json::{Value, json};
 use testkit::Sandbox;

@@ -1,4 +1,4 @@
-//! Annotated Functions say whether they can be reached.
+//! Annotated Functions report whether they can be reached.
 
 use functions::{RunRequest, response};
 

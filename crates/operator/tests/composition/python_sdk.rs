@@ -1,4 +1,4 @@
-//! A function of the official Python SDK, forty lines of a platform team, drives a claim over mutual TLS.
+//! A function written with the official Python SDK serves a claim over mutual TLS.
 
 use std::path::Path;
 use std::process::{Child, Command};
