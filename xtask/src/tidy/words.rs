@@ -10,7 +10,7 @@ use super::files::{read, rust_files, tracked};
 
 static TELL_TALES: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
-        r"(?i)(?:\b|_)(somebody|nobodys?|whoever|gone over|is since|told|bar \d)(?:\b|_)( apart| from)?",
+        r"(?i)(?:\b|_)(somebody|nobodys?|whoever|gone over|is since|told|bar \d)(?:\b|_)(?: ?(apart|from))?",
     )
     .expect("a constant pattern")
 });
@@ -56,6 +56,7 @@ mod tests {
         check("let told = read();", true);
         check("They can be told apart, and told from others.", false);
         check("told apart, told twice", true);
+        check("fn ours_are_told_from_theirs() {", false);
         check("/// Bar 4: at once.", true);
     }
 }
