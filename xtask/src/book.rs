@@ -1,4 +1,4 @@
-//! The pages of the book that are generated from the code: commands, kinds and diagnostics.
+//! The pages of the book that are generated from the code: commands, kinds, cloud kinds and diagnostics.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 /// The pages; a test of the crate `cli` checks that they are fresh.
-const PAGES: [&str; 3] = ["cli", "kinds", "diagnostics"];
+const PAGES: [&str; 4] = ["cli", "kinds", "cloud-kinds", "diagnostics"];
 
 pub(crate) fn run(root: &Path) -> Result<()> {
     for page in PAGES {

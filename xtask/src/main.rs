@@ -6,6 +6,7 @@ mod count;
 mod dist;
 mod docs;
 mod endurance;
+mod kinds;
 mod tidy;
 
 use std::path::PathBuf;
@@ -42,6 +43,12 @@ enum Task {
     },
     /// Generate the pages of the Terraform registry in `docs/` from the provider's schemas
     Docs,
+    /// Derive the descriptions of kinds at Oracle Cloud from Oracle's Python SDK (needs python3 and pip)
+    Kinds {
+        /// The folder of the package, instead of the version that pip downloads
+        #[arg(long)]
+        sdk: Option<PathBuf>,
+    },
     /// Kill the operator at every request it makes, and check that its successor reaches the same end state
     CrashMatrix {
         /// Run only one half
@@ -73,6 +80,7 @@ fn main() -> anyhow::Result<()> {
         Task::Count => count::run(&root()),
         Task::Dist { version, out } => dist::run(&root(), &version, &root().join(out)),
         Task::Docs => docs::run(&root()),
+        Task::Kinds { sdk } => kinds::run(&root(), sdk),
         Task::CrashMatrix { only } => endurance::run(&root(), endurance::Test::CrashMatrix(only), false),
         Task::Full => endurance::ALL.iter().try_for_each(|test| endurance::run(&root(), *test, false)),
         Task::Soak { release } => endurance::run(&root(), endurance::Test::Soak, release),

@@ -21,6 +21,7 @@ mod object;
 mod observed;
 mod reconcile;
 mod run;
+mod secrets;
 
 pub use credentials_in_use::CREDENTIALS_FINALIZER;
 pub use described::Described;

@@ -10,6 +10,7 @@
 //! ```
 
 mod catalogue;
+mod example;
 mod field;
 mod route;
 

@@ -18,6 +18,8 @@ pub(crate) enum Page {
     Cli,
     /// The kinds that the operator reconciles
     Kinds,
+    /// Every described kind at Oracle Cloud
+    CloudKinds,
     /// Every diagnostic code
     Diagnostics,
 }

@@ -1,5 +1,6 @@
 //! `plimsoll reference`: the pages of the book that are generated from the code, as Markdown.
 
+mod catalogue;
 mod commands;
 mod diagnostics;
 mod kinds;
@@ -13,6 +14,7 @@ pub(super) fn run(args: &Reference, printer: &mut Printer) -> Outcome {
     let page = match args.page {
         Page::Cli => commands::page(),
         Page::Kinds => kinds::page(),
+        Page::CloudKinds => catalogue::page(),
         Page::Diagnostics => diagnostics::page(),
     };
     printer.raw(page.as_bytes())?;

@@ -25,7 +25,7 @@ pub(crate) fn described(names: &[String]) -> Result<Catalogue, Failure> {
         } else {
             Catalogue::matching(&[name.parse::<Pattern>().map_err(|why| {
                 Diagnostic::error(codes::OPTION_UNUSABLE, format!("--kinds {name} cannot be used: {why}"))
-                    .hint("Run `plimsoll reference kinds` for the kinds that are described, or pass a JSON file.")
+                    .hint("Run `plimsoll reference cloud-kinds` for the kinds that are described, or pass a JSON file.")
             })?])
         };
         kinds = kinds.and(&named);

@@ -20,7 +20,7 @@ fn root() -> PathBuf {
 
 #[test]
 fn the_generated_pages_are_up_to_date() {
-    for page in ["cli", "kinds", "diagnostics"] {
+    for page in ["cli", "kinds", "cloud-kinds", "diagnostics"] {
         let printed = Command::new(PLIMSOLL).args(["reference", page]).output().unwrap();
         assert!(printed.status.success(), "{}", String::from_utf8_lossy(&printed.stderr));
         let kept =

@@ -20,8 +20,9 @@ use super::described::Described;
 use super::endpoint::EndpointSecret;
 use super::events::record;
 use super::fingerprint::{Fingerprint, has_finalizer, is_observed};
-use super::object::gvk;
+use super::object::{gvk, spec};
 use super::reconcile::{Finished, Reconcile, Report, StepError};
+use super::secrets::Secrets;
 use crate::runtime::client::ObjectClient;
 use crate::runtime::controller::{self, Action, ReconcileError, Reconciler};
 use crate::runtime::events::{EventLog, EventType, Recorder, reference};
@@ -113,13 +114,21 @@ impl CloudController {
         regarding: &ObjectReference,
     ) -> Result<Report, StepError> {
         let namespace = object.metadata.namespace.clone().unwrap_or_default();
-        let (client, identity, policy, warnings) = match (self.connect)(namespace).await {
+        let (client, identity, policy, warnings) = match (self.connect)(namespace.clone()).await {
             Ok(Connected { client, identity, policy, warnings }) => {
                 (Ok(client), Some(identity), policy, warnings)
             }
             Err(error) => (Err(error), None, Policy::default(), Vec::new()),
         };
-        let service = Described::new(self.kind, client, self.metrics.clone());
+        let (client, secrets) = match Secrets::read(&self.client, self.kind, &namespace, spec(&object)).await
+        {
+            Ok(secrets) => (client, secrets),
+            Err(error) => {
+                let message = format!("cannot read the Secrets that the spec names: {}", error.text());
+                (Err(CallError { message, ..CallError::default() }), Secrets::NONE)
+            }
+        };
+        let service = Described::new(self.kind, client, self.metrics.clone()).with_secrets(secrets);
         let reconcile = Reconcile {
             kind: self.kind,
             client: &self.client,

@@ -8,6 +8,7 @@ use tokio::time::Instant;
 use super::body::create_body;
 use super::drift::drift;
 use super::observed::{tag_value, text};
+use super::secrets::Secrets;
 use crate::runtime::metrics::Metrics;
 
 /// The resources of a kind, reached with a client, or the error that every call returns, so that missing credentials are
@@ -17,11 +18,18 @@ pub struct Described {
     kind: Kind,
     client: Result<Client, CallError>,
     metrics: Metrics,
+    secrets: Secrets,
 }
 
 impl Described {
     pub const fn new(kind: Kind, client: Result<Client, CallError>, metrics: Metrics) -> Self {
-        Self { kind, client, metrics }
+        Self { kind, client, metrics, secrets: Secrets::NONE }
+    }
+
+    /// With the Secrets that the spec of an object names.
+    #[must_use]
+    pub(super) fn with_secrets(self, secrets: Secrets) -> Self {
+        Self { secrets, ..self }
     }
 
     async fn answer(&self, spec: &Value, uid: &str, call: &Call) -> Result<Response, CallError> {
@@ -54,7 +62,7 @@ impl ExternalService for Described {
     }
 
     fn create_body(&self, spec: &Value, uid: &str) -> Value {
-        create_body(self.kind, spec, uid)
+        self.secrets.mark(self.kind, create_body(self.kind, spec, uid))
     }
 
     fn scope(&self, spec: &Value) -> Scope {
@@ -86,6 +94,16 @@ impl ExternalService for Described {
                 }
                 let call = Call::Find { scope, id: id.clone(), since: *since };
                 self.answer(spec, uid, &call).await
+            }
+            Call::Create { token, body, not_after, replay } => {
+                let body = self.secrets.reveal(self.kind, body.clone())?;
+                let (token, not_after, replay) = (token.clone(), *not_after, *replay);
+                self.answer(spec, uid, &Call::Create { token, body, not_after, replay }).await
+            }
+            Call::Update { id, body, if_match } => {
+                let body = self.secrets.reveal(self.kind, body.clone())?;
+                let (id, if_match) = (id.clone(), if_match.clone());
+                self.answer(spec, uid, &Call::Update { id, body, if_match }).await
             }
             _ => self.answer(spec, uid, call).await,
         }

@@ -8,7 +8,7 @@ use oraclecloud_emulator::{Operation, Script};
 use serde_json::{Value, json};
 use testkit::Namespace;
 
-use super::bench::{Bench, at_home, condition, ocid, quick, shared_types};
+use super::bench::{Bench, at_home, condition, ocid, quick, secret, shared_types, text};
 use super::namespace;
 
 /// What `deploy/` grants for a kind, for this one: a kind brings no rights of its own.
@@ -37,7 +37,10 @@ async fn a_described_kind_inherits_everything() {
     let bench = Bench::within(namespace, "third", Script::default(), options, at_home).await;
 
     let topic = |fields: Value| {
-        let mut spec = json!({"forumId": "f1", "title": "News", "tone": "CALM"});
+        let mut spec = json!({
+            "forumId": "f1", "title": "News", "tone": "CALM",
+            "password": {"secret": {"secretName": "login"}},
+        });
         spec.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
         json!({
             "apiVersion": "thirdparty.oracle.com/v1beta1", "kind": "Topic", "metadata": {"name": "news"},
@@ -45,6 +48,10 @@ async fn a_described_kind_inherits_everything() {
         })
     };
     let made = bench.apply(&topic(json!({}))).await;
+    let stalled = bench.until_stalled(&made, "Rejected").await;
+    let message = text(&condition(&stalled, "Stalled")["message"]);
+    assert!(message.contains("spec.password: there is no Secret login"), "{message}");
+    bench.apply(&secret("login", &[("password", "hunter2")])).await;
     let ready = bench.until_ready(&made).await;
     assert_eq!(ready["metadata"]["finalizers"], json!([FINALIZER]));
     assert_eq!(ready["status"]["lifecycleState"], "AVAILABLE");
@@ -75,6 +82,8 @@ async fn a_described_kind_inherits_everything() {
         let refused = format!("{:?}", refused.unwrap_err());
         assert!(refused.contains(said), "{refused}");
     }
+    let everything = bench.namespace.kubectl(&["get", "topics,events", "-o", "yaml"]).unwrap();
+    assert!(!everything.contains("hunter2"), "a password is neither in status nor in events");
     bench.namespace.kubectl(&["delete", "--wait", "--timeout=60s", "topic/news"]).unwrap();
     assert_eq!(bench.effects(Operation::named("CreateTopic")), 1);
     assert_eq!(bench.effects(Operation::named("DeleteTopic")), 1);

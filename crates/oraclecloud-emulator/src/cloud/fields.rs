@@ -201,33 +201,6 @@ fn default(field: &Field) -> Option<Value> {
     field.default.clone().or_else(|| is_map.then(|| json!({})))
 }
 
-/// A value of this shape, for a field that every response has and no request sets.
-pub(super) fn example(kind: Kind, field: &Field, depth: usize) -> Value {
-    field.default.clone().unwrap_or_else(|| example_of(kind, &field.shape, depth))
-}
-
-fn example_of(kind: Kind, shape: &Shape, depth: usize) -> Value {
-    match shape {
-        Shape::Text | Shape::Secret => json!("example"),
-        Shape::Integer | Shape::Number => json!(1),
-        Shape::Boolean => json!(false),
-        Shape::Time => json!("2026-01-02T03:04:05Z"),
-        Shape::Any | Shape::Map(_) => json!({}),
-        Shape::List(_) => json!([]),
-        Shape::OneOf(values) => json!(values.first()),
-        Shape::Model(name) => {
-            let Some(model) = kind.model(name).filter(|_| depth > 0) else { return json!({}) };
-            let required = model.fields.iter().filter(|(_, field)| field.required);
-            let mut body: Map<String, Value> =
-                required.map(|(name, field)| (name.clone(), example(kind, field, depth - 1))).collect();
-            if let (Some(name), Some(variant)) = (&model.discriminator, model.variants.first()) {
-                body.insert(name.clone(), json!(variant));
-            }
-            Value::Object(body)
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,12 +5,8 @@ use oraclecloud::Kind;
 use oraclecloud::kind::State;
 use serde_json::{Map, Value, json};
 
-use super::fields::example;
 use super::work_request::{Work, WorkRequest};
 use crate::timeline::Outcome;
-
-/// How deep an example of a nested object goes.
-const EXAMPLE_DEPTH: usize = 4;
 
 #[derive(Debug)]
 pub(super) struct Resource {
@@ -124,7 +120,7 @@ impl Resource {
                 }
             }
             if field.required && !body.contains_key(name) {
-                body.insert(name.clone(), example(self.kind, field, EXAMPLE_DEPTH));
+                body.insert(name.clone(), self.kind.example_of(field));
             }
         }
         Value::Object(body)

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a failing test may panic")]
 
 mod calls;
+mod every;
 mod faults;
 mod listings;
 mod principals;

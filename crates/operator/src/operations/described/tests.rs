@@ -1,3 +1,4 @@
+mod every;
 mod queue;
 mod stream;
 
