@@ -1,5 +1,6 @@
 //! The definition of the command line. Types only: `commands` has the behaviour.
 
+pub(crate) mod applyset;
 pub(crate) mod certs;
 pub(crate) mod cluster;
 pub(crate) mod completions;
@@ -83,6 +84,9 @@ pub(crate) enum Command {
     Drift(plan::Drift),
     /// Delete objects, wait until they are gone, and report what blocks the rest
     Delete(delete::Delete),
+    /// List the sets of objects that are applied and pruned together, and the tool that manages each
+    #[command(name = "applysets")]
+    ApplySets(applyset::ApplySets),
     /// Wait for a condition, a field or a rollout, and print the value waited for
     Wait(wait::Wait),
     /// Show an object with the manager of each field in the margin

@@ -29,5 +29,9 @@ diag::codes! {
     pub(crate) const OPTION_UNUSABLE = "option-unusable";
     pub(crate) const SERVER_NOT_STARTED = "server-not-started";
     pub(crate) const CERTS_FAILED = "certs-failed";
+    pub(crate) const APPLYSET_LABEL = "applyset-label";
+    pub(crate) const APPLYSET_PARENT = "applyset-parent";
+    pub(crate) const APPLYSET_FOREIGN = "applyset-foreign";
+    pub(crate) const APPLYSET_KEPT = "applyset-kept";
     pub(crate) const CODE_UNKNOWN = "code-unknown";
 }

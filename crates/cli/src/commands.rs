@@ -1,6 +1,7 @@
 //! Runs the commands: one file or folder each.
 
 mod apply;
+mod applysets;
 mod certs;
 mod completions;
 mod crds;
@@ -33,6 +34,7 @@ pub(crate) fn run(command: Command, printer: &mut Printer) -> Outcome {
         Command::Apply(args) => apply::run(&args, printer),
         Command::Drift(args) => drift::run(&args, printer),
         Command::Delete(args) => delete::run(&args, printer),
+        Command::ApplySets(args) => applysets::run(&args, printer),
         Command::Wait(args) => wait::run(&args, printer),
         Command::Owners(args) => owners::run(&args, printer),
         Command::Tree(args) => tree::run(&args, printer),

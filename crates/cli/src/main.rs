@@ -49,13 +49,31 @@ fn parse(program: Program) -> Result<Cli, clap::Error> {
     Err(command.error(ErrorKind::UnknownArgument, message))
 }
 
-/// Suggests `-f` if an unexpected argument is the path of a file.
+/// Commands of kubectl that go by another name here.
+const KNOWN_ELSEWHERE: [(&str, &str); 6] = [
+    ("diff", "plimsoll plan"),
+    ("version", "plimsoll --version"),
+    ("rollout", "plimsoll wait deploy/NAME --for rollout"),
+    ("describe", "plimsoll why TYPE/NAME"),
+    ("get", "plimsoll tree TYPE/NAME"),
+    ("prune", "plimsoll apply --applyset NAME --prune"),
+];
+
+/// Suggests what a user of kubectl may mean, and `-f` if an unexpected argument is the path of a file.
 fn advise(mut error: clap::Error) -> clap::Error {
     if error.kind() == ErrorKind::UnknownArgument
         && let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg)
         && std::path::Path::new(typed).exists()
     {
         let tip = format!("to pass a file or a folder, write '-f {typed}'").into();
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+    }
+    if error.kind() == ErrorKind::InvalidSubcommand
+        && let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand)
+        && let Some((_, ours)) = KNOWN_ELSEWHERE.iter().find(|(theirs, _)| theirs == typed)
+    {
+        let tip = format!("here that is '{ours}'").into();
+        error.remove(ContextKind::SuggestedSubcommand);
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
     }
     error

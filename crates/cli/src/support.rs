@@ -1,6 +1,7 @@
 //! What commands share: the terminal, the process, the input files, and the cluster.
 
 pub(crate) mod age;
+pub(crate) mod applyset;
 pub(crate) mod batch;
 pub(crate) mod catalogue;
 pub(crate) mod cloud_operation;

@@ -138,7 +138,10 @@ fn the_demo_works_without_terraform_and_continues_on_enter() {
         transcript.contains("4 objects applied; the endpoint exists and the Deployment is rolled out"),
         "{transcript}"
     );
-    assert!(transcript.contains("spec.replicas: 5 → 3 (modified by: kubectl)"), "{transcript}");
+    // What the demo shows is what the command prints.
+    assert!(transcript.contains("$ plimsoll plan --filename demo --force-conflicts"), "{transcript}");
+    assert!(transcript.contains("~ Deployment shop/front"), "{transcript}");
+    assert!(transcript.contains("spec.replicas: 5 → 3   held by kubectl, then by plimsoll"), "{transcript}");
     viewer.nothing_is_left();
 }
 

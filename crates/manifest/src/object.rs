@@ -31,7 +31,7 @@ pub enum Name {
     Generated(String),
 }
 
-/// The objects in `document`: the object it is, or the items if it is a `List` of `v1`.
+/// The objects in `document`: the object it is, or the items if it is a list.
 ///
 /// Fails with everything that is missing or malformed in any of them.
 pub fn objects(document: &Document) -> Result<Vec<Object<'_>>, Vec<Diagnostic>> {
@@ -258,9 +258,13 @@ impl<'d> Reader<'d> {
     }
 }
 
-/// Whether this is a `List` of `v1`, which stands for the objects in it.
+/// Whether this is a `List` of `v1` or a list of one kind, such as `ConfigMapList`, which stands for the objects in it.
+/// Unlike an object whose kind happens to be called so, a list has items and no name.
 fn is_list(value: &Value) -> bool {
-    value["kind"] == "List" && value["apiVersion"] == "v1"
+    let is_list_of_kind = value["kind"].as_str().is_some_and(|kind| kind.ends_with("List"))
+        && value["items"].is_array()
+        && value["metadata"]["name"].is_null();
+    (value["kind"] == "List" && value["apiVersion"] == "v1") || is_list_of_kind
 }
 
 fn display_path(path: &[Step<'_>]) -> String {

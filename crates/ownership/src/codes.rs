@@ -6,5 +6,6 @@ diag::codes! {
     pub(crate) const DRIFT = "ownership-drift";
     pub(crate) const TAKING = "ownership-taking";
     pub(crate) const OVERWRITING = "ownership-overwriting";
+    pub(crate) const TAKEOVER = "ownership-takeover";
     pub(crate) const NOT_KEPT = "ownership-not-kept";
 }

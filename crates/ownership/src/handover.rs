@@ -27,6 +27,11 @@ impl<'o> Handover<'o> {
         &self.managed
     }
 
+    /// The object as it is after the changes so far.
+    pub fn observed(self) -> Observed {
+        self.observed.held_as(self.managed)
+    }
+
     /// Takes what `manager` holds at or below `paths`, and no other manager does, out of its entries.
     ///
     /// What others hold as well needs no release: applying without it leaves the value to them.

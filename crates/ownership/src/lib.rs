@@ -6,6 +6,7 @@
 
 mod analysis;
 mod baseline;
+mod client_side;
 mod codes;
 mod columns;
 mod desired;
@@ -20,6 +21,7 @@ mod view;
 
 pub use analysis::{Analysis, FieldTransition, ValueChange};
 pub use baseline::{Baseline, BaselineError, FormerManagers};
+pub use client_side::{LAST_APPLIED, client_side_appliers, dropped_by_takeover, takeover_warning};
 pub use codes::CODES;
 pub use desired::{Desired, Prior};
 pub use handover::Handover;

@@ -24,6 +24,12 @@ impl Observed {
         Ok(Self { object, managed, schema })
     }
 
+    /// The same object with other managers.
+    pub(crate) fn held_as(&self, managed: ManagedFields) -> Self {
+        let schema = managed.schema(&self.object);
+        Self { object: self.object.clone(), managed, schema }
+    }
+
     pub fn object(&self) -> &Value {
         &self.object
     }

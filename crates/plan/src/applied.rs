@@ -5,7 +5,7 @@
 //! and its managers as they are. Webhooks and admission policies are not covered by that (see [`crate::question`]).
 
 use fields::{ListKind, Shape};
-use ownership::{FieldManager, Observed, Operation};
+use ownership::{FieldManager, Observed, Operation, client_side_appliers};
 use serde_json::Value;
 
 /// Whether an apply of `body` by `manager` leaves `live` as it is. Doubt means no.
@@ -14,6 +14,8 @@ pub fn is_applied(body: &Value, manager: &FieldManager, live: &Observed) -> bool
     !live.is_being_deleted()
         && is_in(body, live.object(), live.schema().root())
         && holds_exactly(body, manager, live)
+        // What `kubectl apply` holds would be taken over.
+        && client_side_appliers(live).is_empty()
 }
 
 fn holds_exactly(body: &Value, manager: &FieldManager, live: &Observed) -> bool {

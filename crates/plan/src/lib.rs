@@ -10,11 +10,13 @@
 
 mod admission;
 mod applied;
+pub mod applyset;
 mod body;
 pub mod codes;
 mod fingerprint;
 mod preview;
 mod question;
+mod takeover;
 
 pub use admission::{Admission, Intervention};
 pub use applied::is_applied;
@@ -23,3 +25,4 @@ pub use codes::CODES;
 pub use fingerprint::fingerprint;
 pub use preview::{FieldChange, Preview};
 pub use question::{LastAnswer, LocalAnswer, Question, local_answer, not_asked, question};
+pub use takeover::{after_takeover, takeover_patch};

@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use diag::Diagnostic;
-use fields::{FieldPath, FieldSet, Positions};
+use fields::{Change, FieldPath, FieldSet, PathElement, Positions};
 use manifest::{secret, server_metadata};
-use ownership::{Analysis, Desired, FieldManager, Observed, Prior, Row, Verbosity};
+use ownership::{
+    Analysis, Desired, FieldManager, Handover, Observed, Prior, Row, Verbosity, client_side_appliers,
+};
 use serde_json::Value;
 
 /// What changes in one object. Values of Secrets are masked.
@@ -18,17 +20,21 @@ pub struct Preview {
     pub takes: Vec<String>,
     /// Fields that it no longer holds, whose values stay as they are.
     pub releases: Vec<String>,
+    /// The managers by whose names `kubectl apply` wrote the object, if the manager takes over what they hold.
+    pub taken_over_from: Option<Vec<FieldManager>>,
     analysis: Analysis,
 }
 
 /// One field whose value changes.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct FieldChange {
     pub field: String,
     pub old: Option<Value>,
     pub new: Option<Value>,
     pub held_now: Vec<FieldManager>,
     pub held_after: Vec<FieldManager>,
+    /// Whether the API server chooses the value when the apply happens, so that a dry run only guesses it.
+    pub is_allocated: bool,
     /// How holding the field changes, if it is written.
     pub row: Option<Row>,
 }
@@ -45,7 +51,7 @@ impl Preview {
     /// Only the differences in values.
     #[must_use]
     pub fn without_holders(self) -> Self {
-        Self { takes: Vec::new(), releases: Vec::new(), ..self }
+        Self { takes: Vec::new(), releases: Vec::new(), taken_over_from: None, ..self }
     }
 
     /// Whether any value differs, or the object is new.
@@ -55,7 +61,21 @@ impl Preview {
 
     /// Whether everything stays as it is, holders included.
     pub fn is_empty(&self) -> bool {
-        !self.changes_values() && self.takes.is_empty() && self.releases.is_empty()
+        !self.changes_values()
+            && self.takes.is_empty()
+            && self.releases.is_empty()
+            && self.taken_over_from.is_none()
+    }
+
+    /// The same for a dry run: values that the API server chooses anew at every apply are marked, and left out.
+    #[must_use]
+    pub fn of_dry_run(mut self, object: &Value) -> Self {
+        for change in &mut self.changes {
+            if change.held_after.is_empty() && is_allocated(object, &change.field) {
+                (change.is_allocated, change.new) = (true, None);
+            }
+        }
+        self
     }
 
     /// What happens to every field that is written or was written last time.
@@ -85,6 +105,7 @@ fn created(written: &Value, answer: &Observed) -> Preview {
         new: Some(value),
         held_now: Vec::new(),
         held_after: holders(answer, &path),
+        is_allocated: false,
         row: None,
     });
     Preview { created: true, changes: changes.collect(), ..Preview::default() }
@@ -92,22 +113,32 @@ fn created(written: &Value, answer: &Observed) -> Preview {
 
 fn updated(desired: &Desired<'_>, prior: Prior<'_>, live: &Observed, answer: &Observed) -> Preview {
     let positions = Positions::of(desired.written, answer.schema());
-    let analysis = Analysis::new(desired, prior, live, answer);
+    let appliers = client_side_appliers(live);
+    let is_takeover = !appliers.is_empty() && client_side_appliers(answer).is_empty();
+    // What is taken over is taken from no active manager.
+    let taken_over =
+        is_takeover.then(|| Handover::of(live).take_over_client_side(desired.manager).observed());
+    let former = taken_over.as_ref().unwrap_or(live);
+    let analysis = Analysis::new(desired, prior, former, answer);
     let rows: BTreeMap<&FieldPath, Row> =
         analysis.fields.iter().map(|field| (&field.path, field.row)).collect();
-    let changed = fields::diff(&visible(live.object()), &visible(answer.object()), answer.schema());
+    let after = visible(answer.object());
+    let changed = fields::diff(&visible(live.object()), &after, answer.schema());
+    let changed = changed.into_iter().filter(|change| !is_takeover || !is_kubectls_copy(change));
+    let changed: Vec<Change> = changed.flat_map(|change| apart(change, &after, answer)).collect();
     let paths: BTreeSet<FieldPath> = changed.iter().map(|change| change.path.clone()).collect();
     let changes = changed.into_iter().map(|change| FieldChange {
         field: positions.print(&change.path),
         held_now: holders(live, &change.path),
         held_after: holders(answer, &change.path),
+        is_allocated: false,
         row: rows.get(&change.path).copied(),
         old: change.old,
         new: change.new,
     });
     let changes = changes.collect();
     let held = |object: &Observed| object.held_by(desired.manager).leaves();
-    let (before, after) = (held(live), held(answer));
+    let (before, after) = (held(former), held(answer));
     let only_held = |set: FieldSet| {
         let stays = |path: &FieldPath| !paths.iter().any(|changed| path.starts_with(changed));
         set.paths().iter().filter(|path| stays(path)).map(|path| positions.print(path)).collect()
@@ -117,8 +148,39 @@ fn updated(desired: &Desired<'_>, prior: Prior<'_>, live: &Observed, answer: &Ob
         changes,
         takes: only_held(after.difference(&before)),
         releases: only_held(before.difference(&after)),
+        taken_over_from: is_takeover.then_some(appliers),
         analysis,
     }
+}
+
+/// Whether all that goes is the copy of the manifest that kubectl keeps, which is in no file.
+fn is_kubectls_copy(change: &Change) -> bool {
+    let [parent @ .., copy] = &ownership::LAST_APPLIED[..] else { return false };
+    let only_copy = |old: &Value| old.as_object().is_some_and(|old| old.keys().eq([copy]));
+    change.new.is_none()
+        && (change.path == FieldPath::of_fields(ownership::LAST_APPLIED)
+            || (change.path == FieldPath::of_fields(parent.iter().copied())
+                && change.old.as_ref().is_some_and(only_copy)))
+}
+
+/// An added item of a list, field by field: the API server adds fields of its own to it, which no manager holds.
+fn apart(change: Change, after: &Value, answer: &Observed) -> Vec<Change> {
+    let is_item = matches!(change.path.elements().last(), Some(PathElement::Key(_)));
+    if change.old.is_some() || !is_item {
+        return vec![change];
+    }
+    let everything = fields::written(after, answer.schema()).leaves();
+    let below = everything.paths().into_iter().filter(|path| path.starts_with(&change.path)).collect();
+    let values = fields::leaf_values(after, &below, answer.schema());
+    values.into_iter().map(|(path, value)| Change { path, old: None, new: Some(value) }).collect()
+}
+
+/// Whether the API server chooses the value of a field that is not written.
+fn is_allocated(object: &Value, field: &str) -> bool {
+    let is_service = object["apiVersion"] == "v1" && object["kind"] == "Service";
+    let own = ["spec.clusterIP", "spec.clusterIPs", "spec.healthCheckNodePort"];
+    let is_port = field.starts_with("spec.ports[") && field.ends_with(".nodePort");
+    is_service && (own.contains(&field) || is_port)
 }
 
 fn holders(object: &Observed, path: &FieldPath) -> Vec<FieldManager> {

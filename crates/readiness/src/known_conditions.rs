@@ -3,6 +3,8 @@
 //! Kinds whose conditions others are meant to extend are not listed: Pods have readiness gates, Nodes and Services have
 //! controllers of many vendors.
 
+use manifest::GroupVersionKind;
+
 use crate::rule::is_ready_when_created;
 
 const CONDITIONS: &[(&str, &str, &[&str])] = &[
@@ -42,6 +44,11 @@ const CONDITIONS: &[(&str, &str, &[&str])] = &[
     ("networking.k8s.io", "Ingress", &[]),
     ("policy", "PodDisruptionBudget", &["DisruptionAllowed"]),
 ];
+
+/// Whether all conditions of the kind are known.
+pub fn knows_conditions(kind: &GroupVersionKind) -> bool {
+    known_conditions(kind.group(), kind.kind()).is_some()
+}
 
 /// The types of the conditions that Kubernetes sets on objects of this kind; `None` if others may set more.
 pub(crate) fn known_conditions(group: &str, kind: &str) -> Option<&'static [&'static str]> {

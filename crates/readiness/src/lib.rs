@@ -44,6 +44,7 @@ pub use codes::CODES;
 pub use diagnosis::Cause;
 pub use flag::ForError;
 pub use health::Health;
+pub use known_conditions::knows_conditions;
 pub use object::{Object, because};
 pub use pod::pod_selector;
 pub use rule::{has_rule, is_ready_when_created};

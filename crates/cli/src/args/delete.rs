@@ -4,22 +4,36 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
+use super::applyset::ParentName;
 use super::cluster::{ClusterArgs, TypeName};
 use super::files::FileArgs;
 use super::values::duration;
 
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:
+#[expect(clippy::struct_excessive_bools, reason = "switches of a command line, which are independent")]
+#[command(after_help = "Exit status: 0 everything is gone, 1 something is not, or did not exist
+
+Examples:
   plimsoll delete deploy/web svc/web
   plimsoll delete -f shop.yaml --timeout 30s
   plimsoll delete pvc/orders --cascade foreground
+  plimsoll delete --applyset shop
   plimsoll delete ns/shop --force --timeout 1m")]
 pub(crate) struct Delete {
     /// Objects to delete, as in `deploy/web`
-    #[arg(value_name = "TYPE/NAME", conflicts_with_all = ["filenames", "kustomize"], required_unless_present_any = ["filenames", "kustomize"])]
+    #[arg(value_name = "TYPE/NAME", conflicts_with_all = ["filenames", "kustomize", "applyset"], required_unless_present_any = ["filenames", "kustomize", "applyset"])]
     pub(crate) objects: Vec<TypeName>,
     #[command(flatten)]
     pub(crate) files: FileArgs,
+    /// Delete the members of a set, then its parent
+    #[arg(long, value_name = "[RESOURCE[.GROUP]/]NAME", conflicts_with_all = ["filenames", "kustomize"])]
+    pub(crate) applyset: Option<ParentName>,
+    /// Also delete a set that another tool manages
+    #[arg(long, requires = "applyset")]
+    pub(crate) adopt_applyset: bool,
+    /// Do not fail if an object does not exist
+    #[arg(long)]
+    pub(crate) ignore_not_found: bool,
     /// What to do with the objects they own
     #[arg(long, value_enum, default_value_t, value_name = "HOW")]
     pub(crate) cascade: Cascade,

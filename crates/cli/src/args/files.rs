@@ -7,8 +7,8 @@ use clap::Args;
 /// Where manifests are.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct FileArgs {
-    /// File, folder of *.yaml, *.yml and *.json files, or `-` for standard input; can be repeated
-    #[arg(short = 'f', long = "filename", value_name = "FILE")]
+    /// File, folder of *.yaml, *.yml and *.json files, quoted pattern, or `-` for standard input; several with commas or repeated
+    #[arg(short = 'f', long = "filename", value_name = "FILE", value_delimiter = ',')]
     pub(crate) filenames: Vec<PathBuf>,
     /// Kustomization folder to build; needs kustomize or kubectl
     #[arg(short = 'k', long, value_name = "DIR", conflicts_with = "filenames")]

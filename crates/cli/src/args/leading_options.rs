@@ -36,6 +36,7 @@ impl Command {
             Self::Apply(args) => Some(&mut args.cluster),
             Self::Drift(args) => Some(&mut args.cluster),
             Self::Delete(args) => Some(&mut args.cluster),
+            Self::ApplySets(args) => Some(&mut args.cluster),
             Self::Wait(args) => Some(&mut args.target.cluster),
             Self::Owners(args) => Some(&mut args.target.cluster),
             Self::Tree(args) => Some(&mut args.target.cluster),

@@ -2,12 +2,26 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use manifest::GoDuration;
 
+use super::applyset::SetArgs;
 use super::cluster::ClusterArgs;
 use super::files::FileArgs;
 use super::values::go_duration;
+
+/// What is compared with the cluster, and how much of it is shown.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct BodyArgs {
+    #[command(flatten)]
+    pub(crate) files: FileArgs,
+    /// Leave out what only the API server sets, as in the output of `kubectl get -o yaml`
+    #[arg(long)]
+    pub(crate) strip: bool,
+    /// Show long values in full
+    #[arg(long)]
+    pub(crate) full: bool,
+}
 
 /// Who writes, and whether over other managers.
 #[derive(Args, Clone, Debug)]
@@ -27,34 +41,55 @@ Examples:
   plimsoll plan -f shop.yaml
   plimsoll plan -f manifests/ -R --force-conflicts
   helm template web ./chart | plimsoll plan -f - -o json
-  plimsoll plan -k overlays/production")]
+  plimsoll plan -k overlays/production
+  plimsoll plan -f manifests/ --applyset shop --prune")]
 pub(crate) struct Plan {
     #[command(flatten)]
-    pub(crate) files: FileArgs,
+    pub(crate) bodies: BodyArgs,
     #[command(flatten)]
     pub(crate) writer: WriterArgs,
+    #[command(flatten)]
+    pub(crate) set: SetArgs,
     #[command(flatten)]
     pub(crate) cluster: ClusterArgs,
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:
+#[command(
+    after_help = "Exit status: 0 everything is applied (and ready, with --wait), 1 something is not, 130 interrupted
+
+Examples:
   plimsoll apply -f shop.yaml --wait
   plimsoll apply -f crds.yaml -f objects.yaml
-  plimsoll apply -k overlays/production --field-manager ci --force-conflicts")]
+  plimsoll apply -k overlays/production --field-manager ci --force-conflicts
+  plimsoll apply -f manifests/ --applyset shop --prune"
+)]
 pub(crate) struct Apply {
     #[command(flatten)]
-    pub(crate) files: FileArgs,
+    pub(crate) bodies: BodyArgs,
     #[command(flatten)]
     pub(crate) writer: WriterArgs,
+    #[command(flatten)]
+    pub(crate) set: SetArgs,
+    /// Show what would change and write nothing; unlike `plan`, changes are no reason for another exit status
+    #[arg(long, value_enum, value_name = "HOW", num_args = 0..=1, require_equals = true, default_value = "none", default_missing_value = "server")]
+    pub(crate) dry_run: DryRun,
     /// Wait until the objects are ready
-    #[arg(long)]
+    #[arg(long, conflicts_with = "dry_run")]
     pub(crate) wait: bool,
     /// Time limit for each object to become ready
     #[arg(long, value_name = "DURATION", value_parser = go_duration, default_value = "10m", requires = "wait")]
     pub(crate) timeout: GoDuration,
     #[command(flatten)]
     pub(crate) cluster: ClusterArgs,
+}
+
+/// Whether an apply only asks what would happen, as kubectl writes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DryRun {
+    None,
+    /// The API server says what would happen
+    Server,
 }
 
 #[derive(Args, Debug)]
@@ -66,7 +101,7 @@ Examples:
   plimsoll drift -k overlays/production -o json")]
 pub(crate) struct Drift {
     #[command(flatten)]
-    pub(crate) files: FileArgs,
+    pub(crate) bodies: BodyArgs,
     /// Field manager to compare as
     #[arg(long, value_name = "NAME", default_value = "plimsoll")]
     pub(crate) field_manager: String,

@@ -18,7 +18,9 @@ pub(crate) struct Tree {
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:
+#[command(after_help = "Exit status: 0 the object is ready, 1 it is not, or an error
+
+Examples:
   plimsoll why deploy/web
   plimsoll why pvc/orders -o json")]
 pub(crate) struct Why {

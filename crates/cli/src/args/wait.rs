@@ -27,6 +27,9 @@ pub(crate) struct Wait {
     /// What to wait for: rollout, condition=TYPE[=STATUS], field=PATH, value=PATH=TEXT, create or delete
     #[arg(long = "for", value_name = "WHAT")]
     pub(crate) goal: WaitFor,
+    /// Print values of Secrets instead of masking them
+    #[arg(long)]
+    pub(crate) show_secrets: bool,
     /// Time limit, including the time until the object exists
     #[arg(long, value_name = "DURATION", value_parser = go_duration, default_value = "10m")]
     pub(crate) timeout: GoDuration,

@@ -1,41 +1,71 @@
 //! `plimsoll apply`: applies everything concurrently, ordered only where one object needs another.
 
 use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
-use cluster::{Readiness, Session, Write};
+use cluster::{Delete, Readiness, Session, Write};
 use diag::Diagnostic;
 use futures::future::join_all;
 use futures::stream::{self, StreamExt as _};
 use manifest::{GroupVersionKind, ObjectRef};
-use plan::{LocalAnswer, Question};
+use plan::LocalAnswer;
+use plan::applyset::Fate;
 use readiness::{Cut, Wait, Written, WrittenWait, is_ready_when_created};
 
 use super::wait::follow;
-use crate::args::plan::Apply;
+use crate::args::Format;
+use crate::args::plan::{Apply, DryRun};
 use crate::codes;
-use crate::support::batch::{Batch, refusal};
-use crate::support::concurrency::until;
+use crate::support::applyset::Prune;
+use crate::support::batch::{Batch, located, refusal, resolve};
+use crate::support::concurrency::{all, until};
 use crate::support::exit::{Exit, Failure, Outcome};
 use crate::support::in_flight::InFlight;
 use crate::support::printer::{GOOD, Printer};
 use crate::support::process::{INTERRUPTED, interrupt, until_interrupted};
-use crate::support::report::{Action, ObjectReport, Report, text};
+use crate::support::report::{Action, ObjectReport, Report, WaitResult, text};
 
 pub(super) fn run(args: &Apply, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
-        let (mut batch, cluster) = Batch::load(&args.files, &args.cluster).await?;
+        let (mut batch, cluster) = Batch::load(&args.bodies, &args.set, &args.cluster, "Apply").await?;
         if !batch.problems.is_empty() {
             return Ok(refuse(&batch, printer));
         }
+        let session = &cluster.session;
+        if args.dry_run == DryRun::Server {
+            let report = batch.preview(session, &args.writer, printer).await;
+            text::report(printer, &report, text::Tense::Plan, args.bodies.full)?;
+            return Ok(if report.has_errors() { Exit::Failure } else { Exit::Success });
+        }
+        let set = batch.set.take();
+        if let Some(plan) = &set {
+            let announced = plan.set.announce(session, &batch.objects).await;
+            announced.map_err(|error| refusal(&error, "Apply"))?;
+        }
         let problems = std::mem::take(&mut batch.problems);
-        let report = Report { objects: apply(&batch, &cluster.session, args, printer).await, problems };
-        text::report(printer, &report, text::Tense::Applied)?;
-        let left = batch.objects.len() - report.objects.len();
-        if left > 0 {
-            printer.diagnostic(&interrupted(left));
+        let objects = apply(&batch, session, args, printer).await;
+        let mut report = Report { objects, problems, set };
+        if report.objects.len() == batch.objects.len() && !report.has_errors() {
+            let problems = prune(&report, &batch, session).await;
+            report.problems.extend(problems);
+        }
+        let is_complete = report.objects.len() == batch.objects.len();
+        let show = |report: &Report, printer: &mut Printer| {
+            text::report(printer, report, text::Tense::Applied, args.bodies.full)
+        };
+        // A person sees what was applied before the wait, a program gets both in one document.
+        let is_read_now = printer.format() == Format::Text;
+        if is_read_now || !is_complete {
+            show(&report, printer)?;
+        }
+        if !is_complete {
+            printer.diagnostic(&interrupted(batch.objects.len() - report.objects.len()));
             return Ok(Exit::Passed(INTERRUPTED));
         }
-        let ready = !args.wait || wait(&report, &cluster.session, args, printer).await?;
+        let ready = !args.wait || wait(&mut report, &cluster.session, args, printer).await?;
+        if !is_read_now {
+            show(&report, printer)?;
+        }
         Ok(if ready && !report.has_errors() { Exit::Success } else { Exit::Failure })
     })
 }
@@ -69,8 +99,11 @@ async fn apply(batch: &Batch, session: &Session, args: &Apply, printer: &Printer
     let applied = batch.objects.iter().map(|object| {
         in_flight.track(&object.target, async {
             let (target, body) = (&object.target, &object.body);
-            if dry_runs.question(target).await == Question::Needless {
-                return ObjectReport::unchanged(target);
+            if let Some(report) = batch.settled(object, &dry_runs).await {
+                return report;
+            }
+            if let Err(error) = batch.take_over(session, target, write.manager).await {
+                return ObjectReport::refused(target, refusal(&error, "Apply"));
             }
             let mut reply = session.apply(target, body, write).await;
             if let Err(error) = &reply
@@ -87,7 +120,7 @@ async fn apply(batch: &Batch, session: &Session, args: &Apply, printer: &Printer
                 {
                     ObjectReport::unchanged(target)
                 }
-                Err(error) => ObjectReport::refused(target, refusal(&error, "Apply")),
+                Err(error) => ObjectReport::refused(target, located(refusal(&error, "Apply"), object)),
             }
         })
     });
@@ -96,18 +129,44 @@ async fn apply(batch: &Batch, session: &Session, args: &Apply, printer: &Printer
     reports
 }
 
-/// Waits for all applied objects concurrently; returns whether they are ready.
+/// Deletes the members that are no longer applied, namespaces and CRDs last, and forgets where they were. Only after
+/// everything else succeeded: until then the parent names all kinds and namespaces, so that nothing is lost.
+async fn prune(report: &Report, batch: &Batch, session: &Session) -> Vec<Diagnostic> {
+    let Some(plan) = report.set.as_ref().filter(|plan| plan.is_pruned) else { return Vec::new() };
+    let (last, first): (Vec<&Prune>, Vec<&Prune>) =
+        plan.deletes().partition(|prune| resolve::is_needed_by_others(&prune.target));
+    let mut problems = Vec::new();
+    for prunes in [first, last] {
+        let deleted = prunes.into_iter().map(|prune| async {
+            let how = Delete { uid: prune.uid.clone(), timeout: Duration::ZERO, ..Delete::of(&prune.target) };
+            session.delete(&prune.target, &how).await.err()
+        });
+        let failed = all(deleted).await;
+        problems.extend(failed.into_iter().flatten().map(|error| error.diagnostic("Prune")));
+    }
+    if problems.is_empty() {
+        let kept = plan.prunes.iter().filter(|prune| matches!(prune.fate, Fate::Keep(_)));
+        let kept: Vec<&ObjectRef> = kept.map(|prune| &prune.target).collect();
+        let settled = plan.set.settle(session, &batch.objects, &kept).await;
+        problems.extend(settled.err().map(|error| error.diagnostic("Prune")));
+    }
+    problems
+}
+
+/// Waits for all applied objects concurrently, records how each wait ended, and returns whether all are ready.
 async fn wait(
-    report: &Report,
+    report: &mut Report,
     session: &Session,
     args: &Apply,
     printer: &mut Printer,
 ) -> Result<bool, Failure> {
+    for object in report.objects.iter_mut().filter(|object| object.action() != Action::Refused) {
+        let is_ready = is_ready_when_created(object.target.group(), object.target.kind());
+        object.wait = is_ready.then_some(WaitResult::Ready);
+    }
     let written = report.objects.iter().filter(|object| object.action() != Action::Refused);
-    let targets: Vec<&ObjectRef> = written
-        .map(|object| &object.target)
-        .filter(|target| !is_ready_when_created(target.group(), target.kind()))
-        .collect();
+    let targets: Vec<ObjectRef> =
+        written.filter(|object| object.wait.is_none()).map(|object| object.target.clone()).collect();
     let kinds: HashSet<&GroupVersionKind> = targets.iter().map(|target| &target.gvk).collect();
     let asked = kinds.into_iter().map(async |gvk| (gvk, session.publishes_conditions(gvk).await));
     let publishing: HashMap<&GroupVersionKind, bool> = join_all(asked).await.into_iter().collect();
@@ -116,7 +175,7 @@ async fn wait(
         let publishes_conditions = publishing.get(&target.gvk).copied();
         Wait { publishes_conditions, ..ready.clone() }
     };
-    let waits: Vec<_> = targets.into_iter().map(|target| (target, wait(target))).collect();
+    let waits: Vec<_> = targets.iter().map(|target| (target, wait(target))).collect();
     let bar = printer.progress(waits.len(), "ready");
     let waiting = waits.iter().map(|(target, wait)| async {
         let readiness = follow(session, target, wait, &bar).await;
@@ -124,17 +183,22 @@ async fn wait(
         (*target, readiness)
     });
     let mut ended = stream::iter(waiting).buffered(waits.len().max(1));
-    let mut ready = true;
+    let (mut ready, mut results) = (true, HashMap::new());
     while let Some((target, readiness)) = ended.next().await {
         match readiness? {
             Readiness::Met { .. } => {
                 bar.suspend(|| printer.message(format_args!("{GOOD}ready{GOOD:#} {target}")));
+                results.insert(target, WaitResult::Ready);
             }
             Readiness::Unmet { diagnosis, .. } => {
                 bar.suspend(|| printer.diagnostic(&diagnosis));
+                results.insert(target, WaitResult::NotReady(diagnosis));
                 ready = false;
             }
         }
+    }
+    for object in &mut report.objects {
+        object.wait = object.wait.take().or_else(|| results.remove(&object.target));
     }
     bar.finish_and_clear();
     Ok(ready)

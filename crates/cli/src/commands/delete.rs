@@ -9,7 +9,9 @@ use futures::future::try_join_all;
 use manifest::ObjectRef;
 use serde_json::{Value, json};
 
+use crate::args::applyset::ParentName;
 use crate::args::delete::{Cascade, Delete};
+use crate::support::applyset::ApplySet;
 use crate::support::batch::resolve;
 use crate::support::concurrency::all;
 use crate::support::connect::{Cluster, missing};
@@ -22,10 +24,15 @@ use crate::support::process::until_interrupted;
 
 pub(super) fn run(args: &Delete, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
-        let named = !args.objects.is_empty();
-        let loaded = if named { Loaded::default() } else { files::load(&args.files)? };
+        let named = !args.objects.is_empty() && !args.ignore_not_found;
+        let from_files = args.objects.is_empty() && args.applyset.is_none();
+        let loaded = if from_files { files::load(&args.files)? } else { Loaded::default() };
         let cluster = Cluster::connect(&args.cluster)?;
-        let targets = if named {
+        let mut set = None;
+        let targets = if let Some(name) = &args.applyset {
+            let found = set.insert(find_set(&cluster, name, args.adopt_applyset).await?);
+            found.members().cloned().collect()
+        } else if !args.objects.is_empty() {
             try_join_all(args.objects.iter().map(|object| cluster.target(object))).await?
         } else {
             written(&cluster, loaded, printer).await?
@@ -36,10 +43,26 @@ pub(super) fn run(args: &Delete, printer: &mut Printer) -> Outcome {
         for targets in [first, last] {
             results.extend(delete(&cluster.session, targets, args, printer).await);
         }
-        show(printer, &results, named)?;
         let failed = |(_, result): &(ObjectRef, DeleteResult)| result.is_failure(named);
+        // The parent goes last: it is how a later delete finds what is left.
+        if let Some(set) = set.filter(|_| !results.iter().any(failed)) {
+            results.extend(delete(&cluster.session, vec![set.parent], args, printer).await);
+        }
+        show(printer, &results, named)?;
         Ok(if results.iter().any(failed) { Exit::Failure } else { Exit::Success })
     })
+}
+
+/// The set, all of whose members are known.
+async fn find_set(cluster: &Cluster, name: &ParentName, adopt: bool) -> Result<ApplySet, Failure> {
+    let mut set = ApplySet::find(cluster, name, adopt).await?;
+    if !set.exists() {
+        return Err(missing_here(&set.parent).into());
+    }
+    match set.unlisted.pop() {
+        Some(unlisted) => Err(unlisted.into()),
+        None => Ok(set),
+    }
 }
 
 /// The error for an object that does not exist; deletions are limited to one namespace.

@@ -4,6 +4,7 @@ use std::fs;
 
 use diag::Diagnostic;
 
+use crate::args::applyset::SetArgs;
 use crate::args::plan::{Drift, WriterArgs};
 use crate::codes;
 use crate::support::batch::Batch;
@@ -14,7 +15,7 @@ use crate::support::report::{junit, text};
 
 pub(super) fn run(args: &Drift, printer: &mut Printer) -> Outcome {
     until_interrupted(async {
-        let (batch, cluster) = Batch::load(&args.files, &args.cluster).await?;
+        let (batch, cluster) = Batch::load(&args.bodies, &SetArgs::default(), &args.cluster, "Drift").await?;
         // Nothing is written: with force, a dry run shows the values even if other managers hold fields.
         let writer = WriterArgs { field_manager: args.field_manager.clone(), force_conflicts: true };
         let mut report = batch.preview(&cluster.session, &writer, printer).await;
@@ -27,7 +28,7 @@ pub(super) fn run(args: &Drift, printer: &mut Printer) -> Outcome {
                     .detail(format!("Cause: {error}."))
             })?;
         }
-        text::report(printer, &report, text::Tense::Drift)?;
+        text::report(printer, &report, text::Tense::Drift, args.bodies.full)?;
         Ok(report.exit())
     })
 }

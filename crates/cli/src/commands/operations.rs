@@ -12,6 +12,7 @@ use crate::support::cloud_operation::CloudOperation;
 use crate::support::connect::Cluster;
 use crate::support::exit::{Exit, Failure, Outcome};
 use crate::support::informer::Informer;
+use crate::support::kinds;
 use crate::support::object_json;
 use crate::support::owner_tree::reference_of;
 use crate::support::printer::{Printer, object_name};
@@ -55,8 +56,7 @@ fn found(objects: &[&Value]) -> Found {
 async fn tracked(session: &Session) -> Result<Vec<Resource>, Failure> {
     let describe = |error: cluster::Error| error.diagnostic("Operations");
     let resources = session.resources().await.map_err(describe)?;
-    let crd = "apiextensions.k8s.io/v1/CustomResourceDefinition".parse().expect("a fixed kind");
-    let crds = session.list(&crd, &Selection::default()).await;
+    let crds = session.list(&kinds::crd(), &Selection::default()).await;
     let records = |resource: &Resource| match &crds {
         Ok(crds) => crds.items.iter().any(|crd| records_operations(crd, resource)),
         Err(_) => resource.gvk.group().ends_with(".oracle.com"),

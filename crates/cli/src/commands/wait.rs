@@ -5,8 +5,8 @@ use std::io;
 use cluster::{Readiness, Session, WaitOutcome};
 use diag::Diagnostic;
 use indicatif::ProgressBar;
-use manifest::ObjectRef;
-use readiness::{Check, Cut, Health, Wait, Written, WrittenWait};
+use manifest::{ObjectRef, secret};
+use readiness::{Check, Cut, Health, Mode, Wait, Written, WrittenWait};
 use serde_json::Value;
 
 use crate::args::wait::{Wait as Args, WaitFor};
@@ -24,6 +24,9 @@ pub(super) fn run(args: &Args, printer: &mut Printer) -> Outcome {
             WaitFor::Creation => return presence(&cluster.session, args, &target, true, printer).await,
             WaitFor::Deletion => return presence(&cluster.session, args, &target, false, printer).await,
         };
+        if let Mode::Condition { kind, .. } = &wait.mode {
+            warn_of_unreported(&cluster.session, &target, kind, printer).await;
+        }
         let bar = printer.spinner();
         let readiness = follow(&cluster.session, &target, &wait, &bar).await;
         bar.finish_and_clear();
@@ -31,11 +34,29 @@ pub(super) fn run(args: &Args, printer: &mut Printer) -> Outcome {
             Readiness::Unmet { diagnosis, .. } => Err(Failure::Diagnostic(diagnosis)),
             Readiness::Met { value, .. } => {
                 printer.message(format_args!("{GOOD}met{GOOD:#} {target} {}", wait.mode));
+                let value = value.map(|value| if args.show_secrets { value } else { masked(&target, value) });
                 show(printer, &target, value.as_ref())?;
                 Ok(Exit::Success)
             }
         }
     })
+}
+
+/// The value of a Secret's field, masked as everywhere.
+fn masked(target: &ObjectRef, mut value: Value) -> Value {
+    const IDENTITY: [&str; 2] = ["apiVersion", "kind"];
+    let Some(fields) = value.as_object_mut().filter(|_| (target.group(), target.kind()) == ("", "Secret"))
+    else {
+        return value;
+    };
+    let had: Vec<bool> = IDENTITY.iter().map(|name| fields.contains_key(*name)).collect();
+    fields.insert("apiVersion".to_owned(), "v1".into());
+    fields.insert("kind".to_owned(), "Secret".into());
+    let mut masked = secret::masked(&value);
+    for (name, _) in IDENTITY.iter().zip(had).filter(|(_, had)| !had) {
+        masked.as_object_mut().and_then(|fields| fields.remove(*name));
+    }
+    masked
 }
 
 fn show(printer: &mut Printer, target: &ObjectRef, value: Option<&Value>) -> io::Result<()> {
@@ -104,6 +125,26 @@ fn parse(
         printer.diagnostic(&problem);
     }
     Ok(parsed.wait.expect("the arguments have a mode and a timeout"))
+}
+
+/// Warns of a condition that the object, which reports others, does not have: its name may be wrong.
+async fn warn_of_unreported(session: &Session, target: &ObjectRef, wanted: &str, printer: &mut Printer) {
+    let Ok(Some(live)) = session.read(target).await else { return };
+    let conditions = live.object["status"]["conditions"].as_array().into_iter().flatten();
+    let reported: Vec<&str> = conditions.filter_map(|condition| condition["type"].as_str()).collect();
+    let is_wanted = |kind: &&str| kind.eq_ignore_ascii_case(wanted);
+    // A kind whose conditions are known has been warned about already.
+    if reported.is_empty() || reported.iter().any(is_wanted) || readiness::knows_conditions(&target.gvk) {
+        return;
+    }
+    let warning = Diagnostic::warning(readiness::codes::UNKNOWN_CONDITION, "Unknown Condition")
+        .object(target.to_string())
+        .detail(format!(
+            "{target} reports no condition {wanted:?}. Conditions it reports: {}.",
+            reported.join(", ")
+        ))
+        .hint("Check the name, unless the condition is still to come.");
+    printer.diagnostic(&warning);
 }
 
 /// Waits, and shows the reason in the progress bar.

@@ -40,7 +40,7 @@ pub(super) fn run(args: &Why, printer: &mut Printer) -> Outcome {
             }
             Ok(())
         })?;
-        Ok(Exit::Success)
+        Ok(if chain.is_empty() { Exit::Success } else { Exit::Failure })
     })
 }
 

@@ -8,15 +8,16 @@ pub(crate) mod resolve;
 
 use std::collections::HashMap;
 
-use cluster::{Class, Dependency, Error, ErrorKind, Reply, Session, Write};
+use cluster::{Class, Dependency, Error, ErrorKind, PatchType, Reply, Session, Write};
 use diag::Diagnostic;
 use manifest::ObjectRef;
-use ownership::{Desired, FieldManager, ManagedFieldsError, Observed, Prior, Verbosity};
+use ownership::{Desired, FieldManager, Handover, Observed, Prior, Verbosity, client_side_appliers};
 use plan::{LocalAnswer, Preview, Question};
 use serde_json::Value;
 
 use self::dry_runs::DryRuns;
 use self::resolve::{Pending, ResolvedObject};
+use super::applyset::SetPlan;
 use super::concurrency::all;
 use super::connect::{Cluster, unreadable_managers};
 use super::exit::Failure;
@@ -24,9 +25,9 @@ use super::files;
 use super::in_flight::InFlight;
 use super::printer::Printer;
 use super::report::{ObjectReport, Report};
+use crate::args::applyset::SetArgs;
 use crate::args::cluster::ClusterArgs;
-use crate::args::files::FileArgs;
-use crate::args::plan::WriterArgs;
+use crate::args::plan::{BodyArgs, WriterArgs};
 use crate::codes;
 
 /// Replaces the advice to use `ignore_fields`, which files do not have.
@@ -35,19 +36,35 @@ const OMIT_FIELDS: &str = "Remove them from the file to leave them to the other 
 /// The objects in the files, resolved, and their live state.
 pub(crate) struct Batch {
     pub(crate) objects: Vec<ResolvedObject>,
-    live: HashMap<ObjectRef, Result<Observed, ManagedFieldsError>>,
+    /// The objects that exist, or why they cannot be read.
+    live: HashMap<ObjectRef, Result<Observed, Box<Diagnostic>>>,
     /// Problems in documents that are not among the objects.
     pub(crate) problems: Vec<Diagnostic>,
+    /// The set that the objects belong to, and its members that are not among them.
+    pub(crate) set: Option<SetPlan>,
 }
 
 impl Batch {
-    pub(crate) async fn load(files: &FileArgs, cluster: &ClusterArgs) -> Result<(Self, Cluster), Failure> {
-        let loaded = files::load_bodies(files)?;
+    /// `operation` begins the titles of errors.
+    pub(crate) async fn load(
+        bodies: &BodyArgs,
+        set: &SetArgs,
+        cluster: &ClusterArgs,
+        operation: &str,
+    ) -> Result<(Self, Cluster), Failure> {
+        let loaded = files::load_bodies(bodies)?;
         let cluster = Cluster::connect(cluster)?;
-        let (objects, problems) = resolve::resolve_all(&cluster, loaded, "Plan").await?;
-        let live = live::read(&cluster.session, &objects).await.map_err(|error| error.diagnostic("Plan"))?;
-        let live = live.into_iter().map(|(target, object)| (target, Observed::new(object))).collect();
-        Ok((Self { objects, live, problems }, cluster))
+        let (mut objects, mut problems) = resolve::resolve_all(&cluster, loaded, operation).await?;
+        let set = SetPlan::make(&cluster, set, &mut objects, &mut problems).await?;
+        let live = live::read(&cluster.session, &objects).await;
+        let observe = |(target, found): (ObjectRef, Result<Value, Error>)| {
+            let observed = match found {
+                Ok(object) => Observed::new(object).map_err(|error| unreadable_managers(&target, &error)),
+                Err(error) => Err(refusal(&error, operation).object(target.to_string())),
+            };
+            (target, observed.map_err(Box::new))
+        };
+        Ok((Self { objects, live: live.into_iter().map(observe).collect(), problems, set }, cluster))
     }
 
     /// Makes a dry run for every object that is not known to stay as it is.
@@ -59,7 +76,7 @@ impl Batch {
         });
         let objects = all(asked).await;
         in_flight.finish();
-        Report { objects, problems: self.problems }
+        Report { objects, problems: self.problems, set: self.set }
     }
 
     pub(crate) async fn dry_runs<'b>(&'b self, session: &'b Session, writer: &WriterArgs) -> DryRuns<'b> {
@@ -79,16 +96,17 @@ impl Batch {
         writer: &WriterArgs,
         dry_runs: &DryRuns<'_>,
     ) -> ObjectReport {
-        if dry_runs.question(&object.target).await == Question::Needless {
-            return ObjectReport::unchanged(&object.target);
+        if let Some(report) = self.settled(object, dry_runs).await {
+            return report;
         }
         if let Some(pending) = object.pending {
             return ObjectReport::pending(&object.target, pending);
         }
         let write = Write::by(&writer.field_manager).dry_run();
         let write = if writer.force_conflicts { write.force() } else { write };
-        let error = match session.apply(&object.target, &object.body, write).await {
-            Ok(reply) => return self.compare(object, reply, writer),
+        let compare = |reply| self.compare(object, reply, writer).of_dry_run(&object.body);
+        let error = match self.dry_run(session, object, write).await {
+            Ok(reply) => return compare(reply),
             Err(error) => error,
         };
         match error.class() {
@@ -102,14 +120,76 @@ impl Batch {
             },
             Class::FieldManagerConflict => {
                 // The changes help to decide which manager should have the fields.
-                let conflict = refusal(&error, "Plan");
-                match session.apply(&object.target, &object.body, write.force()).await {
-                    Ok(reply) => self.compare(object, reply, writer).but(conflict),
+                let conflict = located(refusal(&error, "Plan"), object);
+                match self.dry_run(session, object, write.force()).await {
+                    Ok(reply) => compare(reply).but(conflict),
                     Err(_) => ObjectReport::refused(&object.target, conflict),
                 }
             }
-            _ => ObjectReport::refused(&object.target, refusal(&error, "Plan")),
+            _ => ObjectReport::refused(&object.target, located(refusal(&error, "Plan"), object)),
         }
+    }
+
+    /// What is known about an object without a request: it stays as it is, or it cannot be read.
+    pub(crate) async fn settled(
+        &self,
+        object: &ResolvedObject,
+        dry_runs: &DryRuns<'_>,
+    ) -> Option<ObjectReport> {
+        if let Some(Err(why)) = self.live.get(&object.target) {
+            return Some(ObjectReport::refused(&object.target, (**why).clone()));
+        }
+        let is_needless = dry_runs.question(&object.target).await == Question::Needless;
+        is_needless.then(|| ObjectReport::unchanged(&object.target))
+    }
+
+    /// Asks what an apply would do, a take-over from `kubectl apply` included.
+    async fn dry_run(
+        &self,
+        session: &Session,
+        object: &ResolvedObject,
+        write: Write<'_>,
+    ) -> Result<Reply, Error> {
+        let (target, body) = (&object.target, &object.body);
+        let applied = session.apply(target, body, write).await;
+        let Some((live, appliers)) = self.client_side(target) else { return applied };
+        let names: Vec<&str> = appliers.iter().map(FieldManager::as_str).collect();
+        let mut reply = match applied {
+            Err(error) if error.class() == Class::FieldManagerConflict => match error.overlooking(&names) {
+                Some(conflict) => return Err(conflict),
+                None => session.apply(target, body, write.force()).await?,
+            },
+            applied => applied?,
+        };
+        // Managers that cannot be read are reported by the comparison.
+        let Ok(answer) = Observed::new(reply.object.clone()) else { return Ok(reply) };
+        let manager = FieldManager::new(write.manager);
+        let patch = plan::takeover_patch(&Desired::new(&manager, body), live, &answer);
+        let dry_run = Write::by(write.manager).dry_run();
+        let patched = session.patch(target, PatchType::Json, &Value::Array(patch), dry_run).await?;
+        reply.object = plan::after_takeover(live, &answer, patched.object);
+        Ok(reply)
+    }
+
+    /// Moves what `kubectl apply` holds to the manager who is about to apply.
+    pub(crate) async fn take_over(
+        &self,
+        session: &Session,
+        target: &ObjectRef,
+        manager: &str,
+    ) -> Result<(), Error> {
+        let Some((live, _)) = self.client_side(target) else { return Ok(()) };
+        let own = FieldManager::new(manager);
+        let edit = |live: &Observed| Handover::of(live).take_over_client_side(&own).patch();
+        let again = |live: Value| edit(&Observed::new(live).ok()?);
+        session.edit_managed_fields(target, Write::by(manager), edit(live), again).await.map(drop)
+    }
+
+    /// The live object and the managers of `kubectl apply`, if it wrote the object.
+    fn client_side(&self, target: &ObjectRef) -> Option<(&Observed, Vec<FieldManager>)> {
+        let live = self.live.get(target)?.as_ref().ok()?;
+        let appliers = client_side_appliers(live);
+        (!appliers.is_empty()).then_some((live, appliers))
     }
 
     /// What the API server's response to an apply means for an object.
@@ -127,11 +207,14 @@ impl Batch {
         let ResolvedObject { target, body, .. } = object;
         let mut findings = reply.diagnostics(target);
         findings.extend(being_deleted(target, &reply.object));
-        let observed = (self.live.get(target).map(Result::as_ref).transpose(), Observed::new(reply.object));
-        let (live, answer) = match observed {
-            (Ok(live), Ok(answer)) => (live, answer),
-            (Err(error), _) => return ObjectReport::refused(target, unreadable_managers(target, error)),
-            (_, Err(error)) => return ObjectReport::refused(target, unreadable_managers(target, &error)),
+        let live = match self.live.get(target) {
+            Some(Err(why)) => return ObjectReport::refused(target, (**why).clone()),
+            Some(Ok(live)) => Some(live),
+            None => None,
+        };
+        let answer = match Observed::new(reply.object) {
+            Ok(answer) => answer,
+            Err(error) => return ObjectReport::refused(target, unreadable_managers(target, &error)),
         };
         let manager = FieldManager::new(writer.field_manager.as_str());
         let preview = Preview::new(&Desired::new(&manager, body), prior, live, &answer);
@@ -172,6 +255,15 @@ fn being_deleted(target: &ObjectRef, object: &Value) -> Option<Diagnostic> {
     Some(finding)
 }
 
+/// The finding with the place of the field that it names.
+pub(crate) fn located(finding: Diagnostic, object: &ResolvedObject) -> Diagnostic {
+    let Some(field) = finding.field.clone().filter(|_| finding.location.is_none()) else { return finding };
+    match files::locate(&object.source, &object.target, &field) {
+        Some(span) => finding.at(&object.source, span, ""),
+        None => finding,
+    }
+}
+
 /// Why an object was rejected, with advice for the command line.
 pub(crate) fn refusal(error: &Error, operation: &str) -> Diagnostic {
     let diagnostic = error.diagnostic(operation);
@@ -200,10 +292,11 @@ mod tests {
         let object = |gvk: &str, namespace: &str, name: &str, is_served: bool| {
             let namespace = manifest::Namespace::new(namespace);
             let target = ObjectRef::new(gvk.parse().unwrap(), namespace, name);
-            ResolvedObject { target, body: Value::Null, is_served, pending: None }
+            let source = diag::Source::new("a.yaml", "");
+            ResolvedObject { target, body: Value::Null, source, is_served, pending: None }
         };
         let check = |dependency: &Dependency, objects: Vec<ResolvedObject>, expected: bool| {
-            let batch = Batch { objects, live: HashMap::new(), problems: Vec::new() };
+            let batch = Batch { objects, live: HashMap::new(), problems: Vec::new(), set: None };
             let first = &batch.objects[0];
             assert_eq!(batch.may_bring(dependency, first), expected, "{}", first.target);
         };

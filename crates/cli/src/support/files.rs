@@ -1,6 +1,7 @@
 //! The objects in the input files: everything that parses, and the problems in the rest.
 
 mod kustomize;
+mod patterns;
 
 use std::collections::HashMap;
 use std::fs;
@@ -8,11 +9,13 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use diag::{Diagnostic, Source, Span};
-use manifest::{GroupVersionKind, Limits, Name, Namespace, Object, body, secret};
+use manifest::body::ServerField;
+use manifest::{GroupVersionKind, Limits, Name, Namespace, Object, ObjectRef, body, secret, server_metadata};
 use serde_json::Value;
 
 use super::exit::Failure;
 use crate::args::files::FileArgs;
+use crate::args::plan::BodyArgs;
 use crate::codes;
 
 /// An object from a file.
@@ -49,8 +52,10 @@ pub(crate) fn load(args: &FileArgs) -> Result<Loaded, Failure> {
         Some(folder) => loaded.read(&kustomize::build(folder)?),
         None => {
             for path in &args.filenames {
-                for source in sources(path, args.recursive)? {
-                    loaded.read(&source);
+                for path in patterns::expand(path)? {
+                    for source in sources(&path, args.recursive)? {
+                        loaded.read(&source);
+                    }
                 }
             }
         }
@@ -66,13 +71,54 @@ pub(crate) fn load(args: &FileArgs) -> Result<Loaded, Failure> {
 }
 
 /// The same for objects to apply: those that set what a body may not contain become problems.
-pub(crate) fn load_bodies(args: &FileArgs) -> Result<Loaded, Failure> {
-    let mut loaded = load(args)?;
+pub(crate) fn load_bodies(args: &BodyArgs) -> Result<Loaded, Failure> {
+    let mut loaded = load(&args.files)?;
+    if args.strip {
+        loaded.objects.iter_mut().for_each(Written::strip);
+    }
     let (valid, invalid) = loaded.objects.into_iter().partition(|object| object.violations.is_empty());
     loaded.objects = valid;
     let invalid: Vec<Written> = invalid;
     loaded.problems.extend(invalid.into_iter().flat_map(|object| object.violations));
     Ok(loaded)
+}
+
+impl Written {
+    /// Removes what only the API server sets, and kubectl's copy of the manifest.
+    fn strip(&mut self) {
+        server_metadata::remove(self.body.get_mut("metadata"), server_metadata::ALL);
+        if let Some(fields) = self.body.as_object_mut() {
+            fields.remove("status");
+        }
+        if let Some(annotations) =
+            self.body.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut)
+        {
+            annotations.remove("kubectl.kubernetes.io/last-applied-configuration");
+        }
+        self.violations.retain(|violation| violation.code != manifest::codes::SERVER_FIELD);
+    }
+}
+
+/// Fields that only the API server sets. Several of them mean that a command has printed the object.
+fn server_fields(object: &Object<'_>, name: &str) -> Vec<Diagnostic> {
+    let fields = body::server_fields(object).into_iter().filter(|field| !field.is_empty);
+    let mut fields: Vec<ServerField> = fields.collect();
+    let line_of =
+        |field: &ServerField| field.finding.location.as_ref().map_or(0, |location| location.position().line);
+    fields.sort_by_key(line_of);
+    let [first, _, ..] = &fields[..] else {
+        return fields.into_iter().map(|field| field.finding).collect();
+    };
+    let line = |field: &ServerField| format!("\n  line {}: {}", line_of(field), field.path);
+    let lines: String = fields.iter().map(line).collect();
+    let title = format!("{} {name} has fields that only the API server sets", object.gvk.kind());
+    let mut finding = Diagnostic::error(manifest::codes::SERVER_FIELD, title)
+        .detail(format!(
+            "`kubectl get -o yaml` prints such fields, but they do not belong in a manifest:\n{lines}"
+        ))
+        .hint("Take them out of the file, or pass --strip to leave them out.");
+    finding.location.clone_from(&first.finding.location);
+    vec![finding]
 }
 
 impl Loaded {
@@ -100,8 +146,7 @@ impl Loaded {
                 return self.problems.push(problem);
             }
         };
-        let fields = body::server_fields(object).into_iter().filter(|field| !field.is_empty);
-        let mut violations: Vec<Diagnostic> = fields.map(|field| field.finding).collect();
+        let mut violations = server_fields(object, &name);
         violations.extend(body::unnamed_containers(object));
         let mut body = object.value.clone();
         secret::normalise(&mut body);
@@ -158,6 +203,32 @@ pub(crate) fn sources(path: &Path, recursive: bool) -> Result<Vec<Source>, Failu
         return Err(Diagnostic::error(codes::FILE_UNREADABLE, title).hint(hint).into());
     }
     found.iter().map(|path| read(path)).collect()
+}
+
+/// Where a field of an object is in its source, which is read again: most objects are never rejected.
+pub(crate) fn locate(source: &Source, target: &ObjectRef, field: &str) -> Option<Span> {
+    let documents = manifest::read(source, &Limits::default()).documents;
+    for document in documents.iter().flatten() {
+        for object in manifest::objects(document).iter().flatten() {
+            let is_meant = object.gvk == target.gvk
+                && object.name == Name::Given(target.name.clone())
+                && (object.namespace.is_none() || object.namespace == target.namespace);
+            if is_meant {
+                return Some(object.span(&steps(field)));
+            }
+        }
+    }
+    None
+}
+
+/// `spec.ports[0].name` step by step.
+fn steps(field: &str) -> Vec<manifest::Step<'_>> {
+    let parts = field.split(['.', '[', ']']).filter(|part| !part.is_empty());
+    let step = |part| match str::parse::<usize>(part) {
+        Ok(index) => manifest::Step::Index(index),
+        Err(_) => manifest::Step::Key(part),
+    };
+    parts.map(step).collect()
 }
 
 fn collect(folder: &Path, recursive: bool, found: &mut Vec<PathBuf>) -> Result<(), Failure> {

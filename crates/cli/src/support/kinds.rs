@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use cluster::{Resource, Session};
 use diag::Diagnostic;
+use manifest::GroupVersionKind;
 
 use super::exit::Failure;
 use crate::codes;
@@ -15,6 +16,10 @@ pub(crate) async fn resolve(session: &Session, typed: &str) -> Result<Resource, 
         Some(found) => Ok(found.clone()),
         None => Err(unknown(typed, &resources).into()),
     }
+}
+
+pub(crate) fn crd() -> GroupVersionKind {
+    "apiextensions.k8s.io/v1/CustomResourceDefinition".parse().expect("a fixed kind")
 }
 
 /// All names of a kind, in lower case.

@@ -1,7 +1,9 @@
 //! The results for all objects, for people, programs and CI.
 
+mod change_text;
 mod findings;
 mod junit;
+mod set;
 pub(crate) mod text;
 
 pub(crate) use junit::junit;
@@ -11,14 +13,17 @@ use manifest::ObjectRef;
 use plan::{FieldChange, Preview};
 use serde_json::{Value, json};
 
+use super::applyset::SetPlan;
 use super::batch::resolve::Pending;
 use super::exit::Exit;
+use crate::codes;
 
 /// The results for all objects, in the order in which they are applied.
 pub(crate) struct Report {
     pub(crate) objects: Vec<ObjectReport>,
     /// Problems in documents that are not among the objects.
     pub(crate) problems: Vec<Diagnostic>,
+    pub(crate) set: Option<SetPlan>,
 }
 
 pub(crate) struct ObjectReport {
@@ -26,8 +31,17 @@ pub(crate) struct ObjectReport {
     pub(crate) state: ObjectState,
     /// Whether the API server rejected the dry run, so that this is only a local comparison.
     pub(crate) not_asked: bool,
+    /// Whether the object is being deleted, where that is a difference.
+    is_going: bool,
     /// Includes errors.
     pub(crate) findings: Vec<Diagnostic>,
+    /// How the wait for the object ended.
+    pub(crate) wait: Option<WaitResult>,
+}
+
+pub(crate) enum WaitResult {
+    Ready,
+    NotReady(Box<Diagnostic>),
 }
 
 pub(crate) enum ObjectState {
@@ -44,6 +58,7 @@ pub(crate) enum Action {
     Hold,
     Nothing,
     Pending,
+    Going,
     Refused,
 }
 
@@ -55,6 +70,7 @@ impl Action {
             Self::Hold => "hold",
             Self::Nothing => "none",
             Self::Pending => "pending",
+            Self::Going => "going",
             Self::Refused => "refused",
         }
     }
@@ -62,7 +78,7 @@ impl Action {
 
 impl ObjectReport {
     fn new(target: &ObjectRef, state: ObjectState, findings: Vec<Diagnostic>) -> Self {
-        Self { target: target.clone(), state, not_asked: false, findings }
+        Self { target: target.clone(), state, not_asked: false, is_going: false, findings, wait: None }
     }
 
     pub(crate) fn known(target: &ObjectRef, preview: Preview, findings: Vec<Diagnostic>) -> Self {
@@ -86,6 +102,14 @@ impl ObjectReport {
         Self::new(target, ObjectState::Refused, vec![why])
     }
 
+    /// The same for a dry run of `body`, which does not know what the API server allocates.
+    pub(crate) fn of_dry_run(mut self, body: &Value) -> Self {
+        if let ObjectState::Known(preview) = self.state {
+            self.state = ObjectState::Known(Box::new(preview.of_dry_run(body)));
+        }
+        self
+    }
+
     /// Adds an error, which makes the warnings about other managers redundant.
     pub(crate) fn but(mut self, error: Diagnostic) -> Self {
         self.findings.retain(is_by_server);
@@ -98,7 +122,10 @@ impl ObjectReport {
         if let ObjectState::Known(preview) = &mut self.state {
             **preview = std::mem::take(&mut **preview).without_holders();
         }
-        let is_kept = |finding: &Diagnostic| finding.code == plan::codes::NOT_ASKED || is_by_server(finding);
+        self.is_going = self.findings.iter().any(|finding| finding.code == codes::OBJECT_GOING);
+        let is_kept = |finding: &Diagnostic| {
+            [plan::codes::NOT_ASKED, codes::OBJECT_GOING].contains(&finding.code) || is_by_server(finding)
+        };
         self.findings.retain(|finding| finding.is_error() || is_kept(finding));
     }
 
@@ -112,6 +139,7 @@ impl ObjectReport {
             ObjectState::Refused => Action::Refused,
             ObjectState::Known(preview) if preview.created => Action::Create,
             ObjectState::Known(preview) if preview.changes_values() => Action::Change,
+            ObjectState::Known(_) if self.is_going => Action::Going,
             ObjectState::Known(preview) if preview.is_empty() => Action::Nothing,
             ObjectState::Known(_) => Action::Hold,
         }
@@ -132,6 +160,9 @@ impl ObjectReport {
                 report["fields"] = preview.changes.iter().map(change).collect();
                 report["takes"] = json!(preview.takes);
                 report["releases"] = json!(preview.releases);
+                if let Some(former) = &preview.taken_over_from {
+                    report["takesOverFrom"] = json!(former);
+                }
                 if self.not_asked {
                     report["asked"] = false.into();
                 }
@@ -140,18 +171,29 @@ impl ObjectReport {
             ObjectState::Refused => {}
         }
         report["findings"] = self.findings.iter().map(finding).collect();
+        match &self.wait {
+            Some(WaitResult::Ready) => report["wait"] = json!({ "ready": true }),
+            Some(WaitResult::NotReady(why)) => {
+                report["wait"] = json!({ "ready": false, "finding": finding(why) });
+            }
+            None => {}
+        }
         report
     }
 }
 
 impl Report {
     pub(crate) fn has_errors(&self) -> bool {
-        self.problems.iter().any(Diagnostic::is_error) || self.objects.iter().any(ObjectReport::has_errors)
+        let is_listed = self.set.as_ref().is_none_or(|set| set.set.unlisted.is_empty());
+        !is_listed
+            || self.problems.iter().any(Diagnostic::is_error)
+            || self.objects.iter().any(ObjectReport::has_errors)
     }
 
     /// Whether an apply would do anything.
-    fn has_changes(&self) -> bool {
-        self.objects.iter().any(|object| !matches!(object.action(), Action::Nothing | Action::Refused))
+    pub(crate) fn has_changes(&self) -> bool {
+        self.set.as_ref().is_some_and(SetPlan::has_changes)
+            || self.objects.iter().any(|object| !matches!(object.action(), Action::Nothing | Action::Refused))
     }
 
     /// The exit status of a command that writes nothing.
@@ -169,10 +211,14 @@ impl Report {
     }
 
     pub(crate) fn to_json(&self) -> Value {
-        json!({
+        let mut report = json!({
             "objects": self.objects.iter().map(ObjectReport::to_json).collect::<Vec<_>>(),
             "problems": self.problems.iter().map(finding).collect::<Vec<_>>(),
-        })
+        });
+        if let Some(set) = &self.set {
+            report["applyset"] = set::to_json(set);
+        }
+        report
     }
 }
 
@@ -188,6 +234,7 @@ fn change(change: &FieldChange) -> Value {
         "new": change.new,
         "heldNow": change.held_now,
         "heldAfter": change.held_after,
+        "allocated": change.is_allocated,
         "row": change.row.map(|row| json!({ "number": row.number(), "name": row.name() })),
     })
 }

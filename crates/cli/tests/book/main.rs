@@ -36,6 +36,11 @@ fn the_commands_of_the_first_chapter_work() {
 }
 
 #[test]
+fn the_commands_for_users_of_kubectl_work() {
+    Reader::new().follow("book/src/migration/kubectl.md", |_| true);
+}
+
+#[test]
 fn the_commands_of_the_readme_work() {
     // A test cannot run its own suite, and the demo has a test of its own.
     let elsewhere = ["cargo test --workspace", "cargo run --release -- demo"];

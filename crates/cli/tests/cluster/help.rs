@@ -23,7 +23,7 @@ fn examples(help: &str) -> Vec<Vec<String>> {
 #[test]
 fn every_example_parses() {
     // `sandbox exec` passes every argument on, and `sandbox env` is shown inside a shell command.
-    let commands = "plan, apply, drift, delete, wait, owners, tree, why, render, operations, doctor, explain, \
+    let commands = "plan, apply, drift, delete, applysets, wait, owners, tree, why, render, operations, doctor, explain, \
                     operator, crds, certs, oci-server, completions, demo, function demo, reference, sandbox up, \
                     sandbox down, sandbox status, sandbox list, sandbox kubeconfig, sandbox logs, sandbox purge";
     for command in commands.split(", ") {
@@ -44,6 +44,16 @@ fn every_example_parses() {
                 "{example:?}: {transcript}"
             );
         }
+    }
+}
+
+#[test]
+fn commands_of_kubectl_are_translated() {
+    for (theirs, ours) in [("diff", "plimsoll plan"), ("version", "plimsoll --version")] {
+        let output =
+            Command::new(env!("CARGO_BIN_EXE_plimsoll")).arg(theirs).output().expect("plimsoll starts");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && said.contains(&format!("here that is '{ours}'")), "{said}");
     }
 }
 

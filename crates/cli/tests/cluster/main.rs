@@ -2,13 +2,19 @@
 
 mod program;
 
+mod applysets;
 mod delete;
 mod errors;
+mod every_change;
 mod help;
+mod kubectl_output;
+mod one_readiness;
 mod operations;
 mod owners;
+mod permissions;
 mod plan;
 mod refusals;
+mod takeover;
 mod tree;
 mod untouched;
 mod wait;

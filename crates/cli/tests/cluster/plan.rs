@@ -56,6 +56,7 @@ async fn a_plan_shows_fields_and_its_exit_status_tells_whether_anything_changes(
           "apiVersion": "v1",
           "fields": [
             {
+              "allocated": false,
               "field": "data.colour",
               "heldAfter": [
                 "plimsoll"
@@ -448,4 +449,31 @@ async fn a_kustomization_is_built_with_an_installed_program() {
         .unwrap();
     let text = String::from_utf8_lossy(&nowhere.stderr);
     assert!(text.contains("no program to build") && text.contains("Install kustomize or kubectl"), "{text}");
+}
+
+#[tokio::test]
+async fn a_dry_run_of_an_apply_writes_nothing() {
+    let ns = namespace().await;
+    for dry_run in ["--dry-run", "--dry-run=server"] {
+        let output = run_with(&ns, &["apply", "-f", "-", dry_run], &settings("red").to_string());
+        assert!(output.starts_with("exit 0") && output.contains("1 to create"), "{output}");
+    }
+    assert!(ns.get(&settings("")).await.is_none());
+    assert!(
+        run_with(&ns, &["apply", "-f", "-", "--dry-run=none"], &settings("red").to_string())
+            .contains("1 created")
+    );
+}
+
+#[tokio::test]
+async fn a_rejected_field_is_shown_in_its_file() {
+    let ns = namespace().await;
+    let text = "apiVersion: v1\nkind: Service\nmetadata:\n  name: web\nspec:\n  ports:\n  - port: 0\n";
+    for command in ["plan", "apply"] {
+        let output = run_with(&ns, &[command, "-f", "-"], text);
+        assert!(output.starts_with("exit 1") && output.contains("--> <stdin>:7:11"), "{output}");
+    }
+    let output = with_input(plimsoll(&ns, &["plan", "-f", "-", "-o", "json"]), text);
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["objects"][0]["findings"][0]["at"], "<stdin>:7:11", "{report:#}");
 }

@@ -144,15 +144,18 @@ async fn long_values_are_cut_around_the_difference() {
         })
     };
     ns.apply_as("plimsoll", &service("shop")).await;
-    insta::assert_snapshot!(run_with(&ns, &["plan", "-f", "-"], &service("shopping").to_string()), @r#"
+    insta::assert_snapshot!(run_with(&ns, &["plan", "-f", "-"], &service("shopping").to_string()), @"
     exit 2
     --- stdout
     ~ Service NS/web
-        spec.selector: …etes.io/instance":"release","app.kubernetes.io/name":"shop"} → ….io/instance":"release","app.kubernetes.io/name":"shopping"}
-          held by plimsoll
+        spec.selector:   held by plimsoll
+            app.kubernetes.io/component: storefront
+            app.kubernetes.io/instance: release
+          - app.kubernetes.io/name: shop
+          + app.kubernetes.io/name: shopping
     --- stderr
     1 to change
-    "#);
+    ");
 }
 
 #[tokio::test]

@@ -67,7 +67,7 @@ async fn a_tree_shows_everything_an_object_owns() {
 async fn the_cause_is_named_in_one_sentence() {
     let ns = stuck().await;
     insta::assert_snapshot!(run(&ns, &["why", "deploy/web"]), @"
-    exit 0
+    exit 1
     --- stdout
     Deployment NS/web is not ready because of Pod NS/web-GENERATED: cannot be scheduled (Unschedulable): 0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector
       Deployment NS/web → 0 of 1 updated replicas are available
@@ -93,7 +93,7 @@ async fn the_cause_is_named_in_one_sentence() {
     ns.apply_as("other-manager", &held).await;
     ns.kubectl(&["delete", "cm", "held", "--wait=false"]).unwrap();
     insta::assert_snapshot!(run(&ns, &["why", "cm/held"]), @"
-    exit 0
+    exit 1
     --- stdout
     ConfigMap NS/held is not ready: deletion was requested at TIME and is blocked by example.org/x
     ");

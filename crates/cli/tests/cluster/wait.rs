@@ -319,3 +319,97 @@ async fn the_forms_of_kubectl_are_understood() {
       If it only needs more time, set a longer timeout than 100ms.
     "#);
 }
+
+#[tokio::test]
+async fn a_condition_that_a_kind_never_reports_is_pointed_out_at_once() {
+    let ns = Sandbox::shared().namespace("cli-wait").await;
+    let deployment = json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": "web" },
+        "spec": {
+            "replicas": 0, "selector": { "matchLabels": { "app": "web" } },
+            "template": { "metadata": { "labels": { "app": "web" } }, "spec": { "containers": [{ "name": "web", "image": "nginx" }] } },
+        },
+    });
+    ns.apply_as("plimsoll", &deployment).await;
+    let met = run(&ns, &["wait", "deploy/web", "--for", "condition=available", "--timeout", "20s"]);
+    assert!(met.starts_with("exit 0"), "{met}");
+    insta::assert_snapshot!(run(&ns, &["wait", "deploy/web", "--for", "condition=Availible", "--timeout", "1s"]), @r#"
+    exit 1
+    --- stderr
+    warning[wait-unknown-condition]: Unknown Condition
+      field: --for
+
+      Kubernetes sets no condition "Availible" on a Deployment, so this wait may never end. Conditions
+      it sets: Available, Progressing, ReplicaFailure.
+
+    hint: Wait for one of these conditions, for a field, or for the rollout.
+    error[wait-timed-out]: Wait Operation Failed
+      object: Deployment NS/web
+
+      Wait Timeout: Deployment/NS/web
+
+      Deployment did not reach condition "Availible"=True within 1s
+
+      Current status:
+        Replicas: 0/0 ready, 0 available, 0 unavailable
+        Conditions:
+          Available=True (MinimumReplicasAvailable): Deployment has minimum availability.
+          Progressing=True (NewReplicaSetAvailable): ReplicaSet "web-GENERATED" has successfully
+          progressed.
+
+      Condition "Availible" never appeared; check its name against those above.
+
+      To investigate:
+        kubectl describe deployment web -n NS
+        kubectl get deployment web -n NS -o yaml
+        kubectl get pods -l 'app=web' -n NS
+        kubectl get events -n NS --field-selector involvedObject.name=web
+
+      If it only needs more time, set a longer timeout than 1s.
+    "#);
+}
+
+#[tokio::test]
+async fn a_wait_ends_when_the_opposite_is_final() {
+    let ns = Sandbox::shared().namespace("cli-wait").await;
+    let job = json!({
+        "apiVersion": "batch/v1", "kind": "Job", "metadata": { "name": "done" },
+        "spec": { "template": { "spec": { "restartPolicy": "Never", "containers": [{ "name": "a", "image": "busybox" }] } }, "suspend": true },
+    });
+    ns.apply_as("plimsoll", &job).await;
+    let time = "2026-01-01T00:00:00Z";
+    let condition = |kind: &str| json!({ "type": kind, "status": "True", "lastTransitionTime": time, "lastProbeTime": time });
+    let status = json!({ "status": {
+        "startTime": time, "completionTime": time, "succeeded": 1,
+        "conditions": [condition("SuccessCriteriaMet"), condition("Complete")],
+    } });
+    ns.kubectl(&[
+        "patch",
+        "job/done",
+        "--subresource=status",
+        "--type=merge",
+        "--patch",
+        &status.to_string(),
+    ])
+    .unwrap();
+    let output = run(&ns, &["wait", "job/done", "--for", "condition=failed"]);
+    assert!(output.starts_with("exit 1") && output.contains("the Job completed"), "{output}");
+}
+
+#[tokio::test]
+async fn values_of_secrets_are_masked_unless_asked_for() {
+    let ns = Sandbox::shared().namespace("cli-wait").await;
+    ns.apply_as(
+        "plimsoll",
+        &json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "login" }, "data": { "password": "aHVudGVyMg==" } }),
+    )
+    .await;
+    let wait =
+        |more: &[&str]| run(&ns, &[&["wait", "secret/login", "--for", "field=data.password"], more].concat());
+    for format in ["text", "json", "yaml"] {
+        let shown = wait(&["-o", format]);
+        assert!(shown.starts_with("exit 0") && shown.contains("(sensitive "), "{shown}");
+        assert!(!shown.contains("aHVudGVyMg"), "{shown}");
+    }
+    assert!(wait(&["--show-secrets"]).contains("password: aHVudGVyMg=="));
+}

@@ -54,7 +54,7 @@ async fn a_claim_without_a_class_is_explained_by_its_event() {
     ns.apply_as("other-manager", &claim("data", "none-such")).await;
     until_event(&ns, "data", "ProvisioningFailed").await;
     insta::assert_snapshot!(run(&ns, &["why", "pvc/data"]), @r#"
-    exit 0
+    exit 1
     --- stdout
     PersistentVolumeClaim NS/data is not ready: it is Pending (ProvisioningFailed): storageclass.storage.k8s.io "none-such" not found
     "#);
@@ -89,7 +89,7 @@ async fn a_quota_is_named_by_the_events_of_the_controllers_it_stops() {
         "{of_job}"
     );
     insta::assert_snapshot!(run(&ns, &["why", "sts/db"]), @r#"
-    exit 0
+    exit 1
     --- stdout
     StatefulSet NS/db is not ready: 0 of 1 replicas are ready (FailedCreate): Create Pod db-0 in StatefulSet db failed error: pods "db-0" is forbidden: exceeded quota: none, requested: pods=1, used: pods=0, limited: pods=0
     "#);
@@ -111,7 +111,7 @@ async fn the_chain_leads_from_a_pod_to_the_volume_that_it_lacks() {
     until_event(&ns, "data-db-0", "ProvisioningFailed").await;
     until_event(&ns, "db-0", "FailedScheduling").await;
     insta::assert_snapshot!(run(&ns, &["why", "sts/db"]), @r#"
-    exit 0
+    exit 1
     --- stdout
     StatefulSet NS/db is not ready because of PersistentVolumeClaim NS/data-db-0: it is Pending (ProvisioningFailed): storageclass.storage.k8s.io "none-such" not found
       StatefulSet NS/db → 0 of 1 replicas are ready
@@ -137,7 +137,7 @@ async fn a_namespace_that_is_being_deleted_says_what_is_left_in_it() {
     let condition = "condition=NamespaceFinalizersRemaining";
     ns.kubectl(&["wait", "namespace", ns.name(), "--for", condition, "--timeout", "60s"]).unwrap();
     insta::assert_snapshot!(run(&ns, &["why", &format!("ns/{}", ns.name())]), @"
-    exit 0
+    exit 1
     --- stdout
     Namespace NS is not ready: deletion was requested at TIME: Some resources are remaining: configmaps. has 1 resource instances; Some content in the namespace has finalizers remaining: example.org/x in 1 resource instances
     ");

@@ -55,6 +55,19 @@ impl Error {
             .collect()
     }
 
+    /// A conflict without the fields of `managers`, who are about to give them up; `None` if no other is left.
+    #[must_use]
+    pub fn overlooking(self, managers: &[&str]) -> Option<Self> {
+        let ErrorKind::Status(mut status) = self.kind().clone() else { return Some(self) };
+        let is_theirs = |cause: &StatusCause| {
+            cause.reason == "FieldManagerConflict"
+                && cause.message.split('"').nth(1).is_some_and(|manager| managers.contains(&manager))
+        };
+        status.details.causes.retain(|cause| !is_theirs(cause));
+        let is_left = !status.details.causes.is_empty();
+        is_left.then(|| self.with_kind(ErrorKind::Status(status)))
+    }
+
     fn detail(&self, class: Class) -> String {
         let mut detail = match (class, self.kind()) {
             (Class::FieldManagerConflict, _) => {

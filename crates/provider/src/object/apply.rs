@@ -149,13 +149,14 @@ impl ObjectApply {
         let Some(live) = live else { return Ok(None) };
         let (manager, former) =
             (manager(), private.get_as::<Vec<FieldManager>>(MOVED_FROM).unwrap_or_default());
-        let desired = self.desired(&manager);
+        let (desired, imported) = (self.desired(&manager), private.flag(IMPORTED));
         let part_of_former = |entry: &Entry| {
             let is_former = entry.subresource.is_empty() && former.contains(&entry.manager);
             is_former.then(|| entry.fields.clone())
         };
         let edit = |live: &Observed| {
             let handover = Handover::of(live).hand_over(&manager, "", part_of_former);
+            let handover = if imported { handover.take_over_client_side(&manager) } else { handover };
             let released = plan::to_release(&desired, handover.managed(), live.schema());
             handover.release(&manager, &released).patch()
         };

@@ -4,7 +4,7 @@ use cluster::{Class, ConnectError, Error, Write};
 use diag::{Diagnostic, Severity};
 use fields::{FieldSet, IgnoreFields};
 use manifest::ObjectRef;
-use ownership::{Desired, Observed};
+use ownership::{Desired, Observed, takeover_warning};
 use plan::{Intervention, LastAnswer, LocalAnswer, Question};
 use serde_json::Value as Json;
 use tfplugin::diagnostics::Diagnostics;
@@ -103,6 +103,10 @@ impl DryRun<'_> {
             Ok(reply) => {
                 self.diagnostics.add(reply.diagnostics(&self.target));
                 let planned = self.observed(reply.object)?;
+                if let Some(live) = live.as_ref().filter(|_| self.change.private.flag(IMPORTED)) {
+                    let warning = takeover_warning(&self.target.to_string(), &desired, live, &planned);
+                    self.diagnostics.add(Vec::from_iter(warning));
+                }
                 return Ok(self.answered(ignored, live, planned, released));
             }
             Err(error) => error,

@@ -233,3 +233,25 @@ async fn a_configuration_that_is_generated_for_an_import_can_be_applied() {
         assert!(case.workspace.attributes("k8sconnect_object.a")["cluster"].is_null());
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_imported_object_is_taken_over_from_kubectl_apply() {
+    let case = Case::new("client-side", Client::any()).await;
+    let applied = json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"k": "v", "dropped": "x"},
+    });
+    case.workspace.write("object.json", &applied.to_string());
+    let path = case.workspace.path("object.json");
+    case.namespace.kubectl(&["apply", "-f", path.to_str().unwrap()]).unwrap();
+    case.object("a", BODY, "");
+    case.workspace
+        .import("k8sconnect_object.a", &format!(":{}:v1/ConfigMap:a", case.namespace.name()))
+        .expect_success();
+    let plan = case.workspace.plan(&[]).expect_success().text();
+    assert!(plan.contains("Taking Over from kubectl apply") && plan.contains("data.dropped"), "{plan}");
+    case.workspace.apply(&[]).expect_success();
+    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+    let live = case.namespace.get(&applied).await.unwrap();
+    assert_eq!(live["data"], json!({"k": "v"}), "{live}");
+    assert!(!live.to_string().contains("last-applied-configuration"), "{live}");
+}

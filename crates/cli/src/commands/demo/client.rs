@@ -1,5 +1,7 @@
 //! The program that applies and plans in the demo: Terraform or OpenTofu if installed, otherwise plimsoll itself.
 
+use std::path::Path;
+
 use cluster::Session;
 use serde_json::Value;
 
@@ -17,7 +19,7 @@ impl Client {
     pub(super) fn command(&self, verb: &str) -> String {
         match self {
             Self::Terraform(terraform) => format!("{} {verb}", terraform.name),
-            Self::Plimsoll(_) => format!("plimsoll {verb} --filename demo/"),
+            Self::Plimsoll(_) => format!("plimsoll {}", Plimsoll::arguments(verb).join(" ")),
         }
     }
 
@@ -37,11 +39,19 @@ impl Client {
         }
     }
 
-    /// The warnings about drift before the next apply.
-    pub(super) async fn drift(&self, session: &Session) -> Result<Vec<String>, Failure> {
+    /// What the next plan says about drift.
+    pub(super) async fn drift(&self) -> Result<String, Failure> {
         match self {
-            Self::Terraform(terraform) => terraform.warnings().await,
-            Self::Plimsoll(plimsoll) => plimsoll.drift(session).await,
+            Self::Terraform(terraform) => terraform.warning().await,
+            Self::Plimsoll(plimsoll) => plimsoll.drift().await,
+        }
+    }
+
+    /// Where its files are, and the command that plans there.
+    pub(super) fn place(&self) -> (&Path, String) {
+        match self {
+            Self::Terraform(terraform) => (terraform.folder(), format!("{} plan", terraform.name)),
+            Self::Plimsoll(plimsoll) => (plimsoll.folder(), self.command("plan")),
         }
     }
 }

@@ -1,55 +1,66 @@
-//! Applies and plans the demo with plimsoll itself if Terraform is not installed.
+//! Applies and plans the demo with plimsoll itself if Terraform is not installed: by the commands that the demo prints.
 
-use std::sync::OnceLock;
+use std::fs;
+use std::path::{Path, PathBuf};
 
-use cluster::{Session, Write};
-use diag::Diagnostic;
-use futures::future::try_join_all;
+use cluster::Session;
 use manifest::ObjectRef;
-use ownership::{Baseline, Desired, FieldManager, Observed, Prior, Verbosity};
-use plan::Preview;
+use sandbox::Layout;
 use serde_json::Value;
+use tokio::process::Command;
 
 use super::events::wait_for;
+use super::processes::Processes;
 use super::{CLAIM, COMPOSITION, DEFINITION, FRONT, examples, untrue};
 use crate::support::exit::Failure;
 
-/// The field manager of the demo.
-const US: &str = "plimsoll";
+/// The folder of the manifests, as the printed commands name it.
+const MANIFESTS: &str = "demo";
 
-/// The objects of the demo, and the Deployment as the API server returned it.
+/// The objects of the demo as files, and the program that applies them.
 pub(super) struct Plimsoll {
+    program: PathBuf,
+    /// Where the commands run.
+    folder: PathBuf,
+    kubeconfig: PathBuf,
     objects: Vec<(ObjectRef, Value)>,
-    front: OnceLock<Value>,
 }
 
 impl Plimsoll {
-    pub(super) fn new(compartment: &str) -> Result<Self, Failure> {
-        let claim = CLAIM.replace("${compartment}", compartment);
-        let mut all = Vec::new();
+    /// Writes the manifests.
+    pub(super) fn set_up(processes: &Processes, layout: &Layout) -> Result<Self, Failure> {
+        let folder = processes.folder.join("plimsoll");
+        fs::create_dir_all(folder.join(MANIFESTS))?;
+        let claim = CLAIM.replace("${compartment}", &processes.compartment);
+        let mut objects = Vec::new();
         for (name, text) in [
             ("definition.yaml", DEFINITION),
             ("composition.yaml", COMPOSITION),
             ("claim.yaml", &claim),
             ("front.yaml", FRONT),
         ] {
-            all.extend(examples::objects(name, text)?);
+            fs::write(folder.join(MANIFESTS).join(name), text)?;
+            objects.extend(examples::objects(name, text)?);
         }
-        Ok(Self { objects: all, front: OnceLock::new() })
+        let (program, kubeconfig) = (processes.program().to_owned(), layout.kubeconfig());
+        Ok(Self { program, folder, kubeconfig, objects })
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The arguments of `apply` or `plan`.
+    pub(super) fn arguments(verb: &str) -> Vec<&str> {
+        let mut arguments = vec![verb, "--filename", MANIFESTS];
+        if verb == "plan" {
+            arguments.push("--force-conflicts");
+        }
+        arguments
     }
 
     pub(super) async fn apply(&self, session: &Session) -> Result<String, Failure> {
-        let applied = try_join_all(self.objects.iter().map(|(target, body)| async move {
-            session.apply_when_possible(target, body, Write::by(US).force()).await
-        }))
-        .await
-        .map_err(|error| error.diagnostic("Apply"))?;
-        for ((target, _), reply) in self.objects.iter().zip(applied) {
-            if target.kind() == "Deployment" {
-                // It is applied once.
-                let _ = self.front.set(reply.object);
-            }
-        }
+        self.run("apply", &[0]).await?;
         wait_for(session, self.target("App"), "field=status.endpoint").await?;
         wait_for(session, self.target("Deployment"), "rollout").await?;
         Ok(format!(
@@ -64,31 +75,32 @@ impl Plimsoll {
         Ok((value["endpoint"].as_str().unwrap_or_default().to_owned(), value))
     }
 
-    /// The warnings before the Deployment is applied again.
-    pub(super) async fn drift(&self, session: &Session) -> Result<Vec<String>, Failure> {
-        let (target, body) = self.find("Deployment");
-        let live = session.read(target).await.map_err(|error| error.diagnostic("Read"))?;
-        let live = live.ok_or_else(|| untrue(format!("{target} does not exist")))?;
-        let planned = session.apply(target, body, Write::by(US).force().dry_run()).await;
-        let planned = planned.map_err(|error| error.diagnostic("Plan"))?;
-        let answer = self.front.get().ok_or_else(|| untrue("nothing was applied"))?;
-        let observe = |object: Value| Observed::new(object).map_err(|error| untrue(error.to_string()));
-        let manager = FieldManager::new(US);
-        let desired = Desired::new(&manager, body);
-        let baseline = Baseline::record(&observe(answer.clone())?, &desired);
-        let prior = Prior::Applied { written: body, baseline: &baseline };
-        let preview = Preview::new(&desired, prior, Some(&observe(live.object)?), &observe(planned.object)?);
-        let warnings = preview.warnings(&target.to_string(), Verbosity::Full, None);
-        let shown = |warning: &Diagnostic| format!("Warning: {}\n\n{}", warning.summary, warning.detail);
-        Ok(warnings.iter().map(shown).collect())
+    /// What `plimsoll plan` prints.
+    pub(super) async fn drift(&self) -> Result<String, Failure> {
+        self.run("plan", &[2]).await
+    }
+
+    /// The data that a command prints, which has to end with one of these exit statuses.
+    async fn run(&self, verb: &str, expected: &[i32]) -> Result<String, Failure> {
+        let mut command = Command::new(&self.program);
+        command
+            .args(Self::arguments(verb))
+            .current_dir(&self.folder)
+            .env("KUBECONFIG", &self.kubeconfig)
+            .env("COLUMNS", "100")
+            .env("NO_COLOR", "1")
+            .kill_on_drop(true);
+        let output = command.output().await?;
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        if output.status.code().is_some_and(|code| expected.contains(&code)) {
+            return Ok(text(&output.stdout));
+        }
+        let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
+        Err(untrue(format!("`plimsoll {verb}` ended with {}:\n{said}", output.status)))
     }
 
     fn target(&self, kind: &str) -> &ObjectRef {
-        &self.find(kind).0
-    }
-
-    fn find(&self, kind: &str) -> &(ObjectRef, Value) {
         let found = self.objects.iter().find(|(target, _)| target.kind() == kind);
-        found.expect("a kind of the examples")
+        &found.expect("a kind of the examples").0
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use sandbox::{Environment, Layout, gobuild};
@@ -29,7 +29,6 @@ pub(super) struct Terraform {
     program: PathBuf,
     folder: PathBuf,
     kubeconfig: PathBuf,
-    compartment: String,
 }
 
 impl Terraform {
@@ -58,8 +57,9 @@ impl Terraform {
             plugins.display().to_string()
         );
         fs::write(folder.join("terraform.rc"), overrides)?;
-        let (kubeconfig, compartment) = (layout.kubeconfig(), processes.compartment.clone());
-        Ok(Self { name, program, folder, kubeconfig, compartment })
+        let compartment = serde_json::json!({ "compartment": processes.compartment });
+        fs::write(folder.join("demo.auto.tfvars.json"), compartment.to_string())?;
+        Ok(Self { name, program, folder, kubeconfig: layout.kubeconfig() })
     }
 
     /// Applies everything; returns Terraform's summary line.
@@ -84,9 +84,18 @@ impl Terraform {
         Ok(claim.map_or(Value::Null, |claim| claim["values"]["status"].clone()))
     }
 
-    /// The warnings of a plan about drift, each as title and detail.
-    pub(super) async fn warnings(&self) -> Result<Vec<String>, Failure> {
-        Ok(warnings(&self.succeeded(&["plan", "-input=false", "-json"]).await?))
+    /// The only warning of a plan about drift, as title and detail.
+    pub(super) async fn warning(&self) -> Result<String, Failure> {
+        let warnings = warnings(&self.succeeded(&["plan", "-input=false", "-json"]).await?);
+        let [warning] = &warnings[..] else {
+            return Err(untrue(format!("expected one warning, found {}", warnings.len())));
+        };
+        // Omits the provider's advice and links, which are for users with a real conflict.
+        Ok(warning.split("\n\nIf ").next().unwrap_or(warning).to_owned())
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     async fn succeeded(&self, arguments: &[&str]) -> Result<String, Failure> {
@@ -107,7 +116,6 @@ impl Terraform {
             .current_dir(&self.folder)
             .env("KUBECONFIG", &self.kubeconfig)
             .env("TF_CLI_CONFIG_FILE", self.folder.join("terraform.rc"))
-            .env("TF_VAR_compartment", &self.compartment)
             .env("TF_IN_AUTOMATION", "1")
             .env("CHECKPOINT_DISABLE", "1")
             .kill_on_drop(true);

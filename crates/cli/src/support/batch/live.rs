@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use cluster::{Class, Error, Selection, Session};
-use futures::stream::{self, StreamExt as _, TryStreamExt as _};
+use futures::stream::{self, StreamExt as _};
 use manifest::{GroupVersionKind, Namespace, ObjectRef};
 use serde_json::Value;
 
@@ -14,10 +14,10 @@ use crate::support::concurrency::MAX_CONCURRENT;
 /// namespace may contain many more than are needed.
 const WORTH_LISTING: usize = 4;
 
-pub(crate) async fn read(
-    session: &Session,
-    objects: &[ResolvedObject],
-) -> Result<HashMap<ObjectRef, Value>, Error> {
+/// What is known of the objects that exist, or why they cannot be read: one that may not be read hides no other.
+pub(crate) type Found = Vec<(ObjectRef, Result<Value, Error>)>;
+
+pub(crate) async fn read(session: &Session, objects: &[ResolvedObject]) -> Found {
     let mut groups: BTreeMap<(&GroupVersionKind, Option<&Namespace>), Vec<&ObjectRef>> = BTreeMap::new();
     for object in objects.iter().filter(|object| object.pending.is_none()) {
         let target = &object.target;
@@ -28,14 +28,16 @@ pub(crate) async fn read(
             match list(session, gvk, namespace, &targets).await {
                 // The user may be allowed to get objects by name but not to list them.
                 Err(error) if error.class() == Class::InsufficientPermissions => {}
-                listed => return listed,
+                Err(error) => {
+                    return targets.into_iter().map(|target| (target.clone(), Err(error.clone()))).collect();
+                }
+                Ok(listed) => return listed,
             }
         }
         one_by_one(session, targets).await
     });
-    let found: Vec<Vec<(ObjectRef, Value)>> =
-        stream::iter(read).buffer_unordered(MAX_CONCURRENT).try_collect().await?;
-    Ok(found.into_iter().flatten().collect())
+    let found: Vec<Found> = stream::iter(read).buffer_unordered(MAX_CONCURRENT).collect().await;
+    found.into_iter().flatten().collect()
 }
 
 async fn list(
@@ -43,28 +45,26 @@ async fn list(
     gvk: &GroupVersionKind,
     namespace: Option<&Namespace>,
     targets: &[&ObjectRef],
-) -> Result<Vec<(ObjectRef, Value)>, Error> {
+) -> Result<Found, Error> {
     let selection = Selection { namespace: namespace.cloned(), ..Selection::default() };
     let listing = session.list(gvk, &selection).await?;
     let wanted: HashMap<&str, &ObjectRef> =
         targets.iter().map(|target| (target.name.as_str(), *target)).collect();
     let found = listing.items.into_iter().filter_map(|item| {
         let target = *wanted.get(item["metadata"]["name"].as_str()?)?;
-        Some((target.clone(), item))
+        Some((target.clone(), Ok(item)))
     });
     Ok(found.collect())
 }
 
-async fn one_by_one(session: &Session, targets: Vec<&ObjectRef>) -> Result<Vec<(ObjectRef, Value)>, Error> {
+async fn one_by_one(session: &Session, targets: Vec<&ObjectRef>) -> Found {
     let read = targets.into_iter().map(|target| async move {
         match session.read(target).await {
-            Ok(reply) => Ok(reply.map(|reply| (target.clone(), reply.object))),
+            Ok(reply) => reply.map(|reply| (target.clone(), Ok(reply.object))),
             // Problems with the kind are reported when the object is written.
-            Err(error) if matches!(error.class(), Class::KindMissing | Class::InvalidGroup) => Ok(None),
-            Err(error) => Err(error),
+            Err(error) if matches!(error.class(), Class::KindMissing | Class::InvalidGroup) => None,
+            Err(error) => Some((target.clone(), Err(error))),
         }
     });
-    let found: Vec<Option<(ObjectRef, Value)>> =
-        stream::iter(read).buffer_unordered(MAX_CONCURRENT).try_collect().await?;
-    Ok(found.into_iter().flatten().collect())
+    stream::iter(read).buffer_unordered(MAX_CONCURRENT).filter_map(async |found| found).collect().await
 }

@@ -221,9 +221,14 @@ fn report(case: &Case) -> ObjectReport {
     let gvk = format!("{}/{}", kind.api_version, kind.name).parse().unwrap();
     let target = ObjectRef::new(gvk, Namespace::new("shop"), "a");
     let body = kind.body(&case.written);
-    let object = ResolvedObject { target: target.clone(), body, is_served: true, pending: None };
-    let live = case.live.iter().map(|live| (target.clone(), Observed::new(kind.object(live)))).collect();
-    let batch = Batch { objects: Vec::new(), live, problems: Vec::new() };
+    let source = diag::Source::new("a.yaml", "");
+    let object = ResolvedObject { target: target.clone(), body, source, is_served: true, pending: None };
+    let live = case
+        .live
+        .iter()
+        .map(|live| (target.clone(), Ok(Observed::new(kind.object(live)).unwrap())))
+        .collect();
+    let batch = Batch { objects: Vec::new(), live, problems: Vec::new(), set: None };
     let reply =
         Reply { code: 200, object: kind.object(&case.response), warnings: Vec::new(), retries: Vec::new() };
     let writer = WriterArgs { field_manager: US.to_owned(), force_conflicts: true };

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use cluster::Resource;
-use diag::Diagnostic;
+use diag::{Diagnostic, Source};
 use manifest::{GroupVersionKind, Namespace, ObjectRef};
 use serde_json::Value;
 
@@ -15,6 +15,8 @@ use crate::support::files::{Loaded, Written};
 pub(crate) struct ResolvedObject {
     pub(crate) target: ObjectRef,
     pub(crate) body: Value,
+    /// The text that it was written in.
+    pub(crate) source: Source,
     /// Whether the cluster serves its kind.
     pub(crate) is_served: bool,
     /// A dependency that the cluster lacks and the same files create.
@@ -98,7 +100,8 @@ fn resolve(
         }
         let namespace = object.namespace.filter(|_| namespaced != Some(false));
         let target = ObjectRef::new(object.gvk, namespace, object.name);
-        resolved.push(ResolvedObject { target, body: object.body, is_served: known.is_some(), pending });
+        let (body, source) = (object.body, object.source);
+        resolved.push(ResolvedObject { target, body, source, is_served: known.is_some(), pending });
     }
     // An object that may create a kind must not come after objects that wait for it.
     resolved.sort_by_key(|object| (!is_needed_by_others(&object.target), !object.is_served));
@@ -120,7 +123,7 @@ fn namespace_conflict(object: &Written, namespace: &Namespace, typed: &Namespace
 
 #[cfg(test)]
 mod tests {
-    use diag::{Source, Span};
+    use diag::Span;
     use serde_json::json;
 
     use super::*;

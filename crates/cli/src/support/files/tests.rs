@@ -70,7 +70,10 @@ fn fields_that_only_the_server_sets_and_unnamed_containers_are_refused() {
     let check = |rest: &str, expected: &[&str]| {
         let text = format!("apiVersion: v1\nkind: Pod\n{rest}");
         assert_eq!(load_text(&text).objects.len(), 1, "it can still be deleted: {rest}");
-        let loaded = load_text_with(load_bodies, &text);
+        let loaded = load_text_with(
+            |files| load_bodies(&BodyArgs { files: files.clone(), strip: false, full: false }),
+            &text,
+        );
         let found: Vec<&str> = loaded.problems.iter().map(|problem| problem.summary.as_str()).collect();
         assert_eq!(found, expected, "{rest}");
         assert_eq!(loaded.objects.is_empty(), !expected.is_empty(), "{rest}");
@@ -79,4 +82,38 @@ fn fields_that_only_the_server_sets_and_unnamed_containers_are_refused() {
     check("metadata: {name: a, uid: x}\n", &["metadata.uid cannot be written"]);
     check("metadata: {name: a}\nstatus: {phase: Running}\n", &["status cannot be written"]);
     check("metadata: {name: a}\nspec: {containers: [{image: a}]}\n", &["spec.containers[0] has no name"]);
+}
+
+#[test]
+fn a_quoted_pattern_stands_for_the_files_it_matches() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str| {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "").unwrap();
+    };
+    ["b.yaml", "a.yaml", "c.json", "deep/d.yaml"].into_iter().for_each(write);
+    let check = |pattern: &str, expected: &[&str]| {
+        let found = patterns::expand(&folder.path().join(pattern)).unwrap_or_default();
+        let expected: Vec<PathBuf> = expected.iter().map(|name| folder.path().join(name)).collect();
+        assert_eq!(found, expected, "{pattern}");
+    };
+    check("*.yaml", &["a.yaml", "b.yaml"]);
+    check("**/*.yaml", &["a.yaml", "b.yaml", "deep/d.yaml"]);
+    check("[bc].*", &["b.yaml", "c.json"]);
+    check("none-*", &[]);
+    check("absent.yaml", &["absent.yaml"]);
+}
+
+#[test]
+fn a_field_is_found_in_the_text_again() {
+    let text =
+        "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec:\n  ports:\n  - name: a\n    port: 0\n";
+    let source = Source::new("a.yaml", text);
+    let target = ObjectRef::new("v1/Service".parse().unwrap(), Namespace::new("shop"), "web");
+    let line = |field: &str| locate(&source, &target, field).map(|span| source.position(span).line);
+    assert_eq!(line("spec.ports[0].port"), Some(7));
+    assert_eq!(line("spec.ports[0].nodePort"), Some(6), "the closest that exists");
+    let other = ObjectRef { name: "other".to_owned(), ..target.clone() };
+    assert_eq!(locate(&source, &other, "spec"), None);
 }

@@ -18,7 +18,8 @@ pub(crate) fn findings(report: &Report) -> Vec<Diagnostic> {
             }
         }
     }
-    report.problems.iter().cloned().chain(groups.into_iter().map(Group::merged)).collect()
+    let unlisted = report.set.iter().flat_map(|set| set.set.unlisted.iter().cloned());
+    report.problems.iter().cloned().chain(unlisted).chain(groups.into_iter().map(Group::merged)).collect()
 }
 
 struct Group<'r> {
@@ -72,7 +73,7 @@ mod tests {
         let mut objects: Vec<ObjectReport> =
             ["a", "b", "c", "d", "e"].map(|name| same(&target("Secret", name))).into();
         objects.push(refused(&target("Secret", "f"), "another thing"));
-        let found = findings(&Report { objects, problems: Vec::new() });
+        let found = findings(&Report { objects, problems: Vec::new(), set: None });
         let shown: Vec<_> = found.iter().map(|it| (it.summary.as_str(), it.detail.as_str())).collect();
         assert_eq!(
             shown,

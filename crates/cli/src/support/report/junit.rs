@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use diag::terminal::Renderer;
 
-use super::{Action, ObjectReport, ObjectState, Report, text};
+use super::change_text::ChangeText;
+use super::{Action, ObjectReport, ObjectState, Report};
 
 /// The line width of a failure's text.
 const WIDTH: usize = 100;
@@ -42,10 +43,12 @@ fn case(xml: &mut String, object: &ObjectReport) {
         (ObjectState::Pending(pending), None) => element("failure", "it does not exist", pending.reason()),
         (ObjectState::Known(preview), None) if preview.created => element("failure", "it does not exist", ""),
         (ObjectState::Known(preview), None) if preview.changes_values() => {
-            let lines: Vec<String> = preview.changes.iter().map(text::plain_change).collect();
+            let text = |change| ChangeText::of(change, false).plain();
+            let lines: Vec<String> = preview.changes.iter().map(text).collect();
             let noun = if lines.len() == 1 { "field differs" } else { "fields differ" };
             element("failure", &format!("{} {noun}", lines.len()), &lines.join("\n"))
         }
+        _ if object.action() == Action::Going => element("failure", "it is being deleted", ""),
         _ => String::new(),
     };
     let (kind, name) = (escaped(target.kind()), escaped(&name));

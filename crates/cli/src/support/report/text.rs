@@ -6,9 +6,10 @@ use std::io;
 use anstyle::Style;
 use ownership::{FieldManager, Level};
 use plan::{FieldChange, Preview};
-use serde_json::Value;
 
+use super::change_text::{ChangeText, Line};
 use super::findings::findings;
+use super::set;
 use super::{Action, ObjectReport, ObjectState, Report};
 use crate::support::printer::{BAD, DIM, GOOD, PENDING, Printer, object_name, width};
 
@@ -19,16 +20,17 @@ pub(crate) enum Tense {
     Drift,
 }
 
-/// Longer values are cut; `-o json` has them in full.
-const LONGEST_VALUE: usize = 60;
 /// How many fields without a change of value are named before they are only counted.
 const MOST_NAMED: usize = 3;
 
 /// The whole report in the format of `-o`, findings on standard error.
-pub(crate) fn report(printer: &mut Printer, report: &Report, tense: Tense) -> io::Result<()> {
+pub(crate) fn report(printer: &mut Printer, report: &Report, tense: Tense, full: bool) -> io::Result<()> {
     let touched = report.objects.iter().filter(|object| object.action() != Action::Nothing);
     printer.output(&report.to_json(), touched.map(|it| object_name(&it.target)), |printer| {
-        report.objects.iter().try_for_each(|it| object(printer, it))
+        if let Some(set) = &report.set {
+            set::show(printer, set, tense)?;
+        }
+        report.objects.iter().try_for_each(|it| object(printer, it, full))
     })?;
     for finding in findings(report) {
         printer.diagnostic(&finding);
@@ -41,35 +43,51 @@ pub(crate) fn report(printer: &mut Printer, report: &Report, tense: Tense) -> io
 }
 
 /// Renders one object; nothing if it does not change.
-fn object(printer: &mut Printer, report: &ObjectReport) -> io::Result<()> {
+fn object(printer: &mut Printer, report: &ObjectReport, full: bool) -> io::Result<()> {
     let (style, sign) = match report.action() {
         Action::Nothing => return Ok(()),
         Action::Create => (GOOD, "+"),
         Action::Change => (PENDING, "~"),
         Action::Hold => (DIM, "="),
+        Action::Going => (PENDING, "-"),
         Action::Pending => (GOOD, "?"),
         Action::Refused => (BAD, "!"),
     };
     printer.data(format_args!("{style}{sign} {}{style:#}", report.target))?;
     match &report.state {
-        ObjectState::Known(preview) => fields(printer, preview),
+        ObjectState::Known(preview) => fields(printer, preview, full),
         ObjectState::Pending(pending) => printer.data(format_args!("    {}", pending.reason())),
         ObjectState::Refused => Ok(()),
     }
 }
 
-fn fields(printer: &mut Printer, preview: &Preview) -> io::Result<()> {
-    for change in &preview.changes {
-        let text = plain_change(change);
+fn fields(printer: &mut Printer, preview: &Preview, full: bool) -> io::Result<()> {
+    // That a new object is a member of its set goes without saying.
+    let label = format!("metadata.labels.{}", plan::applyset::PART_OF);
+    for change in preview.changes.iter().filter(|change| !preview.created || change.field != label) {
+        let text = ChangeText::of(change, full);
         let held = if preview.created { String::new() } else { holding(change) };
-        let both = text.chars().count() + held.chars().count() + 4 + 3;
+        let both = text.head.chars().count() + held.chars().count() + 4 + 3;
         if held.is_empty() {
-            printer.data(format_args!("    {text}"))?;
+            printer.data(format_args!("    {}", text.head))?;
         } else if both <= width() {
-            printer.data(format_args!("    {text}   {DIM}{held}{DIM:#}"))?;
+            printer.data(format_args!("    {}   {DIM}{held}{DIM:#}", text.head))?;
         } else {
-            printer.data(format_args!("    {text}\n      {DIM}{held}{DIM:#}"))?;
+            printer.data(format_args!("    {}\n      {DIM}{held}{DIM:#}", text.head))?;
         }
+        for line in &text.lines {
+            let style = match line {
+                Line::Same(_) => Style::new(),
+                Line::Removed(_) => BAD,
+                Line::Added(_) => GOOD,
+                Line::Folded(_) => DIM,
+            };
+            printer.data(format_args!("      {style}{}{style:#}", line.plain()))?;
+        }
+    }
+    if let Some(former) = &preview.taken_over_from {
+        let names = former.iter().map(FieldManager::as_str).collect::<Vec<_>>().join(", ");
+        printer.data(format_args!("    takes over what {names} applied"))?;
     }
     for (verb, fields) in [("takes", &preview.takes), ("releases", &preview.releases)] {
         if !fields.is_empty() {
@@ -79,28 +97,19 @@ fn fields(printer: &mut Printer, preview: &Preview) -> io::Result<()> {
     Ok(())
 }
 
-/// A change without colour: `spec.replicas: 5 → 3`.
-pub(crate) fn plain_change(change: &FieldChange) -> String {
-    let FieldChange { field, old, new, .. } = change;
-    match (old, new) {
-        (None, Some(new)) => format!("{field} = {}", shown(new)),
-        (Some(old), None) => format!("{field}: {} → (none)", shown(old)),
-        (Some(old), Some(new)) => {
-            let (old, new) = (plain(old), plain(new));
-            let same = common(&old, &new);
-            format!("{field}: {} → {}", excerpt(&old, same), excerpt(&new, same))
-        }
-        (None, None) => field.clone(),
-    }
-}
-
 /// The managers of a field, before and after, and anything unusual about them.
 fn holding(change: &FieldChange) -> String {
     let names = |managers: &[FieldManager]| match managers {
         [] => "no manager".to_owned(),
         _ => managers.iter().map(FieldManager::as_str).collect::<Vec<_>>().join(", "),
     };
+    if change.is_allocated {
+        return String::new();
+    }
     let mut text = match (&change.held_now[..], &change.held_after[..]) {
+        // A field that goes is held by no manager afterwards.
+        (now @ [_, ..], []) if change.new.is_none() => format!("held by {}", names(now)),
+        ([], []) => "set by the API server".to_owned(),
         ([], after) => format!("held by {}", names(after)),
         (now, after) if now == after => format!("held by {}", names(now)),
         (now, after) => format!("held by {}, then by {}", names(now), names(after)),
@@ -109,37 +118,6 @@ fn holding(change: &FieldChange) -> String {
         let _infallible = write!(text, " ({row})");
     }
     text
-}
-
-fn shown(value: &Value) -> String {
-    excerpt(&plain(value), 0)
-}
-
-fn plain(value: &Value) -> String {
-    match value {
-        Value::String(text) => format!("{text:?}"),
-        other => manifest::to_json(other),
-    }
-}
-
-/// The number of leading characters that both texts share.
-fn common(old: &str, new: &str) -> usize {
-    old.chars().zip(new.chars()).take_while(|(old, new)| old == new).count()
-}
-
-/// A text, shortened if it is too long so that the difference, which begins after `same` characters, is visible.
-fn excerpt(text: &str, same: usize) -> String {
-    let length = text.chars().count();
-    if length <= LONGEST_VALUE {
-        return text.to_owned();
-    }
-    // Some context before the difference shows where it is.
-    let start = if same + LONGEST_VALUE / 2 < LONGEST_VALUE { 0 } else { same - LONGEST_VALUE / 2 };
-    let start = start.min(length - LONGEST_VALUE);
-    let (before, after) =
-        (if start > 0 { "…" } else { "" }, if start + LONGEST_VALUE < length { "…" } else { "" });
-    let shown: String = text.chars().skip(start).take(LONGEST_VALUE).collect();
-    format!("{before}{shown}{after}")
 }
 
 /// The first of them, and the number of the others.
@@ -158,15 +136,21 @@ pub(crate) fn problems(count: usize) -> String {
 
 /// `1 to create, 2 to change, 3 unchanged`
 fn summary(report: &Report, tense: Tense) -> String {
-    let words: [(Action, &str, Style); 6] = [
+    let words: [(Action, &str, Style); 7] = [
         (Action::Create, ["to create", "created", "missing"][tense as usize], GOOD),
         (Action::Pending, ["to create later", "waited for", "missing"][tense as usize], GOOD),
         (Action::Change, ["to change", "changed", "different"][tense as usize], PENDING),
         (Action::Hold, ["to hold", "held", "held by others"][tense as usize], DIM),
+        (Action::Going, "being deleted", PENDING),
         (Action::Refused, "refused", BAD),
         (Action::Nothing, ["unchanged", "unchanged", "in sync"][tense as usize], DIM),
     ];
     let mut parts = Vec::new();
+    let deletes = report.set.as_ref().map_or(0, |set| set.deletes().count());
+    if deletes > 0 {
+        let word = ["to delete", "deleted", "no longer in the files"][tense as usize];
+        parts.push(format!("{BAD}{deletes} {word}{BAD:#}"));
+    }
     for (not_asked, mark) in [(false, ""), (true, " (not asked)")] {
         for (action, words, style) in words {
             let count = report.count(action, not_asked);
@@ -179,29 +163,4 @@ fn summary(report: &Report, tense: Tense) -> String {
         parts.push(format!("{BAD}{}{BAD:#}", problems(report.problems.len())));
     }
     parts.join(", ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn long_values_are_cut_around_the_difference() {
-        let check = |old: &str, new: &str, expected: &str| {
-            let (old, new) = (Some(Value::from(old)), Some(Value::from(new)));
-            let (held_now, held_after) = (Vec::new(), Vec::new());
-            let change = FieldChange { field: "f".to_owned(), old, new, held_now, held_after, row: None };
-            assert_eq!(plain_change(&change), expected);
-        };
-        check("a", "b", r#"f: "a" → "b""#);
-        let long = "x".repeat(60);
-        check(&format!("a{long}"), &format!("b{long}"), &format!(r#"f: "a{0}… → "b{0}…"#, "x".repeat(58)));
-        let tail = "x".repeat(30);
-        check(
-            &format!("{long}one{long}"),
-            &format!("{long}two{long}"),
-            &format!("f: …{tail}one{}… → …{tail}two{}…", "x".repeat(27), "x".repeat(27)),
-        );
-        check(&format!("{long}1"), &format!("{long}2"), &format!(r#"f: …{0}1" → …{0}2""#, "x".repeat(58)));
-    }
 }

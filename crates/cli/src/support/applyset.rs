@@ -1,0 +1,294 @@
+//! A set of objects in the cluster: its parent, its members, and what may be pruned.
+
+use cluster::{Error, Resource, Selection, Session, Write};
+use diag::Diagnostic;
+use futures::stream::{self, StreamExt as _};
+use manifest::{Namespace, ObjectRef};
+use plan::applyset::{self, Contents, Fate, Parent};
+use serde_json::Value;
+
+use super::batch::resolve::{ResolvedObject, is_needed_by_others};
+use super::concurrency::MAX_CONCURRENT;
+use super::connect::Cluster;
+use super::exit::Failure;
+use super::kinds;
+use super::owner_tree::reference_of;
+use crate::args::applyset::{ParentName, SetArgs};
+use crate::codes;
+
+/// Writes parents, and nothing else.
+const MANAGER: &str = "plimsoll-applyset";
+/// Kinds that Kubernetes creates by itself in every namespace.
+const EVERYWHERE: [&str; 6] =
+    ["Event", "Endpoints", "EndpointSlice", "Lease", "ControllerRevision", "PodMetrics"];
+
+/// A set, as it is before an apply.
+pub(crate) struct ApplySet {
+    pub(crate) parent: ObjectRef,
+    pub(crate) id: String,
+    /// `None` if the parent does not exist.
+    found: Option<Parent>,
+    members: Vec<(ObjectRef, Value)>,
+    /// Members that could not be listed. Nothing may be concluded from their absence.
+    pub(crate) unlisted: Vec<Diagnostic>,
+}
+
+/// A member that is not in the files.
+pub(crate) struct Prune {
+    pub(crate) target: ObjectRef,
+    pub(crate) uid: Option<String>,
+    pub(crate) fate: Fate,
+}
+
+/// What an apply does with a set besides applying its objects.
+pub(crate) struct SetPlan {
+    pub(crate) set: ApplySet,
+    pub(crate) prunes: Vec<Prune>,
+    /// Whether the prunes are carried out.
+    pub(crate) is_pruned: bool,
+}
+
+impl SetPlan {
+    /// Makes the objects members of the set, if there is one.
+    pub(crate) async fn make(
+        cluster: &Cluster,
+        args: &SetArgs,
+        objects: &mut [ResolvedObject],
+        problems: &mut Vec<Diagnostic>,
+    ) -> Result<Option<Self>, Failure> {
+        let Some(name) = &args.applyset else { return Ok(None) };
+        let set = ApplySet::find(cluster, name, args.adopt_applyset).await?;
+        problems.extend(set.label(objects));
+        let prunes = set.prunes(&cluster.session, objects).await;
+        Ok(Some(Self { set, prunes, is_pruned: args.prune }))
+    }
+
+    pub(crate) fn deletes(&self) -> impl Iterator<Item = &Prune> {
+        self.prunes.iter().filter(|prune| self.is_pruned && matches!(prune.fate, Fate::Delete { .. }))
+    }
+
+    /// Whether an apply changes the set itself or deletes a member.
+    pub(crate) fn has_changes(&self) -> bool {
+        !self.set.exists() || self.set.adopted_from().is_some() || self.deletes().next().is_some()
+    }
+}
+
+impl ApplySet {
+    /// Finds the set and its members. One that another tool manages is an error, unless it is to be taken over.
+    pub(crate) async fn find(cluster: &Cluster, name: &ParentName, adopt: bool) -> Result<Self, Failure> {
+        let session = &cluster.session;
+        let parent = cluster.target(&name.0).await?;
+        ensure_parent_kind(session, &parent).await?;
+        let id = applyset::set_id(&parent);
+        let live = session.read(&parent).await.map_err(|error| error.diagnostic("Set"))?;
+        let found = match live {
+            None => None,
+            Some(live) => {
+                let read = Parent::read(&live.object, &id);
+                let found = read.map_err(|why| not_a_parent(&parent, &why.to_string()))?;
+                if !found.is_ours() && !adopt {
+                    return Err(foreign(&parent, &found.tooling).into());
+                }
+                Some(found)
+            }
+        };
+        let mut set = Self { parent, id, found, members: Vec::new(), unlisted: Vec::new() };
+        set.list(session).await?;
+        Ok(set)
+    }
+
+    pub(crate) fn exists(&self) -> bool {
+        self.found.is_some()
+    }
+
+    /// The tool that the set is taken over from.
+    pub(crate) fn adopted_from(&self) -> Option<&str> {
+        self.found.as_ref().filter(|found| !found.is_ours()).map(|found| found.tooling.as_str())
+    }
+
+    pub(crate) fn members(&self) -> impl Iterator<Item = &ObjectRef> {
+        self.members.iter().map(|(target, _)| target)
+    }
+
+    /// Lists the members by the kinds and namespaces that the parent names.
+    async fn list(&mut self, session: &Session) -> Result<(), Failure> {
+        let Some(found) = &self.found else { return Ok(()) };
+        let resources = session.resources().await.map_err(|error| error.diagnostic("Set"))?;
+        let mut places = Vec::new();
+        for kind in &found.contents.kinds {
+            let serving = resources.iter().filter(|resource| resource.gvk.group_kind() == *kind);
+            match serving.max_by_key(|resource| resource.version_priority()) {
+                // A kind that is no longer served has no objects.
+                None => {}
+                Some(resource) if resource.namespaced => {
+                    let namespaces = found.contents.namespaces.iter().cloned().filter_map(Namespace::new);
+                    places.extend(namespaces.map(|namespace| (resource, Some(namespace))));
+                }
+                Some(resource) => places.push((resource, None)),
+            }
+        }
+        let labels = Some(format!("{}={}", applyset::PART_OF, self.id));
+        let lists = places.into_iter().map(|(resource, namespace)| {
+            let selection = Selection { namespace, labels: labels.clone(), ..Selection::default() };
+            async move { (resource, session.list(&resource.gvk, &selection).await) }
+        });
+        let lists: Vec<(&Resource, Result<_, Error>)> =
+            stream::iter(lists).buffered(MAX_CONCURRENT).collect().await;
+        for (resource, listed) in lists {
+            match listed {
+                Ok(listing) => {
+                    let members =
+                        listing.items.into_iter().filter_map(|item| Some((reference_of(&item)?, item)));
+                    self.members.extend(members);
+                }
+                Err(error) => self.unlisted.push(error.diagnostic("Set").hint(format!(
+                    "No {} of the set is deleted until its members can be listed.",
+                    resource.gvk.kind()
+                ))),
+            }
+        }
+        Ok(())
+    }
+
+    /// The members that are not among `objects`, namespaces and CRDs last.
+    pub(crate) async fn prunes(&self, session: &Session, objects: &[ResolvedObject]) -> Vec<Prune> {
+        let is_applied =
+            |target: &ObjectRef| objects.iter().any(|object| object.target.is_same_object(target));
+        let mut prunes = Vec::new();
+        for (target, member) in self.members.iter().filter(|(target, _)| !is_applied(target)) {
+            let fate = match applyset::fate(member, &self.id) {
+                Fate::Delete { .. } if is_needed_by_others(target) => {
+                    match self.foreign_content(session, target).await {
+                        Ok(None) => applyset::fate(member, &self.id),
+                        Ok(Some(content)) => Fate::Keep(format!("it still contains {content}")),
+                        Err(error) => {
+                            Fate::Keep(format!("its content cannot be listed: {}", diag::error_chain(&error)))
+                        }
+                    }
+                }
+                fate => fate,
+            };
+            let uid = member["metadata"]["uid"].as_str().map(str::to_owned);
+            prunes.push(Prune { target: target.clone(), uid, fate });
+        }
+        prunes.sort_by_key(|prune| (is_needed_by_others(&prune.target), prune.target.clone()));
+        prunes
+    }
+
+    /// An object in a namespace, or of the kind of a CRD, that is not a member of the set and would be deleted with it.
+    async fn foreign_content(&self, session: &Session, target: &ObjectRef) -> Result<Option<String>, Error> {
+        let resources = session.resources().await?;
+        let is_namespace = target.kind() == "Namespace";
+        let concerned = |resource: &&Resource| {
+            let is_listed = resource.verbs.iter().any(|verb| verb == "list");
+            let is_inside = if is_namespace {
+                resource.namespaced && !EVERYWHERE.contains(&resource.gvk.kind())
+            } else {
+                format!("{}.{}", resource.plural, resource.gvk.group()) == target.name
+            };
+            is_listed && is_inside
+        };
+        let namespace = if is_namespace { Namespace::new(target.name.clone()) } else { None };
+        let labels = Some(format!("{}!={}", applyset::PART_OF, self.id));
+        for resource in resources.iter().filter(concerned) {
+            let selection =
+                Selection { namespace: namespace.clone(), labels: labels.clone(), ..Selection::default() };
+            let listing = session.list(&resource.gvk, &selection).await?;
+            if let Some(found) = listing.items.iter().find(|item| is_foreign(item)) {
+                return Ok(reference_of(found).map(|found| found.to_string()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Makes the objects members.
+    pub(crate) fn label(&self, objects: &mut [ResolvedObject]) -> Vec<Diagnostic> {
+        let mut problems = Vec::new();
+        for object in objects {
+            if !applyset::label_member(&mut object.body, &self.id) {
+                let title = format!("{} has the label {}", object.target, applyset::PART_OF);
+                problems.push(
+                    Diagnostic::error(codes::APPLYSET_LABEL, title).hint(
+                        "Remove the label from the file: apply sets it to the set named by --applyset.",
+                    ),
+                );
+            }
+        }
+        problems
+    }
+
+    /// Announces everything that is about to be part of the set, before any of it is written.
+    pub(crate) async fn announce(&self, session: &Session, objects: &[ResolvedObject]) -> Result<(), Error> {
+        let own = self.found.as_ref().map_or_else(Contents::default, |found| found.contents.clone());
+        let coming = Contents::of(objects.iter().map(|object| &object.target));
+        self.write(session, &own.union(&coming)).await
+    }
+
+    /// Forgets the kinds and namespaces that no member is left in.
+    pub(crate) async fn settle(
+        &self,
+        session: &Session,
+        objects: &[ResolvedObject],
+        kept: &[&ObjectRef],
+    ) -> Result<(), Error> {
+        let left = objects.iter().map(|object| &object.target).chain(kept.iter().copied());
+        self.write(session, &Contents::of(left)).await
+    }
+
+    async fn write(&self, session: &Session, contents: &Contents) -> Result<(), Error> {
+        let body = applyset::parent_body(&self.parent, contents, env!("CARGO_PKG_VERSION"));
+        // These fields are the tool's: whoever else has set them has adopted the set, which was checked.
+        session.apply(&self.parent, &body, Write::by(MANAGER).force()).await.map(drop)
+    }
+}
+
+/// Whether an object is neither created by Kubernetes itself nor owned by another object.
+fn is_foreign(object: &Value) -> bool {
+    let name = object["metadata"]["name"].as_str().unwrap_or_default();
+    let is_default = match object["kind"].as_str() {
+        Some("ServiceAccount") => name == "default",
+        Some("ConfigMap") => name == "kube-root-ca.crt",
+        _ => false,
+    };
+    let is_owned = object["metadata"]["ownerReferences"].as_array().is_some_and(|owners| !owners.is_empty());
+    !is_default && !is_owned
+}
+
+/// Only Secrets, ConfigMaps and kinds whose CRDs say so may be parents.
+async fn ensure_parent_kind(session: &Session, parent: &ObjectRef) -> Result<(), Failure> {
+    if parent.group().is_empty() && ["Secret", "ConfigMap"].contains(&parent.kind()) {
+        return Ok(());
+    }
+    let resource = session.resource(&parent.gvk).await.map_err(|error| error.diagnostic("Set"))?;
+    let name = format!("{}.{}", resource.plural, parent.group());
+    let crd = ObjectRef::new(kinds::crd(), None, name);
+    let found = session.read(&crd).await.map_err(|error| error.diagnostic("Set"))?;
+    let is_allowed =
+        found.is_some_and(|crd| !crd.object["metadata"]["labels"][applyset::PARENT_TYPE].is_null());
+    if is_allowed {
+        return Ok(());
+    }
+    Err(Diagnostic::error(
+        codes::APPLYSET_PARENT,
+        format!("a {} cannot be the parent of a set", parent.kind()),
+    )
+    .hint(format!(
+        "Use a Secret or a ConfigMap, or a custom resource whose CRD has the label {}.",
+        applyset::PARENT_TYPE
+    ))
+    .into())
+}
+
+fn not_a_parent(parent: &ObjectRef, why: &str) -> Diagnostic {
+    Diagnostic::error(codes::APPLYSET_PARENT, format!("{parent} exists and is not the parent of a set"))
+        .detail(format!("Read as a parent, {why}."))
+        .hint("Choose another name for the set.")
+}
+
+fn foreign(parent: &ObjectRef, tooling: &str) -> Diagnostic {
+    Diagnostic::error(codes::APPLYSET_FOREIGN, format!("another tool manages the set of {parent}"))
+        .detail(format!(
+            "The parent names the tool {tooling}. Two tools that prune one set delete each other's objects."
+        ))
+        .hint("Stop using the other tool for this set, then take it over with --adopt-applyset.")
+}
