@@ -1,9 +1,13 @@
 //! Times one thing against another in the same run, since a time by itself says more about the machine.
 
 pub mod bare;
+pub mod stage;
 
+use std::error::Error;
 use std::io::{self, Write as _};
 use std::time::{Duration, Instant};
+
+pub type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// Takes turns at both, so that a busy machine slows both, and prints how much longer `subject` takes than `yardstick`:
 /// the ratio of their medians, with the bar it has to stay under.
@@ -23,9 +27,14 @@ pub fn compare<T, U>(
         left.push(time(&mut yardstick));
         right.push(time(&mut subject));
     }
-    let (yardstick, subject) = (median(left), median(right));
+    let (yardstick, subject) = (median(&mut left), median(&mut right));
     let ratio = subject.as_secs_f64() / yardstick.as_secs_f64();
-    writeln!(io::stdout(), "{name}: {ratio:.2} × ({subject:?} against {yardstick:?}), bar {bar}")
+    say(format_args!("{name}: {ratio:.2} × ({subject:?} against {yardstick:?}), bar {bar}"))
+}
+
+/// Prints a line.
+pub fn say(line: std::fmt::Arguments<'_>) -> io::Result<()> {
+    writeln!(io::stdout(), "{line}")
 }
 
 /// What the work returns is dropped outside the time taken.
@@ -37,7 +46,7 @@ fn time<T>(work: &mut impl FnMut() -> T) -> Duration {
     elapsed
 }
 
-fn median(mut times: Vec<Duration>) -> Duration {
+pub fn median(times: &mut [Duration]) -> Duration {
     times.sort();
     times[times.len() / 2]
 }

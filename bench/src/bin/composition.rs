@@ -6,37 +6,27 @@
 //! `composition steady` counts for three minutes what fifty claims cost when nothing happens, and `composition recovery` takes
 //! the time that two hundred need when their function comes back.
 
-mod composition {
-    pub(crate) mod function;
-    pub(crate) mod process;
-    pub(crate) mod stage;
-}
-
-use std::error::Error;
-use std::io::{self, Write as _};
 use std::time::{Duration, Instant};
 
-use composition::process::Usage;
-use composition::stage::Stage;
-use composition::{function, process, stage};
+use bench::stage::function::{CHILDREN, Calls};
+use bench::stage::requests::per;
+use bench::stage::{self, Deleted, Stage, Start};
+use bench::{Outcome, median, say};
 use futures::{StreamExt as _, stream};
-use sandbox::audit;
 
-type Outcome<T> = Result<T, Box<dyn Error>>;
-
+const SANDBOX: &str = "bench-composition";
 /// As many claims as are created at a time.
 const IN_FLIGHT: usize = 20;
 const CLAIMS: usize = 200;
 const SINGLE: usize = 10;
 const REVERTS: usize = 11;
+/// Memory that is not given back by then stays.
+const GIVEN_BACK: Duration = Duration::from_secs(15);
 
 fn main() -> Outcome<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     match arguments.as_slice() {
-        [role, kubeconfig, certificates, endpoint] if role == "operator" => {
-            runtime.block_on(process::operator(kubeconfig, certificates, endpoint))
-        }
         [role] if role == "steady" => runtime.block_on(steady()),
         [role] if role == "recovery" => runtime.block_on(recovery()),
         [] => runtime.block_on(measure(CLAIMS)),
@@ -46,8 +36,8 @@ fn main() -> Outcome<()> {
 }
 
 async fn measure(claims: usize) -> Outcome<()> {
-    let calls = function::Calls::default();
-    let mut stage = Stage::set(&calls).await?;
+    let calls = Calls::default();
+    let mut stage = Stage::set(SANDBOX, &calls, start()).await?;
     say(format_args!("operator idle: {}", stage.operator.usage()?))?;
 
     let mut times = Vec::new();
@@ -61,7 +51,7 @@ async fn measure(claims: usize) -> Outcome<()> {
     say(format_args!(
         "  and costs {} function calls, requests: {}",
         per(calls.take(), SINGLE),
-        Requests::of(&requests, SINGLE)
+        requests.each(SINGLE)
     ))?;
 
     let before = stage.operator.usage()?;
@@ -78,7 +68,7 @@ async fn measure(claims: usize) -> Outcome<()> {
         "  and cost {} function calls each, {:.2} s of CPU in all, requests each: {}",
         per(calls.take(), claims),
         (after.cpu.saturating_sub(before.cpu)).as_secs_f64(),
-        Requests::of(&requests, claims)
+        requests.each(claims)
     ))?;
     say(format_args!("  operator: {after}"))?;
 
@@ -90,14 +80,38 @@ async fn measure(claims: usize) -> Outcome<()> {
         "a child changed by another manager is reverted after {:?} (median of {REVERTS})",
         median(&mut times)
     ))?;
+
+    // The single claims stay, so that nothing closes with the last of its kind.
+    stage.requests()?;
+    let before = stage.operator.usage()?;
+    let Deleted { requested, claims: gone, xrs, children } = stage.delete(&names, SINGLE, IN_FLIGHT).await?;
+    let after = stage.operator.usage()?;
+    let requests = stage.requests()?;
+    say(format_args!(
+        "{claims} deleted claims are gone after {gone:.2?}, their XRs after {xrs:.2?} and the {} children after \
+         {children:.2?}; requesting it took {requested:.2?}",
+        claims * CHILDREN
+    ))?;
+    say(format_args!(
+        "  and cost {:.2} s of CPU in all, requests each: {}",
+        (after.cpu.saturating_sub(before.cpu)).as_secs_f64(),
+        requests.each(claims)
+    ))?;
+    tokio::time::sleep(GIVEN_BACK).await;
+    say(format_args!("  operator, {} s later: {}", GIVEN_BACK.as_secs(), stage.operator.usage()?))?;
     Ok(())
+}
+
+/// The composition half alone.
+fn start() -> Start {
+    Start { flags: vec!["--controllers=composition".to_owned()], ..Start::default() }
 }
 
 /// Fifty claims, two minutes to settle, and three in which their function is called again three times for each.
 async fn steady() -> Outcome<()> {
     const STEADY: usize = 50;
-    let calls = function::Calls::default();
-    let mut stage = Stage::set(&calls).await?;
+    let calls = Calls::default();
+    let mut stage = Stage::set(SANDBOX, &calls, start()).await?;
     for number in 0..STEADY {
         stage.create(&format!("steady-{number}")).await?;
     }
@@ -110,15 +124,15 @@ async fn steady() -> Outcome<()> {
     say(format_args!(
         "{STEADY} claims in three minutes: {} function calls each, requests in all: {}",
         per(calls.take(), STEADY),
-        Requests::of(&requests, 1)
+        requests.each(1)
     ))?;
     Ok(())
 }
 
 /// Claims that were well, whose function goes and comes back.
 async fn recovery() -> Outcome<()> {
-    let calls = function::Calls::default();
-    let mut stage = Stage::set(&calls).await?;
+    let calls = Calls::default();
+    let mut stage = Stage::set(SANDBOX, &calls, start()).await?;
     let names: Vec<String> = (0..CLAIMS).map(|number| format!("many-{number}")).collect();
     stream::iter(&names).map(|name| stage.create(name)).buffer_unordered(IN_FLIGHT).collect::<Vec<_>>().await;
     stage.ready(CLAIMS).await?;
@@ -136,54 +150,4 @@ async fn recovery() -> Outcome<()> {
     stage.settled(&calls).await?;
     say(format_args!("  with {} function calls each", per(calls.take(), CLAIMS)))?;
     Ok(())
-}
-
-/// Requests by verb, for each claim, Events apart.
-struct Requests {
-    text: String,
-}
-
-impl Requests {
-    fn of(requests: &[audit::Request], claims: usize) -> Self {
-        let ours = |request: &&audit::Request| request.user_agent.starts_with(stage::AGENT);
-        let ours: Vec<audit::Request> = requests.iter().filter(ours).cloned().collect();
-        let counts = audit::count(&ours, |request| match request.resource.as_str() {
-            "events" => Some("events"),
-            resource if resource.starts_with("leases") => None,
-            _ => Some(request.verb.as_str()),
-        });
-        let mutating: usize =
-            ["create", "update", "patch", "delete"].iter().filter_map(|verb| counts.get(verb)).sum();
-        let refused = ours.iter().filter(|request| request.status.is_some_and(|code| code >= 400)).count();
-        let verbs: Vec<String> =
-            counts.iter().map(|(verb, count)| format!("{verb} {}", per(*count, claims))).collect();
-        let text = format!("{} mutating ({}; refused {refused})", per(mutating, claims), verbs.join(", "));
-        Self { text }
-    }
-}
-
-impl std::fmt::Display for Requests {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts here are far below 2^52")]
-fn per(count: usize, claims: usize) -> String {
-    format!("{:.2}", count as f64 / claims as f64)
-}
-
-fn median(times: &mut [Duration]) -> Duration {
-    times.sort();
-    times[times.len() / 2]
-}
-
-fn say(line: std::fmt::Arguments<'_>) -> io::Result<()> {
-    writeln!(io::stdout(), "{line}")
-}
-
-impl std::fmt::Display for Usage {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} MB of memory, {} MB at most", self.memory >> 20, self.peak >> 20)
-    }
 }

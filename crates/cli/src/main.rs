@@ -14,8 +14,12 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, FromArgMatches as _};
 
 use args::Cli;
+use mimalloc::MiMalloc;
 use support::multicall::Program;
 use support::printer::Printer;
+
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
     let program = Program::of_process();

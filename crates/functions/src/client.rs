@@ -3,6 +3,7 @@
 mod channel;
 mod codec;
 mod connect;
+mod memory;
 mod status;
 mod subchannels;
 
@@ -20,6 +21,8 @@ use crate::requirements::{Resolver, run_with_requirements};
 use crate::tls::{self, Certificates, CertificatesError, Reloading};
 use crate::wire;
 use channel::Channel;
+use memory::Memory;
+pub use memory::Reservation;
 
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -35,6 +38,8 @@ pub struct Options {
     pub max_wait: Duration,
     /// The largest request or response, in bytes.
     pub max_message: usize,
+    /// How much memory responses may take together, in bytes; those of one function may take half of it.
+    pub max_memory: usize,
     /// How long connections may fail before calls stop waiting and report the function as down.
     pub down_after: Duration,
 }
@@ -48,6 +53,7 @@ impl Default for Options {
             max_waiting: 1000,
             max_wait: Duration::from_secs(60),
             max_message: 8 << 20,
+            max_memory: 128 << 20,
             down_after: Duration::from_secs(1),
         }
     }
@@ -61,6 +67,7 @@ pub struct Functions {
     options: Options,
     tls: RwLock<Option<Arc<Reloading<ClientConfig>>>>,
     locate: Box<Locate>,
+    memory: Memory,
     channels: Mutex<BTreeMap<String, Arc<Channel>>>,
 }
 
@@ -75,7 +82,9 @@ impl Functions {
         locate: impl Fn(&str) -> Result<Location, RunError> + Send + Sync + 'static,
     ) -> Result<Self, CertificatesError> {
         let tls = options.certificates.clone().map(tls::client).transpose()?.map(Arc::new);
-        Ok(Self { options, tls: RwLock::new(tls), locate: Box::new(locate), channels: Mutex::default() })
+        let memory = Memory::new(options.max_memory);
+        let (tls, locate) = (RwLock::new(tls), Box::new(locate));
+        Ok(Self { options, tls, locate, memory, channels: Mutex::default() })
     }
 
     /// Uses `certificates` from now on. Connections without them are closed once the calls on them have ended.
@@ -88,7 +97,7 @@ impl Functions {
 
     /// A runner that answers what functions require with `resolver`.
     pub fn runner<'a>(&'a self, resolver: &'a dyn Resolver) -> Runner<'a> {
-        Runner { functions: self, resolver }
+        Runner { functions: self, resolver, reservation: Reservation::default() }
     }
 
     /// Waits until `function` is connected. Returns at once if it is, or if it is built in.
@@ -108,8 +117,13 @@ impl Functions {
     }
 
     /// Calls `function` once, with the request's tag replaced by the hash of its content. The caller handles what the
-    /// response requires.
-    pub async fn call(&self, function: &str, request: &RunRequest) -> Result<RunResponse, RunError> {
+    /// response requires, and keeps the reservation as long as the response.
+    async fn call(
+        &self,
+        function: &str,
+        request: &RunRequest,
+        reservation: &Reservation,
+    ) -> Result<RunResponse, RunError> {
         match (self.locate)(function)? {
             Location::BuiltIn => builtin::run(function, request).ok_or_else(|| {
                 let message = format!("there is no built-in function {function:?}");
@@ -119,8 +133,9 @@ impl Functions {
                 let channel = self.channel(function, &endpoint)?;
                 // Encoded only now: those that wait hold one copy less of what may be large.
                 let turn = channel.turn().await?;
+                channel.reserve(memory::of_request(request), reservation).await?;
                 let encoded = wire::encode(request);
-                let response = channel.call(turn, encoded.bytes).await?;
+                let response = channel.call(turn, encoded.bytes, reservation).await?;
                 Ok(finish(response, request, &encoded.tag))
             }
         }
@@ -140,7 +155,7 @@ impl Functions {
             RunError::new(RunErrorClass::FunctionNotFound, error.to_string())
         })?;
         let tls = self.tls.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let channel = Arc::new(Channel::new(endpoint, parsed, tls, &self.options));
+        let channel = Arc::new(Channel::new(endpoint, parsed, tls, &self.options, &self.memory));
         channels.insert(function.to_owned(), Arc::clone(&channel));
         Ok(channel)
     }
@@ -178,21 +193,27 @@ fn finish(mut response: RunResponse, request: &RunRequest, tag: &str) -> RunResp
 pub struct Runner<'a> {
     functions: &'a Functions,
     resolver: &'a dyn Resolver,
+    reservation: Reservation,
+}
+
+impl Runner<'_> {
+    /// The memory that the last response takes: to be held as long as the response is.
+    pub fn into_reservation(self) -> Reservation {
+        self.reservation
+    }
 }
 
 impl FunctionRunner for Runner<'_> {
     fn run<'a>(&'a self, function: &'a str, request: &'a RunRequest) -> RunFuture<'a> {
-        Box::pin(async {
-            run_with_requirements(function, request, self.resolver, &SingleCall(self.functions)).await
-        })
+        Box::pin(async { run_with_requirements(function, request, self.resolver, &SingleCall(self)).await })
     }
 }
 
 /// Calls once, whatever the response requires.
-struct SingleCall<'a>(&'a Functions);
+struct SingleCall<'a>(&'a Runner<'a>);
 
 impl FunctionRunner for SingleCall<'_> {
     fn run<'a>(&'a self, function: &'a str, request: &'a RunRequest) -> RunFuture<'a> {
-        Box::pin(self.0.call(function, request))
+        Box::pin(self.0.functions.call(function, request, &self.0.reservation))
     }
 }

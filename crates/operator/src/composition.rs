@@ -64,6 +64,7 @@ async fn try_run(context: Context, stop: CancellationToken) -> Result<(), Certif
             timeout: settings.timeout,
             concurrency: settings.concurrency,
             max_message: settings.max_message,
+            max_memory: settings.max_memory,
             ..functions::Options::default()
         };
         Functions::new(options, move |name| locations.locate(name))?
@@ -71,7 +72,8 @@ async fn try_run(context: Context, stop: CancellationToken) -> Result<(), Certif
     let own_namespace = options.namespace.as_ref().map(|namespace| namespace.as_str().to_owned());
     let namespace = own_namespace.unwrap_or_else(|| session.client().default_namespace().to_owned());
     let engine = Arc::new(Engine {
-        watches: Watches::new(session.clone(), stop.clone()),
+        watches: Watches::new(session.clone(), options.shard.clone(), stop.clone()),
+        shard: options.shard.clone(),
         client: ObjectClient::new(session),
         events,
         metrics,

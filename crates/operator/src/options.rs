@@ -8,6 +8,8 @@ use std::time::Duration;
 use cluster::{Connection, Environment};
 use manifest::Namespace;
 
+use crate::shard::Shard;
+
 #[derive(Clone, Debug)]
 pub struct Options {
     pub connection: Connection,
@@ -15,6 +17,10 @@ pub struct Options {
     /// lease in that of the connection.
     pub namespace: Option<Namespace>,
     pub controllers: Vec<Half>,
+    /// Which objects to reconcile; the others are left to operators with other selectors.
+    pub shard: Shard,
+    /// The name of the lease. `None`: a name that follows from the shard.
+    pub lease_name: Option<String>,
     /// Whether to install the custom resource definitions first.
     pub install_crds: bool,
     /// Whether to run even if another engine holds its lease.
@@ -80,6 +86,8 @@ pub struct FunctionOptions {
     pub concurrency: usize,
     /// The limit of a request or a response, in bytes.
     pub max_message: usize,
+    /// The limit of the memory that all responses take together, in bytes.
+    pub max_memory: usize,
 }
 
 impl Default for FunctionOptions {
@@ -90,6 +98,7 @@ impl Default for FunctionOptions {
             timeout: Duration::from_secs(20),
             concurrency: 32,
             max_message: 8 << 20,
+            max_memory: 128 << 20,
         }
     }
 }
@@ -107,6 +116,8 @@ impl Options {
             connection,
             namespace: None,
             controllers: Half::ALL.to_vec(),
+            shard: Shard::default(),
+            lease_name: None,
             install_crds: false,
             take_over: false,
             leader_elect: None,

@@ -76,6 +76,7 @@ pub async fn run(options: Options, stop: CancellationToken) -> Result<(), Error>
     let candidate = options.elects(&environment).then(|| Candidate {
         session: session.clone(),
         namespace: namespace.unwrap_or_else(|| Namespace::new("default").expect("`default` is a valid name")),
+        name: options.lease_name.clone().unwrap_or_else(|| options.shard.lease_name()),
         identity,
         duration: options.lease_duration,
     });

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
-use operator::{Half, Options};
+use operator::{Half, Options, Shard};
 
 use super::cluster::{CLUSTER, KubeconfigArgs};
 use super::values::{duration, pair};
@@ -30,6 +30,7 @@ Examples:
   plimsoll operator --install-crds
   plimsoll operator --controllers oci --oci-endpoint http://127.0.0.1:8400 --poll-interval 2s
   plimsoll operator --function function-web=127.0.0.1:9443 --function-certs-dir certs/client
+  plimsoll operator --watch-label-selector plimsoll.dev/shard=one
   plimsoll operator --leader-elect --metrics-address 0.0.0.0:8080 --health-address 0.0.0.0:8081"
 )]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
@@ -50,6 +51,9 @@ pub(crate) struct Operator {
           default_values = Half::ALL.iter().map(|half| half.name()))]
     pub(crate) controllers: Vec<Half>,
 
+    /// Reconcile only objects with these labels; operators with other selectors reconcile the rest
+    #[arg(long, value_name = "SELECTOR")]
+    pub(crate) watch_label_selector: Option<Shard>,
     /// Service account that composes for namespaced XRs and claims, in their namespace
     #[arg(long, value_name = "NAME")]
     pub(crate) default_service_account: Option<String>,
@@ -71,11 +75,18 @@ pub(crate) struct Operator {
     #[arg(long, help_heading = FUNCTIONS, value_name = "MIB", default_value_t = 8,
           value_parser = clap::value_parser!(u16).range(1..=2047))]
     pub(crate) function_max_message_size: u16,
+    /// Maximum memory for all responses in MiB; those of one function get half of it
+    #[arg(long, help_heading = FUNCTIONS, value_name = "MIB", default_value_t = 128,
+          value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) function_max_memory: u16,
 
     /// Elect a leader by a lease; on by default in a cluster, off outside
     #[arg(long, help_heading = RUNNING, value_name = "BOOL", num_args = 0..=1, require_equals = true,
           default_missing_value = "true")]
     pub(crate) leader_elect: Option<bool>,
+    /// Name of the lease; by default it follows from the label selector
+    #[arg(long, help_heading = RUNNING, value_name = "NAME")]
+    pub(crate) lease_name: Option<String>,
     /// How long a lease is valid without renewal, at least 3s
     #[arg(long, help_heading = RUNNING, value_name = "DURATION", value_parser = lease_duration, default_value = "30s")]
     pub(crate) lease_duration: Duration,

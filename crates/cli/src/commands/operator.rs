@@ -72,6 +72,8 @@ fn options(args: &Operator) -> Result<Options, Failure> {
     Ok(Options {
         namespace: args.namespace.clone().and_then(Namespace::new),
         controllers: args.controllers.clone(),
+        shard: args.watch_label_selector.clone().unwrap_or_default(),
+        lease_name: args.lease_name.clone(),
         install_crds: args.install_crds,
         take_over: args.take_over,
         leader_elect: args.leader_elect,
@@ -97,6 +99,7 @@ fn options(args: &Operator) -> Result<Options, Failure> {
             timeout: args.function_timeout,
             concurrency: args.function_concurrency.into(),
             max_message: usize::from(args.function_max_message_size) << 20,
+            max_memory: usize::from(args.function_max_memory) << 20,
         },
         default_service_account: args.default_service_account.clone(),
         ..Options::on(connection(&args.kubeconfig))

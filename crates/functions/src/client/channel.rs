@@ -7,18 +7,23 @@ use std::time::Duration;
 use bytes::Bytes;
 use composition::protocol::RunResponse;
 use composition::{RunError, RunErrorClass};
-use futures::FutureExt;
+use futures::{FutureExt, StreamExt as _};
 use http::Uri;
 use http::uri::PathAndQuery;
+use http_body_util::{BodyExt as _, BodyStream, StreamBody};
+use hyper::body::Incoming;
 use prost::Message;
 use rustls::ClientConfig;
 use tokio::sync::{Notify, Semaphore, SemaphorePermit, watch};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout, timeout_at};
+use tonic::body::Body;
 use tonic::client::Grpc;
 use tonic::{Code, Request, Status};
 
 use super::codec::RawCodec;
+use super::memory::{Memory, NoMemory, Reservation};
+use super::status::SendError;
 use super::subchannels::{self, Connection, Connectivity, Resolve, Subchannels};
 use super::{Options, status};
 use crate::endpoint::Endpoint;
@@ -41,6 +46,8 @@ pub(super) struct Channel {
     endpoint: Endpoint,
     options: Options,
     permits: Semaphore,
+    /// The memory for the responses of this function, and of all.
+    memory: (Memory, Memory),
     /// The calls that wait for a permit.
     waiting: AtomicUsize,
     next: AtomicUsize,
@@ -57,13 +64,14 @@ impl Channel {
         endpoint: Endpoint,
         tls: Option<Arc<Reloading<ClientConfig>>>,
         options: &Options,
+        memory: &Memory,
     ) -> Self {
         let resolved = endpoint.clone();
         let resolve = move || {
             let endpoint = resolved.clone();
             async move { endpoint.resolve().await }.boxed()
         };
-        Self::with_resolver(Box::new(resolve), target, endpoint, tls, options)
+        Self::with_resolver(Box::new(resolve), target, endpoint, tls, options, memory)
     }
 
     fn with_resolver(
@@ -72,6 +80,7 @@ impl Channel {
         endpoint: Endpoint,
         tls: Option<Arc<Reloading<ClientConfig>>>,
         options: &Options,
+        memory: &Memory,
     ) -> Self {
         // A limit of zero would block every call.
         let options = Options { concurrency: options.concurrency.max(1), ..options.clone() };
@@ -86,6 +95,7 @@ impl Channel {
             target: target.to_owned(),
             endpoint,
             permits: Semaphore::new(options.concurrency),
+            memory: (memory.share(), memory.clone()),
             waiting: AtomicUsize::new(0),
             options,
             next: AtomicUsize::new(0),
@@ -143,28 +153,56 @@ impl Channel {
         }
     }
 
-    /// Sends an encoded request and reads the response.
-    pub(super) async fn call(&self, _turn: Turn<'_>, request: Bytes) -> Result<RunResponse, RunError> {
+    /// Waits until there is memory for a request of about `bytes`, and for a response of the same size.
+    pub(super) async fn reserve(&self, bytes: usize, reservation: &Reservation) -> Result<(), RunError> {
+        let (share, all) = &self.memory;
+        match timeout(self.options.max_wait, reservation.reserve(bytes, share, all)).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(NoMemory)) | Err(_) => Err(self.no_memory()),
+        }
+    }
+
+    /// Sends an encoded request and reads the response, for which memory is reserved.
+    pub(super) async fn call(
+        &self,
+        _turn: Turn<'_>,
+        request: Bytes,
+        reservation: &Reservation,
+    ) -> Result<RunResponse, RunError> {
         let Options { timeout, max_message, .. } = self.options;
         if request.len() > max_message {
             return Err(status::request_too_large(request.len(), max_message));
         }
         *self.last_used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
-        let bytes = self.exchange(request, Instant::now() + timeout).await?;
+        let bytes = self.exchange(request, Instant::now() + timeout, reservation).await?;
         let unreadable = |what: String| RunError::new(RunErrorClass::BadAnswer, status::unreadable(&what));
         let response = pb::RunFunctionResponse::decode(bytes)
             .map_err(|error| unreadable(format!("not a RunFunctionResponse ({error})")))?;
-        read_response(response).map_err(|error| unreadable(error.to_string()))
+        let response = read_response(response).map_err(|error| unreadable(error.to_string()))?;
+        let (share, all) = &self.memory;
+        reservation.keep(&response, share, all).await.map_err(|NoMemory| self.no_memory())?;
+        Ok(response)
     }
 
-    async fn exchange(&self, request: Bytes, deadline: Instant) -> Result<Bytes, RunError> {
+    fn no_memory(&self) -> RunError {
+        let (share, all) = &self.memory;
+        status::no_memory(share.size(), all.size())
+    }
+
+    async fn exchange(
+        &self,
+        request: Bytes,
+        deadline: Instant,
+        reservation: &Reservation,
+    ) -> Result<Bytes, RunError> {
         let mut resends = 0;
         loop {
             let Ok(connection) = timeout_at(deadline, self.connection()).await else {
                 return Err(status::no_connection(&self.endpoint, self.options.timeout));
             };
             let connection = connection?;
-            match self.send(&connection, request.clone(), deadline).await {
+            match self.send(&connection, request.clone(), deadline, reservation).await {
+                Err(failed) if status::lacks_memory(&failed) => return Err(self.no_memory()),
                 Ok(response) => return Ok(response),
                 Err(failed) if status::was_never_sent(&failed) && resends < MAX_RESENDS => {
                     resends += 1;
@@ -187,17 +225,18 @@ impl Channel {
         connection: &Connection,
         request: Bytes,
         deadline: Instant,
+        reservation: &Reservation,
     ) -> Result<Bytes, Status> {
         let is_unimplemented = |response: &Result<Bytes, Status>| {
             response.as_ref().is_err_and(|status| status.code() == Code::Unimplemented)
         };
         let is_beta = self.is_beta.load(Ordering::Relaxed);
         let (first, second) = if is_beta { (V1BETA1, V1) } else { (V1, V1BETA1) };
-        let response = self.send_to(first, connection, request.clone(), deadline).await;
+        let response = self.send_to(first, connection, request.clone(), deadline, reservation).await;
         if !is_unimplemented(&response) {
             return response;
         }
-        let response = self.send_to(second, connection, request, deadline).await;
+        let response = self.send_to(second, connection, request, deadline, reservation).await;
         if !is_unimplemented(&response) {
             self.is_beta.store(!is_beta, Ordering::Relaxed);
         }
@@ -210,12 +249,16 @@ impl Channel {
         connection: &Connection,
         request: Bytes,
         deadline: Instant,
+        reservation: &Reservation,
     ) -> Result<Bytes, Status> {
+        let is_waiting = AtomicBool::new(false);
         let service = tower::service_fn(|request| {
-            let mut sender = connection.sender.clone();
+            let (mut sender, is_waiting) = (connection.sender.clone(), &is_waiting);
             async move {
-                sender.ready().await?;
-                sender.send_request(request).await
+                sender.ready().await.map_err(SendError::Transport)?;
+                let response = sender.send_request(request).await.map_err(SendError::Transport)?;
+                let response = self.when_there_is_memory(response, reservation, is_waiting).await;
+                response.map_err(|NoMemory| SendError::NoMemory)
             }
         });
         let origin = Uri::builder().scheme("http").authority(self.endpoint.authority()).path_and_query("/");
@@ -229,8 +272,32 @@ impl Channel {
         let call = grpc.unary(request, PathAndQuery::from_static(method), RawCodec);
         match timeout(left, call).await {
             Ok(response) => response.map(tonic::Response::into_inner),
+            Err(_) if is_waiting.into_inner() => Err(status::without_memory()),
             Err(_) => Err(Status::deadline_exceeded("context deadline exceeded")),
         }
+    }
+
+    /// The response as soon as there is memory for the message in it. What the function sends until then stays in its own
+    /// memory, but for the windows of its connection.
+    async fn when_there_is_memory(
+        &self,
+        response: http::Response<Incoming>,
+        reservation: &Reservation,
+        is_waiting: &AtomicBool,
+    ) -> Result<http::Response<Body>, NoMemory> {
+        let (parts, mut body) = response.into_parts();
+        let first = body.frame().await;
+        let begins_with = first.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref());
+        let length = begins_with.map_or(0, |bytes| message_length(bytes).unwrap_or(self.options.max_message));
+        // What is too large is refused without being read.
+        if length <= self.options.max_message {
+            let (share, all) = &self.memory;
+            is_waiting.store(true, Ordering::Relaxed);
+            reservation.reserve(length, share, all).await?;
+            is_waiting.store(false, Ordering::Relaxed);
+        }
+        let frames = futures::stream::iter(first).chain(BodyStream::new(body));
+        Ok(http::Response::from_parts(parts, Body::new(StreamBody::new(frames))))
     }
 
     /// The next open connection. Waits for one until the function counts as down.
@@ -266,6 +333,13 @@ impl Channel {
         let mut in_turn = (0..ready.len()).map(|offset| &ready[start.wrapping_add(offset) % ready.len()]);
         in_turn.find(|connection| !connection.sender.is_closed()).cloned()
     }
+}
+
+/// The length of the message that begins here, after a byte that says whether it is compressed; `None` if not all of it is
+/// there.
+fn message_length(bytes: &Bytes) -> Option<usize> {
+    let length = u32::from_be_bytes(bytes.get(1..5)?.try_into().ok()?);
+    usize::try_from(length).ok()
 }
 
 /// The right to make one call.

@@ -12,6 +12,15 @@ use tonic::{Code, Status};
 use super::Options;
 use crate::endpoint::Endpoint;
 
+/// Why there is no response to read.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum SendError {
+    #[error("the connection failed")]
+    Transport(#[source] hyper::Error),
+    #[error("there is no memory for the response")]
+    NoMemory,
+}
+
 /// Why a call over an open connection failed.
 pub(super) fn to_run_error(status: &Status, options: &Options) -> RunError {
     if let Some(error) = transport(status) {
@@ -81,6 +90,27 @@ pub(super) fn too_many_waiting(limit: usize, waiting: usize) -> RunError {
          it. Run more replicas of it, or raise --function-concurrency"
     );
     rpc(RunErrorClass::Overloaded, Code::ResourceExhausted, &text)
+}
+
+/// A response that is not kept, because there is no memory for it.
+pub(super) fn no_memory(share: usize, all: usize) -> RunError {
+    let text = format!(
+        "there is no memory for the function's response: one function may use {} MiB, and all together {} MiB. Compose \
+         fewer or smaller resources, or raise --function-max-memory",
+        share >> 20,
+        all >> 20
+    );
+    rpc(RunErrorClass::Overloaded, Code::ResourceExhausted, &text)
+}
+
+/// Stands for [`no_memory`] on its way through tonic.
+pub(super) fn without_memory() -> Status {
+    Status::from_error(Box::new(SendError::NoMemory))
+}
+
+pub(super) fn lacks_memory(status: &Status) -> bool {
+    let error = status.source().and_then(|source| source.downcast_ref::<SendError>());
+    matches!(error, Some(SendError::NoMemory))
 }
 
 pub(super) fn no_connection(endpoint: &Endpoint, after: Duration) -> RunError {

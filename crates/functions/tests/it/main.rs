@@ -9,5 +9,6 @@ mod calls;
 mod certificates;
 mod faults;
 mod fixture;
+mod memory;
 mod python;
 mod starvation;

@@ -44,7 +44,7 @@ pub(super) async fn run(engine: Arc<Engine>, kind: Arc<Kind>, stop: Cancellation
     }
     let watches = async {
         tokio::join!(
-            binder.queue.watch(binder.claims.store.subscribe(), |change| [change.key.clone()]),
+            binder.queue.watch_objects(binder.claims.store.subscribe()),
             binder.queue.watch(binder.xrs.store.subscribe(), claims_of),
         )
     };

@@ -52,7 +52,7 @@ pub(super) async fn run(engine: Arc<Engine>, kind: Arc<Kind>, stop: Cancellation
     let composer = Composer::new(engine, kind, xrs, stop.clone());
     let watches = async {
         tokio::join!(
-            composer.queue.watch(composer.xrs.store.subscribe(), |change| [change.key.clone()]),
+            composer.queue.watch_objects(composer.xrs.store.subscribe()),
             composer.watch_compositions(),
             composer.watch_functions(),
         )

@@ -18,7 +18,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use backoff::Backoff;
-use cluster::Selection;
 use composition::definition::Definition;
 use composition::intent::Applied;
 use composition::object;
@@ -84,7 +83,7 @@ impl Definitions {
     /// Runs until the engine stops, and stops the controllers it started.
     pub(super) async fn run(self: &Arc<Self>) {
         let crd = "apiextensions.k8s.io/v1/CustomResourceDefinition".parse().expect("a valid kind");
-        let source = Source { gvk: crd, selection: Selection::default(), trim: keep_owner_and_status };
+        let source = Source { trim: keep_owner_and_status, ..Source::of(crd) };
         let crds = Store::start(self.engine.client.session().clone(), source, &self.engine.stop);
         tokio::select! {
             () = controller::run(self, &self.queue, &self.engine.metrics, self.engine.stop.clone()) => {}
@@ -143,6 +142,9 @@ impl Reconciler for Definitions {
 
 impl Reconcile<'_> {
     async fn run(&mut self) -> Result<Action> {
+        if !self.definitions.engine.shard.selects(&self.xrd) {
+            return Ok(self.follow().await);
+        }
         let definition = match Definition::read(&self.xrd) {
             Ok((definition, warnings)) => {
                 self.warn(&warnings);
@@ -156,6 +158,18 @@ impl Reconcile<'_> {
         } else {
             self.establish(&definition).await
         }
+    }
+
+    /// Another shard establishes and finalizes this XRD. Its XRs and claims may belong to any shard, so controllers run here
+    /// too, as long as there can be any.
+    async fn follow(&self) -> Action {
+        let Ok((definition, _)) = Definition::read(&self.xrd) else { return Action::await_change() };
+        for role in Role::of(&definition) {
+            if status::is_served(&self.xrd, role) || object::is_being_deleted(&self.xrd) {
+                self.definitions.kinds.start(role, self.kind(&definition)).await;
+            }
+        }
+        Action::await_change()
     }
 
     /// Warns about fields without effect while the XRD is new or has just changed, not after every restart.

@@ -9,11 +9,14 @@ use super::watches::Watches;
 use crate::runtime::client::ObjectClient;
 use crate::runtime::events::Events;
 use crate::runtime::metrics::Metrics;
+use crate::shard::Shard;
 
 pub(crate) struct Engine {
     pub(crate) client: ObjectClient,
     /// Stores of XRs, claims, and composed and required resources.
     pub(crate) watches: Watches,
+    /// Of all objects, those that are reconciled here.
+    pub(crate) shard: Shard,
     pub(crate) events: Events,
     pub(crate) metrics: Metrics,
     pub(crate) functions: Functions,

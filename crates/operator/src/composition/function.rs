@@ -62,7 +62,7 @@ impl FunctionLocations {
 
     pub(super) fn update(&self, revisions: &Store, functions: &Store) {
         let objects = |store: &Store| -> Vec<Object> {
-            store.state().iter().filter_map(|object| object.as_object().cloned()).collect()
+            store.state().filter_map(|object| object.as_object().cloned()).collect()
         };
         {
             let mut found = self.objects.write().unwrap_or_else(PoisonError::into_inner);
@@ -115,7 +115,7 @@ impl Reconciler for FunctionHealth {
         function: Arc<Value>,
         _memory: &mut (),
     ) -> Result<Action, ReconcileError<String>> {
-        let function = function.as_object();
+        let function = function.as_object().filter(|function| self.engine.shard.selects(function));
         let endpoint = function.and_then(|function| object::annotation(function, ANNOTATION_ENDPOINT));
         let (Some(function), Some(endpoint)) = (function, endpoint) else {
             return Ok(Action::await_change());

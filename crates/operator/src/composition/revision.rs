@@ -14,6 +14,7 @@ use jiff::Timestamp;
 use manifest::ObjectRef;
 use serde_json::Value;
 
+use super::catalogue::composition_of;
 use super::engine::Engine;
 use super::function::FunctionLocations;
 use super::{MANAGER, Stores};
@@ -79,6 +80,7 @@ impl Reconciler for Revisions {
         match subject {
             Subject::Composition(name) => {
                 if let Some(composition) = catalogue.composition(name)
+                    && self.engine.shard.selects(&composition.object)
                     && !object::is_being_deleted(&composition.object)
                 {
                     self.revise(&composition).await?;
@@ -86,6 +88,7 @@ impl Reconciler for Revisions {
             }
             Subject::Revision(name) => {
                 if let Some(revision) = catalogue.revision(name)
+                    && self.is_of_shard(&revision)
                     && !object::is_being_deleted(&revision.object)
                 {
                     self.validate(&revision).await?;
@@ -100,6 +103,13 @@ impl Revisions {
     pub(super) fn new(engine: Arc<Engine>, locations: Arc<FunctionLocations>, stores: &Stores) -> Self {
         let (composition_store, revision_store) = (stores.compositions.clone(), stores.revisions.clone());
         Self { engine, locations, composition_store, revision_store, queue: Queue::default() }
+    }
+
+    /// A revision belongs to the shard of its Composition.
+    fn is_of_shard(&self, revision: &Composition) -> bool {
+        let name = composition_of(&revision.object);
+        let composition = name.and_then(|name| self.engine.catalogue.composition(&name));
+        self.engine.shard.selects(&composition.as_ref().unwrap_or(revision).object)
     }
 
     /// Makes sure that the newest revision of `composition` has its content.

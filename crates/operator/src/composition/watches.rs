@@ -20,6 +20,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::runtime::store::{Key, Source, Store};
+use crate::shard::Shard;
 
 /// Which objects of a kind are watched.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -71,6 +72,11 @@ impl Scope {
         let namespace = selector.namespace.clone().filter(|namespace| !namespace.is_empty());
         let which = Which::Required { namespace, matching: selector.matching.clone() };
         Ok(Self { gvk: selector.gvk()?, which })
+    }
+
+    /// Whether its objects are divided among shards: XRs, claims, and what they are composed of.
+    fn is_sharded(&self) -> bool {
+        matches!(self.which, Which::Whole | Which::All | Which::Composed)
     }
 
     pub(super) fn source(&self) -> Source {
@@ -138,6 +144,7 @@ fn equalities(labels: &BTreeMap<String, String>) -> String {
 /// The open stores.
 pub(crate) struct Watches {
     session: Session,
+    shard: Shard,
     stop: CancellationToken,
     open: Mutex<HashMap<Scope, Weak<Watched>>>,
 }
@@ -161,8 +168,8 @@ impl Watched {
 }
 
 impl Watches {
-    pub(crate) fn new(session: Session, stop: CancellationToken) -> Self {
-        Self { session, stop, open: Mutex::default() }
+    pub(crate) fn new(session: Session, shard: Shard, stop: CancellationToken) -> Self {
+        Self { session, shard, stop, open: Mutex::default() }
     }
 
     /// The store of `scope`, which is started if it is not open.
@@ -172,7 +179,9 @@ impl Watches {
             return watched;
         }
         open.retain(|_, watched| watched.strong_count() > 0);
-        let store = Store::start(self.session.clone(), scope.source(), &self.stop);
+        let source = scope.source();
+        let source = if scope.is_sharded() { source.in_shard(&self.shard) } else { source };
+        let store = Store::start(self.session.clone(), source, &self.stop);
         let watched = Arc::new(Watched { store });
         open.insert(scope.clone(), Arc::downgrade(&watched));
         watched

@@ -103,7 +103,7 @@ impl CloudController {
     }
 
     fn objects_in(&self, namespace: &str) -> Vec<Key> {
-        let keys = self.store.state().into_iter().map(|object| Key::of(&object));
+        let keys = self.store.keys().into_iter();
         keys.filter(|key| key.namespace.as_deref() == Some(namespace)).collect()
     }
 

@@ -127,7 +127,7 @@ impl CredentialsInUse {
         if !self.knows_all.load(Ordering::Relaxed) || users.values().any(|users| !users.is_synced()) {
             return None;
         }
-        Some(users.values().any(|users| users.state().iter().any(needs)))
+        Some(users.values().any(|users| users.state().any(|object| needs(&object))))
     }
 }
 

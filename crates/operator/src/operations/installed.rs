@@ -35,7 +35,7 @@ impl InstalledKinds {
             return Catalogue::standard().kinds().to_vec();
         }
         let definitions = self.definitions.state();
-        definitions.iter().filter(|it| is_established(it)).filter_map(|it| self.kind(it)).collect()
+        definitions.filter(|it| is_established(it)).filter_map(|it| self.kind(&it)).collect()
     }
 
     fn kind(&self, definition: &Value) -> Option<Kind> {

@@ -120,14 +120,18 @@ fn control(
     stop: CancellationToken,
 ) -> impl Future<Output = ()> + Send + use<> {
     let Context { session, events, metrics, options, readiness, .. } = context;
-    let store = Store::start(session.clone(), source(kind, options.namespace.clone()), &stop);
+    let start = |source| Store::start(session.clone(), source, &stop);
+    let all = source(kind, options.namespace.clone());
+    let store = start(all.clone().in_shard(&options.shard));
     readiness.requires(&store);
-    cloud.in_use.add(kind, store.clone());
+    // The objects of other shards need the credentials of their namespace too.
+    let users = if options.shard.is_everything() { store.clone() } else { start(all) };
+    cloud.in_use.add(kind, users.clone());
     let of_objects = Arc::clone(cloud);
     let controller = CloudController {
         kind,
         client: ObjectClient::new(session.clone()),
-        store: store.clone(),
+        store,
         of_namespaces: vec![
             (cloud.clients.secrets().clone(), credentials::changed),
             (cloud.namespaces.store().clone(), namespaces::changed),
@@ -146,7 +150,7 @@ fn control(
     async move {
         tokio::select! {
             () = controller.run(stop) => {}
-            () = in_use.watch(&store) => {}
+            () = in_use.watch(&users) => {}
         }
         in_use.remove(kind);
     }

@@ -8,8 +8,12 @@ use manifest::{GroupVersionKind, IdentityError, ObjectRef, json_object};
 use serde_json::{Map, Value};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
+use super::controller::goes_first;
+
 /// More writes at once would only queue up at the API server, which then rejects some.
 const MAX_CONCURRENT_WRITES: usize = 24;
+/// As many more are for what users have just asked for, which does not wait behind everything that is merely due.
+const RESERVED_WRITES: usize = 8;
 
 /// A Kubernetes object as JSON.
 pub type Object = Map<String, Value>;
@@ -19,6 +23,7 @@ pub type Object = Map<String, Value>;
 pub struct ObjectClient {
     session: Session,
     writes: Arc<Semaphore>,
+    reserved: Arc<Semaphore>,
 }
 
 /// Why an object was not read or written.
@@ -98,12 +103,13 @@ impl ApiError {
 
 impl ObjectClient {
     pub fn new(session: Session) -> Self {
-        Self { session, writes: Arc::new(Semaphore::new(MAX_CONCURRENT_WRITES)) }
+        let (writes, reserved) = (Semaphore::new(MAX_CONCURRENT_WRITES), Semaphore::new(RESERVED_WRITES));
+        Self { session, writes: Arc::new(writes), reserved: Arc::new(reserved) }
     }
 
     /// A client whose requests are made as `user`.
     pub(crate) fn acting_as(&self, user: &str) -> Self {
-        Self { session: self.session.acting_as(user), writes: Arc::clone(&self.writes) }
+        Self { session: self.session.acting_as(user), ..self.clone() }
     }
 
     pub(crate) const fn session(&self) -> &Session {
@@ -229,7 +235,15 @@ impl ObjectClient {
     }
 
     async fn permit(&self) -> SemaphorePermit<'_> {
-        self.writes.acquire().await.expect("the semaphore is never closed")
+        let permit = if goes_first() {
+            tokio::select! {
+                permit = self.reserved.acquire() => permit,
+                permit = self.writes.acquire() => permit,
+            }
+        } else {
+            self.writes.acquire().await
+        };
+        permit.expect("the semaphore is never closed")
     }
 }
 

@@ -27,6 +27,16 @@ pub(super) const GRACE: Duration = Duration::from_secs(20);
 const AFTER_CONFLICT: Backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(5));
 const AFTER_PANIC: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(300));
 
+tokio::task_local! {
+    /// Whether the running reconcile is for a key that goes first.
+    static GOES_FIRST: bool;
+}
+
+/// Whether this is called by a reconcile whose key goes before those that are merely due.
+pub(super) fn goes_first() -> bool {
+    GOES_FIRST.try_with(|goes_first| *goes_first).unwrap_or_default()
+}
+
 /// Reconciles the objects of one kind.
 pub trait Reconciler: Send + Sync + Sized + 'static {
     type Key: Clone + Eq + Hash + Display + Send + Sync + 'static;
@@ -133,8 +143,9 @@ pub async fn run<R: Reconciler>(
         let is_free = running.keys.len() < R::MAX_CONCURRENT_RECONCILES + reserved;
         let due = if is_free { queue.next_due() } else { None };
         if due.is_some_and(|due| due <= Instant::now()) {
+            let goes_first = queue.has_first();
             if let Some((key, attempt)) = queue.start_next() {
-                running.start(Arc::clone(reconciler), key, attempt);
+                running.start(Arc::clone(reconciler), key, attempt, goes_first);
             }
             continue;
         }
@@ -191,9 +202,10 @@ struct Running<R: Reconciler> {
 }
 
 impl<R: Reconciler> Running<R> {
-    fn start(&mut self, reconciler: Arc<R>, key: R::Key, attempt: Attempt<R>) {
+    fn start(&mut self, reconciler: Arc<R>, key: R::Key, attempt: Attempt<R>, goes_first: bool) {
         let of = key.clone();
-        let task = self.tasks.spawn(async move { reconcile(reconciler, &of, attempt).await });
+        let reconcile = async move { reconcile(reconciler, &of, attempt).await };
+        let task = self.tasks.spawn(GOES_FIRST.scope(goes_first, reconcile));
         self.keys.insert(task.id(), key);
     }
 

@@ -12,6 +12,11 @@ pub(crate) fn is_present(object: &Object, finalizer: &str) -> bool {
     finalizers(object).any(|one| one == finalizer)
 }
 
+/// Whether finalizers beside `ours` keep the object.
+pub(crate) fn is_held_by_others(object: &Object, ours: &str) -> bool {
+    finalizers(object).any(|one| one != ours)
+}
+
 /// Adds `finalizer` to an object that is about to be written.
 pub(crate) fn add(object: &mut Object, finalizer: &str) {
     if let Some(all) = changed(object, &[finalizer], true)

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::store::{Changes, Key, Source, Store};
 
-/// The lease that all copies of the operator compete for.
+/// The lease that the copies of an operator for all objects compete for.
 pub(crate) const NAME: &str = "plimsoll-operator";
 /// How soon to look again after another copy took the lease first.
 const AFTER_CONFLICT: Duration = Duration::from_millis(500);
@@ -33,6 +33,8 @@ const RELEASE: Duration = Duration::from_secs(5);
 pub(crate) struct Candidate {
     pub(crate) session: Session,
     pub(crate) namespace: Namespace,
+    /// The name of the lease.
+    pub(crate) name: String,
     /// Unique among copies and among earlier runs of this one.
     pub(crate) identity: String,
     pub(crate) duration: Duration,
@@ -73,9 +75,9 @@ impl Candidate {
         loop {
             let seen = Instant::now();
             // The store already has these.
-            while changes.try_recv().is_ok() {}
-            let known = store
-                .get(&Key { namespace: Some(self.namespace.as_str().to_owned()), name: NAME.to_owned() });
+            while changes.try_recv().is_some() {}
+            let namespace = Some(self.namespace.as_str().to_owned());
+            let known = store.get(&Key { namespace, name: self.name.clone() });
             let lease: Option<Lease> = known.and_then(|lease| serde_json::from_value((*lease).clone()).ok());
             if let Some(wait) = lease.as_ref().and_then(|lease| self.held_for(lease)) {
                 let holder = lease.as_ref().and_then(|lease| lease.spec.as_ref()?.holder_identity.clone());
@@ -106,7 +108,7 @@ impl Candidate {
     fn source(&self) -> Source {
         let selection = Selection {
             namespace: Some(self.namespace.clone()),
-            fields: Some(format!("metadata.name={NAME}")),
+            fields: Some(format!("metadata.name={}", self.name)),
             ..Selection::default()
         };
         Source { selection, ..Source::of(lease_kind()) }
@@ -140,13 +142,13 @@ impl Candidate {
         if let Some(lease) = lease {
             return self.replace(&Lease { spec: Some(spec), ..lease }).await;
         }
-        let metadata = ObjectMeta { name: Some(NAME.to_owned()), ..ObjectMeta::default() };
+        let metadata = ObjectMeta { name: Some(self.name.clone()), ..ObjectMeta::default() };
         self.api().create(&PostParams::default(), &Lease { metadata, spec: Some(spec) }).await
     }
 
     /// Stores a lease; a conflict if it has changed since it was read.
     async fn replace(&self, lease: &Lease) -> Result<Lease, kube::Error> {
-        self.api().replace(NAME, &PostParams::default(), lease).await
+        self.api().replace(&self.name, &PostParams::default(), lease).await
     }
 
     fn api(&self) -> Api<Lease> {
@@ -224,7 +226,7 @@ impl Term {
 
     /// The lease as it is now, if it is ours.
     async fn current(&self) -> Result<Option<Lease>, kube::Error> {
-        let lease = self.candidate.api().get_opt(NAME).await?;
+        let lease = self.candidate.api().get_opt(&self.candidate.name).await?;
         Ok(lease.filter(|lease| {
             let holder = lease.spec.as_ref().and_then(|spec| spec.holder_identity.as_deref());
             holder == Some(&self.candidate.identity)

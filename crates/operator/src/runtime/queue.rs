@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::controller::{Action, Reconciler};
-use super::store::{Change, Changes};
+use super::store::{Change, Changes, Key};
 
 /// Effectively never; an `Instant` cannot represent every `Duration`.
 const MAX_WAIT: Duration = Duration::from_secs(365 * 86_400);
@@ -121,7 +121,7 @@ impl<R: Reconciler> Queue<R> {
         changes: &mut Changes,
         keys: impl Fn(&Change) -> K,
     ) {
-        while let Ok(change) = changes.try_recv() {
+        while let Some(change) = changes.try_recv() {
             keys(&change).into_iter().for_each(|key| self.enqueue(key));
         }
     }
@@ -134,6 +134,17 @@ impl<R: Reconciler> Queue<R> {
     ) {
         while let Some(change) = changes.recv().await {
             keys(&change).into_iter().for_each(|key| self.enqueue(key));
+        }
+        std::future::pending::<()>().await;
+    }
+
+    /// Enqueues the object of each change; first, if a user has just asked for something. Never returns.
+    pub(crate) async fn watch_objects(&self, mut changes: Changes)
+    where
+        R: Reconciler<Key = Key>,
+    {
+        while let Some(change) = changes.recv().await {
+            if change.is_request() { self.enqueue_first(change.key) } else { self.enqueue(change.key) }
         }
         std::future::pending::<()>().await;
     }

@@ -10,6 +10,7 @@
 //! through one that is.
 
 mod objects;
+mod packed;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -24,8 +25,9 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use objects::Objects;
+use super::shard::Shard;
 pub(super) use objects::uid;
+use objects::{Objects, PackedChange};
 
 const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(10));
 /// A watch that has been open for this long works, even if there were no events.
@@ -43,6 +45,8 @@ const VERSION_INTERVAL: Duration = Duration::from_secs(60);
 pub struct Source {
     pub gvk: GroupVersionKind,
     pub selection: Selection,
+    /// The shard that the objects belong to.
+    pub shard: Shard,
     /// Drops what no reader needs before an object is stored.
     pub trim: fn(&mut Value),
 }
@@ -50,7 +54,14 @@ pub struct Source {
 impl Source {
     /// All objects of a kind, untrimmed.
     pub fn of(gvk: GroupVersionKind) -> Self {
-        Self { gvk, selection: Selection::default(), trim: |_| {} }
+        Self { gvk, selection: Selection::default(), shard: Shard::default(), trim: |_| {} }
+    }
+
+    /// Those that belong to `shard`.
+    #[must_use]
+    pub fn in_shard(mut self, shard: &Shard) -> Self {
+        self.selection.labels = shard.within(self.selection.labels);
+        Self { shard: shard.clone(), ..self }
     }
 
     /// Drops `managedFields`, which is the larger part of many objects.
@@ -122,6 +133,20 @@ pub struct Change {
 }
 
 impl Change {
+    /// Whether a user has just asked for something: the object is new and has no status, its spec has changed, or it is to be
+    /// deleted. What is there when a watch begins is not new.
+    pub(crate) fn is_request(&self) -> bool {
+        let Some(after) = &self.after else { return false };
+        let is_deleting = |object: &Value| object["metadata"]["deletionTimestamp"].is_string();
+        match &self.before {
+            None => after.get("status").is_none(),
+            Some(before) => {
+                before["metadata"]["generation"] != after["metadata"]["generation"]
+                    || is_deleting(before) != is_deleting(after)
+            }
+        }
+    }
+
     /// The object before and after, where it exists.
     pub(crate) fn sides(&self) -> impl Iterator<Item = &Map<String, Value>> {
         [&self.before, &self.after].into_iter().flatten().filter_map(|object| object.as_object())
@@ -141,7 +166,19 @@ impl fmt::Debug for Change {
 }
 
 /// Changes in the order in which they happened. The channel is unbounded, so none is lost.
-pub type Changes = mpsc::UnboundedReceiver<Change>;
+pub struct Changes(mpsc::UnboundedReceiver<PackedChange>);
+
+impl Changes {
+    /// The next change; `None` when the store is gone.
+    pub async fn recv(&mut self) -> Option<Change> {
+        self.0.recv().await.map(PackedChange::unpack)
+    }
+
+    /// The next change, if there is one already.
+    pub fn try_recv(&mut self) -> Option<Change> {
+        self.0.try_recv().ok().map(PackedChange::unpack)
+    }
+}
 
 /// A local copy. Clones share it; it is kept up to date until the last clone is dropped or `stop` is cancelled.
 #[derive(Clone)]
@@ -202,16 +239,24 @@ impl Store {
     }
 
     pub fn get(&self, key: &Key) -> Option<Arc<Value>> {
-        self.shared.objects().get(key)
+        let found = self.shared.objects().get(key);
+        found.map(|object| Arc::new(object.unpack()))
     }
 
     pub fn by_uid(&self, uid: &str) -> Option<Arc<Value>> {
-        self.shared.objects().by_uid(uid)
+        let found = self.shared.objects().by_uid(uid);
+        found.map(|object| Arc::new(object.unpack()))
     }
 
-    /// All objects, ordered by namespace and name.
-    pub fn state(&self) -> Vec<Arc<Value>> {
-        self.shared.objects().all()
+    /// The keys of all objects, in order.
+    pub fn keys(&self) -> Vec<Key> {
+        self.shared.objects().keys()
+    }
+
+    /// All objects, ordered by namespace and name. Each is a copy, made when its turn comes.
+    pub fn state(&self) -> impl Iterator<Item = Arc<Value>> + use<> {
+        let all = self.shared.objects().all();
+        all.into_iter().map(|object| Arc::new(object.unpack()))
     }
 
     /// Waits until all objects have been listed once.
@@ -245,9 +290,13 @@ impl Store {
     }
 
     /// Stores the response to a write ahead of the watch, so that the next reconcile does not decide on what was there
-    /// before. A newer version that the watch has already delivered stays.
+    /// before. A newer version that the watch has already delivered stays. An object that has left the shard is forgotten.
     pub fn record_write(&self, object: Value) {
-        self.shared.objects().record_write(self.shared.trimmed(object));
+        if object.as_object().is_some_and(|object| !self.shared.source.shard.selects(object)) {
+            self.shared.objects().left(&object);
+            return;
+        }
+        self.shared.objects().record_write(&self.shared.trimmed(object));
     }
 
     /// All changes from now on, preceded by what is there already, as if it were new.
@@ -274,7 +323,7 @@ impl Shared {
             self.failed(error_chain(&error));
             if error.is_kind_absent() {
                 // Discovery was fresh: all objects are gone with their kind.
-                self.objects().replace(Vec::new(), None);
+                self.objects().replace(&[], None);
             }
             tokio::time::sleep(BACKOFF.after(failures, Jitter::random())).await;
         }
@@ -326,7 +375,7 @@ impl Shared {
             self.recovered();
             let Some(event) = next else { continue };
             match event {
-                WatchEvent::Applied(object) => self.objects().set(self.trimmed(object)),
+                WatchEvent::Applied(object) => self.objects().set(&self.trimmed(object)),
                 WatchEvent::Deleted(object) => self.objects().deleted(&object),
                 WatchEvent::Expired => {
                     let from = self.list(session, gvk).await?;
@@ -370,7 +419,7 @@ impl Shared {
     async fn list(&self, session: &Session, gvk: &GroupVersionKind) -> Result<String, Error> {
         let Source { selection, trim, .. } = &self.source;
         let listing = session.list_trimmed(gvk, selection, trim).await?;
-        self.objects().replace(listing.items, listing.resource_version.parse().ok());
+        self.objects().replace(&listing.items, listing.resource_version.parse().ok());
         self.sync.send_if_modified(|sync| !std::mem::replace(&mut sync.is_synced, true));
         Ok(listing.resource_version)
     }

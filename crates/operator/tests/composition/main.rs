@@ -28,6 +28,7 @@ mod restart;
 mod revisions;
 mod scenarios;
 mod scopes;
+mod shards;
 mod takeover;
 mod thawed;
 mod unserved;

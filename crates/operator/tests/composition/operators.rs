@@ -143,6 +143,28 @@ impl Offer {
     }
 }
 
+/// What an operator has written, as method and path.
+#[derive(Clone, Default)]
+pub(crate) struct Writes(Arc<std::sync::Mutex<Vec<String>>>);
+
+impl Writes {
+    pub(crate) fn all(&self) -> Vec<String> {
+        self.0.lock().unwrap().clone()
+    }
+
+    /// `client`, whose writes are recorded here.
+    pub(crate) fn of(self, client: kube::Client) -> kube::Client {
+        let service = tower::service_fn(move |request: Request<Body>| {
+            if *request.method() != Method::GET {
+                self.0.lock().unwrap().push(format!("{} {}", request.method(), request.uri().path()));
+            }
+            let client = client.clone();
+            async move { client.send(request).await }
+        });
+        kube::Client::new(service, "default")
+    }
+}
+
 /// An operator that runs until it is killed.
 pub(crate) struct Operator(Option<Runtime>);
 
@@ -186,6 +208,17 @@ impl Operator {
     ) -> Self {
         let options = Options { default_service_account: Some(account.to_owned()), ..options(functions) };
         Self::start_on(options, async || sandbox.client().await)
+    }
+
+    /// Starts one that reconciles what `selector` selects.
+    pub(crate) fn start_shard(
+        sandbox: &'static Sandbox,
+        functions: BTreeMap<String, String>,
+        selector: &str,
+        writes: Writes,
+    ) -> Self {
+        let options = Options { shard: selector.parse().unwrap(), ..options(functions) };
+        Self::start_on(options, async move || writes.of(sandbox.client().await))
     }
 
     fn start_on<F>(options: Options, connect: impl FnOnce() -> F + Send + 'static) -> Self

@@ -1,18 +1,16 @@
 //! An operator that replaces another one repeats neither its writes nor its Events.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use cluster::{Selection, Session};
 use composition::protocol::{Ready, Resource, RunRequest};
 use functions::{FunctionError, RunResponse, ServeOptions, Server, Transport, response};
-use http::Method;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use crate::fixture::{apply, composition, delete, events, get, is_true, legacy_xrd, until, until_recorded};
-use crate::operators::{Operator, alone};
+use crate::operators::{Operator, Writes, alone};
 use crate::platform::{desire, map};
 
 const GROUP: &str = "restart.example.org";
@@ -84,22 +82,12 @@ async fn a_restarted_operator_repeats_neither_writes_nor_events() {
     passes(&mut calls, 2).await;
     first.kill();
 
-    let writes: Arc<Mutex<Vec<String>>> = Arc::default();
-    let seen = Arc::clone(&writes);
-    let second = Operator::start_with(functions.clone(), async move || {
-        let client = sandbox.client().await;
-        let service = tower::service_fn(move |request: http::Request<kube::client::Body>| {
-            if *request.method() != Method::GET {
-                seen.lock().unwrap().push(format!("{} {}", request.method(), request.uri().path()));
-            }
-            let client = client.clone();
-            async move { client.send(request).await }
-        });
-        kube::Client::new(service, "default")
-    });
+    let writes = Writes::default();
+    let recording = writes.clone();
+    let second = Operator::start_with(functions.clone(), async move || recording.of(sandbox.client().await));
     passes(&mut calls, 3).await;
     second.kill();
-    assert_eq!(*writes.lock().unwrap(), Vec::<String>::new());
+    assert_eq!(writes.all(), Vec::<String>::new());
     let reported = async |object: &Value| {
         let fields = Some(format!("involvedObject.uid={}", object["metadata"]["uid"].as_str().unwrap()));
         let selection = Selection { fields, ..Selection::default() };

@@ -110,7 +110,7 @@ pub(crate) fn quick() -> Schedule {
 pub(crate) struct Bench {
     pub(crate) namespace: Namespace,
     pub(crate) server: Server,
-    running: DropGuard,
+    running: Vec<DropGuard>,
 }
 
 impl Bench {
@@ -186,7 +186,21 @@ impl Bench {
         let context = Context { environment, ..Context::new(session, events, Metrics::new(), options) };
         let stop = CancellationToken::new();
         tokio::spawn(run(context, stop.clone()));
-        Self { namespace, server, running: stop.drop_guard() }
+        Self { namespace, server, running: vec![stop.drop_guard()] }
+    }
+
+    /// Starts one more operator, for the objects that `selector` selects.
+    pub(crate) async fn with_shard(mut self, test: &str, selector: &str) -> Self {
+        let Self { namespace, server, running } = self;
+        let options = operator::Options {
+            shard: selector.parse().unwrap(),
+            operations: quick(),
+            ..operator::Options::on(Connection::default())
+        };
+        let session = session(&namespace).await;
+        self = Self::start(test, namespace, server, session, options, at_home);
+        self.running.extend(running);
+        self
     }
 
     /// The JSON of a queue with these fields in its spec.

@@ -33,11 +33,19 @@ fn channel_to(folder: &Path, names: watch::Receiver<Vec<&'static str>>, options:
         let found = names.borrow().iter().map(|name| Address::Unix(folder.join(name))).collect();
         async { Ok(found) }.boxed()
     });
-    Channel::with_resolver(resolve, "several", "unix:/several".parse().unwrap(), None, options)
+    Channel::with_resolver(
+        resolve,
+        "several",
+        "unix:/several".parse().unwrap(),
+        None,
+        options,
+        &Memory::new(1 << 20),
+    )
 }
 
 async fn call(channel: &Channel) -> Result<RunResponse, RunError> {
-    channel.call(channel.turn().await?, encode(&RunRequest::default()).bytes).await
+    let request = encode(&RunRequest::default()).bytes;
+    channel.call(channel.turn().await?, request, &Reservation::default()).await
 }
 
 async fn wait_for_connections(channel: &Channel, count: usize) {
@@ -97,7 +105,14 @@ async fn without_certificates_no_other_machine_is_called() {
         Box::new(|| async { Ok(vec![Address::Tcp(([192, 0, 2, 1], 9443).into())]) }.boxed());
     let endpoint = "fn.example.org:9443".parse().unwrap();
     let options = Options { down_after: Duration::ZERO, ..Options::default() };
-    let channel = Channel::with_resolver(resolve, "fn.example.org:9443", endpoint, None, &options);
+    let channel = Channel::with_resolver(
+        resolve,
+        "fn.example.org:9443",
+        endpoint,
+        None,
+        &options,
+        &Memory::new(1 << 20),
+    );
     let error = call(&channel).await.unwrap_err();
     assert_eq!(error.class, RunErrorClass::Unavailable);
     assert_eq!(
@@ -116,7 +131,14 @@ async fn a_function_is_down_after_a_second_and_resolved_four_times_a_second_from
         async { Err(io::ErrorKind::ConnectionRefused.into()) }.boxed()
     });
     let endpoint = "fn:9443".parse().unwrap();
-    let channel = Channel::with_resolver(resolve, "fn:9443", endpoint, None, &Options::default());
+    let channel = Channel::with_resolver(
+        resolve,
+        "fn:9443",
+        endpoint,
+        None,
+        &Options::default(),
+        &Memory::new(1 << 20),
+    );
     let failed_after = async || {
         let started = Instant::now();
         assert_eq!(call(&channel).await.unwrap_err().class, RunErrorClass::Unavailable);
@@ -145,8 +167,9 @@ fn a_call_fails_when_the_runtime_of_its_connections_shuts_down_first() {
         }
     });
     let endpoint = "fn:9443".parse().unwrap();
-    let channel = connecting
-        .block_on(async { Channel::with_resolver(resolve, "fn:9443", endpoint, None, &Options::default()) });
+    let channel = connecting.block_on(async {
+        Channel::with_resolver(resolve, "fn:9443", endpoint, None, &Options::default(), &Memory::new(1 << 20))
+    });
     let channel = Arc::new(channel);
     let calls = [0, 1].map(|which| {
         let channel = Arc::clone(&channel);

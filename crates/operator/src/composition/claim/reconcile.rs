@@ -66,8 +66,9 @@ impl Reconciler for Binder {
     type Error = ClaimFailure;
 
     const NAME: &'static str = "claim";
-    /// Most of them wait for their turn to write.
-    const MAX_CONCURRENT_RECONCILES: usize = 1000;
+    /// Most of them wait for their turn to write; more would only need more memory.
+    const MAX_CONCURRENT_RECONCILES: usize = 100;
+    const RESERVED_FOR_CHANGES: usize = 20;
     const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(60));
 
     fn find(&self, key: &Key) -> Option<Arc<Value>> {

@@ -47,8 +47,13 @@ impl Composer {
                 }
             }
         }
-        composition::desired::render(xr, observed, desired, |kind| namespaced.get(kind).copied())
-            .map_err(|error| ReconcileFailure::engine(Stage::Compose, "Render", error.to_string()))
+        let mut rendered =
+            composition::desired::render(xr, observed, desired, |kind| namespaced.get(kind).copied())
+                .map_err(|error| ReconcileFailure::engine(Stage::Compose, "Render", error.to_string()))?;
+        for composed in rendered.resources.values_mut() {
+            self.engine.shard.carry_over(xr, &mut composed.intent);
+        }
+        Ok(rendered)
     }
 
     /// Deletes what is no longer desired, before the references are stored, so that none is forgotten.

@@ -54,14 +54,17 @@ impl Composer {
             return Ok(Action::await_change());
         }
         let mut xr = xr.clone();
-        let now = Timestamp::now();
-        let intent =
-            with_conditions(Composite::new(&xr, self.layout), [deleting(now), reconcile_success(now)]);
-        if let Err(error) = self.write_status(&mut xr, memory, &intent).await
-            && !error.is_conflict()
-        {
-            // The status is for users who wait; failing to write it must not keep the XR.
-            tracing::debug!(xr = %key, error = error.text(), "cannot write the status of an XR under deletion");
+        // For users who wait. An XR that nothing else holds is gone with the finalizer.
+        if self.kind.is_being_deleted() || finalizer::is_held_by_others(&xr, FINALIZER) {
+            let now = Timestamp::now();
+            let intent =
+                with_conditions(Composite::new(&xr, self.layout), [deleting(now), reconcile_success(now)]);
+            if let Err(error) = self.write_status(&mut xr, memory, &intent).await
+                && !error.is_conflict()
+            {
+                // It must not keep the XR.
+                tracing::debug!(xr = %key, error = error.text(), "cannot write the status of an XR under deletion");
+            }
         }
         if self.kind.is_being_deleted()
             && let Err(error) = self.delete_children(&xr).await
@@ -78,6 +81,7 @@ impl Composer {
                 self.dependents.forget(&self.engine.watches, key);
                 Ok(Action::await_change())
             }
+            Err(error) if error.is_not_found() => Ok(Action::await_change()),
             Err(error) => {
                 if let ReconcileError::Failed(failure) = failed(Stage::Delete, "", &error) {
                     self.report_stuck(&mut xr, memory, &failure).await;

@@ -13,7 +13,7 @@ use composition::protocol::{
 };
 use composition::{FunctionRunner as _, RunErrorClass, pipeline::Failure};
 use diag::error_chain;
-use functions::{ResolveError, ResolveFuture, Resolver};
+use functions::{Reservation, ResolveError, ResolveFuture, Resolver};
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -35,6 +35,8 @@ pub(super) struct PipelineRun {
     pub(super) scopes: BTreeSet<Scope>,
     /// The function that could not be reached.
     pub(super) unreachable: Option<String>,
+    /// The memory that `outcome` takes.
+    pub(super) reservation: Reservation,
     /// Keeps the stores of `scopes` open until the XR depends on them.
     _stores: Vec<Arc<Watched>>,
 }
@@ -53,6 +55,7 @@ impl Composer {
         };
         let mut pipeline = Pipeline::new(audience);
         let resolver = StoreResolver { composer: self, opened: Mutex::default() };
+        let runner = self.engine.functions.runner(&resolver);
         let mut required = BTreeMap::new();
         let mut failure = None;
         let mut unreachable = None;
@@ -68,7 +71,7 @@ impl Composer {
             let function = &step.function_ref.name;
             let began = Instant::now();
             self.engine.metrics.function_waiting(function, self.engine.functions.waiting(function));
-            let answer = self.engine.functions.runner(&resolver).run(function, &request).await;
+            let answer = runner.run(function, &request).await;
             self.engine.metrics.function_waiting(function, self.engine.functions.waiting(function));
             let outcome = answer.as_ref().map_or_else(|error| error.class.name(), |_| "ok");
             self.engine.metrics.function_call(function, outcome, began.elapsed());
@@ -96,9 +99,10 @@ impl Composer {
                 required.entry(step.clone()).or_insert_with(|| requirements.clone());
             }
         }
+        let reservation = runner.into_reservation();
         let opened = resolver.opened.into_inner().unwrap_or_else(PoisonError::into_inner);
         let (scopes, stores) = opened.into_iter().unzip::<_, _, BTreeSet<_>, Vec<_>>();
-        PipelineRun { outcome, failure, required, scopes, unreachable, _stores: stores }
+        PipelineRun { outcome, failure, required, scopes, unreachable, reservation, _stores: stores }
     }
 
     async fn request(
@@ -211,7 +215,7 @@ impl Resolver for StoreResolver<'_> {
             }
             let watched = self.open(scope);
             watched.ready().await.map_err(ResolveError)?;
-            let mut found: Vec<Arc<Value>> = watched.store.state();
+            let mut found: Vec<Arc<Value>> = watched.store.state().collect();
             found.sort_by_cached_key(|object| {
                 let text = |pointer| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
                 format!("{}/{}", text("/metadata/namespace"), text("/metadata/name"))

@@ -18,6 +18,7 @@ use composition::protocol::Object;
 use composition::readiness::Child;
 use composition::requeue::{DEBOUNCE, Due, Fingerprint, interval};
 use composition::takeover::fold_updates;
+use functions::Reservation;
 use jiff::Timestamp;
 use manifest::ObjectRef;
 use serde_json::Value;
@@ -54,6 +55,8 @@ pub(super) struct Progress {
     returned: Option<(Fingerprint, Instant)>,
     /// The revision in use.
     pub(super) revision: String,
+    /// The memory that the result of the pipeline takes.
+    reservation: Reservation,
 }
 
 impl Reconciler for Composer {
@@ -66,6 +69,7 @@ impl Reconciler for Composer {
     /// Most of them wait for functions, each of which has its own limit, and for their turn to write. Each holds copies of
     /// what the XR is composed of while it waits, so more of them would only need more memory.
     const MAX_CONCURRENT_RECONCILES: usize = 200;
+    const RESERVED_FOR_CHANGES: usize = 20;
     const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(30));
 
     fn find(&self, key: &Key) -> Option<Arc<Value>> {
@@ -175,6 +179,7 @@ impl Composer {
             let run = self.run_pipeline(&selected.revision, &state, &memory.required).await;
             progress.outcome = run.outcome;
             progress.unreachable = run.unreachable;
+            progress.reservation = run.reservation;
             memory.required = run.required;
             memory.scopes = run.scopes;
             if let Some(failure) = run.failure {
@@ -248,11 +253,10 @@ impl Composer {
     ) -> Result<Action, ReconcileError<String>> {
         // Only a change, or the backoff, causes the next one.
         memory.history.record(seen, seen);
-        memory.unwritten = progress.returned.map(|(observed, returned)| Unwritten {
-            observed,
-            returned,
-            outcome: progress.outcome,
-        });
+        // What has to be reserved is not kept from one reconcile to the next: there is one of these for every XR.
+        let returned = progress.returned.filter(|_| progress.reservation.is_empty());
+        memory.unwritten =
+            returned.map(|(observed, returned)| Unwritten { observed, returned, outcome: progress.outcome });
         // If it cannot be read, the watch brings it.
         if let Ok(Some(live)) = self.engine.client.read(&key.reference(&self.kind.composite)).await {
             self.record_write(&live);

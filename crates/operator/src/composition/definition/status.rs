@@ -71,6 +71,11 @@ pub(super) fn is_established(crd: &Object) -> bool {
     readiness::condition(crd, "Established", "True").is_ok()
 }
 
+/// Whether objects of `role` can exist, as the shard says that establishes the XRD.
+pub(super) fn is_served(xrd: &Object, role: Role) -> bool {
+    Conditions::of(xrd).get(role.words().condition).is_some_and(Condition::is_true)
+}
+
 /// The generation for which a controller was last started.
 pub(super) fn watched_generation(xrd: &Object, role: Role) -> Option<i64> {
     Conditions::of(xrd).get(role.words().condition)?.observed_generation

@@ -86,6 +86,7 @@ impl Server {
         Candidate {
             session: Session::new(client),
             namespace: Namespace::new("plimsoll-system").unwrap(),
+            name: NAME.to_owned(),
             identity: identity.to_owned(),
             duration: Duration::from_secs(SECONDS),
         }

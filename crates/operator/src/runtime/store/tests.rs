@@ -84,7 +84,7 @@ async fn the_store_has_what_was_listed_and_watched() {
     for expected in ["shop/a - 3", "shop/b - 4", "shop/a 3 6", "shop/c - 7", "shop/b 4 -"] {
         assert_eq!(next(&mut changes).await, expected);
     }
-    let names: Vec<_> = store.state().iter().map(|object| object["metadata"]["name"].clone()).collect();
+    let names: Vec<_> = store.state().map(|object| object["metadata"]["name"].clone()).collect();
     assert_eq!(names, ["a", "c"]);
     let found = store.get(&key("a")).unwrap();
     assert_eq!(found["metadata"]["resourceVersion"], "6");

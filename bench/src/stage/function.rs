@@ -13,41 +13,44 @@ use tokio::task::JoinHandle;
 use crate::Outcome;
 
 /// What Compositions call it.
-pub(crate) const NAME: &str = "function-bench";
+pub const NAME: &str = "function-bench";
+
+/// How many ConfigMaps an XR is composed of.
+pub const CHILDREN: usize = 4;
 
 /// How often it was called.
 #[derive(Clone, Default)]
-pub(crate) struct Calls(Arc<AtomicUsize>);
+pub struct Calls(Arc<AtomicUsize>);
 
 impl Calls {
     /// How often it was called since this was last asked.
-    pub(crate) fn take(&self) -> usize {
+    pub fn take(&self) -> usize {
         self.0.swap(0, Ordering::Relaxed)
     }
 
     /// How often it was called.
-    pub(crate) fn count(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.0.load(Ordering::Relaxed)
     }
 }
 
 /// The function while it is served.
-pub(crate) struct Served {
-    pub(crate) endpoint: String,
+pub struct Served {
+    pub endpoint: String,
     stop: oneshot::Sender<()>,
     serving: JoinHandle<Result<(), String>>,
 }
 
 impl Served {
     /// Ends it; its address is free then.
-    pub(crate) async fn stop(self) -> Outcome<()> {
+    pub async fn stop(self) -> Outcome<()> {
         drop(self.stop);
         Ok(self.serving.await??)
     }
 }
 
 /// Serves it over mutual TLS at an address.
-pub(crate) async fn serve(address: &str, certificates: &Path, calls: &Calls) -> Outcome<Served> {
+pub async fn serve(address: &str, certificates: &Path, calls: &Calls) -> Outcome<Served> {
     let transport = Transport::Tls(Certificates::Folder(certificates.to_owned()));
     let options = ServeOptions::new(address, transport);
     let server = Server::bind(options).await?;
@@ -57,11 +60,13 @@ pub(crate) async fn serve(address: &str, certificates: &Path, calls: &Calls) -> 
         calls.0.fetch_add(1, Ordering::Relaxed);
         async move {
             let mut rsp = response::to(&request);
-            let name = request.observed.composite.object["metadata"]["name"].as_str().unwrap_or_default();
-            for number in 0..4 {
+            let xr = &request.observed.composite.object;
+            let name = xr["metadata"]["name"].as_str().unwrap_or_default();
+            let size = xr["spec"]["size"].as_str().unwrap_or_default();
+            for number in 0..CHILDREN {
                 let map = json!({
                     "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "default"},
-                    "data": {"owner": name, "number": number.to_string()},
+                    "data": {"owner": name, "number": number.to_string(), "size": size},
                 });
                 let map = Resource { ready: Ready::True, ..Resource::of(map) };
                 rsp.desired.resources.insert(format!("map-{number}"), map);
