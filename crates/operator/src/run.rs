@@ -131,7 +131,11 @@ async fn run_when_leading(
             lease = candidate.acquire() => lease,
             () = stop.cancelled() => return Ok(()),
         };
-        tracing::info!(identity = candidate.identity, "acquired the lease; starting controllers");
+        tracing::info!(
+            lease = candidate.name,
+            identity = candidate.identity,
+            "acquired the lease; starting controllers"
+        );
         // Not a child of `stop`: the lease is renewed until they have stopped.
         let mut term = term::begin(context, &CancellationToken::new());
         let outcome = tokio::select! {
