@@ -88,7 +88,7 @@ async fn measure(claims: usize, queues: usize) -> Outcome<()> {
     bars.at_most("writes of a restart", count(requests.writes().len()), 0.0)?;
     let usage = stage.operator.usage()?;
     say(format_args!("  operator: {usage}, {:.0?} of CPU", usage.cpu))?;
-    bars.at_most("peak, in MB", megabytes(peak.max(usage.peak)), 256.0)?;
+    bars.at_most("peak, in MB, with the deployment's limit", megabytes(peak.max(usage.peak)), limit()?)?;
     stage.restart()?;
     // All Queues are due from now on.
     cloud.is_read(1).await?;
@@ -146,6 +146,14 @@ async fn restarted(calls: &Calls, claims: usize) -> Outcome<Duration> {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     Ok(began.elapsed())
+}
+
+/// The memory limit of the deployment, in MB.
+fn limit() -> Outcome<f64> {
+    let deployment = include_str!("../../../deploy/deployment.yaml");
+    let limits = deployment.split("limits:").nth(1).unwrap_or_default();
+    let limit = limits.lines().find_map(|line| line.trim().strip_prefix("memory: ")?.strip_suffix("Mi"));
+    Ok(limit.ok_or("the deployment has no memory limit in Mi")?.parse()?)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts here are far below 2^52")]

@@ -257,3 +257,6 @@ fn with_uid(intent: &Object, live: &Object) -> Object {
 fn object(reply: Reply) -> Object {
     json_object::from_value(reply.object)
 }
+
+#[cfg(test)]
+mod tests;

@@ -29,7 +29,7 @@ const AFTER_PANIC: Backoff = Backoff::new(Duration::from_secs(1), Duration::from
 
 tokio::task_local! {
     /// Whether the running reconcile is for a key that goes first.
-    static GOES_FIRST: bool;
+    pub(super) static GOES_FIRST: bool;
 }
 
 /// Whether this is called by a reconcile whose key goes before those that are merely due.

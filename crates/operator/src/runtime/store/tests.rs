@@ -211,7 +211,7 @@ async fn the_objects_of_a_kind_that_is_gone_are_gone() {
     let stop = CancellationToken::new();
     let source = Source::of(GroupVersionKind::new("shop.example/v1".parse().unwrap(), "Order").unwrap());
     let store = Store::start(Session::new(client), source, &stop);
-    store.shared.objects().set(object("a", 1));
+    store.shared.objects().set(&object("a", 1));
     let mut changes = store.subscribe();
     assert_eq!(next(&mut changes).await, "shop/a - 1");
     assert_eq!(next(&mut changes).await, "shop/a 1 -");
@@ -232,4 +232,22 @@ async fn a_dropped_store_stops_watching() {
     tokio::time::sleep(Duration::from_secs(60)).await;
     assert_eq!(journal.count(MAPS, ""), asked);
     assert!(!stop.is_cancelled(), "other stores go on");
+}
+
+#[test]
+fn a_user_asks_by_a_new_object_a_new_spec_or_a_deletion() {
+    let check = |before: Value, after: Value, expected: bool| {
+        let side = |object: &Value| (!object.is_null()).then(|| Arc::new(object.clone()));
+        let change = Change { key: Key::cluster_scoped("a"), before: side(&before), after: side(&after) };
+        assert_eq!(change.is_request(), expected, "{before} {after}");
+    };
+    let object = |generation: u32| json!({"metadata": {"generation": generation}, "status": {}});
+    let deleted = || json!({"metadata": {"generation": 1, "deletionTimestamp": "2026-01-01T00:00:00Z"}, "status": {}});
+    check(Value::Null, json!({"metadata": {"generation": 1}}), true);
+    check(Value::Null, object(1), false);
+    check(object(1), object(1), false);
+    check(object(1), object(2), true);
+    check(object(1), deleted(), true);
+    check(deleted(), deleted(), false);
+    check(deleted(), Value::Null, false);
 }
