@@ -18,9 +18,8 @@ mod options;
 mod rivals;
 mod run;
 pub mod runtime;
-mod shard;
 
 pub use options::{FunctionOptions, Half, Options, TenantOptions};
 pub use rivals::{Engine, Rival};
 pub use run::{Context, Error, USER_AGENT, run};
-pub use shard::{InvalidSelector, Shard};
+pub use runtime::shard::{InvalidSelector, Shard};

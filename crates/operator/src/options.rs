@@ -8,7 +8,7 @@ use std::time::Duration;
 use cluster::{Connection, Environment};
 use manifest::Namespace;
 
-use crate::shard::Shard;
+use crate::runtime::shard::Shard;
 
 #[derive(Clone, Debug)]
 pub struct Options {

@@ -17,6 +17,7 @@ pub mod health;
 pub(crate) mod lease;
 pub mod metrics;
 pub mod queue;
+pub mod shard;
 pub mod store;
 pub(crate) mod supervisor;
 #[cfg(test)]

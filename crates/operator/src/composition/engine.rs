@@ -9,7 +9,7 @@ use super::watches::Watches;
 use crate::runtime::client::ObjectClient;
 use crate::runtime::events::Events;
 use crate::runtime::metrics::Metrics;
-use crate::shard::Shard;
+use crate::runtime::shard::Shard;
 
 pub(crate) struct Engine {
     pub(crate) client: ObjectClient,

@@ -19,8 +19,8 @@ use manifest::{GroupVersionKind, KindError, Namespace, ObjectRef};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use crate::runtime::shard::Shard;
 use crate::runtime::store::{Key, Source, Store};
-use crate::shard::Shard;
 
 /// Which objects of a kind are watched.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -242,7 +242,8 @@ fn a_user_asks_by_a_new_object_a_new_spec_or_a_deletion() {
         assert_eq!(change.is_request(), expected, "{before} {after}");
     };
     let object = |generation: u32| json!({"metadata": {"generation": generation}, "status": {}});
-    let deleted = || json!({"metadata": {"generation": 1, "deletionTimestamp": "2026-01-01T00:00:00Z"}, "status": {}});
+    let deleted =
+        || json!({"metadata": {"generation": 1, "deletionTimestamp": "2026-01-01T00:00:00Z"}, "status": {}});
     check(Value::Null, json!({"metadata": {"generation": 1}}), true);
     check(Value::Null, object(1), false);
     check(object(1), object(1), false);

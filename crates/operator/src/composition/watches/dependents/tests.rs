@@ -4,8 +4,8 @@ use serde_json::json;
 use tokio::sync::mpsc;
 
 use super::*;
+use crate::runtime::shard::Shard;
 use crate::runtime::testing::{Response, client};
-use crate::shard::Shard;
 
 const MAPS: &str = "GET /api/v1/configmaps";
 

@@ -3,7 +3,7 @@ use serde_json::json;
 use super::*;
 
 fn object(labels: &Value) -> Object {
-    composition::object::from_value(json!({"metadata": {"name": "a", "labels": labels}}))
+    json_object::from_value(json!({"metadata": {"name": "a", "labels": labels}}))
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn composed_resources_belong_to_the_shard_of_their_xr() {
     let mut composed = object(&json!({"tier": "from a function", "app": "web"}));
     shard.carry_over(&xr, &mut composed);
     assert_eq!(composed["metadata"]["labels"], json!({"plimsoll.dev/shard": "one", "app": "web"}));
-    let mut bare = composition::object::from_value(json!({"metadata": {}}));
+    let mut bare = json_object::from_value(json!({"metadata": {}}));
     shard.carry_over(&object(&Value::Null), &mut bare);
     assert_eq!(bare["metadata"], json!({}));
 }

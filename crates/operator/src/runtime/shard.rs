@@ -7,11 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 
-use composition::protocol::Object;
 use kube::core::{Expression, Selector, SelectorExt as _};
+use manifest::json_object;
 use serde_json::Value;
 
-use crate::runtime::lease;
+use super::client::Object;
+use super::lease;
 
 /// Which objects an operator reconciles. By default it is all of them.
 #[derive(Clone, Debug, Default)]
@@ -43,8 +44,7 @@ impl Shard {
         if self.is_everything() {
             return true;
         }
-        let labels = object.get("metadata").and_then(|metadata| metadata.get("labels")?.as_object());
-        let labels = labels.into_iter().flatten();
+        let labels = json_object::map(object, &["metadata", "labels"]).into_iter().flatten();
         let labels: BTreeMap<String, String> =
             labels.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))).collect();
         self.selector.matches(&labels)
@@ -60,9 +60,9 @@ impl Shard {
     /// Gives what `owner` is composed of the labels by which it belongs to the same shard.
     pub(crate) fn carry_over(&self, owner: &Object, composed: &mut Object) {
         for key in &self.keys {
-            match composition::object::label(owner, key) {
+            match json_object::label(owner, key) {
                 Some(value) => {
-                    let labels = composition::object::nested_mut(composed, &["metadata", "labels"]);
+                    let labels = json_object::nested_mut(composed, &["metadata", "labels"]);
                     labels.insert(key.clone(), value.into());
                 }
                 None => {
