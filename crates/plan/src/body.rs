@@ -3,9 +3,11 @@
 //! Ignored fields that only we hold need care: applying without them would delete their values. So an apply gives up
 //! holding them first (see [`ownership::Handover`]); a dry run, which must not write, sends their live values instead.
 
-use fields::{FieldSet, ListKind, Schema, Shape};
+use fields::{FieldSet, Schema};
 use ownership::{Desired, ManagedFields, Observed};
-use serde_json::{Map, Value};
+use serde_json::Value;
+
+use crate::overlay::lay_over;
 
 /// The ignored fields that no manager but ours holds, where `managed` are the managers of an object.
 pub fn to_release(desired: &Desired<'_>, managed: &ManagedFields, schema: &Schema) -> FieldSet {
@@ -32,42 +34,6 @@ pub fn body_for_dry_run(desired: &Desired<'_>, live: &Observed, released: &Field
         lay_over(&mut body, &part, live.schema().root());
     }
     body
-}
-
-fn lay_over(under: &mut Value, over: &Value, shape: Shape<'_>) {
-    match (under, over) {
-        (Value::Object(under), Value::Object(over)) => {
-            for (name, value) in over {
-                lay_over(under.entry(name.clone()).or_insert(Value::Null), value, shape.field(name));
-            }
-        }
-        (Value::Array(under), Value::Array(over)) => match shape.list_kind() {
-            ListKind::Keyed(keys) => {
-                for item in over {
-                    let same = |other: &&mut Value| {
-                        keys.iter().all(|key| {
-                            let read = |item: &Value| item.get(&*key.name).or(key.default.as_ref()).cloned();
-                            read(other) == read(item)
-                        })
-                    };
-                    match under.iter_mut().find(same) {
-                        Some(found) => lay_over(found, item, shape.element()),
-                        None => under.push(item.clone()),
-                    }
-                }
-            }
-            ListKind::Set => {
-                let new: Vec<Value> = over.iter().filter(|item| !under.contains(item)).cloned().collect();
-                under.extend(new);
-            }
-            ListKind::Atomic => under.clone_from(over),
-        },
-        (under @ Value::Null, Value::Object(over)) => {
-            *under = Value::Object(Map::new());
-            lay_over(under, &Value::Object(over.clone()), shape);
-        }
-        (under, over) => *under = over.clone(),
-    }
 }
 
 #[cfg(test)]

@@ -35,6 +35,7 @@ mod testing;
 mod upgrade;
 mod wait_attribute;
 mod wait_resource;
+mod write_only;
 
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -21,6 +21,7 @@ mod read;
 mod schema;
 mod validate;
 mod wait_for;
+mod write_only;
 
 use std::sync::Arc;
 
@@ -79,26 +80,31 @@ impl Resource for Object {
 
     fn plan(&self, request: PlanRequest) -> BoxFuture<'_, PlanResponse> {
         Box::pin(async move {
-            let Some(change) = PlannedChange::of(&request.change, &request.private) else {
+            let config = request.config.as_ref();
+            let Some(change) = PlannedChange::of(&request.change, &request.private, config) else {
                 return request.accept();
             };
             // During an apply, Terraform plans again what was unknown before, without reading.
             let unread = self.add_id(change.prior.as_ref());
-            let decision = match dry_run::dry_run(&self.0, &change).await {
+            let mut decision = match dry_run::dry_run(&self.0, &change).await {
                 Ok(outcome) => {
                     let outcome = if unread { outcome.during_apply() } else { outcome };
                     decide::decide(&change, outcome, self.0.verbosity())
                 }
-                Err(diagnostics) => Decision::new(change.planned, diagnostics),
+                Err(diagnostics) => Decision::new(change.planned.clone(), diagnostics),
             };
+            decision.diagnostics = write_only::redacted(decision.diagnostics, &change);
             decision.respond(request)
         })
     }
 
     fn apply(&self, request: ApplyRequest) -> BoxFuture<'_, ApplyResponse> {
         Box::pin(async move {
-            if let Some(change) = PlannedChange::of(&request.change, &request.private) {
-                return apply::apply(&self.0, change, &request.stop).await;
+            let config = request.config.as_ref();
+            if let Some(change) = PlannedChange::of(&request.change, &request.private, config) {
+                let mut response = apply::apply(&self.0, change.clone(), &request.stop).await;
+                response.diagnostics = write_only::redacted(response.diagnostics, &change);
+                return response;
             }
             let prior = request.change.prior().cloned().unwrap_or_default();
             delete::delete(&self.0, prior, request.private, &request.stop).await

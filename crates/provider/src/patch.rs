@@ -14,6 +14,7 @@ mod plan;
 mod read;
 mod schema;
 mod target_owner;
+mod write_only;
 
 use std::sync::Arc;
 
@@ -73,20 +74,27 @@ impl Resource for Patch {
 
     fn plan(&self, request: PlanRequest) -> BoxFuture<'_, PlanResponse> {
         Box::pin(async move {
-            let change = PlannedChange::of(&request.change, &request.private);
+            let change = PlannedChange::of(&request.change, &request.private, request.config.as_ref());
             // Another target means another patch, which Terraform plans as a create.
             let Some(change) = change.filter(|_| request.requires_replace.is_empty()) else {
                 return request.accept();
             };
             let planned = plan::plan(&self.0, &change).await;
-            planned.unwrap_or_else(|diagnostics| Decision::new(change.planned, diagnostics)).respond(request)
+            let mut decision =
+                planned.unwrap_or_else(|diagnostics| Decision::new(change.planned.clone(), diagnostics));
+            decision.diagnostics = write_only::redacted(decision.diagnostics, &change);
+            decision.respond(request)
         })
     }
 
     fn apply(&self, request: ApplyRequest) -> BoxFuture<'_, ApplyResponse> {
         Box::pin(async move {
-            if let Some(change) = PlannedChange::of(&request.change, &request.private) {
-                return apply::apply(&self.0, change, &request.stop).await;
+            if let Some(change) =
+                PlannedChange::of(&request.change, &request.private, request.config.as_ref())
+            {
+                let mut response = apply::apply(&self.0, change.clone(), &request.stop).await;
+                response.diagnostics = write_only::redacted(response.diagnostics, &change);
+                return response;
             }
             let prior = request.change.prior().cloned().unwrap_or_default();
             apply::delete(&self.0, prior, request.private).await

@@ -13,13 +13,16 @@ pub(crate) struct PlannedChange {
     /// In a plan, what the schema alone gives: the configuration, with unknowns wherever something may change.
     pub(crate) planned: Object,
     pub(crate) private: Private,
+    /// The only place with write-only values.
+    pub(crate) config: Object,
 }
 
 impl PlannedChange {
     /// `None` if the resource is to be destroyed.
-    pub(crate) fn of(change: &Change, private: &Private) -> Option<Self> {
+    pub(crate) fn of(change: &Change, private: &Private, config: Option<&Object>) -> Option<Self> {
         let planned = change.planned()?.clone();
-        Some(Self { prior: change.prior().cloned(), planned, private: private.clone() })
+        let config = config.cloned().unwrap_or_default();
+        Some(Self { prior: change.prior().cloned(), planned, private: private.clone(), config })
     }
 
     pub(crate) fn is_create(&self) -> bool {

@@ -27,6 +27,9 @@ pub(crate) const MOVED_FROM: &str = "moved_from";
 /// Moved here without a body, which the first read fills in.
 pub(crate) const BODY_MISSING: &str = "body_missing";
 
+/// The write-only part of what was last applied, with a mark in place of every value.
+pub(crate) const WRITE_ONLY: &str = "write_only";
+
 /// What most keys of [`Private`] store.
 pub(crate) trait Keys {
     fn flag(&self, key: &str) -> bool;

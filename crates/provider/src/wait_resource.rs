@@ -50,8 +50,8 @@ impl Resource for Wait {
     fn apply(&self, request: ApplyRequest) -> BoxFuture<'_, ApplyResponse> {
         Box::pin(async move {
             // There is nothing in the cluster to undo.
-            let Some(PlannedChange { prior, planned, mut private }) =
-                PlannedChange::of(&request.change, &request.private)
+            let Some(PlannedChange { prior, planned, mut private, .. }) =
+                PlannedChange::of(&request.change, &request.private, None)
             else {
                 return ApplyResponse::default();
             };

@@ -19,16 +19,17 @@ use tokio::sync::OwnedMutexGuard;
 
 use super::annotations::{self, OwnerAnnotations};
 use super::decide::projection_failed;
-use super::{MANAGER, NO_CLIENT, attributes, existing, manager, wait_for};
+use super::{MANAGER, NO_CLIENT, attributes, existing, manager, wait_for, write_only};
 use crate::body::Body;
 use crate::clusters::Cluster;
 use crate::context::Context;
 use crate::dynamic::dynamic;
 use crate::planned_change::{PlannedChange, set_unknown};
 use crate::private::{
-    IMPORTED, Keys as _, LAST_ANSWER, MOVED_FROM, PENDING_PROJECTION, STALE_READ, WAIT_OWED,
+    IMPORTED, Keys as _, LAST_ANSWER, MOVED_FROM, PENDING_PROJECTION, STALE_READ, WAIT_OWED, WRITE_ONLY,
 };
 use crate::projection::{self, MANAGERS, Maps, VALUES};
+use crate::write_only::{Configured, WriteOnly, hidden, show};
 use crate::{cluster_identity, codes, identity, stop};
 
 /// How long to wait for a response after Terraform stops the provider: without it, a created object is not recorded.
@@ -61,6 +62,7 @@ pub(super) async fn apply(
 struct ObjectApply {
     cluster: Arc<Cluster>,
     body: Body,
+    write_only: Option<WriteOnly>,
     ignored: IgnoreFields,
     target: ObjectRef,
     /// Whether the kind, and thus its scope, was unknown when the target was built.
@@ -80,7 +82,12 @@ impl ObjectApply {
                 .hint("Set yaml_body to the object in YAML.");
             return Err(empty.into());
         }
-        let body = Body::parse(text)?;
+        let mut body = Body::parse(text)?;
+        let write_only = match write_only::of(change, &mut body)? {
+            Configured::Known(write_only) => Some(write_only),
+            // Nothing is unknown at apply.
+            Configured::Absent | Configured::Unknown => None,
+        };
         let cluster = context.known_cluster(planned.get("cluster"), NO_CLIENT)?;
         let (target, provisional) = match cluster.session().resource(&body.gvk).await {
             Ok(resource) => (body.target(resource.namespaced), false),
@@ -100,6 +107,7 @@ impl ObjectApply {
         Ok(Self {
             cluster,
             body,
+            write_only,
             ignored: attributes::ignored(planned),
             target,
             provisional,
@@ -111,7 +119,8 @@ impl ObjectApply {
     async fn send(&self, change: &PlannedChange, stop: &CancellationToken) -> Result<Reply, Box<Diagnostic>> {
         let operation = operation(change);
         let failed = |error: &Error| Box::new(error.diagnostic(operation));
-        let (sent, live) = if change.is_create() {
+        let manager = manager();
+        let (mut sent, live) = if change.is_create() {
             // A create gives ignored fields their initial value.
             (self.body.value.clone(), None)
         } else {
@@ -119,10 +128,14 @@ impl ObjectApply {
             let live = live.map(Observed::new).transpose();
             let live = live.map_err(|error| Box::new(projection_failed(&self.target, &error)))?;
             let live = self.hand_over(live, &change.private).await.map_err(|error| failed(&error))?;
-            let manager = manager();
-            let body = plan::body_to_send(&self.desired(&manager), live.as_ref());
-            (body, live.map(Observed::into_object))
+            (plan::body_to_send(&self.desired(&manager), live.as_ref()), live)
         };
+        if let Some(write_only) = &self.write_only
+            && !write_only.reveal(&mut sent, live.as_ref(), &manager)
+        {
+            return Err(Box::new(unknown_values(&self.target)));
+        }
+        let live = live.map(Observed::into_object);
         let created_at =
             live.as_ref().and_then(annotations::created_at_of).map_or_else(annotations::now, str::to_owned);
         let sent = OwnerAnnotations { id: self.id.clone(), created_at }.add_to(&sent);
@@ -170,7 +183,7 @@ impl ObjectApply {
 
     async fn finish(
         mut self,
-        PlannedChange { prior, planned, mut private }: PlannedChange,
+        PlannedChange { prior, planned, mut private, .. }: PlannedChange,
         reply: Reply,
         stop: &CancellationToken,
     ) -> ApplyResponse {
@@ -224,9 +237,15 @@ impl ObjectApply {
         private: &mut Private,
         answer: Json,
     ) -> Result<(), ManagedFieldsError> {
-        let (answer, manager) = (Observed::new(answer)?, manager());
+        let manager = manager();
+        let marks = self.write_only.as_ref().map(|write_only| &write_only.marks);
+        private.set_optional(WRITE_ONLY, marks);
+        let answer = hidden(Observed::new(answer)?, marks)?;
         let desired = self.desired(&manager);
-        let maps = Maps::of(&answer, &desired);
+        let mut maps = Maps::of(&answer, &desired);
+        if let Some(marks) = marks {
+            show(&mut maps.values, marks, &answer, &self.body.value, &manager);
+        }
         let values = projection::attribute(&maps.values);
         set_unknown(state, VALUES, || values.clone());
         set_unknown(state, MANAGERS, || projection::attribute(&maps.managers));
@@ -241,6 +260,13 @@ impl ObjectApply {
     fn desired<'a>(&'a self, manager: &'a FieldManager) -> Desired<'a> {
         Desired::new(manager, &self.body.value).ignoring(&self.ignored)
     }
+}
+
+fn unknown_values(target: &ObjectRef) -> Diagnostic {
+    Diagnostic::error(codes::WRITE_ONLY_INVALID, "Write-Only Values Not Known")
+        .detail("The values of yaml_body_wo are not known at apply, so nothing was sent.")
+        .object(target.to_string())
+        .hint("Set yaml_body_wo to a value that is known when the configuration is applied.")
 }
 
 fn projection_pending(target: &ObjectRef, error: &ManagedFieldsError) -> Diagnostic {

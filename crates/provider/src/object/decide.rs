@@ -7,6 +7,7 @@ use fields::{FieldSet, IgnoreFields};
 use manifest::ObjectRef;
 use ownership::{Baseline, Desired, FormerManagers, ManagedFieldsError, Observed, Prior, Verbosity};
 use plan::Preview;
+use serde_json::Value as Json;
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::path::Path;
 use tfplugin::private::Private;
@@ -17,7 +18,7 @@ use crate::body::Body;
 use crate::planned_change::{Decision, PlannedChange};
 use crate::private::{FORMER_BASELINE, IMPORTED, Keys as _, STALE_READ};
 use crate::projection::{self, MANAGERS, Maps, VALUES};
-use crate::{codes, identity};
+use crate::{codes, identity, write_only};
 
 const REFERENCE: &str = "object_ref";
 
@@ -66,6 +67,8 @@ pub(super) struct DryRunResult {
     pub(super) planned: Observed,
     /// The fields released before the apply.
     pub(super) released: FieldSet,
+    /// The marks of write-only values, and whether the apply sends the values.
+    pub(super) write_only: Option<(Json, bool)>,
     pub(super) diagnostics: Diagnostics,
 }
 
@@ -108,7 +111,8 @@ impl PlannedChange {
     fn answered(&self, answer: &DryRunResult, verbosity: Verbosity) -> Decision {
         let manager = manager();
         let desired = Desired::new(&manager, &answer.body.value).ignoring(&answer.ignored);
-        let maps = Maps::after_release(&answer.planned, &desired, &answer.released);
+        let mut maps = Maps::after_release(&answer.planned, &desired, &answer.released);
+        answer.show_write_only(&mut maps, &answer.planned);
         let mut diagnostics = answer.diagnostics.clone();
         let Some(prior) = &self.prior else {
             let mut planned = self.planned.clone();
@@ -123,7 +127,12 @@ impl PlannedChange {
         let annotated = live.is_some_and(|live| annotations::id_of(live.object()) == prior.text("id"));
         let unannotated = self.private.flag(IMPORTED) && !annotated;
         let managers = projection::attribute(&maps.managers);
-        let live = live.map(|live| Maps::of(live, &desired));
+        let live = live.map(|live| {
+            let mut maps = Maps::of(live, &desired);
+            answer.show_write_only(&mut maps, live);
+            maps
+        });
+        let sends_values = answer.write_only.as_ref().is_some_and(|(_, sends)| *sends);
         let retyped =
             live.as_ref().is_some_and(|live| live.values == maps.values && live.differ_in_type(&maps));
         let before = match live {
@@ -131,7 +140,7 @@ impl PlannedChange {
             Some(live) if self.private.flag(STALE_READ) => Some(live.values),
             _ => projection::texts(prior.get(VALUES)),
         };
-        if before.as_ref() == Some(&maps.values) && !unannotated && !retyped {
+        if before.as_ref() == Some(&maps.values) && !unannotated && !retyped && !sends_values {
             let managers =
                 if self.managers_change(prior, &maps) { managers } else { prior.get(MANAGERS).clone() };
             return self.keep(prior, &answer.target, managers, diagnostics);
@@ -142,7 +151,7 @@ impl PlannedChange {
         // The same is true of a value of another type with the same text.
         let same_body = planned.get("yaml_body") == prior.get("yaml_body");
         let same = (unannotated || (retyped && same_body)) && managers == *prior.get(MANAGERS);
-        planned.set(MANAGERS, if same { Value::unknown() } else { managers });
+        planned.set(MANAGERS, if same || sends_values { Value::unknown() } else { managers });
         planned.set(REFERENCE, attributes::object_ref(&answer.target));
         self.decision(planned, Some(&answer.target), true, diagnostics)
     }
@@ -171,7 +180,7 @@ impl PlannedChange {
     }
 
     pub(super) fn preview(&self, prior: &Object, desired: &Desired<'_>, answer: &DryRunResult) -> Preview {
-        let written = attributes::body(prior).map(|body| body.value);
+        let written = write_only::stored_body(attributes::body(prior), &self.private).map(|body| body.value);
         let baseline = self.private.baseline(written.as_ref());
         let baseline = baseline.or_else(|| former_baseline(prior, &self.private));
         let prior = match (&written, &baseline) {
@@ -192,6 +201,14 @@ impl PlannedChange {
         let status = wait_for::planned_status(self.prior.as_ref(), &planned, &self.private, changes);
         planned.set("status", status);
         Decision { identity: target.map(identity::of), ..Decision::new(planned, diagnostics) }
+    }
+}
+
+impl DryRunResult {
+    fn show_write_only(&self, maps: &mut Maps, object: &Observed) {
+        if let Some((marks, _)) = &self.write_only {
+            write_only::show(&mut maps.values, marks, object, &self.body.value, &manager());
+        }
     }
 }
 

@@ -13,13 +13,14 @@ use tfplugin::value::Object;
 
 use super::annotations::{self, OwnerAnnotations};
 use super::decide::{DryRunResult, Outcome, projection_failed};
-use super::{MANAGER, attributes, existing, manager};
+use super::{MANAGER, attributes, existing, manager, write_only};
 use crate::body::Body;
 use crate::cluster_identity::{self, ClusterChange};
 use crate::clusters::Cluster;
 use crate::context::Context;
 use crate::planned_change::PlannedChange;
 use crate::private::{IMPORTED, Keys as _, LAST_ANSWER, STALE_READ};
+use crate::write_only::{Configured, WriteOnly};
 use crate::{codes, dependency};
 
 pub(super) async fn dry_run(context: &Context, change: &PlannedChange) -> Result<Outcome, Diagnostics> {
@@ -27,8 +28,9 @@ pub(super) async fn dry_run(context: &Context, change: &PlannedChange) -> Result
     let Some(text) = change.planned.text("yaml_body").filter(|text| !text.is_empty()) else {
         return Ok(unknown(None));
     };
-    let body =
+    let mut body =
         Body::parse(text).map_err(|problems| Diagnostics::from(problems).or_at(&Path::of("yaml_body")))?;
+    let write_only = write_only::of(change, &mut body)?;
     if let Some(warning) = change.prior.as_ref().and_then(|prior| another_object(prior, &body)) {
         return Ok(Outcome::Replace { paths: vec![Path::of("yaml_body")], warning: Box::new(warning) });
     }
@@ -59,7 +61,12 @@ pub(super) async fn dry_run(context: &Context, change: &PlannedChange) -> Result
     if !change.planned.get("ignore_fields").is_wholly_known() {
         return Ok(Outcome::Unknown { target: Some(target), diagnostics });
     }
-    DryRun { change, cluster: &cluster, body, target, diagnostics }.run().await
+    let write_only = match write_only {
+        Configured::Unknown => return Ok(Outcome::Unknown { target: Some(target), diagnostics }),
+        Configured::Absent => None,
+        Configured::Known(write_only) => Some(write_only),
+    };
+    DryRun { change, cluster: &cluster, body, write_only, target, diagnostics }.run().await
 }
 
 /// What is known before the object itself is read.
@@ -67,6 +74,7 @@ struct DryRun<'a> {
     change: &'a PlannedChange,
     cluster: &'a Cluster,
     body: Body,
+    write_only: Option<WriteOnly>,
     target: ObjectRef,
     diagnostics: Diagnostics,
 }
@@ -98,6 +106,9 @@ impl DryRun<'_> {
         } else {
             plan::body_to_send(&desired, None)
         };
+        let Some(sent) = self.revealed(sent, live.as_ref()) else {
+            return Ok(Outcome::Unknown { target: Some(self.target), diagnostics: self.diagnostics });
+        };
         let write = Write::by(MANAGER).force().dry_run();
         let error = match self.cluster.session().apply(&self.target, &sent, write).await {
             Ok(reply) => {
@@ -107,7 +118,7 @@ impl DryRun<'_> {
                     let warning = takeover_warning(&self.target.to_string(), &desired, live, &planned);
                     self.diagnostics.add(Vec::from_iter(warning));
                 }
-                return Ok(self.answered(ignored, live, planned, released));
+                return self.answered(ignored, live, planned, released);
             }
             Err(error) => error,
         };
@@ -135,25 +146,28 @@ impl DryRun<'_> {
 
     /// A create sends everything, including fields that are ignored later.
     async fn of_create(mut self) -> Result<Outcome, Diagnostics> {
+        let Some(sent) = self.revealed(self.body.value.clone(), None) else {
+            return Ok(Outcome::Unknown { target: Some(self.target), diagnostics: self.diagnostics });
+        };
         let write = Write::by(MANAGER).force().dry_run();
-        match self.cluster.session().apply(&self.target, &self.body.value, write).await {
+        match self.cluster.session().apply(&self.target, &sent, write).await {
             Ok(reply) if reply.created() => {
                 self.cluster.mark_absent(&self.target);
                 self.diagnostics.add(reply.diagnostics(&self.target));
                 let planned = self.observed(reply.object)?;
-                Ok(self.created(planned))
+                self.created(planned)
             }
             Ok(reply) => {
                 let planned = self.observed(reply.object)?;
-                Ok(self.exists_already(Some(planned)).await)
+                self.exists_already(Some(planned)).await
             }
             // Only an existing object has immutable fields.
-            Err(error) if error.class() == Class::Immutable => Ok(self.exists_already(None).await),
+            Err(error) if error.class() == Class::Immutable => self.exists_already(None).await,
             Err(error) => unanswered(&error, Some(self.target)),
         }
     }
 
-    fn created(self, planned: Observed) -> Outcome {
+    fn created(self, planned: Observed) -> Result<Outcome, Diagnostics> {
         let ignored = attributes::ignored(&self.change.planned);
         self.answered(ignored, None, planned, FieldSet::new())
     }
@@ -161,7 +175,7 @@ impl DryRun<'_> {
     /// If the object belongs to this state, it is about to be replaced; otherwise the apply will report that it exists.
     /// Until then `planned` is what a create would give: if the object was created after the first plan, Terraform
     /// would report anything less as a bug in the provider.
-    async fn exists_already(mut self, planned: Option<Observed>) -> Outcome {
+    async fn exists_already(mut self, planned: Option<Observed>) -> Result<Outcome, Diagnostics> {
         // What an earlier plan in this process saw no longer holds.
         self.cluster.take_absent(&self.target);
         let replaced = self.cluster.was_ours(&self.target);
@@ -171,7 +185,7 @@ impl DryRun<'_> {
         }
         match planned.filter(|_| !replaced) {
             Some(planned) => self.created(planned),
-            None => Outcome::Unknown { target: Some(self.target), diagnostics: self.diagnostics },
+            None => Ok(Outcome::Unknown { target: Some(self.target), diagnostics: self.diagnostics }),
         }
     }
 
@@ -181,17 +195,40 @@ impl DryRun<'_> {
         live: Option<Observed>,
         planned: Observed,
         released: FieldSet,
-    ) -> Outcome {
+    ) -> Result<Outcome, Diagnostics> {
+        let marks = self.hidden_marks();
+        let write_only = self.write_only.as_ref().map(|write_only| {
+            let due = write_only.is_due(live.as_ref(), &planned, &manager());
+            (write_only.marks.clone(), due)
+        });
+        let hide = |object: Observed| {
+            crate::write_only::hidden(object, marks.as_ref())
+                .map_err(|error| projection_failed(&self.target, &error))
+        };
+        let (live, planned) = (live.map(hide).transpose()?, hide(planned)?);
         let Self { target, body, diagnostics, .. } = self;
-        Outcome::Answered(Box::new(DryRunResult {
+        Ok(Outcome::Answered(Box::new(DryRunResult {
             target,
             body,
             ignored,
             live,
             planned,
             released,
+            write_only,
             diagnostics,
-        }))
+        })))
+    }
+
+    /// `sent` with write-only values; `None` while they are not known.
+    fn revealed(&self, mut sent: Json, live: Option<&Observed>) -> Option<Json> {
+        let Some(write_only) = &self.write_only else { return Some(sent) };
+        write_only.reveal(&mut sent, live, &manager()).then_some(sent)
+    }
+
+    /// The marks of all write-only values that are there now, or were at the last apply.
+    fn hidden_marks(&self) -> Option<Json> {
+        let stored = crate::write_only::stored(&self.change.private);
+        crate::write_only::all_marks(self.write_only.as_ref(), stored, &fields::Schema::of(&self.body.value))
     }
 
     fn observed(&self, object: Json) -> Result<Observed, Diagnostics> {
@@ -201,9 +238,15 @@ impl DryRun<'_> {
     /// The fingerprint of the last response, if the state can be relied on.
     fn last_answer(&self, live: &Observed) -> LastAnswer {
         let private = &self.change.private;
-        let remembered: Option<String> =
-            private.get_as(LAST_ANSWER).filter(|_| !private.flag(STALE_READ) && !private.flag(IMPORTED));
+        let comparable = self.write_only.as_ref().is_none_or(WriteOnly::may_be_remembered);
+        let usable = comparable && !private.flag(STALE_READ) && !private.flag(IMPORTED);
+        let remembered: Option<String> = private.get_as(LAST_ANSWER).filter(|_| usable);
         let ignore = attributes::ignore_list(&self.change.planned);
+        let hidden = self.hidden_marks().and_then(|marks| {
+            let copy = Observed::new(live.object().clone()).ok()?;
+            crate::write_only::hidden(copy, Some(&marks)).ok()
+        });
+        let live = hidden.as_ref().unwrap_or(live);
         let now = remembered.as_ref().map(|_| plan::fingerprint(&self.body.value, &ignore, &manager(), live));
         LastAnswer::compare(remembered.as_ref(), now.as_ref())
     }

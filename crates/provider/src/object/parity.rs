@@ -62,7 +62,7 @@ pub fn planned(yaml: &str, last: Option<&LastApply>, live: Option<Json>, respons
     });
     let state = prior.clone().unwrap_or_else(Object::new).with("yaml_body", yaml);
     let unknown = state.with(VALUES, Value::unknown()).with(MANAGERS, Value::unknown());
-    let change = PlannedChange { prior: prior.clone(), planned: unknown, private };
+    let change = PlannedChange { prior: prior.clone(), planned: unknown, private, config: Object::new() };
     let result = DryRunResult {
         target: body.target(true),
         body,
@@ -70,6 +70,7 @@ pub fn planned(yaml: &str, last: Option<&LastApply>, live: Option<Json>, respons
         live,
         planned,
         released: FieldSet::new(),
+        write_only: None,
         diagnostics: Diagnostics::new(),
     };
     let preview = prior

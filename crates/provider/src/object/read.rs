@@ -16,7 +16,7 @@ use crate::clusters::Cluster;
 use crate::context::Context;
 use crate::private::{BASELINE, BODY_MISSING, IMPORTED, Keys as _, PENDING_PROJECTION, STALE_READ};
 use crate::projection::Maps;
-use crate::{cluster_identity, codes, identity, refresh};
+use crate::{cluster_identity, codes, identity, refresh, write_only};
 
 pub(super) async fn read(context: &Context, request: ReadRequest) -> ReadResponse {
     let cluster = match refresh::cluster(context, &request.state, NO_CLIENT) {
@@ -103,11 +103,16 @@ impl Refresh {
             self.private.adopt_baseline(&baseline);
         }
         wait_for::refresh(&mut self.state, &mut self.private, &live);
-        let Some(body) = attributes::body(&self.state) else { return };
+        let body = write_only::stored_body(attributes::body(&self.state), &self.private);
+        let Some(body) = body else { return };
+        let marks = write_only::stored(&self.private);
         let (manager, ignored) = (manager(), attributes::ignored(&self.state));
-        match Observed::new(live) {
+        match Observed::new(live).and_then(|live| write_only::hidden(live, marks.as_ref())) {
             Ok(live) => {
                 let mut maps = Maps::of(&live, &Desired::new(&manager, &body.value).ignoring(&ignored));
+                if let Some(marks) = &marks {
+                    write_only::show(&mut maps.values, marks, &live, &body.value, &manager);
+                }
                 self.private.set_flag(PENDING_PROJECTION, false);
                 if annotations::id_of(live.object()).is_none() && !self.private.flag(IMPORTED) {
                     self.diagnostics.add(annotations_missing(target));

@@ -7,13 +7,14 @@ use tfplugin::schema::{Attribute, Kind, Schema};
 use tfplugin::types::Type;
 use tfplugin::value::Value;
 
+use super::write_only;
 use crate::{body, codes, connection, wait_attribute};
 
 /// The first schema version with `managed_fields` as a map.
 const VERSION: i64 = 2;
 
 pub(super) fn schema() -> Schema {
-    Schema::new()
+    let schema = Schema::new()
         .version(VERSION)
         .description(
             "Manages one Kubernetes object by server-side apply. The plan shows the result that the API server computes: \
@@ -80,7 +81,8 @@ pub(super) fn schema() -> Schema {
                 ]),
             )
             .description("Identifies the object, for `k8sconnect_wait` and `k8sconnect_patch`."),
-        )
+        );
+    write_only::schema().into_iter().fold(schema, Schema::attribute)
 }
 
 /// As in the Go provider, an empty text is rejected only at apply.

@@ -6,7 +6,7 @@ use tfplugin::diagnostics::Diagnostics;
 use tfplugin::path::Path;
 use tfplugin::value::Object;
 
-use super::attributes;
+use super::{attributes, write_only};
 use crate::{codes, connection, wait_attribute};
 
 pub(super) fn validate(config: &Object) -> Diagnostics {
@@ -25,6 +25,7 @@ pub(super) fn validate(config: &Object) -> Diagnostics {
         diagnostics.add_at(Path::of("yaml_body"), missing);
     }
     diagnostics.add(check_wait(config));
+    diagnostics.add(crate::write_only::validate(write_only::NAMES, config));
     diagnostics
 }
 

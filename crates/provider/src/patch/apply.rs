@@ -17,35 +17,39 @@ use tfplugin::value::{Object, Value};
 
 use super::content::Content;
 use super::maps;
+use super::write_only::{self, Reveal};
 use super::{NO_CLIENT, manager, observed, reference, target_owner};
 use crate::clusters::Cluster;
 use crate::context::Context;
 use crate::object::new_id;
 use crate::planned_change::{PlannedChange, set_unknown};
-use crate::private::{Keys as _, LAST_ANSWER};
+use crate::private::{Keys as _, LAST_ANSWER, WRITE_ONLY};
 use crate::projection::{self, MANAGERS, Maps, VALUES};
 use crate::reference::Reference;
+use crate::write_only::{Configured, WriteOnly, show, stored};
 use crate::{cluster_identity, codes, stop};
 
 /// How long to wait for a response after Terraform stops the provider.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Sends `content` to `target`, which is `live` now; `before` is the content of the last apply. If nothing is left to
-/// do, nothing is sent and the result is the live object.
+/// Sends `content` to `target`; `before` is the content of the last apply. If nothing is left to do, nothing is sent and
+/// the result is the live object; `None` while write-only values are not known.
 pub(super) async fn send(
     session: &Session,
     target: &ObjectRef,
-    live: &Json,
     (content, before): (&Content, Option<&Content>),
+    reveal: Reveal<'_>,
     write: Write<'_>,
-) -> Result<Reply, Error> {
-    let sent = content.to_send(target, live, before);
+) -> Result<Option<Reply>, Error> {
+    let live = reveal.live.object();
+    let Some(sent) = reveal.values(content.to_send(target, live, before)) else { return Ok(None) };
     match content.patch_type() {
-        None => session.apply(target, &sent, write.force()).await,
+        None => session.apply(target, &sent, write.force()).await.map(Some),
         Some(_) if Content::is_nothing(&sent) => {
-            Ok(Reply { code: 200, object: live.clone(), warnings: Vec::new(), retries: Vec::new() })
+            let object = live.clone();
+            Ok(Some(Reply { code: 200, object, warnings: Vec::new(), retries: Vec::new() }))
         }
-        Some(patch_type) => session.patch(target, patch_type, &sent, write).await,
+        Some(patch_type) => session.patch(target, patch_type, &sent, write).await.map(Some),
     }
 }
 
@@ -73,6 +77,7 @@ struct PatchApply {
     content: Content,
     /// The content of the last apply.
     before: Option<Content>,
+    write_only: Option<WriteOnly>,
     target: ObjectRef,
     live: Observed,
     diagnostics: Diagnostics,
@@ -85,9 +90,18 @@ impl PatchApply {
         if let Some(prior) = prior.filter(|prior| prior.get("target") != planned.get("target")) {
             return Err(target_changed(prior).into());
         }
-        let Some(content) = Content::of(planned) else { return Err(nothing_to_do().into()) };
+        let secret = match write_only::of(change)? {
+            Configured::Known(secret) => Some(secret),
+            // Nothing is unknown at apply.
+            Configured::Absent | Configured::Unknown => None,
+        };
+        let marks = secret.as_ref().map(|secret| &secret.marks);
+        let content = write_only::content(planned, marks);
+        let Some(content) = content else { return Err(nothing_to_do().into()) };
         let content = content?;
-        let before = prior.and_then(Content::of).and_then(Result::ok);
+        let stored = stored(&change.private);
+        let before = prior.and_then(|prior| write_only::content(prior, stored.as_ref()));
+        let before = before.and_then(Result::ok);
         let (target, live) = existing(&cluster, planned).await?;
         let mut diagnostics = Diagnostics::new();
         if let Some(finding) = target_owner::check(context, &cluster, &target, &live).await {
@@ -96,12 +110,12 @@ impl PatchApply {
             }
             diagnostics.add(finding);
         }
-        Ok(Self { cluster, content, before, target, live, diagnostics })
+        Ok(Self { cluster, content, before, write_only: secret, target, live, diagnostics })
     }
 
     async fn carry_out(self, change: PlannedChange) -> Result<ApplyResponse, Diagnostics> {
-        let Self { cluster, content, before, target, live, mut diagnostics } = self;
-        let PlannedChange { prior, planned, mut private } = change;
+        let Self { cluster, content, before, write_only: secret, target, live, mut diagnostics } = self;
+        let PlannedChange { prior, planned, mut private, .. } = change;
         let id = planned.text("id").map_or_else(new_id, str::to_owned);
         let manager = manager(Some(&id));
         let operation = if prior.is_some() { "Update Patch" } else { "Apply Patch" };
@@ -110,15 +124,19 @@ impl PatchApply {
         cluster_identity::store(&mut private, &cluster).await;
         let session = cluster.session();
         let what = (&content, before.as_ref());
-        let sent =
-            session.when_possible(&target, || send(session, &target, live.object(), what, write)).await;
+        let reveal = Reveal { write_only: secret.as_ref(), live: &live, manager: &manager };
+        let sent = session.when_possible(&target, || send(session, &target, what, reveal, write)).await;
         cluster.invalidate(&target);
-        let reply = sent.map_err(|error| refused(&error, operation))?;
+        let reply = sent.map_err(|error| refused(&error, operation))?.ok_or_else(nothing_to_do)?;
+        let marks = secret.as_ref().map(|secret| &secret.marks);
+        private.set_optional(WRITE_ONLY, marks);
         diagnostics.add(reply.diagnostics(&target));
         let mut response = ApplyResponse { state: None, private, identity: None, diagnostics };
         let mut state = planned.with("id", id);
         match observed(&target, reply.object) {
             Ok(answer) => {
+                let hidden = |object: Observed| write_only::hidden(&object, marks).unwrap_or(object);
+                let (live, answer) = (hidden(live), hidden(answer));
                 let what = (&content, before.as_ref() == Some(&content));
                 let baseline = response.private.baseline(None);
                 let removed = maps::removals(what, (&live, &answer), baseline.as_ref(), &manager);
@@ -161,7 +179,11 @@ fn store(
     manager: &FieldManager,
 ) {
     let body = content.body(target);
-    let maps = Maps::of_patch(answer, manager, body.as_ref().unwrap_or(answer.object()));
+    let shape = body.as_ref().unwrap_or(answer.object());
+    let mut maps = Maps::of_patch(answer, manager, shape);
+    if let Some(marks) = stored(private) {
+        show(&mut maps.values, &marks, answer, shape, manager);
+    }
     let values = body.as_ref().map_or(Value::Null, |_| projection::attribute(&maps.values));
     let managers = projection::attribute(&maps.managers);
     set_unknown(state, VALUES, || values.clone());

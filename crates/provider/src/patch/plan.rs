@@ -12,14 +12,17 @@ use tfplugin::diagnostics::Diagnostics;
 use tfplugin::path::Path;
 use tfplugin::value::{Object, Value};
 
-use super::content::{ATTRIBUTES, Content};
+use super::content::ATTRIBUTES;
+use super::content::Content;
 use super::maps;
+use super::write_only::{self, Reveal};
 use super::{NO_CLIENT, apply, manager, observed, overlap, reference, target_owner};
 use crate::cluster_identity::{self, ClusterChange};
 use crate::context::{self, Context};
 use crate::planned_change::{Decision, PlannedChange};
 use crate::private::{Keys as _, LAST_ANSWER};
 use crate::projection::{self, MANAGERS, Maps, VALUES};
+use crate::write_only::{Configured, WriteOnly};
 use crate::{codes, dependency};
 
 /// The hint for fields that another manager sets as well.
@@ -36,7 +39,13 @@ pub(super) async fn plan(context: &Context, change: &PlannedChange) -> Result<De
         Decision::new(planned, diagnostics)
     };
     let is_known = |name: &str| !planned.get(name).is_unknown() && planned.get("target").is_wholly_known();
-    let content = Content::of(planned).filter(|_| ATTRIBUTES.into_iter().all(is_known));
+    let secret = match write_only::of(change)? {
+        Configured::Absent => None,
+        Configured::Unknown => return Ok(unknown(Diagnostics::new())),
+        Configured::Known(secret) => Some(secret),
+    };
+    let marks = secret.as_ref().map(|secret| &secret.marks);
+    let content = write_only::content(planned, marks).filter(|_| ATTRIBUTES.into_iter().all(is_known));
     let Some(content) = content else { return Ok(unknown(Diagnostics::new())) };
     let content = content?;
     let unusable = |error: &ConnectError| context::unusable(error, NO_CLIENT);
@@ -74,34 +83,49 @@ pub(super) async fn plan(context: &Context, change: &PlannedChange) -> Result<De
         diagnostics.add(finding);
     }
     let manager = manager(planned.text("id"));
-    let before = change.prior.as_ref().and_then(Content::of).and_then(Result::ok);
+    let stored = crate::write_only::stored(&change.private);
+    let before = change.prior.as_ref().and_then(|prior| write_only::content(prior, stored.as_ref()));
+    let before = before.and_then(Result::ok);
+    let raw = live;
+    let schema = raw.schema();
+    let marks = crate::write_only::all_marks(secret.as_ref(), stored, schema);
+    let hidden = write_only::hidden(&raw, marks.as_ref());
+    let live = hidden.as_ref().unwrap_or(&raw);
     let same = before.as_ref() == Some(&content);
     let remembered: Option<String> = change.private.get_as(LAST_ANSWER).filter(|_| same);
-    let now = remembered.as_ref().map(|_| maps::fingerprint(&content, &live, &manager));
+    let remembered = remembered.filter(|_| secret.as_ref().is_none_or(WriteOnly::may_be_remembered));
+    let now = remembered.as_ref().map(|_| maps::fingerprint(&content, live, &manager));
     let last_answer = LastAnswer::compare(remembered.as_ref(), now.as_ref());
     if plan::question(last_answer, || false, Intervention::Unknown) == Question::Needless {
         return Ok(Decision::new(unchanged(change), diagnostics));
     }
     let write = Write::by(manager.as_str()).dry_run();
-    let reply = match apply::send(session, &target, live.object(), (&content, before.as_ref()), write).await {
-        Ok(reply) => reply,
+    let reveal = Reveal { write_only: secret.as_ref(), live: &raw, manager: &manager };
+    let sent = apply::send(session, &target, (&content, before.as_ref()), reveal, write).await;
+    let reply = match sent {
+        Ok(Some(reply)) => reply,
+        Ok(None) => return Ok(unknown(diagnostics)),
         Err(error) if error.is_server_fault() => {
             return dependency::unknown_in_plan(&error, "Dry-run Patch").map(unknown);
         }
         Err(error) => return Err(apply::refused(&error, "Dry-run Patch").into()),
     };
     diagnostics.add(reply.diagnostics(&target));
+    let answer = observed(&target, reply.object)?;
+    let due = secret.as_ref().is_some_and(|secret| secret.is_due(Some(&raw), &answer, &manager));
+    let hidden_answer = write_only::hidden(&answer, marks.as_ref());
     let result = DryRunResult {
         target: &target,
         content: &content,
         same,
-        live: &live,
-        object: &observed(&target, reply.object)?,
+        live,
+        object: hidden_answer.as_ref().unwrap_or(&answer),
         manager: &manager,
+        write_only: secret.as_ref().map(|secret| (&secret.marks, due)),
     };
     let preview = result.preview(change, before.as_ref());
     diagnostics.add(result.warnings(&preview, context.verbosity()));
-    let overlap = overlap::warning(&target, &live, result.object, &manager);
+    let overlap = overlap::warning(&target, live, result.object, &manager);
     diagnostics.add(overlap.into_iter().collect::<Diagnostics>());
     Ok(Decision::new(result.decide(change, &preview), diagnostics))
 }
@@ -126,19 +150,28 @@ struct DryRunResult<'a> {
     live: &'a Observed,
     object: &'a Observed,
     manager: &'a FieldManager,
+    /// The marks of write-only values, and whether the apply sends the values.
+    write_only: Option<(&'a Json, bool)>,
 }
 
 impl DryRunResult<'_> {
     fn decide(&self, change: &PlannedChange, preview: &Preview) -> Object {
         let body = self.content.body(self.target);
         let maps = |object: &Observed| {
-            Maps::of_patch(object, self.manager, body.as_ref().unwrap_or(object.object()))
+            let written = body.as_ref().unwrap_or(object.object());
+            let mut maps = Maps::of_patch(object, self.manager, written);
+            if let Some((marks, _)) = self.write_only {
+                crate::write_only::show(&mut maps.values, marks, object, written, self.manager);
+            }
+            maps
         };
         let planned = maps(self.object);
-        if self.same && planned == maps(self.live) && !preview.changes_values() {
+        let sends_values = self.write_only.is_some_and(|(_, sends)| sends);
+        if self.same && !sends_values && planned == maps(self.live) && !preview.changes_values() {
             return unchanged(change);
         }
         let (values, managers) = match body {
+            Some(_) if sends_values => (projection::attribute(&planned.values), Value::unknown()),
             Some(_) => (projection::attribute(&planned.values), projection::attribute(&planned.managers)),
             // An unknown makes Terraform apply the patch, even if only the target has changed.
             None => (Value::Null, Value::unknown()),

@@ -4,8 +4,7 @@ use ownership::{FieldManager, Observed};
 use tfplugin::provider::{ReadRequest, ReadResponse};
 use tfplugin::value::Value;
 
-use super::content::Content;
-use super::{NO_CLIENT, manager, observed, reference};
+use super::{NO_CLIENT, manager, observed, reference, write_only};
 use crate::context::Context;
 use crate::projection::{self, MANAGERS, Maps, VALUES};
 use crate::{cluster_identity, refresh};
@@ -40,9 +39,15 @@ pub(super) async fn read(context: &Context, request: ReadRequest) -> ReadRespons
     let mut response = request.unchanged();
     response.diagnostics.add(warnings);
     if let Some(state) = &mut response.state {
-        let content = Content::of(state).and_then(Result::ok);
+        let marks = crate::write_only::stored(&response.private);
+        let content = write_only::content(state, marks.as_ref()).and_then(Result::ok);
         let body = content.as_ref().and_then(|content| content.body(&target));
-        let maps = Maps::of_patch(&live, &manager, body.as_ref().unwrap_or(live.object()));
+        let live = write_only::hidden(&live, marks.as_ref()).unwrap_or(live);
+        let written = body.as_ref().unwrap_or(live.object());
+        let mut maps = Maps::of_patch(&live, &manager, written);
+        if let Some(marks) = &marks {
+            crate::write_only::show(&mut maps.values, marks, &live, written, &manager);
+        }
         // Only server-side apply has values to show.
         let values = body.map_or(Value::Null, |_| projection::attribute(&maps.values));
         state.set(VALUES, values);

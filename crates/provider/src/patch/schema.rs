@@ -9,6 +9,7 @@ use tfplugin::value::Object;
 
 use super::check;
 use super::content::ATTRIBUTES;
+use super::write_only;
 use crate::{codes, connection, reference};
 
 /// The first schema version with `managed_fields` as a map.
@@ -16,7 +17,7 @@ pub(super) const VERSION: i64 = 2;
 
 pub(super) fn schema() -> Schema {
     let target = reference::attributes().map(Attribute::requires_replace);
-    Schema::new()
+    let schema = Schema::new()
         .version(VERSION)
         .description(
             "Changes some fields of an object that is managed elsewhere. Destroying it releases the fields and leaves their \
@@ -53,14 +54,23 @@ pub(super) fn schema() -> Schema {
         )
         .attribute(
             Attribute::computed("managed_fields", Type::map(Type::String)).description("The fields that this patch holds."),
-        )
+        );
+    write_only::schema().into_iter().fold(schema, Schema::attribute)
 }
 
 pub(super) fn validate(config: &Object) -> Diagnostics {
     let mut diagnostics = connection::validate(config.get("cluster"));
-    if ATTRIBUTES.iter().all(|name| config.get(name).is_null()) {
+    diagnostics.add(crate::write_only::validate(write_only::NAMES, config));
+    let secret = !config.get(write_only::NAMES.value).is_null();
+    if !secret && ATTRIBUTES.iter().all(|name| config.get(name).is_null()) {
         let detail = "At least one attribute out of [patch,json_patch,merge_patch] must be specified";
         diagnostics.add_at(Path::of("patch"), combination(detail.to_owned()));
+    }
+    for other in ["json_patch", "merge_patch"] {
+        if secret && config.text(other).is_some() {
+            let detail = format!("Attribute \"patch_wo\" cannot be specified when {other:?} is specified");
+            diagnostics.add_at(Path::of(other), combination(detail));
+        }
     }
     // An unknown attribute may turn out to be null.
     let set: Vec<&str> = ATTRIBUTES.into_iter().filter(|name| config.text(name).is_some()).collect();

@@ -152,6 +152,12 @@ fn object_cases() -> Vec<Case> {
             &["yaml_body 6:5: Provider internal annotations not allowed in yaml_body"],
         ),
         (OBJECT, json!({"yaml_body": null}), &["yaml_body: Missing Required Field"]),
+        (OBJECT, json!({"yaml_body_wo": "kind: Pod"}), &["yaml_body_wo: Invalid Write-Only Fields"]),
+        (
+            OBJECT,
+            json!({"yaml_body_wo_version": "1"}),
+            &["yaml_body_wo_version: Write-Only Version Without a Value"],
+        ),
         (OBJECT, json!({"delete_timeout": "soon"}), &["delete_timeout: Invalid Duration"]),
         (
             OBJECT,
@@ -208,6 +214,13 @@ fn patch_cases() -> Vec<Case> {
             PATCH,
             json!({"patch": null, "merge_patch": r#"{"metadata": {"uid": "x"}}"#}),
             &["merge_patch: Server-Managed Field in Merge Patch"],
+        ),
+        (PATCH, json!({"patch_wo": "[]"}), &["patch_wo: Invalid Write-Only Fields"]),
+        (PATCH, json!({"patch_wo_version": "1"}), &["patch_wo_version: Write-Only Version Without a Value"]),
+        (
+            PATCH,
+            json!({"patch": null, "merge_patch": "{}", "patch_wo": "{}"}),
+            &["merge_patch: Invalid Attribute Combination"],
         ),
         (PATCH, json!({"patch": null}), &["patch: Invalid Attribute Combination"]),
         (PATCH, json!({"merge_patch": "{}"}), &["patch: Invalid Attribute Combination"]),

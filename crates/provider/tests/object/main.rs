@@ -13,3 +13,4 @@ mod replacing;
 mod states;
 mod waiting;
 mod warnings;
+mod write_only;

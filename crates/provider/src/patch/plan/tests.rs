@@ -40,7 +40,8 @@ impl Case {
         let baseline = ownership::Baseline::record(&recorded, &desired);
         let mut private = Private::default();
         private.adopt_baseline(&baseline);
-        let change = PlannedChange { prior: Some(prior), planned: attributes.clone(), private };
+        let change =
+            PlannedChange { prior: Some(prior), planned: attributes.clone(), private, config: Object::new() };
         let content = Content::of(&attributes).unwrap().unwrap_or_else(|problem| panic!("{problem:?}"));
         let answer = DryRunResult {
             target: &target(),
@@ -49,6 +50,7 @@ impl Case {
             live: &self.live,
             object: &self.answer,
             manager: &manager,
+            write_only: None,
         };
         let before = self.same.then(|| content.clone());
         let preview = answer.preview(&change, before.as_ref());
@@ -116,7 +118,7 @@ fn a_field_that_a_patch_removes_is_reported_like_one_that_it_sets() {
         let content = Content::of(&attributes).unwrap().unwrap_or_else(|problem| panic!("{problem:?}"));
         let warnings = |prior: Option<Object>, private: Private, live: &Observed| {
             let same = prior.is_some();
-            let change = PlannedChange { prior, planned: attributes.clone(), private };
+            let change = PlannedChange { prior, planned: attributes.clone(), private, config: Object::new() };
             let answer = DryRunResult {
                 target: &target(),
                 content: &content,
@@ -124,6 +126,7 @@ fn a_field_that_a_patch_removes_is_reported_like_one_that_it_sets() {
                 live,
                 object: &answer,
                 manager: &manager,
+                write_only: None,
             };
             let preview = answer.preview(&change, same.then_some(&content));
             let warnings = answer.warnings(&preview, Verbosity::Full);

@@ -1,0 +1,321 @@
+//! Write-only parts of a body: sent and held like the rest of it, while their values stay out of plan, state and messages.
+//!
+//! The body that everything else works with has [`MARK`] in place of each such value, and so have the objects that the API
+//! server returns, as soon as they arrive. The values themselves are only in what is sent. Private state keeps the marked
+//! fields, so that a refresh, which has no configuration, knows which values to hide.
+
+mod redact;
+
+use std::collections::BTreeMap;
+
+use diag::{Diagnostic, Source};
+use fields::{FieldPath, FieldSet, ListKind, Positions, Schema, Shape};
+use manifest::{Limits, secret};
+use ownership::{FieldManager, ManagedFieldsError, Observed};
+use serde_json::{Map, Value as Json};
+use tfplugin::diagnostics::Diagnostics;
+use tfplugin::path::Path;
+use tfplugin::value::{Object, Value};
+
+use crate::body::Body;
+use crate::codes;
+use crate::planned_change::PlannedChange;
+use crate::private::WRITE_ONLY;
+
+pub(crate) use redact::redact;
+
+/// What is shown in place of a value.
+pub(crate) const MARK: &str = "(write-only)";
+
+/// The attributes of a resource that has a write-only part.
+#[derive(Clone, Copy)]
+pub(crate) struct Attributes {
+    pub(crate) value: &'static str,
+    pub(crate) version: &'static str,
+}
+
+/// A write-only part as it is configured.
+pub(crate) struct WriteOnly {
+    /// Its fields, with [`MARK`] for every value but the keys of lists.
+    pub(crate) marks: Json,
+    /// Its fields with their values; `None` if they are not known yet.
+    values: Option<Json>,
+    when: When,
+}
+
+/// When values are sent. Fields that are held keep their live values otherwise.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum When {
+    /// The version or the set of fields has changed.
+    Now,
+    /// There is no version: whenever a live value is another one.
+    Different,
+    /// The version is the same: when another manager has taken a field.
+    Lost,
+}
+
+/// Whether a write-only part is known.
+pub(crate) enum Configured {
+    Absent,
+    Unknown,
+    Known(WriteOnly),
+}
+
+impl WriteOnly {
+    /// Reads the write-only part for a body of this `api_version` and `kind`.
+    pub(crate) fn of(
+        names: Attributes,
+        change: &PlannedChange,
+        (api_version, kind): (&str, &str),
+    ) -> Result<Configured, Diagnostics> {
+        let configured = change.config.get(names.value);
+        if configured.is_null() {
+            return Ok(Configured::Absent);
+        }
+        let stored = stored(&change.private);
+        let version = change.planned.get(names.version);
+        let versioned = !version.is_null();
+        let before = change.prior.as_ref().map(|prior| prior.get(names.version));
+        let same_version = versioned && !version.is_unknown() && before == Some(version);
+        let Some(text) = configured.as_str() else {
+            // Ephemeral values may be unknown in a plan; with a version they do not matter.
+            return Ok(match stored.filter(|_| same_version) {
+                Some(marks) => Configured::Known(Self { marks, values: None, when: When::Lost }),
+                None => Configured::Unknown,
+            });
+        };
+        let values = stored_form(parse(names.value, text)?, api_version, kind);
+        let marks = marked(&values, Schema::of_kind(api_version, kind).root());
+        let when = match (versioned, same_version && stored.as_ref() == Some(&marks)) {
+            (false, _) => When::Different,
+            (true, true) => When::Lost,
+            (true, false) => When::Now,
+        };
+        Ok(Configured::Known(Self { marks, values: Some(values), when }))
+    }
+
+    /// Puts the values into `body`, which has marks in their place; `live` is the object it is applied to. Returns whether
+    /// they are known.
+    #[must_use]
+    pub(crate) fn reveal(&self, body: &mut Json, live: Option<&Observed>, manager: &FieldManager) -> bool {
+        let schema = Schema::of(body);
+        let kept = live.filter(|live| self.when == When::Lost && !is_lost(&self.marks, live, manager));
+        let kept = kept.map(|live| plan::values_at(live.object(), &self.marks, schema.root()));
+        let Some(values) = kept.as_ref().or(self.values.as_ref()) else { return false };
+        // Only where the body has a mark: ignored fields are left to others.
+        let present = plan::values_at(body, &self.marks, schema.root());
+        plan::replace_present(body, &only_marked(&present, values), schema.root());
+        true
+    }
+
+    /// Whether an apply sends other values than `live` has; `answer` is the API server's response to its dry run.
+    pub(crate) fn is_due(&self, live: Option<&Observed>, answer: &Observed, manager: &FieldManager) -> bool {
+        let Some(live) = live else { return true };
+        match self.when {
+            When::Now => true,
+            When::Lost => is_lost(&self.marks, live, manager),
+            When::Different => {
+                let values = |object: &Observed| {
+                    plan::values_at(object.object(), &self.marks, Schema::of(answer.object()).root())
+                };
+                is_lost(&self.marks, live, manager) || values(live) != values(answer)
+            }
+        }
+    }
+
+    /// Whether the last answer of the API server can stand for the next one.
+    pub(crate) fn may_be_remembered(&self) -> bool {
+        self.when == When::Lost
+    }
+
+    /// Every text that must not be shown.
+    fn texts(&self) -> Vec<String> {
+        let mut texts = Vec::new();
+        if let Some(values) = &self.values {
+            redact::collect(values, &self.marks, &mut texts);
+        }
+        texts
+    }
+}
+
+/// Lays the marks over a body, so that positions, projections and baselines include the write-only fields.
+pub(crate) fn add_marks(body: &mut Body, marks: &Json) {
+    let schema = Schema::of(&body.value);
+    plan::lay_over(&mut body.value, marks, schema.root());
+}
+
+/// The body of a state, with the marks of the last apply.
+pub(crate) fn stored_body(body: Option<Body>, private: &tfplugin::private::Private) -> Option<Body> {
+    let mut body = body?;
+    if let Some(marks) = stored(private) {
+        add_marks(&mut body, &marks);
+    }
+    Some(body)
+}
+
+pub(crate) fn stored(private: &tfplugin::private::Private) -> Option<Json> {
+    private.get_as(WRITE_ONLY)
+}
+
+/// The marks of this apply and of the last one: what is no longer write-only is not shown before it is applied.
+pub(crate) fn all_marks(now: Option<&WriteOnly>, stored: Option<Json>, schema: &Schema) -> Option<Json> {
+    match (now, stored) {
+        (Some(now), Some(mut all)) => {
+            plan::lay_over(&mut all, &now.marks, schema.root());
+            Some(all)
+        }
+        (now, stored) => now.map(|now| now.marks.clone()).or(stored),
+    }
+}
+
+/// The object with marks in place of write-only values.
+pub(crate) fn hidden(object: Observed, marks: Option<&Json>) -> Result<Observed, ManagedFieldsError> {
+    let Some(marks) = marks else { return Ok(object) };
+    let schema = object.schema().clone();
+    let mut object = object.into_object();
+    plan::replace_present(&mut object, marks, schema.root());
+    Observed::new(object)
+}
+
+/// Adds the write-only fields to the projection of `object`: as marks, or as changed by another manager.
+pub(crate) fn show(
+    projection: &mut BTreeMap<String, String>,
+    marks: &Json,
+    object: &Observed,
+    written: &Json,
+    manager: &FieldManager,
+) {
+    let held = object.held_by(manager);
+    let text = |path: &FieldPath| -> Json {
+        if is_held(&held, path) {
+            return MARK.into();
+        }
+        let entries = object.managed().entries().iter();
+        let other = entries.filter(|entry| is_held(&entry.fields, path)).map(|entry| entry.manager.as_str());
+        match other.min() {
+            Some(manager) => format!("(write-only, changed outside by {manager})").into(),
+            None => "(write-only, removed outside)".into(),
+        }
+    };
+    let shown = paths(marks, object.schema()).into_iter().map(|path| (path.clone(), text(&path))).collect();
+    projection.extend(fields::flat_values(&shown, &Positions::of(written, object.schema())));
+}
+
+fn is_lost(marks: &Json, live: &Observed, manager: &FieldManager) -> bool {
+    let held = live.held_by(manager);
+    paths(marks, live.schema()).iter().any(|path| !is_held(&held, path))
+}
+
+/// Whether a set has the field or something in it.
+fn is_held(set: &FieldSet, path: &FieldPath) -> bool {
+    set.covers(path) || set.touches(path)
+}
+
+/// Where the marks are.
+fn paths(marks: &Json, schema: &Schema) -> Vec<FieldPath> {
+    let leaves = fields::written(marks, schema).leaves().paths();
+    let is_mark =
+        |path: &FieldPath| fields::value_at(marks, path, schema).is_some_and(|value| *value == MARK);
+    leaves.into_iter().filter(is_mark).collect()
+}
+
+/// `values` where `present` has a mark; elsewhere what `present` has.
+fn only_marked(present: &Json, values: &Json) -> Json {
+    match (present, values) {
+        (Json::Object(present), Json::Object(values)) => {
+            let field = |(name, value): (&String, &Json)| {
+                (name.clone(), values.get(name).map_or_else(|| value.clone(), |new| only_marked(value, new)))
+            };
+            present.iter().map(field).collect()
+        }
+        (Json::Array(present), Json::Array(values)) if present.len() == values.len() => {
+            present.iter().zip(values).map(|(present, values)| only_marked(present, values)).collect()
+        }
+        (present, values) if *present == MARK => values.clone(),
+        (present, _) => present.clone(),
+    }
+}
+
+/// The fields with a mark for every value but the keys of lists.
+fn marked(value: &Json, shape: Shape<'_>) -> Json {
+    match value {
+        Json::Null => Json::Null,
+        Json::Object(fields) if !shape.is_atomic() => {
+            fields.iter().map(|(name, field)| (name.clone(), marked(field, shape.field(name)))).collect()
+        }
+        Json::Array(items) if let ListKind::Keyed(keys) = shape.list_kind() => {
+            let item = |item: &Json| {
+                let mut marked = marked(item, shape.element());
+                for key in keys {
+                    if let Some(value) = item.get(&*key.name) {
+                        marked[&*key.name] = value.clone();
+                    }
+                }
+                marked
+            };
+            items.iter().map(item).collect()
+        }
+        _ => MARK.into(),
+    }
+}
+
+/// The fields as a Secret stores them; those of other kinds as they are.
+fn stored_form(fields: Map<String, Json>, api_version: &str, kind: &str) -> Json {
+    let mut object = Json::Object(fields);
+    object["apiVersion"] = api_version.into();
+    object["kind"] = kind.into();
+    secret::normalise(&mut object);
+    if let Json::Object(fields) = &mut object {
+        fields.remove("apiVersion");
+        fields.remove("kind");
+    }
+    object
+}
+
+/// Checks the write-only part of a configuration.
+pub(crate) fn validate(names: Attributes, config: &Object) -> Diagnostics {
+    let mut diagnostics = Diagnostics::new();
+    if let Some(text) = config.text(names.value)
+        && let Err(problems) = parse(names.value, text)
+    {
+        diagnostics.add(problems);
+    }
+    if matches!(config.get(names.value), Value::Null) && !config.get(names.version).is_null() {
+        let idle = Diagnostic::error(codes::WRITE_ONLY_INVALID, "Write-Only Version Without a Value")
+            .detail(format!("{} has no effect without {}.", names.version, names.value))
+            .hint(format!("Set {}, or remove {}.", names.value, names.version));
+        diagnostics.add_at(Path::of(names.version), idle);
+    }
+    diagnostics
+}
+
+/// The fields in `text`. Problems are located by line; the text itself is never quoted.
+fn parse(name: &str, text: &str) -> Result<Map<String, Json>, Diagnostics> {
+    let invalid = |detail: String| -> Diagnostics {
+        let hint =
+            "Write the fields to add to the object as YAML, without apiVersion, kind, name and namespace.";
+        let error = Diagnostic::error(codes::WRITE_ONLY_INVALID, "Invalid Write-Only Fields");
+        Diagnostics::from(error.detail(detail).hint(hint)).or_at(&Path::of(name))
+    };
+    let document =
+        manifest::read(&Source::new(name, text), &Limits::default()).single().map_err(|problems| {
+            let line = problems.iter().find_map(|problem| Some(problem.location.as_ref()?.position().line));
+            let at = line.map_or_else(String::new, |line| format!(" in line {line}"));
+            invalid(format!("{name} is not a single YAML document{at}."))
+        })?;
+    let Json::Object(fields) = document.into_value() else {
+        return Err(invalid(format!("{name} is not a mapping of fields.")));
+    };
+    let identity =
+        ["/apiVersion", "/kind", "/metadata/name", "/metadata/namespace", "/metadata/generateName"];
+    let all = Json::Object(fields);
+    if let Some(named) = identity.iter().find(|pointer| all.pointer(pointer).is_some()) {
+        let field = named.trim_start_matches('/').replace('/', ".");
+        return Err(invalid(format!("{name} contains {field}, which says which object it is.")));
+    }
+    let Json::Object(fields) = all else { unreachable!("it was built from a mapping") };
+    Ok(fields)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,153 @@
+//! Marks, what is revealed, and what messages may say.
+
+use serde_json::json;
+use tfplugin::private::Private;
+
+use super::*;
+use crate::testing::assert_diagnostics;
+
+const NAMES: Attributes = Attributes { value: "yaml_body_wo", version: "yaml_body_wo_version" };
+
+/// A change of a resource whose last apply stored the marks of `before`.
+fn change(now: &str, version: Value, before: Option<(&str, Value)>) -> PlannedChange {
+    let attributes = |version: Value| Object::new().with(NAMES.version, version);
+    let mut private = Private::default();
+    if let Some((text, _)) = &before {
+        private.set(WRITE_ONLY, &known(&change(text, Value::Null, None)).marks);
+    }
+    PlannedChange {
+        prior: before.map(|(_, version)| attributes(version)),
+        planned: attributes(version),
+        private,
+        config: Object::new().with(NAMES.value, now),
+    }
+}
+
+fn known(change: &PlannedChange) -> WriteOnly {
+    match WriteOnly::of(NAMES, change, ("v1", "Secret")) {
+        Ok(Configured::Known(write_only)) => write_only,
+        _ => panic!("it is not known"),
+    }
+}
+
+fn manager() -> FieldManager {
+    FieldManager::new("k8sconnect")
+}
+
+/// A Secret whose password is held by `holder`.
+fn secret(password: &str, holder: &str) -> Observed {
+    Observed::new(json!({
+        "apiVersion": "v1", "kind": "Secret", "data": {"user": "YQ==", "password": password},
+        "metadata": {"name": "db", "managedFields": [
+            {"manager": "k8sconnect", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1",
+             "fieldsV1": {"f:data": {"f:user": {}}}},
+            {"manager": holder, "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1",
+             "fieldsV1": {"f:data": {"f:password": {}}}},
+        ]},
+    }))
+    .unwrap()
+}
+
+const HUNTER: &str = "stringData: {password: hunter2}";
+
+#[test]
+fn every_value_but_the_keys_of_lists_is_marked() {
+    let env = json!({"spec": {"containers": [{"name": "web", "env": [{"name": "KEY", "value": "x"}], "args": ["y"]}]}});
+    let marks = marked(&env, Schema::of_kind("v1", "Pod").root());
+    let container = json!({"name": "web", "env": [{"name": "KEY", "value": MARK}], "args": MARK});
+    assert_eq!(marks, json!({"spec": {"containers": [container]}}));
+    assert_eq!(known(&change(HUNTER, Value::Null, None)).marks, json!({"data": {"password": MARK}}));
+}
+
+#[test]
+fn a_version_decides_when_the_values_are_sent() {
+    let check = |version: Value, before: Option<(&str, Value)>, live: Option<Observed>, expected: &str| {
+        let write_only = known(&change(HUNTER, version, before));
+        let mut body = json!({"apiVersion": "v1", "kind": "Secret", "data": {"user": "YQ=="}});
+        plan::lay_over(&mut body, &write_only.marks, Schema::of_kind("v1", "Secret").root());
+        assert!(write_only.reveal(&mut body, live.as_ref(), &manager()));
+        assert_eq!(body["data"], json!({"user": "YQ==", "password": expected}));
+    };
+    let (one, two) = (|| Value::from("1"), || Value::from("2"));
+    let (new, old) = ("aHVudGVyMg==", "b2xk");
+    check(one(), None, None, new);
+    check(one(), Some((HUNTER, one())), Some(secret(old, "k8sconnect")), old);
+    check(two(), Some((HUNTER, one())), Some(secret(old, "k8sconnect")), new);
+    check(Value::Null, Some((HUNTER, Value::Null)), Some(secret(old, "k8sconnect")), new);
+    // Another manager has it, or it was not write-only before.
+    check(one(), Some((HUNTER, one())), Some(secret(old, "kubectl")), new);
+    check(one(), Some(("data: {other: eA==}", one())), Some(secret(old, "k8sconnect")), new);
+}
+
+#[test]
+fn ignored_fields_are_not_revealed() {
+    let write_only = known(&change(HUNTER, Value::Null, None));
+    let mut body = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "db"}});
+    let before = body.clone();
+    assert!(write_only.reveal(&mut body, None, &manager()));
+    assert_eq!(body, before);
+}
+
+#[test]
+fn an_unknown_value_matters_only_if_it_would_be_sent() {
+    let of = |version: &str, before: Option<(&str, Value)>| {
+        let mut change = change(HUNTER, version.into(), before);
+        change.config.set(NAMES.value, Value::unknown());
+        WriteOnly::of(NAMES, &change, ("v1", "Secret")).unwrap_or(Configured::Absent)
+    };
+    assert!(matches!(of("1", None), Configured::Unknown));
+    assert!(matches!(of("2", Some((HUNTER, "1".into()))), Configured::Unknown));
+    let Configured::Known(kept) = of("1", Some((HUNTER, "1".into()))) else { panic!("it is not known") };
+    let mut body = json!({"apiVersion": "v1", "kind": "Secret", "data": {"password": MARK}});
+    assert!(kept.reveal(&mut body, Some(&secret("b2xk", "k8sconnect")), &manager()));
+    assert!(!kept.reveal(&mut body, Some(&secret("b2xk", "kubectl")), &manager()));
+}
+
+#[test]
+fn a_projection_shows_marks_and_who_changed_them() {
+    let check = |holder: &str, expected: &str| {
+        let mut shown = BTreeMap::new();
+        let (marks, object) = (json!({"data": {"password": MARK}}), secret("b2xk", holder));
+        show(&mut shown, &marks, &object, &marks, &manager());
+        assert_eq!(shown, BTreeMap::from([("data.password".to_owned(), expected.to_owned())]));
+    };
+    check("k8sconnect", "(write-only)");
+    check("kubectl", "(write-only, changed outside by kubectl)");
+    let marks = json!({"data": {"gone": MARK}});
+    let mut shown = BTreeMap::new();
+    show(&mut shown, &marks, &secret("b2xk", "kubectl"), &marks, &manager());
+    assert_eq!(shown["data.gone"], "(write-only, removed outside)");
+}
+
+#[test]
+fn messages_do_not_quote_values() {
+    let write_only = known(&change("data: {a: b2xk, port: \"80\"}", Value::Null, None));
+    let rejected = Diagnostic::error(codes::WRITE_ONLY_INVALID, "Invalid value: \"b2xk\"")
+        .detail("old is not allowed, neither is \"80\"; port 8080 is");
+    let shown = redact(rejected.into(), Some(&write_only));
+    let (_, shown) = shown.iter().next().unwrap();
+    assert_eq!(shown.summary, "Invalid value: \"(write-only)\"");
+    assert_eq!(shown.detail, "old is not allowed, neither is (write-only); port 8080 is");
+}
+
+#[test]
+fn fields_that_name_the_object_and_other_text_are_rejected() {
+    let check = |text: &str, expected: &[(&str, &str)]| {
+        let found = validate(NAMES, &Object::from([(NAMES.value, text)]));
+        assert_diagnostics(&found, expected);
+        assert!(found.iter().all(|(_, found)| !found.detail.contains("hunter2")), "{found:?}");
+    };
+    let invalid = [(NAMES.value, "Invalid Write-Only Fields")];
+    check(HUNTER, &[]);
+    check("{\"data\": {\"a\": \"hunter2\"}}", &[]);
+    check("hunter2", &invalid);
+    check("a: [hunter2", &invalid);
+    check("a: hunter2\n---\nb: hunter2", &invalid);
+    for identity in
+        ["apiVersion: v1", "kind: Secret", "metadata: {name: hunter2}", "metadata: {namespace: hunter2}"]
+    {
+        check(identity, &invalid);
+    }
+    let idle = validate(NAMES, &Object::from([(NAMES.version, "1")]));
+    assert_diagnostics(&idle, &[(NAMES.version, "Write-Only Version Without a Value")]);
+}

@@ -1,0 +1,146 @@
+//! Write-only fields: in the cluster, and in no plan, state or message.
+
+use serde_json::{Value, json};
+use testkit::terraform::{Client, Run};
+
+use crate::case::Case;
+
+const BODY: &str = "apiVersion: v1
+kind: Secret
+metadata: {name: db, namespace: NS}
+stringData: {user: shop, password: placeholder}";
+
+/// The attributes of a write-only password.
+fn password(value: &str, version: &str) -> String {
+    let version =
+        if version.is_empty() { String::new() } else { format!("  yaml_body_wo_version = {version}\n") };
+    format!("  yaml_body_wo = yamlencode({{ stringData = {{ password = {value:?} }} }})\n{version}")
+}
+
+async fn live(case: &Case) -> Value {
+    let wanted = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "db"}});
+    case.namespace.get(&wanted).await.unwrap()["data"]["password"].clone()
+}
+
+/// The base64 forms of the passwords in this file.
+const HUNTER2: &str = "aHVudGVyMg==";
+const HUNTER3: &str = "aHVudGVyMw==";
+
+/// No output and no file of the workspace but the configuration has a password.
+#[track_caller]
+fn assert_hidden(case: &Case, runs: &[&Run]) {
+    let state = std::fs::read_to_string(case.workspace.path("terraform.tfstate")).unwrap();
+    let output: String = runs.iter().map(|run| run.output()).collect();
+    for secret in ["hunter", HUNTER2, HUNTER3] {
+        assert!(!state.contains(secret), "{state}");
+        assert!(!output.contains(secret), "{output}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_version_decides_when_a_write_only_value_is_sent() {
+    for client in Client::all() {
+        let case = Case::new("write-only", client).await;
+        case.object("db", BODY, &password("hunter2", "1"));
+        let created = case.workspace.apply(&[]).expect_success();
+        assert_eq!(live(&case).await, HUNTER2);
+        let projection = &case.workspace.attributes("k8sconnect_object.db")["managed_state_projection"];
+        assert_eq!(projection["data.password"], "(write-only)");
+        assert!(projection["data.user"].as_str().unwrap().starts_with("(sensitive"), "{projection}");
+
+        // Another value of the same version is not sent, whatever else changes.
+        case.object("db", BODY, &password("hunter3", "1"));
+        case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+        case.object("db", &BODY.replace("user: shop", "user: web"), &password("hunter3", "1"));
+        let other = case.workspace.apply(&[]).expect_success();
+        assert_eq!(live(&case).await, HUNTER2);
+
+        case.object("db", &BODY.replace("user: shop", "user: web"), &password("hunter3", "2"));
+        let change = case.workspace.change("k8sconnect_object.db");
+        assert_eq!(change["actions"], json!(["update"]), "{change}");
+        assert_eq!(change["after_unknown"]["managed_fields"], true, "{change}");
+        let rotated = case.workspace.apply(&[]).expect_success();
+        assert_eq!(live(&case).await, HUNTER3);
+        case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+        assert_hidden(&case, &[&created, &other, &rotated]);
+        case.workspace.destroy().expect_success();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_of_a_write_only_value_names_the_manager_and_is_set_back() {
+    let case = Case::new("write-only-drift", Client::any()).await;
+    case.object("db", BODY, &password("hunter2", "1"));
+    case.workspace.apply(&[]).expect_success();
+    let edit = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "db"},
+        "data": {"password": HUNTER3}});
+    case.namespace.apply_as("rotator", &edit).await;
+    let plan = case.workspace.plan(&[]).expect_success();
+    assert!(plan.text().contains("(write-only, changed outside by rotator)"), "{}", plan.output());
+    assert!(plan.text().contains("0 to add, 1 to change, 0 to destroy"), "{}", plan.output());
+    let applied = case.workspace.apply(&[]).expect_success();
+    assert_eq!(live(&case).await, HUNTER2);
+    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+    assert_hidden(&case, &[&plan, &applied]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_version_the_value_is_compared_with_the_live_object() {
+    let case = Case::new("write-only-compared", Client::any()).await;
+    case.object("db", BODY, &password("hunter2", ""));
+    case.workspace.apply(&[]).expect_success();
+    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+    case.object("db", BODY, &password("hunter3", ""));
+    let change = case.workspace.change("k8sconnect_object.db");
+    assert_eq!(change["after_unknown"]["managed_fields"], true, "{change}");
+    let applied = case.workspace.apply(&[]).expect_success();
+    assert_eq!(live(&case).await, HUNTER3);
+    assert_hidden(&case, &[&applied]);
+    // Without its write-only part, the body alone says what the object has.
+    case.object("db", BODY, "");
+    let removed = case.workspace.apply(&[]).expect_success();
+    assert_eq!(live(&case).await, "cGxhY2Vob2xkZXI=");
+    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+    assert_hidden(&case, &[&removed]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_write_only_element_of_a_keyed_list_overrides_the_written_one() {
+    let case = Case::new("write-only-list", Client::any()).await;
+    let body = "apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: NS}
+spec:
+  replicas: 0
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+      - name: web
+        image: nginx
+        env: [{name: LEVEL, value: info}, {name: TOKEN, value: none}]";
+    let env = "  yaml_body_wo = <<-YAML
+    spec: {template: {spec: {containers: [{name: web, env: [{name: TOKEN, value: hunter2}, {name: KEY, value: hunter3}]}]}}}
+  YAML
+  yaml_body_wo_version = 1";
+    case.object("web", body, env);
+    let applied = case.workspace.apply(&[]).expect_success();
+    let wanted = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}});
+    let live = case.namespace.get(&wanted).await.unwrap();
+    assert_eq!(
+        live["spec"]["template"]["spec"]["containers"][0]["env"],
+        json!([
+            {"name": "LEVEL", "value": "info"}, {"name": "TOKEN", "value": "hunter2"}, {"name": "KEY", "value": "hunter3"},
+        ])
+    );
+    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+    case.object("web", &body.replace("value: info", "value: debug"), env);
+    let changed = case.workspace.apply(&[]).expect_success();
+    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+    assert_hidden(&case, &[&applied, &changed]);
+    // What the API server rejects is not quoted.
+    case.object("web", body, &env.replace("name: KEY", "name: '='").replace("= 1", "= 2"));
+    let rejected = case.workspace.plan(&[]).expect_failure();
+    assert_hidden(&case, &[&rejected]);
+}
