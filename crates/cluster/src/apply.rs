@@ -82,7 +82,7 @@ pub enum PatchType {
 }
 
 impl PatchType {
-    const fn content_type(self) -> &'static str {
+    pub(crate) const fn content_type(self) -> &'static str {
         match self {
             Self::Json => "application/json-patch+json",
             Self::Merge => "application/merge-patch+json",

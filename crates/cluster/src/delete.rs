@@ -153,6 +153,18 @@ impl Session {
         }
     }
 
+    /// Whether the object exists and may be deleted; deletes nothing.
+    pub async fn try_delete(&self, target: &ObjectRef) -> Result<bool, Error> {
+        let (_, path) = self.locate(Verb::Delete, target).await?;
+        let options = json!({ "apiVersion": "v1", "kind": "DeleteOptions", "dryRun": ["All"] });
+        let call = Call::write(Verb::Delete, target, Method::DELETE, path, "application/json", &options);
+        match self.send_to(&target.gvk, &call).await {
+            Ok(_) => Ok(true),
+            Err(error) if is_absent(&error, &target.name) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Requests the deletion; continues with the uid of the object that is being deleted.
     ///
     /// Repeats the request until the outcome is clear: while a kind is being removed, its paths vanish before discovery

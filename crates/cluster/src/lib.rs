@@ -8,6 +8,7 @@
 //!                             │     ── list_raw ──────────────────────▶ RawList (texts of many objects)
 //!                             │     ── apply, patch, create, replace ─▶ Reply (status, object, warnings, retries)
 //!                             │     ── apply_when_possible ───────────▶   … once what it depends on is there
+//!                             │     ── create_at, patch_at ───────────▶ Reply (of a subresource)
 //!                             │     ── wait_until, wait_for ──────────▶ WaitOutcome, Readiness
 //!                             │     ── delete ────────────────────────▶ Deletion
 //!                             └─ discovery, asked once, shared          Error ─▶ Class, Diagnostic
@@ -42,6 +43,7 @@ mod secret;
 mod session;
 mod single_flight;
 mod status;
+mod subresource;
 mod wait;
 mod warning;
 mod watch;
@@ -55,7 +57,7 @@ pub use dependency::{Dependency, may_still_come};
 pub use discovery::{MissingKind, Resource};
 pub use error::{Cause, Class, Error, ErrorKind, FieldConflict, ResponseLimit, Subject, Verb};
 pub use raw_list::{BoundedList, RawList};
-pub use read::{Listing, Selection};
+pub use read::{Listing, Page, Selection};
 pub use ready::Readiness;
 pub use request::Reply;
 pub use retry::Retry;

@@ -34,6 +34,14 @@ pub struct Listing {
     pub warnings: Vec<String>,
 }
 
+/// Some of the objects of a kind.
+pub struct Page {
+    /// Each with `apiVersion` and `kind`.
+    pub items: Vec<Value>,
+    /// Where the next page begins; empty after the last one.
+    pub next: String,
+}
+
 impl fmt::Debug for Listing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Listing")
@@ -60,6 +68,31 @@ impl Session {
             Err(error) if is_absent(&error, &object.name) => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// Reads one page of the objects of a kind that match `selection`; `from` is empty for the first one.
+    pub async fn list_page(
+        &self,
+        gvk: &GroupVersionKind,
+        selection: &Selection,
+        from: &str,
+    ) -> Result<Page, Error> {
+        let resource = self.resource(gvk).await?;
+        let limit = selection.limit.unwrap_or(PAGE).min(PAGE).to_string();
+        let mut query = selectors(selection);
+        query.push(("limit", &limit));
+        if !from.is_empty() {
+            query.push(("continue", from));
+        }
+        let path = with_query(resource.collection(selection.namespace.as_ref()), &query);
+        let call = Call::get(Verb::List, Subject::Kind(gvk.clone()), path);
+        let mut reply = self.send_to(gvk, &call).await?;
+        let next = text(&reply.object["metadata"]["continue"]);
+        let Value::Array(mut items) = reply.object["items"].take() else {
+            return Ok(Page { items: Vec::new(), next });
+        };
+        items.iter_mut().for_each(|item| set_kind(item, gvk));
+        Ok(Page { items, next })
     }
 
     /// Reads all objects of a kind that match `selection`, page by page.
@@ -132,9 +165,7 @@ impl Session {
                 _ => Vec::new(),
             };
             listing.items.extend(items.into_iter().map(|mut item| {
-                // List items omit what the list itself says.
-                item["apiVersion"] = Value::String(gvk.api_version().to_string());
-                item["kind"] = Value::String(gvk.kind().to_owned());
+                set_kind(&mut item, gvk);
                 trim(&mut item);
                 item
             }));
@@ -144,6 +175,12 @@ impl Session {
             }
         }
     }
+}
+
+/// List items omit what the list itself says.
+fn set_kind(item: &mut Value, gvk: &GroupVersionKind) {
+    item["apiVersion"] = Value::String(gvk.api_version().to_string());
+    item["kind"] = Value::String(gvk.kind().to_owned());
 }
 
 pub(crate) fn selectors(selection: &Selection) -> Vec<(&'static str, &str)> {

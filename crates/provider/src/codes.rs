@@ -44,6 +44,12 @@ diag::codes! {
     pub(crate) const KUSTOMIZE_WARNING = "manifests-kustomize-warning";
     pub(crate) const INVALID_KIND = "reference-invalid-kind";
     pub(crate) const DATA_ABSENT = "data-absent";
+    pub(crate) const TOKEN_SHORTENED = "token-shortened";
+    pub(crate) const TOKEN_ABSENT = "token-absent";
+    pub(crate) const ACTION_KIND = "action-kind";
+    pub(crate) const ACTION_REFUSED = "action-refused";
+    pub(crate) const ACTION_UNFINISHED = "action-unfinished";
+    pub(crate) const DEFAULTS_KEPT = "generate-defaults-kept";
     pub(crate) const PATCH_CHOICE = "patch-choice";
     pub(crate) const PATCH_UNREADABLE = "patch-unreadable";
     pub(crate) const PATCH_INVALID = "patch-invalid";

@@ -7,7 +7,8 @@ use diag::Diagnostic;
 use ownership::Verbosity;
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::path::Path;
-use tfplugin::value::Value;
+use tfplugin::provider::{Deferral, PlanRequest};
+use tfplugin::value::{Object as Attributes, Value};
 
 use crate::clusters::{Cluster, Clusters};
 use crate::codes;
@@ -91,6 +92,24 @@ impl Context {
     /// The cluster of a connection that neither a resource nor the provider configures.
     pub(crate) fn connect(&self, connection: &Connection) -> Result<Arc<Cluster>, ConnectError> {
         self.clusters.get(connection)
+    }
+
+    /// Why a plan is put off: its body or its cluster is not known, and the client can plan it later.
+    pub(crate) fn deferral(
+        &self,
+        request: &PlanRequest,
+        planned: &Attributes,
+        body: &[&str],
+    ) -> Option<Deferral> {
+        if !request.deferral_allowed {
+            return None;
+        }
+        let own = planned.get("cluster");
+        if body.iter().any(|name| planned.get(name).is_unknown()) || !own.is_wholly_known() {
+            return Some(Deferral::ResourceConfigUnknown);
+        }
+        let unknown = matches!(self.cluster(own), Ok(Configured::Unknown));
+        unknown.then_some(Deferral::ProviderConfigUnknown)
     }
 
     fn settings(&self) -> Settings {

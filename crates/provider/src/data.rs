@@ -1,18 +1,20 @@
-//! Data sources: manifests split into single objects, and an object as it is in a cluster.
+//! Data sources: manifests split into single objects, and objects as they are in a cluster.
 
 mod glob;
 mod input;
 mod kustomize;
 mod live_object;
 mod manifests;
+mod objects;
 mod split_source;
 
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::provider::ReadDataResponse;
 use tfplugin::value::Object;
 
-pub(crate) use live_object::LiveObject;
-pub(crate) use split_source::{YAML_SCOPED, YAML_SPLIT};
+pub(crate) use live_object::{LiveObject, look, shown, validate, wait_for};
+pub(crate) use objects::Objects;
+pub(crate) use split_source::{YAML_SCOPED, YAML_SPLIT, split};
 
 /// The response with the values read and their diagnostics, or with the errors.
 fn respond(read: Result<(Object, Diagnostics), Diagnostics>) -> ReadDataResponse {

@@ -8,6 +8,22 @@ pub(crate) fn dynamic(json: Option<&Json>) -> Value {
     json.map_or(Value::Null, |json| Value::dynamic(value(json)))
 }
 
+/// A Terraform value as JSON. Numbers of any size keep their digits only as far as JSON numbers do here.
+pub(crate) fn to_json(value: &Value) -> Json {
+    match value {
+        Value::Null | Value::Unknown(_) => Json::Null,
+        Value::Bool(bool) => Json::Bool(*bool),
+        Value::Number(number) => serde_json::from_str(&number.to_string()).unwrap_or(Json::Null),
+        Value::String(text) => Json::String(text.clone()),
+        Value::List(items) => items.iter().map(to_json).collect(),
+        Value::Set(items) => items.iter().map(to_json).collect(),
+        Value::Object(fields) => {
+            fields.iter().map(|(name, value)| (name.to_owned(), to_json(value))).collect()
+        }
+        Value::Dynamic(dynamic) => to_json(&dynamic.value),
+    }
+}
+
 fn value(json: &Json) -> Value {
     match json {
         Json::Null => Value::Null,

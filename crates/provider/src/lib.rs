@@ -9,6 +9,7 @@
 //! A resource decides from values (configuration, state and cluster) and acts in thin shells around
 //! [`cluster::Session`]. A drop-in for the Go provider of the same name: it keeps its types, states, titles and texts.
 
+mod actions;
 mod body;
 mod cluster_identity;
 mod clusters;
@@ -18,6 +19,8 @@ mod context;
 mod data;
 mod dependency;
 mod dynamic;
+mod ephemeral;
+mod functions;
 mod identity;
 mod ids;
 mod object;

@@ -12,8 +12,10 @@ mod decide;
 mod delete;
 mod dry_run;
 mod existing;
+mod generate;
 mod import;
 mod import_id;
+mod list;
 mod move_state;
 #[cfg(feature = "parity")]
 pub mod parity;
@@ -28,9 +30,9 @@ use std::sync::Arc;
 use ownership::FieldManager;
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::provider::{
-    ApplyRequest, ApplyResponse, BoxFuture, IdentitySchema, ImportRequest, ImportResponse, MoveRequest,
-    MoveResponse, PlanRequest, PlanResponse, ReadRequest, ReadResponse, Resource, UpgradeRequest,
-    UpgradeResponse,
+    ApplyRequest, ApplyResponse, BoxFuture, GenerateRequest, GenerateResponse, IdentitySchema, ImportRequest,
+    ImportResponse, MoveRequest, MoveResponse, PlanRequest, PlanResponse, ReadRequest, ReadResponse,
+    Resource, UpgradeRequest, UpgradeResponse,
 };
 use tfplugin::schema::Schema;
 use tfplugin::value::Object as Attributes;
@@ -41,6 +43,7 @@ use crate::{identity, upgrade};
 
 pub(crate) use annotations::{id_of, new_id};
 pub(crate) use decide::projection_failed;
+pub(crate) use list::ListedObjects;
 
 /// The field manager of objects.
 pub(crate) const MANAGER: &str = "k8sconnect";
@@ -84,6 +87,9 @@ impl Resource for Object {
             let Some(change) = PlannedChange::of(&request.change, &request.private, config) else {
                 return request.accept();
             };
+            if let Some(reason) = self.0.deferral(&request, &change.planned, &["yaml_body"]) {
+                return PlanResponse { deferred: Some(reason), ..request.accept() };
+            }
             // During an apply, Terraform plans again what was unknown before, without reading.
             let unread = self.add_id(change.prior.as_ref());
             let mut decision = match dry_run::dry_run(&self.0, &change).await {
@@ -123,6 +129,10 @@ impl Resource for Object {
                 Err(diagnostic) => ImportResponse { imported: None, diagnostics: (*diagnostic).into() },
             }
         })
+    }
+
+    fn generate_config(&self, request: GenerateRequest) -> BoxFuture<'_, GenerateResponse> {
+        Box::pin(generate::generate(&self.0, request))
     }
 
     fn upgrade(&self, request: UpgradeRequest) -> BoxFuture<'_, UpgradeResponse> {

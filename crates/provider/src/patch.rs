@@ -79,6 +79,10 @@ impl Resource for Patch {
             let Some(change) = change.filter(|_| request.requires_replace.is_empty()) else {
                 return request.accept();
             };
+            let unknown = ["patch", "json_patch", "merge_patch"];
+            if let Some(reason) = self.0.deferral(&request, &change.planned, &unknown) {
+                return PlanResponse { deferred: Some(reason), ..request.accept() };
+            }
             let planned = plan::plan(&self.0, &change).await;
             let mut decision =
                 planned.unwrap_or_else(|diagnostics| Decision::new(change.planned.clone(), diagnostics));

@@ -1,4 +1,4 @@
-//! The provider block, and the resources and data sources of the provider.
+//! The provider block, and everything that the provider has.
 
 use std::sync::Arc;
 
@@ -7,16 +7,21 @@ use diag::Diagnostic;
 use ownership::Verbosity;
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::path::Path;
-use tfplugin::provider::{BoxFuture, ConfigureRequest, DataSource, Resource};
+use tfplugin::provider::{
+    Action, BoxFuture, ConfigureRequest, DataSource, EphemeralResource, Function, ListResource, Resource,
+};
 use tfplugin::schema::{Attribute, Schema};
 use tfplugin::types::Type;
 use tfplugin::value::{Object as Attributes, Value};
 
+use crate::actions;
 use crate::codes;
 use crate::connection;
 use crate::context::{Context, Settings};
-use crate::data::{LiveObject, YAML_SCOPED, YAML_SPLIT};
-use crate::object::Object;
+use crate::data::{LiveObject, Objects, YAML_SCOPED, YAML_SPLIT};
+use crate::ephemeral::{EphemeralObject, Token};
+use crate::functions;
+use crate::object::{ListedObjects, Object};
 use crate::patch::Patch;
 use crate::wait_resource::Wait;
 
@@ -79,7 +84,28 @@ impl tfplugin::provider::Provider for Provider {
     }
 
     fn data_sources(&self) -> Vec<Arc<dyn DataSource>> {
-        vec![Arc::new(LiveObject(Arc::clone(&self.context))), Arc::new(YAML_SPLIT), Arc::new(YAML_SCOPED)]
+        vec![
+            Arc::new(LiveObject(Arc::clone(&self.context))),
+            Arc::new(Objects(Arc::clone(&self.context))),
+            Arc::new(YAML_SPLIT),
+            Arc::new(YAML_SCOPED),
+        ]
+    }
+
+    fn ephemeral_resources(&self) -> Vec<Arc<dyn EphemeralResource>> {
+        vec![Arc::new(EphemeralObject(Arc::clone(&self.context))), Arc::new(Token(Arc::clone(&self.context)))]
+    }
+
+    fn functions(&self) -> Vec<Arc<dyn Function>> {
+        functions::all()
+    }
+
+    fn list_resources(&self) -> Vec<Arc<dyn ListResource>> {
+        vec![Arc::new(ListedObjects(Arc::clone(&self.context)))]
+    }
+
+    fn actions(&self) -> Vec<Arc<dyn Action>> {
+        actions::all(&self.context)
     }
 }
 

@@ -52,6 +52,10 @@ impl Reference {
         Ok(Self { gvk, namespace, name: text("name").to_owned() })
     }
 
+    pub(crate) fn gvk(&self) -> &GroupVersionKind {
+        &self.gvk
+    }
+
     /// The object in a cluster, with its current state; `None` if it does not exist.
     pub(crate) async fn look(&self, session: &Session) -> Result<(ObjectRef, Option<Reply>), Error> {
         let target = self.locate(session).await?;

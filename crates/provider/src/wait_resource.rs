@@ -20,6 +20,8 @@ use crate::context::Context;
 use crate::planned_change::PlannedChange;
 use crate::wait_attribute;
 
+pub(crate) use run::locate;
+
 pub(crate) struct Wait(pub(crate) Arc<Context>);
 
 impl Resource for Wait {

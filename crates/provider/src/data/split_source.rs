@@ -1,10 +1,11 @@
 //! Data sources that split multi-document YAML into maps of single manifests.
 
+use diag::{Diagnostic, Source};
 use tfplugin::diagnostics::Diagnostics;
 use tfplugin::provider::{BoxFuture, DataSource, ReadDataRequest, ReadDataResponse};
 use tfplugin::schema::{Attribute, Schema};
 use tfplugin::types::Type;
-use tfplugin::value::{Object, Value};
+use tfplugin::value::Object;
 
 use super::manifests::{self, Manifest};
 use super::{input, respond};
@@ -74,15 +75,31 @@ impl DataSource for SplitSource {
 impl SplitSource {
     async fn split(&self, request: &ReadDataRequest) -> Result<(Object, Diagnostics), Diagnostics> {
         let loaded = input::load(self.type_name, request).await?;
-        let manifests = manifests::by_key(loaded.manifests, self.ambiguous)?;
         let mut state = request.config.clone().with("id", loaded.id);
-        for (name, _) in self.outputs {
-            let members = manifests.values().filter(|manifest| (self.output_of)(manifest) == *name);
-            let map = members.map(|manifest| (manifest.key.as_str(), manifest.text.as_str()));
-            state.set(*name, Value::Object(map.collect()));
+        for (name, map) in self.maps(loaded.manifests)? {
+            state.set(name, map);
         }
         Ok((state, loaded.diagnostics))
     }
+
+    /// The manifests in the maps they belong to.
+    fn maps(&self, manifests: Vec<Manifest>) -> Result<Object, Box<Diagnostic>> {
+        let manifests = manifests::by_key(manifests, self.ambiguous)?;
+        let map = |name: &str| -> Object {
+            let members = manifests.values().filter(|manifest| (self.output_of)(manifest) == name);
+            members.map(|manifest| (manifest.key.as_str(), manifest.text.as_str())).collect()
+        };
+        Ok(self.outputs.iter().map(|(name, _)| (*name, map(name))).collect())
+    }
+}
+
+/// The maps that a data source would have for `content`.
+pub(crate) fn split(content: &str, source: &SplitSource) -> Result<Object, Box<Diagnostic>> {
+    let manifests = manifests::split(&Source::new("content", content));
+    let manifests = manifests.map_err(|problems| {
+        Box::new(problems.into_iter().next().expect("what cannot be read has a problem"))
+    })?;
+    source.maps(manifests)
 }
 
 #[cfg(test)]

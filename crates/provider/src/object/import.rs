@@ -119,7 +119,7 @@ fn connect(context: &Context, name: &str) -> Result<(Arc<Cluster>, Value), Box<D
     Ok((cluster, stored.into()))
 }
 
-fn state_of(target: &ObjectRef, live: Json, cluster: Value) -> Result<Object, Box<Diagnostic>> {
+pub(super) fn state_of(target: &ObjectRef, live: Json, cluster: Value) -> Result<Object, Box<Diagnostic>> {
     let yaml = yaml_of(&live);
     let body = Body::parse(&yaml).map_err(|_| {
         let title = "Import Failed: YAML conversion error";

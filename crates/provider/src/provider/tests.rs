@@ -132,7 +132,7 @@ type Case = (Block, Json, &'static [&'static str]);
 /// Invalid input. An attribute that accepts any value is in a case with another one that does not.
 fn cases() -> Vec<Case> {
     let mut cases = [object_cases(), patch_cases(), other_cases()].concat();
-    cases.extend([OBJECT, WAIT].into_iter().flat_map(wait_cases));
+    cases.extend([OBJECT, WAIT, DATA].into_iter().flat_map(wait_cases));
     cases.extend([OBJECT, PATCH, WAIT, DATA, Block::Provider].into_iter().flat_map(connection_cases));
     cases
 }

@@ -56,7 +56,7 @@ pub(super) async fn run(
 }
 
 /// The object in the cluster, and what is left of `timeout`, which also covers waiting for the kind to exist.
-async fn locate(
+pub(crate) async fn locate(
     session: &Session,
     reference: &Reference,
     timeout: GoDuration,

@@ -80,3 +80,39 @@ async fn manifests_are_split_and_objects_are_read() {
         assert!(absent.contains("Read Resource: Resource Not Found"), "{absent}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_data_source_waits_and_another_reads_all_objects() {
+    let case = Case::new("data-wait", Client::any()).await;
+    let mut settings =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "labels": {"app": "web"}}});
+    settings["data"] = json!({"level": "info"});
+    case.namespace.apply_as("team", &settings).await;
+    let config = r#"
+        data "k8sconnect_object" "a" {
+          api_version = "v1"
+          kind        = "ConfigMap"
+          name        = "a"
+          namespace   = "NS"
+          wait_for    = { field = "FIELD", timeout = "1s" }
+        }
+
+        data "k8sconnect_objects" "all" {
+          api_version    = "v1"
+          kind           = "ConfigMap"
+          namespace      = "NS"
+          label_selector = "app=web"
+        }
+
+        output "level" { value = data.k8sconnect_object.a.object.data.level }
+        output "all" { value = join(" ", keys(data.k8sconnect_objects.all.objects)) }
+        "#
+    .replace("NS", case.namespace.name());
+    case.workspace.write("main.tf", &config.replace("FIELD", "data.absent"));
+    let failed = case.workspace.plan(&[]).expect_failure().text();
+    assert!(failed.contains("was not populated within 1s"), "{failed}");
+    case.workspace.write("main.tf", &config.replace("FIELD", "data.level"));
+    let applied = case.workspace.apply(&[]).expect_success().text();
+    assert!(applied.contains("level = \"info\""), "{applied}");
+    assert!(applied.contains(&format!("all = \"{}/a\"", case.namespace.name())), "{applied}");
+}

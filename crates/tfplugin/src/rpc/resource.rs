@@ -186,12 +186,19 @@ pub(super) async fn generate_config(
     request: proto::generate_resource_config::Request,
 ) -> Result<proto::generate_resource_config::Response, Diagnostics> {
     let entry = registry.resource(&request.type_name)?;
-    let state = wire::decode_required(request.state.as_ref(), &entry.shape.ty)?;
+    let state = wire::decode(request.state.as_ref(), &entry.shape.ty)?.ok_or_else(state_not_sent)?;
     let response = entry.resource.generate_config(GenerateRequest { state, stop }).await;
     Ok(proto::generate_resource_config::Response {
         config: Some(wire::encode(response.config, &entry.shape.ty)?),
         diagnostics: response.diagnostics.into_proto(),
     })
+}
+
+/// For Terraform 1.14.0, which asks for the configuration of a state that it does not send.
+fn state_not_sent() -> Diagnostic {
+    Diagnostic::error(codes::MISSING_STATE, "Terraform sent no state to generate a configuration from")
+        .detail("Terraform 1.14.0 does not send the state of the resource.")
+        .hint("Use a later version of Terraform, or write the configuration by hand.")
 }
 
 /// A state as it is stored: complete, and without write-only values.

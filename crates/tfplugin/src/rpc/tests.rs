@@ -310,6 +310,10 @@ async fn a_generated_configuration_has_only_what_can_be_set() {
     let request = proto::generate_resource_config::Request { type_name: name(), state: wire(&state) };
     let response = server().generate_resource_config(Request::new(request)).await.unwrap().into_inner();
     assert_eq!(response.config, wire(&[("mode", "m".into())]));
+    let request = proto::generate_resource_config::Request { type_name: name(), state: None };
+    let response = server().generate_resource_config(Request::new(request)).await.unwrap().into_inner();
+    let refused = "error: Terraform sent no state to generate a configuration from";
+    assert_eq!(render(&response.diagnostics), [refused]);
 }
 
 #[tokio::test]

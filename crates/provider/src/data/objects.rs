@@ -1,0 +1,76 @@
+//! The data source `k8sconnect_objects`: all objects of a kind that match selectors.
+
+use std::sync::Arc;
+
+use cluster::Selection;
+use manifest::Namespace;
+use tfplugin::diagnostics::Diagnostics;
+use tfplugin::path::Path;
+use tfplugin::provider::{BoxFuture, DataSource, ReadDataRequest, ReadDataResponse};
+use tfplugin::schema::{Attribute, Schema};
+use tfplugin::types::Type;
+use tfplugin::value::{Object, Value};
+
+use super::{respond, shown};
+use crate::connection;
+use crate::context::Context;
+use crate::reference::Reference;
+
+pub(crate) struct Objects(pub(crate) Arc<Context>);
+
+impl DataSource for Objects {
+    fn type_name(&self) -> &'static str {
+        "k8sconnect_objects"
+    }
+
+    fn schema(&self) -> Schema {
+        let text = |name: &str, about: &str| Attribute::optional(name, Type::String).description(about);
+        Schema::new()
+            .description("Reads all objects of a kind that match selectors.")
+            .attribute(connection::data_attribute())
+            .attribute(
+                Attribute::required("api_version", Type::String)
+                    .description("Their group and version, such as `apps/v1`."),
+            )
+            .attribute(Attribute::required("kind", Type::String).description("Their kind, such as `Deployment`."))
+            .attribute(text("namespace", "Their namespace. Without it, all namespaces are read."))
+            .attribute(text("label_selector", "A label selector, such as `app=web,tier!=cache`."))
+            .attribute(text("field_selector", "A field selector, such as `metadata.name=web`."))
+            .attribute(
+                Attribute::computed("objects", Type::Dynamic).description(
+                    "The objects by `namespace/name`, for expressions and `for_each`; those of cluster-scoped kinds by name.",
+                ),
+            )
+    }
+
+    fn validate(&self, config: &Object) -> Diagnostics {
+        connection::validate(config.get("cluster"))
+    }
+
+    fn read(&self, request: ReadDataRequest) -> BoxFuture<'_, ReadDataResponse> {
+        Box::pin(async move { respond(read(&self.0, request.config).await) })
+    }
+}
+
+async fn read(context: &Context, config: Object) -> Result<(Object, Diagnostics), Diagnostics> {
+    let cluster = context
+        .known_cluster(config.get("cluster"), "Invalid connection")
+        .map_err(|error| Diagnostics::from(*error).or_at(&Path::of("cluster")))?;
+    let reference = Reference::parse(&config, "Discover Resource Type: Invalid Kind")?;
+    let selection = Selection {
+        namespace: config.text("namespace").and_then(Namespace::new),
+        labels: config.text("label_selector").map(str::to_owned),
+        fields: config.text("field_selector").map(str::to_owned),
+        limit: None,
+    };
+    let listed = cluster.session().list(reference.gvk(), &selection).await;
+    let listed = listed.map_err(|error| error.diagnostic("List Resources"))?;
+    let named = listed.items.into_iter().map(|object| {
+        let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default().to_owned();
+        let (namespace, name) = (text("namespace"), text("name"));
+        let key = if namespace.is_empty() { name } else { format!("{namespace}/{name}") };
+        (key, shown(object))
+    });
+    let objects: Object = named.collect();
+    Ok((config.with("objects", Value::dynamic(Value::Object(objects))), Diagnostics::new()))
+}

@@ -1,0 +1,149 @@
+//! Lists objects for `terraform query`, page by page.
+
+use std::sync::Arc;
+
+use cluster::Selection;
+use manifest::{Namespace, ObjectRef};
+use serde_json::Value as Json;
+use tfplugin::diagnostics::Diagnostics;
+use tfplugin::provider::{BoxFuture, ListRequest, ListResource, Listed, Results};
+use tfplugin::schema::{Attribute, Schema};
+use tfplugin::types::Type;
+use tfplugin::value::{Object, Value};
+
+use super::import;
+use crate::context::Context;
+use crate::identity;
+use crate::reference::Reference;
+
+/// Objects of the provider's own cluster.
+pub(crate) struct ListedObjects(pub(crate) Arc<Context>);
+
+impl ListResource for ListedObjects {
+    fn type_name(&self) -> &'static str {
+        "k8sconnect_object"
+    }
+
+    fn schema(&self) -> Schema {
+        let text = |name: &str, about: &str| Attribute::optional(name, Type::String).description(about);
+        Schema::new()
+            .description(
+                "Lists the objects of a kind in the provider's cluster. Objects that a controller made from others, and those \
+                 that Kubernetes puts into every namespace, are left out.",
+            )
+            .attribute(
+                Attribute::required("api_version", Type::String)
+                    .description("Their group and version, such as `apps/v1`."),
+            )
+            .attribute(Attribute::required("kind", Type::String).description("Their kind, such as `Deployment`."))
+            .attribute(
+                Attribute::optional("namespaces", Type::list(Type::String))
+                    .description("Their namespaces. Without them, all namespaces are listed."),
+            )
+            .attribute(text("label_selector", "A label selector, such as `app=web,tier!=cache`."))
+            .attribute(text("field_selector", "A field selector, such as `metadata.name=web`."))
+    }
+
+    fn list(&self, request: ListRequest, results: Results) -> BoxFuture<'_, Diagnostics> {
+        Box::pin(async move {
+            match list(&self.0, &request, &results).await {
+                Ok(()) => Diagnostics::new(),
+                Err(diagnostics) => diagnostics,
+            }
+        })
+    }
+}
+
+async fn list(context: &Context, request: &ListRequest, results: &Results) -> Result<(), Diagnostics> {
+    let config = &request.config;
+    let cluster = context.known_cluster(&Value::Null, "Invalid connection")?;
+    let gvk = Reference::parse(config, "Invalid Kind")?.gvk().clone();
+    let mut rest = request.limit;
+    for namespace in namespaces(config) {
+        let selection = Selection {
+            namespace,
+            labels: config.text("label_selector").map(str::to_owned),
+            fields: config.text("field_selector").map(str::to_owned),
+            limit: None,
+        };
+        let mut from = String::new();
+        loop {
+            let page = cluster.session().list_page(&gvk, &selection, &from).await;
+            let page = page.map_err(|error| Diagnostics::from(error.diagnostic("List")))?;
+            for object in page.items.into_iter().filter(is_adoptable) {
+                if rest == 0 {
+                    return Ok(());
+                }
+                rest -= 1;
+                let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
+                let target = ObjectRef::new(gvk.clone(), Namespace::new(text("namespace")), text("name"));
+                let identity = identity::of(&target);
+                let display_name = target.to_string();
+                let resource = if request.include_resource {
+                    Some(import::state_of(&target, object, Value::Null)?)
+                } else {
+                    None
+                };
+                if !results.send(Listed { identity, display_name, resource }).await {
+                    return Ok(());
+                }
+            }
+            if page.next.is_empty() {
+                break;
+            }
+            from = page.next;
+        }
+    }
+    Ok(())
+}
+
+/// The namespaces to list one by one; `None` stands for all of them at once.
+fn namespaces(config: &Object) -> Vec<Option<Namespace>> {
+    let named = config.get("namespaces").as_elements().unwrap_or_default().iter();
+    let named: Vec<_> = named.filter_map(|name| name.as_str().and_then(Namespace::new)).map(Some).collect();
+    if named.is_empty() { vec![None] } else { named }
+}
+
+/// Whether an author wrote the object: not a controller, not Kubernetes itself, and it is not about to go.
+fn is_adoptable(object: &Json) -> bool {
+    let metadata = &object["metadata"];
+    let owners = metadata["ownerReferences"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let is_controlled = owners.iter().any(|owner| owner["controller"] == true);
+    let in_every_namespace = match (object["kind"].as_str(), metadata["name"].as_str()) {
+        (Some("ConfigMap"), Some(name)) => name == "kube-root-ca.crt",
+        (Some("ServiceAccount"), Some(name)) => name == "default",
+        _ => false,
+    };
+    !is_controlled && !in_every_namespace && metadata["deletionTimestamp"].is_null()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_what_an_author_wrote_is_listed() {
+        let check = |kind: &str, metadata: Json, expected: bool| {
+            assert_eq!(
+                is_adoptable(&json!({"kind": kind, "metadata": metadata})),
+                expected,
+                "{kind} {metadata}"
+            );
+        };
+        check("ConfigMap", json!({"name": "settings"}), true);
+        check("ConfigMap", json!({"name": "kube-root-ca.crt"}), false);
+        check("ServiceAccount", json!({"name": "default"}), false);
+        check("Pod", json!({"name": "a", "ownerReferences": [{"controller": true}]}), false);
+        check("Pod", json!({"name": "a", "ownerReferences": [{"kind": "Thing"}]}), true);
+        check("Pod", json!({"name": "a", "deletionTimestamp": "2026-01-01T00:00:00Z"}), false);
+    }
+
+    #[test]
+    fn namespaces_are_listed_one_by_one_or_all_at_once() {
+        assert_eq!(namespaces(&Object::new()), [None]);
+        let some = Object::new().with("namespaces", vec!["a", "b"]);
+        assert_eq!(namespaces(&some), [Namespace::new("a"), Namespace::new("b")]);
+    }
+}

@@ -1,0 +1,89 @@
+//! Actions through Terraform 1.14.
+
+use serde_json::{Value, json};
+use testkit::terraform::{Client, Workspace};
+
+use crate::case::Case;
+
+const DEPLOYMENT: &str = "apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: NS}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: web, image: nginx}]}";
+
+fn web() -> Value {
+    json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}})
+}
+
+/// Writes an action about an object of the test's namespace.
+fn action(case: &Case, kind: &str, object: &str, more: &str) {
+    let namespace = case.namespace.name();
+    let text = format!(
+        "action {kind:?} \"a\" {{\n  config {{\n    {object}\n    namespace = {namespace:?}\n    {more}\n  }}\n}}\n"
+    );
+    case.workspace.write(&format!("{kind}.tf"), &text);
+}
+
+fn invoke(workspace: &Workspace, kind: &str) -> testkit::terraform::Run {
+    workspace.apply(&[&format!("-invoke=action.{kind}.a")])
+}
+
+const WEB: &str = "api_version = \"apps/v1\"\n    kind = \"Deployment\"\n    name = \"web\"";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restart_replaces_the_pods_and_reports_progress() {
+    let case = Case::new("restart", Client::terraform_1_14()).await;
+    let ignored = "  ignore_fields = [\"spec.replicas\"]\n  wait_for = { rollout = true }";
+    case.object("web", DEPLOYMENT, ignored);
+    case.workspace.apply(&[]).expect_success();
+    action(&case, "k8sconnect_restart", WEB, "");
+    let run = invoke(&case.workspace, "k8sconnect_restart").expect_success();
+    assert!(run.text().contains("restarting"), "{}", run.output());
+    let live = case.namespace.get(&web()).await.unwrap();
+    let annotations = &live["spec"]["template"]["metadata"]["annotations"];
+    assert!(annotations["kubectl.kubernetes.io/restartedAt"].is_string(), "{annotations}");
+    assert_eq!(live["status"]["observedGeneration"], live["metadata"]["generation"]);
+    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+
+    action(&case, "k8sconnect_scale", WEB, "replicas = 3");
+    let run = invoke(&case.workspace, "k8sconnect_scale").expect_success();
+    assert!(run.text().contains("to 3"), "{}", run.output());
+    assert_eq!(case.namespace.get(&web()).await.unwrap()["status"]["readyReplicas"], 3);
+    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+
+    // What would fail is refused by the plan.
+    case.namespace.kubectl(&["rollout", "pause", "deployment/web"]).unwrap();
+    let refused = invoke(&case.workspace, "k8sconnect_restart").expect_failure().text();
+    assert!(refused.contains("Restart Refused") && refused.contains("is paused"), "{refused}");
+    let settings = "api_version = \"v1\"\n    kind = \"ConfigMap\"\n    name = \"kube-root-ca.crt\"";
+    action(&case, "k8sconnect_scale", settings, "replicas = 1");
+    let refused = invoke(&case.workspace, "k8sconnect_scale").expect_failure().text();
+    assert!(refused.contains("Scale"), "{refused}");
+    action(&case, "k8sconnect_restart", settings, "");
+    let invalid = case.workspace.validate().expect_failure().text();
+    assert!(invalid.contains("Restart Not Supported"), "{invalid}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deletion_reports_what_holds_the_object() {
+    let case = Case::new("delete-action", Client::terraform_1_14()).await;
+    let mut settings = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});
+    let target = settings.clone();
+    settings["metadata"]["finalizers"] = json!(["example.com/hold"]);
+    case.namespace.apply_as("team", &settings).await;
+    let object = "api_version = \"v1\"\n    kind = \"ConfigMap\"\n    name = \"a\"";
+    action(&case, "k8sconnect_delete", object, "timeout = \"5s\"");
+    let held = invoke(&case.workspace, "k8sconnect_delete").expect_failure().text();
+    assert!(held.contains("held by its finalizers: example.com/hold"), "{held}");
+    assert!(case.namespace.get(&target).await.is_some());
+    action(&case, "k8sconnect_delete", object, "timeout = \"2s\"\n    force = true");
+    let forced = invoke(&case.workspace, "k8sconnect_delete").expect_success().text();
+    assert!(forced.contains("Force Destroying Resource with Finalizers"), "{forced}");
+    assert!(case.namespace.get(&target).await.is_none());
+    let absent = invoke(&case.workspace, "k8sconnect_delete").expect_success().text();
+    assert!(absent.contains("does not exist"), "{absent}");
+}

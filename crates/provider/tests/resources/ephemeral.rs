@@ -1,0 +1,145 @@
+//! Ephemeral resources and functions: what Terraform uses while it runs.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use testkit::Sandbox;
+use testkit::terraform::{Client, Run};
+
+use crate::case::Case;
+
+/// The configuration of a chapter, for the namespace of a test.
+fn chapter(name: &str, case: &Case) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../book/src").join(name);
+    let text = std::fs::read_to_string(path).unwrap();
+    let begin = text.find("```terraform\n").unwrap() + "```terraform\n".len();
+    let end = begin + text[begin..].find("```").unwrap();
+    let quoted = format!("\"{}\"", case.namespace.name());
+    let named = format!("namespace: {}", case.namespace.name());
+    text[begin..end].replace("\"shop\"", &quoted).replace("namespace: shop", &named)
+}
+
+fn secret(name: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}})
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_state_of_the_chapter_has_no_secret() {
+    for client in Client::all() {
+        let case = Case::new("secretless", client).await;
+        case.namespace.kubectl(&["create", "serviceaccount", "deployer"]).unwrap();
+        let account = format!("--serviceaccount={}:deployer", case.namespace.name());
+        case.namespace
+            .kubectl(&["create", "rolebinding", "deployer", "--clusterrole=admin", &account])
+            .unwrap();
+        case.namespace
+            .kubectl(&["create", "secret", "generic", "database", "--from-literal=password=hunter2"])
+            .unwrap();
+        let view = Sandbox::shared().kubectl(&["config", "view", "--raw", "--minify", "-o", "json"]).stdout;
+        let view: Value = serde_json::from_slice(&view).unwrap();
+        let server = &view["clusters"][0]["cluster"];
+        let ca = case
+            .namespace
+            .kubectl(&["get", "configmap", "kube-root-ca.crt", "-o", "jsonpath={.data.ca\\.crt}"])
+            .unwrap();
+        case.workspace.write("provider.tf", &chapter("secrets.md", &case));
+        let run = |arguments: &[&str]| {
+            let mut command = case.workspace.command();
+            command
+                .env("KUBECONFIG", Sandbox::shared().kubeconfig())
+                .env("TF_VAR_host", server["server"].as_str().unwrap())
+                .env("TF_VAR_ca_certificate", &ca)
+                .args(arguments);
+            Run::from_output(arguments.join(" "), &command.output().unwrap()).expect_success()
+        };
+        let applied = run(&["apply", "-no-color", "-input=false", "-auto-approve"]);
+        let live = case.namespace.get(&secret("app")).await.unwrap();
+        assert_eq!(live["data"]["password"], "aHVudGVyMg==");
+        run(&["plan", "-no-color", "-input=false", "-detailed-exitcode"]);
+        let state = std::fs::read_to_string(case.workspace.path("terraform.tfstate")).unwrap();
+        for text in [&state, &applied.output()] {
+            // Tokens are JSON web tokens, which begin with `eyJhbGciOi` in base64.
+            for secret in ["hunter2", "aHVudGVyMg==", "eyJhbGciOi"] {
+                assert!(!text.contains(secret), "{secret} is in {text}");
+            }
+        }
+        run(&["destroy", "-no-color", "-input=false", "-auto-approve"]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_ephemeral_object_waits_and_is_not_shown() {
+    let case = Case::new("ephemeral", Client::any()).await;
+    let config = r#"
+        ephemeral "k8sconnect_token" "default" {
+          name      = "default"
+          namespace = "NS"
+          audiences = ["https://kubernetes.default.svc"]
+          lifetime  = "20m"
+        }
+
+        ephemeral "k8sconnect_object" "absent" {
+          api_version = "v1"
+          kind        = "Secret"
+          name        = "absent"
+          namespace   = "NS"
+          wait_for    = { field = "data.password", timeout = "1s" }
+        }
+        "#
+    .replace("NS", case.namespace.name());
+    case.workspace.write("main.tf", &config);
+    let failed = case.workspace.plan(&[]).expect_failure().text();
+    assert!(failed.contains("within 1s"), "{failed}");
+    case.namespace
+        .kubectl(&["create", "secret", "generic", "absent", "--from-literal=password=hunter2"])
+        .unwrap();
+    let planned = case.workspace.plan(&[]).expect_success();
+    assert!(!planned.output().contains("hunter2"), "{}", planned.output());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn functions_need_no_cluster() {
+    for client in Client::all() {
+        let case = Case::new("functions", client).await;
+        case.workspace.write("provider.tf", "");
+        case.workspace.write(
+            "main.tf",
+            r#"
+            locals {
+              manifests = <<-YAML
+                apiVersion: v1
+                kind: Namespace
+                metadata: {name: shop}
+                ---
+                apiVersion: v1
+                kind: ConfigMap
+                metadata: {name: a, namespace: shop}
+                data: {enabled: "yes"}
+              YAML
+              split  = provider::k8sconnect::yaml_split(local.manifests)
+              scoped = provider::k8sconnect::yaml_scoped(local.manifests)
+              object = provider::k8sconnect::decode(local.split["configmap.shop.a"])
+            }
+            output "keys" { value = join(" ", keys(local.split)) }
+            output "crds" { value = length(local.scoped.crds) }
+            output "cluster" { value = join(" ", keys(local.scoped.cluster_scoped)) }
+            output "data" { value = provider::k8sconnect::encode(local.object.data) }
+            output "owners" { value = length(provider::k8sconnect::owners(local.object)) }
+            "#,
+        );
+        let applied = case.workspace.apply(&[]).expect_success().text();
+        for expected in [
+            "keys = \"configmap.shop.a namespace.shop\"",
+            "crds = 0",
+            "cluster = \"namespace.shop\"",
+            "enabled: \"yes\"",
+            "owners = 0",
+        ] {
+            assert!(applied.contains(expected), "{expected}: {applied}");
+        }
+        case.workspace
+            .write("bad.tf", "output \"bad\" {\n  value = provider::k8sconnect::decode(\"a: [\")\n}\n");
+        let failed = case.workspace.plan(&[]).expect_failure().text();
+        assert!(failed.contains("line 1, column 4 of text"), "{failed}");
+    }
+}

@@ -1,0 +1,105 @@
+//! A namespace read as configuration, by Terraform 1.14.
+
+use serde_json::{Value, json};
+use testkit::terraform::Client;
+
+use crate::case::Case;
+
+fn list(case: &Case, name: &str, api_version: &str, kind: &str, more: &str) -> String {
+    let namespace = case.namespace.name();
+    format!(
+        "list \"k8sconnect_object\" {name:?} {{\n  provider = k8sconnect\n  config {{\n    api_version = {api_version:?}\n    \
+         kind = {kind:?}\n    namespaces = [{namespace:?}]\n    {more}\n  }}\n}}\n"
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_namespace_is_adopted_without_a_change() {
+    let case = Case::new("adopt", Client::terraform_1_14()).await;
+    let manifests = "apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, labels: {team: shop}}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+      - name: web
+        image: nginx
+        ports: [{containerPort: 80}]
+        env: [{name: LEVEL, value: info}]
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec:
+  selector: {app: web}
+  ports: [{port: 80, targetPort: 8080}]
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings}
+data: {level: info}
+";
+    case.workspace.write("objects.yaml", manifests);
+    let file = case.workspace.path("objects.yaml").display().to_string();
+    case.namespace.kubectl(&["create", "-f", &file]).unwrap();
+    let lists = [
+        list(&case, "deployments", "apps/v1", "Deployment", "label_selector = \"team=shop\""),
+        list(&case, "services", "v1", "Service", ""),
+        list(&case, "maps", "v1", "ConfigMap", ""),
+        list(&case, "sets", "apps/v1", "ReplicaSet", ""),
+    ];
+    case.workspace.write("all.tfquery.hcl", &lists.concat());
+    let query = ["query", "-no-color", "-generate-config-out=generated.tf"];
+    let queried = case.workspace.run(&query).expect_success();
+    assert!(queried.text().contains("settings"), "{}", queried.output());
+    let generated = std::fs::read_to_string(case.workspace.path("generated.tf")).unwrap();
+    assert_eq!(generated.matches("\nimport {").count(), 3, "{generated}");
+    for unwanted in [
+        "status",
+        "uid",
+        "managedFields",
+        "kube-root-ca",
+        "ReplicaSet",
+        "clusterIP",
+        "revisionHistoryLimit",
+        "terminationMessagePath",
+        "dnsPolicy",
+        "cluster =",
+        "sessionAffinity",
+        "imagePullPolicy",
+        "Defaults Not Removed",
+    ] {
+        assert!(!generated.contains(unwanted), "{unwanted}: {generated}");
+    }
+    for wanted in ["replicas: 2", "image: nginx", "containerPort: 80", "targetPort: 8080", "level: info"] {
+        assert!(generated.contains(wanted), "{wanted}: {generated}");
+    }
+    let web = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}});
+    let before = case.namespace.get(&web).await.unwrap();
+    let applied = case.workspace.apply(&[]).expect_success().text();
+    assert!(applied.contains("3 imported, 0 added"), "{applied}");
+    let after = case.namespace.get(&web).await.unwrap();
+    let content = |object: &Value| object["spec"].clone();
+    assert_eq!(content(&before), content(&after));
+    assert_eq!(before["metadata"]["generation"], after["metadata"]["generation"]);
+    case.workspace.plan(&["-detailed-exitcode"]).expect_success();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_costs_one_request_per_page() {
+    let mut case = Case::new("pages", Client::terraform_1_14()).await;
+    for name in ["a", "b", "c"] {
+        case.namespace.kubectl(&["create", "configmap", name]).unwrap();
+    }
+    case.workspace.write("all.tfquery.hcl", &list(&case, "maps", "v1", "ConfigMap", ""));
+    case.requests();
+    let queried = case.workspace.run(&["query", "-no-color"]).expect_success().text();
+    assert!(queried.contains("name=a") || queried.contains("/a"), "{queried}");
+    let requests = case.requests();
+    assert_eq!(requests.len(), 1, "{requests:#?}");
+    assert!(requests[0].starts_with("list ") && requests[0].contains("limit="), "{requests:#?}");
+}
