@@ -1,4 +1,4 @@
-//! terraform-provider-k8sconnect: Kubernetes objects, patches and waits as Terraform resources.
+//! terraform-provider-k8sconnect: Kubernetes objects, patches and waits for Terraform.
 //!
 //! ```text
 //! Terraform ─ tfplugin ─▶ Provider ─▶ object, …  ──▶ decide (plan, projection, ownership, readiness)   pure

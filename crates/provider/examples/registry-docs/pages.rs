@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use provider::Provider;
-use tfplugin::provider::Provider as _;
+use tfplugin::provider::{Provider as _, Signature};
 use tfplugin::schema::{Attribute, Kind, Presence, Schema};
 use tfplugin::types::Type;
 
@@ -23,6 +23,8 @@ struct Extra {
     import: Option<&'static str>,
 }
 
+const NEEDS_1_11: &str = "Needs Terraform or OpenTofu 1.11. Terraform opens it at plan and again at apply.\n";
+
 pub(crate) fn pages() -> Vec<Page> {
     let provider = Provider::default();
     let mut pages = vec![index(&provider.schema())];
@@ -31,6 +33,18 @@ pub(crate) fn pages() -> Vec<Page> {
     }
     for source in provider.data_sources() {
         pages.push(page("Data Source", source.type_name(), &source.schema()));
+    }
+    for resource in provider.ephemeral_resources() {
+        pages.push(page("Ephemeral Resource", resource.type_name(), &resource.schema()));
+    }
+    for resource in provider.list_resources() {
+        pages.push(page("List Resource", resource.type_name(), &resource.schema()));
+    }
+    for action in provider.actions() {
+        pages.push(page("Action", action.type_name(), &action.schema()));
+    }
+    for function in provider.functions() {
+        pages.push(function_page(function.name(), &function.signature()));
     }
     pages
 }
@@ -63,9 +77,62 @@ fn page(what: &str, type_name: &str, schema: &Schema) -> Page {
     if let Some(import) = extra.import {
         let _infallible = write!(text, "\n## Import\n\n```shell\n{import}```\n");
     }
-    let folder = if what == "Resource" { "resources" } else { "data-sources" };
+    let folder = match what {
+        "Resource" => "resources",
+        "Data Source" => "data-sources",
+        "Ephemeral Resource" => "ephemeral-resources",
+        "List Resource" => "list-resources",
+        _ => "actions",
+    };
     let name = type_name.trim_start_matches("k8sconnect_");
     Page { path: format!("{folder}/{name}.md"), text }
+}
+
+fn function_page(name: &str, signature: &Signature) -> Page {
+    let Signature { summary, description, parameters, result } = signature;
+    let typed: Vec<String> = parameters
+        .iter()
+        .map(|parameter| format!("{} {}", parameter.name, short_type(&parameter.ty)))
+        .collect();
+    let mut text = format!(
+        "---\npage_title: \"{name} Function - terraform-provider-k8sconnect\"\nsubcategory: \"\"\ndescription: |-\n  {summary}\n---\n\n# \
+         function: {name}\n\n{description} Needs Terraform 1.8 or OpenTofu 1.7.\n\n## Example Usage\n\n```terraform\n{}```\n\n## \
+         Signature\n\n```text\n{name}({}) {}\n```\n\n## Arguments\n\n",
+        function_example(name),
+        typed.join(", "),
+        short_type(result),
+    );
+    for (index, parameter) in parameters.iter().enumerate() {
+        let ty = type_text(&parameter.ty);
+        let _infallible =
+            writeln!(text, "{}. `{}` ({ty}) {}", index + 1, parameter.name, parameter.description);
+    }
+    Page { path: format!("functions/{name}.md"), text }
+}
+
+fn function_example(name: &str) -> &'static str {
+    match name {
+        "yaml_split" => include_str!("../../../../examples/functions/yaml_split/function.tf"),
+        "yaml_scoped" => include_str!("../../../../examples/functions/yaml_scoped/function.tf"),
+        "encode" => include_str!("../../../../examples/functions/encode/function.tf"),
+        "decode" => include_str!("../../../../examples/functions/decode/function.tf"),
+        _ => include_str!("../../../../examples/functions/owners/function.tf"),
+    }
+}
+
+/// A type in the notation of configurations.
+fn short_type(ty: &Type) -> String {
+    match ty {
+        Type::Bool => "bool".to_owned(),
+        Type::Number => "number".to_owned(),
+        Type::String => "string".to_owned(),
+        Type::Dynamic => "dynamic".to_owned(),
+        Type::List(element) => format!("list({})", short_type(element)),
+        Type::Set(element) => format!("set({})", short_type(element)),
+        Type::Map(element) => format!("map({})", short_type(element)),
+        Type::Tuple(_) => "tuple".to_owned(),
+        Type::Object(_) => "object".to_owned(),
+    }
 }
 
 fn extra(what: &str, type_name: &str) -> Extra {
@@ -84,7 +151,26 @@ fn extra(what: &str, type_name: &str) -> Extra {
             (example!("resources/k8sconnect_patch/resource.tf"), include_str!("patch.md"), None)
         }
         ("Resource", _) => (example!("resources/k8sconnect_wait/resource.tf"), include_str!("wait.md"), None),
+        ("Ephemeral Resource", "k8sconnect_object") => {
+            (example!("ephemeral-resources/k8sconnect_object/ephemeral-resource.tf"), NEEDS_1_11, None)
+        }
+        ("Ephemeral Resource", _) => {
+            (example!("ephemeral-resources/k8sconnect_token/ephemeral-resource.tf"), NEEDS_1_11, None)
+        }
+        ("List Resource", _) => (
+            example!("list-resources/k8sconnect_object/list-resource.tfquery.hcl"),
+            include_str!("list.md"),
+            None,
+        ),
+        ("Action", "k8sconnect_restart") => {
+            (example!("actions/k8sconnect_restart/action.tf"), include_str!("action.md"), None)
+        }
+        ("Action", "k8sconnect_scale") => {
+            (example!("actions/k8sconnect_scale/action.tf"), include_str!("action.md"), None)
+        }
+        ("Action", _) => (example!("actions/k8sconnect_delete/action.tf"), include_str!("action.md"), None),
         (_, "k8sconnect_object") => (example!("data-sources/k8sconnect_object/data-source.tf"), "", None),
+        (_, "k8sconnect_objects") => (example!("data-sources/k8sconnect_objects/data-source.tf"), "", None),
         (_, "k8sconnect_yaml_split") => {
             (example!("data-sources/k8sconnect_yaml_split/data-source.tf"), include_str!("yaml.md"), None)
         }
@@ -147,6 +233,9 @@ fn line(attribute: &Attribute, path: &str) -> String {
     };
     if attribute.sensitive {
         kind.push_str(", Sensitive");
+    }
+    if attribute.write_only {
+        kind.push_str(", Write-only");
     }
     let mut line = format!("- `{}` ({kind}) {}", attribute.name, attribute.description);
     if attribute.requires_replace {

@@ -19,7 +19,9 @@ fn text_of(path: &str) -> String {
 #[test]
 fn the_committed_pages_are_what_the_schemas_say() {
     let mut committed = Vec::new();
-    for folder in ["", "resources", "data-sources"] {
+    let folders =
+        ["actions", "data-sources", "ephemeral-resources", "functions", "list-resources", "resources"];
+    for folder in [""].into_iter().chain(folders) {
         for file in std::fs::read_dir(root().join("docs").join(folder)).unwrap().flatten() {
             if file.file_type().unwrap().is_file() {
                 committed.push(Path::new(folder).join(file.file_name()).display().to_string());
@@ -61,7 +63,23 @@ fn every_attribute_is_described_and_every_type_has_a_page() {
     for source in provider.data_sources() {
         check(source.type_name(), &source.schema().attributes);
     }
-    assert_eq!(pages().len(), 7);
+    for resource in provider.ephemeral_resources() {
+        check(resource.type_name(), &resource.schema().attributes);
+    }
+    for resource in provider.list_resources() {
+        check(resource.type_name(), &resource.schema().attributes);
+    }
+    for action in provider.actions() {
+        check(action.type_name(), &action.schema().attributes);
+    }
+    for function in provider.functions() {
+        let signature = function.signature();
+        let texts = signature.parameters.iter().map(|parameter| &parameter.description);
+        for text in texts.chain([&signature.summary, &signature.description]) {
+            assert!(text.ends_with('.'), "{}: {text}", function.name());
+        }
+    }
+    assert_eq!(pages().len(), 19);
 }
 
 #[test]

@@ -16,8 +16,11 @@ fn examples() -> PathBuf {
 fn folders() -> Vec<PathBuf> {
     let inner =
         |folder: &str| fs::read_dir(examples().join(folder)).expect("the examples are there").flatten();
-    let mut folders: Vec<PathBuf> =
-        ["resources", "data-sources"].iter().flat_map(|kind| inner(kind)).map(|entry| entry.path()).collect();
+    let mut folders: Vec<PathBuf> = ["resources", "data-sources", "functions"]
+        .iter()
+        .flat_map(|kind| inner(kind))
+        .map(|entry| entry.path())
+        .collect();
     folders.sort();
     folders
 }
@@ -40,7 +43,7 @@ async fn every_example_is_applied_plans_as_no_changes_and_is_destroyed() {
     // The test supplies the provider's source itself.
     let provider = &provider[provider.find("provider \"k8sconnect\"").unwrap()..];
     let folders = folders();
-    assert_eq!(folders.len(), 6, "{folders:?}");
+    assert_eq!(folders.len(), 12, "{folders:?}");
     for folder in folders {
         let case = Case::new("examples", Client::any()).await;
         case.workspace.write("provider.tf", provider);
@@ -53,5 +56,22 @@ async fn every_example_is_applied_plans_as_no_changes_and_is_destroyed() {
         run(&["apply", "-no-color", "-input=false", "-auto-approve"]);
         run(&["plan", "-no-color", "-input=false", "-detailed-exitcode"]);
         run(&["destroy", "-no-color", "-input=false", "-auto-approve"]);
+    }
+}
+
+/// These need more than a cluster, or change what others use.
+#[tokio::test(flavor = "multi_thread")]
+async fn every_other_example_is_valid() {
+    for kind in ["ephemeral-resources", "actions", "list-resources"] {
+        for folder in fs::read_dir(examples().join(kind)).expect("the examples are there").flatten() {
+            let case = Case::new("valid-examples", Client::terraform_1_14()).await;
+            copy(&folder.path(), &case.workspace.path(""));
+            let arguments: &[&str] = if kind == "list-resources" {
+                &["validate", "-query", "-no-color"]
+            } else {
+                &["validate", "-no-color"]
+            };
+            case.workspace.run(arguments).expect_success();
+        }
     }
 }
