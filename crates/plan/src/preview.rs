@@ -126,7 +126,8 @@ fn updated(desired: &Desired<'_>, prior: Prior<'_>, live: &Observed, answer: &Ob
     let changed = fields::diff(&visible(live.object()), &after, answer.schema());
     let changed = changed.into_iter().filter(|change| !is_takeover || !is_kubectls_copy(change));
     let changed: Vec<Change> = changed.flat_map(|change| apart(change, &after, answer)).collect();
-    let paths: BTreeSet<FieldPath> = changed.iter().map(|change| change.path.clone()).collect();
+    let copy = is_takeover.then(|| FieldPath::of_fields(ownership::LAST_APPLIED));
+    let paths: BTreeSet<FieldPath> = changed.iter().map(|change| change.path.clone()).chain(copy).collect();
     let changes = changed.into_iter().map(|change| FieldChange {
         field: positions.print(&change.path),
         held_now: holders(live, &change.path),

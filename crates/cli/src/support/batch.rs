@@ -255,9 +255,10 @@ fn being_deleted(target: &ObjectRef, object: &Value) -> Option<Diagnostic> {
     Some(finding)
 }
 
-/// The finding with the place of the field that it names.
+/// The finding with the place of the field that it names. Not for a Secret, whose lines contain its values.
 pub(crate) fn located(finding: Diagnostic, object: &ResolvedObject) -> Diagnostic {
-    let Some(field) = finding.field.clone().filter(|_| finding.location.is_none()) else { return finding };
+    let is_shown = finding.location.is_none() && !manifest::secret::is_secret(&object.body);
+    let Some(field) = finding.field.clone().filter(|_| is_shown) else { return finding };
     match files::locate(&object.source, &object.target, &field) {
         Some(span) => finding.at(&object.source, span, ""),
         None => finding,

@@ -106,8 +106,13 @@ async fn fields_that_another_manager_changes_are_named_with_their_manager() {
           held by kubectl-edit, then by plimsoll (take from an active manager)
     --- stderr
     error[field-conflict]: Plan: Field Manager Conflict
-      object: ConfigMap NS/settings
-      field: data.colour
+     --> <stdin>:1:28
+      |
+    1 | {"apiVersion":"v1","data":{"colour":"red"},"kind":"ConfigMap","metadata":{"name":"settings"}}
+      |                            ^^^^^^^^
+      |
+      = object: ConfigMap NS/settings
+      = field: data.colour
 
       Other managers hold fields of ConfigMap NS/settings that would be set:
 
@@ -138,21 +143,26 @@ async fn fields_that_another_manager_changes_are_named_with_their_manager() {
     help: plimsoll explain ownership-taking
     1 to change
     "#);
-    insta::assert_snapshot!(run_with(&ns, &["apply", "-f", "-", "-q"], &input), @"
+    insta::assert_snapshot!(run_with(&ns, &["apply", "-f", "-", "-q"], &input), @r#"
     exit 1
     --- stdout
     ! ConfigMap NS/settings
     --- stderr
     error[field-conflict]: Apply: Field Manager Conflict
-      object: ConfigMap NS/settings
-      field: data.colour
+     --> <stdin>:1:28
+      |
+    1 | {"apiVersion":"v1","data":{"colour":"red"},"kind":"ConfigMap","metadata":{"name":"settings"}}
+      |                            ^^^^^^^^
+      |
+      = object: ConfigMap NS/settings
+      = field: data.colour
 
       Other managers hold fields of ConfigMap NS/settings that would be set:
 
         - data.colour (managed by kubectl-edit)
 
     hint: Remove the fields from the file, or take them from the other managers with --force-conflicts.
-    ");
+    "#);
     let forced = run_with(&ns, &["apply", "-f", "-", "--force-conflicts", "-q"], &input);
     assert!(forced.starts_with("exit 0"), "{forced}");
     assert_eq!(ns.get(&settings("")).await.unwrap()["data"]["colour"], "red");
@@ -288,8 +298,13 @@ async fn refusals_are_reported_for_each_object() {
     ! Deploymnet b
     --- stderr
     error[field-invalid]: Plan: Field Validation Failed
-      object: ConfigMap NS/a
-      field: dta
+     --> <stdin>:1:20
+      |
+    1 | {"apiVersion":"v1","dta":{"k":"v"},"kind":"ConfigMap","metadata":{"name":"a"}}
+      |                    ^^^^^
+      |
+      = object: ConfigMap NS/a
+      = field: dta
 
       The server rejected ConfigMap NS/a:
 
@@ -468,12 +483,16 @@ async fn a_dry_run_of_an_apply_writes_nothing() {
 #[tokio::test]
 async fn a_rejected_field_is_shown_in_its_file() {
     let ns = namespace().await;
-    let text = "apiVersion: v1\nkind: Service\nmetadata:\n  name: web\nspec:\n  ports:\n  - port: 0\n";
+    let text = "apiVersion: v1\nkind: Service\nmetadata:\n  name: web\nspec:\n  ports:\n  - port: 80\n  typ: NodePort\n";
     for command in ["plan", "apply"] {
         let output = run_with(&ns, &[command, "-f", "-"], text);
-        assert!(output.starts_with("exit 1") && output.contains("--> <stdin>:7:11"), "{output}");
+        assert!(output.starts_with("exit 1") && output.contains("--> <stdin>:8:3"), "{output}");
     }
     let output = with_input(plimsoll(&ns, &["plan", "-f", "-", "-o", "json"]), text);
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(report["objects"][0]["findings"][0]["at"], "<stdin>:7:11", "{report:#}");
+    assert_eq!(report["objects"][0]["findings"][0]["at"], "<stdin>:8:3", "{report:#}");
+    // A line of a Secret contains its values.
+    let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringDta: {password: hunter2}\n";
+    let refused = run_with(&ns, &["plan", "-f", "-"], secret);
+    assert!(refused.starts_with("exit 1") && !refused.contains("hunter2"), "{refused}");
 }

@@ -82,14 +82,19 @@ async fn immutable_fields_get_advice_for_the_command_line() {
     let ns = namespace().await;
     let secret = |value: &str| json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "fixed" }, "immutable": true, "data": { "a": value } });
     ns.apply_as("plimsoll", &secret("1")).await;
-    insta::assert_snapshot!(run_with(&ns, &["plan", "-f", "-"], &secret("2").to_string()), @"
+    insta::assert_snapshot!(run_with(&ns, &["plan", "-f", "-"], &secret("2").to_string()), @r#"
     exit 1
     --- stdout
     ! ConfigMap NS/fixed
     --- stderr
     error[field-immutable]: Plan: Immutable Field Changed
-      object: ConfigMap NS/fixed
-      field: data
+     --> <stdin>:1:20
+      |
+    1 | {"apiVersion":"v1","data":{"a":"2"},"immutable":true,"kind":"ConfigMap","metadata":{"name":"f...
+      |                    ^^^^^^
+      |
+      = object: ConfigMap NS/fixed
+      = field: data
 
       The server rejected ConfigMap NS/fixed:
 
@@ -98,7 +103,7 @@ async fn immutable_fields_get_advice_for_the_command_line() {
 
     hint: Revert the change, or replace the object: delete it with `plimsoll delete`, then apply again.
     1 refused
-    ");
+    "#);
 }
 
 #[tokio::test]
