@@ -70,8 +70,10 @@ async fn a_server_that_sheds_load_is_asked_again_when_it_says() {
     let ready = until(&offer.session, &xr, "it is ready", |xr| is_true(xr, "Ready")).await;
     assert_eq!(ready["spec"]["resourceRefs"].as_array().unwrap().len(), 2);
     operator.kill();
-    let writes = writes.all();
-    assert!(writes.keys().any(|write| write.contains("/configmaps/")), "{writes:#?}");
+    // What concerns the XR has one writer; its revision may be written by two reconciles at once.
+    let mut writes = writes.all();
+    writes.retain(|write, _| write.contains("/xapps/") || write.contains("/configmaps/"));
+    assert!(writes.len() > 3, "{writes:#?}");
     for (write, sent) in &writes {
         let waited = sent.get(1).map(|again| *again - sent[0]);
         assert!(waited.is_none_or(|waited| waited >= Duration::from_secs(1)), "{write}: {waited:?}");
